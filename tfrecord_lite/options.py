@@ -36,6 +36,7 @@ class ReadOptions(TypedDict, total=False):
     max_errors: int | None
     max_inflated_bytes: int | None
     max_inflated_ratio: float | None
+    read_ahead: int | None
     storage_options: Mapping[str, Any] | None
 
 
@@ -66,6 +67,7 @@ class ReadSettings:
     max_inflated_ratio: float | None = None
     on_error: OnError = "raise"
     max_errors: int | None = None
+    read_ahead: int | None = None
     storage_options: Mapping[str, Any] | None = field(default=None, repr=False, hash=False)
 
     def __new__(cls, *_: Any, **options: Any) -> Self:
@@ -101,6 +103,8 @@ class ReadSettings:
             )
         if self.max_errors is not None:
             require_int("max_errors", self.max_errors, 0)
+        if self.read_ahead is not None:
+            require_int("read_ahead", self.read_ahead, 0)
         if self.max_errors is not None and self.on_error == "raise":
             raise argument_error(
                 f"max_errors is {self.max_errors}, but on_error='raise' skips no damage"

@@ -58,8 +58,7 @@ from tfrecord_lite.convert.lists import (
     with_values,
 )
 from tfrecord_lite.convert.types import DECIMALS, at_records, column_error, not_utf8, ranges_of
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.records.damage import levels_to_caller
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, levels_to_caller
 from tfrecord_lite.schema import Original, Schema, SequenceSchema
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.text import nearest

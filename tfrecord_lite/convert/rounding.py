@@ -16,7 +16,7 @@ from tfrecord_lite.convert.arrow import open_series
 from tfrecord_lite.convert.lists import Lists, SparseLists, cleared
 from tfrecord_lite.convert.lossless import is_narrowed
 from tfrecord_lite.convert.normalize import flattened
-from tfrecord_lite.records.damage import levels_to_caller
+from tfrecord_lite.errors import levels_to_caller
 from tfrecord_lite.schema import Schema
 
 

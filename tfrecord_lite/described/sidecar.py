@@ -36,7 +36,7 @@ from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.convert.arrow import Description, check_description
 from tfrecord_lite.described.formats import superserial, tfds
 from tfrecord_lite.described.structure import Structure, is_flat_dict, structure_of_json
-from tfrecord_lite.errors import InvalidArgumentError, argument_error
+from tfrecord_lite.errors import InvalidArgumentError, argument_error, levels_to_caller
 from tfrecord_lite.files.compression import detect
 from tfrecord_lite.files.input import open_input
 from tfrecord_lite.files.names import (
@@ -52,7 +52,6 @@ from tfrecord_lite.files.names import (
 from tfrecord_lite.files.output import OutputFile, open_output, remove
 from tfrecord_lite.files.remote import remote_place
 from tfrecord_lite.options import SOME_COLUMNS
-from tfrecord_lite.records.damage import levels_to_caller
 from tfrecord_lite.records.framing import is_header
 from tfrecord_lite.schema import FeatureLike, Schema, SequenceSchema
 from tfrecord_lite.schema.text import FOR_SEQUENCES, FORMAT, SEQUENCE_FORMAT

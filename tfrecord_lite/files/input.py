@@ -14,6 +14,7 @@ import stat
 from typing import IO, TypeAlias, cast
 
 from tfrecord_lite.errors import DataLossError, Reason
+from tfrecord_lite.files.ahead import AheadInput, ReadAhead
 from tfrecord_lite.files.names import (
     Source,
     StorageOptions,
@@ -151,7 +152,7 @@ class _ObjectInput:
             self._file.close()
 
 
-InputFile: TypeAlias = "_LocalInput | _ObjectInput"
+InputFile: TypeAlias = "_LocalInput | _ObjectInput | AheadInput"
 """The bytes of one file, in order."""
 
 
@@ -164,8 +165,15 @@ def open_seekable(name: str, storage_options: StorageOptions = None) -> IO[bytes
     return cast("IO[bytes]", file)
 
 
-def open_input(source: Source, storage_options: StorageOptions = None) -> InputFile:
+def open_input(
+    source: Source,
+    storage_options: StorageOptions = None,
+    ahead: ReadAhead | None = None,
+    read_ahead: int | None = None,
+) -> InputFile:
     """Open one source of :func:`expand` at its first byte; a file object where it stands.
+
+    A URL belongs to the files that `ahead` fetches; without one it is fetched alone, `read_ahead` bytes ahead.
 
     Raises
     ------
@@ -182,8 +190,16 @@ def open_input(source: Source, storage_options: StorageOptions = None) -> InputF
         check_binary(source, "rb")
         return _ObjectInput(name, source, owned=False)
     if is_url(name):
-        return _ObjectInput(name, open_seekable(name, storage_options), owned=True)
+        is_owner = ahead is None
+        ahead = ahead or ReadAhead(storage_options=storage_options, max_bytes=read_ahead)
+        return ahead.open(name, is_owner=is_owner) or _streamed(name, storage_options, read_ahead)
     file = io.FileIO(name, "rb")
     if hasattr(os, "preadv") and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return _LocalInput(name, file)
     return _ObjectInput(name, cast("IO[bytes]", file), owned=True)
+
+
+def _streamed(url: str, storage_options: StorageOptions, read_ahead: int | None) -> InputFile:
+    """Open a URL of which no ranges are fetched ahead."""
+    file = RemoteFile(url, storage_options, is_stream=read_ahead != 0)
+    return _ObjectInput(url, cast("IO[bytes]", file), owned=True)

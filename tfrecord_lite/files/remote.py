@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import io
 import os
-from collections.abc import Iterator, Mapping
-from typing import IO, Any
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import IO, Any, TypeVar
 
 from tfrecord_lite.errors import argument_error
+
+_Answer = TypeVar("_Answer")
 
 
 def fsspec_module() -> Any:
@@ -26,11 +31,44 @@ def fsspec_module() -> Any:
     return fsspec
 
 
+PAUSES = (0.1, 0.3, 1.0, 3.0)
+"""Seconds to wait before a request over HTTP is made again; clients of stores do that themselves."""
+_BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Answers of HTTP that another try may change."""
+
+
 def remote_place(url: str, storage_options: Mapping[str, Any] | None = None) -> tuple[Any, str]:
     """Return the file system of a URL (fsspec's), and the file's path there."""
     with _choosing_file_system(url):
         filesystem, path = fsspec_module().core.url_to_fs(url, **(storage_options or {}))
     return filesystem, path
+
+
+def is_http(filesystem: Any) -> bool:
+    """Whether a file system is fsspec's of web servers."""
+    return "http" in filesystem.protocol
+
+
+def forget(filesystem: Any, path: str) -> None:
+    """Have a client forget what it keeps of a file and of its folder, where others may write."""
+    if not filesystem.storage_options.get("use_listings_cache"):
+        for place in (path, filesystem._parent(path)):  # noqa: SLF001 - of all file systems
+            filesystem.invalidate_cache(place)
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether the same request may succeed a little later: the server is busy, or the line was cut."""
+    if isinstance(error, FileNotFoundError) and isinstance(error.__cause__, Exception):
+        return is_passing(error.__cause__)
+    status = getattr(error, "status", None)
+    if isinstance(status, int):
+        return status in _BUSY
+    kinds: tuple[type[Exception], ...] = (ConnectionError, TimeoutError)
+    if (aiohttp := sys.modules.get("aiohttp")) is not None:
+        if isinstance(error, aiohttp.ClientConnectorError):  # nobody is there
+            return False
+        kinds += (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError)
+    return isinstance(error, kinds) and not isinstance(error, ConnectionRefusedError)
 
 
 def remote_file(url: str, mode: str, storage_options: Mapping[str, Any] | None) -> Any:
@@ -59,17 +97,30 @@ def _choosing_file_system(url: str) -> Iterator[None]:
 
 
 class RemoteFile:
-    """The file of a URL, to read; it ends only where its size says."""
+    """The file of a URL, to read; it ends only where its size says.
 
-    def __init__(self, url: str, storage_options: Mapping[str, Any] | None) -> None:
+    With `is_stream` a web server is asked once, for all of it.
+    """
+
+    def __init__(
+        self, url: str, storage_options: Mapping[str, Any] | None, *, is_stream: bool = False
+    ) -> None:
         self.name = url
+        options: dict[str, Any] = {}
         with as_os_errors(url, ValueError, ImportError):
-            self._file: IO[bytes] = remote_file(url, "rb", storage_options).open()
+            filesystem, path = remote_place(url, storage_options)
+            if is_http(filesystem) and is_stream:
+                options = {"block_size": 0}
+            elif is_http(filesystem) and "cache_type" not in filesystem.storage_options:
+                options = {"cache_type": "readahead"}  # its default reads bytes twice
+            self._file: IO[bytes] = again(lambda: filesystem.open(path, "rb", **options))
+        self._is_seekable = options.get("block_size") != 0 and self._file.seekable()
 
     def read(self, n_bytes: int = -1) -> bytes:
         """Return the next bytes, at most `n_bytes`, none at the end of the file."""
         with as_os_errors(self.name):
-            data = self._file.read(n_bytes)
+            read = functools.partial(self._file.read, n_bytes)
+            data = again(read) if self._is_seekable else read()
         if not data and n_bytes:
             self._check_end()
         return data
@@ -87,7 +138,7 @@ class RemoteFile:
 
     def seekable(self) -> bool:
         """Whether it can seek."""
-        return self._file.seekable()
+        return self._is_seekable
 
     def tell(self) -> int:
         """Return the offset of the next byte."""
@@ -96,6 +147,18 @@ class RemoteFile:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def again(request: Callable[[], _Answer]) -> _Answer:
+    """Make a request until there is an answer, a bounded number of times."""
+    for pause in PAUSES:
+        try:
+            return request()
+        except Exception as error:
+            if not is_passing(error):
+                raise
+        time.sleep(pause)
+    return request()
 
 
 def short_error(url: str, n_bytes: int, size: int) -> OSError:
@@ -112,9 +175,10 @@ def as_os_errors(url: str, *passed: type[Exception]) -> Iterator[None]:
     except passed:
         raise
     except Exception as error:
-        if isinstance(error, OSError) and error.filename is not None:
+        named = os_error(error, url)
+        if named is error:
             raise
-        raise os_error(error, url) from error
+        raise named from error
 
 
 _ERRNOS = {
@@ -132,21 +196,41 @@ _STATUS_ERRNOS = {401: errno.EACCES, 403: errno.EACCES, 404: errno.ENOENT, 410: 
 """Error numbers of HTTP's status codes; of any other, EIO."""
 
 
-def os_error(error: Exception, url: str) -> OSError:
-    """Return an OSError with the URL; Python chooses its subclass by the number."""
+_MISSING = {
+    *("NoSuchKey", "NoSuchBucket", "404"),
+    *("BlobNotFound", "ContainerNotFound", "ResourceNotFoundError"),
+}
+"""What clients of stores call what is not there, by class or code."""
+
+
+def os_error(error: Exception, url: str, offset: int | None = None) -> OSError:
+    """Return an OSError with the URL, and the offset if it is known; Python chooses its subclass by the number."""
     # To fsspec's HTTP client a file that it cannot reach is missing, whatever the reason.
     cause = error.__cause__
     if isinstance(error, FileNotFoundError) and isinstance(cause, Exception):
-        return os_error(cause, url)
+        return os_error(cause, url, offset)
+    if isinstance(error, OSError) and error.filename is not None:
+        return error
     status = getattr(error, "status", None)
     if isinstance(status, int):
         number = _STATUS_ERRNOS.get(status, errno.EIO)
         answer = f"{status} {getattr(error, 'message', '')}".strip()
-        return OSError(number, f"the server answered {answer}", url)
-    if isinstance(error, OSError) and error.errno is not None:
-        return OSError(error.errno, error.strerror, url)
-    if isinstance(error, FileNotFoundError) and str(error) in url:  # nothing but the name
-        return OSError(errno.ENOENT, os.strerror(errno.ENOENT), url)
-    number = next((n for kind, n in _ERRNOS.items() if isinstance(error, kind)), errno.EIO)
-    detail = f"the remote file could not be read: {type(error).__name__}: {error}"
-    return OSError(number, detail, url)
+        detail = f"the server answered {answer}"
+    elif isinstance(error, OSError) and error.errno is not None:
+        number, detail = error.errno, error.strerror or os.strerror(error.errno)
+    elif _is_missing(error) and str(error) in url:  # nothing but the name
+        number, detail = errno.ENOENT, os.strerror(errno.ENOENT)
+    else:
+        number = next((n for kind, n in _ERRNOS.items() if isinstance(error, kind)), errno.EIO)
+        number = errno.ENOENT if _is_missing(error) else number
+        detail = f"the remote file could not be read: {type(error).__name__}: {error}"
+    place = "" if offset is None else f", at byte {offset:,}"
+    return OSError(number, f"{detail}{place}", url)
+
+
+def _is_missing(error: Exception) -> bool:
+    """Whether a client says that a file is not there, or what it would be in."""
+    answer = getattr(error, "response", None)  # of botocore's errors
+    code = answer.get("Error", {}).get("Code") if isinstance(answer, dict) else None
+    names = {type(error).__name__, code, getattr(error, "error_code", None)}
+    return isinstance(error, FileNotFoundError) or not names.isdisjoint(_MISSING)
