@@ -112,9 +112,9 @@ class TFRecordReader:
         read of it; applies from a megabyte of content on. Deflate reaches 1032 for equal bytes;
         real data rarely exceed 50.
     read_ahead : int, optional
-        How many bytes of URLs are fetched before they are asked for, and held, over all files of an
-        iteration; 0 for none. By default up to 32 MiB, in pieces of 2 MiB, of file systems that are known to
-        serve ranges of bytes to many at once (HTTP, S3, GCS, Azure, Hugging Face); a number takes any file system for one.
+        How many bytes of URLs are fetched before they are read, and held, over all files of an
+        iteration; 0 for none. By default 32 MiB, where many ranges can be asked for at once: HTTP, S3,
+        GCS, Azure, Hugging Face.
     storage_options : dict, optional
         Options for fsspec, which opens URLs: credentials, an endpoint, ...
 

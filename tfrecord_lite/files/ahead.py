@@ -14,30 +14,36 @@ read in turns share it.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import errno
 import os
-import sys
 import warnings
 from collections import deque
-from collections.abc import Coroutine, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Self, TypeVar, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from tfrecord_lite.errors import levels_to_caller
 from tfrecord_lite.files.names import Source, StorageOptions, is_file_object, is_url, name_of
-from tfrecord_lite.files.ranges import FileState, Ranges, serves_ranges
-from tfrecord_lite.files.remote import as_os_errors, is_passing, os_error, remote_place
+from tfrecord_lite.files.remote import (
+    FileState,
+    as_os_errors,
+    is_passing,
+    os_error,
+    remote_place,
+    serves_ranges,
+)
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from tfrecord_lite.files.ranges import Ranges, Requests
 
 __all__ = ["MAX_BYTES", "AheadInput", "ReadAhead"]
-
-_Answer = TypeVar("_Answer")
 
 PIECE_BYTES = 2 * 1024 * 1024
 MAX_BYTES = 32 * 1024 * 1024
 """What is held at most, by default."""
-_MAX_REQUESTS = 16
+MAX_REQUESTS = 16
 """Under way at a time."""
 _GROWTH = 4
 """Bytes that may be held for each byte that was read."""
@@ -53,7 +59,7 @@ class ReadAhead:
     storage_options : dict, optional
         Of URLs. A `block_size` is the size of pieces.
     max_bytes : int, optional
-        What is held at most; 0 for nothing. By default 32 MiB of file systems that are known to serve ranges.
+        What is held at most, 32 MiB by default; 0 for nothing.
     n_at_once : int, default 1
         How many files are read in turns.
     """
@@ -66,23 +72,19 @@ class ReadAhead:
         n_at_once: int = 1,
     ) -> None:
         self.storage_options = storage_options
-        self.is_asked: bool = max_bytes is not None
         self._max_bytes = MAX_BYTES if max_bytes is None else max_bytes
-        options = storage_options or {}
-        block = options.get("block_size") or options.get("default_block_size") or PIECE_BYTES
-        share = self._max_bytes // (2 * n_at_once if n_at_once > 1 else 1)
+        options = {"block_size": PIECE_BYTES, **(storage_options or {})}
+        block = int(options.get("default_block_size", options["block_size"]))
+        self._max_bytes *= block != 0
+        share = self._max_bytes // (2 * n_at_once)
         self.piece_bytes: int = max(min(block, share), 1)
         self._first_bytes = max(n_at_once, 2) * self.piece_bytes
         self._n_read = 0
         names = [name_of(source) for source in sources if not is_file_object(source)]
         self._upcoming = deque(_File(self, name) for name in names if is_url(name))
         self._opened: list[_File] = []
-        self._loops: set[Any] = set()
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._threads: ThreadPoolExecutor | None = None
+        self._requests: Requests | None = None
         self._pid = os.getpid()
-        self.refusal: OSError | None = None
-        """Why a request had to be made again; to be said once."""
         self._has_warned = False
 
     def open(self, name: str, *, is_owner: bool = False) -> AheadInput | None:
@@ -131,6 +133,18 @@ class ReadAhead:
         self._warn()
         return piece
 
+    def ranges(self, name: str) -> Ranges | None:
+        """Return the ranges of a file; None if its file system does not serve them."""
+        with as_os_errors(name, ValueError, ImportError):
+            # Its state is asked for past what the client keeps.
+            place = remote_place(name, self.storage_options, keeps_listings=True)
+            if not serves_ranges(place[0]):
+                return None
+            from tfrecord_lite.files.ranges import Ranges, Requests  # noqa: PLC0415 - loads asyncio
+
+            self._requests = self._requests or Requests()
+            return Ranges(*place, name, self._requests)
+
     @property
     def _window(self) -> int:
         """How many bytes may be held by now."""
@@ -138,7 +152,7 @@ class ReadAhead:
 
     def _ask_states(self) -> None:
         """Ask for the sizes of the files that the window will reach."""
-        n_files = min(-(-self._window // self.piece_bytes), _MAX_REQUESTS)
+        n_files = min(-(-self._window // self.piece_bytes), MAX_REQUESTS)
         for file, _ in zip(self._upcoming, range(n_files), strict=False):
             # What is wrong with it is raised when it is opened.
             with contextlib.suppress(OSError, ImportError, ValueError):
@@ -151,7 +165,7 @@ class ReadAhead:
         files = [*self._opened, *upcoming]
         n_bytes = sum(file.n_bytes for file in files)
         n_requests = sum(file.n_requests for file in files)
-        while n_bytes + self.piece_bytes <= self._window and n_requests < _MAX_REQUESTS:
+        while n_bytes + self.piece_bytes <= self._window and n_requests < MAX_REQUESTS:
             opened = [file for file in self._opened if file.wants_more]
             waiting = opened or [file for file in upcoming if file.wants_more]
             if not waiting:
@@ -160,38 +174,18 @@ class ReadAhead:
             n_bytes += file.ask_piece()
             n_requests += 1
 
-    def start(self, ranges: Ranges, coroutine: Coroutine[Any, Any, _Answer]) -> Future[_Answer]:
-        """Have a coroutine run on the loop of a file system."""
-        self._loops.add(ranges.loop)
-        return asyncio.run_coroutine_threadsafe(self._tracked(coroutine), ranges.loop)
-
-    async def _tracked(self, coroutine: Coroutine[Any, Any, _Answer]) -> _Answer:
-        """Run a coroutine as one that :meth:`close` ends."""
-        task = cast("asyncio.Task[Any]", asyncio.current_task())
-        self._tasks.add(task)
-        try:
-            return await coroutine
-        finally:
-            self._tasks.discard(task)
-
-    def threads(self) -> ThreadPoolExecutor:
-        """Return threads for a file system without coroutines."""
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(_MAX_REQUESTS)
-        return self._threads
-
     def _warn(self) -> None:
         """Say once that a server had to be asked again."""
-        if self.refusal is not None and not self._has_warned:
+        refusal = None if self._requests is None else self._requests.refusal
+        if refusal is not None and not self._has_warned:
             self._has_warned = True
-            text = f"{self.refusal.filename}: {self.refusal.strerror}; it was asked again"
+            text = f"{refusal.filename}: {refusal.strerror}; it was asked again"
             warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
 
     def _check_process(self) -> None:
         """In a fork, begin anew: threads and connections are the parent's."""
         if os.getpid() != self._pid:
-            self._pid, self._threads = os.getpid(), None
-            self._tasks, self._loops = set(), set()
+            self._pid, self._requests = os.getpid(), None
             for file in (*self._opened, *self._upcoming):
                 file.begin_anew()
 
@@ -199,22 +193,8 @@ class ReadAhead:
         """End what is under way, and wait until it has ended. May be called twice."""
         self._opened, self._max_bytes = [], 0
         self._upcoming.clear()
-        if os.getpid() != self._pid or sys.is_finalizing():
-            return
-        loops, self._loops = self._loops, set()
-        for loop in loops:
-            stopped = asyncio.run_coroutine_threadsafe(self._stop(loop), loop)
-            if loop is not _running_loop():  # which would wait for itself
-                stopped.result()
-        if self._threads is not None:
-            self._threads.shutdown(cancel_futures=True)
-
-    async def _stop(self, loop: Any) -> None:
-        """End the coroutines on a loop."""
-        tasks = [task for task in self._tasks if task.get_loop() is loop]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._requests is not None and os.getpid() == self._pid:
+            self._requests.close()
 
     def __enter__(self) -> Self:
         """Return the object itself."""
@@ -223,14 +203,6 @@ class ReadAhead:
     def __exit__(self, *_: object) -> None:
         """Close."""
         self.close()
-
-
-def _running_loop() -> Any:
-    """Return the loop that runs in this thread, if one does."""
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
 
 
 class _File:
@@ -250,12 +222,7 @@ class _File:
     @property
     def has_ranges(self) -> bool:
         """Whether its file system serves ranges."""
-        if self._ranges is None:
-            ahead = self._ahead
-            with as_os_errors(self.name, ValueError, ImportError):
-                filesystem, path = remote_place(self.name, ahead.storage_options)
-                if serves_ranges(filesystem, is_asked=ahead.is_asked):
-                    self._ranges = Ranges(filesystem, path, self.name, ahead)
+        self._ranges = self._ranges or self._ahead.ranges(self.name)
         return self._ranges is not None
 
     def ask_state(self) -> None:
@@ -265,8 +232,7 @@ class _File:
 
     def _start(self, name: str, *arguments: int) -> Future[Any]:
         """Call a method of its ranges, in this process."""
-        ranges = cast("Ranges", self.has_ranges and self._ranges)
-        return self._ahead.start(ranges, getattr(ranges, name)(*arguments))
+        return cast("Ranges", self.has_ranges and self._ranges).start(name, *arguments)
 
     @property
     def state(self) -> FileState:

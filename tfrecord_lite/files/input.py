@@ -156,12 +156,21 @@ InputFile: TypeAlias = "_LocalInput | _ObjectInput | AheadInput"
 """The bytes of one file, in order."""
 
 
-def open_seekable(name: str, storage_options: StorageOptions = None) -> IO[bytes]:
+def open_seekable(
+    name: str,
+    storage_options: StorageOptions = None,
+    block_bytes: int | None = None,
+    *,
+    is_fresh: bool = False,
+) -> IO[bytes]:
     """Open a path or URL to read at any offset: ``read``, ``seek``, ``tell`` and ``close``.
 
-    Raises, also when it is read, as :func:`open_input`.
+    What is fetched of a URL beyond what is read is `block_bytes`, or what its client finds right; what the
+    client keeps of folders is good enough, unless `is_fresh`. Raises, also when it is read, as :func:`open_input`.
     """
-    file = RemoteFile(name, storage_options) if is_url(name) else io.FileIO(name, "rb")
+    if not is_url(name):
+        return cast("IO[bytes]", io.FileIO(name, "rb"))
+    file = RemoteFile(name, storage_options, block_bytes, is_fresh=is_fresh)
     return cast("IO[bytes]", file)
 
 
@@ -192,14 +201,11 @@ def open_input(
     if is_url(name):
         is_owner = ahead is None
         ahead = ahead or ReadAhead(storage_options=storage_options, max_bytes=read_ahead)
-        return ahead.open(name, is_owner=is_owner) or _streamed(name, storage_options, read_ahead)
+        block_bytes = None if read_ahead == 0 else 0
+        return ahead.open(name, is_owner=is_owner) or _ObjectInput(
+            name, open_seekable(name, storage_options, block_bytes, is_fresh=True), owned=True
+        )
     file = io.FileIO(name, "rb")
     if hasattr(os, "preadv") and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return _LocalInput(name, file)
     return _ObjectInput(name, cast("IO[bytes]", file), owned=True)
-
-
-def _streamed(url: str, storage_options: StorageOptions, read_ahead: int | None) -> InputFile:
-    """Open a URL of which no ranges are fetched ahead."""
-    file = RemoteFile(url, storage_options, is_stream=read_ahead != 0)
-    return _ObjectInput(url, cast("IO[bytes]", file), owned=True)

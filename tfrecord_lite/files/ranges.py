@@ -12,84 +12,101 @@ import errno
 import functools
 import os
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import Executor
-from dataclasses import dataclass
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
 from http import HTTPStatus
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar, cast
 
 from tfrecord_lite.files import remote
-from tfrecord_lite.files.remote import forget, fsspec_module, is_http, os_error, short_error
+from tfrecord_lite.files.remote import (
+    FileState,
+    forget,
+    fsspec_module,
+    is_http,
+    is_passing,
+    os_error,
+    short_error,
+)
 
 _Answer = TypeVar("_Answer")
 
-_IN_THREADS = frozenset({"hf", "webhdfs"})
-"""Schemes of file systems without coroutines that serve ranges."""
-_VERSIONS = [
-    "ETag",
-    "etag",
-    "generation",
-    "LastModified",
-    "Last-Modified",
-    "updated",
-    "mtime",
-    "created",
-]
-"""Where file systems say which version of a file they have, the best first."""
+_N_THREADS = 16
 
 
-@dataclass(frozen=True, slots=True)
-class FileState:
-    """What a store says of a file."""
+class Requests:
+    """Coroutines under way for one reader, on the loops of file systems."""
 
-    size: int | None
-    """In bytes; None if ranges of it cannot be read."""
-    version: str | None
-    """What tells this content from another, an entity tag for instance; None if nothing is said."""
+    def __init__(self) -> None:
+        self._loops: set[Any] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._threads: ThreadPoolExecutor | None = None
+        self.refusal: OSError | None = None
+        """Why the last one was made again."""
 
-    @classmethod
-    def of(cls, info: Mapping[str, Any]) -> FileState:
-        """Take it from what fsspec says."""
-        size = info.get("size")
-        has_ranges = isinstance(size, int) and info.get("partial") is not False
-        version = next((str(info[key]) for key in _VERSIONS if info.get(key)), None)
-        return cls(size if has_ranges else None, version)
+    def start(self, loop: Any, coroutine: Coroutine[Any, Any, _Answer]) -> Future[_Answer]:
+        """Run a coroutine on a loop."""
+        self._loops.add(loop)
+        return asyncio.run_coroutine_threadsafe(self._tracked(coroutine), loop)
+
+    async def _tracked(self, coroutine: Coroutine[Any, Any, _Answer]) -> _Answer:
+        """Run a coroutine as a task that can be ended."""
+        task = cast("asyncio.Task[Any]", asyncio.current_task())
+        self._tasks.add(task)
+        try:
+            return await coroutine
+        finally:
+            self._tasks.discard(task)
+
+    @property
+    def threads(self) -> ThreadPoolExecutor:
+        """Threads for a file system without coroutines."""
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(_N_THREADS)
+        return self._threads
+
+    def close(self) -> None:
+        """End all, and wait until they have ended."""
+        if sys.is_finalizing():  # the threads of the loops are gone
+            return
+        loops, self._loops = self._loops, set()
+        for loop in loops:
+            stopped = asyncio.run_coroutine_threadsafe(self._stop(loop), loop)
+            if loop is not _running_loop():  # which would wait for itself
+                stopped.result()
+        if self._threads is not None:
+            self._threads.shutdown(cancel_futures=True)
+
+    async def _stop(self, loop: Any) -> None:
+        """End the tasks of a loop."""
+        tasks = [task for task in self._tasks if task.get_loop() is loop]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def serves_ranges(filesystem: Any, *, is_asked: bool) -> bool:
-    """Whether ranges can be asked for at once; `is_asked` if the user says so.
-
-    Not of file systems that stand on others, such as archives and caches: these are to be used.
-    """
-    if hasattr(filesystem, "fs"):
-        return False
-    if filesystem.async_impl:
-        return not filesystem.asynchronous
-    schemes = filesystem.protocol
-    return is_asked or not _IN_THREADS.isdisjoint(
-        [schemes] if isinstance(schemes, str) else schemes
-    )
-
-
-class Notice(Protocol):
-    """Whoever reads ranges: it has the threads, and is told why a request was made again."""
-
-    refusal: OSError | None
-
-    def threads(self) -> Executor:
-        """Return threads for a file system without coroutines."""
+def _running_loop() -> Any:
+    """Return the loop that runs in this thread, if one does."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 class Ranges:
-    """One file of a file system that serves ranges; its methods run on `loop`."""
+    """One file of a file system that serves ranges; its coroutines run on the file system's loop."""
 
-    def __init__(self, filesystem: Any, path: str, url: str, reader: Notice) -> None:
+    def __init__(self, filesystem: Any, path: str, url: str, requests: Requests) -> None:
         self._filesystem = filesystem
         self._path = path
         self._url = url
-        self._reader = reader
+        self._requests = requests
         is_async = filesystem.async_impl
-        self.loop: Any = filesystem.loop if is_async else fsspec_module().asyn.get_loop()
+        self._loop: Any = filesystem.loop if is_async else fsspec_module().asyn.get_loop()
+
+    def start(self, name: str, *arguments: int) -> Future[Any]:
+        """Run a coroutine of this object."""
+        return self._requests.start(self._loop, getattr(self, name)(*arguments))
 
     async def state(self) -> FileState:
         """Ask what the file is now, past what the client keeps."""
@@ -145,7 +162,7 @@ class Ranges:
         if self._filesystem.async_impl:
             return await getattr(self._filesystem, f"_{name}")(*arguments, **options)
         call = functools.partial(getattr(self._filesystem, name), *arguments, **options)
-        return await self.loop.run_in_executor(self._reader.threads(), call)
+        return await self._loop.run_in_executor(self._requests.threads, call)
 
     async def _again(self, request: Callable[[], Awaitable[_Answer]]) -> _Answer:
         """Make a request until there is an answer, a bounded number of times."""
@@ -153,8 +170,8 @@ class Ranges:
             try:
                 return await request()
             except Exception as error:
-                if not remote.is_passing(error):
+                if not is_passing(error):
                     raise
-                self._reader.refusal = os_error(error, self._url)
+                self._requests.refusal = os_error(error, self._url)
             await asyncio.sleep(pause)
         return await request()

@@ -13,7 +13,8 @@ import io
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import IO, Any, TypeVar
 
 from tfrecord_lite.errors import argument_error
@@ -37,11 +38,65 @@ _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers of HTTP that another try may change."""
 
 
-def remote_place(url: str, storage_options: Mapping[str, Any] | None = None) -> tuple[Any, str]:
-    """Return the file system of a URL (fsspec's), and the file's path there."""
+def remote_place(
+    url: str, storage_options: Mapping[str, Any] | None = None, *, keeps_listings: bool = False
+) -> tuple[Any, str]:
+    """Return the file system of a URL (fsspec's), and the file's path there.
+
+    What its client keeps of folders is forgotten, as others may have written there, unless it is of this call.
+    """
     with _choosing_file_system(url):
         filesystem, path = fsspec_module().core.url_to_fs(url, **(storage_options or {}))
+    if not keeps_listings:
+        forget(filesystem)
     return filesystem, path
+
+
+def forget_listings(urls: Iterable[str], storage_options: Mapping[str, Any] | None) -> None:
+    """Have clients ask anew, where they were asked before; what is wrong with a URL is raised later."""
+    stores = {"/".join(url.split("/")[:3]): url for url in urls} if "fsspec" in sys.modules else {}
+    for url in stores.values():
+        with contextlib.suppress(OSError, ImportError, ValueError):
+            remote_place(url, storage_options)
+
+
+_IN_THREADS = {"hf", "webhdfs"}
+"""Schemes of file systems that serve ranges to several threads, and have no coroutines."""
+_VERSIONS = [
+    *("ETag", "etag", "generation"),
+    *("LastModified", "Last-Modified", "updated", "mtime", "created"),
+]
+"""Where file systems say which version of a file they have, the best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What a store says of a file."""
+
+    size: int | None
+    """In bytes; None if ranges of it cannot be read."""
+    version: str | None
+    """What tells this content from another, an entity tag for instance; None if nothing is said."""
+
+    @classmethod
+    def of(cls, info: Mapping[str, Any]) -> FileState:
+        """Take it from what fsspec says."""
+        size = info.get("size")
+        has_ranges = isinstance(size, int) and info.get("partial") is not False
+        version = next((str(info[key]) for key in _VERSIONS if info.get(key)), None)
+        return cls(size if has_ranges else None, version)
+
+
+def serves_ranges(filesystem: Any) -> bool:
+    """Whether a file system is known to serve several ranges of bytes at once.
+
+    Those that stand on others, such as archives and caches, are not.
+    """
+    if hasattr(filesystem, "fs"):
+        return False
+    schemes = filesystem.protocol
+    schemes = {schemes} if isinstance(schemes, str) else {*schemes}
+    return bool((filesystem.async_impl and not filesystem.asynchronous) or schemes & _IN_THREADS)
 
 
 def is_http(filesystem: Any) -> bool:
@@ -49,10 +104,11 @@ def is_http(filesystem: Any) -> bool:
     return "http" in filesystem.protocol
 
 
-def forget(filesystem: Any, path: str) -> None:
-    """Have a client forget what it keeps of a file and of its folder, where others may write."""
+def forget(filesystem: Any, *paths: str) -> None:
+    """Have a client forget what it keeps of files and their folders, by default of all, if its user lets us."""
     if not filesystem.storage_options.get("use_listings_cache"):
-        for place in (path, filesystem._parent(path)):  # noqa: SLF001 - of all file systems
+        parents = [filesystem._parent(path) for path in paths]  # noqa: SLF001 - of all file systems
+        for place in (*paths, *parents) or (None,):
             filesystem.invalidate_cache(place)
 
 
@@ -99,28 +155,36 @@ def _choosing_file_system(url: str) -> Iterator[None]:
 class RemoteFile:
     """The file of a URL, to read; it ends only where its size says.
 
-    With `is_stream` a web server is asked once, for all of it.
+    `block_bytes` more are fetched than are read; if 0, a web server is asked once, for all of it. With `is_fresh`
+    its client forgets what it keeps of it.
     """
 
     def __init__(
-        self, url: str, storage_options: Mapping[str, Any] | None, *, is_stream: bool = False
+        self,
+        url: str,
+        storage_options: Mapping[str, Any] | None,
+        block_bytes: int | None = None,
+        *,
+        is_fresh: bool = False,
     ) -> None:
         self.name = url
         options: dict[str, Any] = {}
         with as_os_errors(url, ValueError, ImportError):
-            filesystem, path = remote_place(url, storage_options)
-            if is_http(filesystem) and is_stream:
-                options = {"block_size": 0}
-            elif is_http(filesystem) and "cache_type" not in filesystem.storage_options:
-                options = {"cache_type": "readahead"}  # its default reads bytes twice
+            filesystem, path = remote_place(url, storage_options, keeps_listings=True)
+            if is_fresh:
+                forget(filesystem, path)
+            self._is_stream = is_http(filesystem) and block_bytes == 0
+            if block_bytes or self._is_stream:
+                options["block_size"] = block_bytes
+            if is_http(filesystem) and "cache_type" not in filesystem.storage_options:
+                options["cache_type"] = "readahead"  # its default fetches bytes twice
             self._file: IO[bytes] = again(lambda: filesystem.open(path, "rb", **options))
-        self._is_seekable = options.get("block_size") != 0 and self._file.seekable()
 
     def read(self, n_bytes: int = -1) -> bytes:
         """Return the next bytes, at most `n_bytes`, none at the end of the file."""
         with as_os_errors(self.name):
             read = functools.partial(self._file.read, n_bytes)
-            data = again(read) if self._is_seekable else read()
+            data = read() if self._is_stream else again(read)
         if not data and n_bytes:
             self._check_end()
         return data
@@ -138,7 +202,7 @@ class RemoteFile:
 
     def seekable(self) -> bool:
         """Whether it can seek."""
-        return self._is_seekable
+        return not self._is_stream and self._file.seekable()
 
     def tell(self) -> int:
         """Return the offset of the next byte."""
