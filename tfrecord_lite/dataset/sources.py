@@ -15,6 +15,7 @@ from tfrecord_lite.dataset.cutting import Demand
 from tfrecord_lite.dataset.plan import MemoryKey, Run, Source
 from tfrecord_lite.dataset.turns import in_order, interleaved
 from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError, plural
+from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.names import is_url, local_size
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.index.handles import FileStamp, open_handle
@@ -69,13 +70,16 @@ class Files(Source):
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield the records of this part; at the end, warn of skipped damage."""
         log = run.damage.begin(self.options)
+        names, options = self._order(run), self.options
+        ahead = ReadAhead(
+            names, options.storage_options, options.read_ahead, min(self.cycle_length, len(names))
+        )
         try:
-            names = self._order(run)
             share = self._share(names) if self.is_cut and any(run.epoch[1:]) else None
             parts = list(map(FilePart, names)) if share is None else share
             demand = run.demand if self.cycle_length == 1 else Demand()
             numbers = {name: number for number, name in enumerate(self.names)}
-            read = functools.partial(self._read, run.sizes, parts, numbers, log, demand)
+            read = functools.partial(self._read, run.sizes, parts, numbers, log, demand, ahead)
             at = state["at"] if state else None
             if self.cycle_length > 1:
                 pairs = interleaved(read, len(parts), self.cycle_length, self.block_length, at)
@@ -93,6 +97,7 @@ class Files(Source):
                 if len(mine):
                     yield mine, {"at": after, "seen": seen}
         finally:  # also if the caller stops, or a later file is missing
+            ahead.close()
             if log is not None:
                 log.give_warning()
 
@@ -132,6 +137,7 @@ class Files(Source):
         numbers: dict[str, int],
         log: DamageLog | None,
         demand: Demand,
+        ahead: ReadAhead,
         place: int,
         n_skip: int,
     ) -> Iterator[Block]:
@@ -146,7 +152,7 @@ class Files(Source):
         stamp = _stamp(name) if self.is_cut and is_all else None  # before it is opened
         if n_skip and log is None:  # where damage is skipped, only intact records count
             part, n_skip = part.after(n_skip, self.options)
-        with closing(PartReader(part, self.options, log, _LARGE_RECORDS)) as reader:
+        with closing(PartReader(part, self.options, log, _LARGE_RECORDS, ahead=ahead)) as reader:
             while (block := reader.next_block(None if n_skip else demand.n)) is not None:
                 places = block.places  # which nobody else has; all chunks have the same sources
                 if places is not None:
