@@ -15,8 +15,8 @@ import numpy as np
 
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import Column
-from tfrecord_lite.convert.arrow import merged_description, without_numbers
 from tfrecord_lite.described import sidecar
+from tfrecord_lite.described.frames import merged_description, without_numbers
 from tfrecord_lite.described.inferred import FOR_BATCHES, blocks_ahead, first_blocks, inferred
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.described.structure import Structure, is_flat_dict

@@ -17,8 +17,8 @@ from dataclasses import replace
 from typing import Unpack
 
 from tfrecord_lite.block import OVERHEAD_BYTES, Block
-from tfrecord_lite.convert.arrow import without_numbers
 from tfrecord_lite.described import sidecar
+from tfrecord_lite.described.frames import without_numbers
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import (
     DamagedSpan,
@@ -28,6 +28,7 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
     argument_error,
+    levels_to_caller,
 )
 from tfrecord_lite.files.compression import (
     CompressionType,
@@ -50,7 +51,7 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Meter, Progress, check_progress, metered, total_bytes
-from tfrecord_lite.records.damage import DamagedSpans, DamageLog, levels_to_caller
+from tfrecord_lite.records.damage import DamagedSpans, DamageLog
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.recovery.members import MemberReader
 from tfrecord_lite.recovery.verify import settings_of

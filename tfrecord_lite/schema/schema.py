@@ -298,13 +298,16 @@ class Schema(Mapping[str, FeatureSpec]):
     True
     """
 
-    __slots__ = ("_items",)
+    __slots__ = ("_items", "plan")
 
     _items: dict[str, SchemaItem]
+    plan: Any
+    """What the encoder prepared; None before. Internal."""
 
     def __init__(
         self, features: Mapping[str, FeatureLike], originals: Mapping[str, Original] | None = None
     ) -> None:
+        self.plan = None
         if isinstance(features, Schema) and originals is None:
             self._items = features._items  # noqa: SLF001 - of this class
             return
@@ -348,7 +351,7 @@ class Schema(Mapping[str, FeatureSpec]):
     def _with(cls, items: dict[str, SchemaItem]) -> Self:
         """Create a schema of items that are checked."""
         schema = cls.__new__(cls)
-        schema._items = items  # noqa: SLF001 - of this class
+        schema._items, schema.plan = items, None  # noqa: SLF001 - of this class
         return schema
 
     def to_items(self) -> dict[str, SchemaItem]:

@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+from tests.support.reencode import damaged_messages, encodings
 from tfrecord_lite import Block, parse_tensor, serialize_tensor, testing
 from tfrecord_lite.apps.events.parse import Tags, parse_events
 from tfrecord_lite.apps.events.series import decode
@@ -118,9 +119,9 @@ def batches(draw: DrawFn, *, damaged: bool = False) -> list[bytes]:
     some = []
     for _ in range(draw(st.integers(1, 4))):
         message = draw(events())
-        ways = [st.just(message.SerializeToString()), testing.encodings(message)]
+        ways = [st.just(message.SerializeToString()), encodings(message)]
         if damaged:
-            ways += [testing.damaged_messages(message), st.binary(max_size=20)]
+            ways += [damaged_messages(message), st.binary(max_size=20)]
         some.append(draw(st.one_of(ways)))
     order = st.lists(st.integers(0, len(some) - 1), max_size=60)
     return [*some, *(some[i] for i in draw(order))]

@@ -21,8 +21,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.convert.arrow import without_numbers
 from tfrecord_lite.described import sidecar
+from tfrecord_lite.described.frames import without_numbers
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.described.sources import sidecars_of
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
