@@ -13,8 +13,8 @@ library have a *bridge*, a module found by the name of their module, whose funct
 ===================================  ================================================================
 ``is_frame``, ``is_series``          whether an object of the library is one
 ``columns_of(frame)``                its columns, and the levels of its index, by name
-``parts_of(name, series)``           the fields of structs in it as columns, by name; another column alone
-``open_column(name, series)``        Lists and word of one; of Python's objects an array instead of Lists
+``paths_of(name, series)``           the columns that one becomes: itself, or the fields of its structs by their paths
+``open_column(name, series)``        of each of these Lists and word; of Python's objects an array instead of Lists
 ``describe(frame, columns, words)``  a word per column, and what else makes a frame: JSON
 ``target(name, word)``               the Arrow type for a column that is to become what the word says
 ``frame_of(table, ...)``             the frame
@@ -42,7 +42,7 @@ from __future__ import annotations
 import base64
 import sys
 import warnings
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -293,20 +293,21 @@ def open_columns(data: Any, *, is_later: bool = False) -> Frame:
     series = {key: column for key, column in columns.items() if is_series(column)}
     if name is None and not series:
         return Frame(data)
-    parts = {key: bridge(_origin(each)).parts_of(key, each) for key, each in series.items()}
-    check_names([path for key in columns for path in parts.get(key, [key])])
+    paths = {key: bridge(_origin(each)).paths_of(key, each) for key, each in series.items()}
+    check_names([path for key in columns for path in paths.get(key, [key])])
     if not is_later:
-        _warn_of_parts(parts)
+        _warn_of_structs(paths)
     opened: dict[str, Any] = {}
     words: dict[str, Word] = {}
     for key, column in columns.items():
-        if key not in parts:
+        if key not in paths:
             opened[key] = column
-        for path, part in parts.get(key, {}).items():
-            opened[path], words[path] = bridge(_origin(part)).open_column(path, part)
+            continue
+        for path, (values, word) in bridge(_origin(column)).open_column(key, column).items():
+            opened[path], words[path] = values, word
     if name is None:
         return Frame(opened)
-    leaves = {path: part for paths in parts.values() for path, part in paths.items()}
+    leaves = {path: columns[key] for key, own in paths.items() for path in own}
     carried = _carried_schema(data) if name == "arrow" else None
 
     def described() -> Description:
@@ -315,12 +316,10 @@ def open_columns(data: Any, *, is_later: bool = False) -> Frame:
     return Frame(opened, carried, len(data), described)
 
 
-def _warn_of_parts(parts: Mapping[str, Collection[str]]) -> None:
+def _warn_of_structs(paths: Mapping[str, list[str]]) -> None:
     """Warn about columns of structs, of which there are only the fields from here on."""
     divided = [
-        f"{name!r} as {', '.join(map(repr, paths)) or 'nothing'}"
-        for name, paths in parts.items()
-        if [*paths] != [name]
+        f"{name!r} as {', '.join(map(repr, own))}" for name, own in paths.items() if own != [name]
     ]
     if divided:
         text = f"an Example has no structs; their fields are columns: {'; '.join(divided)}"
@@ -363,9 +362,11 @@ def frame_of_types(stream: Any) -> Frame:
 
 def open_series(key: str, column: Any) -> Lists | ObjectArray:
     """Return the values of a Series or Arrow array; Python's objects as an array."""
-    values: Lists | ObjectArray
-    values, _ = bridge(_origin(column)).open_column(key, column)
-    return values
+    fields: dict[str, tuple[Lists | ObjectArray, Word]]
+    fields = bridge(_origin(column)).open_column(key, column)
+    if key not in fields:
+        raise type_error(key, getattr(column, "dtype", None) or column.type)
+    return fields[key][0]
 
 
 def check_names(names: Sequence[Any]) -> None:
@@ -520,71 +521,6 @@ def _carried_schema(table: Any) -> Schema | None:
         raise argument_error(detail) from None
 
 
-@lru_cache(1024)
-def _is_nested(kind: Any) -> bool:
-    """Return whether a type has structs, maps or runs in it, at any depth."""
-    form = form_of(kind)
-    if form in ("list", "fixed list"):
-        return _is_nested(kind.value_type)
-    # A struct without fields is no column, nor several: it stays what cannot be opened.
-    return form in ("map", "runs") or (form == "struct" and kind.num_fields > 0)
-
-
-def _leaves(name: str, nullable: bool, column: Any) -> Iterator[tuple[str, bool, Any]]:  # noqa: FBT001
-    """Yield the fields of a struct, at any depth, with their paths; another column as it is.
-
-    Those of a list of structs are lists, and a map is a list of structs of a key and a value.
-    """
-    pa, kind = imported(), column.type
-    form = form_of(kind)
-    if not _is_nested(kind):
-        yield name, nullable, column
-    elif form == "runs":
-        decoded = imported("pyarrow.compute").run_end_decode(column)
-        yield from _leaves(name, nullable, decoded)
-    elif form == "map":
-        yield from _leaves(name, nullable, pairs_of(column))
-    elif form == "struct":
-        for i, inner in enumerate(column.flatten()):
-            field = kind.field(i)
-            yield from _leaves(f"{name}/{field.name}", nullable or field.nullable, inner)
-    else:
-        chunks = _chunks(column) or [_whole(column)]  # dictionaries with nulls cannot be joined
-        parts = [_leaves(name, False, chunk.flatten()) for chunk in chunks]  # noqa: FBT003 - nullable
-        for fields in zip(*parts, strict=True):
-            inner = (_list_like(c, _whole(f)) for c, (*_, f) in zip(chunks, fields, strict=True))
-            yield fields[0][0], nullable, pa.chunked_array(inner)
-
-
-def pairs_of(column: Any) -> Any:
-    """Return an array of maps as lists of structs, each of a ``key`` and a ``value``."""
-    pa, kind = imported(), column.type
-    pair = pa.struct([("key", kind.key_type), ("value", kind.item_type)])
-    return column.cast(pa.list_(pair))
-
-
-def _list_like(column: Any, values: Any) -> Any:
-    """Return an array with the rows of a list array, but other values; those of null rows are not there."""
-    pa, compute, present = imported(), imported("pyarrow.compute"), _present(column)
-    missing = None if present is None else pa.array(~present)
-    if form_of(column.type) == "list":
-        lengths = np.asarray(compute.list_value_length(column).fill_null(0)).astype(np.int64)
-        cls = pa.LargeListArray if pa.types.is_large_list(column.type) else pa.ListArray
-        offsets = pa.array(row_splits(lengths), _offset_type(cls))
-        return cls.from_arrays(offsets, values, mask=missing)
-    size = column.type.list_size
-    if size == 0:  # from_arrays takes none
-        rows: list[object] = [[]] * len(column)
-        if present is not None:
-            rows = [[] if is_there else None for is_there in present]
-        return pa.array(rows, pa.list_(values.type, 0))
-    if present is not None:  # a null row has values here, too
-        is_value = np.repeat(present, size)
-        places = np.where(is_value, np.cumsum(is_value) - 1, 0)
-        values = values.take(pa.array(places, mask=~is_value))
-    return pa.FixedSizeListArray.from_arrays(values, size, mask=missing)
-
-
 def rows_alone(n_rows: int) -> Any:
     """Return a Table of rows without columns, whose number can be had in this way only."""
     pa = imported()
@@ -600,22 +536,72 @@ def columns_of(table: Any) -> dict[str, Any]:
 # --------------------------------------------------------------------------- arrays to columns
 
 
-def parts_of(name: str, column: Any) -> dict[str, Any]:
-    """Return the fields of structs in an array by their paths; another one by its name."""
-    return {path: array for path, _, array in _leaves(name, True, column)}  # noqa: FBT003 - nullable
+def fields_of(
+    name: str, kind: ArrowType, *, is_nullable: bool = True
+) -> Iterator[tuple[str, ArrowType, bool]]:
+    """Yield path and type of each column that one becomes, and whether it may have nulls.
+
+    The fields of a struct are columns, at any depth. Those of a list of structs are lists, and a map is a list of
+    structs of a key and a value.
+    """
+    form = form_of(kind)
+    if form == "struct" and kind.num_fields:  # one without fields cannot be opened
+        for field in kind:
+            may_lack = is_nullable or field.nullable
+            yield from fields_of(f"{name}/{field.name}", field.type, is_nullable=may_lack)
+    elif form == "runs":
+        yield from fields_of(name, kind.value_type, is_nullable=is_nullable)
+    elif form == "map":
+        yield from fields_of(name, _pairs(kind), is_nullable=is_nullable)
+    elif form in ("list", "fixed list"):
+        for path, inner, _ in fields_of(name, kind.value_type):
+            yield path, _with_values(kind, inner), is_nullable
+    else:
+        yield name, kind, is_nullable
 
 
-def open_column(name: str, column: Array) -> tuple[Lists, Word]:
-    """Return the values and the word of an array; views where nothing is missing."""
-    return _lists_of(name, column), word_of(column.type)
+def paths_of(name: str, column: Array) -> list[str]:
+    """Return the names of the columns that one becomes."""
+    return [path for path, *_ in fields_of(name, column.type)]
+
+
+def open_column(name: str, column: Array) -> dict[str, tuple[Lists, Word]]:
+    """Return the values and words of the columns that an array becomes; views where nothing is missing."""
+    opened = dict(_opened(name, column))
+    kinds = fields_of(name, column.type)
+    return {path: (opened[path], word_of(kind)) for path, kind, _ in kinds}
+
+
+def _opened(name: str, column: Array) -> Iterator[tuple[str, Lists]]:
+    """Yield the columns that an array becomes."""
+    form, kind = form_of(column.type), column.type
+    if form == "struct" and kind.num_fields:
+        for field, inner in zip(kind, column.flatten(), strict=True):
+            yield from _opened(f"{name}/{field.name}", inner)
+    elif form == "runs":
+        yield from _opened(name, imported("pyarrow.compute").run_end_decode(column))
+    elif form == "map":
+        yield from _opened(name, pairs_of(column))
+    elif form in ("list", "fixed list"):
+        yield from _rows(name, column)
+    else:
+        yield name, _lists_of(name, column)
+
+
+def pairs_of(column: Array) -> Array:
+    """Return an array of maps as lists of structs, each of a ``key`` and a ``value``."""
+    return column.cast(_pairs(column.type))
+
+
+def _pairs(kind: ArrowType) -> ArrowType:
+    pa = imported()
+    return pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)]))
 
 
 def _lists_of(name: str, column: Array) -> Lists:
     form, kind = form_of(column.type), column.type
     if form in ("text", "bytes", "null"):
         return _strings(name, column)
-    if form in ("list", "fixed list"):
-        return _rows(name, column)
     if form == "dictionary":
         return _categories(name, column)
     if form == "decimal":
@@ -765,38 +751,34 @@ def _categories(name: str, column: Array) -> Lists:
     return lists.with_(type=own)
 
 
-def _rows(name: str, column: Array) -> Lists:
-    """Return lists with a level more than their values have: a number, if all are of one size."""
+def _rows(name: str, column: Array) -> Iterator[tuple[str, Lists]]:
+    """Yield the columns that lists become, with a level more than their values have."""
     pa, compute, present = imported(), imported("pyarrow.compute"), _present(column)
     lengths = np.asarray(compute.list_value_length(column).fill_null(0)).astype(np.int64)
     # flatten leaves out those of null lists; drop_null takes wrong ones of slices. By chunk, as all chunks
     # have no flatten that goes down one level only, and dictionaries with nulls cannot be joined.
     flat = pa.chunked_array([c.flatten() for c in _chunks(column)], column.type.value_type)
     with at_records(row_splits(lengths)):
-        below = _lists_of(name, flat)
-        if below.present is not None:
-            detail = "a null within a list, which a feature cannot store; fill or drop it"
-            number = int(np.argmin(below.present))
-            raise column_error(name, detail, number, Reason.UNREPRESENTABLE)
-    own, inner = below.type, below.type.shape or ()
-    if form_of(column.type) == "list" or None in inner:
-        return below.with_(type=replace(own, shape=(None, *inner))).above(lengths, present)
-    size = column.type.list_size
-    own = replace(own, shape=(size, *inner), missing=present is not None)
-    n_lists = len(column) if present is None else int(np.count_nonzero(present))
-    lists = Lists(n_lists, own, (size, *below.levels), below.flat)
-    if present is None:
-        return lists
-    if 0 in (size, *inner):
-        detail = "a missing list among lists without values cannot be told from them"
-        raise column_error(name, detail, int(np.argmin(present)), Reason.UNREPRESENTABLE)
-    return scattered(lists, present)
-
-
-def _offset_type(cls: Any) -> Any:
-    """Return the type of the offsets of a class of list arrays."""
-    pa = imported()
-    return pa.int64() if cls is pa.LargeListArray else pa.int32()
+        columns = dict(_opened(name, flat))
+        for path, below in columns.items():
+            if below.present is not None:
+                detail = "a null within a list, which a feature cannot store; fill or drop it"
+                number = int(np.argmin(below.present))
+                raise column_error(path, detail, number, Reason.UNREPRESENTABLE)
+    for path, below in columns.items():
+        own, inner = below.type, below.type.shape or ()
+        if form_of(column.type) == "list" or None in inner:
+            below.type = replace(own, shape=(None, *inner))
+            yield path, below.above(lengths, present)
+            continue
+        size = column.type.list_size
+        own = replace(own, shape=(size, *inner), missing=present is not None)
+        n_lists = len(column) if present is None else int(np.count_nonzero(present))
+        lists = Lists(n_lists, own, (size, *below.levels), below.flat)
+        if present is not None and 0 in (size, *inner):
+            detail = "a missing list among lists without values cannot be told from them"
+            raise column_error(path, detail, int(np.argmin(present)), Reason.UNREPRESENTABLE)
+        yield path, lists if present is None else scattered(lists, present)
 
 
 def _with_values(kind: Any, inner: Any) -> Any:
@@ -838,9 +820,12 @@ def describe(
     words: Mapping[str, Word],
 ) -> Description:
     """Return the types of all columns as JSON; metadata and chunks are not kept."""
-    pairs = zip(table.schema, table.schema.empty_table().columns, strict=True)
-    leaves = chain.from_iterable(_leaves(f.name, f.nullable, column) for f, column in pairs)
-    required = [path for path, nullable, _ in leaves if not nullable]
+    required = [
+        path
+        for field in table.schema
+        for path, _, may_lack in fields_of(field.name, field.type, is_nullable=field.nullable)
+        if not may_lack
+    ]
     return {"columns": dict(words), "required": required}
 
 
@@ -1067,5 +1052,7 @@ def _list_array(name: str, lists: Lists, kind: ArrowType) -> Array:
             return pa.array([[]] * lists.n, kind)
         return pa.FixedSizeListArray.from_arrays(inner, type=kind, mask=missing)
     cls = pa.LargeListArray if pa.types.is_large_list(kind) else pa.ListArray
-    offsets = pa.array(row_splits(lists.lengths), _offset_type(cls))
+    offsets = pa.array(
+        row_splits(lists.lengths), pa.int64() if cls is pa.LargeListArray else pa.int32()
+    )
     return cls.from_arrays(offsets, inner, type=kind, mask=missing)
