@@ -48,6 +48,7 @@ from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
 from itertools import chain
+from types import ModuleType
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -100,8 +101,11 @@ Word: TypeAlias = "str | dict[str, Any] | None"
 Array: TypeAlias = Any
 """An array of pyarrow, in one chunk or several."""
 ArrowType: TypeAlias = Any
+ArrowSchema: TypeAlias = Any
 Table: TypeAlias = Any
-"""A Table, RecordBatch, type or schema of pyarrow, which has no types of its own for checkers."""
+"""A Table or RecordBatch of pyarrow, which has no types of its own for checkers."""
+Source: TypeAlias = Any
+"""What may be a data frame, a table, a stream or a column of any library."""
 
 _BRIDGES = {
     "arrow": __name__,
@@ -171,7 +175,7 @@ class Frame(NamedTuple):
     """Returns the types of a data frame; may raise about what would not come back."""
 
 
-def library(name: str) -> Any:
+def library(name: str) -> ModuleType:
     """Import a library, or a module of it; ImportError if it is not installed."""
     try:
         return import_module(name)
@@ -181,13 +185,13 @@ def library(name: str) -> Any:
         raise ImportError(f"{what} {first}: pip install {packages}") from None
 
 
-def imported(module: str = "pyarrow") -> Any:
+def imported(module: str = "pyarrow") -> ModuleType:
     """Return pyarrow, or a module of it; ImportError if it is not installed."""
     return library(module)
 
 
 @lru_cache(1024)
-def form_of(kind: Any) -> str:
+def form_of(kind: ArrowType) -> str:
     """Return the word for what a type of Arrow is, of those that there are here."""
     types = imported("pyarrow.types")
     for form, words in _FORMS.items():
@@ -215,23 +219,23 @@ _FORMS = {
 # ----------------------------------------------------------------------- which library it is
 
 
-def _has(data: Any, *names: str) -> bool:
+def _has(data: Source, *names: str) -> bool:
     # Ask the class: a module or a mock may have an attribute of any name.
     return all(hasattr(type(data), name) for name in names)
 
 
-def _origin(data: Any) -> str:
+def _origin(data: Source) -> str:
     """Return the library of an object by where its class is: Arrow for all that have no bridge."""
     names = {cls.__module__.partition(".")[0] for cls in type(data).__mro__}
     return next((name for name in ("pandas", "polars") if name in names), "arrow")
 
 
-def bridge(name: str) -> Any:
+def bridge(name: str) -> ModuleType:
     """Return the module for the frames of a library."""
     return sys.modules[__name__] if name == "arrow" else import_module(_BRIDGES[name])
 
 
-def _library_of(data: Any) -> str | None:
+def _library_of(data: Source) -> str | None:
     """Return the library of a data frame, None if it is something else."""
     if isinstance(data, dict | list | tuple | np.ndarray):
         return None
@@ -240,12 +244,12 @@ def _library_of(data: Any) -> str | None:
     return name if is_one else None
 
 
-def is_frame(data: Any) -> bool:
+def is_frame(data: Source) -> bool:
     """Return whether data are a data frame."""
     return _library_of(data) is not None
 
 
-def is_series(data: Any) -> bool:
+def is_series(data: Source) -> bool:
     """Return whether data are a single column of one of the libraries."""
     if isinstance(data, np.ndarray | list | tuple):
         return False
@@ -253,7 +257,7 @@ def is_series(data: Any) -> bool:
     return _is_array(data) if name == "arrow" else bool(bridge(name).is_series(data))
 
 
-def is_stream(data: Any) -> bool:
+def is_stream(data: Source) -> bool:
     """Return whether data are Arrow data that are read batch by batch, as they may not be in memory."""
     if _library_of(data) != "arrow":
         return False
@@ -262,7 +266,7 @@ def is_stream(data: Any) -> bool:
     return _has(data, "__arrow_c_stream__") and not _is_array(data) and not _is_table(data)
 
 
-def check_library(name: Any) -> None:
+def check_library(name: object) -> None:
     """Raise if this is not the name of a library, or if it is not installed."""
     if name not in [*_BRIDGES]:
         hint = nearest(str(name), _BRIDGES)
@@ -275,7 +279,7 @@ def check_library(name: Any) -> None:
 # -------------------------------------------------------------------------- frames to columns
 
 
-def open_columns(data: Any, *, is_later: bool = False) -> Frame:
+def open_columns(data: Source, *, is_later: bool = False) -> Frame:
     """Return the columns of a frame, or of a mapping that may have Series as columns, as Lists.
 
     What is neither is returned as it is; a stream is read whole. A struct becomes a column per field, of which
@@ -326,7 +330,7 @@ def _warn_of_structs(paths: Mapping[str, list[str]]) -> None:
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
 
 
-def open_frames(stream: Any) -> Generator[Frame]:
+def open_frames(stream: Source) -> Generator[Frame]:
     """Yield the batches of a stream; first one without rows, for which nothing is read."""
     pa, n_rows = imported(), 0
     schema, batches = reader_of(stream)
@@ -345,7 +349,7 @@ def open_frames(stream: Any) -> Generator[Frame]:
             raise argument_error(detail) from None
 
 
-def frame_of_types(stream: Any) -> Frame:
+def frame_of_types(stream: Source) -> Frame:
     """Return a stream's columns without rows, and which may have nulls; no batch is read.
 
     The categories of dictionaries are not known then.
@@ -360,7 +364,7 @@ def frame_of_types(stream: Any) -> Frame:
     return frame
 
 
-def open_series(key: str, column: Any) -> Lists | ObjectArray:
+def open_series(key: str, column: Array) -> Lists | ObjectArray:
     """Return the values of a Series or Arrow array; Python's objects as an array."""
     fields: dict[str, tuple[Lists | ObjectArray, Word]]
     fields = bridge(_origin(column)).open_column(key, column)
@@ -369,7 +373,7 @@ def open_series(key: str, column: Any) -> Lists | ObjectArray:
     return fields[key][0]
 
 
-def check_names(names: Sequence[Any]) -> None:
+def check_names(names: Sequence[object]) -> None:
     """Raise about a column's name that is not a str, or that there is twice."""
     for i, name in enumerate(names):
         if not isinstance(name, str):
@@ -390,15 +394,15 @@ _FORMATS = ("with_format", "iter", "features", "column_names")
 """The methods of data sets of Hugging Face's."""
 
 
-def _is_array(data: Any) -> bool:
+def _is_array(data: Source) -> bool:
     return _has(data, "null_count", "to_pylist", "type")
 
 
-def _is_table(data: Any) -> bool:
+def _is_table(data: Source) -> bool:
     return _has(data, "column", "to_pylist")
 
 
-def _is_source(data: Any) -> bool:
+def _is_source(data: Source) -> bool:
     """Return whether data are a table in Arrow's terms: of pyarrow, or from any other library."""
     if _is_array(data):
         return str(data.type).startswith("struct<")
@@ -406,7 +410,7 @@ def _is_source(data: Any) -> bool:
     return any(_has(data, *each) for each in methods)
 
 
-def table_of(data: Any) -> Table:
+def table_of(data: Source) -> Table:
     """Return a source as one Table."""
     pa = imported()
     if is_stream(data):
@@ -423,7 +427,7 @@ def table_of(data: Any) -> Table:
     return pa.Table.from_struct_array(array)  # a null makes all of its fields null
 
 
-def reader_of(data: Any) -> tuple[Any, Any]:
+def reader_of(data: Source) -> tuple[ArrowSchema, Generator[Table]]:
     """Return the schema of a stream, and an iterator of its RecordBatches that can be closed."""
     pa = imported()
     if isinstance(data, pa.RecordBatchReader):
@@ -442,13 +446,13 @@ def reader_of(data: Any) -> tuple[Any, Any]:
     return reader.schema, reader
 
 
-def without_decimals(schema: Any) -> Any:
+def without_decimals(schema: ArrowSchema) -> ArrowSchema:
     """Return a schema of DuckDB's, whose literals are decimals, with float64 for those with digits."""
     fields = [field.with_type(_with_floats(field.type)) for field in schema]
     return imported().schema(fields, schema.metadata)
 
 
-def _with_floats(kind: Any) -> Any:
+def _with_floats(kind: ArrowType) -> ArrowType:
     """Return a type with float64 in place of decimals with digits after the point, at any depth."""
     pa, form = imported(), form_of(kind)
     if form == "decimal" and kind.scale > 0:
@@ -462,7 +466,7 @@ def _with_floats(kind: Any) -> Any:
     return kind
 
 
-def _formatted(data: Any) -> tuple[Any, Generator[Any]]:
+def _formatted(data: Source) -> tuple[ArrowSchema, Generator[Table]]:
     """Return the schema and batches of a data set of Hugging Face's, in the order of its rows."""
     tables = (_stored(table) for table in data.with_format("arrow").iter(_ROWS_PER_TABLE))
     first = next(tables, None)
@@ -474,7 +478,7 @@ def _formatted(data: Any) -> tuple[Any, Generator[Any]]:
     return first.schema, whole
 
 
-def _stored(table: Any) -> Any:
+def _stored(table: Table) -> Table:
     """Return a table whose columns of extension types are what stores them."""
     for i, field in enumerate(table.schema):
         if hasattr(field.type, "storage_type"):
@@ -484,7 +488,7 @@ def _stored(table: Any) -> Any:
     return table
 
 
-def _without_rows(schema: Any) -> Any:
+def _without_rows(schema: ArrowSchema) -> Table:
     """Return a table of a schema without rows; UNSUPPORTED for a type that pyarrow cannot make."""
     pa = imported()
     for field in schema:
@@ -495,7 +499,7 @@ def _without_rows(schema: Any) -> Any:
     return schema.empty_table()
 
 
-def _empty_table(data: Any) -> Any:
+def _empty_table(data: Source) -> Table:
     """Return a stream's columns without rows; most streams can be opened again after that."""
     pa = imported()
     schema = getattr(data, "schema", None) if isinstance(data, pa.RecordBatchReader) else None
@@ -505,7 +509,7 @@ def _empty_table(data: Any) -> Any:
     return _without_rows(schema)
 
 
-def _carried_schema(table: Any) -> Schema | None:
+def _carried_schema(table: Table) -> Schema | None:
     """Return the schema of ours that came along in a table's metadata."""
     document = (table.schema.metadata or {}).get(SCHEMA_KEY)
     if document is None:
@@ -521,13 +525,13 @@ def _carried_schema(table: Any) -> Schema | None:
         raise argument_error(detail) from None
 
 
-def rows_alone(n_rows: int) -> Any:
+def rows_alone(n_rows: int) -> Table:
     """Return a Table of rows without columns, whose number can be had in this way only."""
     pa = imported()
     return pa.table({"rows": pa.nulls(n_rows)}).select([])
 
 
-def columns_of(table: Any) -> dict[str, Any]:
+def columns_of(table: Table) -> dict[str, Array]:
     """Return a table's columns by name."""
     check_names(table.column_names)
     return dict(zip(table.column_names, table.columns, strict=True))
@@ -637,14 +641,14 @@ def _present(column: Array) -> BoolArray | None:
     return np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
 
 
-def objects(items: Sequence[Any]) -> AnyArray:
+def objects(items: Sequence[object]) -> ObjectArray:
     """Return objects as an array of one dimension, even if they are lists."""
     array = np.empty(len(items), object)
     array[:] = items
     return array
 
 
-def _tick_type(kind: Any) -> tuple[str, Any]:
+def _tick_type(kind: ArrowType) -> tuple[str, ArrowType]:
     """Return NumPy's dtype for times of a type, and the type of their counts."""
     pa, types = imported(), imported("pyarrow.types")
     unit = "D" if kind == pa.date32() else "ms" if kind == pa.date64() else kind.unit
@@ -664,7 +668,7 @@ def _times(name: str, column: Array) -> AnyArray:
     return ticks.view(dtype)
 
 
-def _integers(name: str, column: Any) -> Any:
+def _integers(name: str, column: Array) -> Array:
     """Return decimals without digits after the point as int64."""
     pa, kind = imported(), column.type
     if kind.scale > 0:
@@ -703,7 +707,7 @@ def _strings(name: str, column: Array) -> Lists:
     return Lists(n, own, (), strings, present)
 
 
-def _cast(column: Any, kind: Any) -> Any:
+def _cast(column: Array, kind: ArrowType) -> Array:
     """Return strings as another type; earlier versions cannot cast views."""
     pa = imported()
     try:
@@ -719,11 +723,11 @@ def _ranges_of(array: Array) -> ByteRanges:
     return ranges_of(BytesColumn(splits, np.frombuffer(b"" if data is None else data, np.uint8)))
 
 
-def _chunks(column: Any) -> list[Any]:
+def _chunks(column: Array) -> list[Array]:
     return list(column.chunks) if hasattr(column, "chunks") else [column]
 
 
-def _whole(column: Any) -> Any:
+def _whole(column: Array) -> Array:
     """Return an array of one chunk."""
     if not hasattr(column, "chunks"):
         return column
@@ -781,7 +785,7 @@ def _rows(name: str, column: Array) -> Iterator[tuple[str, Lists]]:
         yield path, lists if present is None else scattered(lists, present)
 
 
-def _with_values(kind: Any, inner: Any) -> Any:
+def _with_values(kind: ArrowType, inner: ArrowType) -> ArrowType:
     """Return a type of lists with other values."""
     pa = imported()
     field = kind.value_field.with_type(inner)
@@ -790,7 +794,7 @@ def _with_values(kind: Any, inner: Any) -> Any:
     return (pa.large_list if pa.types.is_large_list(kind) else pa.list_)(field)
 
 
-def type_error(name: str, dtype: Any) -> InvalidArgumentError:
+def type_error(name: str, dtype: object) -> InvalidArgumentError:
     """Return the error about a column whose type has no array or list of values."""
     word = str(dtype)
     ways = (way for start, way in _INSTEAD.items() if word.lower().startswith(start))
@@ -805,7 +809,7 @@ def category_error(name: str) -> InvalidArgumentError:
     return column_error(name, detail, None, Reason.UNSUPPORTED)
 
 
-def misfit_error(name: str, word: Any) -> InvalidArgumentError:
+def misfit_error(name: str, word: object) -> InvalidArgumentError:
     """Return the error about a type in a sidecar that its column does not fit."""
     detail = f"the sidecar's dataframe has the type {word}, which this column does not fit"
     return column_error(name, detail)
@@ -829,7 +833,7 @@ def describe(
     return {"columns": dict(words), "required": required}
 
 
-def word_of(kind: Any) -> Any:
+def word_of(kind: ArrowType) -> Word:
     """Return a type as JSON."""
     pa = imported()
     with suppress(ValueError):
@@ -838,7 +842,7 @@ def word_of(kind: Any) -> Any:
     return {"ipc": base64.b64encode(pa.schema([("", kind)]).serialize()).decode()}
 
 
-def target(name: str, word: Any) -> Any:
+def target(name: str, word: Word) -> ArrowType:
     """Return the type that JSON describes, None without any; raise if there is none."""
     pa = imported()
     try:
@@ -917,7 +921,7 @@ def table_for(
 
 def joined_frame(
     name: str,
-    tables: Sequence[Any],
+    tables: Sequence[Table],
     originals: Mapping[str, Original],
     description: Description | None,
 ) -> Any:
@@ -930,7 +934,7 @@ def joined_frame(
     return bridge(name).frame_of(table, originals, found)
 
 
-def frame_of(table: Any, *_: Any) -> Any:
+def frame_of(table: Table, *_: object) -> Table:
     """Return a Table, which is the data frame of Arrow."""
     return table
 
