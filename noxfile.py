@@ -22,6 +22,7 @@ nox.options.default_venv_backend = "uv|venv"
 nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = False
 nox.options.stop_on_first_error = True
+os.environ.setdefault("HYPOTHESIS_PROFILE", "ci")  # 100 examples of each property
 
 PROJECT: dict[str, Any] = nox.project.load_toml("pyproject.toml")
 NEWEST = ""
@@ -35,6 +36,7 @@ MATRIX = [
     ("3.13", "==5.29.*", NEWEST),
     ("3.14", "==7.*", NEWEST),
 ]
+ALL = ("-m", "")  # the slow tests, too
 EXTRAS = ["", "fast", "zstd", "remote", "cli", "dtypes", "image", "yaml", "dataframes"]
 PAGE = "tests/test_docs.py::test_the_python_of_a_page_runs"
 DOCSTRINGS = "tests/test_docstring_examples.py"
@@ -117,7 +119,8 @@ def tests(session: nox.Session) -> None:
         "aiohttp, array_record, backports.zstd, datasets, duckdb, fsspec, IPython, isal, jinja2, ml_dtypes, "
         "mypy, pandas, PIL, polars, pyarrow, shtab, tqdm, webdataset, yaml",
     )
-    session.run("pytest", "--full", "-rs", "--ignore=tests/browser", *session.posargs)
+    session.env["TFRECORD_MISHAPS"] = "40"
+    session.run("pytest", *ALL, "-rs", "--ignore=tests/browser", *session.posargs)
 
 
 @nox.session(python="3.11")
@@ -125,9 +128,9 @@ def lowest(session: nox.Session) -> None:
     """Run the short tests with the lowest versions that pyproject.toml allows."""
     if session.venv_backend != "uv":
         session.error("uv finds the lowest versions: pip install 'nox[uv]'")
-    session.env.update({"UV_RESOLUTION": "lowest-direct", "HYPOTHESIS_PROFILE": "short"})
+    session.env["UV_RESOLUTION"] = "lowest-direct"
     install(session, "test", "tables", "loaders", "notebook")
-    session.run("pytest", *session.posargs)
+    session.run("pytest", "--hypothesis-profile=short", *session.posargs)
 
 
 @nox.session
@@ -139,7 +142,7 @@ def browser(session: nox.Session) -> None:
     command = "npm install --no-save --no-audit --no-fund --silent --prefix .axe axe-core"
     session.run(*command.split(), external=True)
     session.run("python", "-m", "tests.browser.chromium")
-    session.run("pytest", "--full", "-rs", "-n", "2", "tests/browser", *session.posargs)
+    session.run("pytest", *ALL, "-rs", "-n", "2", "tests/browser", *session.posargs)
 
 
 @nox.session
@@ -220,7 +223,7 @@ def parity(session: nox.Session) -> None:
     session.env.update({"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0"})
     install(session, "parity", "test")
     require(session, "tensorflow")
-    session.run("pytest", "--full", "tests/parity", *session.posargs)
+    session.run("pytest", *ALL, "tests/parity", *session.posargs)
 
 
 @nox.session
@@ -228,7 +231,7 @@ def examples(session: nox.Session) -> None:
     """Run every program in examples/ with that extra alone."""
     install(session, "bare-test", extras="examples")
     require(session, "PIL, sklearn, torch, yaml")
-    session.run("pytest", "--full", "tests/programs", *session.posargs)
+    session.run("pytest", *ALL, "tests/programs", *session.posargs)
 
 
 @nox.session
@@ -237,7 +240,7 @@ def frameworks(session: nox.Session) -> None:
     session.env["KERAS_BACKEND"] = "jax"
     install(session, "frameworks", "test", extras="examples")
     require(session, "aiohttp, grain, jax, keras, orbax.checkpoint, torch, torchdata")
-    session.run("pytest", "--full", "tests/frameworks", *session.posargs)
+    session.run("pytest", *ALL, "tests/frameworks", *session.posargs)
     # One at a time: torch's workers are forks, which JAX's threads do not survive.
     for name in ("README", "torch", "machines", "jax-keras-grain"):
         session.run("pytest", "-n", "0", f"{PAGE}[{name}.md]")
@@ -254,7 +257,7 @@ def engines(session: nox.Session, engine: str) -> None:
         require_program(session, "java", "default-jre-headless")
     require(session, modules)
     paths = [f"tests/engines/{file}" for file in files]
-    command = ["pytest", "--full", "-n", "0", "-rs"]
+    command = ["pytest", *ALL, "-n", "0", "-rs"]
     session.run(*command, *paths, f"{PAGE}[{engine}.md]", *session.posargs)
     session.run("pytest", "-n", "0", DOCSTRINGS, "-k", f"integrations.{engine}")
 
@@ -264,8 +267,8 @@ def coverage(session: nox.Session) -> None:
     """Run the short tests, and count the lines and branches of the package that they reach."""
     install(session, "test", "coverage", "tables", "loaders", "notebook")
     # Processes must be asked for: pytest-cov looks for them before the tests choose them.
-    reports = ["--cov-report=term", "--cov-report=html"]
-    session.run("pytest", "-n", "auto", "--cov", *reports, *session.posargs)
+    options = ["--cov", "--cov-report=term", "--cov-report=html", "--hypothesis-profile=short"]
+    session.run("pytest", "-n", "auto", *options, *session.posargs)
 
 
 @nox.session(default=False)
@@ -274,7 +277,7 @@ def versions(session: nox.Session, protobuf: str, numpy: str) -> None:
     """Run the tests on one combination of versions; Pythons that are not installed are skipped."""
     pins = [f"protobuf{protobuf}", f"numpy{numpy}"]
     install(session, "test", extras="dataframes", and_also=pins)
-    session.run("pytest", "--full", *session.posargs)
+    session.run("pytest", *ALL, *session.posargs)
 
 
 @nox.session(default=False)
@@ -282,7 +285,7 @@ def versions(session: nox.Session, protobuf: str, numpy: str) -> None:
 def extras(session: nox.Session, extra: str) -> None:
     """Run the tests with one extra, or none; those that need another one are left out."""
     install(session, "bare-test", extras=extra)
-    session.run("pytest", "--full", *session.posargs)
+    session.run("pytest", *ALL, *session.posargs)
 
 
 @nox.session(default=False)
@@ -291,7 +294,7 @@ def pure_python_protobuf(session: nox.Session) -> None:
     install(session, "test")
     session.run(
         "pytest",
-        "--full",
+        *ALL,
         "tests/messages/test_messages.py",
         "tests/example/test_agreement.py",
         "tests/example/test_example_engine.py",
@@ -307,7 +310,7 @@ def long(session: nox.Session) -> None:
     """Run the properties with 10,000 examples each, and 200 kills, power cuts and full disks."""
     session.env.update({"HYPOTHESIS_PROFILE": "long", "TFRECORD_MISHAPS": "200"})
     install(session, "test", extras="dataframes")
-    session.run("pytest", "--full", *session.posargs)
+    session.run("pytest", *ALL, *session.posargs)
     session.run("python", "-m", "tests.long_run")
 
 

@@ -5,7 +5,7 @@
     python examples/image_folder.py                        # both, with drawn images
 
 The folder has a subfolder of images for each class, or a list ``labels.csv`` with the columns
-``file`` and ``label``. Images are stored as they are, not encoded again. Missing files, and files
+``path`` and ``label``. Images are stored as they are, not encoded again. Missing files, and files
 that are not images, are reported and skipped. Needs Pillow, and pyarrow for a list:
 ``pip install '.[arrow,image]'``.
 """
@@ -34,7 +34,7 @@ def pack(folder: Path, shards: str) -> None:
 
 
 def unpack(shards: str, folder: Path) -> None:
-    """Write the images in shards to a folder per class, with a list of them."""
+    """Write the images in shards to a folder per class."""
     show("unpacked", unpack_images(shards, folder, on_error="skip"), str(folder))
 
 
@@ -49,7 +49,7 @@ def show(verb: str, report: ImageReport, target: str) -> None:
 def draw(folder: Path) -> None:
     """Draw six images; list them with a missing file, and one that is not an image."""
     folder.mkdir()
-    lines = ["file,label", "absent.png,square", "broken.jpeg,disc"]
+    lines = ["path,label", "absent.png,square", "broken.jpeg,disc"]
     y, x = np.mgrid[:32, :32] - 16
     for size in (6, 9, 12):
         for label, is_inside in (

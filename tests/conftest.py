@@ -1,21 +1,19 @@
-"""Set-up for all tests: how many of them are run, in how many processes, and the sample corpus.
+"""Set-up for all tests: Hypothesis's profiles, what is left out, processes, the sample corpus.
 
-``pytest`` runs a selection, in as many processes as there are processors; ``pytest --full`` runs
-all tests. A test named by its id (``path::test``) is run whatever it is marked. What a run leaves
-out is said in a few lines at its end.
+``pytest`` leaves out tests marked ``slow``, and ``pytest -m ""`` does not. Tests that need an extra
+or a group that is not installed are left out, and the last lines of a run say how to install it.
 """
 
 from __future__ import annotations
 
 import gc
 import os
-from collections import Counter
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
-from tests.support import effort, golden
+from tests.support import golden
 from tests.support.corpus import ABSENT, corpus_path
 from tests.support.extras import how_to_install, is_installed, is_known, missing_for
 
@@ -23,20 +21,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-LEFT_OUT = pytest.StashKey[Counter[str]]()
-WITH_FULL = "pytest --full"
+LEFT_OUT = pytest.StashKey[set[str]]()
+"""Commands that install what tests lack that were left out."""
 MOST_PROCESSES = 8
-MOST_PARAMETERS = 4
-"""Of a test with more of them a short run takes this many, unless it bears the mark ``every``."""
+
+# No deadline: the first example of a test pays for imports and table building.
+# Slow machines are no failure either, nor are draws of which many happen to be rejected.
+_COMMON = settings(
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+# The same examples each time: where a change is judged, luck decides nothing.
+settings.register_profile("short", _COMMON, max_examples=5, derandomize=True)
+settings.register_profile("ci", _COMMON, max_examples=100, derandomize=True)
+settings.register_profile("long", _COMMON, max_examples=10_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "short")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare ``--full`` and ``--update-golden``."""
-    parser.addoption(
-        "--full",
-        action="store_true",
-        help="run all tests with all parameters and many examples, not the selection of some minutes",
-    )
+    """Declare ``--update-golden``."""
     parser.addoption(
         "--update-golden",
         action="store_true",
@@ -59,12 +63,9 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Settle how much is tried, before any module of tests is imported."""
-    effort.full = config.getoption("full")
+    """Settle the options, before any module of tests is imported."""
     golden.update = config.getoption("update_golden")
-    if not config.getoption("--hypothesis-profile"):
-        effort.load_profile()
-    config.stash[LEFT_OUT] = Counter()
+    config.stash[LEFT_OUT] = set[str]()
 
 
 class _NotImported(pytest.Module):
@@ -80,35 +81,20 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
     name = missing_for(module_path)
     if name is None:
         return None
-    parent.config.stash[LEFT_OUT][how_to_install(name)] += 0
+    parent.config.stash[LEFT_OUT].add(how_to_install(name))
     return _NotImported.from_parent(parent, path=module_path)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests that only a full run has, and those that need what is not installed."""
-    are_named = any("::" in argument for argument in config.args)
+    """Leave out tests that need what is not installed."""
     left_out = {}
     for item in items:
         missing = [name for name in _needs(item) if not is_installed(name)]
         if missing:
             left_out[item] = how_to_install(missing[0])
-        elif item.get_closest_marker("full") and not (effort.full or are_named):
-            left_out[item] = WITH_FULL
-    if not (effort.full or are_named):
-        kept = [item for item in items if item not in left_out]
-        left_out |= dict.fromkeys(_surplus(kept), WITH_FULL)
     config.stash[LEFT_OUT].update(left_out.values())
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
-
-
-def _surplus(items: list[pytest.Item]) -> Iterator[pytest.Item]:
-    """Yield the parameters of tests beyond `MOST_PARAMETERS`, evenly spread."""
-    for _, group in groupby(items, lambda item: item.nodeid.partition("[")[0]):
-        cases = list(group)
-        taken = {i * len(cases) // MOST_PARAMETERS for i in range(MOST_PARAMETERS)}
-        if len(cases) > MOST_PARAMETERS and not cases[0].get_closest_marker("every"):
-            yield from (case for i, case in enumerate(cases) if i not in taken)
 
 
 def pytest_collection_finish() -> None:
@@ -130,14 +116,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Tell the process that prints, if this is another, what was left out."""
     config: Any = session.config
     if _is_worker(config):
-        config.workeroutput["left_out"] = dict(config.stash[LEFT_OUT])
+        config.workeroutput["left_out"] = sorted(config.stash[LEFT_OUT])
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Take over what a process of pytest-xdist left out: each of them leaves out the same."""
-    left_out: dict[str, int] = getattr(node, "workeroutput", {}).get("left_out", {})
-    node.config.stash[LEFT_OUT] = Counter(left_out)
+    node.config.stash[LEFT_OUT].update(getattr(node, "workeroutput", {}).get("left_out", ()))
 
 
 def _is_worker(config: pytest.Config) -> bool:
@@ -145,11 +130,9 @@ def _is_worker(config: pytest.Config) -> bool:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what was left out, and how to run it."""
-    left_out = terminalreporter.config.stash[LEFT_OUT].copy()
-    if number := left_out.pop(WITH_FULL, 0):
-        terminalreporter.write_line(f"left out: {number:,} tests that are run with: {WITH_FULL}")
-    for how in sorted(left_out):  # whole modules of tests among them, whose number is not known
+    """Say what must be installed for tests that were left out."""
+    left_out = terminalreporter.config.stash[LEFT_OUT]
+    for how in sorted(left_out):
         terminalreporter.write_line(f"left out: tests that are run with: {how}")
 
 

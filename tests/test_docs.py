@@ -15,8 +15,6 @@ from tests.support.corpus import ROOT
 from tests.support.pages import run_page
 from tfrecord_lite.cli.app import VERBS
 
-pytestmark = pytest.mark.every
-
 PAGES = [
     ROOT / "README.md",
     *sorted(
@@ -41,8 +39,8 @@ MARKS: dict[str, Any] = {
     "tfds.md": pytest.mark.needs("image"),
     "remote-files.md": pytest.mark.needs("remote"),
     "images.md": pytest.mark.needs("image"),
-    "first-model.md": pytest.mark.full,  # as the notebook it is run anyway
-    "testing.md": pytest.mark.full,
+    "first-model.md": pytest.mark.slow,  # as the notebook it is run anyway
+    "testing.md": pytest.mark.slow,
     "unknown-files.md": pytest.mark.needs("view"),
 }
 """What pages need."""

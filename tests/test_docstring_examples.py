@@ -23,10 +23,7 @@ import pytest
 from hypothesis import settings
 
 import tfrecord_lite
-from tests.support import effort
 from tests.support.extras import can_be_imported
-
-pytestmark = pytest.mark.every
 
 PUBLIC = {
     "": tfrecord_lite.__all__,
@@ -183,9 +180,10 @@ def test_the_example_of_every_public_name_is_run() -> None:
 @pytest.fixture
 def few_examples() -> Iterator[None]:
     """Let a property in a docstring be short: it shows how to write one, and others test."""
+    profile = settings.get_current_profile_name()
     settings.load_profile("short")
     yield
-    effort.load_profile()
+    settings.load_profile(profile)
 
 
 @pytest.mark.usefixtures("few_examples")

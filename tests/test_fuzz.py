@@ -10,7 +10,6 @@ import pytest
 from tests.fuzz import targets
 from tests.fuzz.one import mutated
 from tests.fuzz.targets import READ, TARGETS
-from tests.support.effort import pick
 
 NEEDS = {"tensors": "dtypes", "schemas": "yaml"}
 
@@ -29,9 +28,7 @@ def test_seeds_and_damaged_seeds_are_read_or_rejected(name: str) -> None:
     check, seeds = TARGETS[name].check, TARGETS[name].seeds()
     rng = random.Random(5)
     words = {check(data) for data in seeds}
-    damaged = {
-        check(mutated(rng, rng.choice(seeds), rng.choice(seeds))) for _ in range(pick(50, 300))
-    }
+    damaged = {check(mutated(rng, rng.choice(seeds), rng.choice(seeds))) for _ in range(50)}
 
     assert READ in words
     assert len(words | damaged) > 1

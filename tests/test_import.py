@@ -12,8 +12,6 @@ import pytest
 import tfrecord_lite
 from tests.support.subprocesses import run_fresh
 
-pytestmark = pytest.mark.every
-
 HEAVY = {
     "absl", "aiohttp", "asyncio", "backports.zstd", "concurrent.futures.process", "fsspec",
     "google", "google.protobuf", "isal", "multiprocessing", "pandas", "PIL", "polars", "pyarrow",

@@ -92,7 +92,6 @@ WITHOUT_KIND = b"\n\x07\n\x05\n\x01a\x12\0"
 CUT, WRONG = flower(1)[:-3], b"\n\x04\n\x02\n\x07"
 
 
-@pytest.mark.every
 @pytest.mark.parametrize(
     ("records", "wrong"),
     [

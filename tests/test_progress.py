@@ -75,7 +75,6 @@ def _always(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_always")
 class TestCallables:
     @each_work
-    @pytest.mark.every
     def test_what_is_done_grows_up_to_the_total(self, old: Path, name: str) -> None:
         size = N_RECORDS if name in IN_RECORDS else old.stat().st_size
         seen = Seen()
@@ -87,9 +86,8 @@ class TestCallables:
         assert [done for done, _ in seen] == sorted(done for done, _ in seen)
         assert {total for _, total in seen} <= ({None, size} if name in IN_RECORDS else {size})
 
-    @pytest.mark.full
+    @pytest.mark.slow
     @each_work
-    @pytest.mark.every
     @pytest.mark.parametrize("n_calls", [0, None])
     @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
     def test_what_it_raises_ends_the_work_and_leaves_nothing(
@@ -153,8 +151,7 @@ TRIES = {"save": SAVE, "load": "t.load(path)", "verify": "t.verify(path)"}
 
 @pytest.mark.needs("cli")
 class TestBars:
-    @pytest.mark.full
-    @pytest.mark.every
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", TRIES)
     def test_there_is_one_on_a_terminal_with_rate_and_time_left_that_vanishes(
         self, name: str
@@ -169,7 +166,7 @@ class TestBars:
         assert ("%|" in shown.text) == ("<" in shown.text) == is_total_known  # and the time left
         assert terminal.screen(shown.text) == ["done", ""]
 
-    @pytest.mark.full
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "change",
         [

@@ -15,6 +15,7 @@ from tfrecord_lite import TFRecordReader, TFRecordWriter, testing
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example, Int64List, SequenceExample
 from tfrecord_lite.records.framing import frame
+from tfrecord_lite.testing import encodings
 
 BAD = b"\x0a\x05abc"
 
@@ -25,7 +26,7 @@ def file_of(*records: bytes) -> io.BytesIO:
 
 @given(st.lists(testing.examples(allow_nan=False), max_size=5), st.data())
 def test_messages_come_back_in_whatever_encoding(items: list[Example], data: st.DataObject) -> None:
-    records = [data.draw(testing.encodings(item, unknown_fields=False)) for item in items]
+    records = [data.draw(encodings(item, unknown_fields=False)) for item in items]
 
     assert list(TFRecordReader(file_of(*records)).messages(Example)) == items
 

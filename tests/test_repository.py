@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.every
-
 ROOT = Path(__file__).resolve().parents[1]
 CHANGELOG = """# Changelog
 

@@ -10,7 +10,7 @@ import pytest
 from tests.support.corpus import ROOT
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.needs("lint")
 def test_the_program_of_the_page_on_types_passes_mypy_strict(tmp_path: Path) -> None:
     from mypy import api

@@ -59,7 +59,7 @@ def test_blocks_are_written_as_their_records_are(
     assert block.data.tobytes() == before
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(
     st.lists(st.integers(0, 20_000), max_size=30),
@@ -108,7 +108,7 @@ def damaged_blocks(tmp_path: Path, items: list[bytes]) -> list[Block]:
     return [whole, whole[::-1], whole[mask], whole[-2:-1], whole[-2:-1].copy(), joined]
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize("sharded", [False, True])
 @pytest.mark.parametrize("items", [MANY[:400], LARGE[:3], [b"one", b"two", b"three"]])
 def test_a_damaged_record_gets_no_new_crc(

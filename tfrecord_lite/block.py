@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from tfrecord_lite.arrays import gather
+from tfrecord_lite.arrays import gather, row_splits, views
 from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
@@ -171,9 +171,8 @@ class Block:
         """
         records = as_bytes_like(records)
         lengths = np.fromiter(map(len, records), np.int64, len(records))
-        offsets = np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(records) else lengths
         data = np.frombuffer(b"".join([*records, bytes(SPARE_BYTES)]), np.uint8)
-        return cls(data, offsets, lengths)
+        return cls(data, row_splits(lengths)[:-1], lengths)
 
     @classmethod
     def concat(cls, blocks: Sequence[Block]) -> Block:
@@ -249,13 +248,11 @@ class Block:
         [b'Grace', b'Ada']
         """
         lengths = self.lengths[numbers]
-        ends = np.cumsum(lengths)
-        n_bytes = int(ends[-1]) if ends.size else 0
-        data = np.empty(n_bytes + SPARE_BYTES, np.uint8)
-        data[:n_bytes] = gather(self.data, self.offsets[numbers], lengths)
-        data[n_bytes:] = 0
+        splits = row_splits(lengths)
+        records = gather(self.data, self.offsets[numbers], lengths, splits)
+        data = np.concatenate([records, np.zeros(SPARE_BYTES, np.uint8)])
         places = None if self.places is None else self.places[numbers]
-        return block_of(data, ends - lengths, lengths, self.sources, places)
+        return block_of(data, splits[:-1], lengths, self.sources, places)
 
     @property
     def nbytes(self) -> int:
@@ -292,9 +289,7 @@ class Block:
         >>> views[1].nbytes, bytes(views[1][:2])
         (4, b'Al')
         """
-        view = memoryview(self.data)  # type: ignore[arg-type]
-        stops = (self.offsets + self.lengths).tolist()
-        return [view[a:b] for a, b in zip(self.offsets.tolist(), stops, strict=True)]
+        return views(self.data, self.offsets, self.lengths)
 
     @overload
     def __getitem__(self, key: int) -> bytes: ...

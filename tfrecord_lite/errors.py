@@ -22,6 +22,7 @@ holds the payload, which may be megabytes, or private.
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -165,13 +166,10 @@ class TFRecordError(Exception):
         >>> print(error.at(source="people.tfrecord", index=2))
         people.tfrecord: record 2, feature 'age': required feature is missing
         """
+        _, *own = self.args
+        more_exact: Any = zip((offset, source, index, key, detail), own, strict=True)
         return type(self)(
-            self.reason,
-            self.offset if offset is None else offset,
-            self.source if source is None else source,
-            self.index if index is None else index,
-            self.key if key is None else key,
-            self.detail if detail is None else detail,
+            self.reason, *(before if new is None else new for new, before in more_exact)
         )
 
     def __str__(self) -> str:
@@ -553,3 +551,11 @@ def require_int(name: str, value: Any, at_least: int | None = None) -> int:
     if at_least is not None and number < at_least:
         raise argument_error(f"{name} is {number}, expected {at_least} or more")
     return number
+
+
+def levels_to_caller() -> int:
+    """Return the `stacklevel` that names the first caller outside the package."""
+    package, frame, level = __name__.partition(".")[0], inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    return level

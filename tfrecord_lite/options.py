@@ -10,10 +10,11 @@ any record length, and a compressed one inflates to any size.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, TypeAlias, TypedDict
 
 from tfrecord_lite.errors import DamagedSpan, argument_error, require_int
+from tfrecord_lite.files.ahead import MAX_BYTES
 from tfrecord_lite.files.compression import INFER, CompressionType, compression_to_read
 from tfrecord_lite.files.inflate import InflationLimits
 
@@ -36,6 +37,7 @@ class ReadOptions(TypedDict, total=False):
     max_errors: int | None
     max_inflated_bytes: int | None
     max_inflated_ratio: float | None
+    read_ahead: int | None
     storage_options: Mapping[str, Any] | None
 
 
@@ -66,6 +68,7 @@ class ReadSettings:
     max_inflated_ratio: float | None = None
     on_error: OnError = "raise"
     max_errors: int | None = None
+    read_ahead: int | None = None
     storage_options: Mapping[str, Any] | None = field(default=None, repr=False, hash=False)
 
     def __new__(cls, *_: Any, **options: Any) -> Self:
@@ -101,6 +104,8 @@ class ReadSettings:
             )
         if self.max_errors is not None:
             require_int("max_errors", self.max_errors, 0)
+        if self.read_ahead is not None:
+            require_int("read_ahead", self.read_ahead, 0)
         if self.max_errors is not None and self.on_error == "raise":
             raise argument_error(
                 f"max_errors is {self.max_errors}, but on_error='raise' skips no damage"
@@ -115,3 +120,8 @@ class ReadSettings:
     def inflation(self) -> InflationLimits:
         """The limits on what a compressed file inflates to."""
         return InflationLimits(self.max_inflated_bytes, self.max_inflated_ratio)
+
+    def shared_by(self, n_readers: int) -> ReadSettings:
+        """Return the options of each of several readers at once, which together hold what one does."""
+        n_bytes = MAX_BYTES if self.read_ahead is None else self.read_ahead
+        return replace(self, read_ahead=n_bytes // max(n_readers, 1))

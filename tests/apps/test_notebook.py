@@ -123,7 +123,7 @@ def test_names_and_values_are_never_markup(name: str, value: bytes) -> None:
             assert repr(thing).replace("\n", "").isprintable()
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_no_representation_grows_with_what_it_shows() -> None:
     name, value = "long" * 5_000, b"long" * 500_000
     many = {f"{i}{name}": FixedLenFeature([], "int64") for i in range(2_000)}

@@ -70,7 +70,7 @@ def test_other_values_are_noticed(other: list[float]) -> None:
 # ----------------------------------------------------------------------------- a real run
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_task_runs_and_a_side_with_other_values_is_not_timed(tmp_path: Path) -> None:
     path = str(data_set("tabular", 20, tmp_path))
     args = {"path": path, "data": "tabular", "batch": 8}
@@ -89,7 +89,7 @@ def test_a_task_runs_and_a_side_with_other_values_is_not_timed(tmp_path: Path) -
     assert other.seconds == []
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_the_command_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--tiny", "--libraries", "tfrecord_lite", "--only", "columns: tokens, 256"]
     given += ["--cache", str(tmp_path), "--out", str(tmp_path), "--write-to", str(tmp_path)]

@@ -10,7 +10,6 @@ from tests.apps.viewer.view_files import HOSTILE, KINDS, N_FEATURES
 from tests.browser.chromium import Watched, watched
 from tests.browser.view_pages import page_of
 from tests.support.corpus import CorpusFile, corpus_files
-from tests.support.effort import some
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser
 
-pytestmark = [pytest.mark.needs("browser", "view"), pytest.mark.every]
+pytestmark = pytest.mark.needs("browser", "view")
 
 EXPECTED: dict[str, dict[str, int]] = {
     "images": {".card": 11, ".record": 24, ".record img": 24, ".card svg": 5},
@@ -57,7 +56,7 @@ def lacking(one: Watched, expected: dict[str, int]) -> dict[str, tuple[int, int]
     return {name: (n, expected[name]) for name, n in counts.items() if n < expected[name]}
 
 
-@pytest.mark.parametrize("kind", some(4, KINDS))
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_page_shows_what_there_is_and_leaves_nobody_out(
     chromium: Browser, pages: Callable[[str], Path], kind: str
 ) -> None:

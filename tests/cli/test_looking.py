@@ -30,7 +30,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.apps.statistics import compare, compute_statistics, sampling
 from tfrecord_lite.cli import main
-from tfrecord_lite.cli.style import exact_bytes
+from tfrecord_lite.cli.texts import exact_bytes
 
 
 def json_of(run: Run, *arguments: object) -> list[dict[str, Any]]:
@@ -277,14 +277,15 @@ class TestView:
 
 
 @pytest.mark.needs("view")
-def test_of_no_tfrecord_file_the_page_and_the_command_say_so(run: Run, tmp_path: Path) -> None:
+def test_of_no_tfrecord_file_there_is_no_page(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "schema.pbtxt"
     path.write_text('feature { name: "a" }\n' * 9)
 
     done = run("view", path, "-o", tmp_path / "page.html")
 
-    assert done.status == 0
+    assert done.status == 2
     assert done.err[0].startswith(f"tfrecord: {path}: not a TFRecord file; it looks like ")
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_what_was_saved_is_shown_with_its_own_dtype(run: Run, tmp_path: Path) -> None:

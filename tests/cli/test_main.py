@@ -128,7 +128,7 @@ class TestProcess:
         assert done.stdout.startswith(b"record 0: tf.train.Example")
         assert done.stderr == b"status 141\n"
 
-    @pytest.mark.full
+    @pytest.mark.slow
     @pytest.mark.skipif(os.name == "nt", reason="needs a shell that closes streams")
     @pytest.mark.parametrize(
         ("command", "said"),

@@ -29,7 +29,6 @@ FILES = sorted(Path(__file__).with_name("outputs").glob("*.txt"))
 NEEDS = {"images": "image", "tables": "sql"}
 
 
-@pytest.mark.every
 @pytest.mark.skipif(os.name == "nt", reason="the system has other words there")
 @pytest.mark.parametrize(
     "path",

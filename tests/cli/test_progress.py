@@ -61,8 +61,7 @@ def add_images(folder: Path) -> None:
     save(folder / "images", rows)
 
 
-@pytest.mark.full
-@pytest.mark.every
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS)
 def test_long_work_shows_rate_and_time_left_and_then_nothing(folder: Path, verb: str) -> None:
     if verb in NEEDED and not is_installed(NEEDED[verb]):
@@ -81,7 +80,7 @@ def test_long_work_shows_rate_and_time_left_and_then_nothing(folder: Path, verb:
     assert "".join(terminal.screen(shown.text))
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_lines_that_are_printed_meanwhile_stay_whole(folder: Path) -> None:
     data = (folder / "a").read_bytes()
     half = len(data) // 2
@@ -103,6 +102,6 @@ def test_lines_that_are_printed_meanwhile_stay_whole(folder: Path) -> None:
 
 @pytest.mark.parametrize("variables", [{"TERM": "dumb"}, {"TQDM_DISABLE": "1"}])
 def test_it_can_be_switched_off(folder: Path, variables: Any) -> None:  # noqa: ARG001
-    shown = terminal.on_terminal("-c", RUN, "verify", "a", NO_COLOR="1", **variables)
+    shown = terminal.on_terminal("-c", RUN, "verify", "a", **variables)
 
     assert shown.text.startswith("a: ok: 3,000 intact records")

@@ -105,7 +105,7 @@ def test_take_chooses_values(values: list[bytes], data: st.DataObject) -> None:
     assert taken.to_list() == [values[i] for i in chosen]
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @given(st.lists(st.text()))
 def test_text_becomes_numpys_string_dtype(texts: list[str]) -> None:
     array = BytesColumn.from_list([text.encode() for text in texts]).to_string_dtype()

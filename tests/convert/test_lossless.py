@@ -366,7 +366,6 @@ def stored(dtype: str, values: list[Any]) -> np.ndarray[Any, Any]:
     return np.array(values, np.float32 if dtype == "f2" else np.int64)
 
 
-@pytest.mark.every
 @pytest.mark.parametrize(("dtype", "bad", "good"), MISFITS, ids=repr)
 def test_what_the_original_dtype_does_not_have_is_refused_both_ways(
     dtype: str, bad: list[Any], good: list[Any]

@@ -25,7 +25,7 @@ from tfrecord_lite.arrays import ByteItems, ByteRanges
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.restore import restore, result
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.parse import ListsParser
+from tfrecord_lite.example.sequence.parse import ListsParser
 from tfrecord_lite.schema import FixedLenFeature, Kind, Original, RawFeature, Schema
 from tfrecord_lite.schema.types import Type
 

@@ -310,7 +310,7 @@ def test_what_is_not_alike_is_not_stacked(names: list[str]) -> None:
     assert caught.value.reason is Reason.UNSUPPORTED
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_nothing_for_ever_ends(names: list[str], tmp_path: Path) -> None:
     files = TFRecordDataset(names)
     for dataset in (

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.support import reference
-from tests.support.effort import pairs
 from tests.support.small_files import plain, rest_after
 from tfrecord_lite import Dataset, TFRecordDataset, TFRecordReader
 from tfrecord_lite.errors import (
@@ -160,7 +159,8 @@ IN_PROCESSES: dict[str, Callable[[TFRecordDataset], Dataset]] = {
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-@pytest.mark.parametrize(("stage", "n_workers"), pairs(IN_PROCESSES, [1, 2, 5]))
+@pytest.mark.parametrize("stage", IN_PROCESSES)
+@pytest.mark.parametrize("n_workers", [1, 2, 5])
 def test_processes_give_every_sound_record_and_warn_by_themselves(
     paths: list[str], stage: str, n_workers: int
 ) -> None:

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.effort import pick, some
-from tests.support.small_files import numbers, write, write_files
-from tfrecord_lite import TFRecordDataset
+from tests.support.small_files import FEATURES, example, numbers, write, write_files
+from tfrecord_lite import TFRecordDataset, read_batches
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset import shuffle
+from tfrecord_lite.dataset.plan import chain
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 
@@ -141,21 +141,18 @@ def test_records_of_all_sizes_survive_the_buffer(tmp_path: Path) -> None:
         assert (found == records) is (n_slots == 1)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "most_mb"),
-    some(
-        3,
-        [
-            (lambda d: d, 25),
-            (lambda d: d.interleave(4), 100),
-            (lambda d: d.interleave(2, 3, deterministic=False), 100),
-            (lambda d: d.shuffle(20, 1), 80),
-            (lambda d: d.shuffle_all(1), 15),
-            (lambda d: d.batch(4).prefetch(2), 60),
-            (lambda d: d.shard(8, 3).take(20).cache(), 60),
-        ],
-    ),
+    [
+        (lambda d: d, 25),
+        (lambda d: d.interleave(4), 100),
+        (lambda d: d.interleave(2, 3, deterministic=False), 100),
+        (lambda d: d.shuffle(20, 1), 80),
+        (lambda d: d.shuffle_all(1), 15),
+        (lambda d: d.batch(4).prefetch(2), 60),
+        (lambda d: d.shard(8, 3).take(20).cache(), 60),
+    ],
 )
 def test_memory_is_that_of_what_is_held(
     tmp_path: Path, make: Callable[[Any], Any], most_mb: int
@@ -163,7 +160,7 @@ def test_memory_is_that_of_what_is_held(
     """Chunks are limited in records and in bytes; files have 160 MB."""
     names = [write(tmp_path / str(i), [bytes(1_000_000)] * 40) for i in range(4)]
     dataset = make(TFRecordDataset(names))
-    for epoch in range(pick(1, 2)):
+    for epoch in range(2):
         run = iter(dataset)
         next(run)  # loads what it needs
         tracemalloc.start()
@@ -197,3 +194,35 @@ def test_ranks_need_a_seed_wherever_the_order_is_decided(tmp_path: Path) -> None
             method()
         assert caught.value.reason is Reason.BAD_ARGUMENT
     assert len(list(shard.shard(1, 0).shuffle(3))) == 6
+
+
+@pytest.mark.parametrize(("shuffle", "n_files"), [(True, 8), (400, 8), (True, 40)])
+def test_a_shuffle_mixes_shards_of_one_class_each(
+    tmp_path: Path, shuffle: bool | int, n_files: int
+) -> None:
+    """In every batch, in any rank; each epoch begins with other records."""
+    size, n_batch = 4_000 // n_files, 50
+    names = [
+        write(tmp_path / f"{i:02}", map(example, range(i * size, i * size + size)))
+        for i in range(n_files)
+    ]
+
+    def largest(batch: Any) -> float:
+        classes = batch["n"] // (4_000 // 8)
+        return float(np.bincount(classes).max() / classes.size)
+
+    for shard in (None, (4, 0), (4, 3)):
+        batches = read_batches(names, FEATURES, n_batch, shuffle=shuffle, seed=1, shard=shard)
+        epochs = [list(batches) for _ in range(2)]
+        assert len(set(numbers(epochs[0]))) == 4_000 // (shard[0] if shard else 1)
+        assert numbers(epochs[0][:1]) != numbers(epochs[1][:1])
+        assert np.mean(list(map(largest, epochs[0]))) < 0.4
+        assert largest(epochs[0][0]) < 0.5
+
+
+def test_files_stay_in_order_if_ranks_cannot_agree_on_another(tmp_path: Path) -> None:
+    names = write_files(tmp_path, [3, 4, 5])
+    ranks = [read_batches(names, FEATURES, 4, shuffle=True, shard=(2, i)) for i in (0, 1)]
+
+    assert sorted(numbers(ranks[0]) + numbers(ranks[1])) == list(range(12))
+    assert [getattr(chain(rank._plan)[0], "seed", 0) for rank in ranks] == [None, None]

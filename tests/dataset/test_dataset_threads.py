@@ -78,7 +78,7 @@ def test_processes_may_be_spawned(names: list[str]) -> None:
     assert sorted(numbers(found)) == list(range(12))
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["", "raise SystemExit(5)", "import os; os.kill(os.getpid(), 9)"])
 def test_a_program_that_ends_early_leaves_nothing(tmp_path: Path, end: str) -> None:
     """No process, no shared memory, and no word about either."""

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tests.support.effort import pairs, pick, some
 from tests.support.small_files import FEATURES, example, number_of, numbers, plain, write_files
 from tfrecord_lite import Block, Dataset, TFRecordDataset, TFRecordReader, TFRecordWriter
 from tfrecord_lite.dataset.plan import Run
@@ -74,15 +73,14 @@ SHUFFLES: dict[str, Callable[[Any, int, int], Dataset]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("shuffle", "counts"), pairs(SHUFFLES, [[N_RECORDS], [10, 0, 31], [5, 9, 2, 1, 14, 3, 7]])
-)
+@pytest.mark.parametrize("shuffle", SHUFFLES)
+@pytest.mark.parametrize("counts", [[N_RECORDS], [10, 0, 31], [5, 9, 2, 1, 14, 3, 7]])
 def test_each_record_comes_once_per_epoch(
     tmp_path: Path, torch_data: FakeTorch, shuffle: str, counts: list[int]
 ) -> None:
     names = write_files(tmp_path, counts)
 
-    for n_workers, n_ranks in product(pick((0, 3), (0, 1, 2, 3, 5)), pick((1, 2), (1, 2, 3))):
+    for n_workers, n_ranks in product((0, 1, 3), (1, 3)):
         # No ranks need have the same number of workers, or the same torch seed.
         ranks = [SHUFFLES[shuffle](TFRecordDataset(names), n_ranks, i) for i in range(n_ranks)]
         for epoch in range(3):
@@ -187,7 +185,7 @@ def test_a_length_is_that_in_any_number_of_workers(
     assert len(batches) == 6
 
 
-@pytest.mark.parametrize("n_workers", some(1, [3, 1, 2, 5]))
+@pytest.mark.parametrize("n_workers", [3, 1, 2, 5])
 def test_our_own_processes_share_an_epoch(tmp_path: Path, n_workers: int) -> None:
     for counts in ([N_RECORDS], [5, 9, 2, 1, 14, 3, 7]):
         folder = tmp_path / str(len(counts))

@@ -20,7 +20,6 @@ from tests.support.agreement import (
     messages,
     program_in_any_order,
 )
-from tests.support.effort import pick, some
 from tests.support.example_messages import KEYS, mutate
 from tests.support.skips import in_c
 from tfrecord_lite.example.decode.batch import LayoutMemory
@@ -109,10 +108,10 @@ def test_entries_in_any_order_are_read_by_the_keys_of_earlier_ones(
 
 @in_c
 @of_both
-@pytest.mark.parametrize("seed", some(1, range(3)))
-def test_random_messages_are_read_as_the_runtime_reads_them(of: MessageType, seed: int) -> None:
+@pytest.mark.parametrize("n", [300, pytest.param(2000, marks=pytest.mark.slow)])
+def test_random_messages_are_read_as_the_runtime_reads_them(of: MessageType, n: int) -> None:
     """A million of them: ``python -m tests.long_run``."""
-    count = long_run.run(of, pick(150, 2000), seed)
+    count = long_run.run(of, n, 0)
 
     assert count["rejected"] > count["messages"] // 100
     assert count["accepted"] > count["messages"] // 2

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.specifications import tables
 from tfrecord_lite import (
     FixedLenFeature,
     RaggedTensor,
@@ -49,7 +50,7 @@ def in_byte_order(example: Example) -> bool:
     return not any(a != b and b.startswith(a) for a in raw for b in raw)
 
 
-@given(testing.tables(min_rows=0, allow_nan=False))
+@given(tables(min_rows=0, allow_nan=False))
 def test_columns_become_the_messages_that_protobuf_makes(table: Table) -> None:
     columns, examples = table
 
@@ -63,7 +64,7 @@ def test_columns_become_the_messages_that_protobuf_makes(table: Table) -> None:
             assert record == serialized(wanted)
 
 
-@given(testing.tables())
+@given(tables())
 def test_a_block_has_its_spare_bytes_and_the_same_bytes_every_time(table: Table) -> None:
     columns, _ = table
 
@@ -75,7 +76,7 @@ def test_a_block_has_its_spare_bytes_and_the_same_bytes_every_time(table: Table)
     assert backwards.to_list() == block.to_list()
 
 
-@given(testing.tables(), st.integers(1, 6))
+@given(tables(), st.integers(1, 6))
 def test_batches_are_the_whole_in_parts(table: Table, n: int) -> None:
     columns, rows = table
     with mock.patch.multiple(encode_columns, _MIN_RECORDS=n, _MAX_RECORDS=n):

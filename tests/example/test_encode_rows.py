@@ -281,7 +281,6 @@ def test_large_rows_after_a_small_one_do_not_make_a_large_batch(small: Any, time
     assert written(rows[:3]) == [encode_example(row) for row in rows[:3]]
 
 
-@pytest.mark.every
 @pytest.mark.parametrize(
     ("row", "n_rows"),
     [({"x": b"a" * 8000}, 262), ({"x": "a" * 8000}, 262), ({"x": [1] * 1000}, 262),

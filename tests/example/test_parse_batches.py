@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.specifications import feature_specs, sequence_feature_specs
 from tfrecord_lite import (
     BytesColumn,
     ExampleParser,
@@ -35,9 +36,7 @@ from tfrecord_lite.records.framing import frame
 from tfrecord_lite.testing import (
     assert_same,
     examples_for,
-    feature_specs,
     sequence_examples_for,
-    sequence_feature_specs,
 )
 
 sizes = st.lists(st.integers(1, 7), min_size=1, max_size=4)

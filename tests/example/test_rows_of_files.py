@@ -51,7 +51,7 @@ def overwriting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_rows_that_are_kept_stay_as_they_are(
     tmp_path: Path, form: str, overwriting: list[int]

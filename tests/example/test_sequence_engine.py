@@ -59,7 +59,7 @@ LOOKS_LIKE_A_STEP = len_field(1, len_field(1, len_field(1, STEP)))
         b"",
     ],
 )
-@pytest.mark.parametrize("n", [1, 30])
+@pytest.mark.parametrize("n", [1, pytest.param(30, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("at_once", [4, 10**6])
 def test_lists_of_odd_steps(
     content: bytes, n: int, at_once: int, monkeypatch: pytest.MonkeyPatch

@@ -19,7 +19,6 @@ import pytest
 from typing_extensions import Buffer
 
 from tests.files.mishap_runs import N_RUNS, share
-from tests.support.effort import pairs
 from tests.support.read_outcome import outcome_of
 from tfrecord_lite import (
     ShardedTFRecordWriter,
@@ -170,8 +169,9 @@ class Run:
         assert sorted(itertools.chain(*found)) == sorted(self.records)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(("kind", "compression"), pairs(KINDS, COMPRESSIONS))
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_nothing_flushed_is_lost_and_what_waits_is_written_once(
     tmp_path: Path, disk: Disk, kind: str, compression: str
 ) -> None:

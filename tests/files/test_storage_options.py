@@ -25,7 +25,7 @@ from tfrecord_lite import (
     summarize,
     verify,
 )
-from tfrecord_lite.apps.events import find_runs, follow_events, read_events
+from tfrecord_lite.apps.events import find_runs, read_events
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Event, Summary
 from tfrecord_lite.records.framing import frame
@@ -140,9 +140,6 @@ WAYS: dict[str, Callable[..., Any]] = {
         f"{root}/one/x.tfevents.1", **keywords
     ),
     "events of a folder": lambda root, **keywords: read_events(f"{root}/one", **keywords),
-    "followed events": lambda root, **keywords: list(
-        follow_events(f"{root}/one", stop=lambda: True, **keywords)
-    ),
     "runs": find_runs,
 }
 each_way = pytest.mark.parametrize("way", WAYS)

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import reference
-from tests.support.effort import at_most
 from tfrecord_lite import (
     ExampleParser,
     FixedLenFeature,
@@ -64,7 +63,6 @@ def shards(tmp_path: Path) -> list[Path]:
     ]
 
 
-@at_most(60)
 @given(st.lists(st.lists(st.binary(max_size=400), max_size=6), min_size=1, max_size=3), st.data())
 def test_a_file_is_a_sequence_like_the_list_of_its_records(
     tmp_path_factory: pytest.TempPathFactory, files: list[list[bytes]], data: st.DataObject

@@ -13,9 +13,10 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from tests.support.small_files import write
+from tests.support.specifications import feature_specs
 from tfrecord_lite import Schema
 from tfrecord_lite.messages import Example
-from tfrecord_lite.testing import examples_for, feature_specs
+from tfrecord_lite.testing import examples_for
 
 __all__ = ["damaged", "exact", "files", "on_disk", "record", "with_a_bad_feature"]
 

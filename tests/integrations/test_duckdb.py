@@ -48,7 +48,6 @@ def batch() -> Any:
     )
 
 
-@pytest.mark.every
 @pytest.mark.parametrize(
     ("expression", "columns", "rows"),
     [
@@ -79,7 +78,6 @@ def test_a_condition_is_true_of_rows(expression: str, columns: list[str], rows: 
     assert condition.mask(batch()[:0]).tolist() == []
 
 
-@pytest.mark.every
 @pytest.mark.parametrize(
     ("expression", "text"),
     [
@@ -232,7 +230,6 @@ def test_files_of_all_forms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert sql(query).read_all().to_pylist() == found
 
 
-@pytest.mark.every
 @pytest.mark.parametrize(
     ("query", "kind", "text"),
     [

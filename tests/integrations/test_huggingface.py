@@ -40,7 +40,6 @@ def dataset() -> Any:
     return hf.Dataset.from_list(rows, features=features)
 
 
-@pytest.mark.every
 @pytest.mark.parametrize(
     ("change", "order"),
     [

@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 
 from tests.parity.parsing import Parsing
 from tests.support.columns import columns_of, flat_of, rounded
+from tests.support.specifications import tables
 from tfrecord_lite import (
     FixedLenFeature,
     RaggedTensor,
@@ -20,7 +21,6 @@ from tfrecord_lite import (
     TFRecordWriter,
     encode_example,
     encode_examples,
-    testing,
 )
 from tfrecord_lite.convert.lossless import restore, schema_of
 from tfrecord_lite.messages import Example
@@ -83,7 +83,7 @@ def test_bfloat16_is_tensorflows(tf: Any) -> None:
 
 
 @FEW
-@given(testing.tables(allow_nan=False))
+@given(tables(allow_nan=False))
 def test_tensorflow_has_the_same_messages(tf: Any, table: tuple[Any, list[Example]]) -> None:
     columns, examples = table
 

@@ -71,7 +71,7 @@ QUICK = ("sequences.py", "super_serial.py")
             name,
             marks=[
                 pytest.mark.needs(*NEEDS.get(name, ("examples",))),
-                *([] if name in QUICK else [pytest.mark.full]),
+                *([] if name in QUICK else [pytest.mark.slow]),
             ],
         )
         for name in PROGRAMS
@@ -102,7 +102,7 @@ def test_a_library_that_is_missing_is_named() -> None:
 
 
 @pytest.mark.needs("image")
-@pytest.mark.full
+@pytest.mark.slow
 def test_an_image_pipeline_takes_files_and_says_what_is_wrong_with_them(tmp_path: Path) -> None:
     for i in range(2):
         with TFRecordWriter(tmp_path / f"good-{i}") as writer:
@@ -120,7 +120,7 @@ def test_an_image_pipeline_takes_files_and_says_what_is_wrong_with_them(tmp_path
 
 
 @pytest.mark.needs("image")
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_folder_of_ones_own(tmp_path: Path) -> None:
     for label, shade in (("cats", 10), ("dogs", 200)):
         (tmp_path / "in" / label).mkdir(parents=True)
@@ -138,7 +138,7 @@ def test_a_folder_of_ones_own(tmp_path: Path) -> None:
         assert decode_image((tmp_path / "back" / label / "a.png").read_bytes())[0, 0, 0] == shade
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.needs("image")
 def test_records_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
     content = encode_image(np.zeros((4, 4, 3), np.uint8))
@@ -159,7 +159,7 @@ def test_records_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------- values and tables
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_tensors_of_ones_own(tmp_path: Path) -> None:
     np.save(tmp_path / "mine.npy", np.zeros((3, 0, 2), np.int8))
     assert "mine     int8 (3, 0, 2)" in run("tensor_features.py", tmp_path / "mine.npy").stdout
@@ -168,7 +168,7 @@ def test_tensors_of_ones_own(tmp_path: Path) -> None:
         run("tensor_features.py", tmp_path / name, code=1)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_table_of_ones_own(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     lines = [f"{i},{'even' if i % 2 == 0 else ''},{5 * i - 2}" for i in range(30)]

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import reference
+from tests.support.streams import ODD_LENGTHS
 from tfrecord_lite.records import crc32c
-from tfrecord_lite.testing.records import ODD_LENGTHS
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,8 @@ from tests.support import reference
 from tests.support.frame_damage import IN_PLACE, PARTS, extent, is_intact
 from tests.support.read_outcome import Outcome, outcome_of
 from tests.support.reference import Span, decode_on
-from tfrecord_lite import TFRecordReader, recover, testing, verify
+from tests.support.streams import any_stream
+from tfrecord_lite import TFRecordReader, recover, verify
 from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossWarning, Reason
 from tfrecord_lite.records.framing import frame
 
@@ -169,7 +170,7 @@ def test_every_reader_says_what_the_oracle_says(tmp_path: Path, case: Case, code
 
 
 @pytest.mark.parametrize("method", ["skip", "verify"])
-@given(stream=testing.any_stream())
+@given(stream=any_stream())
 def test_any_bytes_are_passed_over_as_the_oracle_does(method: str, stream: bytes) -> None:
     if method == "verify":
         report: DamageReport | None = verify(io.BytesIO(stream), compression="")

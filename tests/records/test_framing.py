@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.support import reference
 from tests.support.frame_damage import pieces_of
 from tests.support.read_outcome import Outcome, loss_of
+from tests.support.streams import any_stream, odd_lengths
 from tfrecord_lite import Block, testing
 from tfrecord_lite.block import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES
 from tfrecord_lite.errors import DataLossError, Reason
@@ -27,7 +28,6 @@ from tfrecord_lite.records.framing import (
     frames_of,
     is_header,
 )
-from tfrecord_lite.testing.records import odd_lengths
 
 
 def by_feed(decoder: FrameDecoder, chunks: Iterable[bytes]) -> Outcome:
@@ -149,7 +149,7 @@ class TestSoundStreams:
 
 class TestDamage:
     @every_way
-    @given(stream=testing.any_stream(), limit=st.integers(0, 80) | odd_lengths(), data=st.data())
+    @given(stream=any_stream(), limit=st.integers(0, 80) | odd_lengths(), data=st.data())
     @example(reference.encode([b"one"]) + bytes(11), 80, None)  # as a power cut may leave it
     @example(reference.encode([b"one"]) + bytes(17), 80, None)
     @example(reference.encode([b"one", b"two", b"x"])[:-1] + b"\0", 80, None)
@@ -162,7 +162,7 @@ class TestDamage:
             for chunks in ([stream], single_bytes(stream), *pieces):
                 assert drive(FrameDecoder(**options), chunks) == expected
 
-    @given(testing.any_stream())
+    @given(any_stream())
     @example(reference.encode([b"one", b"two"])[:-1] + b"\0")
     @example(reference.encode([b"one"]) + bytes(20))
     def test_r7_an_error_is_repeated(self, stream: bytes) -> None:
@@ -312,7 +312,6 @@ FRAMED_ANEW: dict[str, list[Block]] = {
 }
 
 
-@pytest.mark.every
 @pytest.mark.parametrize("case", FRAMED_ANEW)
 def test_frames_are_copied_if_they_are_right_and_made_anew_if_not(case: str) -> None:
     for block in FRAMED_ANEW[case]:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.effort import some
 from tests.support.file_objects import Pipe
 from tests.support.read_outcome import outcome_of
 from tests.support.reference import encode_header, encode_record
@@ -239,7 +238,7 @@ each_reading = pytest.mark.parametrize("read", [TFRecordReader.__iter__, chain_b
 
 
 @each_reading
-@pytest.mark.parametrize("n", some(1, [500, 8000]))
+@pytest.mark.parametrize("n", [500, pytest.param(8000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("place", [0, 12])
 def test_damage_after_damage_is_linear_work(
     monkeypatch: pytest.MonkeyPatch, n: int, place: int, read: Any
@@ -253,7 +252,7 @@ def test_damage_after_damage_is_linear_work(
 
 
 @each_reading
-@pytest.mark.parametrize("n", some(1, [1000, 16_000]))
+@pytest.mark.parametrize("n", [1000, pytest.param(16_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("n_sound", [1, 40])
 def test_forged_heads_that_promise_much_are_linear_work(
     monkeypatch: pytest.MonkeyPatch, n: int, n_sound: int, read: Any

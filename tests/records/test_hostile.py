@@ -211,7 +211,7 @@ def peak_of(read: Callable[[Any], object], data: Any) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_what_an_input_takes_grows_with_its_size(name: str) -> None:
     case = CASES[name]
@@ -238,7 +238,7 @@ def test_a_length_that_lies_takes_nothing(length: int, field: bytes) -> None:
     assert peak_of(PARSE, [message] * 40) < 2**20
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize("compress", [gzip.compress, bz2.compress])
 def test_a_compressed_record_takes_twice_its_size_or_what_two_options_allow(
     compress: Callable[[bytes], bytes],

@@ -3,7 +3,6 @@
 import bz2
 import gzip
 import io
-import itertools
 import random
 import zlib
 from collections.abc import Callable, Sequence
@@ -15,7 +14,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support import reference
-from tests.support.effort import some
 from tests.support.frame_damage import IN_PLACE, Extent
 from tests.support.read_outcome import outcome_of
 from tfrecord_lite import TFRecordReader, recover
@@ -194,7 +192,7 @@ class TestManyMembers:
         monkeypatch.setattr(recovering, "open_seekable", lambda name, _: Counted(name))
         return count
 
-    @pytest.mark.parametrize("n_members", some(1, [100, 3000]))
+    @pytest.mark.parametrize("n_members", [100, pytest.param(3000, marks=pytest.mark.slow)])
     def test_no_number_of_damaged_ones_keeps_those_behind(
         self, tmp_path: Path, n_members: int
     ) -> None:
@@ -207,7 +205,7 @@ class TestManyMembers:
 
         assert records == [r for i in range(n_members) for r in (b"%d" % i, b"lost")] + [b"last"]
 
-    @pytest.mark.parametrize("n_places", some(1, [1000, 5000]))
+    @pytest.mark.parametrize("n_places", [1000, pytest.param(5000, marks=pytest.mark.slow)])
     def test_nor_does_any_number_of_places_that_look_like_one(
         self, tmp_path: Path, n_places: int
     ) -> None:
@@ -227,11 +225,9 @@ class TestManyMembers:
             # To find it and to copy it, around damage three times each, and in search of places.
             assert count_read(data) < 16 * len(data)
 
-    @pytest.mark.full
-    @pytest.mark.parametrize(
-        ("data", "is_free"),
-        some(1, itertools.product([NESTED, b"\x1f\x8b\x08\0", b"\x1f\x8b\x08"], [True, False])),
-    )
+    @pytest.mark.slow
+    @pytest.mark.parametrize("data", [NESTED, b"\x1f\x8b\x08\0", b"\x1f\x8b\x08"])
+    @pytest.mark.parametrize("is_free", [True, False])
     def test_work_is_linear_whatever_looks_like_a_member(
         self,
         count_read: Callable[[bytes], int],
@@ -259,7 +255,7 @@ class TestManyMembers:
 
         assert count_read(data * 2000) < 50 * len(data) * 2000
 
-    @pytest.mark.full
+    @pytest.mark.slow
     def test_places_that_are_not_looked_at_are_in_the_report(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.effort import at_most, pick
 from tests.support.reference import encode_record
 from tfrecord_lite import (
     FixedLenFeature,
@@ -100,7 +99,6 @@ class TestVerify:
     ).filter(lambda runs: sum(size * n for size, n in runs) < 2**25)
 
     @given(runs=SIZES, places=st.lists(st.floats(0, 1, exclude_max=True), max_size=3))
-    @at_most(pick(4, 30))
     def test_large_and_small_records_and_damage_among_them(
         self, runs: list[tuple[int, int]], places: list[float]
     ) -> None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from tests.support import golden
 from tests.support.parameter_ids import named
+from tests.support.specifications import feature_specs
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.schema import (
     FeatureSpec,
@@ -33,7 +34,6 @@ from tfrecord_lite.schema import (
 )
 from tfrecord_lite.schema.kinds import kind_of, numpy_dtype
 from tfrecord_lite.schema.prepare import canonical, keys_to_read, prepare, prepare_sequence
-from tfrecord_lite.testing import feature_specs
 
 
 def one(spec: Any) -> Any:

@@ -12,6 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.support.small_files import write as write_records
+from tests.support.specifications import sequence_feature_specs
 from tests.support.untyped import infer_schema, load, summarize
 from tfrecord_lite import (
     FixedLenFeature,
@@ -34,7 +35,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind, Original, SequenceSummary
-from tfrecord_lite.testing import sequence_examples_for, sequence_feature_specs
+from tfrecord_lite.testing import sequence_examples_for
 
 EXAMPLE = encode_example({"a": 1})
 

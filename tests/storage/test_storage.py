@@ -239,7 +239,7 @@ def test_columns_that_cannot_be_saved_are_named(tmp_path: Path, data: Any, key: 
     assert os.listdir(tmp_path) == []  # noqa: PTH208
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_rows_are_not_held_in_memory(tmp_path: Path) -> None:
     def peak_of(n_rows: int) -> int:
         gc.collect()
@@ -541,7 +541,6 @@ def test_a_fingerprint_is_the_size_and_the_crc_of_the_first_64_kib(
     assert fingerprint_of(str(tmp_path / "d")) == written.fingerprint == expected
 
 
-@pytest.mark.every
 @pytest.mark.parametrize(
     ("values", "expected"),
     [

@@ -13,9 +13,11 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+from tests.support.specifications import feature_specs, sequence_feature_specs
 from tfrecord_lite import testing
 from tfrecord_lite.messages import SequenceExample
 from tfrecord_lite.schema import FixedLenFeature, RaggedFeature, SparseFeature
+from tfrecord_lite.testing import encodings
 from tfrecord_lite.testing.reencode import len_field
 
 __all__ = ["Case", "cases"]
@@ -41,9 +43,9 @@ class Case:
 def cases(draw: DrawFn, *, is_sequence: bool = False) -> Case:
     """Draw features, and none, some or many messages, of which one may have a fault."""
     if is_sequence:
-        parts: Any = draw(testing.sequence_feature_specs())
+        parts: Any = draw(sequence_feature_specs())
     else:
-        parts = (draw(testing.feature_specs()),)
+        parts = (draw(feature_specs()),)
     parts = tuple({name: _as_constant(spec) for name, spec in part.items()} for part in parts)
     fitting = testing.sequence_examples_for if is_sequence else testing.examples_for
     messages: list[Any] = draw(st.lists(fitting(*parts), min_size=1, max_size=4))
@@ -91,7 +93,7 @@ def _written(draw: DrawFn, message: Any, parts: tuple[dict[str, Any], ...]) -> b
         isinstance(spec, FixedLenFeature) for part in parts for spec in part.values()
     )
     if may_be_odd and draw(st.integers(0, 4)) == 4:
-        return draw(testing.encodings(message))
+        return draw(encodings(message))
     return bytes(message.SerializeToString(deterministic=True))
 
 

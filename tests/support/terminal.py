@@ -33,7 +33,7 @@ def on_terminal(
     """Run Python with arguments on a terminal of 100 columns; maybe with standard output in a pipe."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 40, 100, 0, 0))
-    variables = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
+    variables = dict(os.environ)
     variables |= {"PYTHONPATH": os.pathsep.join(sys.path), "TERM": "xterm", "COLUMNS": "100"}
     with subprocess.Popen(
         [sys.executable, *map(str, arguments)],
@@ -71,7 +71,7 @@ def _read(source: int) -> bytes:
 
 
 def screen(text: str) -> list[str]:
-    """Return the lines that a terminal shows in the end, without colours."""
+    """Return the lines that a terminal shows in the end, without codes."""
     lines: list[str] = [""]
     row = column = 0
     at = 0

@@ -20,6 +20,8 @@ from hypothesis.strategies import SearchStrategy
 
 from tests.support import reference, reference_example
 from tests.support.reference_example import RejectedError
+from tests.support.specifications import feature_specs, sequence_feature_specs, tables
+from tests.support.streams import any_stream
 from tests.support.subprocesses import run_fresh
 from tfrecord_lite import (
     BytesColumn,
@@ -42,7 +44,13 @@ from tfrecord_lite import (
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.messages import Event, Example, HistogramProto, SequenceExample, Summary
 from tfrecord_lite.records.framing import frame
-from tfrecord_lite.testing import assert_damage_is_noticed, assert_round_trip, assert_same
+from tfrecord_lite.testing import (
+    assert_damage_is_noticed,
+    assert_round_trip,
+    assert_same,
+    damaged_messages,
+    encodings,
+)
 from tfrecord_lite.testing.records import is_intact
 from tfrecord_lite.testing.reencode import Reencoder
 
@@ -85,7 +93,7 @@ any_messages = st.one_of(
 def test_an_encoding_means_the_same(
     message: Message, may_be_unknown: bool, data: st.DataObject
 ) -> None:
-    encoded = data.draw(testing.encodings(message, unknown_fields=may_be_unknown))
+    encoded = data.draw(encodings(message, unknown_fields=may_be_unknown))
 
     parsed = type(message).FromString(encoded)
 
@@ -143,10 +151,10 @@ WAYS: dict[str, Callable[[bytes], bool]] = {
 }
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_encodings_come_in_every_way(way: str) -> None:
-    message = some(testing.encodings(INTS), WAYS[way])
+    message = some(encodings(INTS), WAYS[way])
 
     assert features_of(message)[b"a"].values == (1, 2, 300)
 
@@ -154,7 +162,7 @@ def test_encodings_come_in_every_way(way: str) -> None:
 # -------------------------------------------------------------------------- Examples, specs
 
 
-@given(testing.feature_specs(), st.data())
+@given(feature_specs(), st.data())
 def test_examples_for_features_parse_with_them(
     features: dict[str, Any], data: st.DataObject
 ) -> None:
@@ -171,10 +179,10 @@ def test_examples_for_features_parse_with_them(
 @given(
     testing.examples(max_features=2),
     testing.sequence_examples(max_features=1, max_steps=2),
-    testing.sequence_feature_specs(max_size=1),
-    testing.tables(min_rows=2, max_rows=4),
+    sequence_feature_specs(max_size=1),
+    tables(min_rows=2, max_rows=4),
     testing.records(min_size=1, max_size=3, max_bytes=5),
-    testing.feature_specs().flatmap(lambda features: testing.columns(features, 2, 3)),
+    feature_specs().flatmap(lambda features: testing.columns(features, 2, 3)),
 )
 def test_limits_are_kept(
     example: Example, sequence: SequenceExample, specs: Any, table: Any, records: Any, batch: Any
@@ -205,7 +213,7 @@ def test_without_nan_messages_equal_themselves(example: Example, sequence: Seque
 # ------------------------------------------------------------------------ SequenceExamples
 
 
-@given(testing.sequence_feature_specs(), st.data())
+@given(sequence_feature_specs(), st.data())
 def test_sequence_examples_for_features_parse_with_them(
     specs: tuple[dict[str, Any], dict[str, Any]], data: st.DataObject
 ) -> None:
@@ -248,17 +256,17 @@ def drawn() -> Iterable[Drawn]:
     """Give strategies, what is looked at in what they draw, and what has to be seen there."""
     classes = ["FixedLenF", "VarLenF", "FixedLenSequenceF", "SparseF", "RaggedF"]
     kinds = ["RowSplits", "RowLengths", "RowStarts", "RowLimits", "ValueRowIds"]
-    yield testing.feature_specs(), repr, [*classes, *kinds, "UniformRowLength"]
+    yield feature_specs(), repr, [*classes, *kinds, "UniformRowLength"]
     context = ["{},", "FixedLenFeature", "VarLenFeature", "RaggedFeature"]
-    yield testing.sequence_feature_specs(1), lambda specs: f"{specs[0]},", context
+    yield sequence_feature_specs(1), lambda specs: f"{specs[0]},", context
     lists = ["{},", "FixedLenSequenceFeature", "VarLenFeature", "RaggedFeature"]
-    yield testing.sequence_feature_specs(1), lambda specs: f"{specs[1]},", lists
+    yield sequence_feature_specs(1), lambda specs: f"{specs[1]},", lists
     one = testing.examples_for({"a": FixedLenFeature([], int, 7)})
     yield one, lambda example: {"a" in example.features.feature}, [True, False]
     every = product(("bytes_list", "float_list", "int64_list"), (True, False))
     yield testing.feature_messages(), lambda one: {content_of(one)}, [(None, False), *every]
     forms = [np.ndarray, np.ma.MaskedArray, list, BytesColumn, RaggedTensor, SparseTensor]
-    yield testing.tables(max_rows=2), lambda table: set(map(type, table[0].values())), forms
+    yield tables(max_rows=2), lambda table: set(map(type, table[0].values())), forms
     optional = FixedLenSequenceFeature([2], "int64", allow_missing=True)
     for spec in (optional, VarLenFeature("float32"), RaggedFeature("string")):
         some_steps = testing.sequence_examples_for(None, {"a": spec}, max_steps=2)
@@ -266,7 +274,7 @@ def drawn() -> Iterable[Drawn]:
     steps = testing.sequence_examples_for(None, {"a": VarLenFeature("float32")})
     without = [(None, False), ("float_list", False)]
     yield steps, lambda message: set(map(content_of, steps_of(message) or [])), without
-    yield testing.damaged_messages(INTS), result_of, ["rejected", "more"]
+    yield damaged_messages(INTS), result_of, ["rejected", "more"]
 
 
 @pytest.mark.parametrize(
@@ -313,7 +321,7 @@ def test_features_that_no_parser_takes_are_rejected(specs: Any, data: st.DataObj
 # --------------------------------------------------------------------------------- records
 
 
-@given(testing.any_stream())
+@given(any_stream())
 def test_sound_is_what_the_reference_reads_to_its_end(stream: bytes) -> None:
     assert is_intact(stream) == (reference.decode(stream)[1] is None)
 

@@ -78,7 +78,6 @@ def test_a_name_that_is_not_there_is_an_attribute_error_that_says_what_to_use(na
     assert all(hasattr(module, public) for public in module.__all__)
 
 
-@pytest.mark.every
 @pytest.mark.parametrize(
     ("name", "hint"),
     [

@@ -15,7 +15,7 @@ What they share:
     app         the table of verbs, their parser, signals, main: what a verb raises becomes one line
     inputs      arguments; from arguments to open files, one after the other; what is said of errors
     console     standard output and error, exit status
-    style       colours, columns of text, sizes, lines of JSON
+    texts       columns of text, sizes, lines of JSON
     display     a record as text or JSON
 """
 

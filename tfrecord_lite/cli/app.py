@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from tfrecord_lite import __version__
-from tfrecord_lite.cli import inputs, style
+from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
 from tfrecord_lite.files.names import name_of
 
@@ -55,7 +55,7 @@ examples:
   tfrecord convert train.tfrecord train.parquet another format, both ways
 
 'tfrecord VERB --help' says more about each verb. With pip install tqdm,
-long work shows a progress bar on a terminal. NO_COLOR=1 does without colours."""
+long work shows a progress bar on a terminal. TQDM_DISABLE=1 does without it."""
 
 STATUSES = """\
 exit status: 0 if everything is intact, 1 if a file is damaged, 2 if one could not be read or
@@ -68,7 +68,7 @@ class _Parser(argparse.ArgumentParser):
     def __init__(self, **settings: Any) -> None:
         settings["formatter_class"] = argparse.RawDescriptionHelpFormatter
         if sys.version_info >= (3, 14):
-            settings["color"] = False  # it has our colours
+            settings["color"] = False  # which would be printed as escapes
         self.verb: str | None = settings.pop("verb", None)
         super().__init__(**settings, allow_abbrev=False)
 
@@ -95,7 +95,8 @@ class _Parser(argparse.ArgumentParser):
 
     def _print_message(self, message: str, file: Any = None) -> None:
         console = Console()
-        console.say(style.help_text(message.rstrip("\n")))
+        for line in message.rstrip("\n").split("\n"):
+            console.say(line)
         console.flush()
 
     def error(self, message: str) -> NoReturn:

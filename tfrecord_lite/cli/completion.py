@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from tfrecord_lite.cli.console import Console
-from tfrecord_lite.cli.style import Styled
 
 SHELLS = ("bash", "zsh", "tcsh")
 
@@ -43,7 +42,8 @@ def run_completion(args: argparse.Namespace, console: Console) -> None:
         for action in verb._actions:  # noqa: SLF001 - argparse tells them nowhere else
             if action.choices is None and action.metavar in FILES | FOLDERS:
                 action.complete = shtab.FILE if action.metavar in FILES else shtab.DIRECTORY  # type: ignore[attr-defined]
-    console.say(Styled(shtab.complete(parser, args.shell).rstrip("\n")))  # ours: no names of files
+    for line in shtab.complete(parser, args.shell).rstrip("\n").split("\n"):
+        console.say(line)
 
 
 def verbs_of(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:

@@ -14,7 +14,7 @@ import sys
 from enum import IntEnum
 from typing import Any
 
-from tfrecord_lite.cli.style import Styled, bad, has_colour, json_line, plain
+from tfrecord_lite.cli.texts import json_line
 from tfrecord_lite.errors import argument_error, printable
 from tfrecord_lite.progress import bars_hidden, is_terminal
 
@@ -38,7 +38,6 @@ class Console:
 
     def __init__(self) -> None:
         self.status: Status = Status.INTACT
-        self.has_colour: bool = sys.stdout is not None and has_colour(sys.stdout)
         encoding = getattr(sys.stdout, "encoding", None) or ""
         self.is_utf8: bool = encoding.lower().replace("-", "") == "utf8"
         for stream in (sys.stdout, sys.stderr):
@@ -49,17 +48,13 @@ class Console:
     def say(self, line: str = "") -> None:
         """Write one line to standard output, or raise OutputError.
 
-        Control characters, line ends too, are written as escapes, but for those of a styled text.
+        Control characters, line ends too, are written as escapes.
         """
-        if isinstance(line, Styled):
-            shown = str(line) if self.has_colour else plain(line)
-        else:
-            shown = printable(line)
         if sys.stdout is None:
             raise OutputError
         try:
             with bars_hidden(sys.stdout):
-                sys.stdout.write(shown + "\n")
+                sys.stdout.write(printable(line) + "\n")
         except OSError as error:
             raise OutputError from error
 
@@ -145,6 +140,5 @@ class _Escaped(io.RawIOBase):
 def _say_error(text: str) -> None:
     if sys.stderr is None:  # a shell can close that too
         return
-    label = bad("tfrecord:") if has_colour(sys.stderr) else "tfrecord:"
     with bars_hidden(sys.stderr):
-        sys.stderr.write(f"{label} {printable(text)}\n")
+        sys.stderr.write(f"tfrecord: {printable(text)}\n")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from tfrecord_lite.cli import inputs, style
+from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, Status
-from tfrecord_lite.cli.style import exact_bytes
+from tfrecord_lite.cli.texts import exact_bytes
 from tfrecord_lite.errors import DamagedSpan, DamageReport, FileReport, Reason, lost_of, plural
 
 _MAX_LINES = 20
@@ -67,11 +67,10 @@ def run_verify(args: argparse.Namespace, console: Console) -> None:
         if report.failure is not None:
             inputs.complain_of(report.failure, report.source, console)
         elif not args.json and not _is_foreign(report):
-            console.say(style.line(report.source, ": ", *_summary(report)))
+            console.say(f"{report.source}: {_summary(report)}")
             checked.append(report)
     if len(checked) > 1:
-        total = f"total of {plural(len(checked), 'file')}: "
-        console.say(style.line(total, *_summary(*checked)))
+        console.say(f"total of {plural(len(checked), 'file')}: {_summary(*checked)}")
 
 
 def _say_places(report: FileReport, console: Console, *, are_all_wanted: bool) -> None:
@@ -103,18 +102,17 @@ def _is_foreign(report: FileReport) -> bool:
     return any(span.reason is Reason.NOT_A_TFRECORD for span in report.spans)
 
 
-def _summary(*reports: FileReport) -> list[str]:
-    """Return the parts of a line about some files."""
+def _summary(*reports: FileReport) -> str:
+    """Return the end of a line about some files."""
     all_of = DamageReport(reports)
     n_bytes = sum(report.record_bytes for report in reports)
     intact = f"{plural(all_of.records, 'intact record')}, {exact_bytes(n_bytes)}"
     if all_of.is_sound:
-        return [style.good("ok"), f": {intact}"]
-    found = [style.bad("DAMAGED"), f": {_losses(*reports)}; "] if all_of.num_damaged else []
+        return f"ok: {intact}"
+    parts = [f"DAMAGED: {_losses(*reports)}"] if all_of.num_damaged else []
     if n_unparsed := sum(report.num_message_errors for report in reports):
-        unparsed = f"{plural(n_unparsed, 'record')} that cannot be parsed"
-        found += [style.bad(unparsed), "; "]
-    return [*found, intact]
+        parts.append(f"{plural(n_unparsed, 'record')} that cannot be parsed")
+    return "; ".join([*parts, intact])
 
 
 def _losses(*reports: FileReport) -> str:
@@ -214,8 +212,8 @@ def run_recover(args: argparse.Namespace, console: Console) -> None:
     if found.num_damaged and (args.strict or not is_written):
         console.worsen(Status.DAMAGED)
     if not args.json:
-        lost = style.bad(_losses(found)) if found.num_damaged else style.good("nothing was lost")
-        console.say(style.line(found.source, ": ", lost))
+        lost = _losses(found) if found.num_damaged else "nothing was lost"
+        console.say(f"{found.source}: {lost}")
         saved = f"{plural(found.records, 'record')}, {exact_bytes(found.record_bytes)}"
         done = f"wrote {saved}" if is_written else "not written, as no intact record was found"
         console.say(f"{args.target}: {done}")

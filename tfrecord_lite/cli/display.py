@@ -33,8 +33,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray
-from tfrecord_lite.cli import style
-from tfrecord_lite.cli.style import aligned
+from tfrecord_lite.cli.texts import aligned
 from tfrecord_lite.errors import plural, printable
 from tfrecord_lite.example.content import Content, ContentType, is_list, is_sequence
 from tfrecord_lite.example.outline import (
@@ -103,36 +102,36 @@ def feature_lines(found: list[Section], width: int | None, *, with_values: bool)
     for section in found:
         indent = "  "
         if section.title:
-            yield style.line("  ", style.heading(section.title))
+            yield f"  {section.title}"
             indent = "    "
         if not section.rows:
             yield f"{indent}(no features)"
-        columns = [(style.name(shown_name(r.name)), r.kind, r.count) for r in section.rows]
+        columns = [(shown_name(r.name), r.kind, r.count) for r in section.rows]
         for row, line in zip(section.rows, aligned(columns, "<<>"), strict=True):
-            used = len(indent) + style.width(line) + 2
+            used = len(indent) + len(line) + 2
             room = None if width is None else max(width - used, _MIN_ROOM)
             values = _row_values(row, room) if with_values else ""
-            yield style.line(indent, line, "  ", values).rstrip()
+            yield f"{indent}{line}  {values}".rstrip()
 
 
 def tree_lines(tree: Tree, width: int | None, indent: str = "  ") -> Iterator[str]:
     """Yield a line for the values of each field, and for each message those of its fields."""
     for name, values in grouped(tree).items():
-        label = style.line(indent, style.name(shown_name(name)), ":")
+        label = f"{indent}{shown_name(name)}:"
         messages = [value for value in values if isinstance(value, list)]
         others = [value for value in values if not isinstance(value, list)]
         if others:
-            room = None if width is None else max(width - style.width(label) - 1, _MIN_ROOM)
+            room = None if width is None else max(width - len(label) - 1, _MIN_ROOM)
             each = room if room is None or len(others) == 1 else min(room, _MAX_STRING)
             texts = [_leaf_text(value, each) for value in others[: _enough(room)]]
-            yield style.line(label, " ", _joined(texts, room))
+            yield f"{label} {_joined(texts, room)}"
         most = None if width is None else _MAX_EXAMPLES
         for i, message in enumerate(messages[:most]):
             of = f" ({i} of {len(messages):,})" if len(messages) > 1 else ""
-            yield style.line(indent, style.name(shown_name(name)), of, ":")
+            yield f"{indent}{shown_name(name)}{of}:"
             yield from tree_lines(message, width, indent + "  ")
         if most is not None and len(messages) > most:
-            yield style.line(label, f" ... {len(messages) - most:,} more")
+            yield f"{label} ... {len(messages) - most:,} more"
 
 
 def _leaf_text(value: Any, room: int | None) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tfrecord_lite.arrays import AnyArray
-from tfrecord_lite.cli import inputs, style
+from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.display import json_of, record_lines
 from tfrecord_lite.cli.inputs import Records
@@ -174,7 +174,7 @@ class Printer:
             say()
         self._is_first = False
         hint = _HINTS.get(content.type, "") if is_new and not self._message_class else ""
-        label = style.heading(f"record {index}" + f" of {name}" * self._with_names)
+        label = f"record {index}" + f" of {name}" * self._with_names
         type_ = self._message_class.DESCRIPTOR.full_name if self._message_class else content.type
         say(label + f": {type_}, {plural(len(record), 'byte')}{hint}")
         for line in record_lines(content, self._width, tree, self._restore(record)):

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, Status
-from tfrecord_lite.cli.style import exact_bytes
+from tfrecord_lite.cli.texts import exact_bytes
 from tfrecord_lite.errors import Reason, TFRecordError, plural
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.images.pack import ImageReport
 
 _PACKING = (
-    *("labels", "label_offset", "path_column", "label_column", "columns", "root"),
-    *("seed", "num_shards", "bytes_per_shard", "overwrite"),
+    *("labels", "seed", "num_shards", "overwrite"),
+    *("path_column", "label_column", "root"),
 )
 _KEYS = {
     "image": "the image's bytes (default: image/encoded, or the only one like an image)",
-    "format": "its format (default: image/format)",
     "filename": "its file's name (default: image/filename, filename, ...)",
     "label": "the number of its class (default: image/class/label, label, ...)",
     "text": "the name of its class (default: image/class/text, class_name, ...)",
@@ -37,17 +36,13 @@ def add_pack(parser: argparse.ArgumentParser) -> None:
     inputs.add_jobs(parser, "images")
     group = parser.add_argument_group("labels and lists")
     inputs.add(group, "--labels FILE", "the names of the classes by number (default: all, sorted)")
-    text = "add N to each label; 1 leaves 0 to the background (default: 0)"
-    number = inputs.count_of("classes", at_least=0)
-    inputs.add(group, "--label-offset N", text, number, default=0)
-    inputs.add(group, "--path-column NAME", "of a list (default: path, file, ...)")
-    inputs.add(group, "--label-column NAME", "of a list (default: label, class, ...)")
-    inputs.add_columns(group, "the other columns of a list to keep (default: all)")
+    inputs.add(group, "--path-column NAME", "of a list (default: path)")
+    inputs.add(group, "--label-column NAME", "of a list (default: label, if it has one)")
     inputs.add(group, "--root FOLDER", "of the paths in a list (default: the folder of the list)")
     group = parser.add_argument_group("order and files")
     inputs.add_seed(group, "of the shuffle (default: 0)", default=0)
     inputs.add(group, "--no-shuffle", "keep images sorted, or in the order of the list")
-    inputs.add_shards(group)
+    inputs.add(group, "--num-shards N", "write N files", inputs.count_of("shards"))
     inputs.add(parser, "source SRC", "a folder, or a list of images")
     inputs.add(parser, "target DST", "a path or a URL, or shards, as in train@8.tfrecord")
 
@@ -86,7 +81,7 @@ def run_pack(args: argparse.Namespace, console: Console) -> None:
                 shuffle=not args.no_shuffle,
                 num_threads=args.jobs,
                 on_error="raise" if args.strict else "skip",
-                **{name: getattr(args, name) for name in _PACKING},
+                **{n: value for n in _PACKING if (value := getattr(args, n)) is not None},
             )
         except NotPackedError as error:
             report = error.report
@@ -114,8 +109,6 @@ def run_pack(args: argparse.Namespace, console: Console) -> None:
 def add_unpack(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser)
-    text = "the list of the images, .csv, or .jsonl for lists of values too (default: manifest.csv)"
-    inputs.add(parser, "--manifest NAME", text, default="manifest.csv")
     group = parser.add_argument_group("features")
     for name, text in _KEYS.items():
         inputs.add(group, f"--{name}-key KEY", f"the feature with {text}")
@@ -126,8 +119,8 @@ def add_unpack(parser: argparse.ArgumentParser) -> None:
 def run_unpack(args: argparse.Namespace, console: Console) -> None:
     """Write the images in record files to a folder.
 
-    Write each image in the files to FOLDER/CLASS/NAME, as it is, and manifest.csv, which lists them with
-    their other features. FOLDER must not exist, or be empty; it appears when it is complete.
+    Write each image in the files to FOLDER/CLASS/NAME, as it is. FOLDER must not exist, or be empty; it
+    appears when it is complete.
 
     examples:
       tfrecord unpack 'train-*.tfrecord' photos
@@ -144,7 +137,7 @@ def run_unpack(args: argparse.Namespace, console: Console) -> None:
     keys = {f"{name}_key": getattr(args, f"{name}_key") for name in _KEYS}
     options = inputs.read_options(args)
     try:
-        report = unpack_images(sources, args.folder, manifest=args.manifest, **keys, **options)
+        report = unpack_images(sources, args.folder, **keys, **options)
     except TFRecordError as error:
         if error.reason is not Reason.MISSING or error.index is None:
             raise
@@ -154,14 +147,11 @@ def run_unpack(args: argparse.Namespace, console: Console) -> None:
     if damage is not None:
         console.worsen(Status.DAMAGED)
     if args.json:
-        names = {"output": report.paths[0], "manifest": report.labels_path}
-        _say_json(report, console, names, {"left_out": report.left_out})
+        _say_json(report, console, {"output": report.paths[0]}, {})
         return
     _say_problems(report, console)
     if damage is not None:
         console.say(damage.summary())
-    if report.left_out:
-        console.say(f"{report.labels_path}: left out {', '.join(report.left_out)}")
     console.say(f"{args.folder}: wrote {_images_of(report)}")
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfrecord_lite.cli import inputs, style
+from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.display import feature_lines
 from tfrecord_lite.cli.inputs import Records
-from tfrecord_lite.cli.style import aligned, exact_bytes
+from tfrecord_lite.cli.texts import aligned, exact_bytes
 from tfrecord_lite.described.sources import originals_of, row_restorer
 from tfrecord_lite.errors import (
     DataLossError,
@@ -188,7 +188,7 @@ def _page(info: _Info, args: argparse.Namespace) -> list[str]:
     which = " (intact)" if info.is_skipping else " (before the damage)"
     records = f"{info.n_records:,}{which}"
     rows = [
-        ("records", style.bad(records) if info.damage else f"{info.n_records:,}"),
+        ("records", records if info.damage else f"{info.n_records:,}"),
         ("file size", "unknown" if info.file_bytes is None else exact_bytes(info.file_bytes)),
     ]
     if info.is_known:
@@ -201,10 +201,10 @@ def _page(info: _Info, args: argparse.Namespace) -> list[str]:
         rows.append(("compression", info.compression or "none"))
     if info.is_known:
         rows.append(("content", info.content))
-    shown = aligned([(style.dim(label), value) for label, value in rows], "<<")
-    lines = [style.heading(info.name), *("  " + line for line in shown)]
+    shown = aligned(rows, "<<")
+    lines = [info.name, *("  " + line for line in shown)]
     if found := _sections(info, args):
-        lines += ["", style.heading("features of the first record")]
+        lines += ["", "features of the first record"]
         lines += feature_lines(found, None, with_values=False)
     return lines
 
@@ -213,7 +213,7 @@ def _table(infos: list[_Info]) -> list[str]:
     """Show several files, one line each, and their total."""
     sizes = ("on disk", "data", "min", "median", "max")
     heads = ["records", *sizes, "compression", "content", "file"]
-    rows: list[list[str]] = [[*map(style.heading, heads)], *map(_row, infos)]
+    rows: list[list[str]] = [heads, *map(_row, infos)]
     spreads = [info.sizes for info in infos if info.sizes]
     file_sizes = [info.file_bytes for info in infos if info.file_bytes is not None]
     rows.append(
@@ -240,7 +240,7 @@ def _row(info: _Info) -> list[str]:
         *(map(human_bytes, info.sizes) if info.sizes else "---"),
         info.compression or ("none" if info.is_known else "-"),
         info.content if info.is_known else "-",
-        style.line(info.name, style.bad(" (DAMAGED)" if info.damage else "")),
+        info.name + " (DAMAGED)" * bool(info.damage),
     ]
 
 

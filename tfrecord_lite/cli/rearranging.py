@@ -12,7 +12,7 @@ from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.block import Block
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
-from tfrecord_lite.cli.style import exact_bytes
+from tfrecord_lite.cli.texts import exact_bytes
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
 from tfrecord_lite.files.compression import COMPRESSION_WORDS
 from tfrecord_lite.files.names import is_file_object, name_of

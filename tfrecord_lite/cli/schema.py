@@ -6,7 +6,7 @@ import argparse
 import json
 from collections.abc import Callable
 
-from tfrecord_lite.cli import inputs, style
+from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.inputs import Records
 from tfrecord_lite.errors import InvalidArgumentError
@@ -72,5 +72,5 @@ def run_schema(args: argparse.Namespace, console: Console) -> None:
 
 
 def _say_table(text: str, console: Console) -> None:
-    for line in style.table(text.split("\n"), has_names=True):
+    for line in text.split("\n"):
         console.say(line)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.cli import inputs, style
+from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError
 from tfrecord_lite.errors import argument_error, plural, printable
 from tfrecord_lite.files.names import expand, is_file_object, is_same_file, is_url, name_of
@@ -155,10 +155,8 @@ def _print_table(reader: Any, max_rows: int, console: Console) -> None:
     head = [printable(name) for name in names]
     width = shutil.get_terminal_size((100, 24)).columns
     lines = aligned([head, *rows[:max_rows]], alignment)
-    for line in style.table(
-        line if len(line) <= width else f"{line[: width - 3]}..." for line in lines
-    ):
-        console.say(line)
+    for line in lines:
+        console.say(line if len(line) <= width else f"{line[: width - 3]}...")
     if len(rows) > max_rows:
         console.say(f"(the first {plural(max_rows, 'row')}; --max-rows N prints more)")
 

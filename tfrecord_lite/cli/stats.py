@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.cli import inputs, style
+from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, Status
 from tfrecord_lite.cli.inputs import Records
 from tfrecord_lite.errors import DataLossError, TFRecordError, plural
@@ -117,9 +117,7 @@ def _show(
         title += f"; {sample.method}{total}"
     console.say(title)
     width = shutil.get_terminal_size((100, 24)).columns
-    for line in style.table(
-        statistics.lines(width, chosen, has_blocks=console.is_utf8), has_names=True
-    ):
+    for line in statistics.lines(width, chosen, has_blocks=console.is_utf8):
         console.say(line)
 
 
@@ -203,10 +201,7 @@ def run_diff(args: argparse.Namespace, console: Console) -> None:
     if args.json:
         console.say_json(comparison.describe())
     else:
-        width = shutil.get_terminal_size((100, 24)).columns
-        title, *lines = comparison.lines(width)
-        console.say(style.heading(title))
-        for line in style.table(lines, has_names=True):
+        for line in str(comparison).splitlines():
             console.say(line)
     if not comparison.is_same:
         console.worsen(Status.DAMAGED)

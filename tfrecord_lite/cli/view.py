@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError
-from tfrecord_lite.cli.style import exact_bytes
+from tfrecord_lite.cli.texts import exact_bytes
 from tfrecord_lite.files.names import local_size
 
 
@@ -39,7 +39,8 @@ def run_view(args: argparse.Namespace, console: Console) -> None:
       tfrecord view train.tfrecord
       tfrecord view --columns image,label 'train-*.tfrecord' -o train.html
 
-    exit status: 0 if the page was made, even if it shows damage; 2 after an error.
+    exit status: 0 if the page was made, even if it shows damage; 1 if no record is intact; 2 after any
+    other error, as of what is not a TFRecord file.
     """
     from tfrecord_lite.apps.viewer.page import open_page, view  # noqa: PLC0415 - loads much
 

@@ -65,8 +65,7 @@ from tfrecord_lite.convert.types import (
     ranges_of,
     type_of_dtype,
 )
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.records.damage import levels_to_caller
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, levels_to_caller
 from tfrecord_lite.schema import Kind, Original, Schema, SequenceSchema
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.text import nearest

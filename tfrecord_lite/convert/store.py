@@ -50,8 +50,7 @@ from tfrecord_lite.convert.types import (
     not_utf8,
     ticks,
 )
-from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
-from tfrecord_lite.records.damage import levels_to_caller
+from tfrecord_lite.errors import InvalidArgumentError, Reason, levels_to_caller, plural
 from tfrecord_lite.schema import FeatureLike, Kind, RaggedFeature, RawFeature, Schema
 from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Sparse, prepare
 from tfrecord_lite.schema.text import nearest

@@ -11,7 +11,8 @@ Modules, starting with what users meet first::
     tfrecords      TFRecordDataset: the records of files; read_batches: files to batches in one call
     dataset        Dataset: the stages that users chain; DatasetIterator: one iteration, resumable
     plan           frozen descriptions of data sets; a run is one iteration over a plan
-    sources        where plans begin: files in order or in turns, or all records in random order
+    sources        where plans begin: files, or all records in random order
+    turns          the records of files one after the other, or of several in turns
     stages         take, skip, shard, enumerate, map, filter, repeat, cache, prefetch
     shuffle        random order with a buffer
     random_order   the rule that makes random orders

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -35,6 +35,7 @@ _MOST_CHARS = 60
 class Batch(Stage):
     """`n` elements in one."""
 
+    words: ClassVar[Mapping[str, str]] = {"n": "batch_size"}
     n: int
     drop_remainder: bool
 
@@ -113,6 +114,7 @@ class Parse(Stage):
 
     gives: ClassVar[Content | None] = "objects"
     is_one_to_one: ClassVar[bool] = True
+    method: ClassVar[str] = "parse_example"
     parser: Any
     """An ExampleParser, or a SequenceExampleParser."""
     features: str

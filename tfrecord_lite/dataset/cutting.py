@@ -77,13 +77,18 @@ class Feed:
         self._before, self._chunk, self._n_taken = self._after, None, 0
         return piece
 
-    def gather(
-        self, wanted: int, times: int = 1, first: Chunk | None = None, demand: Demand | None = None
-    ) -> Chunk | None:
-        """Return `wanted` elements; fewer only at the end or before an error; None at the end.
+    def gather(self, wanted: int, times: int = 1, demand: Demand | None = None) -> Chunk | None:
+        """Return `wanted` elements in one chunk, as :meth:`pieces`; None at the end."""
+        pieces = self.pieces(wanted, times, demand)
+        return join(pieces) if pieces else None
+
+    def pieces(
+        self, wanted: int, times: int = 1, demand: Demand | None = None, first: Chunk | None = None
+    ) -> list[Chunk]:
+        """Return `wanted` elements; fewer only at the end or before an error.
 
         If elements come many at a time, return up to ``wanted * times`` of them; those that come
-        one by one may be slow. `first` was taken before, and counts. A `demand` is told what is left.
+        one by one may be slow. A `demand` is told what is left. `first` was taken before, and counts.
         """
         pieces = [] if first is None else [first]
         n_taken, goal = sum(map(len, pieces)), wanted * times
@@ -102,7 +107,7 @@ class Feed:
             n_taken += len(piece)
             if len(piece) < _MANY:
                 goal = -(-n_taken // wanted) * wanted
-        return join(pieces) if pieces else None
+        return pieces
 
     def _next_chunk(self) -> bool:
         """Get a chunk with elements left to take; False at the end."""

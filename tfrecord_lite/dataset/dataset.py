@@ -7,13 +7,23 @@ import hashlib
 import multiprocessing
 import os
 from collections.abc import Mapping
-from itertools import zip_longest
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, overload
 
 from tfrecord_lite.dataset import batching, sharding
 from tfrecord_lite.dataset.batching import Batch, Parse
 from tfrecord_lite.dataset.cutting import further
-from tfrecord_lite.dataset.plan import PlanNode, Run, RunDamage, chain, describe, feed_of, summary
+from tfrecord_lite.dataset.plan import (
+    PlanNode,
+    Run,
+    RunDamage,
+    chain,
+    describe,
+    difference,
+    feed_of,
+    summary,
+    with_drawn_seeds,
+)
 from tfrecord_lite.dataset.random_order import seed_of
 from tfrecord_lite.dataset.shuffle import Shuffle
 from tfrecord_lite.dataset.sources import Files, ShuffledRecords
@@ -29,7 +39,15 @@ from tfrecord_lite.dataset.stages import (
     Take,
 )
 from tfrecord_lite.dataset.workers import Processes
-from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
+from tfrecord_lite.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+    argument_error,
+    plural,
+    require_int,
+)
+from tfrecord_lite.files.names import local_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,8 +82,7 @@ _AUTO = 2
 """Number of elements to prefetch if none is given."""
 _ALL = -(2**63)
 """The smallest count; as any negative one, it means all elements."""
-_MOST_SHOWN = 200
-"""Characters of a stage in an error about a state."""
+_STATE_VERSION = 2
 
 
 class DatasetIterator(Generic[T_co]):
@@ -86,20 +103,20 @@ class DatasetIterator(Generic[T_co]):
     """
 
     def __init__(
-        self, plan: PlanNode, epoch: tuple[int, ...], begun: Callable[[Run], object]
+        self, dataset: Dataset[T_co], plan: PlanNode, epoch: int, salt: tuple[int, ...] = ()
     ) -> None:
+        self._dataset = dataset
         self._plan = plan
-        self._begun = begun
-        """Called with each run that this iterator begins."""
-        self._begin(epoch, None)
+        """Of the data set, or of a worker's part of it."""
+        self._begin(Run((epoch,), salt=salt), None)
 
-    def _begin(self, epoch: tuple[int, ...], state: Any) -> None:
+    def _begin(self, run: Run, state: Any) -> None:
         nodes = chain(self._plan)
         is_skipped = getattr(nodes[0], "skips_damage", False) and not any(
             isinstance(node, Processes) for node in nodes
         )
-        self._run = Run(epoch, damage=RunDamage(is_skipped=is_skipped))
-        self._begun(self._run)
+        self._run = replace(run, damage=RunDamage(is_skipped=is_skipped))
+        self._dataset._begun(self._run)  # noqa: SLF001 - of this module
         self._feed = feed_of(self._plan, self._run, state)
         self._before = self._feed.state()  # before the ready elements
         self._ready: list[Any] = []
@@ -143,8 +160,8 @@ class DatasetIterator(Generic[T_co]):
         Returns
         -------
         dict
-            Plain data, fit for JSON: numbers of files, records and steps, and a digest of the files' names.
-            Never records.
+            Plain data, fit for JSON: numbers of files, records and steps, the seeds that shuffles have drawn,
+            a digest of the files' names, and the sizes of those read so far. Never records.
 
         Examples
         --------
@@ -160,20 +177,26 @@ class DatasetIterator(Generic[T_co]):
         [b'Alan', b'Grace']
         """
         return {
-            "version": 1,
+            "version": _STATE_VERSION,
             "stages": describe(self._plan),
             "files": self._files,
+            "sizes": [self._run.sizes.get(name) for name in self._names],
             "epoch": list(self._run.epoch),
+            "salt": list(self._run.salt),
             "at": self._at(),
         }
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        names: tuple[str, ...] = getattr(chain(self._plan)[0], "names", ())
+        return names
 
     @functools.cached_property
     def _files(self) -> str | None:
         """A digest of the files' names in order, without folders, as these may move; None without files."""
-        names = getattr(chain(self._plan)[0], "names", ())
-        if not names:
+        if not self._names:
             return None
-        text = repr([os.path.basename(name) for name in names])  # noqa: PTH119 - may be URLs
+        text = repr([os.path.basename(name) for name in self._names])  # noqa: PTH119 - may be URLs
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def _at(self) -> dict[str, Any]:
@@ -182,18 +205,21 @@ class DatasetIterator(Generic[T_co]):
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on where another iterator stood, of a data set made in the same way.
 
-        The data set's next iteration is the epoch after that of the state.
+        The data set's next iteration is the epoch after that of the state. Shuffles without a seed take the
+        seeds that the state's have drawn.
 
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if this is not a state, or one of other stages, settings, seeds,
-            features or files; only the folders of these may differ.
+            ``BAD_ARGUMENT`` if this is not a state, or one of another version, or of other stages, settings,
+            seeds, features or files; only the folders of these may differ.
+        FailedPreconditionError
+            ``STALE_INDEX`` if the size of a local file that was read has changed.
 
         Notes
         -----
-        If files have fewer records than they had, iteration raises a FailedPreconditionError,
-        ``STALE_INDEX``. Other changes of their contents are not detected.
+        Other changes of the files' contents are not detected. If there are fewer records than there were, iteration
+        raises a FailedPreconditionError, ``STALE_INDEX``.
 
         Examples
         --------
@@ -207,28 +233,42 @@ class DatasetIterator(Generic[T_co]):
         >>> first, list(resumed)
         (b'Alan', [b'Ada', b'Grace'])
         """
-        keys = {"version", "stages", "epoch", "at"}
-        is_state = isinstance(state_dict, Mapping) and state_dict.keys() >= keys
-        if not is_state or state_dict["version"] != 1:
-            detail = "not a state; expected what state_dict of a data set's iterator returned"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        pairs = zip_longest(describe(self._plan), state_dict["stages"], fillvalue="missing")
-        for number, (here, there) in enumerate(pairs, 1):
-            if here != there:
-                detail = (
-                    f"stage {number} is {here:.{_MOST_SHOWN}}, but {there:.{_MOST_SHOWN}} in the state; "
-                    "make both data sets in the same way, with the same seeds in all shuffles "
-                    "and the same num_workers in a DataLoader of torch"
-                )
-                raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        if state_dict.get("files", self._files) != self._files:
-            detail = (
+        keys = {"version", "stages", "files", "sizes", "epoch", "salt", "at"}
+        version = state_dict.get("version") if isinstance(state_dict, Mapping) else None
+        if version == _STATE_VERSION - 1:
+            raise argument_error(
+                "the state is of an earlier version of tfrecord_lite, which had other orders; "
+                "begin the epoch anew, after set_epoch"
+            )
+        if version != _STATE_VERSION or not state_dict.keys() >= keys:
+            raise argument_error(
+                "not a state; expected what state_dict of a data set's iterator returned"
+            )
+        stages, sizes = state_dict["stages"], state_dict["sizes"]
+        if what := difference(describe(self._plan), stages):
+            raise argument_error(
+                f"the state is of another data set: {what}; make both in the same way"
+            )
+        if state_dict["files"] != self._files or len(sizes) != len(self._names):
+            raise argument_error(
                 "the state is of files with other names, or in another order; "
                 "give the data set the same files in the same order, from whatever folder"
             )
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        known = {
+            name: size for name, size in zip(self._names, sizes, strict=True) if size is not None
+        }
+        for name, size in known.items():
+            if (size_now := local_size(name)) not in (None, size):
+                detail = (
+                    f"the file had {plural(size, 'byte')} when the state was taken, and has {size_now:,} now, "
+                    "so other records would follow; begin the epoch anew, or bring the file back"
+                )
+                raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
         self._feed.close()
-        self._begin(tuple(state_dict["epoch"]), state_dict["at"])
+        self._plan = with_drawn_seeds(self._plan, stages)
+        self._dataset._adopt(stages)  # noqa: SLF001 - of this module
+        run = Run(tuple(state_dict["epoch"]), known, tuple(state_dict["salt"]))
+        self._begin(run, state_dict["at"])
 
     def close(self) -> None:
         """End the iteration; a second call does nothing.
@@ -719,7 +759,7 @@ class Dataset(Generic[T_co]):
         """Start the next epoch."""
         epoch, worker = self._next_epoch, sharding.current_worker()
         if worker is None:
-            return DatasetIterator(self._plan, (epoch,), self._begun)
+            return DatasetIterator(self, self._plan, epoch)
         part = (worker.n_workers, worker.number)
         if part not in self._parts:
             self._parts[part] = sharding.worker_part(self._plan, *part)
@@ -727,8 +767,13 @@ class Dataset(Generic[T_co]):
         # tells the epochs apart. It differs between ranks, so where these share an order, only
         # set_epoch can.
         is_fixed = self._is_epoch_set or sharding.is_rank_bound(self._plan)
-        key = (epoch,) if is_fixed else (epoch, worker.salt)
-        return DatasetIterator(self._parts[part], key, self._begun)
+        salt = () if is_fixed else (worker.salt,)
+        return DatasetIterator(self, self._parts[part], epoch, salt)
+
+    def _adopt(self, stages: list[dict[str, Any]]) -> None:
+        """Take the seeds that another data set, as described, has drawn."""
+        self._plan = with_drawn_seeds(self._plan, stages)
+        self._parts = {key: with_drawn_seeds(part, stages) for key, part in self._parts.items()}
 
     def _begun(self, run: Run) -> None:
         """Note a run of this data set, new or resumed."""

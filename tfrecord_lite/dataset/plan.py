@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
@@ -82,13 +82,23 @@ class Run:
 
     epoch: tuple[int, ...] = (0,)
     """Number of the epoch, then of the round of each ``repeat``: part of each random order's key."""
+    sizes: dict[str, int] = field(default_factory=dict)
+    """The bytes of each local file that was opened, by its name."""
+    salt: tuple[int, ...] = ()
+    """A number that the workers of one epoch share, if they cannot know the epoch's: part of keys too."""
     damage: RunDamage = field(default_factory=RunDamage)
     demand: Demand = field(default_factory=Demand)
     """What the stage after a source wants next."""
 
-    def key(self, seed: int, number: int, *, reshuffles: bool) -> tuple[int, ...]:
-        """Return the key of a random order: that of shuffle `number` of the plan; 0 for the files."""
-        return (seed, number, *(self.epoch if reshuffles else ()))
+    def key(
+        self, seed: int, number: int, *, reshuffles: bool, is_shared: bool = False
+    ) -> tuple[int, ...]:
+        """Return the key of a random order: that of shuffle `number` of the plan; 0 for the files.
+
+        If ranks share the order, it is without the salt, which differs between them.
+        """
+        epoch, salt = self.epoch, () if is_shared else self.salt
+        return (seed, number, *((epoch[0], *salt, *epoch[1:]) if reshuffles else ()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,11 +110,20 @@ class PlanNode:
     so a plan can be divided among workers only after it."""
     gives: ClassVar[Content | None] = None
     """The chunks that it always gives; None if that depends on its input."""
+    method: ClassVar[str] = ""
+    """The method that makes it; empty for the name of the class."""
+    words: ClassVar[Mapping[str, str]] = {}
+    """The arguments by which users know its fields."""
 
     @property
     def content(self) -> Content:
         """Which chunks it gives."""
         return self.gives or "records"
+
+    @property
+    def stage(self) -> str:
+        """The name by which users know it."""
+        return self.method or type(self).__name__.lower()
 
     @property
     def call(self) -> str:
@@ -114,7 +133,7 @@ class PlanNode:
             for value in vars(self).values()
             if type(value) is int or callable(value)
         ]
-        return f"{type(self).__name__.lower()}({', '.join(shown[:1])})"
+        return f"{self.stage}({', '.join(shown[:1])})"
 
     def size(self) -> int | None:
         """Return the number of elements; None if it is not known."""
@@ -125,12 +144,20 @@ class PlanNode:
         raise NotImplementedError
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings that identify this node in a checkpoint."""
-        return {
-            name: value
+        """Return what identifies this node in a state: its settings, by the words of users.
+
+        A seed that was drawn is not one of them: a state keeps it.
+        """
+        settings = {
+            self.words.get(name, name): value
             for name, value in vars(self).items()
-            if isinstance(value, (int, str, type(None))) and not name.startswith("_")
+            if isinstance(value, (int, float, str, type(None)))
         }
+        if (share := getattr(self, "share", (1, 0))) != (1, 0):
+            settings["worker"] = "{1} of {0}".format(*share)
+        if not settings.pop("is_seeded", True):
+            settings["drawn"] = settings.pop("seed")
+        return settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +168,14 @@ class Source(PlanNode):
     """Of the files."""
     n_parts: int = 1
     number: int = 0
+    share: tuple[int, int] = (1, 0)
+    """Number of workers that share these elements, each every n-th, and the number of this one."""
+    method: ClassVar[str] = "TFRecordDataset"
+    words: ClassVar[Mapping[str, str]] = {
+        "n_parts": "num_shards",
+        "number": "index",
+        "reshuffles": "reshuffle_each_iteration",
+    }
 
     @property
     def call(self) -> str:
@@ -148,7 +183,7 @@ class Source(PlanNode):
         if not self.names:
             return super().call
         more = f", ... ({len(self.names)} files)" if len(self.names) > 1 else ""
-        return f"TFRecordDataset({short_name(self.names[0])!r}{more})"
+        return f"{self.stage}({short_name(self.names[0])!r}{more})"
 
     @property
     def skips_damage(self) -> bool:
@@ -160,13 +195,19 @@ class Source(PlanNode):
         step, first = self.n_parts * n_parts, self.number + self.n_parts * number
         return replace(self, n_parts=step, number=first)
 
+    @property
+    def step(self) -> slice:
+        """Which of the elements of all ranks and workers are given."""
+        n_workers, worker = self.share
+        return slice(self.number + self.n_parts * worker, None, self.n_parts * n_workers)
+
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Self:
         """Return a node that gives one worker's part of the elements, divided the fastest way.
 
         If the plan `repeats` them, parts have equal sizes, so that no worker begins its epochs much earlier
         than others.
         """
-        return self.part(n_workers, worker)
+        return replace(self, share=(n_workers, worker))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,9 +267,34 @@ def summary(plan: PlanNode) -> str:
     return text if len(text) <= _MOST_CHARS else f"{text[:half]} ... {text[-half:]}"
 
 
-def describe(plan: PlanNode) -> list[str]:
-    """Name the nodes of a plan, each with its settings."""
-    return [
-        f"{type(node).__name__}({', '.join(f'{k}={v}' for k, v in node.settings().items())})"
-        for node in chain(plan)
-    ]
+def describe(plan: PlanNode) -> list[dict[str, Any]]:
+    """List the nodes of a plan as plain data, each with its settings."""
+    return [{"stage": node.stage, **node.settings()} for node in chain(plan)]
+
+
+def difference(here: list[dict[str, Any]], other: list[dict[str, Any]]) -> str:
+    """Say how a plan differs from another, of a state, both as described; empty if they are alike."""
+    n_here, n_other = (sum(stage.get("num_workers", 0) for stage in plan) for plan in (here, other))
+    if n_here != n_other:
+        return f"num_workers: {n_here} now, {n_other} in the state"
+    calls, other_calls = ([stage["stage"] for stage in plan] for plan in (here, other))
+    if calls != other_calls:
+        return f"stages: {'.'.join(calls)} now, {'.'.join(other_calls)} in the state"
+    return "; ".join(
+        f"{word} of {stage['stage']}: {stage.get(word)!r} now, {of_state.get(word)!r} in the state"
+        for stage, of_state in zip(here, other, strict=True)
+        for word in sorted({*stage, *of_state} - {"drawn"})
+        if stage.get(word) != of_state.get(word)
+    )
+
+
+def with_drawn_seeds(plan: PlanNode, stages: list[dict[str, Any]]) -> PlanNode:
+    """Return a plan with the seeds that another one, as described, has drawn."""
+    nodes: list[Any] = chain(plan)
+    whole: Any = None
+    for node, settings in zip(nodes, stages, strict=True):
+        is_new = isinstance(node, Stage) and node.input is not whole
+        whole = node.with_input(whole) if is_new else node
+        if settings.get("drawn") not in (None, getattr(node, "seed", None)):
+            whole = replace(whole, seed=settings["drawn"])
+    return whole  # type: ignore[no-any-return]

@@ -95,10 +95,8 @@ def is_shuffle(node: PlanNode) -> bool:
 
 
 def is_rank_bound(plan: PlanNode) -> bool:
-    """Whether ranks share a random order, which must follow from seed and epoch alone."""
+    """Whether ranks share the order of a shuffle before a shard, which must follow from seed and epoch alone."""
     nodes = chain(plan)
-    if is_shuffle(nodes[0]) and getattr(nodes[0], "n_parts", 1) > 1:
-        return True
     shuffles = [i for i, node in enumerate(nodes) if is_shuffle(node)]
     shards = [i for i, node in enumerate(nodes) if isinstance(node, Shard)]
     return bool(shuffles and shards and min(shuffles) < max(shards))

@@ -13,7 +13,7 @@ them and reads them again.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -42,6 +42,7 @@ class Shuffle(Stage):
     """Elements in random order, as far as a buffer of `buffer_size` allows."""
 
     is_one_to_one: ClassVar[bool] = True
+    words: ClassVar[Mapping[str, str]] = {"reshuffles": "reshuffle_each_iteration"}
     buffer_size: int
     seed: int
     is_seeded: bool
@@ -75,11 +76,10 @@ class _Buffer:
         self._step, self._n_read = (state["step"], state["first"]) if state else (0, 0)
         drained = state["drained"] if state else 0
         self._fill()
-        while (chunk := self._read()) is not None:
-            slots = order.draws(self._key, self._n_slots, self._step, len(chunk))
-            out = self._swap(chunk, slots)
-            self._step += len(chunk)
-            yield out, self._state(0)
+        while pieces := self._read():
+            n_before, self._step = self._step, self._step + sum(map(len, pieces))
+            slots = order.draws(self._key, self._n_slots, n_before, self._step - n_before)
+            yield self._swap(pieces, slots), self._state(0)
         rest = order.permutation(self._key, self._held.size, of_buffer=True)
         while drained < rest.size and self._contents is not None:
             most = _MOST_STEPS if isinstance(self._contents, _HeldRecords) else _FEW
@@ -94,19 +94,21 @@ class _Buffer:
         first, feed = self._marks[0]
         return {"step": self._step, "drained": drained, "first": first, "feed": feed}
 
-    def _read(self, most: int = _MOST_STEPS) -> Chunk | None:
-        """Take some elements from the feed, and note its state before them."""
+    def _read(self, most: int = _MOST_STEPS) -> list[Chunk]:
+        """Take some elements from the feed, and note its state before them; none at the end."""
         self._marks.append((self._n_read, self._feed.state()))
-        chunk = self._feed.take(min(most, max(self._n_slots, _FEW)))
-        if chunk is None:
+        most = min(most, max(self._n_slots, _FEW))
+        first = self._feed.take(most)
+        if first is None:
             self._marks.pop()
-            return None
-        if not isinstance(chunk, Block) or chunk.nbytes < _LARGE_RECORD_BYTES:
-            chunk = self._feed.gather(min(most, _FEW), first=chunk) or chunk
-        if not isinstance(chunk, Block):
-            chunk = ObjectChunk(chunk.to_list())
-        self._n_read += len(chunk)
-        return chunk
+            return []
+        is_small = not isinstance(first, Block) or first.nbytes < _LARGE_RECORD_BYTES
+        wanted, times = (min(most, _FEW), 1) if is_small else (1, most)
+        pieces = self._feed.pieces(wanted, times, first=first)
+        self._n_read += sum(map(len, pieces))
+        if not isinstance(first, Block):
+            return [ObjectChunk([item for piece in pieces for item in piece.to_list()])]
+        return pieces
 
     def _fill(self) -> None:
         """Read the elements that the buffer holds at this step."""
@@ -117,13 +119,13 @@ class _Buffer:
         numbers: list[Int64Array] = []  # of the elements in `found`
         while self._n_read < stop:
             first = self._n_read
-            chunk = self._read(min(stop - first, _MOST_STEPS))
-            if chunk is None:
+            pieces = self._read(min(stop - first, _MOST_STEPS))
+            if not pieces:
                 break
             low, high = wanted.searchsorted([first, self._n_read])
             if low < high:
                 numbers.append(wanted[low:high])
-                found.append(chunk.take(wanted[low:high] - first))
+                found.append(join(pieces).take(wanted[low:high] - first))
         if not found:
             return
         # Slot i holds element held[i]; if the input was shorter, the last slots are empty.
@@ -132,11 +134,11 @@ class _Buffer:
         places = kept.searchsorted(self._held)
         self._contents = _hold(found, places)
 
-    def _swap(self, chunk: Chunk, slots: Int64Array) -> Chunk:
-        """Put each element of the chunk into its slot; return the elements that go out."""
+    def _swap(self, pieces: list[Chunk], slots: Int64Array) -> Chunk:
+        """Put each element into its slot; return the elements that go out."""
         contents: Any = self._contents
-        out: Chunk = contents.swap(chunk, order.origins(slots, self._n_slots), slots)
-        first = self._n_read - len(chunk)
+        out: Chunk = contents.swap(pieces, order.origins(slots, self._n_slots), slots)
+        first = self._n_read - slots.size
         self._held[slots] = np.arange(first, self._n_read)
         return out
 
@@ -161,7 +163,7 @@ class _HeldItems:
     """Objects in the slots, or large records, as one ``bytes`` each, with where they came from.
 
     As in the class below, ``take`` returns the elements of some slots, and ``swap`` puts those
-    of a chunk in, one per step, and returns those that go out, given by ``random_order.origins``.
+    of chunks in, one per step, and returns those that go out, given by ``random_order.origins``.
     """
 
     def __init__(
@@ -173,13 +175,16 @@ class _HeldItems:
         items = [self._items[i] for i in slots.tolist()]
         return self._chunk(items, None if self._where is None else self._where[slots])
 
-    def swap(self, chunk: Any, origins: Int64Array, slots: Int64Array) -> Block | ObjectChunk:
-        fresh, where = chunk.to_list(), None
+    def swap(
+        self, pieces: Sequence[Any], origins: Int64Array, slots: Int64Array
+    ) -> Block | ObjectChunk:
+        fresh, where = [item for piece in pieces for item in piece.to_list()], None
         both = self._items + fresh
         items = [both[i] for i in origins.tolist()]
         if self._where is not None:
-            where = np.concatenate([self._where, chunk.places])[origins]
-            self._where[slots] = chunk.places
+            places = np.concatenate([piece.places for piece in pieces])
+            where = np.concatenate([self._where, places])[origins]
+            self._where[slots] = places
         for slot, item in zip(slots.tolist(), fresh, strict=True):
             self._items[slot] = item
         return self._chunk(items, where)
@@ -213,26 +218,26 @@ class _HeldRecords:
     def take(self, slots: Int64Array) -> Block:
         return self._records.take(slots)
 
-    def swap(self, chunk: Block, origins: Int64Array, slots: Int64Array) -> Block:
-        low, high = stretch(chunk)
-        if self._stop + high - low > self._records.data.size - SPARE_BYTES:
-            self._stop = self._renew(high - low)
-        held = self._records
-        held.data[self._stop : self._stop + high - low] = chunk.data[low:high]
-        offsets = chunk.offsets + (self._stop - low)
-        self._stop += high - low
-        both = block_of(
-            held.data,
-            np.concatenate([held.offsets, offsets]),
-            np.concatenate([held.lengths, chunk.lengths]),
-            *origin_of([held, chunk]),
-        )
+    def swap(self, pieces: Sequence[Block], origins: Int64Array, slots: Int64Array) -> Block:
+        spans = list(map(stretch, pieces))
+        room = sum(high - low for low, high in spans)
+        if self._stop + room > self._records.data.size - SPARE_BYTES:
+            self._stop = self._renew(room)
+        held, offsets = self._records, [self._records.offsets]
+        for piece, (low, high) in zip(pieces, spans, strict=True):
+            held.data[self._stop : self._stop + high - low] = piece.data[low:high]
+            offsets.append(piece.offsets + (self._stop - low))
+            self._stop += high - low
+        blocks = [held, *pieces]
+        lengths = np.concatenate([block.lengths for block in blocks])
+        both = block_of(held.data, np.concatenate(offsets), lengths, *origin_of(blocks))
         out = both.take(origins)
         # No chunk shares these arrays. Of equal slots, the last one counts.
-        held.offsets[slots] = offsets
-        held.lengths[slots] = chunk.lengths
-        if held.places is not None and chunk.places is not None:
-            held.places[slots] = chunk.places
+        n_held = len(held)
+        held.offsets[slots] = both.offsets[n_held:]
+        held.lengths[slots] = both.lengths[n_held:]
+        if held.places is not None and both.places is not None:
+            held.places[slots] = both.places[n_held:]
         return out
 
 

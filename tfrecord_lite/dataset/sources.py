@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tfrecord_lite.block import Block, block_of
 from tfrecord_lite.dataset import random_order as order
-from tfrecord_lite.dataset.chunks import join_records
 from tfrecord_lite.dataset.cutting import Demand
 from tfrecord_lite.dataset.plan import MemoryKey, Run, Source
+from tfrecord_lite.dataset.turns import in_order, interleaved
 from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError, plural
+from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.names import is_url, local_size
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.index.handles import FileStamp, open_handle
@@ -27,8 +26,6 @@ from tfrecord_lite.records.damage import DamageLog
 if TYPE_CHECKING:
     from tfrecord_lite.dataset.cutting import Pair, State
 
-    Read = Callable[[int, int], Iterator[Block]]
-    """Reads the part at a place, after its first `n` records."""
     _Stamp = tuple[str, FileStamp | None]
 
 _MOST_RECORDS = 4096
@@ -61,37 +58,46 @@ class Files(Source):
         return self.options.on_error != "raise"
 
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Files:
-        """Divide by files if there are enough and this is not a part yet, or into equal shares."""
+        """Divide by files if there are enough, in order, and all of them; or into equal shares."""
         if repeats:
             can_seek = not any(map(is_url, self.names))
             is_cut = can_seek and self.n_parts == 1 and not self.skips_damage
-            return replace(self.part(n_workers, worker), is_cut=is_cut)
-        if self.n_parts == 1 and len(self.names) >= n_workers:
+            return replace(self, share=(n_workers, worker), is_cut=is_cut)
+        if self.n_parts == 1 and self.seed is None and len(self.names) >= n_workers:
             return replace(self, names=self.names[worker::n_workers])
-        return self.part(n_workers, worker)
+        return replace(self, share=(n_workers, worker))
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield the records of this part; at the end, warn of skipped damage."""
         log = run.damage.begin(self.options)
+        names, options = self._order(run), self.options
+        ahead = ReadAhead(
+            names, options.storage_options, options.read_ahead, min(self.cycle_length, len(names))
+        )
         try:
-            names = self._order(run)
             share = self._share(names) if self.is_cut and any(run.epoch[1:]) else None
             parts = list(map(FilePart, names)) if share is None else share
             demand = run.demand if self.cycle_length == 1 else Demand()
             numbers = {name: number for number, name in enumerate(self.names)}
-            read = functools.partial(self._read, parts, numbers, log, demand)
+            read = functools.partial(self._read, run.sizes, parts, numbers, log, demand, ahead)
             at = state["at"] if state else None
             if self.cycle_length > 1:
-                pairs = _interleaved(read, len(parts), self.cycle_length, self.block_length, at)
+                pairs = interleaved(read, len(parts), self.cycle_length, self.block_length, at)
             else:
-                pairs = _in_order(read, len(parts), at)
-            seen, n_parts = state["seen"] if state else 0, self.n_parts if share is None else 1
+                pairs = in_order(read, len(parts), at)
+            seen, step = (
+                state["seen"] if state else 0,
+                self.step if share is None else slice(0, None, 1),
+            )
             for chunk, after in pairs:
-                mine = chunk if n_parts == 1 else chunk[(self.number - seen) % n_parts :: n_parts]
+                mine = (
+                    chunk if step.step == 1 else chunk[(step.start - seen) % step.step :: step.step]
+                )
                 seen += len(chunk)
                 if len(mine):
                     yield mine, {"at": after, "seen": seen}
         finally:  # also if the caller stops, or a later file is missing
+            ahead.close()
             if log is not None:
                 log.give_warning()
 
@@ -108,7 +114,7 @@ class Files(Source):
             if of_file is None:
                 return None
             runs += of_file
-        return equal_share(runs, self.n_parts, self.number)
+        return equal_share(runs, *self.share)
 
     @property
     def _runs(self) -> dict[_Stamp, list[FilePart] | None]:
@@ -121,15 +127,17 @@ class Files(Source):
         """Return the files in the order of this epoch."""
         if self.seed is None:
             return list(self.names)
-        key = run.key(self.seed, 0, reshuffles=self.reshuffles)
+        key = run.key(self.seed, 0, reshuffles=self.reshuffles, is_shared=self.n_parts > 1)
         return [self.names[i] for i in order.permutation(key, len(self.names)).tolist()]
 
     def _read(
         self,
+        sizes: dict[str, int],
         parts: list[FilePart],
         numbers: dict[str, int],
         log: DamageLog | None,
         demand: Demand,
+        ahead: ReadAhead,
         place: int,
         n_skip: int,
     ) -> Iterator[Block]:
@@ -139,10 +147,12 @@ class Files(Source):
         """
         part = parts[place]
         name, is_all = part.source, not n_skip and part.is_whole
+        if (size := local_size(name)) is not None:
+            sizes[name] = size
         stamp = _stamp(name) if self.is_cut and is_all else None  # before it is opened
         if n_skip and log is None:  # where damage is skipped, only intact records count
             part, n_skip = part.after(n_skip, self.options)
-        with closing(PartReader(part, self.options, log, _LARGE_RECORDS)) as reader:
+        with closing(PartReader(part, self.options, log, _LARGE_RECORDS, ahead=ahead)) as reader:
             while (block := reader.next_block(None if n_skip else demand.n)) is not None:
                 places = block.places  # which nobody else has; all chunks have the same sources
                 if places is not None:
@@ -164,20 +174,11 @@ def _stamp(name: str) -> _Stamp:
     return name, None if local_size(name) is None else FileStamp.of(open_handle(name))
 
 
-def _in_order(read: Read, n_parts: int, state: State) -> Iterator[tuple[Block, State]]:
-    """Yield the records of one part after the other, each chunk with the state after it."""
-    place, n_taken = (state["file"], state["taken"]) if state else (0, 0)
-    while place < n_parts:
-        for chunk in read(place, n_taken):
-            n_taken += len(chunk)
-            yield chunk, {"file": place, "taken": n_taken}
-        place, n_taken = place + 1, 0
-
-
 @dataclass(frozen=True, kw_only=True)
 class ShuffledRecords(Source):
     """All records of uncompressed files, in random order; the process keeps their index."""
 
+    method: ClassVar[str] = "shuffle_all"
     options: ReadSettings
     seed: int
     is_seeded: bool
@@ -186,13 +187,14 @@ class ShuffledRecords(Source):
 
     def size(self) -> int:
         """Return the number of records of this part."""
-        return len(range(self.number, len(self._opened()), self.n_parts))
+        return len(range(len(self._opened()))[self.step])
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield the records of this part."""
         file = self._opened()
-        key = run.key(self.seed, 0, reshuffles=self.reshuffles)
-        wanted = order.permutation(key, len(file))[self.number :: self.n_parts]
+        run.sizes.update({name: local_size(name) or 0 for name in self.names if not is_url(name)})
+        key = run.key(self.seed, 0, reshuffles=self.reshuffles, is_shared=self.n_parts > 1)
+        wanted = order.permutation(key, len(file))[self.step]
         n_bytes = sum(int(index.sizes.sum()) for index in file.indexes)
         most = min(max(_ABOUT_BYTES * len(file) // max(n_bytes, 1), 1), _MOST_RECORDS)
         at = state["taken"] if state else 0
@@ -234,109 +236,3 @@ class ShuffledRecords(Source):
         self.__dict__.update(state)
         if kept is not None:
             self.key.keep(kept)
-
-
-# Several files at a time, in turns, as TensorFlow's ``interleave`` and ``num_parallel_reads``:
-# `cycle_length` slots take turns; each holds an open file, or is empty. In its turn a slot gives the
-# next `block_length` records of its file; if the file has fewer, it gives those and becomes empty. An
-# empty slot first opens the next file, if there is one. As long as no file ends, many rounds are done
-# at once, by permuting record numbers.
-
-
-class _OpenFile:
-    """A file in a slot, with the records that were read and not given yet."""
-
-    def __init__(self, read: Read, file: int, n_taken: int) -> None:
-        self.file = file
-        self.n_taken = n_taken
-        self.error: Exception | None = None
-        self._chunks = read(file, n_taken)
-        self._ready: list[Block] = []
-        self.n_ready = 0
-        self.n_bytes = 0
-        self._is_at_end = False
-
-    def fill(self, wanted: int, most: int = 0, about_bytes: int = 0) -> None:
-        """Read until `wanted` records are ready, or up to `most` if they are small."""
-        while not self._is_at_end and (
-            self.n_ready < wanted or (self.n_ready < most and self.n_bytes < about_bytes)
-        ):
-            try:
-                chunk = next(self._chunks, None)
-            except Exception as error:  # noqa: BLE001 - it is raised when its turn comes
-                self.error, chunk = error, None
-            if chunk is None:
-                self._is_at_end = True
-                return
-            self._ready.append(chunk)
-            self.n_ready += len(chunk)
-            self.n_bytes += chunk.nbytes
-
-    def take(self, wanted: int) -> list[Block]:
-        """Return the next records, fewer only at the end."""
-        self.fill(wanted)
-        out = []
-        while wanted and self._ready:
-            chunk = self._ready.pop(0)
-            if len(chunk) > wanted:
-                self._ready.insert(0, chunk[wanted:])
-                chunk = chunk[:wanted]
-            out.append(chunk)
-            wanted -= len(chunk)
-            self.n_taken += len(chunk)
-            self.n_ready -= len(chunk)
-            self.n_bytes -= chunk.nbytes
-        return out
-
-
-def _interleaved(
-    read: Read, n_files: int, cycle_length: int, block_length: int, state: State
-) -> Iterator[tuple[Block, State]]:
-    """Yield the records of files in turns, each chunk with the state after it."""
-    at: dict[str, Any] = state or {"next": 0, "turn": 0, "slots": [None] * cycle_length}
-    next_file, turn = at["next"], at["turn"]
-    slots = [_OpenFile(read, *where) if where else None for where in at["slots"]]
-    while next_file < n_files or any(slots):
-        active = [slot for slot in slots[turn:] + slots[:turn] if slot is not None]
-        is_steady = next_file == n_files or len(active) == cycle_length
-        n_rounds = _whole_rounds(active, block_length) if is_steady else 0
-        chunk: Block | None
-        error = None
-        if n_rounds:
-            chunk = _take_rounds(active, n_rounds, block_length)
-        else:
-            slot = slots[turn]
-            if slot is None and next_file < n_files:
-                slot = slots[turn] = _OpenFile(read, next_file, 0)
-                next_file += 1
-            pieces = [] if slot is None else slot.take(block_length)
-            if slot is not None and sum(map(len, pieces)) < block_length:
-                error = slot.error
-                slots[turn] = None if error is None else slot
-            if error is None:  # otherwise it remains this slot's turn, also in a resumed run
-                turn = (turn + 1) % cycle_length
-            chunk = join_records(pieces) if pieces else None
-        if chunk is not None:
-            where = [None if slot is None else [slot.file, slot.n_taken] for slot in slots]
-            yield chunk, {"next": next_file, "turn": turn, "slots": where}
-        if error is not None:
-            raise error
-
-
-def _whole_rounds(files: list[_OpenFile], block_length: int) -> int:
-    """Read ahead in each file; return the number of rounds in which no file ends."""
-    most = max(_MOST_RECORDS // (len(files) * block_length), 1)
-    for file in files:
-        file.fill(block_length, most * block_length, _ABOUT_BYTES // len(files))
-    round_bytes = sum(file.n_bytes * block_length // max(file.n_ready, 1) for file in files)
-    most = max(min(most, _ABOUT_BYTES // max(round_bytes, 1)), 1)
-    return min(most, *(file.n_ready // block_length for file in files))
-
-
-def _take_rounds(files: list[_OpenFile], n_rounds: int, block_length: int) -> Block:
-    """Take whole rounds at once."""
-    pieces = [piece for file in files for piece in file.take(n_rounds * block_length)]
-    # Record numbers in the order of the pieces, by (file, round, turn); wanted by round first.
-    shape = (len(files), n_rounds, block_length)
-    numbers = np.arange(len(files) * n_rounds * block_length).reshape(shape)
-    return join_records(pieces)[numbers.transpose(1, 0, 2).reshape(-1)]

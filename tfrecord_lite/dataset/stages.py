@@ -7,7 +7,7 @@ import os
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -28,6 +28,7 @@ class Take(Stage):
     """The first elements."""
 
     counts: ClassVar[bool] = True
+    words: ClassVar[Mapping[str, str]] = {"n": "count"}
     n: int
 
     def size(self) -> int | None:
@@ -55,6 +56,7 @@ class Skip(Stage):
     """All but the first elements."""
 
     counts: ClassVar[bool] = True
+    words: ClassVar[Mapping[str, str]] = {"n": "count"}
     n: int
 
     def size(self) -> int | None:
@@ -78,6 +80,7 @@ class Shard(Stage):
     """Every `n_parts`-th element, from `number` on."""
 
     counts: ClassVar[bool] = True
+    words: ClassVar[Mapping[str, str]] = {"n_parts": "num_shards", "number": "index"}
     n_parts: int
     number: int
 
@@ -123,6 +126,7 @@ class Map(Stage):
 
     gives: ClassVar[Content | None] = "objects"
     is_one_to_one: ClassVar[bool] = True
+    words: ClassVar[Mapping[str, str]] = {"n_threads": "num_parallel_calls"}
     function: Callable[..., Any]
     n_threads: int = 1
 
@@ -192,6 +196,7 @@ def _call(function: Callable[..., Any], element: Any, chunk: Chunk, number: int)
 class Repeat(Stage):
     """All elements `n` times (None: for ever); each round is an epoch of its own."""
 
+    words: ClassVar[Mapping[str, str]] = {"n": "count"}
     n: int | None
 
     def size(self) -> int | None:
@@ -241,7 +246,7 @@ class Cache(Stage):
     def _made(self, run: Run) -> Iterator[Chunk]:
         """Yield the elements as they are made, and keep them at the end."""
         made: list[Chunk] = []
-        with feed_of(self.input, Run((0,), run.damage), None) as feed:
+        with feed_of(self.input, Run((0,), run.sizes, damage=run.damage), None) as feed:
             while (chunk := feed.take()) is not None:
                 made.append(_lean(chunk))
                 yield made[-1]
@@ -284,6 +289,7 @@ class Prefetch(Stage):
     """
 
     is_one_to_one: ClassVar[bool] = True
+    words: ClassVar[Mapping[str, str]] = {"n": "buffer_size"}
     n: int
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:

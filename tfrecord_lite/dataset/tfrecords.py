@@ -40,6 +40,8 @@ _BUFFER_SIZE = 10_000
 """Number of records that ``shuffle=True`` draws from, as make_batched_features_dataset does."""
 _MOST_OPEN = 16
 """Largest number of files that take turns, if none is given."""
+_MOST_IN_TURN = 256
+"""Largest number of records that a file gives in its turn before a shuffle."""
 
 
 class TFRecordDataset(Dataset[bytes]):
@@ -267,6 +269,13 @@ def files_of(paths: Paths, options: ReadSettings, cycle_length: int = 1) -> File
     return Files(names=tuple(map(name_of, sources)), options=options, cycle_length=cycle_length)
 
 
+def _mixed(files: Files, buffer_size: int) -> Files:
+    """Let files take turns before a shuffle, whose buffer has room for two turns of each."""
+    n_files = max(min(len(files.names), _MOST_OPEN), 1)
+    block_length = min(max(buffer_size // (2 * n_files), 1), _MOST_IN_TURN)
+    return replace(files, cycle_length=n_files, block_length=block_length)
+
+
 def dataset_of(plan: PlanNode) -> TFRecordDataset:
     """Return the data set of a plan."""
     dataset = TFRecordDataset.__new__(TFRecordDataset)
@@ -345,10 +354,12 @@ def read_batches(
         ``load_schema(path + ".schema.json").select(names)`` reads some of the columns.
     batch_size : int, default 32
     shuffle : bool, int or "all", optional
-        The size of a shuffle's buffer; True for 10,000 records; ``"all"`` for
-        :meth:`TFRecordDataset.shuffle_all`. False and 0 keep the order.
+        False and 0 keep the order. True, or the size of a buffer, mixes in three steps: the files are put in random
+        order; up to 16 of them take turns, each with up to 256 records (fewer if the buffer would
+        not hold two turns of each); and the next record is drawn from a buffer of this size, 10,000 records for True.
+        ``"all"`` draws from all records: :meth:`TFRecordDataset.shuffle_all`.
     seed : int, optional
-        Seed of the shuffle.
+        Seed of the shuffle. With `shard` and without a seed the files stay in order, as ranks have to agree on it.
     num_epochs : int or None, optional
         Number of rounds through all records; None for ever.
     label_key : str, optional
@@ -394,8 +405,13 @@ def read_batches(
     else:
         buffer_size = require_int("shuffle", shuffle, 0)
     settings = ReadSettings(**options)
-    records = dataset_of(files_of(paths, settings))
-    dataset: Dataset[Any] = records.shuffle_all(seed) if shuffle == "all" else records
+    files = files_of(paths, settings)
+    records = dataset_of(_mixed(files, buffer_size) if buffer_size else files)
+    dataset: Dataset[Any] = records
+    if shuffle == "all":
+        dataset = records.shuffle_all(seed)
+    elif buffer_size and (seed is not None or shard is None):
+        dataset = records.shuffle_files(seed)
     if shard is not None:
         if not isinstance(shard, (tuple, list)) or len(shard) != 2:
             raise TypeError(f"shard must be (number of ranks, this rank), not {shard!r}")
@@ -404,6 +420,6 @@ def read_batches(
         dataset = dataset.shuffle(buffer_size, seed)
     if num_epochs != 1:
         dataset = dataset.repeat(num_epochs)
-    parser = parser_for(schema, records._files().names, settings)  # noqa: SLF001 - of this module
+    parser = parser_for(schema, files.names, settings)
     dataset = parsed_by(dataset.batch(batch_size, drop_remainder), parser, label_key)
     return dataset.in_processes(num_workers)

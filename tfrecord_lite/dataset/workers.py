@@ -27,7 +27,7 @@ import pickle
 import signal
 import traceback
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import cycle
 from multiprocessing.connection import Connection
@@ -69,6 +69,8 @@ class Processes(Stage):
     """The same elements, made by `n_workers` processes, in turns from each."""
 
     gives: ClassVar[Content | None] = "objects"
+    method: ClassVar[str] = "in_processes"
+    words: ClassVar[Mapping[str, str]] = {"n_workers": "num_workers"}
     n_workers: int
     start_method: str | None = None
 
@@ -148,6 +150,9 @@ class _Worker:
                 kind, *message = self._next()
                 if kind == "waiting":
                     continue
+                if kind == "sizes":
+                    self._run.sizes.update(*message)
+                    continue
                 if kind == "end":
                     return
                 if kind == "error":
@@ -212,9 +217,13 @@ def _work(
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     slot_bytes = memory.size // _SLOTS
     slots = cycle(range(0, memory.size, slot_bytes))
+    n_sizes = 0
     with contextlib.suppress(BrokenPipeError):
         try:
             for chunk, after in plan.chunks(run, state):
+                if len(run.sizes) > n_sizes:
+                    n_sizes = len(run.sizes)
+                    outlet.send(("sizes", dict(run.sizes)))
                 buffers: list[pickle.PickleBuffer] = []
                 # Records become bytes objects anyway; columns are sent as they are.
                 is_cut = isinstance(chunk, ColumnChunk)

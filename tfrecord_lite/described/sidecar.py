@@ -37,9 +37,9 @@ from tfrecord_lite.convert.arrow import Description
 from tfrecord_lite.described.formats import superserial, tfds
 from tfrecord_lite.described.frames import check_description
 from tfrecord_lite.described.structure import Structure, is_flat_dict, structure_of_json
-from tfrecord_lite.errors import InvalidArgumentError, argument_error
+from tfrecord_lite.errors import InvalidArgumentError, argument_error, levels_to_caller
 from tfrecord_lite.files.compression import detect
-from tfrecord_lite.files.input import open_input
+from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.files.names import (
     SIDECAR_SUFFIX,
     Source,
@@ -47,13 +47,11 @@ from tfrecord_lite.files.names import (
     check_storage_options,
     expand,
     is_url,
-    local_size,
     name_of,
 )
 from tfrecord_lite.files.output import OutputFile, open_output, remove
-from tfrecord_lite.files.remote import remote_place
+from tfrecord_lite.files.remote import forget_listings
 from tfrecord_lite.options import SOME_COLUMNS
-from tfrecord_lite.records.damage import levels_to_caller
 from tfrecord_lite.records.framing import is_header
 from tfrecord_lite.schema import FeatureLike, Schema, SequenceSchema
 from tfrecord_lite.schema.text import FOR_SEQUENCES, FORMAT, SEQUENCE_FORMAT
@@ -114,12 +112,14 @@ def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema
     image  FixedLenFeature  int64  [28, 28]  uint8 [28, 28]
     """
     check_storage_options(storage_options, path)
-    return read(path, storage_options).schema
+    return resolve_schema(path, storage_options).schema
 
 
 def resolve_schema(schema: SchemaLike, storage_options: StorageOptions = None) -> Sidecar:
     """Return what a `schema` argument says: a Schema, a dict of specifications, or a schema file."""
     if isinstance(schema, str | os.PathLike):
+        check_path("path", schema)
+        forget_listings(filter(is_url, [os.fspath(schema)]), storage_options)
         return read(schema, storage_options)
     if not isinstance(schema, SequenceSchema | Mapping):
         word = type(schema).__name__
@@ -230,10 +230,12 @@ def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
 
 def content_of(name: str, storage_options: StorageOptions) -> bytes:
     """Read a whole file, without a byte order mark."""
-    with closing(open_input(name, storage_options)) as file:
-        if detail := _not_a_schema(name, file.peek(HEAD_BYTES)):
+    with closing(open_seekable(name, storage_options)) as file:
+        pieces = iter(lambda: file.read(_READ_BYTES), b"")
+        first = next(pieces, b"")
+        if detail := _not_a_schema(name, first[:HEAD_BYTES]):
             raise argument_error(detail, source=name)
-        content = b"".join(iter(lambda: file.read(_READ_BYTES), b""))
+        content = first + b"".join(pieces)
     return content.removeprefix(b"\xef\xbb\xbf")
 
 
@@ -265,7 +267,7 @@ def tfds_directory(directory: Path, storage_options: StorageOptions = None) -> s
 def is_there(name: str, storage_options: StorageOptions = None) -> bool:
     """Return whether there is a file, also at a URL."""
     try:
-        open_input(name, storage_options).close()
+        open_seekable(name, storage_options).close()
     except FileNotFoundError:
         return False
     return True
@@ -399,18 +401,9 @@ class FingerprintingFile:
 
 def fingerprint_of(name: str, storage_options: StorageOptions = None) -> Fingerprint:
     """Compute the fingerprint of a file, by its path or URL."""
-    file = open_input(name, storage_options)
     n_bytes = crc32 = 0
-    try:
+    with closing(open_seekable(name, storage_options, _HEAD_BYTES)) as file:
         while n_bytes < _HEAD_BYTES and (data := file.read(_HEAD_BYTES - n_bytes)):
             crc32 = zlib.crc32(data, crc32)
             n_bytes += len(data)
-    finally:
-        file.close()
-    if n_bytes == _HEAD_BYTES:
-        size = local_size(name)
-        if size is None:
-            filesystem, path = remote_place(name, storage_options)
-            size = int(filesystem.size(path))
-        n_bytes = size
-    return {"bytes": n_bytes, "crc32_of_head": crc32}
+        return {"bytes": file.seek(0, os.SEEK_END), "crc32_of_head": crc32}

@@ -29,16 +29,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.content import Content, ContentType, Message, is_list, is_sequence
 from tfrecord_lite.schema.kinds import Kind
 from tfrecord_lite.sniff import recognize_value
-from tfrecord_lite.wire.scalar import (
-    LEN,
-    START_GROUP,
-    VARINT,
-    WireError,
-    len_tag,
-    read_varint,
-    varint_size,
-    walk,
-)
+from tfrecord_lite.wire import scalar
 
 if TYPE_CHECKING:
     from tfrecord_lite.messages import Feature
@@ -242,26 +233,26 @@ def raw_tree(data: bytes, most: int | None = None, depth: int = 0) -> Tree | Non
     size, or else unsigned.
     """
     try:
-        fields = list(islice(walk(data, 0, len(data)), most))
-    except WireError:
+        fields = list(islice(scalar.walk(data, 0, len(data)), most))
+    except scalar.WireError:
         return None
     found: Tree = []
     for number, wire_type, start, stop in fields:
         value: Any = data[start:stop]
-        if wire_type == VARINT:
-            value = read_varint(data, start, stop)[0]
-        elif wire_type == START_GROUP:
-            n_tag = varint_size(number << 3)
+        if wire_type == scalar.VARINT:
+            value = scalar.read_varint(data, start, stop)[0]
+        elif wire_type == scalar.START_GROUP:
+            n_tag = scalar.varint_size(number << 3)
             inside = raw_tree(data[start + n_tag : stop - n_tag], most, depth)
             value = value if inside is None else inside
-        elif wire_type != LEN:
+        elif wire_type != scalar.LEN:
             is_double = len(value) == 8
             real = np.frombuffer(value, "<f8" if is_double else "<f4")[0]
             is_real = real == 0 or 1e-12 < abs(real) < 1e18
             value = real if is_real else np.frombuffer(value, "<u8" if is_double else "<u4")[0]
         # A message may pass for text if it begins with a string; a tensor is one that says more as a whole.
         elif depth < _MAX_DEPTH and (
-            value.startswith(len_tag(1)) or recognize_value(value).label == "bytes"
+            value.startswith(scalar.len_tag(1)) or recognize_value(value).label == "bytes"
         ):
             value = raw_tree(value, most, depth + 1) or value
         found.append((str(number), value))

@@ -12,11 +12,12 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import Column, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.lists import Lists, SparseLists
+from tfrecord_lite.convert.lists import Lists, SparseLists, row_of
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.content import ContentType
 from tfrecord_lite.example.decode.first_error import Found, parse_or_first_error
 from tfrecord_lite.example.decode.reader import (
+    ColumnReader,
     FeatureReader,
     as_block,
     as_bytes,
@@ -24,7 +25,6 @@ from tfrecord_lite.example.decode.reader import (
     checked_names,
     checked_splits,
     is_one_message,
-    joined_result,
 )
 from tfrecord_lite.example.survey import TypeCheck, reject_sequences
 from tfrecord_lite.schema import DenseLike, FeatureLike, RaggedFeature, Schema, SparseSpec
@@ -206,7 +206,7 @@ class ExampleParser(Generic[_ColumnT_co]):
         """
         block = Block.from_records([as_bytes(serialized)])
         (columns,) = self._parse(block, [0, 1], checked_names(name, ()), single=True)
-        return columns
+        return {feature: row_of(column, 0) for feature, column in columns.items()}
 
     def _parse(
         self,
@@ -225,6 +225,15 @@ class ExampleParser(Generic[_ColumnT_co]):
             return self._reader.read(data, starts, stops, own, single=single, is_owned=is_owned)
 
         return self._or_first_error(block, names, parse)
+
+    def _read_lists(self, block: Block) -> dict[str, Lists | SparseLists]:
+        def parse(some: Block) -> dict[str, Lists | SparseLists]:
+            return self._reader.lists_of(some.data, some.offsets, some.offsets + some.lengths)
+
+        return self._or_first_error(block, None, parse)
+
+    def _reader_of(self, path: str) -> tuple[ColumnReader, str]:
+        return self._reader, path
 
     def _or_first_error(
         self, block: Block, names: Sequence[str] | None, parse: Callable[[Block], Found]
@@ -260,25 +269,6 @@ def parser_of_all(
     parser = ExampleParser(features, strings=strings)
     parser._reader.rejects_others, parser._hint = True, hint  # noqa: SLF001 - a second constructor
     return parser
-
-
-class ListsParser:
-    """Parses blocks to lists, which may be joined, and makes the results of those."""
-
-    def __init__(self, parser: ExampleParser[Any]) -> None:
-        self._parser, self._reader = parser, parser._reader  # noqa: SLF001 - of this module
-
-    def __call__(self, block: Block) -> dict[str, Lists | SparseLists]:
-        """Read the features of a block; errors as of the parser."""
-
-        def parse(some: Block) -> dict[str, Lists | SparseLists]:
-            return self._reader.lists_of(some.data, some.offsets, some.offsets + some.lengths)
-
-        return self._parser._or_first_error(block, None, parse)  # noqa: SLF001
-
-    def result(self, name: str, lists: Lists | SparseLists) -> Column:
-        """Make the result of a feature."""
-        return joined_result(self._reader, name, lists)
 
 
 @overload

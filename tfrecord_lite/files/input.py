@@ -14,6 +14,7 @@ import stat
 from typing import IO, TypeAlias, cast
 
 from tfrecord_lite.errors import DataLossError, Reason
+from tfrecord_lite.files.ahead import AheadInput, ReadAhead
 from tfrecord_lite.files.names import (
     Source,
     StorageOptions,
@@ -151,21 +152,37 @@ class _ObjectInput:
             self._file.close()
 
 
-InputFile: TypeAlias = "_LocalInput | _ObjectInput"
+InputFile: TypeAlias = "_LocalInput | _ObjectInput | AheadInput"
 """The bytes of one file, in order."""
 
 
-def open_seekable(name: str, storage_options: StorageOptions = None) -> IO[bytes]:
+def open_seekable(
+    name: str,
+    storage_options: StorageOptions = None,
+    block_bytes: int | None = None,
+    *,
+    is_fresh: bool = False,
+) -> IO[bytes]:
     """Open a path or URL to read at any offset: ``read``, ``seek``, ``tell`` and ``close``.
 
-    Raises, also when it is read, as :func:`open_input`.
+    What is fetched of a URL beyond what is read is `block_bytes`, or what its client finds right; what the
+    client keeps of folders is good enough, unless `is_fresh`. Raises, also when it is read, as :func:`open_input`.
     """
-    file = RemoteFile(name, storage_options) if is_url(name) else io.FileIO(name, "rb")
+    if not is_url(name):
+        return cast("IO[bytes]", io.FileIO(name, "rb"))
+    file = RemoteFile(name, storage_options, block_bytes, is_fresh=is_fresh)
     return cast("IO[bytes]", file)
 
 
-def open_input(source: Source, storage_options: StorageOptions = None) -> InputFile:
+def open_input(
+    source: Source,
+    storage_options: StorageOptions = None,
+    ahead: ReadAhead | None = None,
+    read_ahead: int | None = None,
+) -> InputFile:
     """Open one source of :func:`expand` at its first byte; a file object where it stands.
+
+    A URL belongs to the files that `ahead` fetches; without one it is fetched alone, `read_ahead` bytes ahead.
 
     Raises
     ------
@@ -182,7 +199,12 @@ def open_input(source: Source, storage_options: StorageOptions = None) -> InputF
         check_binary(source, "rb")
         return _ObjectInput(name, source, owned=False)
     if is_url(name):
-        return _ObjectInput(name, open_seekable(name, storage_options), owned=True)
+        is_owner = ahead is None
+        ahead = ahead or ReadAhead(storage_options=storage_options, max_bytes=read_ahead)
+        block_bytes = None if read_ahead == 0 else 0
+        return ahead.open(name, is_owner=is_owner) or _ObjectInput(
+            name, open_seekable(name, storage_options, block_bytes, is_fresh=True), owned=True
+        )
     file = io.FileIO(name, "rb")
     if hasattr(os, "preadv") and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return _LocalInput(name, file)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import IO, Any, TypeAlias, cast
 
 from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error
-from tfrecord_lite.files.remote import as_os_errors, remote_place
+from tfrecord_lite.files.remote import as_os_errors, forget_listings, remote_place
 
 __all__ = [
     "INDEX_SUFFIX",
@@ -198,6 +198,7 @@ def expand(
     """
     if isinstance(sources, (str, bytes, os.PathLike)) or is_file_object(sources):
         check_storage_options(storage_options, sources)
+        _forget_listings([sources], storage_options)
         return _matches(cast("Source", sources), storage_options, may_mix)
     try:
         items = list(sources)
@@ -207,8 +208,15 @@ def expand(
         detail = "an empty list of files was given; expected at least one path"
         raise FileNotFoundError(detail)
     check_storage_options(storage_options, *items)
+    _forget_listings(items, storage_options)
     found = [_matches(item, storage_options, may_mix) for item in items]
     return without_companions([match for matches in found for match in matches])
+
+
+def _forget_listings(sources: Iterable[object], storage_options: StorageOptions) -> None:
+    """Have the clients of URLs list folders anew, once a call."""
+    paths = [os.fsdecode(s) for s in sources if isinstance(s, (str, bytes, os.PathLike))]
+    forget_listings(filter(is_url, paths), storage_options)
 
 
 def in_directories(paths: Sources) -> list[Source]:
@@ -348,14 +356,14 @@ def _is_ours(match: str) -> bool:
 
 
 def _remote_glob(url: str, storage_options: StorageOptions) -> list[str]:
-    filesystem, path = remote_place(url, storage_options)
+    filesystem, path = remote_place(url, storage_options, keeps_listings=True)
     with as_os_errors(url, ValueError):
         matches = filesystem.glob(path)
     return sorted(filesystem.unstrip_protocol(match) for match in matches)
 
 
 def _is_remote_file(url: str, storage_options: StorageOptions) -> bool:
-    filesystem, path = remote_place(url, storage_options)
+    filesystem, path = remote_place(url, storage_options, keeps_listings=True)
     with as_os_errors(url, ValueError):
         return bool(filesystem.exists(path))
 

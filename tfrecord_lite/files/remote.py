@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import io
 import os
-from collections.abc import Iterator, Mapping
-from typing import IO, Any
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import IO, Any, TypeVar
 
 from tfrecord_lite.errors import argument_error
+
+_Answer = TypeVar("_Answer")
 
 
 def fsspec_module() -> Any:
@@ -26,11 +32,99 @@ def fsspec_module() -> Any:
     return fsspec
 
 
-def remote_place(url: str, storage_options: Mapping[str, Any] | None = None) -> tuple[Any, str]:
-    """Return the file system of a URL (fsspec's), and the file's path there."""
+PAUSES = (0.1, 0.3, 1.0, 3.0)
+"""Seconds to wait before a request over HTTP is made again; clients of stores do that themselves."""
+_BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Answers of HTTP that another try may change."""
+
+
+def remote_place(
+    url: str, storage_options: Mapping[str, Any] | None = None, *, keeps_listings: bool = False
+) -> tuple[Any, str]:
+    """Return the file system of a URL (fsspec's), and the file's path there.
+
+    What its client keeps of folders is forgotten, as others may have written there, unless it is of this call.
+    """
     with _choosing_file_system(url):
         filesystem, path = fsspec_module().core.url_to_fs(url, **(storage_options or {}))
+    if not keeps_listings:
+        forget(filesystem)
     return filesystem, path
+
+
+def forget_listings(urls: Iterable[str], storage_options: Mapping[str, Any] | None) -> None:
+    """Have clients ask anew, where they were asked before; what is wrong with a URL is raised later."""
+    stores = {"/".join(url.split("/")[:3]): url for url in urls} if "fsspec" in sys.modules else {}
+    for url in stores.values():
+        with contextlib.suppress(OSError, ImportError, ValueError):
+            remote_place(url, storage_options)
+
+
+_IN_THREADS = {"hf", "webhdfs"}
+"""Schemes of file systems that serve ranges to several threads, and have no coroutines."""
+_VERSIONS = [
+    *("ETag", "etag", "generation"),
+    *("LastModified", "Last-Modified", "updated", "mtime", "created"),
+]
+"""Where file systems say which version of a file they have, the best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What a store says of a file."""
+
+    size: int | None
+    """In bytes; None if ranges of it cannot be read."""
+    version: str | None
+    """What tells this content from another, an entity tag for instance; None if nothing is said."""
+
+    @classmethod
+    def of(cls, info: Mapping[str, Any]) -> FileState:
+        """Take it from what fsspec says."""
+        size = info.get("size")
+        has_ranges = isinstance(size, int) and info.get("partial") is not False
+        version = next((str(info[key]) for key in _VERSIONS if info.get(key)), None)
+        return cls(size if has_ranges else None, version)
+
+
+def serves_ranges(filesystem: Any) -> bool:
+    """Whether a file system is known to serve several ranges of bytes at once.
+
+    Those that stand on others, such as archives and caches, are not.
+    """
+    if hasattr(filesystem, "fs"):
+        return False
+    schemes = filesystem.protocol
+    schemes = {schemes} if isinstance(schemes, str) else {*schemes}
+    return bool((filesystem.async_impl and not filesystem.asynchronous) or schemes & _IN_THREADS)
+
+
+def is_http(filesystem: Any) -> bool:
+    """Whether a file system is fsspec's of web servers."""
+    return "http" in filesystem.protocol
+
+
+def forget(filesystem: Any, *paths: str) -> None:
+    """Have a client forget what it keeps of files and their folders, by default of all, if its user lets us."""
+    if not filesystem.storage_options.get("use_listings_cache"):
+        parents = [filesystem._parent(path) for path in paths]  # noqa: SLF001 - of all file systems
+        for place in (*paths, *parents) or (None,):
+            filesystem.invalidate_cache(place)
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether the same request may succeed a little later: the server is busy, or the line was cut."""
+    if isinstance(error, FileNotFoundError) and isinstance(error.__cause__, Exception):
+        return is_passing(error.__cause__)
+    status = getattr(error, "status", None)
+    if isinstance(status, int):
+        return status in _BUSY
+    kinds: tuple[type[Exception], ...] = (ConnectionError, TimeoutError)
+    if (aiohttp := sys.modules.get("aiohttp")) is not None:
+        if isinstance(error, aiohttp.ClientConnectorError):  # nobody is there
+            return False
+        kinds += (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError)
+    return isinstance(error, kinds) and not isinstance(error, ConnectionRefusedError)
 
 
 def remote_file(url: str, mode: str, storage_options: Mapping[str, Any] | None) -> Any:
@@ -59,17 +153,38 @@ def _choosing_file_system(url: str) -> Iterator[None]:
 
 
 class RemoteFile:
-    """The file of a URL, to read; it ends only where its size says."""
+    """The file of a URL, to read; it ends only where its size says.
 
-    def __init__(self, url: str, storage_options: Mapping[str, Any] | None) -> None:
+    `block_bytes` more are fetched than are read; if 0, a web server is asked once, for all of it. With `is_fresh`
+    its client forgets what it keeps of it.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        storage_options: Mapping[str, Any] | None,
+        block_bytes: int | None = None,
+        *,
+        is_fresh: bool = False,
+    ) -> None:
         self.name = url
+        options: dict[str, Any] = {}
         with as_os_errors(url, ValueError, ImportError):
-            self._file: IO[bytes] = remote_file(url, "rb", storage_options).open()
+            filesystem, path = remote_place(url, storage_options, keeps_listings=True)
+            if is_fresh:
+                forget(filesystem, path)
+            self._is_stream = is_http(filesystem) and block_bytes == 0
+            if block_bytes or self._is_stream:
+                options["block_size"] = block_bytes
+            if is_http(filesystem) and "cache_type" not in filesystem.storage_options:
+                options["cache_type"] = "readahead"  # its default fetches bytes twice
+            self._file: IO[bytes] = again(lambda: filesystem.open(path, "rb", **options))
 
     def read(self, n_bytes: int = -1) -> bytes:
         """Return the next bytes, at most `n_bytes`, none at the end of the file."""
         with as_os_errors(self.name):
-            data = self._file.read(n_bytes)
+            read = functools.partial(self._file.read, n_bytes)
+            data = read() if self._is_stream else again(read)
         if not data and n_bytes:
             self._check_end()
         return data
@@ -87,7 +202,7 @@ class RemoteFile:
 
     def seekable(self) -> bool:
         """Whether it can seek."""
-        return self._file.seekable()
+        return not self._is_stream and self._file.seekable()
 
     def tell(self) -> int:
         """Return the offset of the next byte."""
@@ -96,6 +211,18 @@ class RemoteFile:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def again(request: Callable[[], _Answer]) -> _Answer:
+    """Make a request until there is an answer, a bounded number of times."""
+    for pause in PAUSES:
+        try:
+            return request()
+        except Exception as error:
+            if not is_passing(error):
+                raise
+        time.sleep(pause)
+    return request()
 
 
 def short_error(url: str, n_bytes: int, size: int) -> OSError:
@@ -112,9 +239,10 @@ def as_os_errors(url: str, *passed: type[Exception]) -> Iterator[None]:
     except passed:
         raise
     except Exception as error:
-        if isinstance(error, OSError) and error.filename is not None:
+        named = os_error(error, url)
+        if named is error:
             raise
-        raise os_error(error, url) from error
+        raise named from error
 
 
 _ERRNOS = {
@@ -132,21 +260,41 @@ _STATUS_ERRNOS = {401: errno.EACCES, 403: errno.EACCES, 404: errno.ENOENT, 410: 
 """Error numbers of HTTP's status codes; of any other, EIO."""
 
 
-def os_error(error: Exception, url: str) -> OSError:
-    """Return an OSError with the URL; Python chooses its subclass by the number."""
+_MISSING = {
+    *("NoSuchKey", "NoSuchBucket", "404"),
+    *("BlobNotFound", "ContainerNotFound", "ResourceNotFoundError"),
+}
+"""What clients of stores call what is not there, by class or code."""
+
+
+def os_error(error: Exception, url: str, offset: int | None = None) -> OSError:
+    """Return an OSError with the URL, and the offset if it is known; Python chooses its subclass by the number."""
     # To fsspec's HTTP client a file that it cannot reach is missing, whatever the reason.
     cause = error.__cause__
     if isinstance(error, FileNotFoundError) and isinstance(cause, Exception):
-        return os_error(cause, url)
+        return os_error(cause, url, offset)
+    if isinstance(error, OSError) and error.filename is not None:
+        return error
     status = getattr(error, "status", None)
     if isinstance(status, int):
         number = _STATUS_ERRNOS.get(status, errno.EIO)
         answer = f"{status} {getattr(error, 'message', '')}".strip()
-        return OSError(number, f"the server answered {answer}", url)
-    if isinstance(error, OSError) and error.errno is not None:
-        return OSError(error.errno, error.strerror, url)
-    if isinstance(error, FileNotFoundError) and str(error) in url:  # nothing but the name
-        return OSError(errno.ENOENT, os.strerror(errno.ENOENT), url)
-    number = next((n for kind, n in _ERRNOS.items() if isinstance(error, kind)), errno.EIO)
-    detail = f"the remote file could not be read: {type(error).__name__}: {error}"
-    return OSError(number, detail, url)
+        detail = f"the server answered {answer}"
+    elif isinstance(error, OSError) and error.errno is not None:
+        number, detail = error.errno, error.strerror or os.strerror(error.errno)
+    elif _is_missing(error) and str(error) in url:  # nothing but the name
+        number, detail = errno.ENOENT, os.strerror(errno.ENOENT)
+    else:
+        number = next((n for kind, n in _ERRNOS.items() if isinstance(error, kind)), errno.EIO)
+        number = errno.ENOENT if _is_missing(error) else number
+        detail = f"the remote file could not be read: {type(error).__name__}: {error}"
+    place = "" if offset is None else f", at byte {offset:,}"
+    return OSError(number, f"{detail}{place}", url)
+
+
+def _is_missing(error: Exception) -> bool:
+    """Whether a client says that a file is not there, or what it would be in."""
+    answer = getattr(error, "response", None)  # of botocore's errors
+    code = answer.get("Error", {}).get("Code") if isinstance(answer, dict) else None
+    names = {type(error).__name__, code, getattr(error, "error_code", None)}
+    return isinstance(error, FileNotFoundError) or not names.isdisjoint(_MISSING)

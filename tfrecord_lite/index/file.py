@@ -37,6 +37,7 @@ from tfrecord_lite.files.names import (
     name_of,
 )
 from tfrecord_lite.index.handles import (
+    MAX_OPENING,
     AnyHandle,
     FileStamp,
     Handle,
@@ -150,10 +151,11 @@ class TFRecordFile:
         if len(wanted) != len(self._names):
             n_indexes, n_files = plural(len(wanted), "index", "indexes"), len(self._names)
             raise argument_error(f"{n_indexes} for {plural(n_files, 'file')}; give one each")
+        n_opening = min(len(self._names), MAX_OPENING)
         with metered(progress, title_of(self._names), "bytes") as meter:
             if meter.is_on:
                 meter.expect(total_bytes(self._names))
-            work = partial(_open_once, settings=settings, meter=meter)
+            work = partial(_open_once, settings=settings.shared_by(n_opening), meter=meter)
             opened = for_each_file(self._names, list(zip(self._names, wanted, strict=True)), work)
             meter.finish()
         self._stamps = [stamp for _, stamp, _ in opened]
@@ -216,10 +218,11 @@ class TFRecordFile:
         number, place = self._locate_one(require_int("index", key))
         index = self._indexes[number]
         offset, size = int(index.offsets[place]), int(index.sizes[place])
-        frame = self._handle(number).read(size, offset)
+        handle = self._handle(number)
+        frame = handle.read(size, offset)
         data = data_of_frame(frame, size, verify=self._verify)
         if data is None:
-            raise frame_error(frame, size, offset, self._names[number], place)
+            raise handle.explained(frame_error(frame, size, offset, self._names[number], place))
         return data
 
     def __getitems__(self, indices: Sequence[int]) -> list[bytes]:
@@ -281,8 +284,10 @@ class TFRecordFile:
         bad = first_bad_frame(data, starts, sizes, verify=self._verify)
         if bad is not None:
             number, size, offset = int(numbers[bad]), int(sizes[bad]), int(offsets[bad])
-            frame = self._handle(number).read(size, offset)
-            raise frame_error(frame, size, offset, self._names[number], int(places[bad]))
+            handle = self._handle(number)
+            frame = handle.read(size, offset)
+            error = frame_error(frame, size, offset, self._names[number], int(places[bad]))
+            raise handle.explained(error)
         starts, sizes = starts + HEADER_BYTES, sizes - OVERHEAD_BYTES
         return block_of(data, starts, sizes, self._names, origin, self._verify)
 
@@ -600,7 +605,7 @@ class RandomReader:
             frame = self._handle.read(min(size, left), offset)
         data = data_of_frame(frame, size)
         if data is None:
-            raise frame_error(frame, size, offset, self._name, None)
+            raise self._handle.explained(frame_error(frame, size, offset, self._name, None))
         return data, offset + size
 
     def close(self) -> None:

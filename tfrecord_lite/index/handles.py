@@ -18,6 +18,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -27,34 +28,33 @@ import numpy as np
 
 from tfrecord_lite.arrays import ByteRanges, Int64Array, Uint8Array, scatter
 from tfrecord_lite.block import HEADER_BYTES
-from tfrecord_lite.errors import FailedPreconditionError, Reason
+from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError
+from tfrecord_lite.files import remote
 from tfrecord_lite.files.names import StorageOptions, is_url, opening_error
-from tfrecord_lite.files.remote import as_os_errors, os_error, remote_place, short_error
+from tfrecord_lite.files.remote import (
+    FileState,
+    again,
+    as_os_errors,
+    forget,
+    is_passing,
+    os_error,
+    remote_place,
+    short_error,
+)
 
 if TYPE_CHECKING:
     _Item = TypeVar("_Item")
     _Result = TypeVar("_Result")
+    AnyError = TypeVar("AnyError", OSError, TFRecordError)
 
 _MAX_READ_BYTES = 1 << 30
 """Linux reads no more than 2 GiB with one call."""
-_MAX_OPENING = 16
+MAX_OPENING = 16
 """How many remote files are opened at a time."""
 MAX_GAP_BYTES = 64 * 1024
 """Frames with at most this many bytes between them are fetched together."""
 MAX_REQUEST_BYTES = 8 * 1024 * 1024
 """A request for several frames asks for about this much."""
-
-_VERSIONS = [
-    "ETag",
-    "etag",
-    "generation",
-    "LastModified",
-    "Last-Modified",
-    "updated",
-    "mtime",
-    "created",
-]
-"""Where file systems say which version of a file they have, the best first."""
 
 
 class Handle:
@@ -93,6 +93,10 @@ class Handle:
             done += n_bytes
         return done
 
+    def explained(self, error: AnyError) -> AnyError:
+        """Return an error about what was read."""
+        return error
+
     def __del__(self) -> None:
         """Close the file."""
         fd, self._fd = getattr(self, "_fd", -1), -1
@@ -106,16 +110,15 @@ class RemoteHandle:
     def __init__(self, url: str, storage_options: StorageOptions) -> None:
         self.name = url
         with as_os_errors(url, ValueError, ImportError):
-            place = remote_place(url, storage_options)
-            info: dict[str, Any] = place[0].info(place[1])
-        self.filesystem: Any = place[0]
-        self.path: str = place[1]
+            self.filesystem, self.path = remote_place(url, storage_options)
+            info: dict[str, Any] = again(lambda: self.filesystem.info(self.path))
         if info.get("type") == "directory":
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), url)
-        if not isinstance(info.get("size"), int) or info.get("partial") is False:
+        state = FileState.of(info)
+        if state.size is None:
             raise _no_ranges_error(url)
-        self._size: int = info["size"]
-        self._version = next((str(info[key]) for key in _VERSIONS if info.get(key)), None)
+        self._size: int = state.size
+        self._state = state
 
     def size(self) -> int:
         """Return the size in bytes, as of when it was opened."""
@@ -123,7 +126,21 @@ class RemoteHandle:
 
     def version(self) -> str | None:
         """Return what tells this content from another; None if the file system does not say."""
-        return self._version
+        return self._state.version
+
+    def explained(self, error: AnyError) -> AnyError:
+        """Return an error about what was read; it says so if the file is another by now."""
+        try:
+            forget(self.filesystem, self.path)
+            has_changed = FileState.of(self.filesystem.info(self.path)) != self._state
+        except Exception:  # noqa: BLE001 - the first error is the one to raise
+            has_changed = False
+        if not has_changed:
+            return error
+        change = "the file has changed since it was opened"
+        if isinstance(error, TFRecordError):
+            return error.at(detail=f"{error.detail or error.reason}; {change}")
+        return type(error)(error.errno, f"{error.strerror}; {change}", self.name)
 
     def read(self, n_bytes: int, offset: int) -> bytes:
         """Return the bytes at an offset, fewer only at the end of the file."""
@@ -176,7 +193,7 @@ def for_each_file(
     """Do something with an item for each file; if some are remote, with several at a time."""
     if not any(map(is_url, names)):
         return list(map(work, items))
-    with ThreadPoolExecutor(min(len(items), _MAX_OPENING)) as threads:
+    with ThreadPoolExecutor(min(len(items), MAX_OPENING)) as threads:
         return list(threads.map(work, items))
 
 
@@ -261,23 +278,44 @@ def _fetch(requests: list[tuple[RemoteHandle, int, int]]) -> list[bytes]:
             by_filesystem.setdefault(id(handle.filesystem), []).append(i)
     for chosen in by_filesystem.values():
         paths = [requests[i][0].path for i in chosen]
-        starts, stops = ([requests[i][edge] for i in chosen] for edge in (1, 2))
+        starts = [requests[i][1] for i in chosen]
+        stops = [requests[i][2] for i in chosen]
         first = requests[chosen[0]][0]
         with as_os_errors(first.name):
-            found = first.filesystem.cat_ranges(paths, starts, stops, on_error="return")
+            found = _cat_ranges(first.filesystem, paths, starts, stops)
         for i, answer in zip(chosen, found, strict=True):
             answers[i] = _checked(answer, *requests[i])
+    return answers
+
+
+def _cat_ranges(
+    filesystem: Any, paths: list[str], starts: list[int], stops: list[int]
+) -> list[bytes | Exception]:
+    """Fetch ranges of bytes, or why not; what fails for a passing reason is asked for again."""
+    answers: list[bytes | Exception] = filesystem.cat_ranges(
+        paths, starts, stops, on_error="return"
+    )
+    for pause in remote.PAUSES:
+        failed = [i for i, a in enumerate(answers) if isinstance(a, Exception) and is_passing(a)]
+        if not failed:
+            break
+        time.sleep(pause)
+        ranges = ([each[i] for i in failed] for each in (paths, starts, stops))
+        for i, answer in zip(
+            failed, filesystem.cat_ranges(*ranges, on_error="return"), strict=True
+        ):
+            answers[i] = answer
     return answers
 
 
 def _checked(answer: bytes | Exception, handle: RemoteHandle, start: int, stop: int) -> bytes:
     """Return the answer to a request, if it is what was asked for."""
     if isinstance(answer, Exception):
-        raise os_error(answer, handle.name) from answer
+        raise handle.explained(os_error(answer, handle.name, start)) from answer
     if len(answer) > stop - start:
         raise _no_ranges_error(handle.name)
     if len(answer) < stop - start:
-        raise short_error(handle.name, start + len(answer), stop)
+        raise handle.explained(short_error(handle.name, start + len(answer), stop))
     return answer
 
 

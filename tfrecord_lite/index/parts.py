@@ -36,6 +36,7 @@ from tfrecord_lite.errors import (
     plural,
     require_int,
 )
+from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.names import Sources, expand, is_url, local_size, name_of
 from tfrecord_lite.index.handles import (
     AnyHandle,
@@ -283,6 +284,8 @@ class PartReader:
         As for RecordStream.
     run_bytes : int, default 1 MiB
         The least size of all :attr:`runs` but the last.
+    ahead : ReadAhead, optional
+        As for RecordStream.
     """
 
     def __init__(
@@ -292,8 +295,10 @@ class PartReader:
         log: DamageLog | None = None,
         block_records: int = 64,
         run_bytes: int = RUN_BYTES,
+        ahead: ReadAhead | None = None,
     ) -> None:
         self._part = part
+        self._ahead = ahead
         self._options = options if part.is_whole else replace(options, compression="")
         self._log = log or DamageLog.begin(options.on_error, options.max_errors)
         self._block_records = block_records
@@ -332,7 +337,7 @@ class PartReader:
         part, runs = self._part, self._runs
         if self._stream is None:
             self._stream = RecordStream(
-                part.source, self._options, block_records=self._block_records
+                part.source, self._options, block_records=self._block_records, ahead=self._ahead
             )
             if not part.is_whole:
                 self._stream.begin_at(part.start, part.first)

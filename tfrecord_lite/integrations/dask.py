@@ -4,7 +4,6 @@
 
     read_tfrecord    files as a dask.dataframe.DataFrame: a partition per file, or per part of a large one
     read_records     files as a dask.bag.Bag of bytes, one per record
-    damage_report    what is damaged in files, found by all workers
     to_tfrecord      a dask.dataframe.DataFrame as files: one per partition
 
 Partitions are read and written by plain functions of plain arguments, on whatever scheduler. A task that
@@ -15,7 +14,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -23,11 +22,13 @@ import numpy as np
 from tfrecord_lite.apps.tables.record_format import PartFolder, WrittenPart, part_ending, write_part
 from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable
 from tfrecord_lite.convert.arrow import imported, library
-from tfrecord_lite.errors import DamageReport, argument_error
+from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.names import Sources, in_directories, is_url
-from tfrecord_lite.index.parts import FilePart, PartReader, file_parts, join_reports
+from tfrecord_lite.index.parts import FilePart, file_parts
 from tfrecord_lite.integrations.engines import (
     absolute,
+    batches_of,
+    blocks_of,
     check_lossless,
     files_there_error,
     folder_to_write,
@@ -38,7 +39,7 @@ from tfrecord_lite.integrations.engines import (
 from tfrecord_lite.options import ReadOptions, ReadSettings, WriteOptions
 from tfrecord_lite.schema import Original, SequenceSchema
 
-__all__ = ["damage_report", "read_records", "read_tfrecord", "to_tfrecord"]
+__all__ = ["read_records", "read_tfrecord", "to_tfrecord"]
 
 _Blocksize = int | str | None
 _BLOCKSIZE = "128MiB"
@@ -76,7 +77,7 @@ def read_tfrecord(
     include_path_column : bool or str, default False
         Add a column with the file that each row is from: ``path``, or this name.
     **options
-        As for :func:`scan`; `max_errors` is of each partition. What is skipped with ``on_error="skip"`` is what :func:`damage_report` tells.
+        As for :func:`scan`; `max_errors` is of each partition. With ``on_error="skip"`` each task that skips something warns (``DataLossWarning``) where it runs.
 
     Returns
     -------
@@ -135,7 +136,7 @@ def _frame_of(
     names = set(columns)
     chosen = [name for name in part.arrow_schema.names if name in names]
     part = with_columns(part, chosen)
-    batches = list(part.read())
+    batches = list(batches_of(part))
     table = imported().Table.from_batches(batches, part.arrow_schema)
     n_rows = sum(map(len, batches))  # which a table without columns does not tell
     return _frame(table, n_rows, part.source, columns, **form)
@@ -240,55 +241,8 @@ def read_records(
 
 
 def _records(parts: Any, options: ReadSettings, state: str) -> list[bytes]:  # noqa: ARG001 - for the key of the task
-    return [
-        record
-        for part in parts
-        for block in PartReader(part, options).blocks()
-        for record in block.to_list()
-    ]
-
-
-def damage_report(
-    paths: Sources, *, blocksize: int | str | None = _BLOCKSIZE, **options: Unpack[ReadOptions]
-) -> Any:
-    """Read files and check all checksums on Dask's workers, and report what is damaged.
-
-    Parameters
-    ----------
-    paths, blocksize
-        As for :func:`read_tfrecord`.
-    **options
-        As for :func:`read_records`, but for `on_error`.
-
-    Returns
-    -------
-    dask.delayed.Delayed
-        Of a :class:`DamageReport` of all files: what :func:`read_tfrecord` with ``on_error="skip"`` skips.
-
-    Raises
-    ------
-    ImportError, FileNotFoundError, InvalidArgumentError
-        As :func:`read_tfrecord`.
-
-    Examples
-    --------
-    >>> from tfrecord_lite.integrations.dask import damage_report
-    >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
-    >>> damage_report("people.tfrecord").compute()
-    <DamageReport of 1 file: 3 records, sound>
-    """
-    delayed = library("dask").delayed
-    options["on_error"] = "skip"
-    how = ReadSettings(**options)
-    report = delayed(_report)
-    return delayed(join_reports)([report(part, how) for part in _parts(paths, how, blocksize)])
-
-
-def _report(part: FilePart, options: ReadSettings) -> DamageReport | None:
-    reader = PartReader(part, options)
-    for _ in reader.blocks():
-        pass
-    return reader.report
+    blocks = (block for part in parts for block in blocks_of(part, options))
+    return [record for block in blocks for record in block.to_list()]
 
 
 def _parts(paths: Sources, options: ReadSettings, blocksize: _Blocksize) -> list[FilePart]:
@@ -322,7 +276,6 @@ def to_tfrecord(
     *,
     overwrite: bool = False,
     write_index: bool = False,
-    name_function: Callable[[int], str] | None = None,
     lossless: bool = False,
     sidecar: bool = True,
     compute: bool = True,
@@ -342,9 +295,6 @@ def to_tfrecord(
         may be read from this directory, and is gone with its files then.
     write_index : bool, default False
         Store the index, too, as columns.
-    name_function : callable, optional
-        Makes the name of a file, without the ending, of the number of its partition; by default
-        ``part.00000`` and so on.
     lossless : bool, default False
         As for :func:`save`: True keeps every bit, and needs the sidecar. By default float64 is stored as float32; a warning names the columns of
         which that changed a number, and so does `rounded` of the results.
@@ -368,8 +318,7 @@ def to_tfrecord(
     FileExistsError
         If the directory has files, and `overwrite` is not asked for.
     InvalidArgumentError
-        For a value or a type of column that cannot be stored, with file, record and column; for two
-        partitions with one name.
+        For a value or a type of column that cannot be stored, with file, record and column.
     TypeError
         If this is not a DataFrame of Dask.
 
@@ -399,12 +348,7 @@ def to_tfrecord(
     if before and not overwrite:
         raise files_there_error(folder, "overwrite=True replaces them")
     partitions = frame.to_delayed()
-    names = [
-        f"{name_function(i) if name_function else f'part.{i:05d}'}{ending}"
-        for i in range(len(partitions))
-    ]
-    if len(set(names)) < len(names):
-        raise argument_error("name_function gives the same name for two partitions")
+    names = [f"part.{i:05d}{ending}" for i in range(len(partitions))]
     if set(names) & set(before):  # files of before stay until all new ones are complete
         write_id = uuid.uuid4().hex
         names = [f"{write_id}-{name}" for name in names]

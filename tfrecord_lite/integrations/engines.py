@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tfrecord_lite.apps.tables.record_format import PartFolder, WrittenPart
 from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable, scan
+from tfrecord_lite.block import Block
 from tfrecord_lite.convert.store import warn_of_rounding
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.names import Sources, StorageOptions, in_directories, is_url
+from tfrecord_lite.index.parts import FilePart, PartReader
+from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.records.damage import warn_of_damage
 
 if TYPE_CHECKING:
 
@@ -55,6 +60,22 @@ def with_columns(rows: Rows, names: list[str]) -> Rows:
     All of them notice features that are not in the sample; a selection does not.
     """
     return rows if names == rows.arrow_schema.names else rows.select(names)
+
+
+def batches_of(part: TablePartition) -> Iterator[Any]:
+    """Yield the record batches of a partition, in a worker; warn of what was skipped."""
+    with closing(part.read()) as batches:
+        yield from batches
+        if batches.report is not None:
+            warn_of_damage(batches.report)
+
+
+def blocks_of(part: FilePart, options: ReadSettings) -> Iterator[Block]:
+    """Yield the blocks of a part of a file, in a worker; warn of what was skipped."""
+    reader = PartReader(part, options)
+    yield from reader.blocks()
+    if reader.report is not None:
+        warn_of_damage(reader.report)
 
 
 def folder_to_write(

@@ -15,7 +15,6 @@ reads the same records, and replaces the file that it may have left.
 from __future__ import annotations
 
 import uuid
-from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ import numpy as np
 from tfrecord_lite.apps.tables.record_format import part_ending, write_part
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.integrations.engines import (
+    batches_of,
     check_lossless,
     files_there_error,
     folder_to_write,
@@ -32,7 +32,6 @@ from tfrecord_lite.integrations.engines import (
     warn_of_parts,
     with_columns,
 )
-from tfrecord_lite.records.damage import warn_of_damage
 
 try:
     import pyarrow as pa
@@ -228,15 +227,12 @@ class TFRecordDatasource(_SourceBase):
 
 def _read(part: TablePartition, form: _BlockForm, limit: int | None) -> Iterator[Any]:
     """Yield tables of some megabytes, in a worker."""
-    with closing(part.read()) as batches:
-        n_rows = 0
-        for batch in batches:
-            yield form.table(batch, part.source)
-            n_rows += len(batch)
-            if limit is not None and n_rows >= limit:
-                break
-        if batches.report is not None:
-            warn_of_damage(batches.report)  # which Ray shows on the driver
+    n_rows = 0
+    for batch in batches_of(part):  # which may warn, as Ray shows on the driver
+        yield form.table(batch, part.source)
+        n_rows += len(batch)
+        if limit is not None and n_rows >= limit:
+            break
 
 
 @dataclass(frozen=True)

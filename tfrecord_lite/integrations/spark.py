@@ -9,8 +9,8 @@
 
     schema     ours, or from .schema(...) ──> features ──> table ──> Arrow ──> exactly Spark's Arrow types
 
-The options are those of spark-tfrecord (``recordType``, ``codec``), Spark's for files, and ours, in any
-letter case, with or without underscores: ``onError`` is `on_error`. Where files are, and how they appear
+The options are ours, and spark-tfrecord's ``recordType``, in any letter case, with or without underscores:
+``onError`` is `on_error`. Where files are, and how they appear
 after a write, is in ``spark_files``.
 """
 
@@ -39,10 +39,9 @@ from tfrecord_lite.described.widening import as_missing
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error
 from tfrecord_lite.files.compression import COMPRESSION_WORDS
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_url
-from tfrecord_lite.index.parts import PART_BYTES, PartReader, file_parts
-from tfrecord_lite.integrations.engines import check_lossless, with_columns
+from tfrecord_lite.index.parts import PART_BYTES, file_parts
+from tfrecord_lite.integrations.engines import batches_of, blocks_of, check_lossless, with_columns
 from tfrecord_lite.options import ReadOptions, ReadSettings
-from tfrecord_lite.records.damage import warn_of_damage
 from tfrecord_lite.schema import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -205,23 +204,20 @@ def _number(text: str) -> int | None:
     return None if text.lower() in ("none", "null", "") else int(text)
 
 
-def _codec(text: str) -> str:
-    """Return our name of a compression, which may be one of Hadoop's classes."""
-    word = text.rpartition(".")[2].lower().removesuffix("codec")
-    return COMPRESSION_WORDS["deflate" if word == "default" else word or "none"]
+def _compression(text: str) -> str:
+    return COMPRESSION_WORDS[text.lower() or "none"]
 
 
-_MODES = {"failfast": "raise", "dropmalformed": "skip", "raise": "raise", "skip": "skip"}
+_MODES = {name: name for name in ("raise", "skip")}
 _RECORD_TYPES = {name.lower(): name for name in ("Example", "SequenceExample", "ByteArray")}
 _WHERE: dict[str, Callable[[str], Any]] = {
     "path": str,
     "storageOptions": json.loads,
     "recordType": lambda text: _RECORD_TYPES[text.lower()],
-    "codec": _codec,
 }
 _READ: dict[str, Callable[[str], Any]] = {
     **_WHERE,
-    "compression": lambda text: "infer" if text.lower() == "infer" else _codec(text),
+    "compression": lambda text: "infer" if text.lower() == "infer" else _compression(text),
     "paths": json.loads,
     "features": str,
     "columns": _names,
@@ -229,7 +225,6 @@ _READ: dict[str, Callable[[str], Any]] = {
     "sample": _number,
     "batchSize": int,
     "onError": lambda text: _MODES[text.lower()],
-    "mode": lambda text: _MODES[text.lower()],
     "maxErrors": _number,
     "maxRecordBytes": int,
     "maxInflatedBytes": _number,
@@ -239,7 +234,7 @@ _READ: dict[str, Callable[[str], Any]] = {
 }
 _WRITE: dict[str, Callable[[str], Any]] = {
     **_WHERE,
-    "compression": _codec,
+    "compression": _compression,
     "partitionBy": _names,
     "lossless": _flag,
     "sidecar": _flag,
@@ -270,13 +265,8 @@ def _read_options(given: Mapping[str, str]) -> dict[str, Any]:
     options["paths"] = [*options.get("paths", ()), *([path] if path else [])]
     if not options["paths"]:
         raise argument_error("no path: expected .load(path), or .load([path, ...])")
-    mode = options.pop("mode", None)
-    if mode is not None and options.setdefault("on_error", mode) != mode:
-        raise argument_error(f"mode and onError={options['on_error']} contradict each other")
     if not any(map(is_url, options["paths"])):
         options.pop("storage_options", None)
-    # spark-tfrecord finds out the codec when reading, whatever the option says.
-    options.pop("codec", None)
     return options
 
 
@@ -291,7 +281,7 @@ def _write_options(given: Mapping[str, str]) -> dict[str, Any]:
     lossless = options.setdefault("lossless", False)
     if lossless and record_type == "SequenceExample":
         raise argument_error("lossless is for Examples; expected recordType=Example")
-    options["compression"] = options.get("codec") or options.get("compression", "")
+    options.setdefault("compression", "")
     options["sidecar"] = options.get("sidecar", is_example) and record_type != "ByteArray"
     check_lossless(lossless=lossless and is_example, sidecar=options["sidecar"])
     remote = options.get("storage_options") if is_url(options["path"]) else None
@@ -494,21 +484,16 @@ class TFRecordBatchReader(_ReaderBase):
             With file, record, byte and feature.
         """
         for part in partition.parts:
-            reader: Any
-            batches: Iterable[Any]
             if isinstance(part, TablePartition):
-                reader = batches = part.read()
+                batches = batches_of(part)
             else:
-                reader = PartReader(part, self._settings)
                 batches = (
                     pa.record_batch({_BYTE_ARRAY: pa.array(block.to_list(), pa.binary())})
-                    for block in reader.blocks()
+                    for block in blocks_of(part, self._settings)
                 )
             for batch in batches:
                 arrays = [self._array(field, batch, part.source) for field in self._schema]
                 yield pa.RecordBatch.from_arrays(arrays, schema=self._schema)
-            if reader.report is not None:
-                warn_of_damage(reader.report)
 
     def _array(self, field: Any, batch: Any, source: str) -> Any:
         """Return a column of a batch of a file, of exactly the type that Spark wants."""

@@ -85,14 +85,12 @@ def _length_tables() -> Uint32Array:
 
     The CRC of zeros is part of the first table, so xoring the look-ups gives the whole CRC.
     """
-    of_zeros = crc32c(bytes(_LENGTH_BYTES))
-    tables = np.empty((_LENGTH_BYTES, 256), np.uint32)
-    for place in range(_LENGTH_BYTES):
-        for byte in range(256):
-            data = bytearray(_LENGTH_BYTES)
-            data[place] = byte
-            tables[place, byte] = crc32c(data) ^ (of_zeros if place else 0)
-    return tables
+    tables = [
+        [crc32c(bytes(place) + bytes([byte]) + bytes(7 - place)) for byte in range(256)]
+        for place in range(_LENGTH_BYTES)
+    ]
+    of_zeros = tables[0][0]
+    return np.array(tables, np.uint32) ^ np.array([[0]] + [[of_zeros]] * 7, np.uint32)
 
 
 LENGTH_TABLES: Uint32Array = _length_tables()

@@ -96,35 +96,17 @@ def crcs_between(before: Uint32Array, until: Uint32Array, n_bytes: Int64Array) -
     """
     digit = 0
     while n_bytes.any():
-        before = _shift_each(_powers(digit), n_bytes & 0xFF, before)
+        before = _shift(_powers(digit), n_bytes & 0xFF, before)
         n_bytes, digit = n_bytes >> 8, digit + 1
     return before ^ until
 
 
-def _bytes_of(words: Uint32Array) -> Uint8Array:
-    """View 32-bit words as their bytes, the lowest first; shape (..., 4)."""
-    little = np.ascontiguousarray(words, "<u4")
-    return little.view(np.uint8).reshape(*words.shape, _WORD_BYTES)
-
-
-def _shift(table: Uint32Array, crcs: Uint32Array) -> Uint32Array:
-    """Shift all CRCs by the same number of bytes: xor what each of their bytes becomes."""
-    places = _bytes_of(crcs)
-    shifted: Uint32Array = table[0][places[..., 0]]
+def _shift(powers: Uint32Array, digits: Int64Array | int, crcs: Uint32Array) -> Uint32Array:
+    """Shift CRCs, each by its own digit or all by one: xor what each of their bytes becomes."""
+    places = np.ascontiguousarray(crcs, "<u4").view(np.uint8).reshape(*crcs.shape, _WORD_BYTES)
+    shifted: Uint32Array = powers[digits, 0, places[..., 0]]
     for place in range(1, _WORD_BYTES):
-        shifted ^= table[place][places[..., place]]
-    return shifted
-
-
-def _shift_each(powers: Uint32Array, digits: Int64Array, crcs: Uint32Array) -> Uint32Array:
-    """Shift each CRC by its own digit."""
-    places = _bytes_of(crcs)
-    flat = powers.reshape(-1)
-    at = digits * (_WORD_BYTES * 256)  # where in `flat` each digit's table of 4 x 256 begins
-    shifted: Uint32Array = flat[at + places[:, 0]]
-    for place in range(1, _WORD_BYTES):
-        at += 256
-        shifted ^= flat[at + places[:, place]]
+        shifted ^= powers[digits, place, places[..., place]]
     return shifted
 
 
@@ -141,11 +123,11 @@ def _powers(digit: int) -> Uint32Array:
         by_n = _all_bytes(_byte_table()[bits & np.uint32(0xFF)] ^ (bits >> np.uint32(8)))
     else:
         below = _powers(digit - 1)
-        by_n = _shift(below[1], below[255])
+        by_n = _shift(below, 1, below[255])
     shifts = bits[None]
     while len(shifts) < 256:
-        shifts = np.concatenate([shifts, _shift(by_n, shifts)])
-        by_n = _shift(by_n, by_n)
+        shifts = np.concatenate([shifts, _shift(by_n[None], 0, shifts)])
+        by_n = _shift(by_n[None], 0, by_n)
     return _all_bytes(shifts)
 
 

@@ -16,7 +16,6 @@ summed up in one warning at the end.
 
 from __future__ import annotations
 
-import inspect
 import sys
 import warnings
 from dataclasses import replace
@@ -32,6 +31,7 @@ from tfrecord_lite.errors import (
     DataLossWarning,
     FileReport,
     Reason,
+    levels_to_caller,
     plural,
 )
 from tfrecord_lite.progress import bars_hidden
@@ -340,11 +340,3 @@ def warn_of_damage(report: DamageReport) -> None:
     if report.num_damaged:
         with bars_hidden(sys.stderr):
             warnings.warn(report.summary(), DataLossWarning, stacklevel=levels_to_caller())
-
-
-def levels_to_caller() -> int:
-    """Return the `stacklevel` that names the first caller outside the package."""
-    package, frame, level = __name__.partition(".")[0], inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
-        frame, level = frame.f_back, level + 1
-    return level

@@ -13,6 +13,7 @@ from typing import cast
 
 from tfrecord_lite.block import HEADER_BYTES, Block
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
+from tfrecord_lite.files.ahead import AheadInput, ReadAhead
 from tfrecord_lite.files.compression import codec_named, detect
 from tfrecord_lite.files.inflate import Inflated, InflationLimits
 from tfrecord_lite.files.input import InputFile, open_input
@@ -34,7 +35,7 @@ class RecordStream:
     Damage is raised, whatever `options` say about it; :class:`tfrecord_lite.records.damage.SkippingStream`
     skips it. `limits` on what
     a compressed file inflates to replace those of the options. If records are large and no number
-    is asked for, a block has room for `block_records`.
+    is asked for, a block has room for `block_records`. `ahead` fetches this file with others.
 
     At the end of the file every method returns None, and can be called again: if the
     file has grown, it returns the new records (rule R8).
@@ -47,11 +48,14 @@ class RecordStream:
         *,
         limits: InflationLimits | None = None,
         block_records: int = 64,
+        ahead: ReadAhead | None = None,
     ) -> None:
         self.name: str = name_of(source)
         self._block_records = block_records
         try:
-            self._file: InputFile = open_input(source, options.storage_options)
+            self._file: InputFile = open_input(
+                source, options.storage_options, ahead, options.read_ahead
+            )
         except OSError as error:
             raise opening_error(error, self.name) from None
         try:
@@ -156,6 +160,8 @@ class RecordStream:
     def end_at(self, offset: int | None) -> None:
         """End at this offset, where a record ends, as at the end of a file; None for its own end."""
         self._end = offset
+        if isinstance(self._file, AheadInput):
+            self._file.end_at(offset)
 
     def end_here(self) -> None:
         """Read nothing more of the file."""
@@ -184,7 +190,12 @@ class RecordStream:
         return n_bytes > 0
 
     def _explained(self, error: DataLossError) -> DataLossError:
-        """Return an error about the first bytes as one that says what they look like, if known."""
+        """Return an error about the first bytes as one that says what they look like, if known.
+
+        OSError if the file is another than it was.
+        """
+        if isinstance(self._file, AheadInput):
+            self._file.check()
         is_start = not self.offset and (
             error.reason in (Reason.LENGTH_CRC, Reason.COMPRESSION)
             or (error.reason is Reason.TRUNCATED and self.decoder.pending_bytes < HEADER_BYTES)

@@ -29,6 +29,7 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
     argument_error,
+    levels_to_caller,
 )
 from tfrecord_lite.files.compression import (
     CompressionType,
@@ -51,7 +52,7 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Meter, Progress, check_progress, metered, total_bytes
-from tfrecord_lite.records.damage import DamagedSpans, DamageLog, levels_to_caller
+from tfrecord_lite.records.damage import DamagedSpans, DamageLog
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.recovery.members import MemberReader
 from tfrecord_lite.recovery.verify import settings_of

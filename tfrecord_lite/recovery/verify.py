@@ -138,6 +138,7 @@ def verify_each(
     if num_threads is None:
         num_threads = os.cpu_count() or 1
     num_threads = min(require_int("num_threads", num_threads, 1), len(sources))
+    options = options.shared_by(num_threads)
     _new_check(messages, schema)  # reject a wrong schema before anything is read
     check_progress(progress)
     is_over = Event()

@@ -74,8 +74,14 @@ class FeatureSpec:
 
     def __repr__(self) -> str:
         """Return the call that creates an equal specification."""
-        items = (f"{name}={_dtype_text(name, value)}" for name, value in self._items())
-        return f"{type(self).__name__}({', '.join(items)})"
+        texts = []
+        for name, value in self._items():
+            text = repr(value.name) if isinstance(value, np.dtype) else repr(value)
+            if name == "dtype":
+                with contextlib.suppress(TypeError, ValueError):
+                    text = repr(kind_of(value).label)
+            texts.append(f"{name}={text}")
+        return f"{type(self).__name__}({', '.join(texts)})"
 
 
 def _meaning(name: str, value: Any) -> Any:
@@ -94,14 +100,6 @@ def _meaning(name: str, value: Any) -> Any:
     if isinstance(value, float) and value != value:  # noqa: PLR0124 - only NaN differs from itself
         return "nan"
     return value
-
-
-def _dtype_text(name: str, value: Any) -> str:
-    """Return the repr of a field's value; of a dtype, its name if it has one."""
-    if name == "dtype":
-        with contextlib.suppress(TypeError, ValueError):
-            return repr(kind_of(value).label)
-    return repr(value.name) if isinstance(value, np.dtype) else repr(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -333,7 +331,11 @@ class RaggedFeature(FeatureSpec):
         if not isinstance(self.validate, bool):
             raise TypeError(f"validate must be a bool, not {self.validate!r}")
         object.__setattr__(self, "dtype", kind_of(self.dtype).dtype)
-        object.__setattr__(self, "row_splits_dtype", _splits_dtype(self.row_splits_dtype))
+        splits_dtype = numpy_dtype(self.row_splits_dtype)
+        if splits_dtype not in (np.dtype(np.int32), np.dtype(np.int64)):
+            detail = f"row_splits_dtype must be int32 or int64, not {splits_dtype.name}"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+        object.__setattr__(self, "row_splits_dtype", splits_dtype)
         object.__setattr__(self, "partitions", tuple(self.partitions))
 
 
@@ -453,12 +455,3 @@ SPECIFICATIONS: tuple[type[FeatureSpec], ...] = (
     RawFeature,
 )
 PARTITIONS: tuple[type[Partition], ...] = get_args(Partition)
-
-
-def _splits_dtype(dtype: Any) -> np.dtype[Any]:
-    """Convert to a NumPy dtype that is int32 or int64."""
-    found = numpy_dtype(dtype)
-    if found not in (np.dtype(np.int32), np.dtype(np.int64)):
-        detail = f"row_splits_dtype must be int32 or int64, not {found.name}"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    return found

@@ -185,35 +185,36 @@ def prepare_sequence(
     >>> lists["x"].allow_missing
     False
     """
-    context = {} if context is None else context
-    lists = {} if lists is None else lists
+    context = specifications({} if context is None else context)
+    lists = specifications({} if lists is None else lists, is_list=True)
     if all(isinstance(features, Mapping) and not features for features in (context, lists)):
         raise argument_error(
             "no features to parse; give context_features, sequence_features or both"
         )
-    found = []
-    context, lists = specifications(context), specifications(lists, is_list=True)
-    for features, where, allowed in (
-        (context, "the context", _IN_CONTEXT),
-        (lists, "a feature list", _IN_LISTS),
-    ):
-        for name, spec in features.items() if isinstance(features, Mapping) else ():
-            if type(spec) in _BUILDERS and type(spec) not in allowed:
-                names = ", ".join(cls.__name__ for cls in allowed)
-                detail = f"{type(spec).__name__} is not possible in {where}, only {names}"
-                raise InvalidArgumentError(Reason.UNSUPPORTED, key=str(name), detail=detail)
-        found.append(_prepare_all(features))
+    _check_classes(context, "the context", _IN_CONTEXT)
+    prepared_context = _prepare_all(context)
+    _check_classes(lists, "a feature list", _IN_LISTS)
+    prepared_lists = _prepare_all(lists)
     for name, spec in lists.items():
         if isinstance(spec, FixedLenSequenceFeature) and spec.default_value is not None:
             detail = "a feature list has no default_value; shorter ones are padded with 0 or b''"
             raise argument_error(detail, key=name)
-    for name, made in found[1].items():
-        if isinstance(made, Dense):  # a RawFeature: each step is a string
-            padding = _default_array(name, b"", Kind.BYTES, ())
-            found[1][name] = Padded(
-                name, Kind.BYTES, (), padding, allow_missing=False, raw=made.raw
+    padding = _default_array("", b"", Kind.BYTES, ())
+    for name, feature in prepared_lists.items():
+        if isinstance(feature, Dense):  # a RawFeature: each step is a string
+            prepared_lists[name] = Padded(
+                name, Kind.BYTES, (), padding, allow_missing=False, raw=feature.raw
             )
-    return found[0], found[1]
+    return prepared_context, prepared_lists
+
+
+def _check_classes(features: object, where: str, allowed: tuple[type[FeatureSpec], ...]) -> None:
+    """Raise UNSUPPORTED about a specification that is not possible in a part of a SequenceExample."""
+    for name, spec in features.items() if isinstance(features, Mapping) else ():
+        if type(spec) in _BUILDERS and type(spec) not in allowed:
+            names = ", ".join(cls.__name__ for cls in allowed)
+            detail = f"{type(spec).__name__} is not possible in {where}, only {names}"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, key=str(name), detail=detail)
 
 
 _IN_CONTEXT = (FixedLenFeature, VarLenFeature, RaggedFeature, RawFeature)
@@ -256,10 +257,9 @@ def keys_to_read(prepared: Mapping[str, Prepared]) -> dict[str, Kind]:
 def _prepare_one(name: str, spec: FeatureSpec) -> Prepared:
     """Check one feature by itself."""
     check_key(name, name, TypeError)
-    builder = _BUILDERS.get(type(spec))
-    if builder is None:
+    if type(spec) not in _BUILDERS:
         raise not_a_specification_error(name, spec)
-    return builder(name, spec)
+    return _BUILDERS[type(spec)](name, spec)
 
 
 _SHORTHANDS = ", or as a shorthand int, 'float32', bytes, or (dtype, shape)"
@@ -286,10 +286,7 @@ def specifications(
     """
     if not isinstance(features, Mapping):
         return features
-    for spec in features.values():
-        if not isinstance(spec, FeatureSpec):
-            break
-    else:
+    if all(isinstance(spec, FeatureSpec) for spec in features.values()):
         return features  # type: ignore[return-value]
     return {name: specification(name, spec, is_list=is_list) for name, spec in features.items()}
 
@@ -383,10 +380,6 @@ def _padded(name: str, spec: FixedLenSequenceFeature) -> Padded:
     return Padded(name, kind, shape, default, bool(spec.allow_missing))
 
 
-def _var_len(name: str, spec: VarLenFeature) -> VarLen:
-    return VarLen(name, kind_of(spec.dtype, name))
-
-
 def _sparse(name: str, spec: SparseFeature) -> Sparse:
     if any(key is None or key in ("", b"", [], ()) for key in (spec.index_key, spec.value_key)):
         raise argument_error("a SparseFeature needs index_key and value_key", key=name)
@@ -431,7 +424,7 @@ def _raw(name: str, spec: RawFeature) -> Dense:
 _BUILDERS: dict[type, Callable[[str, Any], Prepared]] = {
     FixedLenFeature: _dense,
     FixedLenSequenceFeature: _padded,
-    VarLenFeature: _var_len,
+    VarLenFeature: lambda name, spec: VarLen(name, kind_of(spec.dtype, name)),
     SparseFeature: _sparse,
     RaggedFeature: _ragged,
     RawFeature: _raw,

@@ -339,14 +339,13 @@ class Schema(Mapping[str, FeatureSpec]):
         >>> Schema.of_items(schema.to_items()) == schema
         True
         """
-        new = {}
-        for name, item in items.items():
+        for name in items:
             check_key(name, name, TypeError)
-            if not isinstance(item, _CheckedItem):
-                new[name] = item
-        originals = {n: item.original for n, item in new.items() if item.original is not None}
-        checked = cls({name: item.spec for name, item in new.items()}, originals)
-        return checked._with({name: checked._items.get(name, item) for name, item in items.items()})
+        new = cls._with(
+            {n: item for n, item in items.items() if not isinstance(item, _CheckedItem)}
+        )
+        checked = cls(new.features, new.originals).to_items()
+        return cls._with({name: checked.get(name, item) for name, item in items.items()})
 
     @classmethod
     def _with(cls, items: dict[str, SchemaItem]) -> Self:
@@ -379,13 +378,9 @@ class Schema(Mapping[str, FeatureSpec]):
 
     def __getitem__(self, name: str) -> FeatureSpec:
         """Return one specification; the error about an unknown name lists the nearest ones."""
-        try:
-            return self._items[name].spec
-        except KeyError:
-            raise self._unknown(name) from None
-
-    def _unknown(self, name: object) -> KeyError:
-        return KeyError(f"no feature {name!r}{text.nearest(name, self)}")
+        if name not in self._items:
+            self.select([name])  # raises
+        return self._items[name].spec
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names, in order."""
@@ -440,7 +435,8 @@ class Schema(Mapping[str, FeatureSpec]):
         try:
             return self._with({name: self._items[name] for name in names})
         except KeyError as error:
-            raise self._unknown(error.args[0]) from None
+            name = error.args[0]
+            raise KeyError(f"no feature {name!r}{text.nearest(name, self)}") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the call that creates an equal one."""
@@ -598,12 +594,9 @@ class SequenceSchema(_Parts):
         """Make schemas of both parts."""
         if feature_lists is not None:
             feature_lists = specifications(feature_lists, is_list=True)
-        made = [
-            part if isinstance(part, Schema) else Schema({} if part is None else part)
-            for part in (context, feature_lists)
-        ]
-        check_steps(made[1])
-        return super().__new__(cls, *made)
+        parts = [Schema({} if part is None else part) for part in (context, feature_lists)]
+        check_steps(parts[1])
+        return super().__new__(cls, *parts)
 
     def __str__(self) -> str:
         """Return two tables with one line per feature."""
@@ -616,8 +609,9 @@ class SequenceSchema(_Parts):
     _repr_html_ = repr_html
 
     def _tables(self, shown: int | None) -> str:
-        counts = plural(len(self.context), "context feature"), len(self.feature_lists)
-        title = f"SequenceSchema of {counts[0]} and {plural(counts[1], 'feature list')}"
+        n_features, n_lists = map(len, self)
+        title = f"SequenceSchema of {plural(n_features, 'context feature')}"
+        title += f" and {plural(n_lists, 'feature list')}"
         tables = [
             text.table(part.features, part.originals, shown, heading)
             for heading, part in (("context", self.context), ("feature lists", self.feature_lists))

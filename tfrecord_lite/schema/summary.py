@@ -264,9 +264,8 @@ class Summary(Mapping[str, FeatureSummary]):
         defaults = {} if defaults is None else defaults
         for name in defaults:
             if name not in self._features:
-                raise argument_error(
-                    f"no such feature for this default{nearest(name, self)}", key=name
-                )
+                detail = f"no such feature for this default{nearest(name, self)}"
+                raise argument_error(detail, key=name)
         if not any(summary.lists for summary in self._features.values()):
             held = "no record has a feature" if self.n_records else "there are no records"
             raise argument_error(f"cannot infer a schema: {held}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from tfrecord_lite.schema.features import FeatureSpec, FixedLenFeature, RaggedFe
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS, Kind, is_float, numpy_dtype
 from tfrecord_lite.schema.schema import Original, SchemaItem
 
+_members = attrgetter(*(field.name for field in fields(Original)))
+"""The values of what Original and Type have in common, in their order."""
 MISSING_ROW = "a value is missing where lengths vary; give an empty list instead"
 
 
@@ -42,32 +45,14 @@ class Type:
     @classmethod
     def of(cls, item: SchemaItem) -> Type:
         """Return the type of a schema's feature."""
-        original, kind = item.original, item.kind
-        if original is None:
-            return WIRE[kind]
-        return cls(
-            kind,
-            original.dtype,
-            original.shape,
-            original.text,
-            original.missing,
-            original.zone,
-            original.categories,
-            original.ordered,
-        )
+        if item.original is None:
+            return WIRE[item.kind]
+        return cls(item.kind, *_members(item.original))
 
     @property
     def original(self) -> Original:
         """The type without its list, as users know it."""
-        return Original(
-            self.dtype,
-            self.shape,
-            self.text,
-            self.missing,
-            self.zone,
-            self.categories,
-            self.ordered,
-        )
+        return Original(*_members(self))
 
     @property
     def is_raw(self) -> bool:

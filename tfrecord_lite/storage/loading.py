@@ -34,8 +34,8 @@ from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.described.sources import described_by, structure_of
 from tfrecord_lite.described.structure import rebuild
 from tfrecord_lite.errors import require_int
-from tfrecord_lite.example.parse import ExampleParser, ListsParser, parser_of_all
-from tfrecord_lite.example.sequence.parse import SequenceExampleParser, SequenceListsParser
+from tfrecord_lite.example.parse import ExampleParser, parser_of_all
+from tfrecord_lite.example.sequence.parse import ListsParser, SequenceExampleParser
 from tfrecord_lite.example.survey import check_of_either, reject_sequences
 from tfrecord_lite.files.names import Sources, expand
 from tfrecord_lite.options import ReadOptions, ReadSettings
@@ -192,7 +192,7 @@ class Loader:
                 Schema.of_items({n: items[path] for n in specs if (path := f"{p}/{n}") in items})
                 for p, specs in parts.items()
             ]
-            self._parse = SequenceListsParser(SequenceExampleParser(*chosen, pad=False))
+            self._parse = ListsParser(SequenceExampleParser(*chosen, pad=False))
         elif schema:
             make = parser_of_all if rejects_others else ExampleParser
             self._parse = ListsParser(make(schema))

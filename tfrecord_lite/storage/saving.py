@@ -28,14 +28,13 @@ from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.frames import fitting_description, part_of
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.described.structure import flatten
-from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
+from tfrecord_lite.errors import InvalidArgumentError, argument_error, levels_to_caller, plural
 from tfrecord_lite.example.encode.columns import encode_column_batches
 from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, check_storage_options, is_same_file, name_of
 from tfrecord_lite.files.output import remove
 from tfrecord_lite.options import WriteOptions
 from tfrecord_lite.progress import Progress, check_progress, metered
-from tfrecord_lite.records.damage import levels_to_caller
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.storage.builder import SchemaBuilder, first_misfit, row_batches
 from tfrecord_lite.storage.data_files import DataFiles, data_names

@@ -6,9 +6,8 @@ read and write them. Needs the extra ``testing``.
 ::
 
     messages    values; Examples and SequenceExamples of anything; encodings of any message
-    features    feature specifications; Examples, SequenceExamples and columns that fit them;
-                tables of columns with the Examples they stand for
-    records     records; files, intact and damaged
+    features    Examples, SequenceExamples and columns that fit given features
+    records     records; damaged files
     round_trip  assertions: what was written comes back, and damage is not read as data
     reencode    how messages are written in unusual but legal encodings, and damaged
 
@@ -25,10 +24,7 @@ except ImportError:
 from tfrecord_lite.testing.features import (
     columns,
     examples_for,
-    feature_specs,
     sequence_examples_for,
-    sequence_feature_specs,
-    tables,
 )
 from tfrecord_lite.testing.messages import (
     byte_strings,
@@ -41,7 +37,7 @@ from tfrecord_lite.testing.messages import (
     keys,
     sequence_examples,
 )
-from tfrecord_lite.testing.records import any_stream, damaged, records
+from tfrecord_lite.testing.records import damaged, records
 from tfrecord_lite.testing.round_trip import (
     assert_damage_is_noticed,
     assert_round_trip,
@@ -49,8 +45,7 @@ from tfrecord_lite.testing.round_trip import (
 )
 
 __all__ = [
-    "any_stream", "assert_damage_is_noticed", "assert_round_trip", "assert_same", "byte_strings",
-    "columns", "damaged", "damaged_messages", "encodings", "examples", "examples_for",
-    "feature_messages", "feature_specs", "float32s", "int64s", "keys", "records",
-    "sequence_examples", "sequence_examples_for", "sequence_feature_specs", "tables",
+    "assert_damage_is_noticed", "assert_round_trip", "assert_same", "byte_strings", "columns", "damaged",
+    "damaged_messages", "encodings", "examples", "examples_for", "feature_messages", "float32s", "int64s", "keys",
+    "records", "sequence_examples", "sequence_examples_for",
 ]  # fmt: skip

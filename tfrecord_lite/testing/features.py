@@ -1,27 +1,19 @@
-"""Strategies for feature specifications, Examples and columns that fit them, and tables.
+"""Strategies for Examples, SequenceExamples and columns that fit given features.
 
-No key is read by two of the specifications drawn together. An Example drawn for them
-parses with them: it has the right numbers of values of the right kinds, sparse coordinates
-inside the shape, and partitions that fit the values. Optional features are sometimes missing,
-and steps without values sometimes have no kind. The same holds for SequenceExamples.
-
-Tables have columns in every form that :func:`~tfrecord_lite.encode_examples` and a writer
-accept. Sizes are often such that a length takes one more byte in some records than in others.
+An Example drawn for features parses with them: it has the right numbers of values of the right
+kinds, sparse coordinates inside the shape, and partitions that fit the values. Optional features are
+sometimes missing, and steps without values sometimes have no kind. The same holds for SequenceExamples.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
-from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import (
@@ -35,114 +27,15 @@ from tfrecord_lite.schema import (
     VarLenFeature,
 )
 from tfrecord_lite.schema.prepare import prepare, prepare_sequence
-from tfrecord_lite.testing.messages import (
-    array_of,
-    byte_strings,
-    float32s,
-    int64s,
-    keys,
-    lists_of,
-    put,
-    values_of,
-)
+from tfrecord_lite.testing.messages import lists_of, put
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import DrawFn, SearchStrategy
+    from hypothesis.strategies import DrawFn
 
     Lists: TypeAlias = dict[str, tuple[Kind, list[Any]]]
     """The kind and values of each list of an Example, by key."""
-    Rows = list[list[Any] | None]
 
-
-_PARTITIONS = (
-    RaggedFeature.RowSplits,
-    RaggedFeature.RowLengths,
-    RaggedFeature.RowStarts,
-    RaggedFeature.RowLimits,
-    RaggedFeature.ValueRowIds,
-)
-_MAX_ROW_LENGTH = 3
-
-
-_MAX_KEYS = 5
-"""Maximum number of keys that one specification reads, its own name included."""
-_IN_CONTEXT = [FixedLenFeature, VarLenFeature, RaggedFeature]
-
-
-def _draw_spec(draw: DrawFn, cls: type[Any], names: list[str]) -> FeatureSpec:
-    """Draw a specification of a class; the keys that it reads are taken from the list."""
-    kind = draw(st.sampled_from(list(Kind)))
-    if cls is FixedLenFeature:
-        shape = draw(st.lists(st.integers(0, 3), max_size=2))
-        default = draw(st.one_of(st.none(), lists_of(kind, prod(shape), allow_nan=False)))
-        if default is not None:
-            default = array_of(kind, default).reshape(shape)
-        return FixedLenFeature(shape, kind.label, default)
-    if cls is FixedLenSequenceFeature:
-        default = draw(st.one_of(st.none(), values_of(kind, allow_nan=False)))
-        shape = draw(st.lists(st.integers(1, 2), max_size=2))
-        return FixedLenSequenceFeature(shape, kind.label, allow_missing=True, default_value=default)
-    if cls is VarLenFeature:
-        return VarLenFeature(kind.label)
-    is_checked = draw(st.booleans())
-    if cls is SparseFeature:
-        size: Any = draw(st.lists(st.integers(1, 5), min_size=1, max_size=2))
-        value_key = names.pop()
-        index_key: Any = [names.pop() for _ in size]
-        if len(size) == 1 and draw(st.booleans()):
-            (index_key,), (size,) = index_key, size
-        return SparseFeature(index_key, value_key, kind.label, size, already_sorted=is_checked)
-    partitions: list[Any] = []
-    for partition in draw(st.lists(st.sampled_from([*_PARTITIONS, None]), max_size=3)):
-        if partition is None:
-            length = draw(st.integers(1, _MAX_ROW_LENGTH))
-            partitions.append(RaggedFeature.UniformRowLength(length))
-        else:
-            partitions.append(partition(names.pop()))
-    splits_dtype = draw(st.sampled_from([np.int32, np.int64]))
-    ragged = RaggedFeature(kind.label, None, partitions, splits_dtype, validate=is_checked)
-    has_own_key = bool(partitions) or draw(st.booleans())
-    return replace(ragged, value_key=names.pop()) if has_own_key else ragged
-
-
-def _draw_specs(
-    draw: DrawFn, classes: list[type[Any]], min_size: int, max_size: int
-) -> dict[str, FeatureSpec]:
-    """Draw names, and for each a specification of one of the classes."""
-    chosen = draw(st.lists(st.sampled_from(classes), min_size=min_size, max_size=max_size))
-    n_keys = _MAX_KEYS * len(chosen)
-    # The empty key is a valid name, but not a valid index, value or partition key.
-    one = keys().filter(bool)
-    names = draw(st.lists(one, min_size=n_keys, max_size=n_keys, unique=True))
-    return {names.pop(): _draw_spec(draw, cls, names) for cls in chosen}
-
-
-@st.composite
-def feature_specs(draw: DrawFn, min_size: int = 1, max_size: int = 4) -> dict[str, FeatureSpec]:
-    """Draw features: names, and for each a specification of any class.
-
-    Parameters
-    ----------
-    min_size, max_size : int, optional
-        Number of features.
-
-    Returns
-    -------
-    dict of str to feature specification
-        For :class:`ExampleParser`. No key is read by two of them.
-
-    Examples
-    --------
-    >>> from hypothesis import given
-    >>> from tfrecord_lite.testing import feature_specs
-    >>> @given(feature_specs())
-    ... def test_a_schema_comes_back_from_json(features):
-    ...     schema = Schema(features)
-    ...     assert Schema.from_json(schema.to_json()) == schema
-    >>> test_a_schema_comes_back_from_json()
-    """
-    classes = [*_IN_CONTEXT, FixedLenSequenceFeature, SparseFeature]
-    return _draw_specs(draw, classes, min_size, max_size)
+MAX_ROW_LENGTH = 3
 
 
 def _draw_lists(draw: DrawFn, name: str, spec: Any, *, allow_nan: bool) -> Lists:
@@ -174,12 +67,12 @@ def _draw_lists(draw: DrawFn, name: str, spec: Any, *, allow_nan: bool) -> Lists
                 lists[index_key] = (Kind.INT64, [index[axis] for index in indices])
             key, count = spec.value_key, len(indices)
         case _:
-            count = draw(st.integers(0, _MAX_ROW_LENGTH))
+            count = draw(st.integers(0, MAX_ROW_LENGTH))
             for partition in spec.partitions:
                 if isinstance(partition, RaggedFeature.UniformRowLength):
                     count *= partition.length
                     continue
-                one = st.integers(0, _MAX_ROW_LENGTH)
+                one = st.integers(0, MAX_ROW_LENGTH)
                 lengths = draw(st.lists(one, min_size=count, max_size=count))
                 if lengths and isinstance(partition, RaggedFeature.ValueRowIds):
                     lengths[-1] = max(lengths[-1], 1)  # rows after the last value are not stored
@@ -216,7 +109,7 @@ def examples_for(
     Parameters
     ----------
     features : mapping of str to feature specification
-        A dict, your own or drawn by :func:`feature_specs`, or a Schema.
+        A dict, or a Schema.
     allow_nan : bool, optional
         Whether floats may be NaN, which is not equal to itself.
 
@@ -290,42 +183,6 @@ def columns(
 
 
 @st.composite
-def sequence_feature_specs(
-    draw: DrawFn, max_size: int = 3
-) -> tuple[dict[str, FeatureSpec], dict[str, FeatureSpec]]:
-    """Draw features of SequenceExamples: of the context, and of the feature lists.
-
-    Parameters
-    ----------
-    max_size : int, optional
-        Maximum number of features in each of the two; there is at least one in all.
-
-    Returns
-    -------
-    context_features, sequence_features : dict of str to feature specification
-        For :class:`SequenceExampleParser`. Within each, no key is read by two of them; a
-        key may be in both.
-
-    Examples
-    --------
-    >>> from hypothesis import given
-    >>> from tfrecord_lite.testing import sequence_feature_specs
-    >>> @given(sequence_feature_specs())
-    ... def test_a_schema_comes_back_from_json(features):
-    ...     schema = SequenceSchema(*features)
-    ...     assert SequenceSchema.from_json(schema.to_json()) == schema
-    >>> test_a_schema_comes_back_from_json()
-    """
-    context = _draw_specs(draw, _IN_CONTEXT, 0, max_size)
-    classes = [FixedLenSequenceFeature, VarLenFeature, RaggedFeature]
-    lists = _draw_specs(draw, classes, 0 if context else 1, max_size)
-    for name, spec in lists.items():
-        if isinstance(spec, FixedLenSequenceFeature):
-            lists[name] = replace(spec, allow_missing=draw(st.booleans()), default_value=None)
-    return context, lists
-
-
-@st.composite
 def sequence_examples_for(
     draw: DrawFn,
     context_features: Mapping[str, FeatureSpec] | None = None,
@@ -339,7 +196,6 @@ def sequence_examples_for(
     Parameters
     ----------
     context_features, sequence_features : mapping of str to feature specification, optional
-        Your own, or drawn by :func:`sequence_feature_specs`.
     max_steps : int, optional
         Maximum number of steps in a list.
     allow_nan : bool, optional
@@ -404,103 +260,3 @@ def _draw_steps(
         (key, kind, [step[key][1] if key in step else [] for step in steps])
         for key, kind in kinds.items()
     ]
-
-
-# --- tables: columns in every form that can be written
-
-_FORMS = ("dense", "ragged", "ragged", "list", "missing", "sparse")
-
-
-@st.composite
-def tables(
-    draw: DrawFn, min_rows: int = 1, max_rows: int = 20, *, allow_nan: bool = True
-) -> tuple[dict[str, Any], list[Example]]:
-    """Draw columns in any form that can be written, and the Examples they stand for.
-
-    Parameters
-    ----------
-    min_rows, max_rows : int, optional
-        Number of records.
-    allow_nan : bool, optional
-        Whether floats may be NaN, which is not equal to itself.
-
-    Returns
-    -------
-    columns : dict of str to column
-        For :func:`~tfrecord_lite.encode_examples`: arrays, masked arrays, lists,
-        RaggedTensor, SparseTensor or BytesColumn; one to five.
-    examples : list of Example
-        The records they should be encoded to.
-
-    Examples
-    --------
-    >>> from hypothesis import given
-    >>> from tfrecord_lite.testing import tables
-    >>> @given(tables())
-    ... def test_columns_become_one_example_per_row(table):
-    ...     columns, expected = table
-    ...     assert len(encode_examples(columns)) == len(expected)
-    >>> test_columns_become_one_example_per_row()
-    """
-    n_rows = draw(st.sampled_from([min_rows, max_rows]) | st.integers(min_rows, max_rows))
-    columns: dict[str, Any] = {}
-    examples = [Example() for _ in range(n_rows)]
-    for example in examples:
-        example.features.SetInParent()
-    for name in draw(st.lists(keys(), min_size=1, max_size=5, unique=True)):
-        kind = draw(st.sampled_from(list(Kind)))
-        form = draw(st.sampled_from(_FORMS))
-        draw_column = _in_shape if form in ("dense", "missing") else _in_rows
-        columns[name], rows = draw_column(draw, kind, form, n_rows, allow_nan=allow_nan)
-        for example, values in zip(examples, rows, strict=True):
-            if values is not None:
-                put(example.features.feature[name], kind, values)
-    return columns, examples
-
-
-def _in_shape(
-    draw: DrawFn, kind: Kind, form: str, n_rows: int, *, allow_nan: bool
-) -> tuple[Any, Rows]:
-    """Draw a column with the same number of values in every record; some records may be masked."""
-    shape = draw(st.sampled_from([(), (), (1,), (2, 2), (0,), (31,)]))
-    values = _values(draw, kind, n_rows * int(np.prod(shape, dtype=int)), allow_nan=allow_nan)
-    array = array_of(kind, values).reshape(n_rows, *shape)
-    rows: Rows = list(array.reshape(n_rows, -1).tolist()) if array.size else [[]] * n_rows
-    if form == "dense":
-        is_column = kind is Kind.BYTES and shape == () and draw(st.booleans())
-        return (BytesColumn.from_list(values) if is_column else array), rows
-    if not array.size:  # there is nothing to mask
-        return np.ma.MaskedArray(array, np.ones(array.shape, np.bool_)), rows
-    is_missing = draw(hnp.arrays(np.bool_, n_rows))
-    mask = np.broadcast_to(is_missing.reshape(-1, *[1] * len(shape)), array.shape).copy()
-    rows = [None if gone else row for gone, row in zip(is_missing, rows, strict=True)]
-    return np.ma.MaskedArray(array, mask), rows
-
-
-def _in_rows(
-    draw: DrawFn, kind: Kind, form: str, n_rows: int, *, allow_nan: bool
-) -> tuple[Any, Rows]:
-    """Draw a column with any number of values in each record."""
-    most = draw(st.sampled_from([1, 3, 40]))
-    counts = draw(st.lists(st.integers(0, most), min_size=n_rows, max_size=n_rows))
-    values = _values(draw, kind, sum(counts), allow_nan=allow_nan)
-    splits = np.cumsum([0, *counts], dtype=np.int64)
-    rows = [values[start:stop] for start, stop in pairwise(splits)]
-    if form == "sparse":
-        indices = [(i, k) for i, row in enumerate(rows) for k in range(len(row))]
-        coordinates = np.array(indices, np.int64).reshape(-1, 2)
-        return SparseTensor(coordinates, array_of(kind, values), [n_rows, most]), list(rows)
-    if form == "list" and values and kind is not Kind.FLOAT:
-        return rows, list(rows)
-    return RaggedTensor(array_of(kind, values), splits), list(rows)
-
-
-def _values(draw: DrawFn, kind: Kind, count: int, *, allow_nan: bool) -> list[Any]:
-    """Draw values: often all small or all equal, which are encoded by code of their own."""
-    choices: dict[Kind, list[SearchStrategy[Any]]] = {
-        Kind.INT64: [int64s(), st.integers(0, 127), st.integers(0, 2**14), st.just(300)],
-        Kind.FLOAT: [float32s(allow_nan=allow_nan)],
-        Kind.BYTES: [byte_strings(), st.binary(max_size=3), st.just(b"abc")],
-    }
-    one = draw(st.sampled_from(choices[kind]))
-    return draw(st.lists(one, min_size=count, max_size=count))

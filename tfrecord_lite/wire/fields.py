@@ -23,7 +23,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, Uint64Array, lanes, row_splits
+from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, Uint64Array, lanes
 from tfrecord_lite.wire.scalar import (
     END_GROUP,
     I32,
@@ -127,7 +127,8 @@ def tokenise(data: Uint8Array, starts: Int64Array, stops: Int64Array, depth: int
         else:
             live, at, end = live[more], following[more], end[more]
     walked += zip(live.tolist(), at.tolist(), end.tolist(), strict=True)
-    return _in_order(steps, _walk_all(data, walked, depth), starts.size)
+    rest = _walk_all(data, walked, depth)
+    return join([*steps, rest]) if steps else rest
 
 
 def _plain_step(
@@ -196,50 +197,20 @@ def _step(words: Uint64Array, live: Int64Array, at: Int64Array, end: Int64Array)
     return Fields(live, numbers, types, begin, begin + lengths.view(np.int64))
 
 
-def _in_order(steps: list[Fields], walked: list[Fields], n_messages: int) -> Fields:
-    """Order the fields of all steps by message."""
-    parts = steps + walked
-    if len(parts) == 1:
-        return parts[0]
-    if not parts:
-        none = np.empty(0, np.int64)
-        return Fields(none, none.astype(np.int32), none.astype(np.uint8), none, none)
-    if not walked and all(step.owner.size == n_messages for step in steps):  # all alike
-        columns = ([getattr(step, name) for step in steps] for name in Fields.__slots__)
-        return Fields(*(np.stack(column, 1).reshape(-1) for column in columns))
-    owner = np.concatenate([part.owner for part in parts])
-    # The fields of a message are in `parts` in their order, so a running count per message
-    # gives each its place: `ends[i]` is where the next field of message i goes.
-    counts = np.bincount(owner, minlength=n_messages)
-    place = np.empty(owner.size, np.int64)
-    ends = row_splits(counts)[:-1].copy()
-    start = 0
-    for step in steps:  # a message has at most one field per step
-        place[start : start + step.owner.size] = ends[step.owner]
-        ends[step.owner] += 1
-        start += step.owner.size
-    for part in walked:  # the rest of a message, one field at least
-        size = part.owner.size
-        first = ends[part.owner[0]]
-        place[start : start + size] = np.arange(first, first + size)
-        start += size
-    ordered = []
-    for name in Fields.__slots__:
-        column = np.concatenate([getattr(part, name) for part in parts])
-        out = np.empty_like(column)
-        out[place] = column
-        ordered.append(out)
-    return Fields(*ordered)
+def join(parts: list[Fields]) -> Fields:
+    """Concatenate fields, in the order of their owners."""
+    columns = ([getattr(part, name) for part in parts] for name in Fields.__slots__)
+    joined = Fields(*map(np.concatenate, columns))
+    return joined.take(np.argsort(joined.owner, kind="stable"))
 
 
-def _walk_all(data: Uint8Array, walked: list[tuple[int, int, int]], depth: int) -> list[Fields]:
+def _walk_all(data: Uint8Array, walked: list[tuple[int, int, int]], depth: int) -> Fields:
     """Walk messages, given as (number, start, stop), from where the lockstep left each."""
     view = memoryview(data)  # type: ignore[arg-type]
-    parts = []
-    for message, start, stop in walked:
-        found = list(walk(view, start, stop, message, depth))
-        number, wire_type, begin, end = np.array(found, np.int64).reshape(-1, 4).T.copy()
-        owner = np.full(number.size, message)
-        types = wire_type.astype(np.uint8)
-        parts.append(Fields(owner, number.astype(np.int32), types, begin, end))
-    return parts
+    found = [
+        (message, *field)
+        for message, start, stop in walked
+        for field in walk(view, start, stop, message, depth)
+    ]
+    owner, number, wire_type, begin, end = np.array(found, np.int64).reshape(-1, 5).T.copy()
+    return Fields(owner, number.astype(np.int32), wire_type.astype(np.uint8), begin, end)

@@ -19,9 +19,9 @@ import numpy as np
 from tfrecord_lite.arrays import (
     BoolArray,
     ByteRanges,
+    Float32Array,
     Int64Array,
     Uint8Array,
-    Uint32Array,
     gather,
     lanes,
 )
@@ -59,10 +59,10 @@ def repeated_varint(
     return _per_message(owner, starts.size, per_run), values
 
 
-def repeated_fixed32(
+def repeated_float(
     data: Uint8Array, starts: Int64Array, stops: Int64Array, number: int, depth: int = 0
-) -> tuple[Int64Array, Uint32Array]:
-    """Read all values of a repeated ``float`` or ``fixed32`` field, as their 32 bits.
+) -> tuple[Int64Array, Float32Array]:
+    """Read all values of a repeated ``float`` field.
 
     As :func:`repeated_varint`; raises WireError for a chunk whose length is not a multiple of 4.
     """
@@ -72,7 +72,7 @@ def repeated_fixed32(
         run = int(odd[0])
         detail = f"a packed chunk of floats has {length[run]} bytes, expected a multiple of 4"
         raise WireError(int(owner[run]), int(begin[run]), detail)
-    values = gather(data, begin, length).view("<u4")
+    values = gather(data, begin, length).view("<f4")
     return _per_message(owner, starts.size, length >> 2), values
 
 
@@ -90,16 +90,20 @@ def _runs(
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Find the runs of values in each message: owner, start and length of each run."""
     everyone = np.arange(starts.size)
-    single = _single_chunks(data, starts, stops, number)
-    if single is None:
+    if not everyone.size:
         return everyone, everyone, everyone
-    begin, is_single = single
+    # Where the value starts if a message is one LEN field, and which messages are.
+    lengths, sizes = read_varints(lanes(data), starts + 1)
+    begin = starts + 1 + sizes
+    room = stops - begin
+    is_single: BoolArray = (data[starts] == number << 3 | LEN) & (room >= 0)
+    is_single &= (lengths == room.astype(np.uint64)) & (sizes <= MAX_VARINT_BYTES)
+    is_single &= stops > starts
     if is_single.all():
-        return everyone, begin, stops - begin
-    rest = np.flatnonzero(~is_single & (starts < stops))
-    kept = np.flatnonzero(is_single)
+        return everyone, begin, room
+    rest, kept = np.flatnonzero(~is_single & (starts < stops)), np.flatnonzero(is_single)
     if rest.size == 0:
-        return kept, begin[kept], (stops - begin)[kept]
+        return kept, begin[kept], room[kept]
     with renumbered(rest):
         fields = tokenise(data, starts[rest], stops[rest], depth)
     is_value = (fields.wire_type == LEN) | (fields.wire_type == unpacked)
@@ -107,20 +111,5 @@ def _runs(
     owner = np.concatenate([kept, rest[fields.owner]])
     order = np.argsort(owner, kind="stable")
     starts_of_runs = np.concatenate([begin[kept], fields.start])[order]
-    lengths = np.concatenate([(stops - begin)[kept], fields.stop - fields.start])[order]
-    return owner[order], starts_of_runs, lengths
-
-
-def _single_chunks(
-    data: Uint8Array, starts: Int64Array, stops: Int64Array, number: int
-) -> tuple[Int64Array, BoolArray] | None:
-    """Find where the value of a message that is one LEN field starts, and which messages are."""
-    if starts.size == 0:
-        return None
-    lengths, sizes = read_varints(lanes(data), starts + 1)
-    begin = starts + 1 + sizes
-    room = stops - begin
-    is_single = (
-        (data[starts] == number << 3 | LEN) & (room >= 0) & (lengths == room.astype(np.uint64))
-    )
-    return begin, is_single & (sizes <= MAX_VARINT_BYTES) & (stops > starts)
+    lengths_of_runs = np.concatenate([room[kept], fields.stop - fields.start])[order]
+    return owner[order], starts_of_runs, lengths_of_runs

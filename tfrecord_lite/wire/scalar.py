@@ -120,12 +120,9 @@ def content_start(data: memoryview, start: int, stop: int | None, tag: int) -> i
     """
     if start + 1 >= len(data) or data[start] != tag:
         return None
-    length, content = data[start + 1], start + 2
-    if length >= 0x80:
-        length, content = read_length(data, start)
-    if content < 0 or (content + length != stop if stop is not None else False):
-        return None
-    return content
+    length, content = read_length(data, start)
+    is_whole = content >= 0 and stop in (None, content + length)
+    return content if is_whole else None
 
 
 def walk(

@@ -135,29 +135,19 @@ def read_sized(
     value; None if none is.
     """
     longest = int(np.maximum.reduce(sizes, initial=0))
-    if longest <= LANE_BYTES:
-        return decode_sized(words[offsets], sizes.astype(np.uint64), longest)
-    values, found = read_varints(words, offsets)
-    differs = found != sizes
-    return values.view(np.int64), differs if np.count_nonzero(differs) else None
-
-
-def decode_sized(
-    loaded: Uint64Array, sizes: Uint64Array, longest: int
-) -> tuple[Int64Array, BoolArray | None]:
-    """Decode varints of known size, up to eight bytes, each at the start of a word; as :func:`read_sized`.
-
-    Overwrites both arrays; `longest` is the largest size.
-    """
-    is_empty = sizes == 0
-    sizes <<= np.uint64(3)
-    unused = np.subtract(np.uint64(64), sizes, out=sizes)
+    if longest > LANE_BYTES:
+        values, found = read_varints(words, offsets)
+        differs = found != sizes
+        return values.view(np.int64), differs if np.count_nonzero(differs) else None
+    loaded, n_bits = words[offsets], sizes.astype(np.uint64)
+    is_empty = n_bits == 0
+    n_bits <<= np.uint64(3)
+    unused = np.subtract(np.uint64(64), n_bits, out=n_bits)
     loaded <<= unused
     loaded >>= unused
     differs = loaded & _TOP_BITS != _ALL_BUT_LAST >> unused
     differs |= is_empty
-    values = squeeze(loaded, longest).view(np.int64)
-    return values, differs if np.count_nonzero(differs) else None
+    return squeeze(loaded, longest).view(np.int64), differs if np.count_nonzero(differs) else None
 
 
 _RUN_VALUES = 32 * 1024

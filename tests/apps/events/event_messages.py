@@ -17,6 +17,7 @@ from tfrecord_lite.apps.events.series import decode
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.messages import Event, HistogramProto, Summary, SummaryMetadata
 from tfrecord_lite.messages.tensor_pb2 import TensorProto, TensorShapeProto
+from tfrecord_lite.testing import damaged_messages, encodings
 
 FORMS = ("simple_value", "image", "histo", "audio", "tensor")
 
@@ -118,9 +119,9 @@ def batches(draw: DrawFn, *, damaged: bool = False) -> list[bytes]:
     some = []
     for _ in range(draw(st.integers(1, 4))):
         message = draw(events())
-        ways = [st.just(message.SerializeToString()), testing.encodings(message)]
+        ways = [st.just(message.SerializeToString()), encodings(message)]
         if damaged:
-            ways += [testing.damaged_messages(message), st.binary(max_size=20)]
+            ways += [damaged_messages(message), st.binary(max_size=20)]
         some.append(draw(st.one_of(ways)))
     order = st.lists(st.integers(0, len(some) - 1), max_size=60)
     return [*some, *(some[i] for i in draw(order))]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfrecord_lite.apps.markup.charts import bars, histogram, short_numbers, sparkline
+from tfrecord_lite.apps.markup.charts import bars, histogram, short_number, sparkline
 
 HOSTILE = "<script>alert('\"&')</script>"
 EDGES = [0.0, 5e-324, -5e-324, 1.7976931348623157e308, -1.7976931348623157e308, math.nan, math.inf]
@@ -28,7 +28,7 @@ def test_any_numbers_become_well_formed_lines_within_their_box(values: list[floa
     assert "nan" not in d
     assert "inf" not in d
     assert bool(d) == any(map(math.isfinite, values))
-    assert all(len(text) <= 32 for text in short_numbers(values[:5]))
+    assert all(len(short_number(value)) <= 32 for value in values[:5])
 
 
 def test_a_long_line_keeps_its_extremes_and_gaps_are_gaps() -> None:
@@ -60,7 +60,7 @@ def test_a_histogram_has_a_column_per_bin_as_tall_as_its_share(counts: list[int]
         ([0, 1, 2], False, ["0 to 1", "1 to 2"]),
         ([1.7e9, 1.7e9 + 1000, 1.7e9 + 2000], False,
          ["1,700,000,000 to 1,700,001,000", "1,700,001,000 to 1,700,002,000"]),
-        ([1000.25, 2000.25, 999_999.25], False, ["1,000 to 2,000", "2,000 to 999,999"]),
+        ([1000.25, 2000.25, 999_999.25], False, ["1,000.25 to 2,000.25", "2,000.25 to 999,999"]),
         ([6.5, 7.5, 8.5], True, ["7", "8"]),
         ([6.5, 9.5, 12.5], True, ["7 to 9", "10 to 12"]),
     ],

@@ -58,7 +58,7 @@ class TestOrder:
     ) -> None:
         assert in_order(records, (seed,), memory, size) == in_order(records, (seed,), 2**30, 400)
 
-    @pytest.mark.full
+    @pytest.mark.slow
     def test_every_order_is_equally_likely(self) -> None:
         # Chi-square of 24 orders with 23 degrees of freedom: above 50 once in a thousand times; the
         # seeds are always the same.
@@ -145,7 +145,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
 """
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="counts kilobytes there")
 @pytest.mark.parametrize("size", [20, 2000, 200_000])
 def test_memory_is_bounded(tmp_path: Path, size: int) -> None:

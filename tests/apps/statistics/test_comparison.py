@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.samples import JPEG, sequence
-from tests.support.effort import at_most
 from tfrecord_lite import Block, TFRecordReader, TFRecordWriter, encode_example, encode_examples
 from tfrecord_lite.apps.statistics import (
     Comparison,
@@ -100,7 +99,7 @@ def test_what_was_changed_is_found(name: str, change: Any, expected: set[str]) -
     assert found(comparison) == {(what, name) for what in expected}
     assert bool(comparison) is not bool(expected)
     assert comparison.records is None
-    assert len(str(comparison).splitlines()) == 1 + bool(expected) * (3 + len(expected))
+    assert len(str(comparison).splitlines()) == 1 + len(expected)
 
 
 def test_the_same_data_are_the_same() -> None:
@@ -149,7 +148,6 @@ def test_presence_is_compared(a: float, b: float, expected: Any) -> None:
     comparison = compare(examples(2000, a), examples(1000, b))
     assert found(comparison) == {*expected, ("records", None)}
     assert comparison.findings[-1].sides == ("2,000 records", "1,000 records")
-    assert "(all)" in str(comparison)
 
 
 def test_thresholds() -> None:
@@ -168,7 +166,6 @@ def test_thresholds() -> None:
 
 
 @given(st.lists(example_strategy(), min_size=1, max_size=20), st.integers(0, 99))
-@at_most(100)
 def test_the_order_of_features_does_not_matter(examples: list[Any], seed: int) -> None:
     records = [one if isinstance(one, bytes) else one.SerializeToString() for one in examples]
     comparison = compare(records, [reordered(record, seed) for record in records])
@@ -176,7 +173,6 @@ def test_the_order_of_features_does_not_matter(examples: list[Any], seed: int) -
 
 
 @given(st.integers(0, 10**6))
-@at_most(100)
 def test_each_changed_record_is_found(seed: int) -> None:
     choose = random.Random(seed)
     rows = [{"a": i, "b": b"x" * (i % 3), "c": [0.5, math.nan]} for i in range(50)]
@@ -306,19 +302,6 @@ def test_values_are_shown_from_where_they_differ(one: Any, other: Any, expected:
     assert differences.first[0].values == (expected,)
 
 
-@pytest.mark.parametrize("width", [20, 80, 100])
-def test_lines_fit_into_the_terminal(width: int) -> None:
-    a = [encode_example({"name" * 20: b"a" * 300, "id": 2**62, "all": [1] * 30})] * 300
-    b = [encode_example({"name" * 20: b"b" * 200, "id": 7, "all": b"1", "new": 1})] * 300
-    title, *lines = compare(a, b).lines(width)
-    assert "difference" in title
-    assert max(map(len, lines)) <= max(width, 80)
-    assert any(line.endswith("distance") for line in lines) == (width >= 100)
-    (kind,) = (line for line in lines if " kind " in line)
-    assert "int64" in kind
-    assert "string" in kind
-
-
 def test_it_is_data_and_names_and_values_are_escaped() -> None:
     a = [encode_example({"<i>\x1b[2J": b"\x1b[31m", "kind": 1})] * 30
     b = [encode_example({"<i>\x1b[2J": b"\x9b\xff", "kind": b"<b>"})] * 30
@@ -333,7 +316,6 @@ numbers = st.lists(st.floats(width=32) | st.integers(-5, 5).map(float), min_size
 
 
 @given(numbers, numbers)
-@at_most(200)
 def test_the_divergence_is_a_distance(a: list[float], b: list[float]) -> None:
     ours, theirs = (Distribution.of(np.array(one, np.float32)) for one in (a, b))
     distance = divergence(ours, theirs)

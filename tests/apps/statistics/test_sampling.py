@@ -15,9 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.effort import at_most, pick
 from tests.support.http_files import FileServer, serving
-from tfrecord_lite import TFRecordFile, TFRecordReader, TFRecordWriter
+from tfrecord_lite import TFRecordReader, TFRecordWriter
 from tfrecord_lite.apps.statistics.sampling import Sample, draw_sample
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.records.framing import frame
@@ -93,7 +92,7 @@ def test_small_files_are_read_whole(tmp_path: Path, compression: str) -> None:
         assert damaged.report == reader.report
 
 
-@pytest.mark.parametrize("seed", range(pick(3, 20)))
+@pytest.mark.parametrize("seed", range(3))
 def test_records_from_all_over_a_large_file_stand_for_it(
     large: Path, many: list[bytes], seed: int
 ) -> None:
@@ -131,7 +130,6 @@ def test_regions_and_files_weigh_as_many_records_as_they_have(tmp_path: Path) ->
     st.integers(1, 100_000),
     st.integers(0, 2**32),
 )
-@at_most(60)
 def test_every_record_is_one_of_the_file(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[int], max_bytes: int, seed: int
 ) -> None:
@@ -143,56 +141,6 @@ def test_every_record_is_one_of_the_file(
     check_places(sample, records, str(path))
     assert sample.report.is_sound
     assert sample.is_whole == (path.stat().st_size <= max_bytes)
-
-
-@pytest.mark.parametrize("remote", [False, True])
-def test_an_index_draws_by_number(
-    large: Path, many: list[bytes], remote: bool, server: FileServer
-) -> None:
-    with TFRecordFile(large) as file:
-        (index,) = file.save_index()
-    name = str(large)
-    whole = Path(index).read_bytes()
-    try:
-        Path(index).write_text("0 20\n20 30\n")
-        assert "places" in draw_sample(large, max_bytes=1 << 20).method  # as it does not fit
-        Path(index).write_bytes(whole)
-        if remote:
-            server.files = {"/d": large.read_bytes(), "/d.idx": Path(index).read_bytes()}
-            name = server.url + "/d"
-        sample = draw_sample(name, num_records=1000, max_bytes=1 << 20)
-        few = draw_sample(name, num_records=1000, max_bytes=100_000)
-    finally:
-        Path(index).unlink()
-
-    check_places(sample, many, name)
-    assert sample.method == "1,000 records drawn by index"
-    assert sample.num_records == len(many)
-    numbers = [block.place(i).index for block in sample.blocks for i in range(len(block))]
-    assert len(set(numbers)) == 1000
-    assert abs(np.mean([n for n in numbers if n is not None]) / len(many) - 0.5) < 0.05
-    assert 60_000 < sum(map(len, taken(few))) <= 100_000
-
-
-def test_where_records_that_are_drawn_are_damaged_those_at_places_are_taken(tmp_path: Path) -> None:
-    records = records_of(1000, 300)
-    path = write(tmp_path / "data", records)
-    with TFRecordFile(path) as file:
-        file.save_index()
-        offsets = file.indexes[0].offsets
-    data = bytearray(path.read_bytes())
-    data[int(offsets[500]) + 13] ^= 1
-    stat = path.stat()
-    path.write_bytes(data)
-    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-
-    sample = draw_sample(path, num_records=10**6, max_bytes=len(data) - 1)
-
-    assert "places" in sample.method
-    spans = [(span.index, span.offset) for span in sample.report.spans]
-    assert spans in ([], [(None, offsets[500])])
-    assert len(taken(sample)) + len(spans) >= 990
-    check_places(sample, records, str(path))
 
 
 def test_a_long_record_at_the_end_of_a_window_is_taken_or_damaged(tmp_path: Path) -> None:

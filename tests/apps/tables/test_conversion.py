@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.effort import at_most
 from tests.support.subprocesses import run_fresh
 from tfrecord_lite import TFRecordReader, TFRecordWriter, VarLenFeature, save
 from tfrecord_lite.apps.tables.conversion import Summary
@@ -87,7 +86,17 @@ def test_types_come_back_beside_structs_and_decimals(tmp_path: Path) -> None:
 
 
 class TestOutputs:
-    @pytest.mark.parametrize("ending", ["tfrecord", "tfrecord.gz", "feather", "csv", "jsonl"])
+    @pytest.mark.parametrize(
+        "ending",
+        [
+            "tfrecord",
+            "csv",
+            *(
+                pytest.param(ending, marks=pytest.mark.slow)
+                for ending in ("tfrecord.gz", "feather", "jsonl")
+            ),
+        ],
+    )
     def test_shards_have_rows_that_follow_each_other(
         self, tmp_path: Path, source: Path, ending: str
     ) -> None:
@@ -253,7 +262,9 @@ class TestRows:
         assert found == np.delete(values, 4, axis=0).tolist()
 
     @pytest.mark.needs("sql")
-    @pytest.mark.parametrize("ending", ["tfrecord", "parquet", "csv"])
+    @pytest.mark.parametrize(
+        "ending", ["tfrecord", "parquet", pytest.param("csv", marks=pytest.mark.slow)]
+    )
     @pytest.mark.parametrize(
         ("limit", "n_jobs", "counts"), [(None, 1, [25, 26, 25, 26]), (50, 2, [12, 13, 12, 13])]
     )
@@ -331,7 +342,6 @@ def values_of(path: Path) -> list[Any]:
 
 
 class TestSequences:
-    @at_most(50)
     @given(st.lists(sequence_examples_for(LISTS, LISTS, allow_nan=False), max_size=4))
     def test_come_back_from_parquet(
         self, tmp_path_factory: pytest.TempPathFactory, rows: list[SequenceExample]
@@ -359,7 +369,12 @@ class TestDamage:
     @pytest.mark.parametrize("at_end", [True, False])
     @pytest.mark.parametrize("ending", ["tfrecord", "parquet"])
     @pytest.mark.parametrize(
-        ("num_jobs", "shards"), [(1, {}), (2, {"num_shards": 2}), (1, {"shard_bytes": 2_000_000})]
+        ("num_jobs", "shards"),
+        [
+            (1, {}),
+            (1, {"shard_bytes": 2_000_000}),
+            pytest.param(2, {"num_shards": 2}, marks=pytest.mark.slow),
+        ],
     )
     def test_can_be_skipped(
         self, tmp_path: Path, source: Path, at_end: bool, ending: str, num_jobs: int, shards: Any
@@ -573,7 +588,7 @@ print(early, late)
 """
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")
 @pytest.mark.parametrize(
     ("first", "second"),

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.effort import at_most
 from tests.support.file_objects import Pipe
 from tfrecord_lite import Schema, TFRecordReader, TFRecordWriter, decode_example, load, save, scan
 from tfrecord_lite.errors import InvalidArgumentError
@@ -150,7 +149,6 @@ rows_of_kinds = st.fixed_dictionaries(
 class TestRoundTrips:
     @pytest.mark.parametrize("ending", ENDINGS)
     @given(rows=st.lists(rows_of_kinds, min_size=1, max_size=12), lists=st.data())
-    @at_most(25)
     def test_records_come_back(
         self,
         tmp_path_factory: pytest.TempPathFactory,

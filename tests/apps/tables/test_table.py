@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.support.effort import at_most
+from tests.support.specifications import tables
 from tfrecord_lite import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -31,7 +31,6 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example
-from tfrecord_lite.testing import tables
 
 pytestmark = pytest.mark.needs("arrow")
 
@@ -64,7 +63,6 @@ def alike(a: Any, b: Any) -> bool:
 
 
 @given(drawn=tables())
-@at_most(60)
 def test_a_table_has_the_values_of_the_messages(drawn: Any, tmp_path_factory: Any) -> None:
     _, examples = drawn
     path = tmp_path_factory.mktemp("table") / "x.tfrecord"
@@ -99,7 +97,6 @@ def feature_values(example: Example, key: str) -> list[Any]:
 
 
 @given(drawn=tables(allow_nan=False))
-@at_most(60)
 def test_a_saved_table_has_the_values_that_load_has(drawn: Any, tmp_path_factory: Any) -> None:
     columns, _ = drawn
     path = tmp_path_factory.mktemp("table") / "x.tfrecord"

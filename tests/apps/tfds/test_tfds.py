@@ -122,7 +122,6 @@ SLICES = {
 }
 
 
-@pytest.mark.every
 @pytest.mark.parametrize("expression", SLICES)
 def test_a_slice_is_what_its_numbers_say(today: Path, expression: str) -> None:
     assert numbers_of(today, expression) == [*SLICES[expression]]

@@ -48,29 +48,18 @@ SECTIONS = {
     "damaged": ({"features", "records", "schema-code", "dialog"}, "tfrecord recover"),
     "empty": (set(), "There are no records in this file."),
     "other": ({"records", "dialog"}, ""),
-    "photo": ({"first-bytes"}, "89 50 4e 47"),
 }
 """Of a kind of file, the sections of its page, and some of its text."""
 
 
-def photo_files(folder: Path) -> list[Path]:
-    (folder / "photo.tfrecord").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8)
-    return [folder / "photo.tfrecord"]
-
-
-ALL_KINDS = {**KINDS, "photo": photo_files}
-
-
-@pytest.mark.every
-@pytest.mark.filterwarnings("ignore:.*not a TFRecord file")
 @pytest.mark.parametrize(
     "kind",
-    [pytest.param(kind, marks=pytest.mark.full if kind == "wide" else ()) for kind in ALL_KINDS],
+    [pytest.param(kind, marks=pytest.mark.slow if kind == "wide" else ()) for kind in KINDS],
 )
 def test_a_page_of_any_kind_is_well_formed_and_closed_to_the_outside(
     tmp_path: Path, kind: str
 ) -> None:
-    page = page_of(ALL_KINDS[kind](tmp_path))
+    page = page_of(KINDS[kind](tmp_path))
 
     outline = parsed(page)
     ids = outline.values("id")
@@ -79,7 +68,7 @@ def test_a_page_of_any_kind_is_well_formed_and_closed_to_the_outside(
         every = set[str]().union(*(names for names, _ in SECTIONS.values()))
         assert every & set(ids) == sections
         assert text in outline.text
-        assert outline.count("notice") == (kind in {"damaged", "photo"})
+        assert outline.count("notice") == (kind == "damaged")
     assert len(ids) == len(set(ids))
     assert set(outline.tags) & {"iframe", "object", "embed", "base", "link"} == set()
     for tag, name, value in outline.attributes:
@@ -149,7 +138,7 @@ def test_features_can_be_chosen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["table", "sequences", pytest.param("wide", marks=pytest.mark.full)]
+    "kind", ["table", "sequences", pytest.param("wide", marks=pytest.mark.slow)]
 )
 def test_the_schema_is_python_that_reads_the_files(tmp_path: Path, kind: str) -> None:
     paths = KINDS[kind](tmp_path)
@@ -244,7 +233,7 @@ def test_the_size_is_bounded_and_the_page_says_so(tmp_path: Path) -> None:
     assert "as many as the page has room for" in page
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_cards_and_schema_count_as_well(tmp_path: Path) -> None:
     names = [f"feature_{i:04}" for i in range(1500)]
     rng = np.random.default_rng(0)

@@ -7,8 +7,6 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.apps.viewer.images import (
     FORMATS,
@@ -21,7 +19,6 @@ from tests.apps.viewer.images import (
 )
 from tests.apps.viewer.shown_records import cells_of, check_cell, plain
 from tfrecord_lite import serialize_tensor
-from tfrecord_lite.apps.markup.cells import Cells, colours
 from tfrecord_lite.apps.markup.pictures import Budget
 from tfrecord_lite.apps.viewer.records import Cell
 from tfrecord_lite.arrays import AnyArray
@@ -72,7 +69,7 @@ def test_bombs_are_not_decoded() -> None:
     assert all("not decoded, as it would take too long" in text for text in texts)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_pictures_cost_the_pixels_that_are_decoded() -> None:
     budget = Budget(pixels=30_000_000)
     cells = cells_of({f"{i}": gif_with_small_canvas(4000) for i in range(3)}, budget)
@@ -158,49 +155,18 @@ def test_masks_are_seen(form: str) -> None:
     assert "12 x 12 pixels, 1 channel, each 0 or 1" in plain(cell.html)
 
 
-def test_embeddings_are_strips() -> None:
-    values = np.linspace(-1, 2, 64, dtype=np.float32)
-    cell = cells_of({"x": values})["x"]
-    (shown,) = pictures(cell)
-    assert 'height="16"' in cell.html
-    assert shown[0, 0, 2] > shown[0, 0, 0]  # blue
-    assert shown[0, -1, 0] > shown[0, -1, 2]  # orange
-    assert shown[0, [0, -1], 3].tolist() == [137, 255]
-    assert colours(np.array([[10.0, 11, 12]]), 10, 12)[0, :, 3].tolist() == [20, 137, 255]
-    assert plain(cell.html) == "64 values, -1 to 2"
-    assert plain(cell.details).startswith("-1.0, ")
-
-
 @pytest.mark.parametrize(
-    ("values", "text"),
+    ("values", "extent"),
     [
-        ([np.nan] * 20, "20 values, 20 NaN"),
-        ([np.inf, -np.inf] * 10, "20 values, 20 infinite"),
-        ([7.0] * 513, "513 values, 3 a colour, all 7"),
-        ([1.0, np.nan, np.inf, 2.0] * 5, "20 values, 1 to 2, 5 NaN, 5 infinite"),
+        ([np.nan] * 20, "20 NaN"),
+        ([np.inf, -np.inf] * 10, "20 infinite"),
+        ([7.0] * 513, "all 7"),
+        ([1.0, np.nan, np.inf, 2.0] * 5, "1 to 2, 5 NaN, 5 infinite"),
     ],
 )
-def test_strips_of_odd_numbers(values: list[float], text: str) -> None:
+def test_of_many_numbers_the_extent_is_said(values: list[float], extent: str) -> None:
     cell = cells_of({"x": np.array(values, np.float32)})["x"]
-    assert plain(cell.html) == text
-    assert len(pictures(cell)) == 1
-
-
-@given(st.lists(st.floats(), min_size=1, max_size=700), st.integers(1, 300), st.integers(1, 300))
-def test_any_numbers_of_any_shape_have_colours(
-    values: list[float], height: int, width: int
-) -> None:
-    assert "<img" in Cells().map_of(np.array(values))
-    size = re.search(r'width="(\d+)" height="(\d+)"', Cells().map_of(np.zeros((height, width))))
-    assert size is not None
-    assert max(int(size[1]), int(size[2])) <= 256
-
-
-def test_long_strips_keep_the_extremes() -> None:
-    values = np.zeros(100_000, np.float32)
-    values[31_234], values[77_777] = 5, -5
-    (pixels,) = pictures(cells_of({"x": values})["x"])
-    assert (pixels[0, :, 3] == 255).sum() == 2
+    assert plain(cell.html).endswith(f"… {len(values)} values {extent}")
 
 
 # ------------------------------------------------------------------------------- tensors
@@ -221,7 +187,7 @@ def test_tensors() -> None:
     )
     texts = {name: plain(cell.html) for name, cell in cells.items()}
 
-    assert texts["matrix"] == "float64 tensor [3, 4] 12 values, 0 to 11"
+    assert texts["matrix"] == "float64 tensor [3, 4] 0, 1, 2, 3, 4, 5, 6, 7 … 12 values 0 to 11"
     assert texts["vector"] == "int64 tensor [30] 0, 1, 2, 3, 4, 5, 6, 7 … 30 values 0 to 29"
     assert texts["few"] == "float32 tensor [2] 1.5, 2.5"
     assert texts["image"] == "uint8 tensor [10, 12, 3] 12 x 10 pixels, 3 channels"
@@ -229,7 +195,7 @@ def test_tensors() -> None:
     assert texts["empty"] == "float64 tensor [0, 3] no values"
     assert texts["complex"] == "complex128 tensor [1] (1+2j)"
     assert texts["flags"] == "bool tensor [2] True, False"
-    assert [len(pictures(cells[name])) for name in ("matrix", "image")] == [1, 1]
+    assert [len(pictures(cells[name])) for name in ("matrix", "image")] == [0, 1]
 
 
 def test_a_tensor_that_repeats_a_value_is_not_filled() -> None:
@@ -241,7 +207,7 @@ def test_numpy_files() -> None:
     out = io.BytesIO()
     np.save(out, np.arange(6.0).reshape(2, 3))
     cells = cells_of({"whole": out.getvalue(), "cut": out.getvalue()[:-9]})
-    assert plain(cells["whole"].html) == "float64 array [2, 3] 6 values, 0 to 5"
+    assert plain(cells["whole"].html) == "float64 array [2, 3] 0, 1, 2, 3, 4, 5"
     assert "cannot be parsed" in plain(cells["cut"].html)
 
 
@@ -269,4 +235,4 @@ def test_tensors_of_small_dtypes(dtype: str) -> None:
     tensors = {"few": serialize_tensor(array), "matrix": serialize_tensor(array.reshape(2, 3))}
     texts = {name: plain(cell.html) for name, cell in cells_of(tensors).items()}
     assert texts["few"] == f"{dtype} tensor [6] 0, 1, 2, 3, 4, 5"
-    assert texts["matrix"] == f"{dtype} tensor [2, 3] 6 values, 0 to 5"
+    assert texts["matrix"] == f"{dtype} tensor [2, 3] 0, 1, 2, 3, 4, 5"

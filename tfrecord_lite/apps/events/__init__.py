@@ -2,7 +2,7 @@
 
 ::
 
-    run       the event files of a run, in order, and what is new in them
+    run       the event files of a run, in order
     parse     a block of Events to the values in them, one row per value; numbers for tags
     series    Events: the values of each category as columns, decoded on demand
 
@@ -12,7 +12,7 @@ Sources: TensorBoard's ``event.proto`` and ``summary.proto``; its ``io_wrapper``
 
 from __future__ import annotations
 
-from tfrecord_lite.apps.events.run import find_runs, follow_events, read_events
+from tfrecord_lite.apps.events.run import find_runs, read_events
 from tfrecord_lite.apps.events.series import Events, Image, Series
 
-__all__ = ["Events", "Image", "Series", "find_runs", "follow_events", "read_events"]
+__all__ = ["Events", "Image", "Series", "find_runs", "read_events"]

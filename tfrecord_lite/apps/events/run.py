@@ -1,4 +1,4 @@
-"""The event files of an event run: read once, or followed while they grow.
+"""The event files of an event run.
 
 An *event run* is a folder of event files: files whose names contain ``tfevents``. They
 are read one after the other, as TensorBoard does: in the order of their names, which start with
@@ -12,20 +12,15 @@ from __future__ import annotations
 
 import os
 import posixpath
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, closing
-from numbers import Real
+from collections.abc import Iterator
+from contextlib import closing
 from typing import Any, cast
 
 from tfrecord_lite.apps.events.parse import EventValues, Tags, parse_events
 from tfrecord_lite.apps.events.series import Events
 from tfrecord_lite.errors import (
     DataLossError,
-    InvalidArgumentError,
     Reason,
-    TFRecordError,
 )
 from tfrecord_lite.files.names import (
     Source,
@@ -33,7 +28,6 @@ from tfrecord_lite.files.names import (
     StorageOptions,
     check_storage_options,
     expand,
-    is_file_object,
     is_url,
 )
 from tfrecord_lite.files.remote import remote_place
@@ -76,7 +70,7 @@ def read_events(
     FileNotFoundError
         If the path does not exist, or the folder has no event file.
     DataLossError
-        For a damaged record; ``follow_events`` gives what comes before it.
+        For a damaged record.
     InvalidArgumentError
         ``MALFORMED`` for a record that is not an Event; ``BAD_ARGUMENT`` for an unknown `on_error`.
 
@@ -102,7 +96,7 @@ def read_events(
     (('loss',), array([7]), array([0.5]))
     """
     options = ReadSettings(on_error=on_error, max_errors=max_errors)
-    sources = _sources(_checked(paths, storage_options), storage_options)
+    sources = _sources(paths, storage_options)
     if not sources:
         folder = cast("str", paths)
         runs = list(find_runs(folder, storage_options=storage_options))
@@ -122,95 +116,6 @@ def read_events(
             log.give_warning()
     report = None if log is None else log.report()
     return Events(EventValues.concat(parts), tags, tuple(torn), report=report)
-
-
-def follow_events(
-    paths: Sources,
-    *,
-    poll_seconds: float = 1.0,
-    stop: Callable[[], bool] | None = None,
-    storage_options: StorageOptions = None,
-) -> Iterator[Events]:
-    """Yield the events of a run as they are written.
-
-    Parameters
-    ----------
-    paths : str, bytes, PathLike, or an iterable of them
-        As for :func:`read_events`; local files, since a URL does not show that its file has
-        grown. Files that appear later in the folder, or match a pattern later, are read
-        too; the folder may be empty at first.
-    poll_seconds : float, optional
-        How long to wait when there is nothing new; 0 for not at all.
-    stop : callable, optional
-        Called before each look at the files; events written before it first returns True are
-        still yielded. Without it, this never ends.
-    storage_options : dict, optional
-        As for :func:`read_events`.
-
-    Yields
-    ------
-    Events
-        What is new since the last one; never empty. The first has all that is there.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a path does not exist, or a file was removed before it was opened; after all
-        events of the files before it.
-    DataLossError, InvalidArgumentError
-        As :func:`read_events`, after all events before the damage.
-    InvalidArgumentError, TypeError
-        ``BAD_ARGUMENT`` if `poll_seconds` is negative or infinite; TypeError if it is not a
-        number. Raised by the call itself, not when the first events are asked for.
-
-    Examples
-    --------
-    >>> from tfrecord_lite.messages import Event, Summary
-    >>> loss = Summary.Value(tag="loss", simple_value=0.5)
-    >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
-    ...     writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
-    >>> for events in follow_events(".", stop=lambda: True):  # what is there, and no waiting
-    ...     print(events.scalars("loss").value)
-    [0.5]
-    """
-    if not isinstance(poll_seconds, Real):
-        raise TypeError(f"poll_seconds must be a number, not {poll_seconds!r:.40}")
-    if not 0 <= poll_seconds < threading.TIMEOUT_MAX:
-        detail = f"poll_seconds is {poll_seconds}, expected 0 or more, and finite"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-    return _follow(_checked(paths, storage_options), poll_seconds, stop, storage_options)
-
-
-def _follow(
-    paths: Sources,
-    poll_seconds: float,
-    stop: Callable[[], bool] | None,
-    storage_options: StorageOptions,
-) -> Iterator[Events]:
-    """Yield what is new, repeatedly; raise an error after all values before it."""
-    settings, tags = ReadSettings("", storage_options=storage_options), Tags()
-    streams: dict[Source, RecordStream] = {}
-    with ExitStack() as opened:
-        while True:
-            is_last = stop is not None and stop()
-            parts, torn, error = list[EventValues](), list[str](), None
-            try:
-                for source in _sources(paths, storage_options):
-                    if source not in streams:
-                        stream = RecordStream(source, settings)
-                        streams[source] = opened.enter_context(closing(stream))
-                    parts += _new_values(streams[source], tags, torn)
-            except (TFRecordError, OSError) as raised:
-                error = raised
-            is_new = any(map(len, parts))
-            if is_new:
-                yield Events(EventValues.concat(parts), tags, tuple(torn), is_part=True)
-            if error is not None:
-                raise error
-            if is_last:
-                return
-            if not is_new:
-                time.sleep(poll_seconds)
 
 
 def find_runs(
@@ -264,16 +169,8 @@ def find_runs(
     return dict(sorted(found.items()))
 
 
-def _checked(paths: Sources, storage_options: StorageOptions) -> Sources:
-    """Return what is to be read, to be looked at repeatedly."""
-    is_one = isinstance(paths, (str, bytes, os.PathLike)) or is_file_object(paths)
-    given = [cast("Source", paths)] if is_one else list(cast("Iterable[Source]", paths))
-    check_storage_options(storage_options, *given)
-    return paths if is_one else given
-
-
 def _sources(paths: Sources, storage_options: StorageOptions) -> list[Source]:
-    """Return the files that exist now, in the order they are read."""
+    """Return the files in the order in which they are read."""
     if isinstance(paths, (str, bytes, os.PathLike)):
         folder = os.fsdecode(paths)
         if is_url(folder):
@@ -284,6 +181,7 @@ def _sources(paths: Sources, storage_options: StorageOptions) -> list[Source]:
                 names = [name for name in files if _MARK in posixpath.basename(name)]
                 return [filesystem.unstrip_protocol(name) for name in names]
         elif os.path.isdir(folder):
+            check_storage_options(storage_options, folder)
             names = [name for name in sorted(os.listdir(folder)) if _MARK in name]
             local = [os.path.join(folder, name) for name in names]
             return [path for path in local if not os.path.isdir(path)]
@@ -306,11 +204,4 @@ def _new_values(
             if isinstance(stream, SkippingStream) and stream.torn_bytes:
                 torn.append(stream.name)
             return
-        try:
-            values = parse_events(block, tags)
-        except InvalidArgumentError as error:
-            first = block.place(0).index
-            if error.index is not None and first is not None:
-                yield parse_events(block[: error.index - first], tags)
-            raise
-        yield values
+        yield parse_events(block, tags)

@@ -105,11 +105,10 @@ class Series:
 class Events:
     """The values in some event files.
 
-    Made by :func:`read_events` and :func:`follow_events`. Each method returns the values of
+    Made by :func:`read_events`. Each method returns the values of
     one category, of one tag or of all, as a :class:`Series` in the order of the files. The series
     is empty for a tag that has only values of other categories; `tags` lists the tags of each. An
-    unknown tag raises :class:`InvalidArgumentError`, ``MISSING``, except with
-    :func:`follow_events`, where a tag may come later.
+    unknown tag raises :class:`InvalidArgumentError`, ``MISSING``.
 
     Examples
     --------
@@ -128,12 +127,10 @@ class Events:
         tags: Tags,
         torn: tuple[str, ...] = (),
         *,
-        is_part: bool = False,
         report: DamageReport | None = None,
     ) -> None:
         self._values = values
         self._tags = tags
-        self._is_part = is_part
         self.torn = torn
         """Files that end inside a record: they are being written, or their program was killed.
         Everything before that record was read."""
@@ -315,8 +312,6 @@ class Events:
     def _number_of(self, tag: str) -> int:
         if tag in self._tags.names:
             return self._tags.names.index(tag)
-        if self._is_part:
-            return -1
         near = difflib.get_close_matches(tag, self._tags.names, 3)
         hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "see Events.tags"
         raise InvalidArgumentError(Reason.MISSING, detail=f"no tag {tag!r} in these events; {hint}")

@@ -43,7 +43,7 @@ from tfrecord_lite.errors import (
     plural,
     require_int,
 )
-from tfrecord_lite.files.names import StorageOptions, is_url, local_size, name_of
+from tfrecord_lite.files.names import StorageOptions, is_url, name_of
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.files.remote import remote_place
 from tfrecord_lite.options import ReadSettings, WriteOptions
@@ -69,12 +69,9 @@ _MAX_BYTES = 2**31 - 2**20
 class ImageOptions(WriteOptions, total=False):
     """Keywords of :func:`pack_images` that are rarely needed."""
 
-    label_offset: int
-    path_column: str | None
-    label_column: str | None
-    columns: Sequence[str] | None
-    root: str | os.PathLike[str] | None
-    bytes_per_shard: int | None
+    path_column: str
+    label_column: str
+    root: str | os.PathLike[str]
     num_threads: int | None
 
 
@@ -127,15 +124,11 @@ def pack_images(
     progress : bool or callable, optional
         As for :func:`save`; counts images.
     **options
-        Of a manifest: `path_column` and `label_column`, by default the first with a usual name
-        (path, file, filename, image, ...; label, class, category, ...), where labels are texts, the
-        names of classes, or integers, which are kept; `columns`, the others to store as features of
-        their names, by default all, of which ``image/class/label`` and ``image/filename`` replace these
-        features; and `root`, the folder that its paths are relative to, by default its own.
-        `label_offset` is added to each label: 1 leaves 0 to the background, as scripts for ImageNet do.
-        `bytes_per_shard`, about how large a shard is, chooses the number of shards. `num_threads` are
-        the images to read and check at a time, by default one per processor. How files are written,
-        see :class:`WriteOptions`.
+        Of a manifest: `path_column`, by default ``"path"``; `label_column`, by default ``"label"`` if it has
+        one, with texts, the names of classes, or with integers, which are kept; and `root`, the folder that
+        its paths are relative to, by default its own. Other columns become features of their names.
+        `num_threads` are the images to read and check at a time, by default one per processor. How files
+        are written, see :class:`WriteOptions`.
 
     Returns
     -------
@@ -160,7 +153,7 @@ def pack_images(
     The features are ``image/encoded`` (the file's content), ``image/format`` (``jpeg``, ``png``,
     ``gif``, ``bmp`` or ``webp``, by the content), ``image/height``, ``image/width``,
     ``image/channels``, ``image/colorspace`` (``RGB`` or ``grayscale``), ``image/filename`` (the
-    path in the folder of its class; of a manifest's path the last part), ``image/class/label`` (int64) and
+    path in the folder of its class, or the last part of a manifest's path), ``image/class/label`` (int64) and
     ``image/class/text``. A sidecar with the schema is beside each file, and ``labels.txt`` with
     the names of the classes, one per line, beside them all.
 
@@ -181,41 +174,32 @@ def pack_images(
     """
     if on_error not in ("raise", "skip"):
         raise argument_error(f"on_error is {on_error!r}, expected 'raise' or 'skip'")
-    given: dict[str, Any] = {**options}  # what is left of them in the end is checked by `save`
-    offset = require_int("label_offset", given.pop("label_offset", 0))
-    require_int("seed", seed)
-    bytes_per_shard = given.pop("bytes_per_shard", None)
-    num_threads = given.pop("num_threads", None)
+    settings: dict[str, Any] = {**options}  # what is left of them in the end is checked by `save`
+    num_threads = settings.pop("num_threads", None)
     num_threads = (os.cpu_count() or 1) if num_threads is None else num_threads
-    counts = {"num_shards": num_shards, "bytes_per_shard": bytes_per_shard}
-    for name, count in {**counts, "num_threads": num_threads}.items():
-        if count is not None:
-            require_int(name, count, 1)
-    if None not in counts.values():
-        raise argument_error("give num_shards or bytes_per_shard, not both")
+    require_int("num_threads", num_threads, 1)
+    if num_shards is not None:
+        require_int("num_shards", num_shards, 1)
+    require_int("seed", seed)
     check_progress(progress)
     start = time.monotonic()
     require_pillow()
     source, target = os.fspath(source), os.fspath(path)
-    names = ("path_column", "label_column", "columns", "root")
-    of_manifest = {name: given.pop(name, None) for name in names}
-    storage_options = given.get("storage_options")
+    names = ("path_column", "label_column", "root")
+    of_manifest = {name: settings.pop(name) for name in names if name in settings}
+    storage_options = settings.get("storage_options")
     report, more = ImageReport(), None
     if os.path.isdir(source):
         pictures = find_images(source, report)
     else:
         pictures, more = read_manifest(source, report, **of_manifest)
-    class_names = None if labels is None else read_labels(labels)
-    pictures, classes = number_classes(pictures, class_names, offset)
+    pictures, classes = number_classes(pictures, None if labels is None else read_labels(labels))
     if not pictures and not report.problems:
-        found = f"{report.num_other:,} of other kinds" if report.num_other else "none"
-        raise argument_error(f"no image was found; files: {found}", source=source)
+        others = f"{report.num_other:,} of other kinds" if report.num_other else "none"
+        raise argument_error(f"no image was found; files: {others}", source=source)
     if shuffle:
         order = permutation((seed_of(seed),), len(pictures))
         pictures = [pictures[i] for i in order.tolist()]
-    if bytes_per_shard is not None:
-        sizes = (local_size(picture.path) or 0 for picture in pictures)
-        num_shards = max(1, -(-sum(sizes) // bytes_per_shard))
     paths = data_names(target, num_shards)
     folder = os.path.dirname(target)
     labels_path = os.path.join(folder, LABELS_NAME) if classes else None
@@ -231,7 +215,7 @@ def pack_images(
         rows = _Rows(pictures, report, meter, num_threads, check, on_error == "raise")
         try:
             schema = _schema(pictures, more)
-            save(target, rows, schema=schema, num_shards=num_shards, progress=False, **given)
+            save(target, rows, schema=schema, num_shards=num_shards, progress=False, **settings)
         except _NothingWrittenError:
             raise _not_packed(report) from None
         if labels_path is not None and not has_labels:
@@ -363,10 +347,11 @@ def _read(path: str, *, is_checked: bool) -> dict[str, Any] | str:
 # -------------------------------------------------------------------------------- lists
 
 LABEL_KEY, TEXT_KEY, FILENAME_KEY = "image/class/label", "image/class/text", "image/filename"
-DERIVED_KEYS = frozenset(
-    f"image/{name}" for name in ("encoded", "format", "height", "width", "channels", "colorspace")
+FEATURES = frozenset(
+    [LABEL_KEY, TEXT_KEY, FILENAME_KEY]
+    + [f"image/{n}" for n in ("encoded", "format", "height", "width", "channels", "colorspace")]
 )
-"""Features that the image itself tells."""
+"""The features of a record."""
 
 ENDINGS: dict[str, tuple[str, ...]] = {
     "bmp": (".bmp", ".dib"),
@@ -381,8 +366,7 @@ IMAGE_ENDINGS: frozenset[str] = frozenset(
     [*_OTHER_ENDINGS, *(end for ends in ENDINGS.values() for end in ends)]
 )
 
-_PATH_NAMES = ("path", "file", "filename", "file_name", "filepath", "file_path", "image", "image_path", "image_file", "img", "img_path")  # fmt: skip
-_LABEL_NAMES = ("label", "class", "category", "class_name", "label_name", "target", TEXT_KEY)
+_MANIFESTS = ("csv", "tsv", "parquet", "jsonl")
 
 
 class ImageProblem(NamedTuple):
@@ -416,15 +400,13 @@ class ImageReport:
     paths: list[str] = field(default_factory=list)
     """The files of records, or the folder of images, that were written; empty if nothing was."""
     labels_path: str | None = None
-    """The file with the names of the classes, or the manifest."""
+    """The file with the names of the classes."""
     problems: list[ImageProblem] = field(default_factory=list)
     """Images, or records, that were left out, each with its `path` and `detail`."""
     num_hidden: int = 0
     """Hidden files and folders in the folder of images."""
     num_other: int = 0
     """Files in the folder of images that are not images by their names."""
-    left_out: list[str] = field(default_factory=list)
-    """Features that the manifest cannot hold."""
     damage: DamageReport | None = None
     """Of :func:`unpack_images` with ``on_error="skip"``: damaged places in the files of records."""
     seconds: float = 0.0
@@ -533,55 +515,47 @@ def _is_utf8(text: str) -> bool:
 def read_manifest(
     path: str,
     report: ImageReport,
-    path_column: str | None = None,
+    path_column: str = "path",
     label_column: str | None = None,
-    columns: Sequence[str] | None = None,
     root: Path | None = None,
 ) -> tuple[list[Picture], Schema | None]:
-    """Return the images of a manifest, and the schema of its other columns; `columns` are those to keep."""
+    """Return the images of a manifest, and the schema of its other columns."""
     os.stat(path)  # raises if there is none
     kind = format_of(path)
-    if kind not in ("csv", "tsv", "parquet", "jsonl"):
+    if kind not in _MANIFESTS:
         detail = "expected a folder, or a manifest: a .csv, .tsv, .parquet or .jsonl file"
         raise argument_error(detail, source=path)
-    with closing(open_source(path, kind, ReadSettings())) as source:
-        names = source.names
-    check_columns(filter(None, (path_column, label_column, *(columns or ()))), names, path)
-    path_column = path_column or _usual(_PATH_NAMES, names)
-    label_column = label_column or _usual(_LABEL_NAMES, names)
-    if path_column is None:
-        detail = "no column is called as paths usually are; give path_column, one of: "
-        raise argument_error(detail + (", ".join(names) or "none"), source=path)
-    texts = {path_column, FILENAME_KEY} & {*names}
-    if LABEL_KEY in names and label_column is not None:
-        texts |= {label_column} - {LABEL_KEY}
-    table = _table_of(path, kind, texts)
-    used = {path_column, label_column, LABEL_KEY, FILENAME_KEY, *DERIVED_KEYS}
-    kept = names if columns is None else columns
-    kept = [name for name in kept if name not in used and table[name].null_count < len(table)]
+    table = _table_of(path, kind, path_column)
+    names = table.column_names
+    if label_column is None and "label" in names:
+        label_column = "label"
+    columns = [name for name in (path_column, label_column) if name is not None]
+    check_columns(columns, names, path)
+    others = [name for name in names if name not in {*columns, *FEATURES}]
+    others = [name for name in others if table[name].null_count < len(table)]
     try:
-        schema = _with_float32(schema_of(table.select(kept))) if kept else None
+        schema = _with_float32(schema_of(table.select(others))) if others else None
     except InvalidArgumentError as error:
         raise error.at(source=path) from None
-    values = {name: column.to_pylist() for name, column in zip(names, table.columns, strict=True)}
-    labels, numbers = values.get(label_column or ""), values.get(LABEL_KEY)
-    if not any(isinstance(label, str) for label in labels or ()):
-        labels, numbers = None, numbers or labels
+    images = table[path_column].to_pylist()
+    labels = [None] * len(table) if label_column is None else table[label_column].to_pylist()
+    are_texts = any(isinstance(label, str) for label in labels)
     folder = os.path.dirname(path) if root is None else os.fspath(root)
     pictures = []
-    for row, image in enumerate(values[path_column]):
-        place = f"{path}: row {row + 1}"
-        label, number = (column and column[row] for column in (labels, numbers))
+    rows = zip(images, labels, table.select(others).to_pylist(), strict=True)
+    for number, (image, label, more) in enumerate(rows, 1):
+        place = f"{path}: row {number}"
         if not isinstance(image, str) or not _is_utf8(image) or "\0" in image:
             report.problems.append(ImageProblem(place, "the path is missing, or not a text"))
-        elif (labels and label is None) or (numbers and number is None):
+        elif label is None and label_column is not None:
             report.problems.append(ImageProblem(place, f"the label of {image} is missing"))
         else:
-            filename = values[FILENAME_KEY][row] if FILENAME_KEY in values else None
-            number = None if number is None else _whole(number, place)
-            more = {name: values[name][row] for name in kept}
-            filename = filename or os.path.basename(image)
-            pictures.append(Picture(os.path.join(folder, image), filename, label, number, more))
+            picture = Picture(os.path.join(folder, image), os.path.basename(image), more=more)
+            if are_texts:
+                picture = picture._replace(text=label)
+            elif label is not None:
+                picture = picture._replace(number=_whole(label, place))
+            pictures.append(picture)
     return pictures, schema
 
 
@@ -594,16 +568,10 @@ def _with_float32(schema: Schema) -> Schema:
     return Schema.of_items(items)
 
 
-def _usual(usual: Iterable[str], names: list[str]) -> str | None:
-    """Return the name of a column, in any letter case, that is usual for what is looked for."""
-    by_lower = {name.lower(): name for name in reversed(names)}
-    return next((by_lower[name] for name in usual if name in by_lower), None)
-
-
-def _table_of(path: str, kind: str, texts: set[str]) -> Any:
-    """Return a manifest as a table of Arrow; some columns of CSV are texts, whatever is in them."""
+def _table_of(path: str, kind: str, path_column: str) -> Any:
+    """Return a manifest as a table of Arrow; paths are texts, whatever is in them."""
     pa, coalesce = imported(), imported("pyarrow.compute").coalesce
-    types = pa.schema([(name, pa.string()) for name in texts]) if kind in ("csv", "tsv") else None
+    types = pa.schema([(path_column, pa.string())]) if kind in ("csv", "tsv") else None
     with closing(open_source(path, kind, ReadSettings(), types=types)) as source:
         table = pa.Table.from_batches(source.batches(), source.schema)
     for i, column in enumerate(table.schema):
@@ -646,18 +614,18 @@ def read_labels(labels: Path | Sequence[str]) -> list[str]:
 
 
 def number_classes(
-    pictures: list[Picture], names: list[str] | None, offset: int
+    pictures: list[Picture], names: list[str] | None
 ) -> tuple[list[Picture], list[str]]:
     """Return the images with the name and number of each class, and the names by number.
 
-    Numbers that a manifest has are kept. There are no names if they do not tell the numbers.
+    Numbers that a manifest has are kept, and named if there are names.
     """
     if any(picture.number is not None for picture in pictures):
-        return _with_names(pictures, names, offset)
-    found = sorted({picture.text for picture in pictures if picture.text is not None})
-    classes = found if names is None else names
-    numbers = {name: i for i, name in enumerate(classes, offset)}
-    for name in found:
+        return [_named(picture, names or []) for picture in pictures], names or []
+    own_names = sorted({picture.text for picture in pictures if picture.text is not None})
+    classes = own_names if names is None else names
+    numbers = {name: i for i, name in enumerate(classes)}
+    for name in own_names:
         if name not in numbers:
             detail = f"the class {name!r} is not in the labels file{nearest(name, classes)}"
             raise argument_error(detail)
@@ -669,24 +637,12 @@ def number_classes(
     ], classes
 
 
-def _with_names(
-    pictures: list[Picture], names: list[str] | None, offset: int
-) -> tuple[list[Picture], list[str]]:
-    """Name classes that have numbers only, and add the offset to these."""
-    made = []
-    for picture in pictures:
-        number, text = picture.number or 0, picture.text
-        if text is None and names is not None:
-            if not 0 <= number < len(names):
-                detail = f"the label {number} of {picture.path} is not in the labels file, which"
-                raise argument_error(f"{detail} has {plural(len(names), 'name')}")
-            text = names[number]
-        made.append(picture._replace(text=text, number=number + offset))
-    if names is not None:
-        return made, names
-    pairs = sorted({(picture.number or 0, picture.text or "") for picture in made})
-    texts = [text for _, text in pairs if text and not {"\n", "\r"} & {*text}]
-    first = pairs[0][0]
-    are_consecutive = [number for number, _ in pairs] == [*range(first, first + len(pairs))]
-    are_told = are_consecutive and len(set(texts)) == len(pairs)
-    return made, texts if are_told else []
+def _named(picture: Picture, names: list[str]) -> Picture:
+    """Return an image whose class has a number, with the name of the class if there are names."""
+    number = picture.number or 0
+    if not names:
+        return picture
+    if not 0 <= number < len(names):
+        detail = f"the label {number} of {picture.path} is not in the labels file, which has"
+        raise argument_error(f"{detail} {plural(len(names), 'name')}")
+    return picture._replace(text=names[number])

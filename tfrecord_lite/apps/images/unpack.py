@@ -2,7 +2,7 @@
 
 ::
 
-    records ──decode_examples──> contents ──> FOLDER/class/name, manifest
+    records ──decode_examples──> contents ──> FOLDER/class/name
 
 The folder appears when it is complete, or not at all.
 """
@@ -10,23 +10,17 @@ The folder appears when it is complete, or not at all.
 from __future__ import annotations
 
 import contextlib
-import csv
 import errno
-import json
 import os
 import re
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
-import numpy as np
-
 from tfrecord_lite.apps.images.pack import (
-    DERIVED_KEYS,
     ENDINGS,
     FILENAME_KEY,
     IMAGE_ENDINGS,
@@ -36,7 +30,7 @@ from tfrecord_lite.apps.images.pack import (
     ImageReport,
     sniff,
 )
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
+from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.example.to_dicts import decode_examples, decode_sequence_example
 from tfrecord_lite.files.names import Sources, expand, name_of
 from tfrecord_lite.options import ReadOptions, ReadSettings
@@ -59,11 +53,9 @@ def unpack_images(
     folder: str | os.PathLike[str],
     *,
     image_key: str | None = None,
-    format_key: str | None = None,
     filename_key: str | None = None,
     label_key: str | None = None,
     text_key: str | None = None,
-    manifest: str = "manifest.csv",
     progress: Progress = None,
     **options: Unpack[ReadOptions],
 ) -> ImageReport:
@@ -75,13 +67,10 @@ def unpack_images(
         As for :class:`TFRecordReader`.
     folder : str or PathLike
         The folder to make; it must not exist, or be empty. It appears complete or not at all.
-    image_key, format_key, filename_key, label_key, text_key : str, optional
-        The features with the image, its format, its file's name, the number and the name of its
-        class. By default those of :func:`pack_images`, or others with a usual name; the image is
-        else the one feature whose bytes begin as an image does.
-    manifest : str, default "manifest.csv"
-        Name of a file in `folder` that lists the images, which :func:`pack_images` reads:
-        ``.csv`` with all features that have one value, or ``.jsonl`` with lists too.
+    image_key, filename_key, label_key, text_key : str, optional
+        The features with the image, its file's name, the number and the name of its class. By default
+        those of :func:`pack_images`, or others with a usual name; the image is else the one feature
+        whose bytes begin as an image does.
     progress : bool or callable, optional
         As for :func:`load`; counts records.
     **options
@@ -91,14 +80,13 @@ def unpack_images(
     Returns
     -------
     ImageReport
-        Numbers of images and bytes, the classes' names, the folder and the manifest, and what was left out.
+        Numbers of images and bytes, the classes' names, the folder, and what was left out.
 
     Raises
     ------
     InvalidArgumentError
         ``MISSING`` with ``on_error="raise"`` about a record without an image, and if there is
-        none at all; ``MALFORMED`` for a record that is not an Example; ``BAD_ARGUMENT`` for
-        another kind of manifest.
+        none at all; ``MALFORMED`` for a record that is not an Example.
     DataLossError
         With ``on_error="raise"`` about a damaged record.
     OSError
@@ -110,9 +98,7 @@ def unpack_images(
     absolute one, is cut to its last part; of two equal names the second gets a number. Names
     that Windows reserves begin with an underscore. A name without an image's ending gets that
     of the format; without a name, it is the record's number. Contents are not changed or checked.
-
-    Packing the manifest without a shuffle writes the same features again, except for those that
-    are neither numbers nor text (`left_out` in the report).
+    Other features are not written; :func:`load` and ``tfrecord convert`` make tables of them.
 
     Examples
     --------
@@ -121,80 +107,49 @@ def unpack_images(
     ...     writer.write_example(image_row(np.zeros((4, 6), np.uint8), label=3))
     >>> unpack_images("pets.tfrecord", "pets")
     <ImageReport: 1 image, 1 class>
-    >>> sorted(os.listdir("pets")), os.listdir("pets/3")
-    (['3', 'manifest.csv'], ['00000000.png'])
+    >>> os.listdir("pets"), os.listdir("pets/3")
+    (['3'], ['00000000.png'])
     """
     settings = ReadSettings(**options)
-    keys = {
-        "image": image_key,
-        "format": format_key,
-        "filename": filename_key,
-        "label": label_key,
-        "text": text_key,
-    }
+    keys = {"image": image_key, "filename": filename_key, "label": label_key, "text": text_key}
     start = time.monotonic()
     check_progress(progress)
-    if not manifest.endswith((".csv", ".jsonl")) or {*manifest} & {"/", "\\"}:
-        detail = f"manifest is {manifest!r}, expected the name of a .csv or .jsonl file"
-        raise argument_error(detail)
-    has_lists = manifest.endswith(".jsonl")
     reader = reader_with(expand(paths, settings.storage_options), settings)
-    report = ImageReport(paths=[os.fspath(folder)], labels_path=os.path.join(folder, manifest))
+    report = ImageReport(paths=[os.fspath(folder)])
     classes: set[str] = set()
-    left_out: set[str] = set()
-    columns: dict[str, None] = {}
     numbers: dict[str, int] = {}
-    advice = ""
+    n_records, advice = 0, ""
     with (
         _new_folder(Path(os.path.abspath(folder))) as temporary,
-        open(temporary / manifest, "x", encoding="utf-8", newline="") as listed,
-        tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as lines,
         metered(progress, title_of(reader.sources), "records") as meter,
         closing(reader.blocks()) as blocks,  # type: ignore[type-var]
     ):
-        n_records = 0
         for block in blocks:
             for i, row in enumerate(decode_examples(block)):
-                found = _image_in(row, keys, n_records, has_lists=has_lists)
+                image = _image_in(row, keys, n_records)
                 n_records += 1
                 meter.update(n_records)
-                if isinstance(found, str):
+                if isinstance(image, str):
                     place = block.place(i)
                     advice = advice or _advice(row, block[i])
                     if settings.on_error == "raise":
-                        raise InvalidArgumentError(
-                            Reason.MISSING,
-                            source=place.source,
-                            index=place.index,
-                            detail=found + advice,
-                        )
-                    report.problems.append(
-                        ImageProblem(f"{place.source}: record {place.index}", found)
-                    )
+                        error = InvalidArgumentError(Reason.MISSING, detail=image + advice)
+                        raise place.locate(error)
+                    where = f"{place.source}: record {place.index}"
+                    report.problems.append(ImageProblem(where, image))
                     continue
-                found.described["path"] = _write(temporary, found.parts, found.content, numbers)
-                lines.write(json.dumps(found.described, ensure_ascii=False) + "\n")
-                columns |= dict.fromkeys(found.described)
-                left_out |= found.left_out
-                if found.class_name is not None:
-                    classes.add(found.class_name)
+                _write(temporary, image.parts, image.content, numbers)
+                if image.class_name is not None:
+                    classes.add(image.class_name)
                 report.num_images += 1
-                report.num_bytes += len(found.content)
+                report.num_bytes += len(image.content)
         if not report.num_images:
             source = name_of(reader.sources[0]) if len(reader.sources) == 1 else None
             reason = f"; in the first {report.problems[0].detail}" if report.problems else ""
             detail = f"no image in {plural(n_records, 'record')}{reason}{advice}"
             raise InvalidArgumentError(Reason.MISSING, source=source, detail=detail)
-        lines.seek(0)
-        if has_lists:
-            shutil.copyfileobj(lines, listed)
-        else:
-            names = sorted(columns, key=lambda name: (name != "path", name != "label"))
-            writer = csv.DictWriter(listed, names, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(map(json.loads, lines))
         meter.finish()
-    report.classes, report.left_out = sorted(classes), sorted(left_out)
+    report.classes = sorted(classes)
     report.damage, report.seconds = reader.report, time.monotonic() - start
     return report
 
@@ -229,56 +184,30 @@ class _Image(NamedTuple):
     parts: list[str]
     """Of its path."""
     class_name: str | None
-    described: dict[str, Any]
-    """Its row in the manifest."""
-    left_out: set[str]
-    """Features that the manifest cannot hold."""
 
 
-def _image_in(
-    row: dict[str, Any], keys: dict[str, str | None], number: int, *, has_lists: bool
-) -> _Image | str:
+def _image_in(row: dict[str, Any], keys: dict[str, str | None], number: int) -> _Image | str:
     """Return the image of a record; or why there is none."""
     image_key = keys["image"] or _image_key(row)
     content = _scalar(row.get(image_key))
     if not isinstance(content, bytes):
         what = "is missing" if image_key not in row else "is not one byte string"
         return f"the feature {image_key!r} {what}"
-    chosen = {
-        name: keys[name] or next((key for key in usual if key in row), "")
+    values = {
+        name: _scalar(row.get(keys.get(name) or next((key for key in usual if key in row), "")))
         for name, usual in _USUAL.items()
     }
-    values = {name: _plain(_scalar(row.get(key))) for name, key in chosen.items()}
     kind = sniff(content[:32])
-    ending = f".{values['format']}".lower() if kind is None else ENDINGS[kind][0]
+    ending = f".{_text(values['format'])}".lower() if kind is None else ENDINGS[kind][0]
     if ending not in IMAGE_ENDINGS:
         return f"the feature {image_key!r} is not an image of a known format"
-    names = [values[name] for name in ("text", "label") if isinstance(values[name], str)]
-    label = values["label"] if isinstance(values["label"], int) else None
-    filename = values["filename"] if isinstance(values["filename"], str) else ""
-    class_name = names[0] if names else None if label is None else str(label)
-    parts = _parts(filename or f"{number:08d}")
-    if class_name is not None:
-        parts = [class_name, *parts]
+    class_name = _text(values["text"]) or _text(values["label"])
+    if not class_name and isinstance(values["label"], int):
+        class_name = str(values["label"])
+    parts = _parts(_text(values["filename"]) or f"{number:08d}")
     if os.path.splitext(parts[-1])[1].lower() not in IMAGE_ENDINGS:
         parts[-1] += ending
-    described: dict[str, Any] = {"path": ""}
-    if class_name is not None:
-        described["label"] = class_name if names else label
-    if names and label is not None:
-        described[LABEL_KEY] = label
-    if filename:
-        described[FILENAME_KEY] = filename
-    used = {image_key, *chosen.values()} | (DERIVED_KEYS if image_key in DERIVED_KEYS else set())
-    left_out = set()
-    for name in sorted(row.keys() - used):
-        value = [_plain(item) for item in row[name].tolist()]
-        is_told = name not in described and (len(value) == 1 or has_lists)
-        if is_told and not any(isinstance(item, bytes) for item in value):
-            described[name] = value[0] if len(value) == 1 else value
-        elif value:
-            left_out.add(name)
-    return _Image(content, parts, class_name, described, left_out)
+    return _Image(content, [class_name, *parts] if class_name else parts, class_name or None)
 
 
 def _advice(row: dict[str, Any], record: bytes) -> str:
@@ -289,8 +218,8 @@ def _advice(row: dict[str, Any], record: bytes) -> str:
     return f"; give image_key, one of: {', '.join(map(repr, names))}" if names else ""
 
 
-def _write(root: Path, parts: list[str], content: bytes, numbers: dict[str, int]) -> str:
-    """Write a file below a folder under a name that is free; return its path there.
+def _write(root: Path, parts: list[str], content: bytes, numbers: dict[str, int]) -> None:
+    """Write a file below a folder under a name that is free.
 
     `numbers` has the last number that was added to a name, by paths.
     """
@@ -313,7 +242,7 @@ def _write(root: Path, parts: list[str], content: bytes, numbers: dict[str, int]
         except FileExistsError:
             numbers[key] = number + 1
         else:
-            return "/".join([*parts[:-1], name])
+            return
 
 
 def _scalar(values: Any) -> Any:
@@ -321,14 +250,11 @@ def _scalar(values: Any) -> Any:
     return values.tolist()[0] if values is not None and len(values) == 1 else None
 
 
-def _plain(value: Any) -> Any:
-    """Return a value of a record as JSON has it; bytes that are not text as they are."""
-    if isinstance(value, float):  # float32 with as few digits as tell it
-        return float(str(np.float32(value)))
-    if isinstance(value, bytes):
-        with contextlib.suppress(UnicodeDecodeError):
-            return value.decode()
-    return value
+def _text(value: Any) -> str:
+    """Return a byte string that is text; an empty text for other values."""
+    with contextlib.suppress(AttributeError, UnicodeDecodeError):
+        return str(value.decode())
+    return ""
 
 
 def _image_key(row: dict[str, Any]) -> str:

@@ -3,7 +3,6 @@
 ::
 
     one number           exact                      several: the first few
-    numbers on a page    16 floats or more as a strip of colours, a matrix as a heat map
     pixels               uint8 (h, w) or (h, w, 1, 3 or 4), or as many numbers as fit the height and
                          width beside them: a picture
     byte string          a picture, a sound, a tensor, a text, or hex: whichever it is first
@@ -14,7 +13,7 @@ beginning of what is long. One :class:`Cells` makes the cells of one page or tab
 cost from one :class:`Budget`. On a page, a cell has *details* as well: the whole, up to a bound.
 
 Classes: ``v-number``, ``v-numbers``; ``v-text``, ``v-long`` (<bdi>); ``v-hex`` (<code>); ``v-texts`` (<ul> of several
-byte strings), ``v-steps`` (<ol>); ``v-picture``, ``v-pixelated``, ``v-map`` (<img>), ``v-audio``, ``v-caption``; ``v-more``,
+byte strings), ``v-steps`` (<ol>); ``v-picture``, ``v-pixelated`` (<img>), ``v-audio``, ``v-caption``; ``v-more``,
 ``v-empty``, ``v-note`` for remarks; ``v-dump`` (<pre>, the whole).
 """
 
@@ -28,7 +27,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from tfrecord_lite.apps.markup.charts import short_numbers
+from tfrecord_lite.apps.markup.charts import short_number
 from tfrecord_lite.apps.markup.pictures import (
     EXACT_SIZE,
     Budget,
@@ -57,10 +56,6 @@ _SIZE, _PAGE_SIZE, _SMALL_SIZE, _LARGE_SIZE = 96, 128, 64, 1024  # pixels of pic
 _MIN_PICTURE = 8  # rows and columns of an array that is a picture rather than a table
 _ENLARGED_SIZE = 256
 """Of an image whose pixels are shown one by one."""
-_MIN_STRIP = 16  # floats that are an embedding rather than a few numbers
-_MAX_STRIP, _STRIP_HEIGHT, _MAX_HEAT = 256, 16, 120
-_BELOW, _ABOVE = (37, 99, 235), (234, 88, 12)  # blue and orange, told apart by nearly everybody
-_UNKNOWN = (128, 128, 128, 255)  # NaN
 _OF_ANOTHER_PACKAGE = 2  # what dtype.isbuiltin is of bfloat16, int4, ... of ml_dtypes
 _SIZES = (
     ("image/height", "image/width", "image/channels", "image/depth"),
@@ -325,42 +320,12 @@ class Cells:
         exact = np.asarray(first).astype(str).tolist()
         is_new = n_values > len(shown) or shown != exact[: len(shown)]
         details = self._dump(", ".join(exact), n_values - len(first), "value", is_new=is_new)
-        is_matrix = array.ndim == 2 and min(array.shape) > 1 and n_values <= _MAX_EXAMINED_NUMBERS
-        is_strip = n_values >= _MIN_STRIP and (array.dtype.kind == "f" or array.ndim > 1)
-        if self._is_page and array.dtype.kind != "c" and (is_matrix or is_strip):
-            known = array if is_matrix else array.flat[:_MAX_EXAMINED_NUMBERS]
-            return Form(self.map_of(known.astype(np.float64), n_values), details)
         html = _span("numbers", shape + ", ".join(shown))
         html = _with_more(html, n_values - len(shown), n_values, "value")
-        if self._is_page and n_values > len(shown) and array.dtype.kind in "iu":
+        if self._is_page and n_values > len(shown) and array.dtype.kind in "iuf":
             extent = _extent_text(array.flat[:_MAX_EXAMINED_NUMBERS].astype(np.float64))
             html = Html(html + _span("caption", extent))
         return Form(html, details)
-
-    def map_of(self, values: Float64Array, n_values: int | None = None) -> Html:
-        """Show numbers of shape (n,) as a strip, of shape (height, width) as a heat map, and their extent.
-
-        Several numbers that share a pixel have the colour of the one farthest from zero.
-        """
-        if values.ndim == 1:
-            shown = _reduced(values[None, :], 1, _MAX_STRIP)
-            tall, wide = _STRIP_HEIGHT, max(min(_MAX_STRIP // shown.size, 8), 1)
-        else:
-            shown = _reduced(values, _MAX_HEAT, 2 * _MAX_HEAT)
-            height, width = shown.shape
-            tall = wide = max(min(_MAX_HEAT // height, 2 * _MAX_HEAT // width, 12), 1)
-        n_values = values.size if n_values is None else n_values
-        seen = "" if n_values == values.size else f", the first {values.size:,}"
-        if shown.size < values.size:
-            seen += f", {-(-values.size // shown.size):,} a colour"
-        below = _span("caption", f"{plural(n_values, 'value')}{seen}, {_extent_text(values)}")
-        finite = values[np.isfinite(values)]
-        extent = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-        png = thumbnail_of_pixels(colours(shown, *extent), max(shown.shape))
-        if not self.budget.take(pictures=1, picture_bytes=len(png.data)):
-            return below
-        size = png.width * wide, png.height * tall
-        return Html(picture(png, "the values as colours", size, "v-map") + below)
 
 
 # ------------------------------------------------------------------------------ tables
@@ -437,40 +402,9 @@ def _extent_text(values: Float64Array) -> str:
     finite = values[np.isfinite(values)]
     parts = []
     if finite.size:
-        low, high = short_numbers([float(finite.min()), float(finite.max())])
+        low, high = short_number(float(finite.min())), short_number(float(finite.max()))
         parts.append(f"all {low}" if low == high else f"{low} to {high}")
     for count, name in ((np.isnan(values).sum(), "NaN"), (np.isinf(values).sum(), "infinite")):
         if count:
             parts.append(f"{count:,} {name}")
     return ", ".join(parts) or "no values"
-
-
-def colours(values: Float64Array, low: float, high: float) -> Uint8Array:
-    """Return a colour for each number between `low` and `high`: uint8, (height, width, 4).
-
-    Blue below zero and orange above, as opaque as they are far from it, so that they suit a light page
-    and a dark one; numbers all on one side of zero are orange, from the smallest to the largest.
-    """
-    with np.errstate(all="ignore"):
-        if low < 0 < high:
-            share = values / max(-low, high)
-        else:  # halved, so that no difference overflows
-            share = ((values / 2 - low / 2) / (high / 2 - low / 2)).clip(0, 1)
-    share = np.nan_to_num(share, nan=0.5, posinf=1, neginf=-1).clip(-1, 1)
-    found = np.empty((*values.shape, 4), np.uint8)
-    found[..., :3] = np.where((share < 0)[..., None], _BELOW, _ABOVE)
-    found[..., 3] = np.abs(share) * 235 + 20
-    found[np.isnan(values)] = _UNKNOWN
-    return found
-
-
-def _reduced(values: Float64Array, max_rows: int, max_columns: int) -> Float64Array:
-    """Return at most so many rows and columns, each the number farthest from zero of several."""
-    for axis, most in ((0, max_rows), (1, max_columns)):
-        n = values.shape[axis]
-        if n > most:
-            starts = np.linspace(0, n, most, endpoint=False).astype(np.int64)
-            low = np.fmin.reduceat(values, starts, axis=axis)
-            high = np.fmax.reduceat(values, starts, axis=axis)
-            values = np.where(-low > high, low, high)
-    return values

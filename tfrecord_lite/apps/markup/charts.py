@@ -27,34 +27,13 @@ if TYPE_CHECKING:
 
 
 def short_number(value: float) -> str:
-    """Return a number in at most about eight characters.
+    """Return a number in at most six digits, a whole one in all that it has.
 
-    >>> [short_number(x) for x in (0, 12345, -0.000012345, 0.1, 1234567, float("nan"))]
-    ['0', '12,345', '-1.23e-05', '0.1', '1.23e+06', 'nan']
+    >>> [short_number(x) for x in (0, 12345.0, -0.000012345, 1.00025, 1.5e20, float("nan"))]
+    ['0', '12,345', '-1.2345e-05', '1.00025', '1.5e+20', 'nan']
     """
-    size = abs(value)
-    if size < 1_000_000 and (isinstance(value, int) or value.is_integer()):
-        return f"{int(value):,}"
-    return f"{value:,.0f}" if 1000 <= size < 1_000_000 else f"{value:.3g}"
-
-
-def short_numbers(values: Iterable[float]) -> list[str]:
-    """Return numbers as `short_number` does, with more digits if they are close to each other.
-
-    >>> short_numbers([1_700_000_000, 1_700_000_500]), short_numbers([1.0, 1.00025, 1.0005])
-    (['1,700,000,000', '1,700,000,500'], ['1', '1.00025', '1.0005'])
-    """
-    numbers = list(values)
-    known = [value for value in numbers if math.isfinite(value)] or [0.0]
-    width, largest = max(known) - min(known), max(map(abs, known))
-    if not 0 < width < math.inf or largest / width < 10:
-        return list(map(short_number, numbers))
-    n_digits = min(math.floor(math.log10(largest / width)) + 3, 17)
-    if not 1e-4 < largest < 1e15:
-        return [f"{value:.{n_digits}g}" for value in numbers]
-    n_decimals = max(n_digits - 1 - math.floor(math.log10(largest)), 0)
-    texts = (f"{value:,.{n_decimals}f}" for value in numbers)
-    return [text.rstrip("0").rstrip(".") if "." in text else text for text in texts]
+    is_whole = abs(value) < 1e15 and value == int(value)
+    return f"{int(value):,}" if is_whole else f"{value:,.6g}"
 
 
 def histogram(
@@ -80,7 +59,7 @@ def histogram(
         ends = [(math.ceil(a), math.floor(b)) for a, b in itertools.pairwise(edges)]
         names = [f"{a}" if a == b else f"{a} to {b}" for a, b in ends]
     else:
-        pairs = itertools.pairwise(short_numbers(map(float, edges)))
+        pairs = itertools.pairwise(short_number(float(edge)) for edge in edges)
         names = [f"{a} to {b}" for a, b in pairs]
     columns = []
     for i, count in enumerate(map(int, counts)):

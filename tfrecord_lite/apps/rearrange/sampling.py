@@ -1,9 +1,8 @@
 """sample_records: some records, drawn without replacement.
 
 Record number i has the key i, a word of 64 random bits; the sample is the records with the smallest
-keys. If the records can be read twice, the first reading counts them, which tells the largest of
-these keys (:func:`threshold`), and the second picks the records. Otherwise those with the smallest
-keys so far are held in memory.
+keys. The records are read twice: the first reading counts them, which tells the largest of these
+keys (:func:`threshold`), and the second picks the records.
 """
 
 from __future__ import annotations
@@ -11,22 +10,17 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import closing
 from fractions import Fraction
-from typing import TypeAlias, Unpack
+from typing import Unpack
 
 import numpy as np
 
 from tfrecord_lite.apps.rearrange.transfer import Input, Outputs, Rearranged, TargetOptions
-from tfrecord_lite.arrays import Uint64Array
 from tfrecord_lite.block import Block
 from tfrecord_lite.dataset.random_order import Key, seed_of, words
 from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error, require_int
 from tfrecord_lite.files.names import Source, Sources, name_of
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
-from tfrecord_lite.records.framing import compact
-
-_Held: TypeAlias = tuple[Block, Uint64Array]
-"""Records, and their keys."""
 
 _N_WORDS = 2**20
 """How many keys are made at a time, at least."""
@@ -73,14 +67,13 @@ def sample_records(
     InvalidArgumentError
         ``BAD_ARGUMENT`` too unless exactly one of `n` and `fraction` is given, in its range.
     FailedPreconditionError
-        ``NOT_SEEKABLE`` for a `fraction` of what can be read only once, such as a pipe.
+        ``NOT_SEEKABLE`` for what can be read only once, such as a pipe.
     DataLossError, FileExistsError, OSError
         As :func:`merge_files`.
 
     Notes
     -----
-    Every set of `n` records is equally likely. A pipe is read once: up to twice `n` records are
-    held in memory then.
+    Every set of `n` records is equally likely.
 
     Examples
     --------
@@ -96,24 +89,16 @@ def sample_records(
     share = _check(n, fraction)
     outputs = Outputs(target, **options)
     read = outputs.read(sources, progress)
-    if share is not None and not read.is_rereadable:
-        detail = (
-            "a fraction needs the number of records, so they are read twice; "
-            "give n, or save them to a file first"
-        )
+    if not read.is_rereadable:
+        detail = "the records are read twice, first to count them; save them to a file first"
         raise FailedPreconditionError(
             Reason.NOT_SEEKABLE, source=name_of(read.sources[0]), detail=detail
         )
-    with read.metered(1 + read.is_rereadable) as meter, outputs:
-        key = (seed, 1)
-        if not read.is_rereadable:
-            drawn = _held(read, key, n or 0)
-        else:
-            total = read.count()
-            n_drawn = min(n or 0, total) if share is None else round(share * total)
-            outputs.n_records = n_drawn
-            drawn = _picked(read, key, n_drawn, total)
-        with closing(drawn):
+    with read.metered(2) as meter, outputs:
+        total = read.count()
+        n_drawn = min(n or 0, total) if share is None else round(share * total)
+        outputs.n_records = n_drawn
+        with closing(_picked(read, (seed, 1), n_drawn, total)) as drawn:
             for block in drawn:
                 outputs.put(block)
         meter.finish()
@@ -158,34 +143,3 @@ def threshold(key: Key, n: int, total: int) -> int:
         if smallest.size > n:
             smallest = np.partition(smallest, n - 1)[:n]
     return int(smallest.max())
-
-
-def _held(read: Input, key: Key, n: int) -> Generator[Block, None, None]:
-    """Read all records once, and yield those that are drawn; up to twice as many are held."""
-    held: list[_Held] = []
-    n_held, most = 0, 2**64 - 1
-    with closing(read.blocks()) as blocks:
-        for block in blocks:
-            keys = words(key, read.num_read, len(block))
-            chosen = np.flatnonzero(keys <= most)
-            if chosen.size:
-                held.append((compact(block[chosen]), keys[chosen]))
-                n_held += chosen.size
-            if n_held > 2 * n:
-                held, n_held = smallest(held, n), n
-                most = max((int(keys.max()) for _, keys in held), default=0)
-    yield from (block for block, _ in smallest(held, n))
-
-
-def smallest(held: list[_Held], n: int) -> list[_Held]:
-    """Return the `n` records with the smallest keys, in their order, and not the blocks that they came in."""
-    keys = np.concatenate([np.empty(0, np.uint64), *(keys for _, keys in held)])
-    is_kept = np.zeros(keys.size, np.bool_)
-    is_kept[np.argsort(keys, kind="stable")[:n]] = True
-    kept, first = [], 0
-    for block, some in held:
-        mask = is_kept[first : first + len(block)]
-        first += len(block)
-        if mask.any():
-            kept.append((compact(block[mask]), some[mask]))
-    return kept

@@ -40,10 +40,9 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -63,7 +62,7 @@ from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Progress, title_of
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import RaggedFeature
-from tfrecord_lite.schema.text import aligned, nearest, shown_name
+from tfrecord_lite.schema.text import nearest, shown_name
 from tfrecord_lite.sniff import recognize_value
 from tfrecord_lite.storage.infer import blocks_of
 
@@ -74,11 +73,6 @@ if TYPE_CHECKING:
 
     _Pair = tuple[list[Any] | None, list[Any] | None]
     """The arrays of a feature in both records: a list of one step but for a feature list."""
-
-WIDTH = 100
-_LEAST_WIDTH = 16
-_LEAST_LINE = 40
-_MAX_ROWS = 10
 
 _EMPTY = Block.from_records([])
 _MAX_SHOWN = 10
@@ -266,7 +260,7 @@ class RecordDifferences:
 class Comparison:
     """What is different between two data sets; true if nothing is.
 
-    ``str`` returns tables of what differs, with both sides next to each other.
+    ``str`` returns a line per difference.
 
     Attributes
     ----------
@@ -328,29 +322,17 @@ class Comparison:
             "records": None if self.records is None else self.records.describe(),
         }
 
-    def lines(self, width: int = WIDTH) -> list[str]:
-        """Return the lines of ``str``, for a terminal of a width.
-
-        Examples
-        --------
-        >>> from tfrecord_lite.apps.statistics import compare
-        >>> before = encode_examples({"age": [36, 41, 37]})
-        >>> after = encode_examples({"age": [36, 41, 38]})
-        >>> compare(before, after).lines()[-1]
-        '2       age      37     38'
-        """
-        lines = [_title(self)]
-        rows = _finding_rows(self)
-        if len(rows) > 1:
-            lines += ["", *_table(rows, width)]
-        if self.records is not None and self.records.num_different:
-            lines += ["", _cut(str(self.records), max(width, _LEAST_LINE))]
-            lines += _table(_record_rows(self.records), width)
-        return lines
-
     def __str__(self) -> str:
-        """Return what was compared, and tables of what differs, with both sides next to each other."""
-        return "\n".join(self.lines())
+        """Return what was compared, a line per difference, and the first records that differ."""
+        pairs = zip(self.names, self.statistics, strict=True)
+        named = " and ".join(f"{name} ({plural(one.num_records, 'record')})" for name, one in pairs)
+        count = plural(len(self.findings), "difference") if self.findings else "no difference"
+        rest = "" if self.records else "; records not compared one by one"
+        lines = [f"{named}: {count}{rest}", *map(str, self.findings)]
+        for record in self.records.first if self.records else ():
+            for name, (first, second) in zip(record.features, record.values, strict=False):
+                lines.append(f"  record {record.number:,}: {shown_name(name)}: {first} -> {second}")
+        return "\n".join(map(printable, lines))
 
     __repr__ = __str__
 
@@ -422,11 +404,8 @@ def compare(
     (False, 1)
     >>> print(comparison)
     the first (3 records) and the second (3 records): 1 difference
-    <BLANKLINE>
-    1 of 3 records differ: age in 1
-    record  feature  first  second
-    ------  -------  -----  ------
-    1       age      41     44
+    records: 1 of 3 records differ: age in 1
+      record 1: age: 41 -> 44
     """
     limits = thresholds_with(thresholds)
     settings = ReadSettings(**options)
@@ -785,65 +764,3 @@ def _bytes_text(value: bytes, byte: int) -> str:
     is_cut = len(text) > _MAX_TEXT or begin + 4 * _MAX_TEXT < len(value)
     size = f" ({plural(len(value), 'byte')})" if begin or is_cut else ""
     return "..." * bool(begin) + repr(text[:_MAX_TEXT]) + "..." * is_cut + size
-
-
-# ------------------------------------------------------------------------------- as tables
-#
-#     feature  what     first                second               distance
-#     -------  -------  -------------------  -------------------  -------------
-#     petals   numbers  mean 20.9, std 11.6  mean 50.9, std 5.79  0.951 > 0.379
-
-
-def _title(comparison: Comparison) -> str:
-    """Return what was compared, and how much differs, in a line."""
-    pairs = zip(comparison.names, comparison.statistics, strict=True)
-    named = " and ".join(f"{name} ({plural(one.num_records, 'record')})" for name, one in pairs)
-    n_found = len(comparison.findings)
-    count = plural(n_found, "difference") if n_found else "no difference"
-    rest = "" if comparison.records else "; records not compared one by one"
-    return printable(f"{named}: {count}{rest}")
-
-
-def _finding_rows(comparison: Comparison) -> list[tuple[str, ...]]:
-    """Return the head and the cells of the findings, but for that about single records, which has its own."""
-    rows = [("feature", "what", "first", "second", "distance")]
-    for one in comparison.findings:
-        if one.what != "records" or one.sides[0]:
-            is_measured = one.distance is not None
-            distance = f"{one.distance:.3g} > {one.threshold:.3g}" if is_measured else ""
-            about = "(all)" if one.feature is None else shown_name(one.feature)
-            rows.append((about, one.what, *one.sides, distance))
-    has_distances = any(row[-1] for row in rows[1:])
-    return [row if has_distances else row[:-1] for row in rows]
-
-
-def _record_rows(differences: RecordDifferences) -> list[tuple[str, ...]]:
-    """Return the head and the cells of the first records that differ."""
-    rows = (
-        ("" if i else f"{one.number:,}", shown_name(feature), *sides)
-        for one in differences.first
-        for i, (feature, sides) in enumerate(zip(one.features, one.values, strict=False))
-    )
-    return [("record", "feature", "first", "second"), *islice(rows, _MAX_ROWS)]
-
-
-def _table(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
-    """Return the lines of a table, its columns `first` and `second` as wide as there is room for.
-
-    A small width may have no distances.
-    """
-    at = rows[0].index("first")
-    if width < WIDTH and max(map(len, aligned(rows))) > width:
-        rows = [row[: at + 2] for row in rows]
-    names = max(width // 4, _LEAST_WIDTH)
-    cells = [[_cut(cell, names) for cell in row[:at]] + [*row[at:]] for row in rows]
-    others = [max(map(len, column)) + 2 for column in zip(*cells, strict=True)]
-    side = max((width - sum(others[:at] + others[at + 2 :])) // 2 - 1, _LEAST_WIDTH)
-    for row in cells:
-        row[at : at + 2] = [_cut(cell, side) for cell in row[at : at + 2]]
-    return aligned(cells)
-
-
-def _cut(text: str, most: int) -> str:
-    text = printable(text)
-    return text if len(text) <= most else f"{text[: most - 3]}..."

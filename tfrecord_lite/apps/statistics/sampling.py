@@ -3,8 +3,8 @@
 ::
 
                          ┌ all of it fits       every record
-    files ──> a share ───┤ an index beside it   records drawn by number
-    of the budget each   │ uncompressed         the records that follow places all over it
+    files ──> a share ───┤ uncompressed         the records that follow places all over it
+    of the budget each   │
                          └ otherwise            the first records: compressed, or a pipe
 
 The budget is a number of bytes of records. Each file gets a share in proportion to its size. Of
@@ -35,13 +35,11 @@ from tfrecord_lite.errors import (
     FailedPreconditionError,
     FileReport,
     Reason,
-    TFRecordError,
     plural,
     require_int,
 )
 from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.files.names import (
-    INDEX_SUFFIX,
     Source,
     Sources,
     expand,
@@ -50,7 +48,6 @@ from tfrecord_lite.files.names import (
     local_size,
     name_of,
 )
-from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.index.handles import AnyHandle, RemoteHandle, open_handle
 from tfrecord_lite.index.parts import join_reports
 from tfrecord_lite.options import ReadSettings
@@ -64,8 +61,6 @@ NUM_RECORDS, MAX_BYTES = 10_000, 64 * 1024 * 1024
 
 _MAX_OPENED, _MAX_SMALL = 64, 1024
 """Of more files than the first, a sample opens some; up to the second are read if all of them fit."""
-_MAX_INDEX_BYTES = 32 * 1024 * 1024
-"""A larger index takes longer to read than records at places do."""
 _HEAD_BYTES = 64 * 1024
 """What is read of a file to see what it is, and at a place at least."""
 _MAX_PLACES, _MAX_REMOTE, _REMOTE_BYTES = 64, 16, 512 * 1024
@@ -76,8 +71,6 @@ _MAX_DAMAGE = 2000
 """A file is left after so many damaged places."""
 _FEW = 8
 """How many large records of a compressed file are read together."""
-_BLOCK_RECORDS = 256
-"""Records per block that are drawn by index; each has a span of its own."""
 
 _DEFAULTS = ReadSettings()
 
@@ -111,7 +104,7 @@ class _Part(NamedTuple):
     report: FileReport
     blocks: list[Block]
     way: str
-    """How: "whole", "first", "drawn", or "places"."""
+    """How: "whole", "first", or "places"."""
     compression: str = ""
     num_records: int | None = None
     n_places: int = 0
@@ -184,7 +177,6 @@ def _method(parts: list[_Part], n_files: int) -> str:
         return "all records"
     n_places = sum(part.n_places for part in parts)
     ways = [
-        f"{plural(taken['drawn'], 'record')} drawn by index" * bool(taken["drawn"]),
         f"records at {plural(n_places, 'place')}" * bool(n_places),
         f"the first {plural(taken['first'], 'record')}" * bool(taken["first"]),
         f"all records of {plural(taken['whole'], 'file')}" * bool(taken["whole"]),
@@ -208,7 +200,7 @@ def _take(source: Source, wanted: _Wanted) -> _Part:
     head = RecordStream(_piece(name, handle.read(_HEAD_BYTES, 0)), options)
     if head.compression or handle.size() <= wanted.n_bytes:
         return _first(name, wanted)
-    return _drawn_by_index(handle, wanted) or _at_places(handle, wanted)
+    return _at_places(handle, wanted)
 
 
 def _first(source: Source, wanted: _Wanted) -> _Part:
@@ -230,36 +222,6 @@ def _first(source: Source, wanted: _Wanted) -> _Part:
         return _Part(report, blocks, "whole", stream.compression, n_taken)
     blocks = _only(blocks, np.arange(min(n_taken, wanted.n_records)))
     return _Part(report, blocks, "first", stream.compression)
-
-
-def _drawn_by_index(handle: AnyHandle, wanted: _Wanted) -> _Part | None:
-    """Draw records by the index beside a file; None if there is none that fits, or one is damaged."""
-    options, beside = wanted.options, handle.name + INDEX_SUFFIX
-    blocks: list[Block] = []
-    try:
-        if open_handle(beside, options.storage_options).size() > _MAX_INDEX_BYTES:
-            return None
-        with TFRecordFile(
-            handle.name,
-            index=beside,
-            max_record_bytes=options.max_record_bytes,
-            verify=options.verify,
-            storage_options=options.storage_options,
-        ) as file:
-            (index,) = file.indexes
-            numbers = wanted.rng.permutation(len(index))
-            # Larger ones than are wanted in all are left out.
-            numbers = numbers[index.sizes[numbers] <= wanted.n_bytes][: wanted.n_records]
-            numbers = np.sort(numbers[np.cumsum(index.sizes[numbers]) <= wanted.n_bytes])
-            for first in range(0, numbers.size, _BLOCK_RECORDS):
-                chosen = numbers[first : first + _BLOCK_RECORDS]
-                blocks.append(file.block(chosen))
-    except (OSError, TFRecordError):  # it was not asked for, so it need not be good
-        return None
-    nbytes = sum(block.nbytes for block in blocks)
-    wanted.meter.advance(nbytes)
-    report = FileReport(handle.name, numbers.size, nbytes)
-    return _Part(report, blocks, "drawn", num_records=len(index))
 
 
 def _piece(name: str, data: bytes) -> Any:

@@ -12,13 +12,13 @@ text, which the template escapes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.apps.markup.charts import bars, histogram, short_numbers
+from tfrecord_lite.apps.markup.charts import bars, histogram, short_number
 from tfrecord_lite.apps.markup.tables import Html, visible
 from tfrecord_lite.apps.statistics.statistics import percent
 from tfrecord_lite.errors import human_bytes
@@ -39,9 +39,7 @@ _PRECISION = "row_splits_dtype"
 MAX_CARDS = 4000
 """Most cards of a page; the others are only counted."""
 
-_MANY_CARDS = 300  # from here on charts are coarser
-_BINS, _FEW_BINS = 24, 12
-_TOP, _FEW_TOP = 5, 3
+_BINS, _TOP, _MAX_EXAMPLES = 24, 5, 3
 _MAX_NAME, _MAX_LABEL = 200, 60
 _SHORT_BYTES = 64  # a longer string is not a label
 _WRAPPING = 700  # about how many characters there are around all that
@@ -83,14 +81,13 @@ def make_cards(
     """
     sections = ("context", "feature list") if statistics.is_sequence else ("",)
     groups = zip(sections, (statistics.features, statistics.feature_lists), schemas, strict=False)
-    is_brief = len(statistics) > _MANY_CARDS
     made: list[Card] = []
     for section, group, schema in groups:
         for name in group:
             if name not in chosen:
                 continue
             spec = spec_code(schema[name], _PRECISION) if name in schema else ""
-            card = _card(section, name, group[name], statistics.num_records, spec, is_brief)
+            card = _card(section, name, group[name], statistics.num_records, spec)
             n_characters = len(card.chart) + 2 * len(card.name) + len(spec) + _WRAPPING
             if len(made) == MAX_CARDS or not budget.take(card_characters=n_characters):
                 return made
@@ -98,15 +95,8 @@ def make_cards(
     return made
 
 
-def _card(
-    section: str,
-    name: str,
-    found: FeatureStatistics,
-    n_records: int,
-    spec: str,
-    is_brief: bool,  # noqa: FBT001
-) -> Card:
-    chart, caption = _chart(found, name, is_brief=is_brief)
+def _card(section: str, name: str, found: FeatureStatistics, n_records: int, spec: str) -> Card:
+    chart, caption = _chart(found, name)
     strings = found.strings
     examples = _examples(strings) if strings and (caption or not chart) else ()
     if examples:  # which say more than the sizes of short texts
@@ -143,19 +133,18 @@ def _counted(numbers: Distribution, noun: str) -> str:
 # ---------------------------------------------------------------------------------- charts
 
 
-def _chart(found: FeatureStatistics, name: str, *, is_brief: bool) -> tuple[str, tuple[str, ...]]:
+def _chart(found: FeatureStatistics, name: str) -> tuple[str, tuple[str, ...]]:
     """Return the chart that tells most about a feature, and what stands below it."""
     shown = shortened(name, _MAX_LABEL)
-    n_bins, n_bars = (_FEW_BINS, _FEW_TOP) if is_brief else (_BINS, _TOP)
     numbers, strings = found.numbers, found.strings
     if numbers is not None:
-        if numbers.is_integer and numbers.is_exact and 1 < numbers.values.size <= n_bars:
+        if numbers.is_integer and numbers.is_exact and 1 < numbers.values.size <= _TOP:
             few = zip(map(str, numbers.values.tolist()), numbers.counts.tolist(), strict=True)
             return bars(few, f"Values of {shown}", numbers.count), ()
         title, sized = f"Histogram of the values of {shown}", numbers
-        caption = tuple(_figures([numbers.min or 0, numbers.max or 0]))
+        caption: tuple[str, ...] = _figure(numbers.min or 0), _figure(numbers.max or 0)
     elif strings is not None:
-        if labels := _labels(strings, n_bars):
+        if labels := _labels(strings):
             title = f"Most frequent values of {shown}"
             return bars(labels, title, strings.lengths.count), ()
         title, sized = f"Histogram of the sizes of {shown}", strings.lengths
@@ -163,24 +152,22 @@ def _chart(found: FeatureStatistics, name: str, *, is_brief: bool) -> tuple[str,
         caption = low, "bytes per value", high
     else:
         return "", ()
-    counts, edges = sized.histogram(n_bins)
+    counts, edges = sized.histogram(_BINS)
     if counts.size < 2:  # the figures say so
         return "", ()
     is_integer = sized.is_integer and edges[0] % 1 != 0
     return histogram(counts, edges, title, is_integer=is_integer), caption
 
 
-def _figures(values: Iterable[float]) -> list[str]:
-    """Write numbers of a distribution: integers exactly, as the table has them."""
-    figures = list(values)
-    texts = zip(figures, short_numbers(map(float, figures)), strict=True)
-    return [str(value) if isinstance(value, int) else text for value, text in texts]
+def _figure(value: float) -> str:
+    """Write a number of a distribution: an integer exactly, as the table has it."""
+    return str(value) if isinstance(value, int) else short_number(value)
 
 
-def _labels(strings: StringStatistics, n_labels: int) -> list[tuple[str, int]]:
+def _labels(strings: StringStatistics) -> list[tuple[str, int]]:
     """Return the most frequent values as text; empty if they tell nothing."""
     labels = []
-    for value, count in strings.top(n_labels):
+    for value, count in strings.top(_TOP):
         text = text_of(value)
         if text is None:
             return []
@@ -194,7 +181,7 @@ def _examples(strings: StringStatistics) -> tuple[str, ...]:
     if strings.contents.keys() - {"text", "empty"} or (strings.lengths.max or 0) > _SHORT_BYTES:
         return ()
     texts = (text_of(value) for value in strings.examples)
-    return tuple(shortened(text, _MAX_LABEL) for text in texts if text)[:_FEW_TOP]
+    return tuple(shortened(text, _MAX_LABEL) for text in texts if text)[:_MAX_EXAMPLES]
 
 
 # ---------------------------------------------------------------------------------- figures
@@ -217,10 +204,9 @@ def _facts(found: FeatureStatistics, *, has_range: bool) -> Iterator[tuple[str, 
             yield "values", "all NaN"
         if low == high:
             figures = {"always": low}
-        known = {name: value for name, value in figures.items() if value is not None}
-        for name, text in zip(known, _figures(known.values()), strict=True):
-            if not (has_range and name in {"min", "max"}):
-                yield name, text
+        for name, value in figures.items():
+            if value is not None and not (has_range and name in {"min", "max"}):
+                yield name, _figure(value)
         zeros, nan, inf = numbers.num_zeros * (low != high), numbers.num_nan, numbers.num_inf
         for name, count in ("zeros", zeros), ("NaN", nan), ("infinite", inf):
             if count:

@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from tfrecord_lite.apps.markup.tables import visible
 from tfrecord_lite.apps.viewer.cards import shortened
-from tfrecord_lite.errors import DamageReport, human_bytes, lost_of, plural, short_name
+from tfrecord_lite.errors import human_bytes, lost_of, plural, short_name
 from tfrecord_lite.example.content import ContentType
 
 if TYPE_CHECKING:
@@ -116,10 +116,6 @@ def _policy(css: str, script: str) -> str:
 def _what(report: Report) -> str:
     """Say in one line what the files hold."""
     sample = report.sample
-    if sample is None:
-        return "This could not be read as a TFRecord file."
-    if report.first_bytes:
-        return "There is no intact record in it."
     if not sample.num_read:
         return "There are no records in " + (
             "this file." if len(report.files) == 1 else "these files."
@@ -131,17 +127,15 @@ def _what(report: Report) -> str:
     return what if what.startswith("tf.") else what[:1].upper() + what[1:]
 
 
-def _num_text(sample: Sample | None) -> str:
+def _num_text(sample: Sample) -> str:
     """Return the number of records, or of those read if it is not known."""
-    if sample is None:
-        return ""
     n_records = sample.num_records
     return f"more than {sample.num_read:,}" if n_records is None else f"{n_records:,}"
 
 
 def _damage(report: Report) -> list[str]:
     """Return what was lost, in all and one by one."""
-    damage = report.sample.report if report.sample else DamageReport(())
+    damage = report.sample.report
     if not damage.num_damaged:
         return []
     of_one = f"{next(iter(report.files))}: " if len(report.files) == 1 else ""
@@ -156,7 +150,7 @@ def _damage(report: Report) -> list[str]:
 
 def _problems(report: Report) -> list[str]:
     """Return what else could not be read."""
-    files = report.sample.report.files if report.sample else ()
+    files = report.sample.report.files
     failures = [f"{file.source}: {file.failure}" for file in files if file.failure is not None]
     return [visible(text) for text in [*failures, *report.problems][:_MAX_DAMAGE]]
 
@@ -167,7 +161,7 @@ def _problems(report: Report) -> list[str]:
 def _records_note(report: Report) -> str:
     """Say how many of the records are shown, and which."""
     n_shown, sample = len(report.records), report.sample
-    if sample is None or n_shown == sample.num_records:
+    if n_shown == sample.num_records:
         return f"{n_shown:,}"
     if report.is_cut:
         which = "as many as the page has room for"

@@ -12,7 +12,6 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-import warnings
 import webbrowser
 from collections.abc import Collection
 from pathlib import Path
@@ -96,8 +95,10 @@ def view(
     FileExistsError
         If `output` exists, unless `overwrite` is true.
     OSError
-        If a file cannot be opened or read, or the page not written. A file that is damaged,
-        empty or not a TFRecord file has a page, which says so.
+        If a file cannot be opened or read, or the page not written.
+    DataLossError
+        If there is no intact record, as in what is not a TFRecord file. A file that is damaged or
+        empty has a page, which says so.
     InvalidArgumentError
         ``BAD_ARGUMENT`` for a feature that no record has, for an `output` that is one of the files
         shown, and for numbers out of range; ``MALFORMED`` for a record that is not of `message_class`.
@@ -106,15 +107,9 @@ def view(
     ImportError
         If Jinja2 or Pillow is not installed (``pip install jinja2 pillow``).
 
-    Warns
-    -----
-    UserWarning
-        If a file is no TFRecord file; the page shows its first bytes.
-
     Notes
     -----
-    Files of up to 64 MiB are read whole. Of larger ones a sample is read, by the index beside them
-    if there is one, so that a page takes seconds and bounded memory, however large they are.
+    Files of up to 64 MiB are read whole. Of larger ones a sample is read, so that a page takes seconds and bounded memory, however large they are.
 
     Examples
     --------
@@ -174,10 +169,6 @@ def view(
     except BaseException:
         file.abandon()
         raise
-    if report.first_bytes:
-        spans = report.sample.report.spans if report.sample else ()
-        for text in [*report.problems, *(str(span.error()) for span in spans)][:1]:
-            warnings.warn(text, UserWarning, stacklevel=2)
     if open_browser or (open_browser is None and is_temporary):
         open_page(file.name)
     return file.name

@@ -4,19 +4,15 @@
 
     paths ──draw_sample──> Sample ─┬─ compute_statistics ──> cards, schema
                                    └─ some of the records ──> RecordViews
-    a file without records ──────────> its first bytes
 
 Nothing here knows HTML: cells and cards, which bring their own, are only passed on. A file that
-is damaged, empty or no TFRecord file at all has a report too, which says so.
+is damaged or empty has a report too, which says so.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from textwrap import indent
 from typing import Any
 
@@ -30,7 +26,7 @@ from tfrecord_lite.apps.viewer.cards import Card, make_cards, spec_code
 from tfrecord_lite.apps.viewer.records import RecordView, describe_record
 from tfrecord_lite.block import Place
 from tfrecord_lite.described.sources import originals_of, row_restorer
-from tfrecord_lite.errors import DataLossError, TFRecordError, argument_error, human_bytes, plural
+from tfrecord_lite.errors import TFRecordError, argument_error, human_bytes, plural
 from tfrecord_lite.example.content import ContentType, detect, detect_all
 from tfrecord_lite.files.names import Source, local_size, name_of
 from tfrecord_lite.options import ReadSettings
@@ -41,7 +37,6 @@ from tfrecord_lite.schema.text import nearest
 _N_DETECTED = 8
 _MAX_FILES = 100
 _MAX_SCHEMA = 500_000  # characters
-_FIRST_BYTES = 512
 _WRAPPING = 300
 """About how many characters the page adds around a cell."""
 _WITH_STATISTICS = (ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE, ContentType.EMPTY)
@@ -53,8 +48,7 @@ class Report:
 
     files: dict[str, int | None]
     """Their bytes on disk by path or URL; None if not known."""
-    sample: Sample | None = None
-    """None if nothing could be read; `problems` say why."""
+    sample: Sample
     types: tuple[ContentType, ...] = ()
     """What the records hold, the most frequent first; empty without records."""
     message_name: str = ""
@@ -69,8 +63,6 @@ class Report:
     records: list[RecordView] = field(default_factory=list)
     is_cut: bool = False
     """Whether fewer records are shown than were asked for, as the page would be too large."""
-    first_bytes: str = ""
-    """The beginning of a file without intact records, as hex and text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,26 +82,19 @@ class Wanted:
 def make_report(
     sources: list[Source], wanted: Wanted, options: ReadSettings, meter: Meter = SILENT
 ) -> Report:
-    """Read a sample of the files, and describe it; `meter` is told of its bytes twice."""
-    report = Report({name_of(source): local_size(source) for source in sources})
+    """Read a sample of the files, and describe it; `meter` is told of its bytes twice.
+
+    Raises DataLossError if there is damage, and no intact record.
+    """
+    sample = draw_sample(
+        sources, num_records=wanted.sample_size, seed=wanted.seed, options=options, meter=meter
+    )
+    if not sample.num_read and sample.report.spans:
+        raise sample.report.spans[0].error()
+    report = Report({name_of(source): local_size(source) for source in sources}, sample)
     # A quarter each for cards and records, the rest for pictures, which take a third more as text.
     share, rest = wanted.max_bytes // 4, wanted.max_bytes // 6
     budget = Budget(share, card_characters=share, picture_bytes=rest, detail_bytes=rest)
-    try:
-        report.sample = sample = draw_sample(
-            sources,
-            num_records=wanted.sample_size,
-            seed=wanted.seed,
-            options=options,
-            meter=meter,
-        )
-    except DataLossError as error:
-        report.problems.append(str(error))
-        report.first_bytes = _first_bytes(sources[0])
-        return report
-    if not sample.num_read and sample.report.num_damaged:
-        report.first_bytes = _first_bytes(sources[0])
-        return report
     step = max(len(sample.blocks) // _N_DETECTED, 1)
     few = _N_DETECTED if len(sample.blocks) == 1 else 2
     report.types = tuple(detect_all(r for block in sample.blocks[::step] for r in block[:few]))
@@ -120,21 +105,6 @@ def make_report(
         _add_statistics(report, sample, originals, wanted, budget, meter)
     _add_records(report, sample, originals, wanted, budget)
     return report
-
-
-def _first_bytes(source: Source) -> str:
-    """Return the first bytes of a local file as lines of hex and text; empty for any other."""
-    if not isinstance(source, (str, bytes, os.PathLike)):
-        return ""
-    data = b""
-    with suppress(OSError), Path(os.fsdecode(source)).open("rb") as file:
-        data = file.read(_FIRST_BYTES)
-    lines = [data[i : i + 16] for i in range(0, len(data), 16)]
-    texts = ("".join(chr(c) if 32 <= c < 127 else "." for c in line) for line in lines)
-    return "\n".join(
-        f"{i * 16:04x}  {line.hex(' '):47}  {text}"
-        for i, (line, text) in enumerate(zip(lines, texts, strict=True))
-    )
 
 
 # ------------------------------------------------------------------------------ statistics

@@ -221,14 +221,11 @@ class MessageBatch:
 
     def lists(self, feature: int, kind: Kind) -> Lists:
         """Return a feature of all messages, with the values of one kind."""
-        found: list[Lists] = []
-        for chosen, part in self._parts:
-            with renumbered(chosen):
-                found.append(part.lists(feature, kind))
-        if len(found) == 1:
-            return found[0]
-        parts = [(chosen, values) for (chosen, _), values in zip(self._parts, found, strict=True)]
-        return merge(kind, self.n_messages, parts)
+        parts: list[tuple[Int64Array, Lists]] = []
+        for numbers, part in self._parts:
+            with renumbered(numbers):
+                parts.append((numbers, part.lists(feature, kind)))
+        return parts[0][1] if len(parts) == 1 else merge(kind, self.n_messages, parts)
 
 
 def by_runtime(read: Callable[[Any], Found]) -> Found | None:

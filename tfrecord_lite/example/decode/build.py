@@ -17,6 +17,7 @@ Raises :class:`~.first_error.MisfitError` about the first message that does not 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -242,16 +243,34 @@ def blocks(key: str, lists: Lists, feature: Padded, own: Type) -> Lists:
 def padded(lists: Lists, feature: Padded, *, with_objects: bool) -> AnyArray:
     r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \\*shape) (rule S4)."""
     flat = as_array(values_of(lists, with_objects=with_objects))
-    counts = lists.lengths
-    longest = int(counts.max(initial=0))
-    shape = (lists.n, longest, *feature.shape)
+    fill = padding_of(lists, feature, flat.dtype)
+    return with_padding(flat, lists.lengths, feature.shape, fill, feature)
+
+
+def with_padding(
+    flat: AnyArray, counts: Int64Array, shape: tuple[int, ...], fill: AnyArray, feature: Padded
+) -> AnyArray:
+    r"""Divide values into blocks of a shape, `counts` per message, padded: shape (n, longest, \*shape)."""
+    n, longest, size = counts.size, int(counts.max(initial=0)), math.prod(shape)
+    whole = (n, longest, *shape)
     if (counts == longest).all():
-        return flat.reshape(shape)
-    size = feature.size
+        return flat.reshape(whole)
+    # A block is one item: a copy of its bytes, or of its objects.
+    block = np.dtype((np.void, size * flat.itemsize))
+    out: AnyArray
     with room_for(counts, feature):
-        out = np.full(lists.n * longest * size, padding_of(lists, feature, flat.dtype), flat.dtype)
-    out[ranges(np.arange(lists.n) * longest * size, counts * size)] = flat
-    return out.reshape(shape)
+        # Fresh memory is 0 already, and costs nothing until it is written.
+        if flat.dtype != object and not any(fill.tobytes()):
+            out = np.zeros((n, longest, size), flat.dtype)
+        else:
+            out = np.full((n, longest, size), fill, flat.dtype)
+    is_block = np.arange(longest) < counts[:, None]
+    if flat.dtype == object:
+        out[is_block] = flat.reshape(-1, size)
+    else:
+        blocks = np.ascontiguousarray(flat).reshape(-1).view(block)
+        out.view(block).reshape(is_block.shape)[is_block] = blocks
+    return out.reshape(whole)
 
 
 def padding_of(lists: Lists, feature: Padded, dtype: np.dtype[Any]) -> AnyArray:
@@ -286,12 +305,18 @@ def room_for(sizes: Int64Array, feature: Padded) -> Iterator[None]:
 
 
 def var_len(lists: Lists, *, with_objects: bool) -> SparseTensor:
-    """Build the result of a VarLenFeature (rule V1)."""
-    counts = lists.lengths
-    message = np.repeat(np.arange(lists.n), counts)
-    places = np.stack([message, ranges(np.zeros_like(counts), counts)], 1)
+    """Build the result of a VarLenFeature: a dimension for the messages, and one per level (rules V1, L4)."""
+    coordinates = [np.arange(lists.n)]  # of each row of a level, then of each value
+    dense_shape = [lists.n]
+    rows = lists
+    for _ in lists.levels:
+        counts = rows.lengths
+        coordinates = [np.repeat(axis, counts) for axis in coordinates]
+        coordinates.append(ranges(np.zeros_like(counts), counts))
+        dense_shape.append(int(counts.max(initial=0)))
+        rows = rows.below()
     flat = as_array(values_of(lists, with_objects=with_objects))
-    return SparseTensor(places, flat, np.array([lists.n, int(counts.max(initial=0))]))
+    return SparseTensor(np.stack(coordinates, 1), flat, np.array(dense_shape))
 
 
 def sparse(values: Lists, indices: dict[str, Lists], feature: Sparse) -> SparseLists:

@@ -46,7 +46,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from tfrecord_lite.arrays import (
-    AnyArray,
     BoolArray,
     ByteRanges,
     Float32Array,
@@ -56,26 +55,21 @@ from tfrecord_lite.arrays import (
     lanes,
     ranges,
     row_splits,
+    views,
 )
 from tfrecord_lite.convert.lists import Lists
-from tfrecord_lite.example.proto import (
-    ENTRY,
-    FEATURES,
-    KEY,
-    KEY_TAG,
-    KIND_OF_TAG,
-    LIST_VALUE,
-    VALUE,
-    VALUE_TAG,
-)
+from tfrecord_lite.example import proto
+from tfrecord_lite.example.decode.features import Features
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
-from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
-from tfrecord_lite.wire.repeated import repeated_fixed32, repeated_len, repeated_varint
+from tfrecord_lite.wire.fields import Fields, join, renumbered, tokenise
+from tfrecord_lite.wire.packed import varint_runs
+from tfrecord_lite.wire.repeated import repeated_float, repeated_len, repeated_varint
 from tfrecord_lite.wire.scalar import LEN, MAX_VARINT_BYTES, WireError
 from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
+    from tfrecord_lite.convert.lists import Level
     from tfrecord_lite.wire.keys import KeyTable
 
     _PlainEntries = tuple[ByteRanges, Uint8Array, Int64Array]
@@ -133,7 +127,7 @@ class MergedFeatures:
         try:
             with renumbered(lists.owner):
                 read = LIST_READERS[kind]
-                return read(self._data, lists.start, lists.stop, LIST_VALUE, self._depth)
+                return read(self._data, lists.start, lists.stop, proto.LIST_VALUE, self._depth)
         except WireError as error:
             message = self._message_of(np.array([error.message]))
             raise WireError(int(message[0]), error.offset, error.detail) from None
@@ -162,48 +156,49 @@ class MergedFeatures:
             counts[lists.owner] = per_list
         else:  # several lists of one owner, to be joined
             np.add.at(counts, lists.owner, per_list)
-        return row_splits(counts), flat.view("<f4") if kind is Kind.FLOAT else flat
+        return row_splits(counts), flat
 
 
 def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, Lists]]) -> Lists:
     """Merge values that were read apart: pairs of the numbers of some lists, and their values."""
-    counts = np.zeros(n_lists, np.int64)
-    for chosen, values in parts:
-        counts[chosen] = values.levels[0]
-    splits = row_splits(counts)
-    if not splits[-1]:
+    counts = np.zeros(n_lists, np.int64)  # of the values of each list
+    for numbers, lists in parts:
+        counts[numbers] = lists.levels[0]
+    filled = [(numbers, lists) for numbers, lists in parts if len(lists.flat)]
+    if not filled:
         return Lists(n_lists, WIRE[kind], (counts,), NO_VALUES[kind])
-    places = [ranges(splits[chosen], counts[chosen]) for chosen, _ in parts]
-    flats: list[Any] = [values.flat for _, values in parts]
+    splits = row_splits(counts)
+    # Where each value of the parts, end to end, goes; and the other way round, which one comes there.
+    place = np.concatenate([ranges(splits[numbers], counts[numbers]) for numbers, _ in filled])
+    order = np.empty_like(place)
+    order[place] = np.arange(place.size)
+    flat = Lists.join([lists for _, lists in filled]).flat
+    flat = flat[order] if isinstance(flat, np.ndarray) else flat.take(order)
+    return Lists(n_lists, WIRE[kind], (counts,), flat)
 
-    def put(dtype: np.dtype[Any], arrays: list[AnyArray]) -> AnyArray:
-        out = np.empty(int(splits[-1]), dtype)
-        for place, array in zip(places, arrays, strict=True):
-            out[place] = array
-        return out
 
-    if kind is not Kind.BYTES:
-        return Lists(n_lists, WIRE[kind], (counts,), put(kind.dtype, flats))
-    data = max((flat.data for flat in flats), key=len)  # that of a part without any may be empty
-    int64 = np.dtype(np.int64)
-    starts = put(int64, [flat.starts for flat in flats])
-    strings = ByteRanges(data, starts, put(int64, [flat.lengths for flat in flats]))
-    return Lists(n_lists, WIRE[kind], (counts,), strings)
+def chunk_values(kind: Kind, chunks: ByteRanges) -> tuple[Level, Flat]:
+    """Read one string, or one packed chunk, of each message: how many values each has, and all of them."""
+    if kind is Kind.BYTES:
+        return 1, chunks
+    if kind is Kind.FLOAT:
+        return chunks.lengths >> 2, chunks.joined().view("<f4")
+    return varint_runs(chunks)
 
 
 LIST_READERS: dict[Kind, Callable[..., tuple[Int64Array, Any]]] = {
     Kind.BYTES: repeated_len,
-    Kind.FLOAT: repeated_fixed32,
+    Kind.FLOAT: repeated_float,
     Kind.INT64: repeated_varint,
 }
 
 
 # A plain entry: the known bits of its first two bytes, and of the four after its key, which
 # are linear in the number r of bytes from there to the end.
-_HEAD_KNOWN, _HEAD = np.uint64(0x80FF), np.uint64(KEY_TAG[0])
+_HEAD_KNOWN, _HEAD = np.uint64(0x80FF), np.uint64(proto.KEY_TAG[0])
 _BODY_KNOWN = np.uint64(0xFF00FFFF)
 _BODY_PER_BYTE = np.uint64(1 << 8 | 1 << 24)
-_BODY = np.uint64((VALUE_TAG[0] - (2 << 8) - (4 << 24)) % 2**64)
+_BODY = np.uint64((proto.VALUE_TAG[0] - (2 << 8) - (4 << 24)) % 2**64)
 _SHORTEST, _LONGEST = 4, 0x7F + 2
 _LIST_DEPTH = 4
 
@@ -211,13 +206,6 @@ _LIST_DEPTH = 4
 def submessages(fields: Fields, number: int) -> Fields:
     """Return the LEN fields with this number."""
     return fields.only((fields.number == number) & (fields.wire_type == LEN))
-
-
-def join(parts: list[Fields]) -> Fields:
-    """Concatenate fields, in the order of their owners."""
-    columns = ([getattr(part, name) for part in parts] for name in Fields.__slots__)
-    joined = Fields(*map(np.concatenate, columns))
-    return joined.take(np.argsort(joined.owner, kind="stable"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -251,7 +239,7 @@ class MapEntries:
         self._data = data
         with renumbered(maps.owner):
             entries = tokenise(data, maps.start, maps.stop, depth=1)
-        entries = submessages(entries, ENTRY)
+        entries = submessages(entries, proto.ENTRY)
         self.message: Int64Array = maps.owner[entries.owner]
         """The message of each entry."""
         self._stop = entries.stop
@@ -282,7 +270,7 @@ class MapEntries:
         is_plain = body & _BODY_KNOWN == room * _BODY_PER_BYTE + _BODY
         is_plain &= head & _HEAD_KNOWN == _HEAD
         is_plain &= room - np.uint64(_SHORTEST) <= np.uint64(_LONGEST - _SHORTEST)
-        kind = KIND_OF_TAG[((body >> np.uint64(16)) & np.uint64(0xFF)).view(np.int64)]
+        kind = proto.KIND_OF_TAG[((body >> np.uint64(16)) & np.uint64(0xFF)).view(np.int64)]
         kind *= is_plain
         return key, kind, value + 4
 
@@ -293,7 +281,7 @@ class MapEntries:
         begin = value + 1 + sizes
         room = entries.stop - begin
         is_plain = head & _HEAD_KNOWN == _HEAD
-        is_plain &= self._data[value] == VALUE_TAG[0]
+        is_plain &= self._data[value] == proto.VALUE_TAG[0]
         is_plain &= (room >= 0) & (lengths == room.view(np.uint64)) & (sizes <= MAX_VARINT_BYTES)
         return key, is_plain.astype(np.uint8), begin
 
@@ -301,10 +289,12 @@ class MapEntries:
         """Split the entries that are not plain into fields, and find their keys."""
         with renumbered(self.message[self._odd]):
             parts = tokenise(self._data, odd.start, odd.stop, depth=2)
-        is_known = (parts.wire_type == LEN) & ((parts.number == KEY) | (parts.number == VALUE))
+        is_known = (parts.wire_type == LEN) & (
+            (parts.number == proto.KEY) | (parts.number == proto.VALUE)
+        )
         self.is_void[self._odd[parts.owner[~is_known]]] = True
-        self._values = submessages(parts, VALUE)
-        self._keys = submessages(parts, KEY)
+        self._values = submessages(parts, proto.VALUE)
+        self._keys = submessages(parts, proto.KEY)
         self.key.starts[self._odd], self.key.lengths[self._odd] = odd.start, 0
         owner = self._odd[self._keys.owner]  # of several assignments to one place, the last stays
         self.key.starts[owner] = self._keys.start
@@ -370,11 +360,9 @@ class MapEntries:
 
 def distinct(keys: ByteRanges, limit: int) -> list[bytes]:
     """Return the different keys, up to one more than the limit."""
-    view = memoryview(keys.data)  # type: ignore[arg-type]
-    starts, stops = keys.starts, keys.starts + keys.lengths
     found: dict[bytes, None] = {}
-    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-        found[view[start:stop].tobytes()] = None
+    for view in views(keys.data, keys.starts, keys.lengths):
+        found[bytes(view)] = None
         if len(found) > limit:
             break
     return list(found)
@@ -385,13 +373,11 @@ def _check_utf8(strings: ByteRanges) -> None:
     joined = strings.joined()
     if joined.size == 0 or int(joined.max()) < 0x80:
         return
-    view = memoryview(strings.data)  # type: ignore[arg-type]
-    extents = zip(strings.starts.tolist(), strings.lengths.tolist(), strict=True)
-    for i, (start, length) in enumerate(extents):
+    for i, view in enumerate(views(strings.data, strings.starts, strings.lengths)):
         try:
-            str(view[start : start + length], "utf-8")
+            str(view, "utf-8")
         except UnicodeDecodeError:
-            raise WireError(i, start, "a feature's key is not UTF-8") from None
+            raise WireError(i, int(strings.starts[i]), "a feature's key is not UTF-8") from None
 
 
 def _values_of(values: Fields, chosen: Int64Array, n_entries: int) -> Fields:
@@ -406,7 +392,7 @@ def _values_of(values: Fields, chosen: Int64Array, n_entries: int) -> Fields:
     return replace(values.take(picked), owner=owner)
 
 
-class GeneralMessages:
+class GeneralMessages(Features):
     """The values of some features in many messages, in any encoding.
 
     `starts` and `stops` are the extents of the messages, `table` has the keys of the features. A
@@ -421,7 +407,7 @@ class GeneralMessages:
     ) -> None:
         n_messages = starts.size
         self.n_messages: int = n_messages
-        entries = MapEntries(data, submessages(tokenise(data, starts, stops), FEATURES))
+        entries = MapEntries(data, submessages(tokenise(data, starts, stops), proto.FEATURES))
         located = entries.locate(table, n_messages)
         self._unknown = located.unknown
         self._filled = located.cell
@@ -451,9 +437,6 @@ class GeneralMessages:
     def kinds(self, feature: int) -> Uint8Array:
         """Return the :class:`Kind` of a feature in each message, 0 for none."""
         return self._merged.kind[feature * self.n_messages : (feature + 1) * self.n_messages]
-
-    def even(self, feature: int, kind: Kind) -> None:
-        """Return None: a message may have any number of values."""
 
     def lists(self, feature: int, kind: Kind) -> Lists:
         """Read the values of a feature in each message; none where it is of another kind."""

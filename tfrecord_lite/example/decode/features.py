@@ -42,6 +42,7 @@ class Features(Protocol):
 
         Their level is a number then. None if a message may have another number: ask for `lists`.
         """
+        return None
 
     def lists(self, feature: int, kind: Kind) -> Lists:
         """Return the values of one kind of a feature; empty lists for messages that have none of it.

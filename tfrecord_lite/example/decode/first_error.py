@@ -18,12 +18,15 @@ from difflib import SequenceMatcher
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
+from tfrecord_lite.arrays import row_splits
+from tfrecord_lite.convert.types import record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, short_name
 from tfrecord_lite.example.content import ContentType, type_error
 from tfrecord_lite.schema.text import FOR_SEQUENCES, listed
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
 
 if TYPE_CHECKING:
+    from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.block import Block
 
 Found = TypeVar("Found")
@@ -76,6 +79,35 @@ def misfits() -> Iterator[None]:
         raise MisfitError(error.index, error.reason, error.key, error.detail or "") from None
 
 
+@contextmanager
+def in_steps(n_steps: Int64Array) -> Iterator[None]:
+    """Turn an error about one of all steps into one about its record, which names the step.
+
+    `n_steps` has the steps of each record, shape (n_records,).
+
+    >>> with in_steps(np.array([2, 3])):
+    ...     raise InvalidArgumentError(Reason.WRONG_COUNT, index=4, detail="too short")
+    Traceback (most recent call last):
+    tfrecord_lite.errors.InvalidArgumentError: record 1: in step 2 of the list: too short
+    """
+
+    def in_record(step: int, detail: str | None) -> tuple[int, str]:
+        splits = row_splits(n_steps)
+        record = record_of(splits, step)
+        return record, f"in step {step - int(splits[record])} of the list: {detail}"
+
+    try:
+        yield
+    except MisfitError as misfit:
+        record, detail = in_record(misfit.message, misfit.detail)
+        raise MisfitError(record, misfit.reason, misfit.key, detail) from None
+    except InvalidArgumentError as error:
+        if error.index is None:
+            raise
+        record, detail = in_record(error.index, error.detail)
+        raise error.at(index=record, detail=detail) from None
+
+
 def parse_or_first_error(
     block: Block,
     names: Sequence[str] | None,
@@ -104,14 +136,15 @@ def _what_it_has(message: bytes, key: str | None) -> str:
         features, lists = (_names(message, number) for number in (1, 2))
     except WireError:
         return ""
-    likeness = SequenceMatcher(None, b=key or "")
 
-    def is_far(name: str) -> float:
-        likeness.set_seq1(name)
-        return -likeness.ratio() - ((key or "") in name)
+    def likest_first(names: set[str]) -> list[str]:
+        def unlikeness(name: str) -> float:
+            return -SequenceMatcher(None, name, key or "").ratio() - ((key or "") in name)
 
-    has = listed(sorted(sorted(features), key=is_far), "feature") if features else "no features"
-    steps = listed(sorted(sorted(lists), key=is_far), "feature list") if lists else ""
+        return sorted(sorted(names), key=unlikeness)
+
+    has = listed(likest_first(features), "feature") if features else "no features"
+    steps = listed(likest_first(lists), "feature list") if lists else ""
     return f"; the record has {has}" + f", and {steps}" * bool(lists)
 
 

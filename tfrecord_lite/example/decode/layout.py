@@ -59,32 +59,22 @@ from tfrecord_lite.arrays import (
     short_lanes,
 )
 from tfrecord_lite.convert.lists import Lists
-from tfrecord_lite.example.decode.entries import LIST_READERS, NO_VALUES
-from tfrecord_lite.example.proto import (
-    ENTRY_TAG,
-    FEATURES_TAG,
-    KEY_TAG,
-    KIND_OF_TAG,
-    LIST_VALUE,
-    LIST_VALUE_TAG,
-    VALUE_TAG,
-)
+from tfrecord_lite.example import proto
+from tfrecord_lite.example.decode.entries import LIST_READERS, NO_VALUES, Flat, chunk_values
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
-from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, content_start, read_length
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
 from tfrecord_lite.wire.varint import read_sized, read_varints
 
 if TYPE_CHECKING:
+    from tfrecord_lite.convert.lists import Level
     from tfrecord_lite.wire.keys import KeyTable
 
 _IN_ROW_BYTES = 64
 _LARGEST_BYTE = 0x7F
 _AT_ONCE, _BYTES_AT_ONCE = 1024, 512 * 1024
 """Messages that are compared at once, and their bytes, so that the arrays stay in the cache."""
-_TILED_WORDS = 64
-"""What longer rows must be is not repeated for each message."""
 _LONGEST_STRETCH = 64 * 1024
 _AHEAD_BYTES = 3 * LANE_BYTES
 """Bytes that may be read after a stretch; a block has more of them to spare."""
@@ -216,7 +206,6 @@ class _ShortStretches:
     """The words that have lengths in some stretch."""
     longest: Uint8Array
     """The longest payload that leaves all lengths in one byte; shape (n_stretches, 1)."""
-    _tiles: tuple[AnyArray, AnyArray] | None = None
 
     @classmethod
     def of(cls, stretches: list[_Stretch]) -> _ShortStretches:
@@ -245,29 +234,14 @@ class _ShortStretches:
         found = rows(data, n_words * LANE_BYTES)[places.reshape(-1)]
         return found.view("<u8").reshape(*places.shape, n_words)
 
-    def tiles(self, n_messages: int) -> tuple[AnyArray, AnyArray]:
-        """Return mask and words once per message, as flat operations are faster than broadcast ones."""
-        if self.mask.shape[2] > _TILED_WORDS:
-            return self.mask, self.want
-        tiles = self._tiles
-        if tiles is None or tiles[0].shape[1] < n_messages:
-            tiles = (
-                np.repeat(self.mask, n_messages, axis=1),
-                np.repeat(self.want, n_messages, axis=1),
-            )
-            self._tiles = tiles
-        mask, want = tiles
-        return mask[:, :n_messages], want[:, :n_messages]
-
     def differing(self, cells: AnyArray, lengths: Uint8Array) -> BoolArray | None:
         """Return which messages lack known bytes; None if none does."""
-        mask, want = self.tiles(cells.shape[1])
-        words: AnyArray = cells & mask
+        words: AnyArray = cells & self.mask
         if self.with_unit:
             size = lengths.astype(np.uint64)
             for place in self.with_unit:
                 words[:, :, place] -= self.unit[:, :, place] * size
-        unequal = words != want
+        unequal = words != self.want
         differs: Any = np.any(unequal, axis=2) if np.count_nonzero(unequal) else None
         longer = lengths > self.longest
         if np.count_nonzero(longer):
@@ -505,7 +479,7 @@ class LayoutMatch:
             return None
         if slot.entry.form not in _EVEN_FORMS:
             return None
-        found = self._values(slot, kind)
+        found = self._lists(slot, kind)
         return found if isinstance(found.levels[0], int) else None
 
     def lists(self, feature: int, kind: Kind) -> Lists:
@@ -516,37 +490,26 @@ class LayoutMatch:
         slot = self._layout.slots.get(feature)
         if slot is None or slot.entry.kind != kind:
             return Lists(self.n_messages, WIRE[kind], (0,), NO_VALUES[kind])
-        return self._values(slot, kind)
+        return self._lists(slot, kind)
 
-    def _values(self, slot: _Slot, kind: Kind) -> Lists:
+    def _lists(self, slot: _Slot, kind: Kind) -> Lists:
+        counts, flat = self._values(slot, kind)
+        return Lists(self.n_messages, WIRE[kind], (counts,), flat)
+
+    def _values(self, slot: _Slot, kind: Kind) -> tuple[Level, Flat]:
         entry, kept, number, place = slot
         if entry.form is ValueForm.FIXED and entry.length == 0:
-            return Lists(self.n_messages, WIRE[kind], (0,), NO_VALUES[kind])
+            return 0, NO_VALUES[kind]
         if kept is _Kept.FLOATS:
-            return Lists(
-                self.n_messages,
-                WIRE[kind],
-                (entry.length // 4,),
-                self._floats[number][place].flatten(),
-            )
+            return entry.length // 4, self._floats[number][place].flatten()
         if kept is _Kept.NUMBER:
-            return Lists(self.n_messages, WIRE[kind], (1,), self._numbers[number].copy())
-        payload = ByteRanges(self._data, self._starts[number], self._lengths[number])
+            return 1, self._numbers[number].copy()
+        data, starts, lengths = self._data, self._starts[number], self._lengths[number]
         if entry.form is ValueForm.FIXED:
-            found = rows(self._data, entry.length)[payload.starts]
-            return Lists(self.n_messages, WIRE[kind], (entry.length // 4,), found.view("<f4"))
-        if entry.form is ValueForm.STRING:
-            return Lists(self.n_messages, WIRE[kind], (1,), payload)
+            return entry.length // 4, rows(data, entry.length)[starts].view("<f4")
         if entry.form is ValueForm.LIST:
-            stops = payload.starts + payload.lengths
-            counts, flat = LIST_READERS[kind](self._data, payload.starts, stops, LIST_VALUE, 4)
-        elif kind is Kind.INT64:
-            counts, flat = varint_runs(payload)
-        else:
-            counts, flat = payload.lengths >> 2, payload.joined()
-        return Lists(
-            self.n_messages, WIRE[kind], (counts,), flat.view("<f4") if kind is Kind.FLOAT else flat
-        )
+            return LIST_READERS[kind](data, starts, starts + lengths, proto.LIST_VALUE, 4)
+        return chunk_values(kind, ByteRanges(data, starts, lengths))
 
 
 def bodies(
@@ -560,7 +523,7 @@ def bodies(
         if fewest <= smallest and largest <= width + (1 << 7 * width):
             # All lengths take so many bytes: what is there must be these.
             sizes -= 1 + width
-            want = np.full(sizes.size, FEATURES_TAG[0])
+            want = np.full(sizes.size, proto.FEATURES_TAG[0])
             for place in range(1, width + 1):
                 more = 0x80 if place < width else 0
                 want += (sizes & 0x7F | more) << 8 * place
@@ -572,7 +535,7 @@ def bodies(
             ) == want.size else ~is_right
     lengths, n_bytes = read_varints(lanes(data), starts + 1)
     at = starts + 1 + n_bytes
-    return at, (data[starts] != FEATURES_TAG[0]) | (at + lengths.view(np.int64) != stops)
+    return at, (data[starts] != proto.FEATURES_TAG[0]) | (at + lengths.view(np.int64) != stops)
 
 
 def _either(one: BoolArray | None, other: BoolArray | None) -> BoolArray | None:
@@ -636,7 +599,7 @@ def learn(
     samples = []
     for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
         view = whole[start:stop]
-        body = content_start(view, 0, len(view), FEATURES_TAG[0])
+        body = content_start(view, 0, len(view), proto.FEATURES_TAG[0])
         if body is not None:
             samples.append(_Sample(view, body, []))
     fewest = min(len(samples), 2)
@@ -681,7 +644,7 @@ def _is_like(view: memoryview, start: int, entry: LayoutEntry) -> bool:
     if stop > len(view) or view[start:payload] != entry.prefix:
         return False
     if entry.form is ValueForm.SKIPPED:
-        return payload == stop or KIND_OF_TAG[view[payload]] == entry.kind
+        return payload == stop or proto.KIND_OF_TAG[view[payload]] == entry.kind
     return entry.form is ValueForm.CHUNK and entry.kind == Kind.FLOAT
 
 
@@ -695,17 +658,17 @@ def _entry(
     if like is not None and _is_like(view, start, like):
         return like, start + len(like.prefix) + like.length
     none = None, 0
-    at = content_start(view, start, None, ENTRY_TAG[0])
+    at = content_start(view, start, None, proto.ENTRY_TAG[0])
     if at is None:
         return none
     stop = at + read_length(view, start)[0]
-    key = content_start(view, at, None, KEY_TAG[0])
+    key = content_start(view, at, None, proto.KEY_TAG[0])
     if key is None or stop > len(view):
         return none
     value = key + read_length(view, at)[0]
     if value > stop or not _is_utf8(view[key:value]):
         return none
-    payload = content_start(view, value, stop, VALUE_TAG[0])
+    payload = content_start(view, value, stop, proto.VALUE_TAG[0])
     if payload is None:
         return none
     name = bytes(view[key:value])
@@ -713,7 +676,7 @@ def _entry(
     # The fields around the payload, all of which end where the entry ends: start and content of each.
     kind, form, around = 0, ValueForm.SKIPPED, [(start, at), (value, payload)]
     if feature < 0 and payload < stop:
-        kind = int(KIND_OF_TAG[view[payload]])
+        kind = int(proto.KIND_OF_TAG[view[payload]])
     elif payload < stop:
         found = _feature(view, payload, stop)
         if found is None:
@@ -734,11 +697,11 @@ def _feature(
     view: memoryview, start: int, stop: int
 ) -> tuple[int, ValueForm, list[tuple[int, int]]] | None:
     """Read a Feature: kind, form, and the fields around the payload, each with its content's start."""
-    kind = int(KIND_OF_TAG[view[start]])
+    kind = int(proto.KIND_OF_TAG[view[start]])
     content = content_start(view, start, stop, view[start])
     if not kind or content is None:
         return None
-    chunk = content_start(view, content, stop, LIST_VALUE_TAG[0]) if content < stop else None
+    chunk = content_start(view, content, stop, proto.LIST_VALUE_TAG[0]) if content < stop else None
     if chunk is None:
         return kind, ValueForm.LIST, [(start, content)]
     if kind == Kind.FLOAT and (stop - chunk) % 4:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,22 +35,17 @@ from tfrecord_lite.arrays import (
     short_lanes,
 )
 from tfrecord_lite.convert.lists import Lists
-from tfrecord_lite.example.decode.entries import LIST_READERS, GeneralMessages
+from tfrecord_lite.example import proto
+from tfrecord_lite.example.decode.entries import LIST_READERS, Flat, GeneralMessages, chunk_values
 from tfrecord_lite.example.decode.layout import bodies
-from tfrecord_lite.example.proto import (
-    ENTRY_TAG,
-    KEY_TAG,
-    KIND_OF_TAG,
-    LIST_VALUE,
-    LIST_VALUE_TAG,
-    VALUE_TAG,
-)
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.fields import renumbered
 from tfrecord_lite.wire.keys import KeyTable
-from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.varint import read_sized
+
+if TYPE_CHECKING:
+    from tfrecord_lite.convert.lists import Level
 
 MOST_KEYS = 2500
 """More keys are not known: a hash that tells them apart would take too long to find."""
@@ -110,7 +105,9 @@ class KnownKeys:
         self._n_words = -(-(_KEY_PLACE + longest + 2) // LANE_BYTES)
         mask, want, unit, after = np.zeros((4, len(keys), self._n_words * LANE_BYTES), np.uint8)
         for number, key in enumerate(keys):
-            head = ENTRY_TAG + b"\0" + KEY_TAG + bytes([len(key)]) + key + VALUE_TAG
+            head = (
+                proto.ENTRY_TAG + b"\0" + proto.KEY_TAG + bytes([len(key)]) + key + proto.VALUE_TAG
+            )
             mask[number, : len(head) + 1] = 0xFF
             want[number, : len(head)] = np.frombuffer(head, np.uint8)
             unit[number, [1, len(head)]] = after[number, len(head)] = 1
@@ -237,13 +234,13 @@ class PlainMatch:
             n_asked = np.bincount(np.concatenate(asked_owners), minlength=bad.size)
             bad |= np.count_nonzero(is_there, axis=0) != n_asked
         np.maximum(values, 0, out=values)
-        kinds = KIND_OF_TAG.take(data[2:].take(values))
+        kinds = proto.KIND_OF_TAG.take(data[2:].take(values))
         sizes = rooms - np.uint8(2)
         is_list = (kinds != 0) & (rooms >= 2)
         is_list &= data[3:].take(values) == sizes
         bad |= np.any(is_there & ~is_list, axis=0)
         is_chunk = is_there & (rooms >= 4)
-        is_chunk &= data[4:].take(values) == LIST_VALUE_TAG[0]
+        is_chunk &= data[4:].take(values) == proto.LIST_VALUE_TAG[0]
         is_chunk &= data[5:].take(values) == rooms - np.uint8(4)
         values += 4
         kinds *= is_there
@@ -303,31 +300,24 @@ class PlainMatch:
 
     def _lists(self, feature: int, kind: Kind, chosen: Int64Array | slice) -> Lists:
         """Read the lists of one kind in some messages, which all have one."""
-        data, starts, sizes = (
-            self._data,
-            self._starts[feature][chosen],
-            self._sizes[feature][chosen],
-        )
-        n = starts.size
+        counts, flat = self._values(feature, kind, chosen)
+        return Lists(self._starts[feature][chosen].size, WIRE[kind], (counts,), flat)
+
+    def _values(self, feature: int, kind: Kind, chosen: Int64Array | slice) -> tuple[Level, Flat]:
+        data = self._data
+        starts, sizes = self._starts[feature][chosen], self._sizes[feature][chosen]
         is_odd = kind is Kind.FLOAT and np.count_nonzero(sizes & 3 != 2)
         if is_odd or not self._one_chunk[feature]:
-            counts, flat = LIST_READERS[kind](data, starts, starts + sizes, LIST_VALUE, _LIST_DEPTH)
-            return Lists(n, WIRE[kind], (counts,), flat.view("<f4") if kind is Kind.FLOAT else flat)
+            return LIST_READERS[kind](data, starts, starts + sizes, proto.LIST_VALUE, _LIST_DEPTH)
         starts = starts + 2
         sizes = sizes - np.uint8(2)
         if kind is Kind.INT64 and 0 < int(np.maximum.reduce(sizes, initial=0)) <= LANE_BYTES:
             values, wrong = read_sized(lanes(data), starts, sizes)
             if wrong is None:
-                return Lists(n, WIRE[kind], (1,), values)
+                return 1, values
         if kind is Kind.FLOAT and np.count_nonzero(sizes == 4) == sizes.size:
-            return Lists(n, WIRE[kind], (1,), short_lanes(data)[starts].view("<f4"))
-        ranges = ByteRanges(data, starts, sizes.astype(np.int64))
-        if kind is Kind.BYTES:
-            return Lists(n, WIRE[kind], (1,), ranges)
-        if kind is Kind.FLOAT:
-            return Lists(n, WIRE[kind], (ranges.lengths >> 2,), ranges.joined().view("<f4"))
-        counts, flat = varint_runs(ranges)
-        return Lists(n, WIRE[kind], (counts,), flat)
+            return 1, short_lanes(data)[starts].view("<f4")
+        return chunk_values(kind, ByteRanges(data, starts, sizes.astype(np.int64)))
 
 
 def _walk(

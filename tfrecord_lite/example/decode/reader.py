@@ -30,9 +30,9 @@ from tfrecord_lite.arrays import (
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, Column
 from tfrecord_lite.columns.bytes import owned_slice
-from tfrecord_lite.convert.lists import Lists, SparseLists, row_of
+from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.convert.restore import outer_rank, values_of
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
+from tfrecord_lite.errors import Reason, argument_error, require_int
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.example.decode.first_error import MisfitError, misfits
@@ -103,15 +103,14 @@ class ColumnReader:
         No two results share memory. Raises WireError or MisfitError about one of the messages that
         are wrong, maybe not the first.
         """
-        return self.results_of(self.lists(batch, single=single, but=but), splits, single=single)
+        return self.results_of(self.lists(batch, single=single, but=but), splits)
 
     def results_of(
-        self, whole: Mapping[str, Lists | SparseLists], splits: list[int], *, single: bool
+        self, whole: Mapping[str, Lists | SparseLists], splits: list[int]
     ) -> list[dict[str, Any]]:
         """Build the results of several batches, given the lists of all."""
         if len(splits) == 2:
-            found = {name: self.result(name, lists) for name, lists in whole.items()}
-            return [{n: row_of(column, 0) for n, column in found.items()} if single else found]
+            return [{name: self.result(name, lists) for name, lists in whole.items()}]
         results: list[dict[str, Any]] = [{} for _ in splits[1:]]
         for name, lists in whole.items():
             for columns, column in zip(results, self._cut(name, lists, splits), strict=True):
@@ -227,8 +226,7 @@ class FeatureReader(ColumnReader):
             name, (dense, _, _), values = large
             (others,) = self.results(batch, splits, single=single, but=name)
             values.flat = build.strings_in_place(values.flat)
-            column = self.result(name, build.in_shape(values, dense, self._own[name]))
-            others[name] = row_of(column, 0) if single else column
+            others[name] = self.result(name, build.in_shape(values, dense, self._own[name]))
             return [{key: others[key] for key in self.prepared}]
         return self.results(batch, splits, single=single)
 
@@ -347,15 +345,6 @@ def check_kinds(key: str, kind: Kind, kinds: Any) -> None:
         wrong = int(kinds[first])
     detail = f"found {Kind(wrong).label}, expected {kind.label}"
     raise MisfitError(first, Reason.WRONG_KIND, key, detail)
-
-
-def joined_result(reader: ColumnReader, name: str, lists: Lists | SparseLists) -> Column:
-    """Make the result of lists that were read, of one block or several; raise InvalidArgumentError."""
-    try:
-        return cast("Column", reader.result(name, lists))
-    except MisfitError as misfit:  # no room to pad
-        index, key, detail = misfit.message, misfit.key, misfit.detail
-        raise InvalidArgumentError(misfit.reason, index=index, key=key, detail=detail) from None
 
 
 def apart(lists: Any) -> Any:

@@ -17,6 +17,7 @@ from google.protobuf.message import DecodeError
 
 from tfrecord_lite.arrays import AnyArray, BoolArray, ByteItems, Int64Array, Uint8Array
 from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.example.decode.features import Features
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
@@ -70,7 +71,7 @@ def row_of(serialized: bytes) -> dict[str, AnyArray]:
     return arrays_of(parsed(Example, serialized).features)
 
 
-class RuntimeMessages:
+class RuntimeMessages(Features):
     """A few messages, of which the protobuf runtime reads every feature at once; may raise UnsureError."""
 
     def __init__(
@@ -104,9 +105,6 @@ class RuntimeMessages:
         """Return the kind of a feature in each message; one number if all agree."""
         kinds = [kind for kind, _ in self._found[feature]]
         return kinds[0] if kinds.count(kinds[0]) == len(kinds) else np.array(kinds, np.uint8)
-
-    def even(self, feature: int, kind: Kind) -> None:
-        """Return None: a message may have any number of values."""
 
     def lists(self, feature: int, kind: Kind) -> Lists:
         """Read the values of a feature in each message; none where it is of another kind."""

@@ -32,12 +32,12 @@ import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from operator import attrgetter, countOf, itemgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, Buffer, ByteRanges, Int64Array, row_splits
+from tfrecord_lite.arrays import AnyArray, Buffer, ByteItems, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.lists import Lists
@@ -193,7 +193,7 @@ class RowBuffer(Waiting):
                 for key in keys:
                     encoded_key(key)
                 plan = self._forms[form] = RowPlan(keys, values)
-            except (UnplannedError, TypeError, ValueError):
+            except (ArithmeticError, UnplannedError, TypeError, ValueError):
                 plan = self._forms[form] = False
         if not isinstance(plan, RowPlan) or (not plan.rows and len(self._active) >= MAX_PLANS):
             return None
@@ -245,11 +245,10 @@ def _copier(value: Any) -> tuple[Callable[[Any], AnyArray], int]:
         return _float_copy, 8
     if type(value) is np.ndarray and value.dtype in EXACT_DTYPES:
         return lambda array: array.flatten(), value.dtype.itemsize
-    types = set(map(type, value)) if type(value) in (list, tuple) else set()
-    for cls, letter, dtype in ((int, "q", "<i8"), (float, "f", "<f4")):
-        if types == {cls}:
-            return partial(_list_copy, cls, letter, dtype), 8
-    raise UnplannedError
+    flat = plain_values(value) if type(value) in (list, tuple) else None
+    if not isinstance(flat, np.ndarray):
+        raise UnplannedError
+    return partial(_list_copy, flat.dtype), 8
 
 
 def _float_copy(array: AnyArray) -> AnyArray:
@@ -258,14 +257,31 @@ def _float_copy(array: AnyArray) -> AnyArray:
     return rounded(array).ravel()
 
 
-def _list_copy(cls: type, letter: str, dtype: str, values: Any) -> AnyArray:
-    # struct packs any number as a float, rounded, and a masked one as an integer.
-    numbers = plain_numbers(values) if values and type(values[0]) is cls else None
-    if numbers is not None:
-        return rounded(numbers) if cls is float else numbers.astype(np.int64)
-    if not values or countOf(map(type, values), cls) != len(values):
+def _list_copy(dtype: np.dtype[Any], values: Any) -> AnyArray:
+    flat = plain_values(values)
+    if not isinstance(flat, np.ndarray) or flat.dtype != dtype:
         raise TypeError
-    return np.frombuffer(struct.pack(f"<{len(values)}{letter}", *values), dtype)
+    return flat
+
+
+def plain_values(values: list[Any] | tuple[Any, ...]) -> AnyArray | list[bytes] | None:
+    """Copy Python's numbers into an array of int64 or float32, or encode strings; None if there is anything else.
+
+    Raises ArithmeticError for a number that is too large, and UnicodeEncodeError.
+    """
+    numbers = plain_numbers(values)
+    if numbers is not None:
+        return rounded(numbers) if numbers.dtype == float else numbers.astype(np.int64)
+    types = set(map(type, values))
+    if not types:
+        return None
+    if types <= PLAIN_INTEGERS:
+        return np.fromiter(values, np.int64, len(values))
+    if types <= PLAIN_FLOATS:
+        return np.frombuffer(struct.pack(f"<{len(values)}f", *values), "<f4")
+    if types <= PLAIN_STRINGS:
+        return [value.encode() if type(value) is str else value for value in values]
+    return None
 
 
 class Plan(Protocol):
@@ -418,15 +434,14 @@ class RowPlan:
 
     def _string_columns(self, n_rows: int, strings: list[bytes]) -> dict[str, Lists]:
         """Return the lists of strings; in the buffer the strings of a row are together."""
-        lengths = np.fromiter(map(len, strings), np.int64, len(strings))
-        starts = row_splits(lengths)[:-1].reshape(n_rows, -1)
-        lengths = lengths.reshape(n_rows, -1)
-        data = np.frombuffer(b"".join(strings), np.uint8)
+        together = ByteItems.of(strings).to_ranges()
+        starts = together.starts.reshape(n_rows, -1)
+        lengths = together.lengths.reshape(n_rows, -1)
         found: dict[str, Lists] = {}
         place = 0
         for key, count in self._texts:
             some = slice(place, place + count)
-            own = ByteRanges(data, starts[:, some].ravel(), lengths[:, some].ravel())
+            own = ByteRanges(together.data, starts[:, some].ravel(), lengths[:, some].ravel())
             found[key] = Lists(n_rows, WIRE[Kind.BYTES], (count,), own)
             place += count
         return found
@@ -486,29 +501,16 @@ def _values(values: list[Any], types: set[type]) -> Lists | None:
             return None
         values = list(chain.from_iterable(values))
         counts = _one_or_all(counts)
-        numbers = plain_numbers(values)
-        if numbers is not None:
-            if numbers.dtype == float:
-                return Lists(n_rows, WIRE[Kind.FLOAT], (counts,), rounded(numbers))
-            return Lists(n_rows, WIRE[Kind.INT64], (counts,), numbers.astype(np.int64))
-        types = set(map(type, values))
-    flat: Any
-    if types <= PLAIN_INTEGERS:
-        flat = np.fromiter(values, np.int64, len(values))
-        return Lists(n_rows, WIRE[Kind.INT64], (counts,), flat)
-    if types <= PLAIN_FLOATS:
-        flat = np.frombuffer(struct.pack(f"<{len(values)}f", *values), "<f4")
-        return Lists(n_rows, WIRE[Kind.FLOAT], (counts,), flat)
-    if types <= PLAIN_STRINGS:
-        if str in types:
-            values = [value.encode() if type(value) is str else value for value in values]
-        lengths = np.fromiter(map(len, values), np.int64, len(values))
-        if int(lengths.sum()) > _MOST_BYTES:
+    flat: Any = plain_values(values)
+    if flat is None:
+        return None
+    if isinstance(flat, list):
+        strings = ByteItems.of(flat)
+        if int(strings.lengths.sum()) > _MOST_BYTES:
             return None
-        data = np.frombuffer(b"".join(values), np.uint8)
-        flat = ByteRanges(data, row_splits(lengths)[:-1], lengths)
-        return Lists(n_rows, WIRE[Kind.BYTES], (counts,), flat)
-    return None
+        return Lists(n_rows, WIRE[Kind.BYTES], (counts,), strings.to_ranges())
+    kind = Kind.INT64 if flat.dtype == np.int64 else Kind.FLOAT
+    return Lists(n_rows, WIRE[kind], (counts,), flat)
 
 
 def _arrays(key: str, values: list[Any]) -> Lists | None:

@@ -55,33 +55,24 @@ from tfrecord_lite.arrays import (
     rows,
 )
 from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.batch import DiscoveredKeys
 from tfrecord_lite.example.decode.entries import (
     NO_VALUES,
     LocatedEntries,
     MapEntries,
     MergedFeatures,
+    chunk_values,
     distinct,
-    join,
     merge,
     submessages,
-)
-from tfrecord_lite.example.proto import (
-    FEATURE_LISTS,
-    FEATURES,
-    KIND_OF_TAG,
-    KIND_TAGS,
-    LIST_VALUE_TAG,
-    STEP,
-    STEP_TAG,
 )
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
 from tfrecord_lite.wire.keys import KeyTable
-from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.repeated import repeated_len
-from tfrecord_lite.wire.scalar import LEN, content_start, read_length
+from tfrecord_lite.wire.scalar import content_start, read_length
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block
@@ -152,16 +143,18 @@ class _StepForm:
 
 def _first_step(view: memoryview) -> _StepForm | None:
     """Return the form of a list's first step; None if that is not plain."""
-    feature = content_start(view, 0, None, STEP_TAG[0])
+    feature = content_start(view, 0, None, proto.STEP_TAG[0])
     if feature is None or feature >= len(view):
         return None
     stop = feature + read_length(view, 0)[0]
     tag = view[feature] if feature < stop <= len(view) else 0
     values = content_start(view, feature, stop, tag)
-    content = content_start(view, values, stop, LIST_VALUE_TAG[0]) if values is not None else None
-    if content is None or not KIND_OF_TAG[tag]:
+    content = (
+        content_start(view, values, stop, proto.LIST_VALUE_TAG[0]) if values is not None else None
+    )
+    if content is None or not proto.KIND_OF_TAG[tag]:
         return None
-    kind, length = Kind(int(KIND_OF_TAG[tag])), stop - content
+    kind, length = Kind(int(proto.KIND_OF_TAG[tag])), stop - content
     if kind is Kind.FLOAT and length % 4:
         return None
     return _StepForm(kind, bytes(view[:content]), length)
@@ -232,9 +225,9 @@ def _search(
     # Whether a prefix starts at each byte of the lists, end to end. Comparing bytes that lie
     # side by side costs little, so all six are.
     room = joined[1:]
-    looks = joined[:-8] == STEP_TAG[0]
-    looks &= joined[2:-6] == KIND_TAGS[kind][0]
-    looks &= joined[4:-4] == LIST_VALUE_TAG[0]
+    looks = joined[:-8] == proto.STEP_TAG[0]
+    looks &= joined[2:-6] == proto.KIND_TAGS[kind][0]
+    looks &= joined[4:-4] == proto.LIST_VALUE_TAG[0]
     looks &= room[:-7] - joined[3:-5] == np.uint8(2)
     looks &= room[:-7] - joined[5:-3] == np.uint8(4)
     place = np.flatnonzero(looks)  # of each prefix, in the lists end to end
@@ -271,27 +264,10 @@ def find_steps(
     (n_lists,), and the fields of all Features; their owner is the number of the step. Raises
     WireError with the number of the list.
     """
-    counts, features = repeated_len(data, starts, stops, STEP, _STEP_DEPTH)
+    counts, features = repeated_len(data, starts, stops, proto.STEP, _STEP_DEPTH)
     with renumbered(np.repeat(np.arange(starts.size), counts)):
-        return counts, _fields_of(data, features.starts, features.starts + features.lengths)
-
-
-def _fields_of(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> Fields:
-    """Split Features into fields; most are one list, which one look tells, or empty."""
-    length = stops - starts
-    words = lanes(data)[starts]  # a tag and a length of one byte each, and more
-    kind = KIND_OF_TAG[(words & np.uint64(0xFF)).view(np.int64)]
-    is_one = (words >> np.uint64(8)) & np.uint64(0xFF) == (length - 2).view(np.uint64)
-    is_one &= (kind != 0) & (length <= _LONGEST + 2)
-    one = np.flatnonzero(is_one)
-    types = np.full(one.size, LEN, np.uint8)
-    found = Fields(one, kind[one].astype(np.int32), types, starts[one] + 2, stops[one])
-    odd = np.flatnonzero(~is_one & (length > 0))
-    if not odd.size:
-        return found
-    with renumbered(odd):
-        rest = tokenise(data, starts[odd], stops[odd], _FEATURE_DEPTH)
-    return join([found, replace(rest, owner=odd[rest.owner])])
+        stops = features.starts + features.lengths
+        return counts, tokenise(data, features.starts, stops, _FEATURE_DEPTH)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -311,26 +287,22 @@ class PlainSteps:
 
         Raises WireError with the number of the list.
         """
-        found = self.contents
-        n = len(found)
+        contents = self.contents
+        n = len(contents)
         if kind != self.kind:
             return Lists(n, WIRE[kind], (0,), NO_VALUES[kind])
-        if kind is Kind.BYTES:
-            return Lists(n, WIRE[kind], (1,), found)
         if kind is Kind.FLOAT:
-            longest = int(found.lengths.max(initial=0))
-            if int(found.lengths.min(initial=longest)) < longest:
-                return Lists(n, WIRE[kind], (found.lengths >> 2,), found.joined().view("<f4"))
-            flat = (
-                rows(found.data, longest)[found.starts].view("<f4") if longest else NO_VALUES[kind]
-            )
-            return Lists(n, WIRE[kind], (longest >> 2,), flat)
+            longest = int(contents.lengths.max(initial=0))
+            if longest and (contents.lengths == longest).all():
+                flat = rows(contents.data, longest)[contents.starts].view("<f4")
+                return Lists(n, WIRE[kind], (longest >> 2,), flat)
         with (
             renumbered(np.flatnonzero(self.is_plain)),
             renumbered(np.repeat(np.arange(self.counts.size), self.counts)),
         ):
-            counts, numbers = varint_runs(found)
-        return Lists(n, WIRE[kind], (1 if (counts == 1).all() else counts,), numbers)
+            counts, values = chunk_values(kind, contents)
+        is_single = not isinstance(counts, int) and bool((counts == 1).all())
+        return Lists(n, WIRE[kind], (1 if is_single else counts,), values)
 
 
 _MOST_GUESSED = 64
@@ -376,9 +348,9 @@ class SequenceMessageBatch:
         fields = tokenise(data, starts, stops)
         self.context_stops: Int64Array = starts.copy()
         """Where the context of each message ends: up to there it is an Example."""
-        context = submessages(fields, FEATURES)
+        context = submessages(fields, proto.FEATURES)
         self.context_stops[context.owner] = context.stop  # of several, the last remains
-        entries = MapEntries(data, submessages(fields, FEATURE_LISTS), of_features=False)
+        entries = MapEntries(data, submessages(fields, proto.FEATURE_LISTS), of_features=False)
         located = entries.locate(table, starts.size)
         self._unknown = located.unknown
         self._is_present = np.zeros(len(table.keys) * starts.size, np.bool_)

@@ -21,7 +21,6 @@ record comes. A record without such a form is encoded alone at once.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
@@ -29,19 +28,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, gather, row_splits
+from tfrecord_lite.arrays import AnyArray, BoolArray, ByteItems, Int64Array, gather, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.normalize import opened
-from tfrecord_lite.convert.types import (
-    EXACT_DTYPES,
-    PLAIN_FLOATS,
-    PLAIN_INTEGERS,
-    column_error,
-    unmasked,
-)
+from tfrecord_lite.convert.types import EXACT_DTYPES, column_error, unmasked
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example import proto
+from tfrecord_lite.example.decode.first_error import in_steps
 from tfrecord_lite.example.encode.columns import (
     count_records,
     encode_fields,
@@ -57,16 +52,14 @@ from tfrecord_lite.example.encode.one import (
     entry_levels,
     feature_content,
 )
-from tfrecord_lite.example.encode.rows import MAX_PLANS, RowPlan, TakenRow, UnplannedError, Waiting
-from tfrecord_lite.example.proto import (
-    ENTRY_TAG,
-    FEATURE_LISTS_TAG,
-    FEATURES_TAG,
-    KEY_TAG,
-    STEP_TAG,
-    VALUE_TAG,
+from tfrecord_lite.example.encode.rows import (
+    MAX_PLANS,
+    RowPlan,
+    TakenRow,
+    UnplannedError,
+    Waiting,
+    plain_values,
 )
-from tfrecord_lite.example.sequence.steps import in_steps
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.emit import Part, compact, emit_fields, emit_run
@@ -75,10 +68,6 @@ __all__ = ["encode_sequence_example", "encode_sequence_examples"]
 
 _LARGE_BYTES = 256 * 1024
 """A record with a larger list is encoded alone."""
-_FORMATS: dict[Any, tuple[str, np.dtype[Any]]] = {
-    **dict.fromkeys(PLAIN_INTEGERS, ("q", np.dtype("<i8"))),
-    **dict.fromkeys(PLAIN_FLOATS, ("f", np.dtype("<f4"))),
-}
 _NO_CONTEXT: TakenRow = (0, b"", (), [])
 _BYTES = np.dtype(object)
 _dtype_of = attrgetter("dtype")
@@ -128,15 +117,16 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
             raise column_error(str(name), detail)
     pieces: list[Any] = []
     if "context" in row:
-        pieces += encode_features(FEATURES_TAG, row["context"])
+        pieces += encode_features(proto.FEATURES_TAG, row["context"])
     if "feature_lists" in row:
         lists = _checked_dict("feature_lists", row["feature_lists"])
         entries = [
-            delimited(KEY_TAG, raw) + delimited(VALUE_TAG, _feature_list(key, lists[key]))
+            delimited(proto.KEY_TAG, raw)
+            + delimited(proto.VALUE_TAG, _feature_list(key, lists[key]))
             for raw, key in sorted_keys(lists)
         ]
-        content = b"".join([delimited(ENTRY_TAG, entry) for entry in entries])
-        pieces.append(delimited(FEATURE_LISTS_TAG, content))
+        content = b"".join([delimited(proto.ENTRY_TAG, entry) for entry in entries])
+        pieces.append(delimited(proto.FEATURE_LISTS_TAG, content))
     return b"".join(pieces)
 
 
@@ -166,7 +156,7 @@ def _feature_list(key: str, steps: Any) -> bytes:
         contents = _contents_together(key, steps)
         tags = {content[:1] for content in contents}
     empty = tags.pop() + b"\0" if tags else b""
-    return b"".join([delimited(STEP_TAG, content or empty) for content in contents])
+    return b"".join([delimited(proto.STEP_TAG, content or empty) for content in contents])
 
 
 def _contents_together(key: str, steps: list[Any]) -> list[bytes]:
@@ -264,17 +254,17 @@ def _encode_columns(
     """Encode columns, in lists with their steps as a level more; None if the messages are not to have that part."""
     fields = []
     if features is not None:
-        fields.append((FEATURES_TAG, features_parts(features)))
+        fields.append((proto.FEATURES_TAG, features_parts(features)))
     if lists is not None:
         entries = [_list_part(raw, lists[key]) for raw, key in sorted_keys(lists)]
-        fields.append((FEATURE_LISTS_TAG, entries))
+        fields.append((proto.FEATURE_LISTS_TAG, entries))
     return encode_fields(fields, n_records)
 
 
 def _list_part(raw: bytes, lists: Lists) -> Part:
     """Return a feature list as a part of the messages."""
     steps = lists.below()
-    parts = feature_parts((STEP_TAG,), steps) if steps.n else []
+    parts = feature_parts((proto.STEP_TAG,), steps) if steps.n else []
     data, sizes = np.zeros(0, np.uint8), np.zeros(0, np.int64)
     if len(parts) == 1:
         data, sizes = emit_run(parts[0].levels, parts[0].payload, steps.n)
@@ -449,7 +439,7 @@ class SequenceRowBuffer(Waiting):
                 return False
             try:
                 plan = _SequencePlan({**row, "context": context} if context else row)
-            except (UnplannedError, TypeError, ValueError):
+            except (ArithmeticError, UnplannedError, TypeError, ValueError):
                 return False
             taken = plan.take(context)
             if taken is None:
@@ -514,7 +504,7 @@ class _StepValues(NamedTuple):
     counts: list[int] | None
     """Values of each step; None if each step is a single value, not a sequence."""
     values: Any
-    """All of them: the bytes of numbers, or a list of bytes."""
+    """All of them: an array of numbers, or a list of bytes."""
     n_steps: int
     n_bytes: int
 
@@ -526,7 +516,7 @@ def _step_values(steps: Any) -> _StepValues | None:
         if not n_steps:
             return None
         counts = [steps.size // n_steps] * n_steps if steps.ndim > 1 else None
-        return _StepValues(steps.dtype, counts, steps.tobytes(), n_steps, steps.nbytes)
+        return _StepValues(steps.dtype, counts, steps.flatten(), n_steps, steps.nbytes)
     if type(steps) not in (list, tuple):
         return None
     types = set(map(type, steps))
@@ -537,25 +527,15 @@ def _step_values(steps: Any) -> _StepValues | None:
     if types in ({list}, {tuple}):
         counts = list(map(len, steps))
         values = list(chain.from_iterable(steps))
-        types = set(map(type, values))
-    if len(types) != 1:
+    try:
+        flat = plain_values(values)
+    except (ArithmeticError, UnicodeEncodeError):
         return None
-    (cls,) = types
-    if cls in _FORMATS:
-        letter, dtype = _FORMATS[cls]
-        try:
-            packed = struct.pack(f"<{len(values)}{letter}", *values)
-        except (OverflowError, struct.error):
-            return None
-        return _StepValues(dtype, counts, packed, len(steps), len(packed))
-    if cls is str:
-        try:
-            values = [value.encode() for value in values]
-        except UnicodeEncodeError:
-            return None
-    elif cls is not bytes:
+    if flat is None:
         return None
-    return _StepValues(_BYTES, counts, list(values), len(steps), sum(map(len, values)))
+    if isinstance(flat, list):
+        return _StepValues(_BYTES, counts, flat, len(steps), sum(map(len, flat)))
+    return _StepValues(flat.dtype, counts, flat, len(steps), flat.nbytes)
 
 
 def _array_values(steps: list[AnyArray] | tuple[AnyArray, ...]) -> _StepValues | None:
@@ -572,7 +552,7 @@ def _array_values(steps: list[AnyArray] | tuple[AnyArray, ...]) -> _StepValues |
         return None
     if flat.ndim != 1:
         return None
-    return _StepValues(flat.dtype, list(map(len, steps)), flat.tobytes(), len(steps), flat.nbytes)
+    return _StepValues(flat.dtype, list(map(len, steps)), flat, len(steps), flat.nbytes)
 
 
 def _as_list(value: Any) -> Any:
@@ -593,10 +573,8 @@ def _joined(key: str, taken: Sequence[_StepValues]) -> Lists:
     count: Any = (1 if counts is None else int(counts[0])) if is_even else counts
     if taken[0].dtype == _BYTES:
         strings = list(chain.from_iterable([one.values for one in taken]))
-        lengths = np.fromiter(map(len, strings), np.int64, len(strings))
-        data = np.frombuffer(b"".join(strings), np.uint8)
-        own = ByteRanges(data, row_splits(lengths)[:-1], lengths)
-        return Lists(n_steps.size, WIRE[Kind.BYTES], (n_steps, count), own)
-    flat = np.frombuffer(b"".join([one.values for one in taken]), taken[0].dtype)
+        flat: Any = ByteItems.of(strings).to_ranges()
+        return Lists(n_steps.size, WIRE[Kind.BYTES], (n_steps, count), flat)
+    flat = np.concatenate([one.values for one in taken])
     rows = flat.reshape(n_all, count) if is_even else RaggedTensor(flat, row_splits(count))
     return opened(key, rows).above(n_steps)

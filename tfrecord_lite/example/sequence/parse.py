@@ -6,7 +6,6 @@ so that most of the code for Examples serves both.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,15 +14,19 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, Int64Array, ranges
+from tfrecord_lite.arrays import AnyArray, Int64Array
 from tfrecord_lite.block import Block
-from tfrecord_lite.columns import Column, SparseTensor
-from tfrecord_lite.columns.bytes import as_array
-from tfrecord_lite.convert.lists import Lists, SparseLists
-from tfrecord_lite.convert.restore import restore, restore_values, result, values_of
+from tfrecord_lite.columns import Column
+from tfrecord_lite.convert.lists import Lists, SparseLists, row_of
+from tfrecord_lite.convert.restore import restore, restore_values, result
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode import build
-from tfrecord_lite.example.decode.first_error import MisfitError, misfits, parse_or_first_error
+from tfrecord_lite.example.decode.first_error import (
+    MisfitError,
+    in_steps,
+    misfits,
+    parse_or_first_error,
+)
 from tfrecord_lite.example.decode.reader import (
     ColumnReader,
     FeatureReader,
@@ -35,10 +38,9 @@ from tfrecord_lite.example.decode.reader import (
     checked_names,
     checked_splits,
     is_one_message,
-    joined_result,
 )
+from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
-from tfrecord_lite.example.sequence.steps import in_steps
 from tfrecord_lite.schema import FeatureLike, Schema
 from tfrecord_lite.schema.prepare import (
     Dense,
@@ -211,7 +213,12 @@ class SequenceExampleParser:
         block = as_block([as_bytes(serialized)])
         named = np.ravel([] if name is None else name)  # also a name in a list (rule Q1)
         names = checked_names(named, (1,))
-        return self._parse(block, [0, 1], names, single=True)[0]
+        context, lists, lengths = self._parse(block, [0, 1], names, single=True)[0]
+        return (
+            {name: row_of(column, 0) for name, column in context.items()},
+            {name: row_of(column, 0) for name, column in lists.items()},
+            {name: row_of(n_steps, 0) for name, n_steps in lengths.items()},
+        )
 
     def parse_batches(
         self, block: Block, splits: Sequence[int]
@@ -266,6 +273,22 @@ class SequenceExampleParser:
 
         return parse_or_first_error(block, names, parse, "SequenceExample")
 
+    def _read_lists(self, block: Block) -> dict[str, Lists | SparseLists]:
+        def parse(some: Block) -> dict[str, Lists | SparseLists]:
+            data, starts, stops = some.data, some.offsets, some.offsets + some.lengths
+            batch = SequenceMessageBatch(data, starts, stops, self._lists.table)
+            features = self._context.lists_of(data, starts, batch.context_stops)
+            steps = {name: apart(lists) for name, lists in self._lists.lists(batch).items()}
+            return {f"context/{name}": lists for name, lists in features.items()} | {
+                f"feature_lists/{name}": lists for name, lists in steps.items()
+            }
+
+        return parse_or_first_error(block, None, parse, "SequenceExample")
+
+    def _reader_of(self, path: str) -> tuple[ColumnReader, str]:
+        part, _, name = path.partition("/")
+        return self._context if part == "context" else self._lists, name
+
     def __repr__(self) -> str:
         """Return the numbers of features and lists, and the names of the first."""
         context, lists = self.features
@@ -280,35 +303,27 @@ class SequenceExampleParser:
         return remake, self.features
 
 
-class SequenceListsParser:
+class ListsParser:
     """Parses blocks to lists, which may be joined, and makes the results of those.
 
-    They are named by part: ``context/label``, ``feature_lists/frames``.
+    What is in SequenceExamples is named by part: ``context/label``, ``feature_lists/frames``.
     """
 
-    def __init__(self, parser: SequenceExampleParser) -> None:
-        self._context, self._lists = parser._context, parser._lists  # noqa: SLF001 - of this module
+    def __init__(self, parser: ExampleParser[Any] | SequenceExampleParser) -> None:
+        self._parser = parser
 
     def __call__(self, block: Block) -> dict[str, Lists | SparseLists]:
         """Read the features and lists of a block; errors as of the parser."""
-        return parse_or_first_error(block, None, self._parse, "SequenceExample")
-
-    def _parse(self, block: Block) -> dict[str, Lists | SparseLists]:
-        data, starts, stops = block.data, block.offsets, block.offsets + block.lengths
-        batch = SequenceMessageBatch(data, starts, stops, self._lists.table)
-        features = self._context.lists_of(data, starts, batch.context_stops)
-        found = {"context": features, "feature_lists": self._lists.lists(batch)}
-        return {
-            f"{part}/{name}": apart(each)
-            for part, columns in found.items()
-            for name, each in columns.items()
-        }
+        return self._parser._read_lists(block)  # noqa: SLF001 - a method of both parsers
 
     def result(self, path: str, lists: Lists | SparseLists) -> Column:
-        """Make the result of a feature, or of a list."""
-        part, _, name = path.partition("/")
-        reader = self._context if part == "context" else self._lists
-        return joined_result(reader, name, lists)
+        """Make the result of a feature, or of a feature list."""
+        reader, name = self._parser._reader_of(path)  # noqa: SLF001 - a method of both parsers
+        try:
+            return cast("Column", reader.result(name, lists))
+        except MisfitError as misfit:  # no room to pad
+            index, key, detail = misfit.message, misfit.key, misfit.detail
+            raise InvalidArgumentError(misfit.reason, index=index, key=key, detail=detail) from None
 
 
 class FeatureListReader(ColumnReader):
@@ -334,13 +349,12 @@ class FeatureListReader(ColumnReader):
         """Build the results of several batches, and the lengths of padded ones."""
         whole = self.lists(batch, single=single)
         out: list[tuple[Results, Lengths]] = []
-        found = self.results_of(whole, splits, single=single)
+        found = self.results_of(whole, splits)
         for columns, (start, stop) in zip(found, pairwise(splits), strict=True):
             lengths: Lengths = {}
             for name in self.prepared:
                 if self._is_dense(name) and (self.pad or single):
-                    n_steps = cast("Lists", whole[name]).lengths[start:stop].copy()
-                    lengths[name] = n_steps.reshape(()) if single else n_steps
+                    lengths[name] = cast("Lists", whole[name]).lengths[start:stop].copy()
             out.append((columns, lengths))
         return out
 
@@ -385,7 +399,7 @@ class FeatureListReader(ColumnReader):
             case Ragged() as feature:
                 return build.in_rows(feature, lists, with_objects=self.strings == "ndarray")
             case _:
-                return _var_len(lists)
+                return build.var_len(lists, with_objects=True)
 
     def _is_dense(self, name: str) -> bool:
         """Return whether all steps of a list have one shape; with an original, they may have any."""
@@ -408,28 +422,9 @@ def _restored(name: str, lists: Lists, original: Type, feature: Prepared) -> Lis
 
 def _padded(lists: Lists, feature: Padded) -> AnyArray:
     r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \*shape) (rules L1 to L3)."""
-    n_messages, n_steps = lists.n, lists.lengths
     steps: Any = result(lists, with_objects=True).values
-    longest = int(n_steps.max(initial=0))
-    shape = (n_messages, longest, *steps.shape[1:])
-    if (n_steps == longest).all() or not steps.size:
-        return steps.reshape(shape)  # type: ignore[no-any-return]
-    size = math.prod(steps.shape[1:])
-    out: AnyArray
-    with build.room_for(n_steps, feature):
-        is_step = np.arange(longest) < n_steps[:, None]
-        if steps.dtype == object:
-            out = np.full((n_messages, longest, size), feature.padding, object)
-        else:  # fresh memory is 0 already
-            out = np.zeros(n_messages * longest * size, steps.dtype)
-    if steps.dtype == object:
-        out[is_step] = steps.reshape(-1, size)
-        return out.reshape(shape)
-    # Copy whole steps, as items of one size.
-    step = np.dtype((np.void, size * steps.itemsize))
-    contents = np.ascontiguousarray(steps).reshape(-1).view(step)
-    out.view(step).reshape(is_step.shape)[is_step] = contents
-    return out.reshape(shape)
+    fill = feature.padding if steps.dtype == object else np.zeros((), steps.dtype)
+    return build.with_padding(steps, lists.lengths, steps.shape[1:], fill, feature)
 
 
 def _even_steps(column: Lists, feature: Padded, own: Type) -> Lists:
@@ -448,18 +443,6 @@ def _even_steps(column: Lists, feature: Padded, own: Type) -> Lists:
             flat = build.raw(flat, feature.raw, key)
     shape = feature.shape if feature.raw is None else feature.raw.shape
     return Lists(column.n, own, (column.levels[0], *shape), flat)
-
-
-def _var_len(column: Lists) -> SparseTensor:
-    """Build the result of a VarLenFeature (rule L4)."""
-    n_steps, counts = column.lengths, column.below().lengths
-    place = ranges(np.zeros_like(counts), counts)
-    step = ranges(np.zeros_like(n_steps), n_steps)
-    message = np.repeat(np.arange(column.n), n_steps)
-    coordinates = [np.repeat(message, counts), np.repeat(step, counts), place]
-    dense_shape = [column.n, int(n_steps.max(initial=0)), int(counts.max(initial=0))]
-    flat = as_array(values_of(column, with_objects=True))
-    return SparseTensor(np.stack(coordinates, 1), flat, np.array(dense_shape))
 
 
 def _ragged(values: Lists, partitions: dict[str, Lists], feature: Ragged, own: Type) -> Lists:

@@ -1,0 +1,418 @@
+"""Files of a store, fetched in pieces ahead of their reader.
+
+::
+
+    file 1      [x][x][#][#][#][#]      x was read   # is held, or under way
+    file 2                        [#][#][ ]
+    file 3                                 [ ][ ]    its size is known
+                      ╰─ the window ─╯
+
+What is held is counted over all files of an iteration, so that small files follow each other
+without a pause. The window grows with what was read: a first look fetches little. Files that are
+read in turns share it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import warnings
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from tfrecord_lite.errors import levels_to_caller
+from tfrecord_lite.files.names import Source, StorageOptions, is_file_object, is_url, name_of
+from tfrecord_lite.files.remote import (
+    FileState,
+    as_os_errors,
+    is_passing,
+    os_error,
+    remote_place,
+    serves_ranges,
+)
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from tfrecord_lite.files.ranges import Ranges, Requests
+
+__all__ = ["MAX_BYTES", "AheadInput", "ReadAhead"]
+
+PIECE_BYTES = 2 * 1024 * 1024
+MAX_BYTES = 32 * 1024 * 1024
+"""What is held at most, by default."""
+MAX_REQUESTS = 16
+"""Under way at a time."""
+_GROWTH = 4
+"""Bytes that may be held for each byte that was read."""
+
+
+class ReadAhead:
+    """Fetch the files of one iteration ahead of its reader, until it is closed.
+
+    Parameters
+    ----------
+    sources : sequence of sources
+        What will be opened, in about this order; what is not among them can be opened, too.
+    storage_options : dict, optional
+        Of URLs. A `block_size` is the size of pieces.
+    max_bytes : int, optional
+        What is held at most, 32 MiB by default; 0 for nothing.
+    n_at_once : int, default 1
+        How many files are read in turns.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source] = (),
+        storage_options: StorageOptions = None,
+        max_bytes: int | None = None,
+        n_at_once: int = 1,
+    ) -> None:
+        self.storage_options = storage_options
+        self._max_bytes = MAX_BYTES if max_bytes is None else max_bytes
+        options = {"block_size": PIECE_BYTES, **(storage_options or {})}
+        block = int(options.get("default_block_size", options["block_size"]))
+        self._max_bytes *= block != 0
+        share = self._max_bytes // (2 * n_at_once)
+        self.piece_bytes: int = max(min(block, share), 1)
+        self._first_bytes = max(n_at_once, 2) * self.piece_bytes
+        self._n_read = 0
+        names = [name_of(source) for source in sources if not is_file_object(source)]
+        self._upcoming = deque(_File(self, name) for name in names if is_url(name))
+        self._opened: list[_File] = []
+        self._requests: Requests | None = None
+        self._pid = os.getpid()
+        self._has_warned = False
+
+    def open(self, name: str, *, is_owner: bool = False) -> AheadInput | None:
+        """Open a URL; None if ranges of it cannot be read at once.
+
+        One that is its owner closes this object, too.
+
+        Raises
+        ------
+        OSError, ImportError, ValueError
+            As :func:`tfrecord_lite.files.input.open_input`.
+        """
+        self._check_process()
+        file = next((each for each in self._upcoming if each.name == name), None)
+        if file is None:
+            file = _File(self, name)
+        else:
+            while (before := self._upcoming.popleft()) is not file:
+                before.move_to(0)
+        if not self._max_bytes or not file.has_ranges:
+            return None
+        file.ask_state()
+        self._ask_states()
+        if file.state.size is None:
+            return None
+        self._opened.append(file)
+        self._warn()
+        return AheadInput(self, file, is_owner=is_owner)
+
+    def release(self, file: _File) -> None:
+        """Ask no more of a file."""
+        if file in self._opened:
+            self._opened.remove(file)
+            file.move_to(0)
+
+    def next_piece(self, file: _File) -> bytes:
+        """Return the next piece of a file, and ask for more of all files; b"" at its end."""
+        self._check_process()
+        self._n_read += file.n_held
+        file.n_held = 0
+        if not file.n_pieces and file.wants_more:
+            file.ask_piece()
+        self._ask_states()
+        self._ask_pieces()
+        piece = file.take()
+        self._warn()
+        return piece
+
+    def ranges(self, name: str) -> Ranges | None:
+        """Return the ranges of a file; None if its file system does not serve them."""
+        with as_os_errors(name, ValueError, ImportError):
+            # Its state is asked for past what the client keeps.
+            place = remote_place(name, self.storage_options, keeps_listings=True)
+            if not serves_ranges(place[0]):
+                return None
+            from tfrecord_lite.files.ranges import Ranges, Requests  # noqa: PLC0415 - loads asyncio
+
+            self._requests = self._requests or Requests()
+            return Ranges(*place, name, self._requests)
+
+    @property
+    def _window(self) -> int:
+        """How many bytes may be held by now."""
+        return min(self._first_bytes + _GROWTH * self._n_read, self._max_bytes)
+
+    def _ask_states(self) -> None:
+        """Ask for the sizes of the files that the window will reach."""
+        n_files = min(-(-self._window // self.piece_bytes), MAX_REQUESTS)
+        for file, _ in zip(self._upcoming, range(n_files), strict=False):
+            # What is wrong with it is raised when it is opened.
+            with contextlib.suppress(OSError, ImportError, ValueError):
+                if file.has_ranges:
+                    file.ask_state()
+
+    def _ask_pieces(self) -> None:
+        """Ask for pieces while there is room: of open files in turns, then of the next in order."""
+        upcoming = [file for file in self._upcoming if file.is_known]
+        files = [*self._opened, *upcoming]
+        n_bytes = sum(file.n_bytes for file in files)
+        n_requests = sum(file.n_requests for file in files)
+        while n_bytes + self.piece_bytes <= self._window and n_requests < MAX_REQUESTS:
+            opened = [file for file in self._opened if file.wants_more]
+            waiting = opened or [file for file in upcoming if file.wants_more]
+            if not waiting:
+                break
+            file = min(opened, key=lambda file: file.n_pieces) if opened else waiting[0]
+            n_bytes += file.ask_piece()
+            n_requests += 1
+
+    def _warn(self) -> None:
+        """Say once that a server had to be asked again."""
+        refusal = None if self._requests is None else self._requests.refusal
+        if refusal is not None and not self._has_warned:
+            self._has_warned = True
+            text = f"{refusal.filename}: {refusal.strerror}; it was asked again"
+            warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
+
+    def _check_process(self) -> None:
+        """In a fork, begin anew: threads and connections are the parent's."""
+        if os.getpid() != self._pid:
+            self._pid, self._requests = os.getpid(), None
+            for file in (*self._opened, *self._upcoming):
+                file.begin_anew()
+
+    def close(self) -> None:
+        """End what is under way, and wait until it has ended. May be called twice."""
+        self._opened, self._max_bytes = [], 0
+        self._upcoming.clear()
+        if self._requests is not None and os.getpid() == self._pid:
+            self._requests.close()
+
+    def __enter__(self) -> Self:
+        """Return the object itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+
+class _File:
+    """One file: what was asked for of it, and not yet read."""
+
+    def __init__(self, ahead: ReadAhead, name: str) -> None:
+        self.name = name
+        self._ahead = ahead
+        self._ranges: Ranges | None = None
+        self._state: Future[FileState] | None = None
+        self._last_state: Future[FileState] | None = None  # asked for with the last piece
+        self._pieces: deque[tuple[int, int, Future[bytes]]] = deque()  # from, to, the bytes
+        self._asked = 0  # where the next piece begins
+        self._stop: int | None = None  # what follows is not read
+        self.n_held = 0  # bytes of the piece that is read now
+
+    @property
+    def has_ranges(self) -> bool:
+        """Whether its file system serves ranges."""
+        self._ranges = self._ranges or self._ahead.ranges(self.name)
+        return self._ranges is not None
+
+    def ask_state(self) -> None:
+        """Ask for its size and version, if nobody did."""
+        if self._state is None:
+            self._state = self._start("state")
+
+    def _start(self, name: str, *arguments: int) -> Future[Any]:
+        """Call a method of its ranges, in this process."""
+        return cast("Ranges", self.has_ranges and self._ranges).start(name, *arguments)
+
+    @property
+    def state(self) -> FileState:
+        """What it was when it was first asked about."""
+        self.ask_state()
+        with as_os_errors(self.name):
+            return cast("Future[FileState]", self._state).result()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether pieces can be asked for."""
+        state = self._state
+        is_there = state is not None and state.done() and state.exception() is None
+        return is_there and self.state.size is not None
+
+    @property
+    def size(self) -> int:
+        """Its number of bytes."""
+        return cast("int", self.state.size)
+
+    @property
+    def _end(self) -> int:
+        return self.size if self._stop is None else min(self._stop, self.size)
+
+    @property
+    def n_pieces(self) -> int:
+        """Number of pieces that are ahead of the reader."""
+        return len(self._pieces)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that are held, or under way."""
+        return self.n_held + sum(stop - start for start, stop, _ in self._pieces)
+
+    @property
+    def n_requests(self) -> int:
+        """Number of pieces that are under way."""
+        return sum(not answer.done() for _, _, answer in self._pieces)
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether there is more to ask for."""
+        return self._asked < self._end
+
+    def ask_piece(self) -> int:
+        """Ask for the next piece; return its number of bytes."""
+        start, end = self._asked, self._end
+        self._asked = stop = min(start + self._ahead.piece_bytes, end)
+        self._pieces.append((start, stop, self._start("fetch", start, stop)))
+        if stop == end:
+            self._last_state = self._start("state")
+        return stop - start
+
+    def take(self) -> bytes:
+        """Return the next piece, b"" at the end; with the last, the file must be what it was."""
+        if not self._pieces:
+            return b""
+        start, stop, answer = self._pieces.popleft()
+        try:
+            data = answer.result()
+            is_same = (
+                stop < self._end
+                or self._last_state is None
+                or self._last_state.result() == self.state
+            )
+        except Exception as error:
+            self.move_to(start)
+            if not is_passing(error) and self.has_changed():
+                raise self.changed_error() from None
+            raise os_error(error, self.name, start) from error
+        if not is_same:
+            raise self.changed_error()
+        self.n_held = len(data)
+        return data
+
+    def has_changed(self) -> bool:
+        """Whether the file is another by now."""
+        with contextlib.suppress(Exception):
+            return bool(self._start("state").result() != self.state)
+        return False
+
+    def changed_error(self) -> OSError:
+        """Return the error about a file that is another by now."""
+        return OSError(
+            errno.ESTALE, "the file has changed while it was read; read it again", self.name
+        )
+
+    def move_to(self, offset: int) -> None:
+        """Go on at another offset; what was asked for is not awaited."""
+        for _, _, answer in self._pieces:
+            answer.cancel()
+        self._pieces.clear()
+        self._asked, self.n_held = offset, 0
+
+    def end_at(self, offset: int | None) -> None:
+        """Ask for nothing behind an offset; None for the end of the file."""
+        self._stop = offset
+
+    def begin_anew(self) -> None:
+        """Ask again for what was not read."""
+        self._ranges = self._last_state = None
+        if self._state is not None and not self._state.done():
+            self._state = None
+        self._asked = self._pieces[0][0] if self._pieces else self._asked
+        self._pieces.clear()
+
+
+class AheadInput:
+    """A file of a store, read in order; the methods are those of any InputFile."""
+
+    rewindable = True
+
+    def __init__(self, ahead: ReadAhead, file: _File, *, is_owner: bool) -> None:
+        self.name = file.name
+        self._ahead = ahead
+        self._file = file
+        self._is_owner = is_owner
+        self._offset = 0
+        self._rest = memoryview(b"")  # of the piece
+
+    def _begin(self, n_bytes: int) -> memoryview:
+        """Return bytes at the offset: at most so many, none at the end."""
+        if not self._rest:
+            self._rest = memoryview(self._ahead.next_piece(self._file))
+        return self._rest[:n_bytes]
+
+    def _take(self, n_bytes: int) -> None:
+        """Go on by some of the piece's bytes."""
+        self._rest = self._rest[n_bytes:]
+        self._offset += n_bytes
+
+    def readinto(self, view: memoryview) -> int:
+        """Read the next bytes into `view`; return how many, 0 at the end of the file."""
+        data = self._begin(len(view))
+        view[: len(data)] = data
+        self._take(len(data))
+        return len(data)
+
+    def read(self, n_bytes: int) -> bytes:
+        """Return the next bytes, at most `n_bytes`, none at the end of the file."""
+        data = bytes(self._begin(n_bytes))
+        self._take(len(data))
+        return data
+
+    def peek(self, n_bytes: int) -> bytes:
+        """Return the next bytes without taking them, fewer only at the end of the file."""
+        while len(self._rest) < n_bytes and (more := self._ahead.next_piece(self._file)):
+            self._rest = memoryview(bytes(self._rest) + more)
+        return bytes(self._rest[:n_bytes])
+
+    def skip(self, n_bytes: int) -> None:
+        """Skip the next bytes, also beyond the end of the file."""
+        if n_bytes <= len(self._rest):
+            self._take(n_bytes)
+        else:
+            self._move_to(self._offset + n_bytes)
+
+    def rewind(self) -> None:
+        """Go back to the first byte."""
+        self._move_to(0)
+
+    def _move_to(self, offset: int) -> None:
+        self._offset, self._rest = offset, memoryview(b"")
+        self._file.move_to(offset)
+
+    def remaining(self) -> int:
+        """Return how many bytes follow."""
+        return max(self._file.size - self._offset, 0)
+
+    def end_at(self, offset: int | None) -> None:
+        """Fetch nothing behind an offset; None for the end of the file."""
+        self._file.end_at(offset)
+
+    def check(self) -> None:
+        """Raise if the file is another by now, which may look like damage."""
+        if self._file.has_changed():
+            raise self._file.changed_error()
+
+    def close(self) -> None:
+        """Fetch no more."""
+        self._ahead.release(self._file)
+        if self._is_owner:
+            self._ahead.close()
