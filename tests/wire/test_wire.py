@@ -422,7 +422,6 @@ def test_runs_are_decoded_some_at_a_time(size: int, odd: bytes | None) -> None:
     with (
         mock.patch.object(wire_packed, "_GROUP_BYTES", 16),
         mock.patch.object(wire_packed, "_GROUP_VALUES", 3),
-        mock.patch.object(wire_packed, "_LONG_RUN_BYTES", 6),
     ):
         assert_same_runs(runs)
         assert_same_runs([runs[0] * 20, b"", *runs])

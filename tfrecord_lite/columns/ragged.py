@@ -444,14 +444,9 @@ class RaggedTensor:
         >>> scores.bounding_shape(), scores.bounding_shape(axis=1)
         (array([3, 2]), 2)
         """
-        inner = self.values
-        if isinstance(inner, RaggedTensor):
-            below = inner.bounding_shape()[1:].tolist()
-        else:
-            below = list(inner.shape[1:])
-        longest = int(self.row_lengths().max(initial=0))
-        whole = np.array([self.nrows(), longest, *below], self.row_splits.dtype)
-        return whole if axis is None else int(whole[axis])
+        longest = [int(lengths.max(initial=0)) for lengths in self.nested_row_lengths()]
+        sizes = [self.nrows(), *longest, *self.flat_values.shape[1:]]
+        return np.array(sizes, self.row_splits.dtype) if axis is None else sizes[axis]
 
     # ------------------------------------------------------------------------- slicing
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 from tfrecord_lite.block import Block
 from tfrecord_lite.described.columns import known_columns
 from tfrecord_lite.described.widening import as_absent
-from tfrecord_lite.errors import DamagedSpan, InvalidArgumentError, argument_error
+from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.files.names import Source, is_file_object, name_of, position_of, seek_to
 from tfrecord_lite.options import ReadSettings
@@ -155,7 +155,7 @@ def blocks_ahead(sources: Sequence[Source], options: ReadSettings) -> Generator[
         if is_file_object(source) and position_of(source) is None:
             detail = "a stream that cannot seek is read only once; give schema, and text by name"
             raise argument_error(detail, source=name_of(source))
-    log = None if options.on_error == "raise" else DamageLog(_unreported, None)
+    log = None if options.on_error == "raise" else DamageLog(lambda _: None, None)
     for source in sources:
         start = position_of(source)
         stream = RecordStream(source, options)
@@ -167,10 +167,6 @@ def blocks_ahead(sources: Sequence[Source], options: ReadSettings) -> Generator[
             stream.close()
             if start is not None:
                 seek_to(source, start)
-
-
-def _unreported(span: DamagedSpan) -> None:
-    """Take no notice of damage."""
 
 
 def first_of(parts: Iterator[_Rows], n: int | None) -> Generator[_Rows, None, None]:

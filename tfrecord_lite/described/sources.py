@@ -172,17 +172,18 @@ def _has_records(source: Source, options: ReadSettings) -> bool:
 
 def _merged(merged: Sidecar, one: Sidecar, source: Source) -> Sidecar:
     """Merge the sidecar of one more file into that of the files before."""
+
+    def error(detail: str, key: str | None = None) -> InvalidArgumentError:
+        return argument_error(detail, source=name_of(source), key=key)
+
     if isinstance(merged.schema, SequenceSchema) or isinstance(one.schema, SequenceSchema):
-        detail = "this file's schema differs from that of the files before; give schema"
-        raise argument_error(detail, source=name_of(source))
+        raise error("this file's schema differs from that of the files before; give schema")
     ours, theirs = merged.schema.to_items(), one.schema.to_items()
     if ours and theirs and not ours.keys() & theirs.keys():
-        detail = "this file has none of the features of those before it"
-        raise argument_error(detail, source=name_of(source))
-    structure = merged_structures(*(structure_of(each) for each in (merged, one)))
+        raise error("this file has none of the features of those before it")
+    structure = merged_structures(structure_of(merged), structure_of(one))
     if structure is None:
-        detail = "this file's data are nested differently than those before it"
-        raise argument_error(detail, source=name_of(source))
+        raise error("this file's data are nested differently than those before it")
     items = {}
     for name in {**ours, **theirs}:
         try:
@@ -190,9 +191,9 @@ def _merged(merged: Sidecar, one: Sidecar, source: Source) -> Sidecar:
                 items[name] = _widened(name, ours[name], theirs[name])
             else:
                 items[name] = as_absent(name, ours.get(name) or theirs[name])
-        except IncompatibleError as error:
-            detail = f"{error}; shards that are saved with one schema= always go together"
-            raise argument_error(detail, source=name_of(source), key=name) from None
+        except IncompatibleError as misfit:
+            detail = f"{misfit}; shards that are saved with one schema= always go together"
+            raise error(detail, name) from None
     structure = None if is_flat_dict(structure) else structure
     dataframe = merged_description(merged.dataframe, one.dataframe)
     return Sidecar(Schema.of_items(items), structure, dataframe=dataframe)

@@ -137,11 +137,7 @@ def kind_of(feature: Feature) -> str:
 def values_of(feature: Feature) -> Sequence[bytes] | Sequence[float] | Sequence[int]:
     """Return a feature's values without copying them; none if no kind is set."""
     kind = feature.WhichOneof("kind")
-    if kind == "bytes_list":
-        return feature.bytes_list.value
-    if kind == "float_list":
-        return feature.float_list.value
-    return feature.int64_list.value if kind else ()
+    return getattr(feature, kind).value if kind else ()
 
 
 def float_texts(values: Sequence[float], most: int | None = None) -> list[str]:

@@ -25,7 +25,6 @@ from tfrecord_lite.arrays import (
     ByteItems,
     ByteRanges,
     Int64Array,
-    Uint8Array,
     row_splits,
 )
 from tfrecord_lite.convert.lists import Lists
@@ -33,6 +32,7 @@ from tfrecord_lite.convert.types import record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.content import ContentType, error_about, type_error
 from tfrecord_lite.example.decode.batch import DiscoveredKeys
+from tfrecord_lite.example.decode.features import kinds_in
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.proto import FEATURE_LISTS
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch, read_sequences
@@ -163,7 +163,7 @@ class _Reader:
         if features is None:
             return self._read_halves(contexts, is_sequence=False) + found
         for number, key in enumerate(self._features.table.keys):
-            kinds = _kinds_of(features.kinds(number), len(block))
+            kinds = kinds_in(features.kinds(number), len(block))
             # A feature may be present without a kind, or hidden by a later entry with the key.
             if not kinds and not features.present(number).any():
                 continue
@@ -180,14 +180,6 @@ class _Reader:
         return [one for half in halves for one in self.read(half, is_sequence=is_sequence)]
 
 
-def _kinds_of(kinds: Uint8Array | int, n_messages: int) -> list[tuple[Kind, Int64Array | None]]:
-    """Return the kinds in a batch, with the messages that have each; None for all of them."""
-    if isinstance(kinds, int):
-        return [(Kind(kinds), None)] if kinds and n_messages else []
-    found = [(kind, np.flatnonzero(kinds == kind)) for kind in Kind]
-    return [(kind, having) for kind, having in found if having.size]
-
-
 def _feature_list(
     batch: SequenceMessageBatch, number: int, key: bytes, block: Block
 ) -> _Found | None:
@@ -202,7 +194,7 @@ def _feature_list(
     n_steps = int(splits[-1])
     steps: list[Lists] = []
     summaries: dict[Kind, ListSummary] = {}
-    for kind, having in _kinds_of(kinds, n_steps):
+    for kind, having in kinds_in(kinds, n_steps):
         values = _having(lists[kind].below(), having)
         steps.append(values)
         record = record_of(splits, _first(having))

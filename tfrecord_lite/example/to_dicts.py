@@ -27,6 +27,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.restore import objects_of
 from tfrecord_lite.example.decode.batch import FEW, DiscoveredKeys, MessageBatch, by_runtime
+from tfrecord_lite.example.decode.features import kinds_in
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.decode.reader import as_block, as_bytes
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch, read_sequences
@@ -161,14 +162,12 @@ class _Decoded:
         self._arrays: list[_Arrays] = []
         self._partial: list[tuple[str, Int64Array, _Arrays]] = []
         for number, key in enumerate(keys):
-            kinds = batch.kinds(number)
-            for kind in Kind:
-                if isinstance(kinds, int):
-                    if kinds == kind:
-                        self._names.append(key.decode())
-                        self._arrays.append(_Arrays(batch.lists(number, kind)))
-                elif (having := np.flatnonzero(kinds == kind)).size:
-                    arrays = _Arrays(batch.lists(number, kind))
+            for kind, having in kinds_in(batch.kinds(number), batch.n_messages):
+                arrays = _Arrays(batch.lists(number, kind))
+                if having is None:
+                    self._names.append(key.decode())
+                    self._arrays.append(arrays)
+                else:
                     self._partial.append((key.decode(), having, arrays))
 
     def parts(self, at_once: int) -> Iterator[list[Any]]:

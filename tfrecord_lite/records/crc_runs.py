@@ -120,7 +120,12 @@ def _powers(digit: int) -> Uint32Array:
     # the shift by n give the next n, and so on.
     bits = np.uint32(1) << np.arange(32, dtype=np.uint32)
     if digit == 0:
-        by_n = _all_bytes(_byte_table()[bits & np.uint32(0xFF)] ^ (bits >> np.uint32(8)))
+        after = bits.copy()  # what each bit becomes, shifted out bit by bit
+        for _ in range(8):
+            odd = (after & np.uint32(1)).astype(np.bool_)
+            after >>= np.uint32(1)
+            after[odd] ^= np.uint32(_POLYNOMIAL)
+        by_n = _all_bytes(after)
     else:
         below = _powers(digit - 1)
         by_n = _shift(below, 1, below[255])
@@ -139,14 +144,3 @@ def _all_bytes(bits: Uint32Array) -> Uint32Array:
         half = 1 << place
         found[..., half : 2 * half] = found[..., :half] ^ bits[..., place, None]
     return found
-
-
-@cache
-def _byte_table() -> Uint32Array:
-    """Build the table of the polynomial: what a byte becomes, shifted out bit by bit; (256,)."""
-    table = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        odd = (table & np.uint32(1)).astype(np.bool_)
-        table >>= np.uint32(1)
-        table[odd] ^= np.uint32(_POLYNOMIAL)
-    return table

@@ -139,6 +139,12 @@ class DamagedSpans:
         self.num_damaged += span.num_records
         self.lost_bytes += span.length
 
+    def report(self, source: str, n_records: int, record_bytes: int) -> FileReport:
+        """Return the report on the file, given its intact records so far, and their bytes."""
+        spans = [replace(s, records_after=n_records - s.records_before) for s in self.kept]
+        lost = self.num_damaged, self.lost_bytes
+        return FileReport(source, n_records, record_bytes, tuple(spans), *lost)
+
 
 class SkippingStream:
     """A stream of records that skips damage; otherwise as :class:`RecordStream`.
@@ -320,19 +326,8 @@ class SkippingStream:
     def report(self) -> FileReport:
         """Return what was read and lost so far."""
         n_records = self._n_records
-        n_bytes = self._stream.offset - self._begin - self.torn_bytes
-        spans = tuple(
-            replace(span, records_after=n_records - span.records_before)
-            for span in self._damage.kept
-        )
-        return FileReport(
-            self._stream.name,
-            n_records,
-            n_bytes - self._damage.lost_bytes - n_records * OVERHEAD_BYTES,
-            spans,
-            self._damage.num_damaged,
-            self._damage.lost_bytes,
-        )
+        n_bytes = self._stream.offset - self._begin - self.torn_bytes - self._damage.lost_bytes
+        return self._damage.report(self.name, n_records, n_bytes - n_records * OVERHEAD_BYTES)
 
 
 def warn_of_damage(report: DamageReport) -> None:

@@ -27,13 +27,12 @@ No I/O.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from crc32c import crc32c
 
-from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, Uint32Array, at_every_byte
+from tfrecord_lite.arrays import AnyArray, Int64Array, Uint8Array, Uint32Array, at_every_byte
 from tfrecord_lite.block import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.records.crc32c import length_crcs, unmask
 from tfrecord_lite.records.crc_runs import crcs_between
@@ -69,35 +68,11 @@ def find_headers(data: Uint8Array, max_record_bytes: int) -> tuple[Int64Array, I
     return starts[has_crc], lengths[has_crc].astype(np.int64)
 
 
-@dataclass(slots=True)
-class _Candidates:
-    """Headers, by offset, whose data is intact or not checked yet; shapes (n,)."""
-
-    starts: Int64Array  # of the data, in the stream
-    stops: Int64Array
-    crcs: Uint32Array  # of the stream up to each start
-    is_intact: BoolArray
-
-    @classmethod
-    def none(cls) -> _Candidates:
-        """Return no candidates."""
-        places = np.empty(0, np.int64)
-        return cls(places, places, np.empty(0, np.uint32), np.empty(0, np.bool_))
-
-    def only(self, which: slice | BoolArray) -> _Candidates:
-        """Return some of them."""
-        return _Candidates(
-            self.starts[which], self.stops[which], self.crcs[which], self.is_intact[which]
-        )
-
-    def with_more(self, starts: Int64Array, stops: Int64Array, crcs: Uint32Array) -> _Candidates:
-        """Append undecided candidates."""
-        return _Candidates(
-            np.concatenate([self.starts, starts]),
-            np.concatenate([self.stops, stops]),
-            np.concatenate([self.crcs, crcs]),
-            np.concatenate([self.is_intact, np.zeros(starts.size, np.bool_)]),
-        )
+_CANDIDATE = np.dtype(
+    [("start", np.int64), ("stop", np.int64), ("crc", np.uint32), ("is_intact", np.bool_)]
+)
+"""A header whose data is intact or not checked yet: where the data starts and stops in the stream, and the CRC of
+the stream up to the start."""
 
 
 class RecordFinder:
@@ -117,7 +92,7 @@ class RecordFinder:
         self._max_record_bytes = max_record_bytes
         self._scanned = 0  # in the stream: where the next header is looked for
         self._crc = 0  # of the stream from anywhere up to _frontier
-        self._candidates = _Candidates.none()
+        self._candidates: AnyArray = np.empty(0, _CANDIDATE)  # by offset
 
     @property
     def _frontier(self) -> int:
@@ -127,8 +102,8 @@ class RecordFinder:
     @property
     def wanted_from(self) -> int:
         """The first offset of the stream that :meth:`find` has to see again."""
-        if self._candidates.starts.size:
-            return int(self._candidates.starts[0]) - HEADER_BYTES
+        if self._candidates.size:
+            return int(self._candidates["start"][0]) - HEADER_BYTES
         return self._scanned
 
     @property
@@ -143,10 +118,10 @@ class RecordFinder:
         """
         found, count, place = self._candidates, 0, offset + HEADER_BYTES
         while count < n_records:
-            i = int(np.searchsorted(found.starts, place))
-            if i == found.starts.size or found.starts[i] != place or not found.is_intact[i]:
+            i = int(np.searchsorted(found["start"], place))
+            if i == found.size or found["start"][i] != place or not found["is_intact"][i]:
                 break
-            count, place = count + 1, int(found.stops[i]) + OVERHEAD_BYTES
+            count, place = count + 1, int(found["stop"][i]) + OVERHEAD_BYTES
         return count
 
     def find(
@@ -164,7 +139,7 @@ class RecordFinder:
         self._forget_before(first)
         last = end - OVERHEAD_BYTES + 1  # a header that starts here or later has no room
         through = min(through, last)
-        while not (found := self._candidates).is_intact[:1].any() or self._scanned < through:
+        while not (found := self._candidates)["is_intact"][:1].any() or self._scanned < through:
             until = self._next_edge()
             if until > last and not is_end:
                 return None
@@ -172,10 +147,10 @@ class RecordFinder:
                 self._scan(data, base, min(until, last))
                 continue
             # Undecided records reach past the end of the stream.
-            self._candidates = found = found.only(found.is_intact)
-            if not found.starts.size:
+            self._candidates = found = found[found["is_intact"]]
+            if not found.size:
                 return end
-        return int(found.starts[0]) - HEADER_BYTES
+        return int(found["start"][0]) - HEADER_BYTES
 
     def find_run(self, data: Uint8Array, base: int, first: int, stop: int) -> int:
         """Return the offset of the first intact record from which a run of them ends at `stop`.
@@ -189,9 +164,9 @@ class RecordFinder:
         while self._scanned < last:
             self._scan(data, base, min(self._next_edge(), last))
         found = self._candidates
-        found = found.only(slice(int(np.searchsorted(found.starts, stop))))  # of a search before
-        found = found.only(found.is_intact)
-        starts, ends = found.starts - HEADER_BYTES, found.stops + FOOTER_BYTES
+        found = found[: np.searchsorted(found["start"], stop)]  # of a search before
+        found = found[found["is_intact"]]
+        starts, ends = found["start"] - HEADER_BYTES, found["stop"] + FOOTER_BYTES
         # The number of the record that begins where each one ends; one more than all, for none.
         following = np.searchsorted(starts, ends)
         none = starts.size
@@ -208,11 +183,9 @@ class RecordFinder:
     def _forget_before(self, first: int) -> None:
         """Drop the candidates before an offset; begin to look there if that was not done yet."""
         if first > self._scanned:
-            self._scanned, self._crc, self._candidates = first, 0, _Candidates.none()
-        starts = self._candidates.starts
-        self._candidates = self._candidates.only(
-            slice(int(np.searchsorted(starts, first + HEADER_BYTES)), None)
-        )
+            self._scanned, self._crc, self._candidates = first, 0, self._candidates[:0]
+        n_before = np.searchsorted(self._candidates["start"], first + HEADER_BYTES)
+        self._candidates = self._candidates[n_before:]
 
     def _next_edge(self) -> int:
         """Return up to where to scan next: twice as far each time while a long record is undecided."""
@@ -228,18 +201,21 @@ class RecordFinder:
         self._scanned = until
 
         # The offsets in this piece, in order, up to which the stream's CRC is needed.
-        edges = np.concatenate([starts, stops, old.stops])
+        edges = np.concatenate([starts, stops, old["stop"]])
         edges = np.unique(edges[(edges > frontier) & (edges <= self._frontier)])
         crcs = self._crcs_up_to(data, base, frontier, edges)
-        both = old.with_more(starts, stops, crcs[np.searchsorted(edges, starts)])
+        new = np.zeros(starts.size, _CANDIDATE)
+        new["start"], new["stop"] = starts, stops
+        new["crc"] = crcs[np.searchsorted(edges, starts)]
+        both = np.concatenate([old, new])
 
-        is_due = ~both.is_intact & (both.stops <= self._frontier)
-        due = both.only(is_due)
-        crcs_at_stops = crcs[np.searchsorted(edges, due.stops)]
-        computed = crcs_between(due.crcs, crcs_at_stops, due.stops - due.starts)
-        stored = unmask(at_every_byte(data, FOOTER)[due.stops - base])
-        both.is_intact[is_due] = computed == stored
-        self._candidates = both.only(both.is_intact | ~is_due)
+        is_due = ~both["is_intact"] & (both["stop"] <= self._frontier)
+        due = both[is_due]
+        crcs_at_stops = crcs[np.searchsorted(edges, due["stop"])]
+        computed = crcs_between(due["crc"], crcs_at_stops, due["stop"] - due["start"])
+        stored = unmask(at_every_byte(data, FOOTER)[due["stop"] - base])
+        both["is_intact"][is_due] = computed == stored
+        self._candidates = both[both["is_intact"] | ~is_due]
 
     def _crcs_up_to(
         self, data: Uint8Array, base: int, frontier: int, edges: Int64Array

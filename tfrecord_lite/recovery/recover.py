@@ -25,7 +25,6 @@ from tfrecord_lite.errors import (
     DamageReport,
     DataLossError,
     FailedPreconditionError,
-    FileReport,
     InvalidArgumentError,
     Reason,
     argument_error,
@@ -186,9 +185,7 @@ def recover(
             sidecar.remove_stale(target, storage_options)
         elif damage.kept[0].reason is Reason.NOT_A_TFRECORD:
             raise damage.kept[0].error()
-    spans = [replace(s, records_after=n_records - s.records_before) for s in damage.kept]
-    lost = damage.num_damaged, damage.lost_bytes
-    return DamageReport((FileReport(source, n_records, record_bytes, tuple(spans), *lost),))
+    return DamageReport((damage.report(source, n_records, record_bytes),))
 
 
 def _described(source: str, storage_options: StorageOptions) -> Sidecar | None:

@@ -28,7 +28,6 @@ from tfrecord_lite.arrays import (
     lanes,
     row_splits,
     short_lanes,
-    views,
 )
 from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, WireError
 from tfrecord_lite.wire.varint import SHORT_BYTES, read_short, read_varints
@@ -38,9 +37,6 @@ _GROUP_BYTES = 192 * 1024
 
 _GROUP_VALUES = 8 * 1024
 """Of runs of one value each, so many are decoded at once."""
-
-_LONG_RUN_BYTES = 256
-"""Runs of this size on average are joined as objects."""
 
 _BYTES_PER_LEVEL = 4
 _TOP_BIT, _LOW_BITS = np.uint8(0x80), np.uint8(0x7F)
@@ -104,9 +100,6 @@ def _one_each(runs: ByteRanges) -> Int64Array | None:
 
 def _after_zero(runs: ByteRanges, splits: Int64Array) -> Uint8Array:
     """Copy runs end to end, after a zero."""
-    if splits[-1] >= _LONG_RUN_BYTES * len(runs):
-        pieces = views(runs.data, runs.starts, runs.lengths)
-        return np.frombuffer(b"".join((b"\0", *pieces)), np.uint8)
     out = np.zeros(int(splits[-1]) + 1, np.uint8)
     out[1:] = runs.joined(splits)
     return out

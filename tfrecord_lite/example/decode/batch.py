@@ -91,12 +91,6 @@ class LayoutMemory:
         self.known: KnownKeys | None = None
         """The keys that plain entries had."""
 
-    def note(self, used: list[Layout], *, tried: bool) -> None:
-        """Remember which layouts a batch used, and whether it tried to learn some in vain."""
-        self.layouts = used
-        if used or tried:
-            self.learning.note(paid=bool(used))
-
 
 class MessageBatch:
     """The features of a batch of messages: :class:`~.features.Features`, by the readers that can.
@@ -141,9 +135,8 @@ class MessageBatch:
         n_bytes = int((stops - starts)[left].sum())
         is_sparse = len(table.keys) * left.size * _BYTES_PER_CELL > n_bytes
         n_keys = len(table.keys)
-        if left.size < _WORTH_PLAIN or is_sparse or not 0 < n_keys <= MOST_KEYS:
-            return left
-        if not memory.plain.may_try():
+        is_worth_it = left.size >= _WORTH_PLAIN and not is_sparse and 0 < n_keys <= MOST_KEYS
+        if not is_worth_it or not memory.plain.may_try():
             return left
         known = memory.known or KnownKeys(table)
         plain = PlainMatch(data, starts[left], stops[left], known)
@@ -191,7 +184,9 @@ class MessageBatch:
                 break
             self._parts.append((left[match.chosen], match))
             left = np.delete(left, match.chosen)
-        memory.note(used, tried=n_failed > 0)
+        memory.layouts = used
+        if used or n_failed:
+            memory.learning.note(paid=bool(used))
         return left
 
     def unknown_keys(self, limit: int) -> list[bytes]:

@@ -100,23 +100,17 @@ def strings_in_place(stored: ByteRanges) -> BytesColumn:
 
 def own_type(feature: Prepared) -> Type:
     """Return what the values of a feature are by its specification."""
-    kind = feature.kind
-    shape: tuple[int | None, ...] = (None,)
+    kind, raw_spec = feature.kind, getattr(feature, "raw", None)
+    dtype = kind.label if raw_spec is None else raw_spec.dtype_name
     match feature:
-        case Dense(raw=RawFeature() as spec):
-            return Type(kind, spec.dtype_name, spec.shape)
-        case Dense():
-            shape = feature.shape
-        case Padded(raw=RawFeature() as spec):
-            return Type(kind, spec.dtype_name, (None, *spec.shape))
-        case Padded():
-            shape = (None, *feature.shape)
+        case Dense() | Padded():
+            inner = feature.shape if raw_spec is None else raw_spec.shape
+            return Type(kind, dtype, inner if isinstance(feature, Dense) else (None, *inner))
         case Ragged():
-            shape = (
-                None,
-                *(getattr(partition, "length", None) for partition in feature.partitions),
-            )
-    return Type(kind, kind.label, shape)
+            lengths = (getattr(partition, "length", None) for partition in feature.partitions)
+            return Type(kind, dtype, (None, *lengths))
+        case _:
+            return Type(kind, dtype, (None,))
 
 
 def divided(
@@ -155,7 +149,7 @@ def dense(key: str, lists: Lists, feature: Dense, own: Type) -> Lists:
         reject(key, ~present, Reason.MISSING, lambda _: detail)
     reject_sizes(key, lists, present & (lists.lengths != feature.size), feature)
     if feature.default is not None and not present.all():
-        lists = lists.with_(flat=_filled(lists.flat, present, feature.default))
+        lists = lists.with_(flat=_filled(lists, present, feature.default))
     return in_shape(lists, feature, own)
 
 
@@ -198,19 +192,16 @@ def in_rows(feature: Prepared, lists: Lists, *, with_objects: bool) -> Column:
         raise argument_error(detail, key=feature.reads()[0][0]) from None
 
 
-def _filled(flat: Any, present: BoolArray, default: AnyArray) -> Any:
-    """Put a default where a message lacks the feature; `flat` has the values of the others."""
-    n, size = present.size, default.size
-    if isinstance(flat, np.ndarray):
-        whole = np.empty((n, size), flat.dtype)
-        whole[present], whole[~present] = flat.reshape(-1, size), default.reshape(1, size)
-        return whole.reshape(-1)
-    others = as_strings(default.reshape(-1)).to_ranges()
-    lengths = _filled(flat.lengths, present, others.lengths)
-    splits = row_splits(flat.lengths)
-    data = np.concatenate([flat.joined(splits), others.data])
-    starts = _filled(splits[:-1], present, others.starts + splits[-1])
-    return ByteRanges(data, starts, lengths)
+def _filled(lists: Lists, present: BoolArray, default: AnyArray) -> Any:
+    """Return the values of all messages, given those of the `present` ones: the others have the default."""
+    size, fill = default.size, cast("Any", default.reshape(-1))
+    fill = as_strings(fill) if lists.kind is Kind.BYTES else fill
+    both = Lists.join([lists, Lists(1, lists.type, (size,), fill)]).flat
+    # Which of these values each message has.
+    order = np.empty((present.size, size), np.int64)
+    order[present] = np.arange(len(lists.flat)).reshape(-1, size)
+    order[~present] = len(lists.flat) + np.arange(size)
+    return both[order.ravel()] if isinstance(both, np.ndarray) else both.take(order.ravel())
 
 
 def raw(strings: Any, spec: RawFeature, key: str) -> AnyArray:

@@ -18,10 +18,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
+from tfrecord_lite.schema import Kind
+
 if TYPE_CHECKING:
-    from tfrecord_lite.arrays import BoolArray, Uint8Array
+    from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array
     from tfrecord_lite.convert.lists import Lists
-    from tfrecord_lite.schema import Kind
+
+
+def kinds_in(kinds: Uint8Array | int, n_messages: int) -> list[tuple[Kind, Int64Array | None]]:
+    """Return which of the `kinds` that a feature has in messages there are, with the messages that have each.
+
+    None stands for all messages.
+    """
+    if isinstance(kinds, int):
+        return [(Kind(kinds), None)] if kinds and n_messages else []
+    having = [(kind, np.flatnonzero(kinds == kind)) for kind in Kind]
+    return [(kind, numbers) for kind, numbers in having if numbers.size]
 
 
 class Features(Protocol):

@@ -56,7 +56,6 @@ from tfrecord_lite.arrays import (
     lanes,
     row_floats,
     rows,
-    short_lanes,
 )
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.example import proto
@@ -349,17 +348,16 @@ class Layout:
     def match(self, data: Uint8Array, starts: Int64Array, stops: Int64Array) -> LayoutMatch:
         """Read the messages that look like this; spare bytes follow the last in `data`."""
         match = LayoutMatch(self, data, starts.size)
-        bad = None
         if int(self.furthest.max(initial=0)) > data.size:
             match.keep(np.empty(0, np.int64))
             return match
+        bad = np.zeros(starts.size, np.bool_)
         for first in range(0, starts.size, self.at_once):
             some = slice(first, first + self.at_once)
             wrong = match.read(some, starts[some], stops[some])
             if wrong is not None:
-                bad = np.zeros(starts.size, np.bool_) if bad is None else bad
                 bad[some] = wrong
-        if bad is not None:
+        if np.count_nonzero(bad):
             match.keep(np.flatnonzero(~bad))
         return match
 
@@ -516,26 +514,10 @@ def bodies(
     data: Uint8Array, starts: Int64Array, stops: Int64Array
 ) -> tuple[Int64Array, BoolArray | None]:
     """Find where the map entries of each message start; and which messages hold anything else."""
-    sizes = stops - starts
-    smallest, largest = int(np.minimum.reduce(sizes)), int(np.maximum.reduce(sizes))
-    for width in (1, 2, 3):
-        fewest = 1 + width + (1 << 7 * (width - 1))
-        if fewest <= smallest and largest <= width + (1 << 7 * width):
-            # All lengths take so many bytes: what is there must be these.
-            sizes -= 1 + width
-            want = np.full(sizes.size, proto.FEATURES_TAG[0])
-            for place in range(1, width + 1):
-                more = 0x80 if place < width else 0
-                want += (sizes & 0x7F | more) << 8 * place
-                sizes >>= 7
-            found = short_lanes(data)[starts] & np.uint32((1 << 8 * (1 + width)) - 1)
-            is_right = found == want
-            return starts + (1 + width), None if np.count_nonzero(
-                is_right
-            ) == want.size else ~is_right
     lengths, n_bytes = read_varints(lanes(data), starts + 1)
     at = starts + 1 + n_bytes
-    return at, (data[starts] != proto.FEATURES_TAG[0]) | (at + lengths.view(np.int64) != stops)
+    wrong = (data[starts] != proto.FEATURES_TAG[0]) | (at + lengths.view(np.int64) != stops)
+    return at, wrong if np.count_nonzero(wrong) else None
 
 
 def _either(one: BoolArray | None, other: BoolArray | None) -> BoolArray | None:

@@ -223,7 +223,7 @@ class FeatureReader(ColumnReader):
         batch = self._messages(data, starts, stops)
         large = self._large(batch, data.size) if is_owned and len(splits) == 2 else None
         if large is not None:
-            name, (dense, _, _), values = large
+            name, dense, values = large
             (others,) = self.results(batch, splits, single=single, but=name)
             values.flat = build.strings_in_place(values.flat)
             others[name] = self.result(name, build.in_shape(values, dense, self._own[name]))
@@ -237,18 +237,18 @@ class FeatureReader(ColumnReader):
         found = self.lists(self._messages(data, starts, stops))
         return {name: apart(lists) for name, lists in found.items()}
 
-    def _large(self, batch: MessageBatch, n_bytes: int) -> tuple[str, Any, Lists] | None:
+    def _large(self, batch: MessageBatch, n_bytes: int) -> tuple[str, Dense, Lists] | None:
         """Return a feature with a long byte string in each message, if it fills most of the buffer, and its values."""
         if self._originals or n_bytes < _LARGE_BYTES * batch.n_messages:
             return None
-        for name, found in self._dense.items():
-            if self.strings == "ndarray" and not found[0].raw:
+        for name, (dense, number, size) in self._dense.items():
+            if self.strings == "ndarray" and not dense.raw:
                 continue
-            values = batch.even(found[1], found[0].kind)
-            if values is None or values.levels[0] != found[2]:
+            values = batch.even(number, dense.kind)
+            if values is None or values.levels[0] != size:
                 continue
             if isinstance(values.flat, ByteRanges) and 4 * values.n_bytes > 3 * n_bytes:
-                return name, found, values
+                return name, dense, values
         return None
 
     def _messages(self, data: Uint8Array, starts: Int64Array, stops: Int64Array) -> MessageBatch:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, Buffer, ByteItems
+from tfrecord_lite.arrays import AnyArray, Buffer, views
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.types import column_error
@@ -115,11 +115,11 @@ def _large(key: str, raw: bytes, value: Any) -> tuple[Any, ...]:
 def feature_content(key: str, value: Any) -> bytes | None:
     """Encode a value as the content of a Feature message; None for a missing one."""
     encode = _ENCODERS.get(type(value))
-    if encode is not None:
-        content = encode(value)
-        if content is not None:
-            return content
-    return None if value is None else plain_content(key, value)
+    content = None if encode is None else encode(value)
+    if content is not None or value is None:
+        return content
+    lists = opened(key, [value])  # the plain way: a column of one record
+    return content_of(lists) if lists.present is None else None
 
 
 # Each returns None for what it leaves to the plain way, errors included.
@@ -196,29 +196,16 @@ _ENCODERS: dict[type, Callable[[Any], bytes | None]] = {
 }
 
 
-def plain_content(key: str, value: Any) -> bytes | None:
-    """Encode any value the plain way, as a column of one record."""
-    lists = opened(key, [value])
-    if lists.present is not None:
-        return None
-    return content_of(lists)
-
-
 def content_of(lists: Lists) -> bytes:
     """Encode the lists of one record as the content of a Feature message."""
-    if lists.kind is None:
+    kind, flat = lists.kind, lists.flat
+    if kind is None:
         return b""
-    return delimited(KIND_TAGS[lists.kind], _list_content(lists))
-
-
-def _list_content(lists: Lists) -> bytes:
-    """Encode the lists of one record as the content of a BytesList, FloatList, ..."""
-    flat: Any = lists.flat
-    if isinstance(flat, ByteItems):
-        flat = flat.to_ranges()
-    if lists.kind is Kind.BYTES:
-        view = memoryview(flat.data)
-        ends = zip(flat.starts.tolist(), flat.lengths.tolist(), strict=True)
-        return b"".join([delimited(LIST_VALUE_TAG, view[a : a + n]) for a, n in ends])  # type: ignore[arg-type]
-    data = flat.astype("<f4", copy=False) if lists.kind is Kind.FLOAT else varint_run(flat)[0]
-    return delimited(LIST_VALUE_TAG, data.tobytes()) if data.size else b""
+    if kind is Kind.BYTES:
+        strings = flat.to_ranges()
+        pieces = views(strings.data, strings.starts, strings.lengths)
+        values = b"".join([delimited(LIST_VALUE_TAG, piece) for piece in pieces])  # type: ignore[arg-type]
+    else:
+        data = flat.astype("<f4", copy=False) if kind is Kind.FLOAT else varint_run(flat)[0]
+        values = delimited(LIST_VALUE_TAG, data.tobytes()) if data.size else b""
+    return delimited(KIND_TAGS[kind], values)

@@ -67,6 +67,7 @@ from tfrecord_lite.example.decode.entries import (
     merge,
     submessages,
 )
+from tfrecord_lite.example.decode.features import kinds_in
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
@@ -376,9 +377,8 @@ class SequenceMessageBatch:
 
     def kinds_present(self, number: int) -> list[Kind]:
         """Return the kinds that steps of a list have; one to read it with if they have none."""
-        kinds = self.kinds(number)
-        found = [kinds] if isinstance(kinds, int) else np.flatnonzero(np.bincount(kinds)).tolist()
-        return [Kind(kind) for kind in found if kind] or [Kind.FLOAT]
+        n_steps = int(self._n_steps[self._cells_of(number)].sum())
+        return [kind for kind, _ in kinds_in(self.kinds(number), n_steps)] or [Kind.FLOAT]
 
     def _guess(self, entries: MapEntries, located: LocatedEntries, left: BoolArray) -> None:
         """Find the lists of each key that have plain steps only, and unmark them in `left`."""

@@ -421,12 +421,9 @@ class SequenceRowBuffer(Waiting):
         if type(context) is not dict or type(lists) is not dict:
             return False
         context = {key: _as_list(value) for key, value in context.items()}
-        found: list[_StepValues] = []
-        for steps in lists.values():
-            values = _step_values(steps)
-            if values is None or values.n_bytes > _LARGE_BYTES:
-                return False
-            found.append(values)
+        found = [values for steps in lists.values() if (values := _step_values(steps))]
+        if len(found) < len(lists) or any(values.n_bytes > _LARGE_BYTES for values in found):
+            return False
         types = tuple([(values.dtype, values.counts is None) for values in found])
         alike = self._plans.setdefault((tuple(row), tuple(lists), types), [])
         n_bytes = 1 + sum([values.n_bytes for values in found])
