@@ -200,7 +200,27 @@ def test_workers_start_no_workers(names: list[str]) -> None:
 
 
 def test_what_cannot_be_pickled_cannot_be_spawned(names: list[str]) -> None:
-    with pytest.raises((AttributeError, TypeError), match="pickle"):
+    with pytest.raises(FailedPreconditionError, match=r'pickled.*start_method="fork"') as caught:
         list(TFRecordDataset(names).map(lambda x: x).in_processes(2, start_method="spawn"))
 
+    assert caught.value.reason is Reason.UNSUPPORTED
     assert multiprocessing.active_children() == []
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_a_program_that_starts_workers_while_it_is_imported_is_told_of_the_guard(
+    names: list[str], tmp_path: Path, method: str
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from tfrecord_lite import TFRecordDataset\n"
+        f"print(list(TFRecordDataset({names!r}).in_processes(1, {method!r})))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, program],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+    *_, last = [line for line in done.stderr.splitlines() if line.startswith("RuntimeError: a ")]
+    assert 'if __name__ == "__main__":' in last
