@@ -11,7 +11,6 @@ from hypothesis.extra import numpy as hnp
 from hypothesis.strategies import DrawFn
 
 from tfrecord_lite import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.lists import with_values
 
 __all__ = ["DTYPES", "columns_of", "flat_of", "rounded", "same"]
 
@@ -63,8 +62,12 @@ def rounded(column: Any) -> Any:
     """Return a column as it is after it was stored in a float list, if it is one of float64."""
     if flat_of(column).dtype != np.float64:
         return column
+    if isinstance(column, RaggedTensor):
+        return RaggedTensor(rounded(column.values), column.row_splits, column.uniform_row_length)
+    if isinstance(column, SparseTensor):
+        return SparseTensor(column.indices, rounded(column.values), column.dense_shape)
     with np.errstate(all="ignore"):
-        return with_values(column, lambda values: values.astype(np.float32).astype(np.float64))
+        return column.astype(np.float32).astype(np.float64)
 
 
 @st.composite

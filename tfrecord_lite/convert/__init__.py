@@ -2,14 +2,14 @@
 
 ::
 
-    arrow        tables and data frames ──> columns, and back; the one door for them
+    arrow        tables and data frames ──> Lists, and back; the one door for them
     normalize    columns ──┬─ lenient ──> Lists as they are stored
     types                  └─ strict ───> Lists of all levels, with values as they are
     restore      Lists as stored ──> as they were ──> arrays, ragged tensors, byte strings
     lossless     columns ──> their schema, and restore for columns that others parsed;
                  the schema that came along with Arrow data, as far as its columns fit
-    rounding     which columns float32 does not hold
-    store        Lists and a schema ──> Lists as they are stored, one per key
+    store        Lists and a schema ──> Lists as they are stored, one per key, and the warning about
+                 columns that float32 does not hold
     lists        Lists: values end to end, lengths of each level, presence
 
 ``types`` is the one table of which Python and NumPy types go into which list, and knows whether an

@@ -3,9 +3,9 @@
 ::
 
     frame ──bridge──┐
-    table, stream ──┴─ open_column ──> columns, traits ──> records
-                                   └── words ──describe──> description ──> sidecar
-    columns, originals, description ── array_of ──> Table ──bridge──> frame
+    table, stream ──┴─ open_column ──┬─> Lists ──> records
+                                     └─> words ──describe──> description ──> sidecar
+    Lists, description ── array_of ──> Table ──bridge──> frame
 
 Whatever has ``__arrow_c_stream__`` or ``__arrow_c_array__`` is read by pyarrow. The frames of another
 library have a *bridge*, a module found by the name of their module, whose functions are
@@ -14,19 +14,24 @@ library have a *bridge*, a module found by the name of their module, whose funct
 ``is_frame``, ``is_series``          whether an object of the library is one
 ``columns_of(frame)``                its columns, and the levels of its index, by name
 ``parts_of(name, series)``           the fields of structs in it as columns, by name; another column alone
-``open_column(name, series)``        values, traits and word of one
-``describe(frame, columns, opened)``  a word per column, and what else makes a frame: JSON
+``open_column(name, series)``        Lists and word of one; of Python's objects an array instead of Lists
+``describe(frame, columns, words)``  a word per column, and what else makes a frame: JSON
 ``target(name, word)``               the Arrow type for a column that is to become what the word says
 ``frame_of(table, ...)``             the frame
 ===================================  ================================================================
 
-*Traits* are those members of a column's Original that its values do not tell: time zone, categories,
-and that objects are texts. A missing value (null, NA, None) is masked; NaN in a column of plain floats
-is a value. Lists of any length are rows of a RaggedTensor, those of a fixed length an array with one more
-dimension. Times with a zone are stored in UTC, times of day as a timedelta64 since midnight, categories as
-the values that they stand for. Fields of structs become columns of their own, ``point/x``; a null
-struct makes all of them null. Lists of structs, and maps, become a list per field (``map/key``, ``map/value``).
-Decimals without digits after the point are int64. Strings are taken by their offsets, without an object per value.
+One table says what a column becomes, and the way back is the same table:
+
+=============================  ===================================================================
+boolean, integer, floating     values as they are; a null (NA, None) is a record without the feature, NaN a value
+string, binary                 byte strings where they are, by their offsets; of the type ``str`` if texts
+timestamp, date, duration      datetime64 or timedelta64, in UTC; their type has the time zone
+time                           timedelta64 since midnight
+list; list of a fixed size     a level of lengths; a number as a level
+dictionary                     the values; their type has the categories
+struct; list of structs, map   a column per field, ``point/x``; with a list each, ``map/key``, ``map/value``
+decimal without digits         int64
+=============================  ===================================================================
 
 The word of an Arrow type is the alias that pyarrow has for it, such as ``"timestamp[us]"``, or ``{"ipc": ...}``: a
 schema with a field of the type in Arrow's IPC format, in base64.
@@ -47,35 +52,37 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, row_splits
-from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.lists import (
-    MaskedBytes,
-    MaskedRows,
-    TextColumn,
-    masked_rows,
-    values_and_mask,
-    with_values,
+from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, ObjectArray, row_splits
+from tfrecord_lite.columns import BytesColumn
+from tfrecord_lite.convert.lists import Lists, SparseLists, scattered
+from tfrecord_lite.convert.restore import outer_rank
+from tfrecord_lite.convert.types import (
+    DECIMALS,
+    at_records,
+    column_error,
+    not_utf8,
+    ranges_of,
+    type_of_dtype,
 )
-from tfrecord_lite.convert.types import DECIMALS, at_records, column_error, not_utf8, ranges_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.records.damage import levels_to_caller
-from tfrecord_lite.schema import Original, Schema, SequenceSchema
+from tfrecord_lite.schema import Kind, Original, Schema, SequenceSchema
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.schema.types import Type
 
 __all__ = [
     "SCHEMA_KEY",
-    "TEXT",
     "UNUSABLE",
     "Library",
-    "Opened",
+    "Word",
     "category_error",
     "check_library",
     "check_names",
     "form_of",
     "imported",
     "library",
+    "lists_of_array",
     "misfit_error",
     "objects",
     "open_columns",
@@ -89,9 +96,13 @@ Library: TypeAlias = Literal["pandas", "polars", "arrow"]
 """The libraries of data frames, by the words of `as_`."""
 Description: TypeAlias = "dict[str, Any]"
 """A frame's library, a word per column, and its index: JSON."""
-
-Traits: TypeAlias = "dict[str, dict[str, Any]]"
-"""Those members of Originals that values do not tell, by column."""
+Word: TypeAlias = "str | dict[str, Any] | None"
+"""What a library says of a column besides its values, as JSON."""
+Array: TypeAlias = Any
+"""An array of pyarrow, in one chunk or several."""
+ArrowType: TypeAlias = Any
+Table: TypeAlias = Any
+"""A Table, RecordBatch, type or schema of pyarrow, which has no types of its own for checkers."""
 
 _BRIDGES = {
     "arrow": __name__,
@@ -109,9 +120,6 @@ _USES = {
 
 SCHEMA_KEY = b"tfrecord_lite"
 """Where the metadata of an Arrow schema have ours, as JSON."""
-
-TEXT = {"text": "str"}
-"""The traits of texts."""
 
 UNUSABLE: tuple[type[Exception], ...] = (
     *(TypeError, ValueError, LookupError, AttributeError, StopIteration),
@@ -152,20 +160,11 @@ DataFrame: TypeAlias = _Frame | _ArrowStream | _ArrowArray
 """A data frame, or whatever has the methods of Arrow's PyCapsule protocol."""
 
 
-class Opened(NamedTuple):
-    """A column as values that ``normalize`` takes, as traits of its Original, and as a word."""
-
-    values: Any
-    traits: dict[str, Any]
-    word: Any = None
-    """What else its library says of it, as JSON."""
-
-
 class Frame(NamedTuple):
-    """The columns of a data frame."""
+    """The columns of a data frame, or of a mapping with columns of these libraries."""
 
     columns: Any
-    traits: Traits
+    """Lists by name, or arrays of objects; what else a mapping has as it is."""
     carried: Schema | None = None
     """The schema that came along with Arrow data."""
     n_rows: int = 0
@@ -277,34 +276,52 @@ def check_library(name: Any) -> None:
 # -------------------------------------------------------------------------- frames to columns
 
 
-def _open_frame(name: str, data: Any) -> Frame:
-    made = bridge(name)
-    parts = _parts(made.columns_of(data))
-    columns = {path: each for paths in parts.values() for path, each in paths.items()}
-    opened = {key: made.open_column(key, each) for key, each in columns.items()}
-    return Frame(
-        {key: each.values for key, each in opened.items()},
-        {key: each.traits for key, each in opened.items()},
-        _carried_schema(data) if name == "arrow" else None,
-        len(data),
-        lambda: {"library": name, **made.describe(data, columns, opened)},
-    )
+def open_columns(data: Any, *, is_later: bool = False) -> Frame:
+    """Return the columns of a frame, or of a mapping that may have Series as columns, as Lists.
+
+    What is neither is returned as it is; a stream is read whole. A struct becomes a column per field, of which
+    a warning tells, but not of a later part of the same table. Raises UNSUPPORTED for columns of types such as
+    decimals with digits, UNREPRESENTABLE for lists with nulls in them.
+    """
+    if isinstance(data, Frame):
+        return data
+    name = _library_of(data)
+    if name is None:
+        columns = data if hasattr(data, "items") else {}
+    else:
+        data = table_of(data) if name == "arrow" else data
+        columns = bridge(name).columns_of(data)
+    series = {key: column for key, column in columns.items() if is_series(column)}
+    if name is None and not series:
+        return Frame(data)
+    parts = {key: bridge(_origin(each)).parts_of(key, each) for key, each in series.items()}
+    check_names([path for key in columns for path in parts.get(key, [key])])
+    if not is_later:
+        _warn_of_parts(parts)
+    opened: dict[str, Any] = {}
+    words: dict[str, Word] = {}
+    for key, column in columns.items():
+        if key not in parts:
+            opened[key] = column
+        for path, part in parts.get(key, {}).items():
+            opened[path], words[path] = bridge(_origin(part)).open_column(path, part)
+    if name is None:
+        return Frame(opened)
+    leaves = {path: part for paths in parts.values() for path, part in paths.items()}
+    carried = _carried_schema(data) if name == "arrow" else None
+
+    def described() -> Description:
+        return {"library": name, **bridge(name).describe(data, leaves, words)}
+
+    return Frame(opened, carried, len(data), described)
 
 
-def _parts(columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the fields of structs in each column, or the column alone; warn about structs."""
-    parts = {name: bridge(_origin(each)).parts_of(name, each) for name, each in columns.items()}
-    check_names([path for paths in parts.values() for path in paths])
-    _warn_of_parts({name: [*paths] for name, paths in parts.items()})
-    return parts
-
-
-def _warn_of_parts(parts: Mapping[str, list[str]]) -> None:
+def _warn_of_parts(parts: Mapping[str, Collection[str]]) -> None:
     """Warn about columns of structs, of which there are only the fields from here on."""
     divided = [
         f"{name!r} as {', '.join(map(repr, paths)) or 'nothing'}"
         for name, paths in parts.items()
-        if paths != [name]
+        if [*paths] != [name]
     ]
     if divided:
         text = f"an Example has no structs; their fields are columns: {'; '.join(divided)}"
@@ -316,10 +333,10 @@ def open_frames(stream: Any) -> Generator[Frame]:
     pa, n_rows = imported(), 0
     schema, batches = reader_of(stream)
     with closing(batches):
-        yield _open_frame("arrow", _flat(_without_rows(schema), is_first=True))
+        yield open_columns(_without_rows(schema))
         try:
             for batch in batches:
-                yield _open_frame("arrow", _flat(pa.Table.from_batches([batch])))
+                yield open_columns(batch, is_later=True)
                 n_rows += batch.num_rows
         except InvalidArgumentError as error:
             index = None if error.index is None else n_rows + error.index
@@ -336,49 +353,20 @@ def frame_of_types(stream: Any) -> Frame:
     The categories of dictionaries are not known then.
     """
     table = _empty_table(stream)
-    frame = _open_frame("arrow", table)
-    for field in table.schema:
-        column = frame.columns[field.name]
-        is_countable = not isinstance(column, RaggedTensor) and 0 not in column.shape[1:]
-        traits = {k: v for k, v in frame.traits[field.name].items() if k in ("text", "zone")}
-        frame.traits[field.name] = traits | (
-            {"missing": True} if field.nullable and is_countable else {}
-        )
+    frame = open_columns(table)
+    required = describe(table, {}, {})["required"]
+    for name, lists in frame.columns.items():
+        shape = lists.type.shape or ()
+        may_lack = name not in required and None not in shape and 0 not in shape
+        lists.type = replace(lists.type, missing=may_lack, categories=None, ordered=False)
     return frame
 
 
-def open_series(key: str, column: Any) -> Opened | None:
-    """Return the values and traits of a Series or Arrow array, or None if it is something else."""
-    if not is_series(column):
-        return None
-    opened: Opened = bridge(_origin(column)).open_column(key, column)
-    return opened
-
-
-def open_columns(data: Any, *, is_first: bool = True) -> Frame:
-    """Return columns and traits, of a frame or of a mapping that may have Series as columns.
-
-    What is neither is returned as it is; a stream is read whole. A struct becomes a column per field; the first
-    of several parts of a table warns about that. Columns are arrays, views where the library
-    allows; masked where something is missing; objects, or a TextColumn, where they hold texts. Raises UNSUPPORTED
-    for columns of types such as decimals with digits, UNREPRESENTABLE for lists with nulls in them.
-    """
-    if isinstance(data, Frame):
-        return data
-    if (name := _library_of(data)) is not None:
-        return _open_frame(name, table_of(data, is_first=is_first) if name == "arrow" else data)
-    traits: Traits = {}
-    series = {k: v for k, v in data.items() if is_series(v)} if hasattr(data, "items") else {}
-    if not series:
-        return Frame(data, traits)
-    parts, columns = _parts(series), {}
-    check_names([path for name in data for path in parts.get(name, [name])])
-    for name, column in data.items():
-        if name not in series:
-            columns[name] = column
-        for path, part in parts.get(name, {}).items():
-            columns[path], traits[path], _ = bridge(_origin(part)).open_column(path, part)
-    return Frame(columns, traits)
+def open_series(key: str, column: Any) -> Lists | ObjectArray:
+    """Return the values of a Series or Arrow array; Python's objects as an array."""
+    values: Lists | ObjectArray
+    values, _ = bridge(_origin(column)).open_column(key, column)
+    return values
 
 
 def check_names(names: Sequence[Any]) -> None:
@@ -391,50 +379,9 @@ def check_names(names: Sequence[Any]) -> None:
             raise column_error(name, "two columns have this name; rename one of them")
 
 
-# ------------------------------------------------------------------------ traits and schemas
-
-
-def with_traits(schema: Schema, traits: Mapping[str, dict[str, Any]]) -> Schema:
-    """Return a schema whose originals have the traits of their columns, too."""
-    originals = schema.originals
-    for name, members in traits.items():
-        if members and name in originals:
-            originals[name] = replace(originals[name], **members)
-            if members.get("categories") and schema[name].dtype_name == "float32":  # as the values
-                listed = np.array(members["categories"], np.float32).astype(originals[name].dtype)
-                categories = tuple(dict.fromkeys(listed.tolist()))
-                originals[name] = replace(originals[name], categories=categories)
-    return Schema(schema.features, originals)
-
-
-def check_traits(columns: Mapping[str, Any], traits: Traits, schema: Mapping[str, Any]) -> None:
-    """Raise if columns of frames would come back by a schema as something else."""
-    originals = schema.originals if isinstance(schema, Schema) else {}
-    for name, members in traits.items():
-        original = originals.get(name)
-        if original is None:
-            continue
-        ours, wanted = members.get("zone"), original.zone
-        is_time = getattr(columns[name], "flat_values", columns[name]).dtype.kind == "M"
-        if original.dtype.startswith("datetime64") and is_time and ours != wanted:
-            found = "times without a time zone" if ours is None else f"times in {ours}"
-            how = "have no time zone" if wanted is None else f"are in {wanted}"
-            detail = f"{found}, but the schema's {how}; convert them to it"
-            raise column_error(name, detail, None, Reason.WRONG_KIND)
-        if original.categories is not None and members.get("ordered"):
-            order = {value: i for i, value in enumerate(original.categories)}
-            places = [order[value] for value in members["categories"] if value in order]
-            if not original.ordered or places != sorted(places):
-                detail = (
-                    "categories with an order, but the schema has them without one, or in another; "
-                )
-                detail += "change their order, or make the schema from this column"
-                raise column_error(name, detail, None, Reason.WRONG_KIND)
-
-
-def is_text(original: Original | None) -> bool:
-    """Return whether byte strings of an original are text; NumPy's ``S`` are bytes."""
-    return original is not None and original.text is not None and original.text[0] != "S"
+def is_text(own: Original | Type | None) -> bool:
+    """Return whether byte strings of a type are text; NumPy's ``S`` are bytes."""
+    return own is not None and own.text is not None and own.text[0] != "S"
 
 
 # -------------------------------------------------------------------------------- descriptions
@@ -550,21 +497,21 @@ def _is_source(data: Any) -> bool:
     return any(_has(data, *each) for each in methods)
 
 
-def table_of(data: Any, *, is_first: bool = True) -> Any:
-    """Return a source as one Table, whose columns are not structs."""
+def table_of(data: Any) -> Table:
+    """Return a source as one Table."""
     pa = imported()
     if is_stream(data):
         schema, batches = reader_of(data)
         with closing(batches):
-            return _flat(pa.Table.from_batches(list(batches), schema), is_first=is_first)
+            return pa.Table.from_batches(list(batches), schema)
     if isinstance(data, pa.RecordBatch):
-        data = pa.Table.from_batches([data])
-    if not isinstance(data, pa.Table):  # of structs; a null makes all of its fields null
-        array = data if _is_array(data) else pa.array(data)
-        if form_of(array.type) != "struct":
-            raise argument_error(f"Arrow data must have columns, not be one array of {array.type}")
-        data = pa.Table.from_struct_array(array)
-    return _flat(data, is_first=is_first)
+        return pa.Table.from_batches([data])
+    if isinstance(data, pa.Table):
+        return data
+    array = data if _is_array(data) else pa.array(data)
+    if form_of(array.type) != "struct":
+        raise argument_error(f"Arrow data must have columns, not be one array of {array.type}")
+    return pa.Table.from_struct_array(array)  # a null makes all of its fields null
 
 
 def reader_of(data: Any) -> tuple[Any, Any]:
@@ -646,7 +593,7 @@ def _empty_table(data: Any) -> Any:
     if schema is None and _has(data, "__arrow_c_schema__"):
         schema = pa.schema(data)
     schema = reader_of(data)[0] if schema is None else schema
-    return _flat(_without_rows(schema), is_first=True)
+    return _without_rows(schema)
 
 
 def _carried_schema(table: Any) -> Schema | None:
@@ -663,27 +610,6 @@ def _carried_schema(table: Any) -> Schema | None:
         detail = f"the schema in the Arrow metadata is not one of ours: {error.detail}; give "
         detail += "another one, or none: table.replace_schema_metadata()"
         raise argument_error(detail) from None
-
-
-def _flat(table: Any, *, is_first: bool = False) -> Any:
-    """Return a table with the fields of structs as columns, and runs as plain values; the first one warns."""
-    pa = imported()
-    if not any(_is_nested(field.type) for field in table.schema):
-        return table
-    leaves = [
-        list(_leaves(field.name, field.nullable, column))
-        for field, column in zip(table.schema, table.columns, strict=True)
-    ]
-    if is_first:
-        paths = [[path for path, *_ in parts] for parts in leaves]
-        _warn_of_parts(dict(zip(table.schema.names, paths, strict=True)))
-    columns = [array for parts in leaves for _, _, array in parts]
-    fields = [
-        pa.field(path, array.type, nullable) for parts in leaves for path, nullable, array in parts
-    ]
-    if not columns:
-        return rows_alone(table.num_rows)
-    return pa.table(columns, pa.schema(fields, table.schema.metadata))
 
 
 @lru_cache(1024)
@@ -731,24 +657,24 @@ def pairs_of(column: Any) -> Any:
 
 def _list_like(column: Any, values: Any) -> Any:
     """Return an array with the rows of a list array, but other values; those of null rows are not there."""
-    pa, compute = imported(), imported("pyarrow.compute")
-    missing = column.is_null()
+    pa, compute, present = imported(), imported("pyarrow.compute"), _present(column)
+    missing = None if present is None else pa.array(~present)
     if form_of(column.type) == "list":
         lengths = np.asarray(compute.list_value_length(column).fill_null(0)).astype(np.int64)
         cls = pa.LargeListArray if pa.types.is_large_list(column.type) else pa.ListArray
         offsets = pa.array(row_splits(lengths), _offset_type(cls))
-        return cls.from_arrays(offsets, values, mask=missing if column.null_count else None)
+        return cls.from_arrays(offsets, values, mask=missing)
     size = column.type.list_size
     if size == 0:  # from_arrays takes none
-        rows: list[Any] = [None if is_null else [] for is_null in _nulls(column)]
+        rows: list[object] = [[]] * len(column)
+        if present is not None:
+            rows = [[] if is_there else None for is_there in present]
         return pa.array(rows, pa.list_(values.type, 0))
-    if column.null_count:  # such a row has values here, too
-        is_value = np.repeat(~_nulls(column), size)
+    if present is not None:  # a null row has values here, too
+        is_value = np.repeat(present, size)
         places = np.where(is_value, np.cumsum(is_value) - 1, 0)
         values = values.take(pa.array(places, mask=~is_value))
-    return pa.FixedSizeListArray.from_arrays(
-        values, size, mask=missing if column.null_count else None
-    )
+    return pa.FixedSizeListArray.from_arrays(values, size, mask=missing)
 
 
 def rows_alone(n_rows: int) -> Any:
@@ -771,43 +697,50 @@ def parts_of(name: str, column: Any) -> dict[str, Any]:
     return {path: array for path, _, array in _leaves(name, True, column)}  # noqa: FBT003 - nullable
 
 
-def open_column(name: str, column: Any) -> Opened:
-    """Return the values, traits and word of an array."""
+def open_column(name: str, column: Array) -> tuple[Lists, Word]:
+    """Return the values and the word of an array; views where nothing is missing."""
+    return _lists_of(name, column), word_of(column.type)
+
+
+def _lists_of(name: str, column: Array) -> Lists:
     form, kind = form_of(column.type), column.type
-    values: Any
-    traits: dict[str, Any] = {}
+    if form in ("text", "bytes", "null"):
+        return _strings(name, column)
+    if form in ("list", "fixed list"):
+        return _rows(name, column)
+    if form == "dictionary":
+        return _categories(name, column)
+    if form == "decimal":
+        return _lists_of(name, _integers(name, column))
+    present, zone = _present(column), getattr(kind, "tz", None)
     if form == "time":
-        values, zone = _times(name, column), getattr(kind, "tz", None)
-        traits = {} if zone is None else {"zone": zone}
-    elif form == "dictionary":
-        values, traits, _ = _open_dictionary(name, column)
-    elif form in ("list", "fixed list"):
-        values, traits, _ = _open_lists(name, column)
+        flat = _times(name, column)
     elif form == "number":
-        mask = _nulls(column)
-        if mask.any() and kind != imported().float16():  # which earlier versions cannot fill
+        if (
+            present is not None and kind != imported().float16()
+        ):  # which earlier versions cannot fill
             column = column.fill_null(False if kind == imported().bool_() else 0)
-        values = masked(column.to_numpy(zero_copy_only=False), mask)
-    elif form == "decimal":
-        values, _, _ = open_column(name, _integers(name, column))
-    elif form in ("text", "bytes", "null"):
-        values, traits = _strings(name, column), TEXT if form == "text" else {}
+        flat = column.to_numpy(zero_copy_only=False)
     else:
         raise type_error(name, kind)
-    return Opened(values, traits, word_of(kind))
+    return lists_of_array(flat, present, zone)
 
 
-def _nulls(column: Any) -> BoolArray:
-    """Return which values are null."""
+def lists_of_array(
+    flat: AnyArray, present: BoolArray | None = None, zone: str | None = None
+) -> Lists:
+    """Return an array with one number or time per record as Lists; a view."""
+    own = type_of_dtype(flat.dtype)
+    if present is not None or zone is not None:
+        own = replace(own, missing=present is not None, zone=zone)
+    return Lists(flat.size, own, (), flat, present)
+
+
+def _present(column: Array) -> BoolArray | None:
+    """Return which values are not null; None for all."""
     if not column.null_count:
-        return np.zeros(len(column), np.bool_)
-    return np.asarray(column.is_null().to_numpy(zero_copy_only=False))
-
-
-def masked(values: Any, mask: Any) -> Any:
-    """Return an array that is masked where something is missing, if anything is."""
-    mask = np.asarray(mask, np.bool_)
-    return np.ma.MaskedArray(values, mask) if mask.any() else np.asarray(values)
+        return None
+    return np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
 
 
 def objects(items: Sequence[Any]) -> AnyArray:
@@ -825,18 +758,16 @@ def _tick_type(kind: Any) -> tuple[str, Any]:
     return f"{letter}8[{unit}]", pa.int32() if kind.bit_width == 32 else pa.int64()
 
 
-def _times(name: str, column: Any) -> Any:
+def _times(name: str, column: Array) -> AnyArray:
     """Return times as datetime64 or timedelta64."""
     dtype, counts = _tick_type(column.type)
     whole = column.cast(counts)
-    mask = _nulls(whole)
     ticks = np.asarray(whole.fill_null(0).to_numpy(zero_copy_only=False)).astype(np.int64)
-    values = ticks.view(dtype)
-    wrong = np.isnat(values) & ~mask
+    wrong = np.isnat(ticks.view(dtype))
     if wrong.any():
         detail = "the time -2**63, which NumPy has as NaT; make it a null"
         raise column_error(name, detail, int(wrong.argmax()), Reason.UNREPRESENTABLE)
-    return masked(values, mask)
+    return ticks.view(dtype)
 
 
 def _integers(name: str, column: Any) -> Any:
@@ -857,26 +788,25 @@ def _integers(name: str, column: Any) -> Any:
         raise column_error(name, detail, number, Reason.UNREPRESENTABLE) from None
 
 
-def _strings(name: str, column: Any) -> Any:
-    """Return strings where they are, as a BytesColumn; those of no value are objects."""
-    if column.null_count == len(column):
-        return objects([None] * len(column))
-    is_texts = form_of(column.type) == "text"
-    mask = _nulls(column)
+def _strings(name: str, column: Array) -> Lists:
+    """Return strings where they are; those of no value are of no kind."""
+    n, present = len(column), _present(column)
+    text = "str" if form_of(column.type) == "text" else None
+    if present is not None and not present.any():
+        nothing = ByteRanges(np.zeros(0, np.uint8), *np.zeros((2, n), np.int64))
+        return Lists(n, Type(None, "string", (), text, missing=True), (), nothing, present)
     array = _whole(_cast(column, imported().large_binary()))
-    made = _bytes_of(array)
-    if mask.any() and made.lengths[mask].any():  # what is there in place of a null may be anything
-        made = _bytes_of(array.fill_null(b""))
-    if is_texts:
+    strings = _ranges_of(array)
+    if present is not None and strings.lengths[~present].any():  # anything may be there
+        strings = _ranges_of(array.fill_null(b""))
+    if text is not None:
         try:
             column.validate(full=True)  # which nothing else does
         except imported().ArrowException as error:
             detail = f"an array of {column.type} that is not valid: {error}"
-            raise column_error(
-                name, detail, not_utf8(ranges_of(made)), Reason.UNREPRESENTABLE
-            ) from None
-        made = TextColumn(made.offsets, made.data)
-    return MaskedBytes(made, mask) if mask.any() else made
+            raise column_error(name, detail, not_utf8(strings), Reason.UNREPRESENTABLE) from None
+    own = Type(Kind.BYTES, "string", (), text, missing=present is not None)
+    return Lists(n, own, (), strings, present)
 
 
 def _cast(column: Any, kind: Any) -> Any:
@@ -888,11 +818,11 @@ def _cast(column: Any, kind: Any) -> Any:
         return pa.array(column.to_pylist(), kind)
 
 
-def _bytes_of(array: Any) -> BytesColumn:
-    """Return the strings of an array of large_binary; views of its buffers."""
+def _ranges_of(array: Array) -> ByteRanges:
+    """Return the strings of an array of large_binary; views of its buffers, which are checked."""
     _, offsets, data = array.buffers()
     splits = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
-    return BytesColumn(splits, np.frombuffer(b"" if data is None else data, np.uint8))
+    return ranges_of(BytesColumn(splits, np.frombuffer(b"" if data is None else data, np.uint8)))
 
 
 def _chunks(column: Any) -> list[Any]:
@@ -906,7 +836,7 @@ def _whole(column: Any) -> Any:
     return column.combine_chunks() if len(column.chunks) != 1 else column.chunks[0]
 
 
-def _open_dictionary(name: str, column: Any) -> Opened:
+def _categories(name: str, column: Array) -> Lists:
     """Return the values that codes stand for; a null in a dictionary is not a category."""
     pa, kind = imported(), column.type
     if form_of(kind.value_type) not in ("number", "text", "bytes", "null"):
@@ -922,36 +852,37 @@ def _open_dictionary(name: str, column: Any) -> Opened:
     # Zeros of both signs are two to Arrow, and NaN is no value to find again.
     if is_repeated or len({*listed}) < len(listed) or any(c != c for c in listed):  # noqa: PLR0124
         raise category_error(name)
-    values, traits, _ = open_column(name, decoded)
-    return Opened(values, traits | {"categories": tuple(listed), "ordered": bool(kind.ordered)})
+    lists = _lists_of(name, decoded)
+    own = replace(lists.type, categories=tuple(listed), ordered=bool(kind.ordered))
+    return lists.with_(type=own)
 
 
-def _open_lists(name: str, column: Any) -> Opened:
-    pa, compute = imported(), imported("pyarrow.compute")
-    mask = _nulls(column)
+def _rows(name: str, column: Array) -> Lists:
+    """Return lists with a level more than their values have: a number, if all are of one size."""
+    pa, compute, present = imported(), imported("pyarrow.compute"), _present(column)
     lengths = np.asarray(compute.list_value_length(column).fill_null(0)).astype(np.int64)
     # flatten leaves out those of null lists; drop_null takes wrong ones of slices. By chunk, as all chunks
     # have no flatten that goes down one level only, and dictionaries with nulls cannot be joined.
     flat = pa.chunked_array([c.flatten() for c in _chunks(column)], column.type.value_type)
     with at_records(row_splits(lengths)):
-        inner, traits, _ = open_column(name, flat)
-        missing = values_and_mask(inner)[1]
-        if missing is None and isinstance(inner, np.ndarray) and inner.dtype == object:
-            missing = np.array([value is None for value in inner.flat], np.bool_)
-        if missing is not None and missing.any():
+        below = _lists_of(name, flat)
+        if below.present is not None:
             detail = "a null within a list, which a feature cannot store; fill or drop it"
-            raise column_error(name, detail, int(missing.argmax()), Reason.UNREPRESENTABLE)
-    if form_of(column.type) == "list" or isinstance(inner, RaggedTensor):
-        rows = RaggedTensor(inner, row_splits(lengths))
-        return Opened(MaskedRows(rows, mask) if mask.any() else rows, traits)
-    width, n_rows = column.type.list_size, int(np.count_nonzero(~mask))
-    inner = inner.to_numpy() if isinstance(inner, BytesColumn) else inner
-    array = inner.reshape(n_rows, width, *inner.shape[1:])
-    if mask.any() and 0 in array.shape[1:]:
+            number = int(np.argmin(below.present))
+            raise column_error(name, detail, number, Reason.UNREPRESENTABLE)
+    own, inner = below.type, below.type.shape or ()
+    if form_of(column.type) == "list" or None in inner:
+        return below.with_(type=replace(own, shape=(None, *inner))).above(lengths, present)
+    size = column.type.list_size
+    own = replace(own, shape=(size, *inner), missing=present is not None)
+    n_lists = len(column) if present is None else int(np.count_nonzero(present))
+    lists = Lists(n_lists, own, (size, *below.levels), below.flat)
+    if present is None:
+        return lists
+    if 0 in (size, *inner):
         detail = "a missing list among lists without values cannot be told from them"
-        raise column_error(name, detail, int(mask.argmax()), Reason.UNREPRESENTABLE)
-    fill = None if array.dtype == object else b""
-    return Opened(masked_rows(array, mask, fill) if mask.any() else array, traits)
+        raise column_error(name, detail, int(np.argmin(present)), Reason.UNREPRESENTABLE)
+    return scattered(lists, present)
 
 
 def _offset_type(cls: Any) -> Any:
@@ -994,13 +925,15 @@ def misfit_error(name: str, word: Any) -> InvalidArgumentError:
 
 
 def describe(
-    table: Any,
-    columns: Mapping[str, Any],  # noqa: ARG001 - as in the other bridges
-    opened: Mapping[str, Opened],
-) -> dict[str, Any]:
+    table: Table,
+    columns: Mapping[str, Array],  # noqa: ARG001 - as in the other bridges
+    words: Mapping[str, Word],
+) -> Description:
     """Return the types of all columns as JSON; metadata and chunks are not kept."""
-    words = {name: each.word for name, each in opened.items()}
-    return {"columns": words, "required": [f.name for f in table.schema if not f.nullable]}
+    pairs = zip(table.schema, table.schema.empty_table().columns, strict=True)
+    leaves = chain.from_iterable(_leaves(f.name, f.nullable, column) for f, column in pairs)
+    required = [path for path, nullable, _ in leaves if not nullable]
+    return {"columns": dict(words), "required": required}
 
 
 def word_of(kind: Any) -> Any:
@@ -1023,25 +956,30 @@ def target(name: str, word: Any) -> Any:
         raise misfit_error(name, word) from None
 
 
-def _natural_type(name: str, column: Any, original: Original | None) -> Any:
+def _natural_type(name: str, lists: Lists) -> ArrowType:
     """Return the type for a column that was not one of Arrow's."""
-    pa = imported()
-    if isinstance(column, RaggedTensor):
-        is_large = len(column.values) >= 2**31
-        inner = _natural_type(name, column.values, original)
-        return pa.large_list(inner) if is_large else pa.list_(inner)
-    kind: Any = _flat_type(name, column.dtype, original)
-    if original is not None and original.categories is not None:
-        kind = pa.dictionary(pa.int32(), kind, original.ordered)
-    for size in () if isinstance(column, MaskedBytes) else reversed(column.shape[1:]):
+    pa, own = imported(), lists.type
+    shape = own.shape or ()
+    rank = outer_rank(shape)
+    kind = _flat_type(name, lists)
+    if own.categories is not None:
+        kind = pa.dictionary(pa.int32(), kind, own.ordered)
+    for size in reversed(shape[rank:]):
         kind = pa.list_(kind, size)
+    n_rows, rows = [], lists
+    for _ in range(rank):
+        rows = rows.below()
+        n_rows.append(rows.n)
+    for n in reversed(n_rows):
+        kind = pa.large_list(kind) if n >= 2**31 else pa.list_(kind)
     return kind
 
 
-def _flat_type(name: str, dtype: np.dtype[Any], original: Original | None) -> Any:
-    pa = imported()
-    if dtype.kind in "OSUT":
-        return pa.large_string() if is_text(original) else pa.large_binary()
+def _flat_type(name: str, lists: Lists) -> ArrowType:
+    pa, own = imported(), lists.type
+    if not isinstance(lists.flat, np.ndarray):
+        return pa.large_string() if is_text(own) else pa.large_binary()
+    dtype = lists.flat.dtype
     if dtype.kind in "Mm":
         if dtype == "M8[D]":
             return pa.date32()
@@ -1051,7 +989,7 @@ def _flat_type(name: str, dtype: np.dtype[Any], original: Original | None) -> An
         if found not in ("s", "ms", "us", "ns") or (count != 1 and found == unit):
             detail = f"no data frame has times of the dtype {dtype.name}; load them with as_=None"
             raise column_error(name, detail, None, Reason.UNSUPPORTED)
-        zone = None if original is None else original.zone
+        zone = own.zone
         if zone is not None and zone.startswith(("UTC+", "UTC-")):  # as only pandas writes it
             zone = zone.removeprefix("UTC")
         return pa.duration(found) if dtype.kind == "m" else pa.timestamp(found, zone)
@@ -1065,23 +1003,20 @@ def _flat_type(name: str, dtype: np.dtype[Any], original: Original | None) -> An
 
 def table_for(
     name: str,
-    columns: Mapping[str, Any],
-    originals: Mapping[str, Original],
+    columns: Mapping[str, Lists | SparseLists],
     description: Description | None,
     n_rows: int,
-) -> Any:
+) -> Table:
     """Return columns as a Table for the data frame of a library; `n_rows` if there are no columns.
 
-    The description is used if it is of the same library; otherwise originals and columns tell the
-    types.
+    The description is used if it is of the same library; otherwise the types of the lists tell those of the columns.
     """
     pa, made = imported(), bridge(name)
     found = description if description and description.get("library") == name else {}
     words, required = found.get("columns", {}), found.get("required", [])
     fields, arrays = [], []
-    for key, column in columns.items():
-        kind = made.target(key, words.get(key))
-        array = array_of(key, column, kind, originals.get(key))
+    for key, lists in columns.items():
+        array = array_of(key, lists, made.target(key, words.get(key)))
         arrays.append(array)
         fields.append(pa.field(key, array.type, nullable=key not in required))
     return pa.table(arrays, schema=pa.schema(fields)) if fields else rows_alone(n_rows)
@@ -1107,84 +1042,78 @@ def frame_of(table: Any, *_: Any) -> Any:
     return table
 
 
-def array_of(name: str, column: Any, kind: Any, original: Original | None) -> Any:
-    """Return a column as an array of a type, or of its natural one."""
+def array_of(name: str, lists: Lists | SparseLists, kind: ArrowType = None) -> Array:
+    """Return lists as an array of a type, or of their natural one."""
     pa = imported()
-    if isinstance(column, SparseTensor):
-        if column.rank != 2:
-            detail = "a SparseTensor is not a column of a data frame; load it with as_=None"
-            raise column_error(name, detail, None, Reason.UNSUPPORTED)
-        counts = np.bincount(column.indices[:, 0], minlength=column.shape[0])
-        column = RaggedTensor.from_row_lengths(column.values, counts)
-    column = with_values(column, _plain)
-    kind = _natural_type(name, column, original) if kind is None else kind
-    values, mask = values_and_mask(column)
+    rows = lists.values if isinstance(lists, SparseLists) else lists
+    is_sparse = isinstance(lists, SparseLists) and len(lists.places) != 1
+    if is_sparse or len(rows.levels) != len(rows.type.shape or ()):
+        detail = "a SparseTensor is not a column of a data frame; load it with as_=None"
+        raise column_error(name, detail, None, Reason.UNSUPPORTED)
+    present = rows.present if rows.type.missing else None
+    rows = rows.with_(flat=_plain(rows.flat), present=present)
+    kind = _natural_type(name, rows) if kind is None else kind
     try:
-        return _array(name, values, mask, kind, original)
+        return _array(name, rows, kind)
     except (pa.ArrowException, TypeError) as error:
         detail = f"values that are not of the type {kind}, which the sidecar has: {error}"
         raise column_error(name, detail) from None
 
 
-def _plain(column: Any) -> Any:
+def _plain(flat: Any) -> Any:
     """Return the numbers of ml_dtypes, which no library has, as the nearest of NumPy's."""
-    if column.dtype.isbuiltin == 1:  # its name takes longer
-        return column
-    if column.dtype.name in EXTRA_FLOATS:
-        return column.astype(np.float32)
-    if column.dtype.name in EXTRA_INTEGERS:
-        return column.astype(np.uint8 if column.dtype.name.startswith("u") else np.int8)
-    return column
+    if not isinstance(flat, np.ndarray) or flat.dtype.isbuiltin == 1:  # its name takes longer
+        return flat
+    if flat.dtype.name in EXTRA_FLOATS:
+        return flat.astype(np.float32)
+    if flat.dtype.name in EXTRA_INTEGERS:
+        return flat.astype(np.uint8 if flat.dtype.name.startswith("u") else np.int8)
+    return flat
 
 
-def _array(
-    name: str, values: Any, mask: BoolArray | None, kind: Any, original: Original | None
-) -> Any:
-    pa, form = imported(), form_of(kind)
+def _array(name: str, lists: Lists, kind: ArrowType) -> Array:
+    pa, form, flat = imported(), form_of(kind), lists.flat
     if form in ("list", "fixed list"):
-        return _list_array(name, values, mask, kind, original)
-    if form == "dictionary":
-        return _chosen_array(name, values, mask, kind, original)
-    if isinstance(values, BytesColumn):
-        return _string_array(name, values, mask, kind)
-    if isinstance(values, RaggedTensor) or values.ndim != 1:
+        return _list_array(name, lists, kind)
+    if lists.levels:
         raise misfit_error(name, kind)
+    if form == "dictionary":
+        return _chosen_array(name, lists, kind)
+    if not isinstance(flat, np.ndarray):
+        return _string_array(name, lists, kind)
     if form == "null":
-        return pa.nulls(len(values))
+        return pa.nulls(lists.n)
     if form == "time":
-        return _tick_array(name, values, mask, kind)
+        return _tick_array(name, lists, kind)
+    mask = None if lists.present is None else ~lists.present
     if form == "decimal":  # wide enough for any int64 first
-        return pa.array(values, mask=mask).cast(pa.decimal256(76, 0)).cast(kind)
-    if values.dtype.kind in "OSUT":
-        given = values if mask is None else np.ma.MaskedArray(values, mask)
-        return pa.array(given.tolist(), kind)
-    return pa.array(values, kind, mask=mask)
+        return pa.array(flat, mask=mask).cast(pa.decimal256(76, 0)).cast(kind)
+    return pa.array(flat, kind, mask=mask)
 
 
-def _string_array(name: str, values: BytesColumn, mask: BoolArray | None, kind: Any) -> Any:
-    """Return byte strings as an array that shares their memory, if its type has 64-bit offsets."""
-    pa = imported()
-    validity = None if mask is None else pa.array(~mask).buffers()[1]
-    buffers = [validity, pa.py_buffer(values.offsets), pa.py_buffer(values.data)]
-    plain = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(values), buffers)
+def _string_array(name: str, lists: Lists, kind: ArrowType) -> Array:
+    """Return byte strings, joined once, as an array that shares their memory if its type has 64-bit offsets."""
+    pa, strings = imported(), lists.flat
+    validity = None if lists.present is None else pa.array(lists.present).buffers()[1]
+    splits = row_splits(strings.lengths)
+    buffers = [validity, pa.py_buffer(splits), pa.py_buffer(strings.packed(splits))]
+    plain = pa.LargeBinaryArray.from_buffers(pa.large_binary(), lists.n, buffers)
     try:
         return _cast(plain, kind)
     except pa.ArrowInvalid:
         if form_of(kind) == "text":
             detail = "a byte string that is not UTF-8, but the schema says that these are text"
-            raise column_error(name, detail, not_utf8(ranges_of(values))) from None
+            raise column_error(name, detail, not_utf8(strings)) from None
         raise
 
 
-def _chosen_array(
-    name: str, values: Any, mask: BoolArray | None, kind: Any, original: Original | None
-) -> Any:
+def _chosen_array(name: str, lists: Lists, kind: ArrowType) -> Array:
     """Return values as the places of their categories."""
     pa, compute = imported(), imported("pyarrow.compute")
-    if original is None or original.categories is None:
+    if lists.type.categories is None:
         raise misfit_error(name, "categories")
-    plain = _array(name, values, mask, kind.value_type, None)
-    categories = listed = pa.array(original.categories, kind.value_type)
+    plain = _array(name, lists, kind.value_type)
+    categories = listed = pa.array(lists.type.categories, kind.value_type)
     if pa.types.is_floating(kind.value_type):  # 0.0 for -0.0
         plain, listed = compute.add(plain, 0.0), compute.add(listed, 0.0)
     places = compute.index_in(plain, value_set=listed)
@@ -1200,7 +1129,8 @@ def _chosen_array(
     return pa.DictionaryArray.from_arrays(indices, categories, ordered=kind.ordered)
 
 
-def _tick_array(name: str, values: AnyArray, mask: BoolArray | None, kind: Any) -> Any:
+def _tick_array(name: str, lists: Lists, kind: ArrowType) -> Array:
+    values = lists.flat
     dtype, counts = _tick_type(kind)
     if values.dtype.kind != dtype[0]:
         raise misfit_error(name, values.dtype)
@@ -1208,34 +1138,26 @@ def _tick_array(name: str, values: AnyArray, mask: BoolArray | None, kind: Any) 
     if ticks.dtype != values.dtype and (ticks.astype(values.dtype) != values)[~missing].any():
         detail = f"times that do not fit into {ticks.dtype.name}; load them with as_=None"
         raise column_error(name, detail, None, Reason.UNREPRESENTABLE)
-    missing = missing if mask is None else mask | missing
+    missing = missing if lists.present is None else missing | ~lists.present
     whole = np.where(missing, 0, ticks.view(np.int64))
     return imported().array(whole, counts, mask=missing).cast(kind)
 
 
-def _list_array(
-    name: str, values: Any, mask: BoolArray | None, kind: Any, original: Original | None
-) -> Any:
-    pa = imported()
-    if form_of(kind) == "list":
-        if not isinstance(values, RaggedTensor):
-            raise misfit_error(name, kind)
-        inner = _array(name, values.values, None, kind.value_type, original)
-        cls = pa.LargeListArray if pa.types.is_large_list(kind) else pa.ListArray
-        offsets = pa.array(values.row_splits, _offset_type(cls))
-        return cls.from_arrays(offsets, inner, type=_with_values(kind, inner.type))
-    size = kind.list_size
-    n_rows = len(values)
-    if isinstance(values, RaggedTensor):
-        values = values.values
-    elif values.ndim > 1:
-        values = values.reshape(n_rows * values.shape[1], *values.shape[2:])
-    if len(values) != n_rows * size:
+def _list_array(name: str, lists: Lists, kind: ArrowType) -> Array:
+    pa, present, is_fixed = imported(), lists.present, form_of(kind) == "fixed list"
+    size = kind.list_size if is_fixed else None
+    if not lists.levels or (is_fixed and (lists.lengths != size).any()):
         raise misfit_error(name, kind)
-    if size == 0:
-        return pa.array([[]] * n_rows, kind)
-    inner_mask = None if mask is None else np.repeat(mask, size)
-    inner = _array(name, values, inner_mask, kind.value_type, original)
-    missing = None if mask is None else pa.array(mask)
+    below = lists.below()
+    if present is not None:
+        below.present = np.repeat(present, lists.lengths)
+    inner = _array(name, below, kind.value_type)
     kind = _with_values(kind, inner.type)
-    return pa.FixedSizeListArray.from_arrays(inner, type=kind, mask=missing)
+    missing = None if present is None else pa.array(~present)
+    if is_fixed:
+        if size == 0:
+            return pa.array([[]] * lists.n, kind)
+        return pa.FixedSizeListArray.from_arrays(inner, type=kind, mask=missing)
+    cls = pa.LargeListArray if pa.types.is_large_list(kind) else pa.ListArray
+    offsets = pa.array(row_splits(lists.lengths), _offset_type(cls))
+    return cls.from_arrays(offsets, inner, type=kind, mask=missing)

@@ -36,7 +36,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -316,82 +316,29 @@ def cleared(lists: Lists) -> Lists:
 
 
 def scattered(lists: Lists, present: BoolArray) -> Lists:
-    """Return lists of the records that have the feature as those of all; fillers if each has one value."""
+    """Return lists of the records that have the feature as those of all.
+
+    Fillers where a record lacks it if every level is a number, rows without values otherwise.
+    """
     n, flat = present.size, lists.flat
-    if lists.levels:
+    if not all(isinstance(level, int) for level in lists.levels):
         lengths = np.zeros(n, np.int64)
         lengths[present] = lists.lengths
         return Lists(n, lists.type, (lengths, *lists.levels[1:]), flat, present)
+    size = math.prod(cast("tuple[int, ...]", lists.levels))
+
+    def filled(values: AnyArray) -> AnyArray:
+        whole = np.zeros((n, size), values.dtype)
+        whole[present] = values.reshape(lists.n, size)
+        return whole.reshape(-1)
+
     if isinstance(flat, np.ndarray):
-        whole: Any = np.zeros(n, flat.dtype)
-        whole[present] = flat
-    elif isinstance(flat, ByteItems):
-        items = iter(flat.items)
-        whole = ByteItems.of([next(items) if is_there else b"" for is_there in present])
+        flat = filled(flat)
+    elif isinstance(flat, ByteItems):  # item 0 is the filler
+        flat = ByteItems.of([b"", *flat.items]).take(filled(np.arange(1, len(flat) + 1)))
     else:
-        starts, lengths = np.zeros((2, n), np.int64)
-        starts[present], lengths[present] = flat.starts, flat.lengths
-        whole = ByteRanges(flat.data, starts, lengths)
-    return Lists(n, lists.type, (), whole, present)
-
-
-# ---------------------------------------------------------------------------- missing records
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Masked:
-    """Values of all records, some of which are missing; without an object per value."""
-
-    values: Any
-    """Anything, or an empty row, where one is missing."""
-    mask: BoolArray
-    """True where it is missing."""
-
-    def __len__(self) -> int:
-        """Return the number of records."""
-        return len(self.mask)
-
-    def __getitem__(self, rows: slice) -> Self:
-        """Return some of the records."""
-        return type(self)(self.values[rows], self.mask[rows])
-
-
-class MaskedBytes(Masked):
-    """One byte string per record, a BytesColumn."""
-
-    __slots__ = ()
-    dtype: np.dtype[Any] = np.dtype(object)
-
-
-class MaskedRows(Masked):
-    """One row of any length per record, a RaggedTensor."""
-
-    __slots__ = ()
-
-    @property
-    def flat_values(self) -> Any:
-        """The values of all rows."""
-        return self.values.flat_values
-
-
-def values_and_mask(column: Any) -> tuple[Any, BoolArray | None]:
-    """Return the values of all records, and which are missing; None for a column without a mask."""
-    if isinstance(column, Masked):
-        return column.values, column.mask
-    if isinstance(column, np.ma.MaskedArray):
-        mask: Any = np.ma.getmaskarray(column)
-        return np.asarray(column.data), mask.any(axis=tuple(range(1, mask.ndim)))
-    return column, None
-
-
-class TextColumn(BytesColumn):
-    """Texts in UTF-8, without an object per value: to schemas, what an array of ``str`` is."""
-
-    __slots__ = ()
-
-    def to_list(self) -> list[Any]:
-        """Return the values as ``str``."""
-        return list(map(bytes.decode, super().to_list()))
+        flat = ByteRanges(flat.data, filled(flat.starts), filled(flat.lengths))
+    return Lists(n, lists.type, lists.levels, flat, present)
 
 
 def missing_row_error(key: str, missing: BoolArray) -> InvalidArgumentError:
@@ -401,45 +348,13 @@ def missing_row_error(key: str, missing: BoolArray) -> InvalidArgumentError:
     return column_error(key, detail, int(missing.argmax()), Reason.UNREPRESENTABLE)
 
 
-def masked_rows(rows: AnyArray, missing: BoolArray, fill: Any = b"") -> np.ma.MaskedArray[Any, Any]:
-    """Return a masked array of all records, given which are missing and the rows of the others.
-
-    `fill` is for objects; other dtypes have zeros where a record is missing.
-    """
-    whole = np.zeros((missing.size, *rows.shape[1:]), rows.dtype)
-    if rows.dtype == object:
-        whole[...] = fill
-    whole[~missing] = rows
-    masks = missing.reshape(-1, *[1] * (rows.ndim - 1))
-    return np.ma.MaskedArray(whole, np.broadcast_to(masks, whole.shape).copy())
-
-
 def row_of(column: Any, number: int) -> Any:
     """Return one record's part of a column, as an array or a column without the dimension of records."""
     if isinstance(column, SparseTensor):
         own = column.indices[:, 0] == number
         values = column.values[own]
         return SparseTensor(column.indices[own, 1:], values, column.dense_shape[1:])
-    if isinstance(column, MaskedBytes):
-        column = np.ma.MaskedArray(column.values.to_numpy(), column.mask)
     if isinstance(column, BytesColumn):
         column = column.to_numpy()
     # With an ellipsis a row without dimensions is an array, too.
     return column[number] if isinstance(column, RaggedTensor) else column[number, ...]
-
-
-def with_values(column: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a column with its flat values changed one by one; rows and mask stay."""
-    match column:
-        case RaggedTensor():
-            inner = with_values(column.values, change)
-            return RaggedTensor(inner, column.row_splits, column.uniform_row_length)
-        case SparseTensor():
-            return SparseTensor(column.indices, change(column.values), column.dense_shape)
-        case Masked():
-            return type(column)(with_values(column.values, change), column.mask)
-        case np.ma.MaskedArray():
-            data = change(np.asarray(column.data))
-            return np.ma.MaskedArray(data, np.ma.getmaskarray(column))
-        case _:
-            return change(column)

@@ -41,7 +41,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,15 +53,8 @@ from tfrecord_lite.convert.arrow import (
     is_stream,
     is_text,
     open_columns,
-    with_traits,
 )
-from tfrecord_lite.convert.lists import (
-    Lists,
-    MaskedRows,
-    SparseLists,
-    missing_row_error,
-    with_values,
-)
+from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.restore import (
     as_strings,
@@ -144,14 +136,13 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False)
     if not hasattr(frame.columns, "items"):
         found = type(columns).__name__
         raise TypeError(f"columns must be a dict, with one column per feature, not {found}")
-    items = {}
-    for name, column in frame.columns.items():
-        lists = opened(name, column, "strict")
-        item = item_of(name, lists, splits_dtype_of(column), lossless=lossless)
-        if frame.traits.get(name, {}).get("missing"):
-            item = item._replace(spec=RaggedFeature(item.kind.dtype))
-        items[name] = item
-    return with_traits(Schema.of_items(items), frame.traits)
+    items = {
+        name: item_of(
+            name, opened(name, column, "strict"), splits_dtype_of(column), lossless=lossless
+        )
+        for name, column in frame.columns.items()
+    }
+    return Schema.of_items(items)
 
 
 def item_of(
@@ -283,29 +274,16 @@ def with_carried(frame: Frame, *, any_category: bool = False) -> tuple[Frame, Sc
             continue
         if any_category and item.original is not None:
             item = item._replace(original=replace(item.original, categories=None, ordered=False))  # noqa: PLW2901
-        wanted = _expected(item)
-        column = columns[name]
-        rows = column.values if isinstance(column, MaskedRows) else column
-        traits = {name: frame.traits.get(name, {})}
-        own = with_traits(schema_of({name: rows}, lossless=True), traits)
-        found = own.originals[name]
+        wanted, lists = _expected(item), columns[name]
+        found = type_of(name, lists, lossless=True)
         if not _is_alike(found, wanted):
             continue
         if wanted.dtype.startswith(_TIMES):
-            columns[name] = with_values(column, partial(_in_unit, name, dtype=wanted.dtype))
+            columns[name] = _in_unit(name, lists, wanted.dtype)
         if found.missing and isinstance(item.spec, FixedLenFeature | RawFeature):  # not its default
             item = SchemaItem(RaggedFeature(item.kind.dtype), replace(wanted, missing=True))  # noqa: PLW2901
         items[name] = item
     return frame._replace(columns=columns), Schema.of_items(items)
-
-
-def check_rows(columns: Mapping[str, Any], schema: Schema) -> None:
-    """Raise about null lists, which the carried features would not give back."""
-    for name, item in schema.to_items().items():
-        shape = None if item.original is None else item.original.shape
-        column = columns[name]
-        if isinstance(column, MaskedRows) and (shape is None or None in shape):
-            raise missing_row_error(name, column.mask)
 
 
 def is_narrowed(item: SchemaItem) -> bool:
@@ -327,7 +305,7 @@ def _expected(item: SchemaItem) -> Original:
     return replace(original, shape=(None, *inner, *getattr(spec, "shape", ())))
 
 
-def _is_alike(found: Original, wanted: Original) -> bool:
+def _is_alike(found: Type, wanted: Original) -> bool:
     """Return whether a column has the type that Arrow data have for an original."""
     if is_text(wanted) and not is_text(found):
         return False
@@ -360,11 +338,11 @@ def _is_time_like(found: str, wanted: str) -> bool:
     return (ours, theirs) == ("ms", "s") or _UNITS.index(ours) < _UNITS.index(theirs)
 
 
-def _in_unit(name: str, values: Any, dtype: str) -> Any:
+def _in_unit(name: str, lists: Lists, dtype: str) -> Lists:
     """Return times in another unit; raise about one that is not exact in it."""
-    made = values.astype(dtype)
-    wrong = (made.astype(values.dtype) != values) & ~np.isnat(values)
+    flat = lists.flat.astype(dtype)
+    wrong = (flat.astype(lists.flat.dtype) != lists.flat) & ~np.isnat(lists.flat)
     if wrong.any():
         detail = f"a time that is not exact in {dtype}, which the schema has that came along; "
         raise column_error(name, detail + "give another schema", None, Reason.UNREPRESENTABLE)
-    return made
+    return lists.with_(flat=flat, type=replace(lists.type, dtype=dtype))

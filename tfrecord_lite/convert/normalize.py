@@ -35,15 +35,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, row_splits
+from tfrecord_lite.arrays import AnyArray, BoolArray, ByteStrings, Int64Array, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.ragged import check_splits
-from tfrecord_lite.convert.arrow import is_frame, open_series
+from tfrecord_lite.convert.arrow import is_frame, is_series, open_series
 from tfrecord_lite.convert.lists import (
     Lists,
-    Masked,
     SparseLists,
-    TextColumn,
     cleared,
     missing_row_error,
     scattered,
@@ -57,10 +55,11 @@ from tfrecord_lite.convert.types import (
     flat_list,
     flat_values,
     has_any,
-    list_of_objects,
+    is_rounded,
     ranges_of,
     type_of_dtype,
     unmasked,
+    values_for_list,
     values_of_objects,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -85,56 +84,62 @@ _MIXED = "single values and lists are mixed"
 
 
 @overload
-def opened(key: str, column: Any, policy: Literal["lenient"] = "lenient") -> Lists: ...
-@overload
 def opened(
-    key: str, column: list[Any], policy: Literal["strict"], wanted: Type | None = None
+    key: str,
+    column: object,
+    policy: Literal["lenient"] = "lenient",
+    wanted: None = None,
+    rounded: dict[str, None] | None = None,
 ) -> Lists: ...
 @overload
+def opened(key: str, column: list[Any], policy: Literal["strict"]) -> Lists: ...
+@overload
 def opened(
-    key: str, column: Any, policy: Literal["strict"], wanted: Type | None = None
+    key: str, column: object, policy: Literal["strict"], wanted: Type | None = None
 ) -> Lists | SparseLists: ...
 
 
 def opened(
-    key: str, column: Any, policy: Policy = "lenient", wanted: Type | None = None
+    key: str,
+    column: object,
+    policy: Policy = "lenient",
+    wanted: Type | None = None,
+    rounded: dict[str, None] | None = None,
 ) -> Lists | SparseLists:
     """Return a column as the lists to write; strict: with all levels, and values as they are.
 
     Views where possible. `wanted` is the type that a schema has: Python's floats are rounded to it, integers
-    among them exactly, and a record may lack a row of any length. Errors have `key` and, where one
-    record is at fault, its `index`.
+    among them exactly, and a record may lack a row of any length. Lenient lists add their key to `rounded` if
+    a number is another one as float32. Errors have `key` and, where one record is at fault, its `index`.
     """
-    if isinstance(column, Lists | SparseLists):
-        if policy == "strict":
-            return column
-        return as_stored(
-            key, rows_of_sparse(key, column) if isinstance(column, SparseLists) else column
-        )
+    given = column
     if not isinstance(column, _COLUMNS):
-        series = open_series(key, column)
-        if series is None and is_frame(column):
-            try:
-                return _opened(key, np.asarray(column), policy, wanted)
-            except InvalidArgumentError as error:
-                detail = f"{error.detail}; the columns of a data frame go beside the others, as in "
-                detail += "{**df, 'image': images}, or **df.to_dict() of Polars"
-                raise error.at(detail=detail) from None
-        column = np.asarray(column) if series is None else series.values
-    return _opened(key, column, policy, wanted)
-
-
-def _opened(key: str, column: Any, policy: Policy, wanted: Type | None) -> Lists | SparseLists:
+        column = open_series(key, column) if is_series(column) else np.asarray(column)
     try:
-        if isinstance(column, SparseTensor):
-            sparse = _of_sparse(key, column)
-            return sparse if policy == "strict" else as_stored(key, rows_of_sparse(key, sparse))
+        lists: Lists | SparseLists
+        if isinstance(column, Lists | SparseLists):
+            lists = column
+        elif isinstance(column, SparseTensor):
+            lists = _of_sparse(key, column)
+        else:
+            is_lenient = policy == "lenient"
+            make = _flattened_rows if is_lenient else partial(_rows, leaf=_leaf(wanted))
+            lists = _lists(key, column, make)
         if policy == "lenient":
-            return as_stored(key, _lists(key, column, _flattened_rows))
-        lists = _lists(key, column, partial(_rows, leaf=_leaf(wanted)))
+            rows = rows_of_sparse(key, lists) if isinstance(lists, SparseLists) else lists
+            return as_stored(key, rows, rounded)
     except InvalidArgumentError as error:
-        raise error.at(key=key) from None
-    if wanted is None and lists.present is not None and None in (lists.type.shape or ()):
+        detail = error.detail
+        if column is not given and is_frame(given):
+            detail = f"{detail}; the columns of a data frame go beside the others, as in "
+            detail += "{**df, 'image': images}, or **df.to_dict() of Polars"
+        raise error.at(key=key, detail=detail) from None
+    if (
+        wanted is None
+        and isinstance(lists, Lists)
+        and lists.present is not None
+        and lists.type.rank
+    ):
         raise missing_row_error(key, ~lists.present)
     return lists
 
@@ -150,8 +155,8 @@ def _leaf(wanted: Type | None) -> Leaf:
     return values_of_objects
 
 
-def _stored_values(items: list[Any], types: set[type]) -> tuple[Type, Any]:
-    kind, flat = list_of_objects(items, types)
+def _stored_values(items: list[Any], types: set[type]) -> tuple[Type, AnyArray | ByteStrings]:
+    kind, flat = values_for_list(items, types)
     if kind is not Kind.BYTES:
         return _PLAIN[kind], flat
     text = "str" if all(issubclass(cls, str) for cls in types) else None
@@ -211,10 +216,7 @@ def _lists(key: str, column: Any, make: Maker) -> Lists:
         case RaggedTensor():
             return _of_ragged(key, column, make)
         case BytesColumn():
-            text = "str" if isinstance(column, TextColumn) else None
-            return Lists(len(column), type_of_dtype(_OBJECT, text=text), (), ranges_of(column))
-        case Masked():
-            return _masked(_lists(key, column.values, make), ~column.mask)
+            return Lists(len(column), type_of_dtype(_OBJECT), (), ranges_of(column))
         case np.ma.MaskedArray() if column.dtype.kind == "O":
             items = np.array(column.data)
             items[np.ma.getmaskarray(column)] = None
@@ -447,8 +449,11 @@ def _of_sparse(key: str, column: SparseTensor) -> SparseLists:
 # ------------------------------------------------------------------- lenient: as they are stored
 
 
-def as_stored(key: str, lists: Lists) -> Lists:
-    """Return lists of one level, with the values that their dtype has in an Example."""
+def as_stored(key: str, lists: Lists, rounded: dict[str, None] | None = None) -> Lists:
+    """Return lists of one level, with the values that their dtype has in an Example.
+
+    Adds the key to `rounded` if a number is another one as float32.
+    """
     lists = cleared(lists)
     kind, flat = lists.kind, lists.flat
     try:
@@ -456,6 +461,8 @@ def as_stored(key: str, lists: Lists) -> Lists:
             kind, flat = flat_list(flat)
     except InvalidArgumentError as error:
         raise at_record(error, lists.splits(), key) from None
+    if rounded is not None and kind is Kind.FLOAT and is_rounded(lists.flat, flat):
+        rounded[key] = None
     return Lists(lists.n, WIRE[kind], (lists.counts(),), flat, lists.present)
 
 
@@ -480,7 +487,7 @@ def rows_of_sparse(key: str, sparse: SparseLists) -> Lists:
 def _flattened_rows(key: str, items: list[Any], types: set[type]) -> Lists:
     """Return objects under the lenient policy: values, or sequences whose deeper levels are flattened."""
     if not _are_sequences(key, items, types):
-        kind, flat = list_of_objects(items, types)
+        kind, flat = values_for_list(items, types)
         return Lists(len(items), WIRE[kind], (), flat)
     dtypes = {item.dtype if isinstance(item, np.ndarray) else None for item in items}
     if len(dtypes) == 1 and None not in dtypes and _OBJECT not in dtypes:
@@ -493,7 +500,7 @@ def _flattened_rows(key: str, items: list[Any], types: set[type]) -> Lists:
     counts = np.fromiter(map(len, lists), np.int64, len(lists))
     values = list(chain.from_iterable(lists))
     try:
-        kind, flat = list_of_objects(values, set(map(type, values)))
+        kind, flat = values_for_list(values, set(map(type, values)))
     except InvalidArgumentError as error:
         raise at_record(error, row_splits(counts)) from None
     return Lists(len(items), WIRE[kind], (counts,), flat)
@@ -521,4 +528,4 @@ def _values_of(item: Any) -> list[Any]:
     return list(item)
 
 
-_COLUMNS = (np.ndarray, RaggedTensor, SparseTensor, BytesColumn, Masked, list, tuple)
+_COLUMNS = (np.ndarray, RaggedTensor, SparseTensor, BytesColumn, Lists, SparseLists, list, tuple)

@@ -33,7 +33,7 @@ from tfrecord_lite.arrays import (
 )
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import FlatValues, as_array
-from tfrecord_lite.convert.lists import Lists, MaskedBytes, SparseLists
+from tfrecord_lite.convert.lists import Lists, SparseLists, scattered
 from tfrecord_lite.convert.types import (
     column_error,
     extra_floats_back,
@@ -142,7 +142,6 @@ def _check_counts(key: str, lists: Lists, kind: Type) -> None:
 
 def _with_fillers(key: str, lists: Lists, kind: Type) -> Lists:
     """Return rows of one shape, or none where a record lacks the feature, with fillers in their place."""
-    shape: Any = kind.shape
     if kind.is_raw:
         strings = lists.with_(levels=lists.levels[:1], present=lists.lengths > 0)
         _check_counts(key, strings, replace(kind, shape=()))
@@ -150,21 +149,9 @@ def _with_fillers(key: str, lists: Lists, kind: Type) -> Lists:
     lists = lists.with_(type=kind, present=None if present.all() else present)
     _check_counts(key, lists, kind)
     if lists.present is None:
-        return lists.with_(levels=shape)
-    n, size, n_present = lists.n, kind.size, int(np.count_nonzero(present))
-
-    def filled(values: AnyArray) -> AnyArray:
-        whole = np.zeros((n, size), values.dtype)
-        whole[present] = values.reshape(n_present, size)
-        return whole.reshape(-1)
-
-    flat = lists.flat
-    if isinstance(flat, np.ndarray):
-        flat = filled(flat)
-    else:
-        strings = flat.to_ranges()
-        flat = ByteRanges(strings.data, filled(strings.starts), filled(strings.lengths))
-    return lists.with_(levels=shape, flat=flat)
+        return lists.with_(levels=kind.shape)
+    shape: Any = kind.shape
+    return scattered(Lists(int(np.count_nonzero(present)), kind, shape, lists.flat), present)
 
 
 def _unpacked(key: str, lists: Lists, kind: Type) -> Lists:
@@ -283,8 +270,8 @@ def too_long(strings: ByteStrings, text: str | None) -> BoolArray | None:
 def result(lists: Lists, *, with_objects: bool, splits_dtype: Any = np.int64) -> Any:
     """Return lists as what a user holds: an array, masked array, RaggedTensor or BytesColumn.
 
-    Without objects, strings that are not in arrays are a BytesColumn, or MaskedBytes, whatever their type
-    of text; and nothing is masked if no record lacks the feature.
+    Without objects, strings that are not in arrays, and that no record may lack, are a BytesColumn,
+    whatever their type of text.
     """
     kind = lists.type
     shape: Any = kind.shape or ()
@@ -294,15 +281,9 @@ def result(lists: Lists, *, with_objects: bool, splits_dtype: Any = np.int64) ->
         values = as_array(values)  # a column has one dimension
     if rank:
         return _ragged(lists, shape, rank, values, np.dtype(splits_dtype))
-    if isinstance(values, BytesColumn):
-        return (
-            values
-            if lists.present is None or not kind.missing
-            else MaskedBytes(values, ~lists.present)
-        )
-    values = values.reshape(lists.n, *shape)
-    if not kind.missing or (lists.present is None and not with_objects):
-        return values
+    if not kind.missing:
+        return values if isinstance(values, BytesColumn) else values.reshape(lists.n, *shape)
+    values = as_array(values).reshape(lists.n, *shape)
     present = np.ones(lists.n, np.bool_) if lists.present is None else lists.present
     mask = np.broadcast_to(~present.reshape(-1, *[1] * len(shape)), values.shape).copy()
     return np.ma.MaskedArray(values, mask)

@@ -20,7 +20,8 @@ its values and its coordinates, a ragged one with several levels its values and 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -45,10 +46,12 @@ from tfrecord_lite.convert.types import (
     column_error,
     exact,
     flat_list,
+    is_rounded,
     not_utf8,
     ticks,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
+from tfrecord_lite.records.damage import levels_to_caller
 from tfrecord_lite.schema import FeatureLike, Kind, RaggedFeature, RawFeature, Schema
 from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Sparse, prepare
 from tfrecord_lite.schema.text import nearest
@@ -89,14 +92,26 @@ def type_of(
     is_raw = dtype.startswith("complex") or (lossless and dtype in RAW)
     is_image = raw_images and dtype == "uint8" and len(own.shape or ()) > 1
     is_raw |= size >= _RAW_VALUES and (is_image or (lossless and dtype in BYTE_SIZED))
-    return replace(own, kind=Kind.BYTES) if is_raw and own.kind is not None else own
+    if is_raw and own.kind is not None:
+        return replace(own, kind=Kind.BYTES)
+    if own.categories and own.kind is Kind.FLOAT:  # rounded as the values
+        listed = np.array(own.categories, np.float32).astype(own.dtype)
+        return replace(own, categories=tuple(dict.fromkeys(listed.tolist())))
+    return own
 
 
 # -------------------------------------------------------------------------- all columns of a schema
 
 
-def stored(columns: Mapping[str, Any], schema: Mapping[str, FeatureLike]) -> dict[str, Lists]:
-    """Return columns as the lists to write, one per key that the schema's features read."""
+def stored(
+    columns: Mapping[str, Any],
+    schema: Mapping[str, FeatureLike],
+    rounded: dict[str, None] | None = None,
+) -> dict[str, Lists]:
+    """Return columns as the lists to write, one per key that the schema's features read.
+
+    Adds to `rounded` the columns of float64 of which a number is another one as float32.
+    """
     for name in columns:
         if name not in schema:
             detail = f"this column is not in the schema{nearest(name, schema)}"
@@ -113,15 +128,18 @@ def stored(columns: Mapping[str, Any], schema: Mapping[str, FeatureLike]) -> dic
         own = WIRE[feature.kind]
         if name in items and items[name].original is not None:
             own = Type.of(items[name])
-        for key, lists in store(name, _opened(name, column, own, feature), own, feature).items():
+        lists = _opened(name, column, own, feature)
+        for key, part in store(name, lists, own, feature, rounded).items():
             if key in found:
                 raise column_error(key, f"two features write this key; one of them is {name!r}")
-            found[key] = lists
+            found[key] = part
     return found
 
 
 def _opened(key: str, column: Any, own: Type, feature: Prepared) -> Lists | SparseLists:
     """Open a column; leniently if nothing is known of its type but the list that holds it."""
+    if isinstance(column, Lists):
+        _check_type(key, column.type, own)
     is_object = isinstance(column, np.ndarray) and column.dtype.kind == "O"
     is_plain = own is WIRE[own.kind] and not getattr(feature, "partitions", ())
     if is_plain and (is_object or isinstance(column, list | tuple)):
@@ -130,10 +148,35 @@ def _opened(key: str, column: Any, own: Type, feature: Prepared) -> Lists | Spar
     return lists
 
 
-def store(key: str, lists: Lists | SparseLists, own: Type, feature: Prepared) -> dict[str, Lists]:
+def _check_type(key: str, found: Type, wanted: Type) -> None:
+    """Raise if a column of a data frame would come back as something else, though its values are alike."""
+    are_times = found.dtype.startswith("datetime64") and wanted.dtype.startswith("datetime64")
+    if are_times and found.zone != wanted.zone:
+        here = "times without a time zone" if found.zone is None else f"times in {found.zone}"
+        how = "have no time zone" if wanted.zone is None else f"are in {wanted.zone}"
+        detail = f"{here}, but the schema's {how}; convert them to it"
+        raise column_error(key, detail, None, Reason.WRONG_KIND)
+    if wanted.categories is not None and found.ordered:
+        order = {value: i for i, value in enumerate(wanted.categories)}
+        places = [order[value] for value in found.categories or () if value in order]
+        if not wanted.ordered or places != sorted(places):
+            detail = (
+                "categories with an order, but the schema has them without one, or in another; "
+            )
+            detail += "change their order, or make the schema from this column"
+            raise column_error(key, detail, None, Reason.WRONG_KIND)
+
+
+def store(
+    key: str,
+    lists: Lists | SparseLists,
+    own: Type,
+    feature: Prepared,
+    rounded: dict[str, None] | None = None,
+) -> dict[str, Lists]:
     """Return lists as a feature of this type is stored: one key, with partitions or coordinates several."""
     if isinstance(feature, Sparse):
-        return _sparse(key, lists, own, feature)
+        return _sparse(key, lists, own, feature, rounded)
     if isinstance(lists, SparseLists):
         lists = rows_of_sparse(key, lists)
     partitions = feature.partitions if isinstance(feature, Ragged) else ()
@@ -146,7 +189,7 @@ def store(key: str, lists: Lists | SparseLists, own: Type, feature: Prepared) ->
             raise missing_row_error(key, ~lists.present)
     if own.categories is not None:
         _check_categories(key, lists, own)
-    values = _values(key, lists, own)
+    values = _values(key, lists, own, rounded)
     out = values.one_level()
     if isinstance(feature, Dense):
         return {feature.key: _dense(key, lists, out, feature, own)}
@@ -312,7 +355,13 @@ def _divided(
             return np.repeat(numbers, np.diff(splits)), splits[bounds]
 
 
-def _sparse(key: str, sparse: Lists | SparseLists, own: Type, feature: Sparse) -> dict[str, Lists]:
+def _sparse(
+    key: str,
+    sparse: Lists | SparseLists,
+    own: Type,
+    feature: Sparse,
+    rounded: dict[str, None] | None,
+) -> dict[str, Lists]:
     """Return values and coordinates, in the order of records."""
     if not isinstance(sparse, SparseLists):
         detail = "a SparseFeature is written from a SparseTensor, not from rows of values"
@@ -324,7 +373,7 @@ def _sparse(key: str, sparse: Lists | SparseLists, own: Type, feature: Sparse) -
     single = own if own is WIRE[own.kind] else replace(own, shape=())
     with at_records(rows.splits()):
         below = rows.below() if rows.kind is not None else _without_values(rows.below(), single)
-        values = _values(key, below, single)
+        values = _values(key, below, single, rounded)
     found = {feature.value_key: Lists(rows.n, WIRE[feature.kind], rows.levels, values.flat)}
     for index_key, places in zip(feature.index_keys, sparse.places, strict=True):
         if index_key in found:
@@ -336,7 +385,7 @@ def _sparse(key: str, sparse: Lists | SparseLists, own: Type, feature: Sparse) -
 # ---------------------------------------------------------------------------------------- values
 
 
-def _values(key: str, lists: Lists, own: Type) -> Lists:
+def _values(key: str, lists: Lists, own: Type, rounded: dict[str, None] | None) -> Lists:
     """Return lists with values as an Example has them; raw, without the innermost rows."""
     lists = cleared(lists)
     try:
@@ -345,7 +394,16 @@ def _values(key: str, lists: Lists, own: Type) -> Lists:
         flat = _strings(lists, own) if own.kind is Kind.BYTES else _numbers(lists, own)
     except InvalidArgumentError as error:
         raise at_record(error, lists.splits(), key) from None
+    if rounded is not None and own.dtype == "float64" and is_rounded(lists.flat, flat):
+        rounded[key] = None
     return Lists(lists.n, WIRE[own.kind], lists.levels, flat, lists.present)
+
+
+def warn_of_rounding(place: str, names: Iterable[str], way: str = "lossless=True") -> None:
+    """Warn of the columns in which a number is another one as float32, if there are any; `way` keeps every bit."""
+    if found := ", ".join(map(repr, names)):
+        text = f"{place}: float64 was rounded to float32 in {found}; {way} keeps every bit"
+        warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
 
 
 def _kind_error(lists: Lists, kind: Kind) -> InvalidArgumentError:

@@ -282,6 +282,15 @@ def _floats(values: AnyArray) -> FlatList:
     return Kind.FLOAT, narrow
 
 
+def is_rounded(values: AnyArray | ByteStrings, narrow: AnyArray | ByteStrings) -> bool:
+    """Return whether float32 has other numbers than some values; NaN is the same."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or values.dtype.itemsize <= 4:
+        return False
+    with np.errstate(invalid="ignore"):
+        changed = values[values != narrow]
+    return not np.isnan(changed).all()
+
+
 def exact(values: AnyArray, dtype: np.dtype[Any], detail: str = "", start: int = 0) -> AnyArray:
     """Return integers in a dtype that holds all of them; errors count the values from `start` on."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -376,23 +385,30 @@ EXACT_DTYPES = frozenset(map(np.dtype, ["?", "i1", "i2", "i4", "i8", "u1", "u2",
 
 def list_of_objects(items: list[Any], types: set[type]) -> FlatList:
     """Convert Python objects under the lenient policy; errors have the number of a value."""
+    kind, flat = values_for_list(items, types)
+    return _floats(flat) if kind is Kind.FLOAT else (kind, flat)
+
+
+def values_for_list(items: list[Any], types: set[type]) -> tuple[Kind | None, Any]:
+    """Convert Python objects as :func:`list_of_objects`, but leave floats to be rounded."""
     if not types:
         return None, np.zeros(0, np.float32)
     if type(None) in types:
         number = next(i for i, item in enumerate(items) if item is None)
         raise _value_error(number, MISSING_VALUE)
-    to_list = _list_for(types)
-    if to_list is None:
+    family = _family_of(frozenset(types), is_strict=False)
+    if family is None:
         raise _no_family_error(items, types)
-    return to_list(items)
+    found: tuple[Kind | None, Any] = family.to_list(items)
+    return found
 
 
 def values_of_objects(items: list[Any], types: set[type]) -> tuple[Type, AnyArray | ByteStrings]:
     """Convert Python objects under the strict policy: to their type, and values that equal them."""
     if not types:
         return Type(None, "string", ()), _byte_strings([])[1]
-    family = next((f for f in _FAMILIES if f.to_flat and f.has(types)), None)
-    if family is None or family.to_flat is None:
+    family = _family_of(frozenset(types), is_strict=True)
+    if family is None:
         raise _no_array_error(items)
     flat = family.to_flat(items)
     if isinstance(flat, np.ndarray):
@@ -434,14 +450,19 @@ def _no_family_error(items: list[Any], types: set[type]) -> InvalidArgumentError
     seen: set[type] = set()
     for i, item in enumerate(items):
         seen.add(type(item))
-        if _list_for(seen) is None:
+        if _family_of(frozenset(seen), is_strict=False) is None:
             return _value_error(i, f"values of several kinds: {names}")
     return _value_error(None, f"values of several kinds: {names}")
 
 
-def _list_for(types: set[type]) -> Callable[[list[Any]], FlatList] | None:
-    """Return what converts values of these types to one list; None if no list holds them."""
-    return next((f.to_list for f in _FAMILIES if f.to_list and f.has(types)), None)
+@lru_cache(256)
+def _family_of(types: frozenset[type], *, is_strict: bool) -> _Family | None:
+    """Return the first family that has all types, and may be converted under a policy."""
+    for family in _FAMILIES:
+        is_possible = family.to_flat if is_strict else family.to_list
+        if is_possible and all(issubclass(cls, family.types) for cls in types):
+            return family
+    return None
 
 
 def _byte_strings(items: list[Any]) -> FlatList:
@@ -491,11 +512,11 @@ def _python_integers(items: list[Any]) -> FlatList:
         raise _value_error(number, "this integer does not fit into int64") from None
 
 
-def _python_floats(items: list[Any]) -> FlatList:
-    """Round floats of any type; integers among them must be exact."""
+def _python_floats(items: list[Any]) -> tuple[Kind, AnyArray]:
+    """Take floats of any type; integers among them must be exact in float32."""
     types = set(map(type, items))
     if len(types) == 1 and issubclass(next(iter(types)), np.floating):
-        return _floats(np.array(items, items[0].dtype))
+        return Kind.FLOAT, np.array(items, items[0].dtype)
     if any(issubclass(cls, bool | np.bool) for cls in types):
         number = next(i for i, v in enumerate(items) if isinstance(v, bool | np.bool))
         raise _value_error(number, "a bool among floats")
@@ -506,14 +527,14 @@ def _python_floats(items: list[Any]) -> FlatList:
     except (OverflowError, ValueError):
         number = next(i for i, v in enumerate(items) if isinstance(v, int) and abs(v) > 2**1000)
         raise _value_error(number, _TOO_LARGE) from None
-    kind, narrow = _floats(wide)
     is_large = not np.fmax.reduce(abs(wide), initial=0) <= 2**24  # all integers up to it are exact
     if is_large and any(issubclass(cls, WHOLE) for cls in types):
+        _, narrow = _floats(wide)
         for i, (ours, own) in enumerate(zip(narrow.tolist(), items, strict=True)):  # type: ignore[union-attr]
             if isinstance(own, WHOLE) and ours != int(own):
                 detail = f"this integer among floats is not exact in float32; {_AS_IT_IS}"
                 raise _value_error(i, detail)
-    return kind, narrow
+    return Kind.FLOAT, wide
 
 
 def _numpy_scalars(items: list[Any]) -> FlatList:
@@ -614,13 +635,10 @@ class _Family:
     """Types whose values may stand together, and what converts them under each policy."""
 
     types: Any
-    to_list: Callable[[list[Any]], FlatList] | None
-    """Lenient: to the list that protobuf has for them; None if there is none."""
-    to_flat: Callable[[list[Any]], AnyArray | ByteStrings] | None
-    """Strict: to an array that equals them, or strings; None if there is none."""
-
-    def has(self, types: set[type]) -> bool:
-        return all(issubclass(cls, self.types) for cls in types)
+    to_list: Any
+    """Lenient: ``list -> FlatList``, to the list that protobuf has for them; None if there is none."""
+    to_flat: Any
+    """Strict: ``list -> AnyArray | ByteStrings``, which equals them; None if there is none."""
 
 
 # The first family that has all types decides; no types at all belong to every one.

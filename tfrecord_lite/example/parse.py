@@ -251,7 +251,7 @@ class ExampleParser(Generic[_ColumnT_co]):
 
 
 def parser_of_all(
-    features: Mapping[str, FeatureLike], *, strings: StringForm, hint: str | None = None
+    features: Mapping[str, FeatureLike], *, strings: StringForm = "ndarray", hint: str | None = None
 ) -> ExampleParser[Column]:
     """Return a parser that rejects records with values of other features, ``WRONG_KIND``.
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from tfrecord_lite.apps.tables.record_format import RowEncoder, encoder_of
 from tfrecord_lite.apps.tables.table import fitting_blocks, scan
-from tfrecord_lite.convert.rounding import warn_of_rounding
+from tfrecord_lite.convert.store import warn_of_rounding
 from tfrecord_lite.described.sidecar import FingerprintingFile, Sidecar, content_to_write
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.compression import compression_to_write

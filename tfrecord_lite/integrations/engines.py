@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tfrecord_lite.apps.tables.record_format import PartFolder, WrittenPart
 from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable, scan
-from tfrecord_lite.convert.rounding import warn_of_rounding
+from tfrecord_lite.convert.store import warn_of_rounding
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.names import Sources, StorageOptions, in_directories, is_url
 

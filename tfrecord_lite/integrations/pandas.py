@@ -23,21 +23,23 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.columns import BytesColumn, RaggedTensor
+from tfrecord_lite.arrays import ObjectArray
+from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.arrow import (
-    TEXT,
     UNUSABLE,
-    Opened,
+    Word,
     category_error,
     check_names,
     form_of,
     library,
+    lists_of_array,
     misfit_error,
     objects,
     type_error,
 )
-from tfrecord_lite.convert.lists import values_and_mask
+from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.convert.restore import result
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import Reason, argument_error
 from tfrecord_lite.schema import Original
@@ -111,14 +113,17 @@ def parts_of(name: str, series: Any) -> dict[str, Any]:
     return {path: pd.Series(pd.arrays.ArrowExtensionArray(array)) for path, array in parts.items()}
 
 
-def open_column(name: str, series: Any) -> Opened:
-    """Return the values, traits and word of a Series, index or extension array; no word of objects."""
+def open_column(name: str, series: Any) -> tuple[Lists | ObjectArray, Word]:
+    """Return the values and the word of a Series, index or extension array.
+
+    Python's objects are an array, with None for what is missing, and have no word.
+    """
     pd, dtype = library("pandas"), series.dtype
     array = getattr(series, "array", series)
     if isinstance(dtype, np.dtype):
-        if dtype.kind != "O":
-            return Opened(series.to_numpy(), {}, dtype.name if dtype.isnative else dtype.str)
-        return _open_objects(series)
+        if dtype.kind == "O":
+            return _objects_of(series), None
+        return lists_of_array(series.to_numpy()), dtype.name if dtype.isnative else dtype.str
     if isinstance(dtype, pd.DatetimeTZDtype):
         zone = str(dtype.tz)
         try:
@@ -127,10 +132,10 @@ def open_column(name: str, series: Any) -> Opened:
             detail = f"the time zone {dtype.tz!r} cannot be kept; use dt.tz_convert with its name"
             raise column_error(name, detail, None, Reason.UNSUPPORTED) from None
         ticks = array.tz_convert("UTC").tz_localize(None).to_numpy()
-        return Opened(ticks, {"zone": zone}, {"datetime": dtype.unit, "zone": zone})
-    word: Any
+        return lists_of_array(ticks, zone=zone), {"datetime": dtype.unit, "zone": zone}
+    word: Word
     if isinstance(dtype, pd.CategoricalDtype):
-        word = open_column(name, array.categories).word
+        _, word = open_column(name, array.categories)
         word = {"category": {"object": "value"} if word is None else word}
     elif isinstance(dtype, pd.ArrowDtype):
         word = {"arrow": arrow.word_of(dtype.pyarrow_dtype)}
@@ -144,29 +149,27 @@ def open_column(name: str, series: Any) -> Opened:
     try:
         found = arrow.imported().array(array)
     except UnicodeError:  # of surrogates: the error with the number of the record comes later
-        return _open_objects(series)._replace(word=word)
+        return _objects_of(series), word
     except UNUSABLE:  # of categories only
         raise category_error(name) from None
-    return arrow.open_column(name, found)._replace(word=word)
+    return arrow.open_column(name, found)[0], word
 
 
-def _open_objects(series: Any) -> Opened:
+def _objects_of(series: Any) -> ObjectArray:
     """Return objects, with None for what is missing."""
     found = np.array(series.to_numpy(dtype=object), object)
     found[np.asarray(series.isna())] = None
-    return Opened(found, TEXT if any(isinstance(item, str) for item in found) else {})
+    return found
 
 
 # ------------------------------------------------------------------------------------ words
 
 
-def describe(
-    frame: Any, columns: Mapping[str, Any], opened: Mapping[str, Opened]
-) -> dict[str, Any]:
+def describe(frame: Any, columns: Mapping[str, Any], words: Mapping[str, Word]) -> dict[str, Any]:
     """Return the words of all columns, the index, and the header as JSON."""
     pd, index, header = library("pandas"), frame.index, frame.columns
-    words = {name: _whole_word(name, each, opened[name]) for name, each in columns.items()}
-    described: dict[str, Any] = {"columns": words}
+    whole = {name: _whole_word(name, each, words[name]) for name, each in columns.items()}
+    described: dict[str, Any] = {"columns": whole}
     if isinstance(index, pd.RangeIndex):
         ranges = [[index.start, index.stop, index.step]]
         described |= {"ranges": ranges, "name": _name_of(index.name)}
@@ -175,23 +178,23 @@ def describe(
         described["index"] = [level for level in levels if level[0] in columns]  # structs are none
         described["multiindex"] = isinstance(index, pd.MultiIndex)
         described["freq"] = getattr(index, "freqstr", None)
-    word = "range"
+    word: Word = "range"
     if not isinstance(header, pd.RangeIndex):
-        word = _whole_word("columns", header, open_column("columns", header))
+        word = _whole_word("columns", header, open_column("columns", header)[1])
     if isinstance(word, dict) and "category" in word:
         detail = "the names of columns are categories; make them texts, with df.columns.astype(str)"
         raise column_error("columns", detail, None, Reason.UNSUPPORTED)
     return described | {"header": {"word": word, "name": _name_of(header.name)}}
 
 
-def _whole_word(name: str, series: Any, opened: Opened) -> Any:
+def _whole_word(name: str, series: Any, word: Word) -> Word:
     """Return the word of a column; raise if one of its objects would not come back."""
     if series.dtype.kind == "c":
         raise type_error(name, series.dtype)
-    return _word_of_objects(name, series) if opened.word is None else opened.word
+    return _word_of_objects(name, series) if word is None else word
 
 
-def _word_of_objects(name: str, series: Any) -> Any:
+def _word_of_objects(name: str, series: Any) -> Word:
     """Return what the objects of a column are, and what is missing: one form of each."""
     items, missing = series.to_numpy().tolist(), np.asarray(series.isna()).tolist()
     types = {*map(type, items)} - {type(None)}
@@ -363,13 +366,14 @@ def _array(name: str, column: Any, word: Any) -> Any:
 
 def _arrays(name: str, column: Any) -> list[Any]:
     """Return lists as arrays, with None for those that are missing."""
-    values, mask = values_and_mask(arrow.open_column(name, column).values)
-    if isinstance(values, RaggedTensor):
-        flat: Any = values.values
+    lists, _ = arrow.open_column(name, column)
+    rows = result(lists, with_objects=True)
+    if isinstance(rows, RaggedTensor):
+        flat: Any = rows.values
         if isinstance(flat, RaggedTensor):
             return [np.array(row, object) for row in column.to_pylist()]
-        flat = objects(flat.to_list()) if isinstance(flat, BytesColumn) else flat
-        values = [flat[a:b] for a, b in pairwise(values.row_splits.tolist())]
-    if mask is None:
-        return list(values)
-    return [None if m else row for row, m in zip(values, mask.tolist(), strict=True)]
+        rows = [flat[a:b] for a, b in pairwise(rows.row_splits.tolist())]
+    if lists.present is None:
+        return list(rows)
+    rows = np.ma.getdata(rows) if isinstance(rows, np.ma.MaskedArray) else rows
+    return [row if is_there else None for row, is_there in zip(rows, lists.present, strict=True)]

@@ -18,13 +18,14 @@ from typing import Any
 from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.arrow import (
     UNUSABLE,
-    Opened,
+    Word,
     check_names,
     form_of,
     library,
     misfit_error,
     type_error,
 )
+from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.described.inferred import first_of
 from tfrecord_lite.errors import Reason
@@ -69,8 +70,8 @@ def _has_structs(dtype: Any) -> bool:
     return dtype == library("polars").Struct or (inner is not None and _has_structs(inner))
 
 
-def open_column(name: str, series: Any) -> Opened:
-    """Return the values, traits and word of a Series."""
+def open_column(name: str, series: Any) -> tuple[Lists, Word]:
+    """Return the values and the word of a Series."""
     pl, pa = library("polars"), arrow.imported()
     stored, given, series = (
         _stored(series.dtype),
@@ -90,7 +91,7 @@ def open_column(name: str, series: Any) -> Opened:
     except (pa.ArrowException, TypeError):
         raise type_error(name, series.dtype) from None
     _check_shape(name, found.type)
-    return arrow.open_column(name, found)._replace(word=_word_of(given))
+    return arrow.open_column(name, found)[0], _word_of(given)
 
 
 def _stored(dtype: Any) -> Any:
@@ -109,13 +110,13 @@ def _stored(dtype: Any) -> Any:
 def describe(
     frame: Any,  # noqa: ARG001 - words say all
     columns: Mapping[str, Any],  # noqa: ARG001
-    opened: Mapping[str, Opened],
+    words: Mapping[str, Word],
 ) -> dict[str, Any]:
     """Return the words of all columns as JSON."""
-    return {"columns": {name: each.word for name, each in opened.items()}}
+    return {"columns": dict(words)}
 
 
-def _word_of(series: Any) -> Any:
+def _word_of(series: Any) -> Word:
     name = str(series.dtype)
     if getattr(library("polars"), name, None) == series.dtype:
         return name

@@ -32,7 +32,7 @@ import numpy as np
 from tfrecord_lite.apps.tables.record_format import file_system, part_ending, write_part
 from tfrecord_lite.apps.tables.table import TablePartition, scan, with_varying_lists
 from tfrecord_lite.convert.arrow import SCHEMA_KEY
-from tfrecord_lite.convert.rounding import warn_of_rounding
+from tfrecord_lite.convert.store import warn_of_rounding
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.sources import described_by
 from tfrecord_lite.described.widening import as_missing

@@ -15,28 +15,22 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from tfrecord_lite.convert.arrow import Frame, Traits, check_traits, with_traits
+from tfrecord_lite.convert.arrow import Frame
 from tfrecord_lite.convert.lists import Lists, SparseLists, cleared
-from tfrecord_lite.convert.lossless import (
-    check_rows,
-    is_narrowed,
-    item_of,
-    schema_of,
-    splits_dtype_of,
-    with_carried,
-)
+from tfrecord_lite.convert.lossless import is_narrowed, item_of, splits_dtype_of, with_carried
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.restore import original_dtype
-from tfrecord_lite.convert.rounding import rounded_columns
 from tfrecord_lite.convert.store import BYTE_SIZED, RAW, type_of
 from tfrecord_lite.convert.types import exact
 from tfrecord_lite.described.structure import Structure, completed, flatten
 from tfrecord_lite.described.widening import widened
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.schema import Kind, Original, Schema, SchemaItem
+from tfrecord_lite.schema import FixedLenFeature, Kind, Original, Schema, SchemaItem
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.schema.types import IncompatibleError, Type
 
+_NOTHING = SchemaItem(FixedLenFeature((), bytes), Original("string", ()))
+"""The item of a column before the first row."""
 _BATCH_ROWS = 1024
 _BATCH_BYTES = 4 * 1024 * 1024
 _LIGHT_BYTES = 16 * 1024
@@ -75,22 +69,33 @@ def _weight(item: Any) -> int:
 
 
 class SchemaBuilder:
-    """Turns batches, all of rows or all of frames, into columns; widens one schema for all."""
+    """Turns batches, all of rows or all of frames, into columns; widens one schema for all.
+
+    Of frames a null among rows of any length is an error, or becomes an empty row.
+    """
 
     def __init__(
-        self, given: Schema | None = None, *, lossless: bool = False, raw_images: bool = True
+        self,
+        given: Schema | None = None,
+        *,
+        lossless: bool = False,
+        raw_images: bool = True,
+        null_as_empty: bool = False,
     ) -> None:
         self.given: Schema | None = given
+        self._null_as_empty = null_as_empty
         self._lossless = lossless
         self._type_of = partial(type_of, lossless=lossless, raw_images=raw_images)
         self._item_of = partial(item_of, lossless=lossless, raw_images=raw_images)
         self._structure: Structure | None = None
         self._columns: dict[str, _Column] = {}
+        self._schema: Schema | None = None
+        """Of the columns, if none has become wider since it was made."""
         self._n_rows = 0
         self.originals: dict[str, Original] = {}
         """Those that columns of frames have by themselves, if a schema is given."""
         self.rounded: dict[str, None] = {}
-        """Columns of which a float64 was not exact in float32; not those that are float32 by a given schema."""
+        """Columns of which a float64 was not exact in float32: whoever encodes them fills it."""
         self.negative: dict[str, None] = {}
         """Columns for others that see integers from 2**63 on as negative numbers."""
 
@@ -99,7 +104,10 @@ class SchemaBuilder:
         """The schema of everything so far, with the columns in the order of the first batch."""
         if self.given is not None:
             return self.given
-        return Schema.of_items({name: column.described() for name, column in self._columns.items()})
+        if self._schema is None:
+            items = {name: column.item for name, column in self._columns.items()}
+            self._schema = Schema.of_items(items)
+        return self._schema
 
     @property
     def structure(self) -> Structure:
@@ -119,23 +127,23 @@ class SchemaBuilder:
         if self.given is not None:
             found = self._found_in(rows, self.given)
             self._n_rows += len(rows)
-            self.rounded |= rounded_columns(found, self.given)
             return found, self.given
         columns = {}
         for name, values in self._values_of(rows).items():
             add = self._columns[name].with_values
             try:
-                self._columns[name], lists = add(values)
+                column, lists = add(values)
             except (IncompatibleError, InvalidArgumentError) as error:
                 number, cause = first_misfit(values, add, error)
                 if isinstance(cause, IncompatibleError):
                     cause = InvalidArgumentError(Reason.WRONG_KIND, detail=str(cause))
                 raise cause.at(index=self._n_rows + number, key=name) from None
+            if column is not self._columns[name]:
+                self._columns[name], self._schema = column, None
             if lists is not None:
                 columns[name] = lists
         self._n_rows += len(rows)
         schema = self.schema.select(columns)
-        self.rounded |= rounded_columns(columns, schema)
         self._note_negative(columns)
         return columns, schema
 
@@ -145,24 +153,16 @@ class SchemaBuilder:
         Both omit columns of empty lists whose type tells no kind. An error has the record's number in the batch.
         """
         if self.given is not None:
-            check_traits(frame.columns, frame.traits, self.given)
-            self.originals |= _originals_of(frame.columns, frame.traits)
-            self.rounded |= rounded_columns(frame.columns, self.given)
+            self.originals |= _originals_of(frame.columns)
             return frame.columns, self.given
         frame, carried = with_carried(frame)
-        if self._lossless:
-            carried = carried.select(
-                [n for n, i in carried.to_items().items() if not is_narrowed(i)]
-            )
-        check_rows(frame.columns, carried)
         items, columns = carried.to_items(), {}
         for name, column in frame.columns.items():
-            wanted = Type.of(items[name]) if name in items else None
-            columns[name] = lists = opened(name, column, "strict", wanted)
-            if wanted is None:
+            lists = column if self._null_as_empty else opened(name, column, "strict")
+            if name not in items or (self._lossless and is_narrowed(items[name])):
                 items[name] = self._item_of(name, lists, splits_dtype_of(column))
-        traits = {n: frame.traits[n] for n in frame.traits if n not in carried}
-        schema = with_traits(Schema.of_items(items), traits).select(columns)
+            columns[name] = lists
+        schema = Schema.of_items(items).select(columns)
         for name, item in schema.to_items().items():
             # Without rows there were no categories.
             old = self._columns[name].item if self._n_rows else None
@@ -175,11 +175,9 @@ class SchemaBuilder:
                 raise InvalidArgumentError(
                     Reason.WRONG_KIND, index=0, key=name, detail=detail
                 ) from None
-            self._columns[name] = _Column(name, item=both)
+            self._columns[name], self._schema = _Column(name, both), None
         self._n_rows += frame.n_rows
-        own = {name: lists for name, lists in columns.items() if name not in carried}
-        self.rounded |= rounded_columns({**frame.columns, **own}, schema)
-        self._note_negative(own)
+        self._note_negative({name: lists for name, lists in columns.items() if name not in carried})
         filled = {
             name: lists
             for name, lists in columns.items()
@@ -197,7 +195,9 @@ class SchemaBuilder:
         """Return the values of each column."""
         if self._structure is None:
             self._structure, leaves = flatten(rows[0])
-            self._columns = {name: _Column(name, type_of=self._type_of) for name in leaves}
+            self._columns = {
+                name: _Column(name, _NOTHING, type_of=self._type_of) for name in leaves
+            }
         names = list(self._columns)
         if (flat := _values_of_flat_dicts(rows, names)) is not None:
             return flat
@@ -274,18 +274,18 @@ class _Column:
     """One column of the batches so far."""
 
     name: str
+    item: SchemaItem
+    """How the schema has it; a column without values is one of byte strings."""
     type: Type | None = None
-    """That of the rows so far; None before the first."""
-    item: SchemaItem | None = None
-    """That of the frames so far."""
+    """That of the rows so far; None before the first, and of frames."""
     type_of: Callable[..., Type] = type_of
 
-    def described(self) -> SchemaItem:
-        """Return the schema's item; a column without values is one of byte strings."""
-        if self.item is not None:
-            return self.item
-        own = self.type or Type(None, "string", ())
-        return SchemaItem(own.specification(self.name), own.original)
+    def _as(self, own: Type) -> _Column:
+        """Return the column with another type."""
+        if own == self.type:
+            return self
+        item = SchemaItem(own.specification(self.name), own.original)
+        return replace(self, item=item, type=own)
 
     def with_values(self, values: list[Any]) -> tuple[_Column, Lists | None]:
         """Return the column with more rows, and these rows as lists (None if nothing tells their kind).
@@ -296,7 +296,7 @@ class _Column:
         if is_empty(lists):
             own = lists.type if old is None else old.widened(lists.type)
             is_told = own.kind is not None and lists.levels
-            return replace(self, type=own), lists if is_told else None
+            return self._as(own), lists if is_told else None
         if lists.kind is None:  # empty lists in lists
             known = old or Type(Kind.BYTES, "string")
             lists.type = replace(
@@ -310,7 +310,7 @@ class _Column:
             if own.dtype in BYTE_SIZED and is_bytes:
                 own = replace(own, kind=old.kind)  # as the first rows, whose size decided it
             own = old.widened(own)
-        return replace(self, type=own), lists
+        return self._as(own), lists
 
     def _as_floats(self, lists: Lists, old: Type) -> Lists:
         """Return integers as floats if the column is one of floats, and holds them exactly."""
@@ -321,12 +321,10 @@ class _Column:
         return lists.with_(flat=flat, type=replace(lists.type, kind=Kind.FLOAT, dtype=old.dtype))
 
 
-def _originals_of(columns: Mapping[str, Any], traits: Traits) -> dict[str, Original]:
+def _originals_of(columns: Mapping[str, object]) -> dict[str, Original]:
     """Return the originals that columns have by themselves; without those that have none."""
     found: dict[str, Original] = {}
     for name, column in columns.items():
         with contextlib.suppress(InvalidArgumentError):
-            own = schema_of({name: column}, lossless=True)
-            schema = with_traits(own, {name: traits.get(name, {})})
-            found |= schema.originals
+            found[name] = type_of(name, opened(name, column, "strict"), lossless=True).original
     return found

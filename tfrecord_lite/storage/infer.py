@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 import numpy as np
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.convert.arrow import Traits, open_columns, with_traits
+from tfrecord_lite.convert.arrow import open_columns
+from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.described.inferred import first_of
@@ -122,7 +123,7 @@ def blocks_of(
     progress: Progress = None,
 ) -> Generator[Block, None, None]:
     """Yield the records of data as :func:`summarize` takes it, the first `num_records` only."""
-    columns, _, data = _opened(data, num_records)
+    columns, data = _opened(data, num_records)
     title = "records"
     blocks: Iterator[Block]
     if columns is not None:
@@ -142,8 +143,10 @@ class _Records(islice):  # type: ignore[type-arg]
     """Records that are given one by one; an islice of a user's may be of anything."""
 
 
-def _opened(source: Any, num_records: int | None) -> tuple[dict[str, Any] | None, Traits, Any]:
-    """Return the columns of data to be encoded, and their traits.
+def _opened(
+    source: Any, num_records: int | None
+) -> tuple[dict[str, Lists | SparseLists] | None, Any]:
+    """Return the columns of data to be encoded.
 
     Of other data None, and the data: a Block, _Records, or what a reader takes.
     """
@@ -151,10 +154,9 @@ def _opened(source: Any, num_records: int | None) -> tuple[dict[str, Any] | None
         raise TypeError("a single bytes object may be a path or a record; give a str or [record]")
     files = (TFRecordReader, str, os.PathLike)
     if isinstance(source, (Block, _Records, *files)) or is_file_object(source):
-        return None, {}, source
-    traits: Traits = {}
+        return None, source
     if is_columns(source):
-        columns, traits, *_ = open_columns(source)
+        columns = open_columns(source).columns
     elif not isinstance(source, Iterable):
         found = type(source).__name__
         raise TypeError(f"data must be files, records, columns or rows, not {found}")
@@ -162,9 +164,9 @@ def _opened(source: Any, num_records: int | None) -> tuple[dict[str, Any] | None
         items = iter(source)
         head = list(islice(items, 1))
         if not head or isinstance(head[0], (bytes, bytearray, memoryview, np.bytes_)):
-            return None, {}, _Records(chain(head, items), num_records)
+            return None, _Records(chain(head, items), num_records)
         if not isinstance(head[0], Mapping):
-            return None, {}, [*head, *items]
+            return None, [*head, *items]
         rows = list(islice(chain(head, items), num_records))
         for i, row in enumerate(rows):
             if not isinstance(row, Mapping):
@@ -172,7 +174,7 @@ def _opened(source: Any, num_records: int | None) -> tuple[dict[str, Any] | None
                 raise TypeError(f"row {i} must be a dict like those before it, not {found}")
         names = dict.fromkeys(chain.from_iterable(rows))
         columns = {name: [row.get(name) for row in rows] for name in names}
-    return {n: opened(n, column, "strict") for n, column in columns.items()}, traits, source
+    return {n: opened(n, column, "strict") for n, column in columns.items()}, source
 
 
 def infer_schema(
@@ -235,7 +237,7 @@ def infer_schema(
         return data.schema(variable=variable, defaults=defaults)
     if num_records is not None:
         num_records = require_int("num_records", num_records, 1)
-    columns, traits, data = _opened(data, num_records)
+    columns, data = _opened(data, num_records)
     source = data if columns is None else columns
     summary = summarize(source, num_records=num_records, progress=progress, **options)
     schema = summary.schema(variable=variable, defaults=defaults)
@@ -248,4 +250,4 @@ def infer_schema(
         varies = isinstance(spec, RaggedFeature) and not spec.partitions
         if varies and name in schema and (variable != "ragged" or name in (defaults or {})):
             specs[name] = schema[name]
-    return with_traits(Schema(specs, described.originals), traits)
+    return Schema(specs, described.originals)

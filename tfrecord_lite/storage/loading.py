@@ -44,7 +44,6 @@ from tfrecord_lite.schema import Schema, SequenceSchema
 
 if TYPE_CHECKING:
     from tfrecord_lite.described.sidecar import SchemaLike
-    from tfrecord_lite.example.decode.reader import StringForm
 
 
 def load(
@@ -156,9 +155,8 @@ def load(
 class Loader:
     """Turns blocks of records into the data that were saved, or into a data frame.
 
-    Columns are named by path, of SequenceExamples by part: ``context/label``. Without objects, byte
-    strings are BytesColumns, or MaskedBytes. It may reject Examples with values of features that are
-    not in the schema.
+    Columns are named by path, of SequenceExamples by part: ``context/label``. It may reject Examples with
+    values of features that are not in the schema.
     """
 
     def __init__(
@@ -167,7 +165,6 @@ class Loader:
         columns: Sequence[str] | None = None,
         library: Library | None = None,
         *,
-        with_objects: bool = True,
         rejects_others: bool = False,
     ) -> None:
         schema: Any = described.schema
@@ -188,19 +185,16 @@ class Loader:
             self._structure = {name: name for name in names}
         self._schema: Schema = schema
         self._parse: Any = None
-        strings: StringForm = "ndarray" if with_objects and library is None else "BytesColumn"
         if schema and self._is_sequence:
             items = schema.to_items()
             chosen = [
                 Schema.of_items({n: items[path] for n in specs if (path := f"{p}/{n}") in items})
                 for p, specs in parts.items()
             ]
-            self._parse = SequenceListsParser(
-                SequenceExampleParser(*chosen, strings=strings, pad=False)
-            )
+            self._parse = SequenceListsParser(SequenceExampleParser(*chosen, pad=False))
         elif schema:
-            make: Any = parser_of_all if rejects_others else ExampleParser
-            self._parse = ListsParser(make(schema, strings=strings))
+            make = parser_of_all if rejects_others else ExampleParser
+            self._parse = ListsParser(make(schema))
         self._is_first, self._check_type = True, check_of_either()
 
     def whole(self, blocks: Iterator[Block]) -> Any:
@@ -231,8 +225,7 @@ class Loader:
 
     def _table(self, block: Block) -> Any:
         library: Any = self._library
-        columns, originals = self.columns_of(block), self._schema.originals
-        return table_for(library, columns, originals, self._dataframe, len(block))
+        return table_for(library, self.lists_of(block), self._dataframe, len(block))
 
     def columns_of(self, block: Block) -> dict[str, Any]:
         """Return the columns of a block, with their original types."""

@@ -25,8 +25,7 @@ from tfrecord_lite.convert.arrow import (
     part_of,
 )
 from tfrecord_lite.convert.lists import Lists, SparseLists
-from tfrecord_lite.convert.rounding import warn_of_rounding
-from tfrecord_lite.convert.store import stored
+from tfrecord_lite.convert.store import stored, warn_of_rounding
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.described.structure import flatten
@@ -245,7 +244,7 @@ def _write_frames(files: DataFiles, frames: Iterable[Frame], builder: SchemaBuil
             n_rows = frame.n_rows or _num_records(frame.columns | columns)
             if isinstance(frames, list):
                 files.n_records = n_rows
-            _put_columns(files, columns, schema, n_rows)
+            _put_columns(files, columns, schema, n_rows, builder.rounded)
         first += n_rows
     if builder.given is not None:
         described = fitting_description(described, builder.given, builder.originals)
@@ -262,7 +261,7 @@ def _write_rows(files: DataFiles, rows: Iterable[Any], builder: SchemaBuilder) -
             raise argument_error(detail).at(index=first)
         columns, schema = builder.add_rows(batch)
         try:
-            _put_columns(files, columns, schema, len(batch))
+            _put_columns(files, columns, schema, len(batch), builder.rounded)
         except InvalidArgumentError as error:
             key, index = error.key, error.index
             if key is None or key not in columns or builder.given is None:
@@ -287,12 +286,18 @@ def _numbered_from(first: int) -> Iterator[None]:
         raise error.at(index=None if error.index is None else first + error.index) from None
 
 
-def _put_columns(files: DataFiles, columns: Mapping[str, Any], schema: Schema, n_rows: int) -> None:
+def _put_columns(
+    files: DataFiles,
+    columns: Mapping[str, Any],
+    schema: Schema,
+    n_rows: int,
+    rounded: dict[str, None],
+) -> None:
     """Write columns; without any, records without features."""
     if not columns:
         files.put([_NO_FEATURES] * n_rows)
         return
-    for block in encode_column_batches(columns, schema):
+    for block in encode_column_batches(columns, schema, rounded):
         files.put(block)
 
 

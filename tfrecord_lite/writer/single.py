@@ -164,7 +164,7 @@ class MessageWriter:
         array([36, 41, 37])
         """
         self._check_open()
-        from tfrecord_lite.convert.rounding import warn_of_rounding  # noqa: PLC0415
+        from tfrecord_lite.convert.store import warn_of_rounding  # noqa: PLC0415
         from tfrecord_lite.example.encode.columns import encode_batches, is_columns  # noqa: PLC0415
 
         if schema is not None or is_columns(rows):

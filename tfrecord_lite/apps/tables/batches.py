@@ -13,6 +13,7 @@ import numpy as np
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.arrow import SCHEMA_KEY
+from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.described.columns import names_of
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
@@ -45,24 +46,14 @@ class RecordBatches:
         self._loader = Loader(
             described,
             names,
-            None,
-            with_objects=False,
             # What nobody chose to leave out is not left out.
             rejects_others=hint is not None and names is None,
         )
-        if isinstance(schema, SequenceSchema):
-            self._originals = {
-                f"{part}/{name}": original
-                for part, features in schema._asdict().items()
-                for name, original in features.originals.items()
-            }
-        else:
-            self._originals = schema.originals
         frame = described.dataframe or {}
         types = frame.get("columns", {}) if frame.get("library") == "arrow" else {}
         self._names = names
         self._hint = hint
-        columns = self._columns(Block.from_records([]))
+        columns = self._lists(Block.from_records([]))
         kinds = {name: arrow.target(name, types.get(name)) for name in columns}
         pa = arrow.imported()
         fields = [
@@ -91,7 +82,7 @@ class RecordBatches:
             counted = arrow.imported().array(np.zeros(len(block), np.bool_))
             return record_batch.from_arrays([counted], ["rows"]).select([])
         try:
-            columns = self._columns(block)
+            columns = self._lists(block)
             try:
                 arrays = self._arrays(columns, self._types)
             except InvalidArgumentError as error:
@@ -104,15 +95,14 @@ class RecordBatches:
             raise error.at(detail=f"{error.detail or error.reason}; {self._hint}") from None
         return record_batch.from_arrays(arrays, schema=self.schema)
 
-    def _columns(self, block: Block) -> dict[str, Any]:
-        found = self._loader.columns_of(block)
+    def _lists(self, block: Block) -> dict[str, Lists | SparseLists]:
+        found = self._loader.lists_of(block)
         return found if self._names is None else {name: found[name] for name in self._names}
 
-    def _arrays(self, columns: Mapping[str, Any], types: Mapping[str, Any]) -> list[Any]:
-        return [
-            arrow.array_of(name, column, types.get(name), self._originals.get(name))
-            for name, column in columns.items()
-        ]
+    def _arrays(
+        self, columns: Mapping[str, Lists | SparseLists], types: Mapping[str, Any]
+    ) -> list[Any]:
+        return [arrow.array_of(name, lists, types.get(name)) for name, lists in columns.items()]
 
 
 def _columns_of(schema: Schema | SequenceSchema) -> list[str]:

@@ -16,15 +16,11 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-import numpy as np
-
 from tfrecord_lite.apps.tables.batches import fitting_size
 from tfrecord_lite.apps.tables.table import TFRecordTable
-from tfrecord_lite.arrays import row_splits
 from tfrecord_lite.block import Block
-from tfrecord_lite.columns import BytesColumn, RaggedTensor
 from tfrecord_lite.convert.arrow import SCHEMA_KEY, form_of, imported, open_columns
-from tfrecord_lite.convert.lists import MaskedRows
+from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.store import stored
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.sidecar import Sidecar
@@ -233,7 +229,7 @@ class _ExampleEncoder:
         pa = imported()
         fields = [_without_categories(field) for field in schema]
         self._schema = pa.schema(fields, schema.metadata)
-        self._frames = SchemaBuilder(lossless=lossless, raw_images=has_sidecar)
+        self._frames = SchemaBuilder(lossless=lossless, raw_images=has_sidecar, null_as_empty=True)
         self.rounded: dict[str, None] = self._frames.rounded
         empty = pa.RecordBatch.from_pylist([], self._schema)
         frame = open_columns(empty)
@@ -244,15 +240,9 @@ class _ExampleEncoder:
         """Yield the records of a batch."""
         if batch.schema != self._schema:
             batch = batch.cast(self._schema)
-        frame = open_columns(batch, is_first=False)
-        # Where lists of any length are, a null comes back as an empty one.
-        null = {n: c for n, c in frame.columns.items() if isinstance(c, MaskedRows)}
-        found = {**frame.columns, **{name: column.values for name, column in null.items()}}
-        columns, schema = self._frames.add_frame(frame._replace(columns=found))
-        for name in null.keys() & columns:
-            columns[name] = columns[name].with_(present=~null[name].mask)
+        columns, schema = self._frames.add_frame(open_columns(batch, is_later=True))
         if columns:
-            yield from encode_column_batches(columns, schema)
+            yield from encode_column_batches(columns, schema, self.rounded)
         elif len(batch):
             yield Block.from_records([b""] * len(batch))
 
@@ -277,7 +267,7 @@ class RowEncoder:
         whole = [{name: row.get(name) for name in self._names} for row in rows]
         columns, schema = self._builder.add_rows(whole)
         if columns:
-            yield from encode_column_batches(columns, schema)
+            yield from encode_column_batches(columns, schema, self.rounded)
         else:
             yield Block.from_records([b""] * len(rows))
 
@@ -318,7 +308,7 @@ class _SequenceEncoder:
         from tfrecord_lite.example.sequence.encode import encode_sequence_examples  # noqa: PLC0415
 
         parts: dict[str, dict[str, Any]] = {"context": {}, "feature_lists": {}}
-        for name, column in open_columns(batch, is_first=False).columns.items():
+        for name, column in open_columns(batch, is_later=True).columns.items():
             part, _, key = name.partition("/")
             parts[part][key] = column
         for key, item in self._raw.items():
@@ -330,14 +320,12 @@ class _SequenceEncoder:
         return Sidecar(self._schema)
 
 
-def _raw_steps(key: str, column: RaggedTensor, item: SchemaItem) -> RaggedTensor:
+def _raw_steps(key: str, lists: Lists, item: SchemaItem) -> Lists:
     """Return steps that are arrays as the byte strings that the schema says they are stored as."""
     spec = item.spec if isinstance(item.spec, RaggedFeature) else FixedLenFeature([], bytes)
     step_schema = Schema.of_items({key: item._replace(spec=spec)})
-    lists = stored({key: column.values}, step_schema)[key]
-    strings = BytesColumn(row_splits(lists.flat.lengths), lists.flat.joined())
-    values = strings if lists.is_single else RaggedTensor(strings, lists.splits())
-    return RaggedTensor(values, column.row_splits.astype(np.int64))
+    steps = stored({key: lists.below()}, step_schema)[key]
+    return steps.above(lists.lengths, lists.present)
 
 
 # --------------------------------------------------------------------------------- parts

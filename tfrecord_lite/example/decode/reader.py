@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
@@ -77,8 +78,14 @@ class ColumnReader:
         self.table: KeyTable = KeyTable([key.encode() for key in self.kinds])
         self._own: dict[str, Type] = {name: build.own_type(each) for name, each in prepared.items()}
         """What the values of a feature are by its specification."""
-        self._originals: dict[str, Type] = originals_of(features)
+        self._originals: dict[str, Type] = {}
         """What they were before they were stored; of a feature list, those of a step."""
+        for name, original in originals_of(features).items():
+            if self._is_stored_so(original, self._own[name]):
+                # Time zone and categories make no difference.
+                self._own[name] = replace(original, shape=self._own[name].shape)
+            else:
+                self._originals[name] = original
         keys: set[str] = set()
         self._again: set[str] = set()
         """Features whose values are those of another feature, too."""
@@ -139,6 +146,10 @@ class ColumnReader:
             lists = lists.with_(flat=values_of(lists, with_objects=self.strings == "ndarray"))
         return [self.result(name, part) for part in lists.cut(splits)]
 
+    def _is_stored_so(self, original: Type, own: Type) -> bool:
+        """Return whether values are read as what they were: arrays of one shape are."""
+        return own.is_raw
+
     def result(self, name: str, lists: Lists | SparseLists) -> Any:
         """Make the result of a feature, of one batch or several that were joined."""
         raise NotImplementedError
@@ -155,14 +166,10 @@ class ColumnReader:
 
 
 def originals_of(features: Mapping[str, FeatureLike]) -> dict[str, Type]:
-    """Return the types that values are restored to; arrays of one shape are read as such already."""
+    """Return the types that values had before they were stored."""
     raw = {name: spec for name, spec in features.items() if isinstance(spec, RawFeature)}
     items = (features if isinstance(features, Schema) else Schema(raw)).to_items()
-    return {
-        name: Type.of(item)
-        for name, item in items.items()
-        if item.original is not None and not (name in raw and not raw[name].varies)
-    }
+    return {name: Type.of(item) for name, item in items.items() if item.original is not None}
 
 
 class FeatureReader(ColumnReader):
@@ -181,11 +188,6 @@ class FeatureReader(ColumnReader):
         no_kind_is_missing: bool = True,
     ) -> None:
         super().__init__(prepared, features, strings)
-        self._originals = {
-            name: original
-            for name, original in self._originals.items()
-            if not _is_stored_so(original, self._own[name])
-        }
         self._no_kind_is_missing = no_kind_is_missing
         self._learnt = self.table, LayoutMemory()  # one attribute, as several threads may set it
         reads = Counter(key for feature in prepared.values() for key, _ in feature.reads())
@@ -301,6 +303,12 @@ class FeatureReader(ColumnReader):
             detail = f"no array can have the shape of its original: {error}"
             raise argument_error(detail, key=name) from None
 
+    def _is_stored_so(self, original: Type, own: Type) -> bool:
+        if own.is_raw:
+            return True
+        is_alike = original.shape in (None, own.shape) and original.dtype == own.dtype
+        return is_alike and original.text is None and not original.missing
+
     def _others(self, batch: MessageBatch, table: KeyTable) -> list[bytes]:
         """Return keys of a batch that are not in its table.
 
@@ -323,12 +331,6 @@ class FeatureReader(ColumnReader):
             present = is_filled if self._no_kind_is_missing else batch.present(number)
             lists.present = np.broadcast_to(present, lists.n)
         return lists
-
-
-def _is_stored_so(original: Type, own: Type) -> bool:
-    """Return whether values are what they were before they were stored."""
-    is_alike = original.shape in (None, own.shape) and original.dtype == own.dtype
-    return is_alike and original.text is None and not original.missing
 
 
 def check_kinds(key: str, kind: Kind, kinds: Any) -> None:

@@ -23,7 +23,6 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import (
     DataFrame,
     Frame,
-    check_traits,
     is_frame,
     is_stream,
     open_columns,
@@ -32,7 +31,6 @@ from tfrecord_lite.convert.arrow import (
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.lossless import with_carried
 from tfrecord_lite.convert.normalize import opened
-from tfrecord_lite.convert.rounding import is_rounded, rounded_columns
 from tfrecord_lite.convert.store import stored
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
@@ -255,18 +253,12 @@ def _lists(
     if not hasattr(frame.columns, "items"):
         found = type(columns).__name__
         raise TypeError(f"columns must be a dict, with one column per feature, not {found}")
-    lists: dict[str, Lists] = {}
     if schema is not None:
-        check_traits(frame.columns, frame.traits, schema)
-        lists = stored(frame.columns, schema)
-        if rounded is not None:
-            rounded |= rounded_columns(frame.columns, schema)
-        return lists
+        return stored(frame.columns, schema, rounded)
+    lists: dict[str, Lists] = {}
     if frame.carried is not None:
         frame, carried = with_carried(frame, any_category=True)
-        lists = stored({name: frame.columns[name] for name in carried}, carried)
-        if rounded is not None:
-            rounded |= rounded_columns(frame.columns, carried)
+        lists = stored({name: frame.columns[name] for name in carried}, carried, rounded)
         frame = frame._replace(columns={k: v for k, v in frame.columns.items() if k not in carried})
     for key, column in frame.columns.items():
         if key in lists:
@@ -274,9 +266,7 @@ def _lists(
             detail += "rename the column, or give a schema"
             raise column_error(key, detail)
         if column is not None:
-            lists[key] = opened(key, column)
-            if rounded is not None and lists[key].kind is Kind.FLOAT and is_rounded(key, column):
-                rounded[key] = None
+            lists[key] = opened(key, column, rounded=rounded)
     return lists
 
 

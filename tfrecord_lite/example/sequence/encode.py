@@ -304,8 +304,10 @@ def _lists_of(key: str, column: Any, lengths: Any) -> Lists:
     if isinstance(column, SparseTensor):
         detail = "a SparseTensor does not tell the number of steps; give a RaggedTensor"
         raise column_error(key, detail, None, Reason.UNSUPPORTED)
-    if isinstance(column, BytesColumn):
+    if isinstance(column, BytesColumn) or (isinstance(column, Lists) and not column.levels):
         raise column_error(key, "a feature list needs a dimension of steps")
+    if isinstance(column, Lists):
+        return _lists_of_steps(key, column.below(), column.lengths, column.present)
     is_array = not isinstance(column, RaggedTensor | list | tuple)
     if is_array:
         column = column if isinstance(column, np.ma.MaskedArray) else np.asarray(column)
