@@ -138,7 +138,7 @@ def test_a_worker_that_dies_is_noticed(names: list[str]) -> None:
         return record
 
     with pytest.raises(RuntimeError, match="exit code 7"):
-        list(TFRecordDataset(names).map(die).in_processes(1))
+        list(TFRecordDataset(names).map(die).in_processes(1, "fork"))
 
 
 @pytest.mark.parametrize("memory", ["large slots", "small slots", "the temporary folder"])
@@ -155,7 +155,7 @@ def test_large_arrays_come_back_from_a_worker(
         n = number_of(record)
         return {"n": n, "a": np.full(n * 200_000, n), "e": np.empty(0)}
 
-    found: list[Any] = list(TFRecordDataset(names).map(large).in_processes(2))
+    found: list[Any] = list(TFRecordDataset(names).map(large).in_processes(2, "fork"))
 
     assert sorted(each["n"] for each in found) == list(range(12))
     for each in found:
@@ -173,7 +173,7 @@ def test_a_worker_killed_while_it_writes_is_noticed(
     def large(_: bytes) -> list[str]:
         return ["x" * 10_000_000]  # through the pipe, which is soon full
 
-    run = iter(TFRecordDataset(names).map(large).in_processes(1))
+    run = iter(TFRecordDataset(names).map(large).in_processes(1, "fork"))
     next(run)
     (process,) = multiprocessing.active_children()
     process.kill()
@@ -188,7 +188,7 @@ def test_errors_of_a_worker_say_where_they_were_raised(names: list[str]) -> None
         return 1 // (number_of(record) - 2)
 
     with pytest.raises(ZeroDivisionError) as caught:
-        list(TFRecordDataset(names).map(work).in_processes(1))
+        list(TFRecordDataset(names).map(work).in_processes(1, "fork"))
     assert "in work" in "".join(caught.value.__notes__)
 
 
