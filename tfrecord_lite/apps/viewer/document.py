@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from jinja2 import DictLoader, Environment, StrictUndefined
@@ -213,7 +213,8 @@ def _keyed(record: RecordView) -> dict[_Key, Cell]:
 def _rows(report: Report, columns: list[_Column]) -> Iterator[dict[str, Any]]:
     """Yield what the template of a record needs."""
     # The names of the files, without the folders that all are in.
-    common = os.path.commonprefix(list(report.files))  # noqa: RUF071 - cut after a folder in the next line
+    letters = zip(*report.files, strict=False)
+    common = "".join(first for first, *_ in takewhile(lambda same: len(set(same)) == 1, letters))
     start = max(common.rfind("/"), common.rfind("\\")) + 1
     numbers = {column.key: i for i, column in enumerate(columns)}
     for record in report.records:
