@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.parameter_ids import named
-from tests.support.reencode import encodings
 from tfrecord_lite import TFRecordReader, TFRecordWriter, testing
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example, Int64List, SequenceExample
 from tfrecord_lite.records.framing import frame
+from tfrecord_lite.testing import encodings
 
 BAD = b"\x0a\x05abc"
 

@@ -340,7 +340,7 @@ def test_an_error_of_a_function_says_of_which_record(names: list[str]) -> None:
         records.map(work, num_parallel_calls=2),
         records.filter(work),
         records.batch(3).map(work),
-        records.filter(bool).map(work).in_processes(1),
+        records.filter(bool).map(work).in_processes(1, "fork"),
     ):
         with pytest.raises(ZeroDivisionError) as caught:
             list(dataset)
@@ -506,7 +506,7 @@ def test_an_error_of_a_function_comes_in_its_place(names: list[str]) -> None:
 
     for n_threads in (None, 3):
         mapped = TFRecordDataset(names).map(work, n_threads)
-        for dataset in (mapped, mapped.prefetch(2), mapped.in_processes(1)):
+        for dataset in (mapped, mapped.prefetch(2), mapped.in_processes(1, "fork")):
             found: list[int] = []
             with pytest.raises(ZeroDivisionError):
                 found.extend(dataset)

@@ -138,7 +138,7 @@ def test_a_worker_that_dies_is_noticed(names: list[str]) -> None:
         return record
 
     with pytest.raises(RuntimeError, match="exit code 7"):
-        list(TFRecordDataset(names).map(die).in_processes(1))
+        list(TFRecordDataset(names).map(die).in_processes(1, "fork"))
 
 
 @pytest.mark.parametrize("memory", ["large slots", "small slots", "the temporary folder"])
@@ -155,7 +155,7 @@ def test_large_arrays_come_back_from_a_worker(
         n = number_of(record)
         return {"n": n, "a": np.full(n * 200_000, n), "e": np.empty(0)}
 
-    found: list[Any] = list(TFRecordDataset(names).map(large).in_processes(2))
+    found: list[Any] = list(TFRecordDataset(names).map(large).in_processes(2, "fork"))
 
     assert sorted(each["n"] for each in found) == list(range(12))
     for each in found:
@@ -173,7 +173,7 @@ def test_a_worker_killed_while_it_writes_is_noticed(
     def large(_: bytes) -> list[str]:
         return ["x" * 10_000_000]  # through the pipe, which is soon full
 
-    run = iter(TFRecordDataset(names).map(large).in_processes(1))
+    run = iter(TFRecordDataset(names).map(large).in_processes(1, "fork"))
     next(run)
     (process,) = multiprocessing.active_children()
     process.kill()
@@ -188,7 +188,7 @@ def test_errors_of_a_worker_say_where_they_were_raised(names: list[str]) -> None
         return 1 // (number_of(record) - 2)
 
     with pytest.raises(ZeroDivisionError) as caught:
-        list(TFRecordDataset(names).map(work).in_processes(1))
+        list(TFRecordDataset(names).map(work).in_processes(1, "fork"))
     assert "in work" in "".join(caught.value.__notes__)
 
 
@@ -200,7 +200,27 @@ def test_workers_start_no_workers(names: list[str]) -> None:
 
 
 def test_what_cannot_be_pickled_cannot_be_spawned(names: list[str]) -> None:
-    with pytest.raises((AttributeError, TypeError), match="pickle"):
+    with pytest.raises(FailedPreconditionError, match=r'pickled.*start_method="fork"') as caught:
         list(TFRecordDataset(names).map(lambda x: x).in_processes(2, start_method="spawn"))
 
+    assert caught.value.reason is Reason.UNSUPPORTED
     assert multiprocessing.active_children() == []
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_a_program_that_starts_workers_while_it_is_imported_is_told_of_the_guard(
+    names: list[str], tmp_path: Path, method: str
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from tfrecord_lite import TFRecordDataset\n"
+        f"print(list(TFRecordDataset({names!r}).in_processes(1, {method!r})))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, program],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+    *_, last = [line for line in done.stderr.splitlines() if line.startswith("RuntimeError: a ")]
+    assert 'if __name__ == "__main__":' in last

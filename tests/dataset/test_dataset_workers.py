@@ -214,10 +214,10 @@ def test_a_cache_that_would_keep_nothing_is_rejected(tmp_path: Path) -> None:
             file.write("x")
         return record
 
-    after = records.map(note).in_processes(2).cache()
+    after = records.map(note).in_processes(2, "fork").cache()
     for _ in range(2):
         assert sorted(numbers(after)) == list(range(9))
-    between = records.map(note).cache().repeat(2).in_processes(2)
+    between = records.map(note).cache().repeat(2).in_processes(2, "fork")
     assert sorted(numbers(between)) == sorted([*range(9), *range(9)])
     assert log.read_text() == "x" * 18  # 9 for each of the two
 

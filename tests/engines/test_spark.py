@@ -339,20 +339,26 @@ def test_sequence_examples_come_back(spark: Any, tmp_path: Path) -> None:
         "id long, f array<float>, ll array<array<long>>, s array<array<string>>",
     )
     put(made.coalesce(1), tmp_path / "out", recordType="SequenceExample")
-    expected: list[dict[str, Any]] = [
-        {"id": 1, "f": [1.0], "ll": [[1, 2], [], [3]], "s": [["a"], ["b"]]},
-        {"id": None, "f": [], "ll": [], "s": []},
-    ]
-    found = read(spark, tmp_path / "out", made.schema)
-    assert rows(found) == expected
-    inferred = read(spark, tmp_path / "out", recordType="SequenceExample")
-    assert dict(inferred.dtypes) == dict(made.dtypes) | {"f": "float"}
-    assert rows(inferred)[0] == dict(expected[0], f=1.0)
-    assert rows(read(spark, tmp_path / "out", "s array<string>"))[0] == {"s": ["a", "b"]}
-    assert "found 2 values, expected 1" in error_of(read(spark, tmp_path / "out", "ll array<int>"))
-    assert "feature 's': a value that is not" in error_of(read(spark, tmp_path / "out", "s string"))
-    with pytest.raises(Exception, match="the records are SequenceExamples"):
-        read(spark, tmp_path / "out", recordType="Example")
+    names = "`context/id` long, `context/f` array<double>, `feature_lists/ll` array<array<long>>,"
+    ddl = names + "`feature_lists/s` array<array<string>>"
+    full = {"id": 1, "f": [1.0], "ll": [[1, 2], [], [3]], "s": [["a"], ["b"]]}
+    expected = [full, {"id": None, "f": [], "ll": [], "s": []}]
+    found = rows(read(spark, tmp_path / "out", ddl))
+    assert [{name.partition("/")[2]: row[name] for name in row} for row in found] == expected
+    inferred = read(spark, tmp_path / "out")
+    assert dict(inferred.dtypes) == {
+        "context/id": "bigint",
+        "context/f": "float",
+        "feature_lists/ll": "array<array<bigint>>",
+        "feature_lists/s": "array<binary>",
+    }
+    assert rows(inferred)[0]["feature_lists/s"] == [b"a", b"b"]
+    steps = read(spark, tmp_path / "out", "`feature_lists/s` array<string>")
+    assert rows(steps)[0] == {"feature_lists/s": ["a", "b"]}
+    wrong = read(spark, tmp_path / "out", "`feature_lists/ll` array<int>")
+    assert "found 2 values, expected 1" in error_of(wrong)
+    wrong = read(spark, tmp_path / "out", "`feature_lists/s` string")
+    assert "feature 'feature_lists/s': a value that is not" in error_of(wrong)
 
 
 def test_one_name_in_both_parts_of_a_sequence_example(spark: Any, tmp_path: Path) -> None:
@@ -360,7 +366,7 @@ def test_one_name_in_both_parts_of_a_sequence_example(spark: Any, tmp_path: Path
     made = spark.createDataFrame([(1, [[1, 2]], "x")], names)
     put(made, tmp_path / "out", recordType="SequenceExample")
     (row,) = rows(read(spark, tmp_path / "out"))
-    assert row == {"context/a": 1, "feature_lists/a": [[1, 2]], "b": "x"}
+    assert row == {"context/a": 1, "feature_lists/a": [[1, 2]], "context/b": b"x"}
     put(read(spark, tmp_path / "out"), tmp_path / "again", recordType="SequenceExample")
     assert rows(read(spark, tmp_path / "again")) == [row]
 

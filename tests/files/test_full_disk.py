@@ -4,6 +4,8 @@ The write that takes the last room is short, as the system's are, and the next o
 records go on being written, or there is room again, or whoever writes gives up.
 """
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import io
@@ -13,10 +15,10 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from typing_extensions import Buffer
 
 from tests.files.mishap_runs import N_RUNS, share
 from tests.support.read_outcome import outcome_of
@@ -31,6 +33,9 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.files import output as outfile
 from tfrecord_lite.index.index import save_index
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 Writer = TFRecordWriter | ShardedTFRecordWriter
 

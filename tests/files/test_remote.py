@@ -20,6 +20,7 @@ from tfrecord_lite import (
     verify,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.files import remote
 from tfrecord_lite.reader import tf_record_iterator
 
 pytest.importorskip("fsspec")
@@ -33,6 +34,11 @@ WAYS: dict[str, Callable[[str], Any]] = {
     "blocks": lambda url: list(TFRecordReader(url, "").blocks()),
     "iterator": lambda url: list(tf_record_iterator(url)),
 }
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "PAUSES", (0.0, 0.0))
 
 
 @pytest.fixture

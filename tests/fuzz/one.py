@@ -23,7 +23,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tests.support.reencode import mutate
+from tfrecord_lite.testing.reencode import mutate
 
 if TYPE_CHECKING:
     from tests.fuzz.targets import Target

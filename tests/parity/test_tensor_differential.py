@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from tests.parity.answers import ask
 from tests.parity.parsing import bits
 from tests.parity.tensors import Tensors
-from tests.support.reencode import mutate
 from tests.tensors.tensor_messages import NUMBERS, random_proto
 from tfrecord_lite import parse_tensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tensors.parse import parse_tensors
+from tfrecord_lite.testing.reencode import mutate
 
 N_CASES = int(os.environ.get("TFRECORD_PARITY_CASES", "3000"))
 MOST_VALUES = 2**20

@@ -45,9 +45,9 @@ from tests.support.example_messages import (
     some_features,
     some_sequence,
 )
-from tests.support.reencode import chooser
 from tests.support.reference_example import BYTES, FLOAT, INT64, Feature, RejectedError, Sequence
 from tfrecord_lite.messages import Example, SequenceExample
+from tfrecord_lite.testing.reencode import chooser
 from tfrecord_lite.wire.scalar import WireError
 
 

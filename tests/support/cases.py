@@ -13,11 +13,12 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from tests.support.reencode import encodings, len_field
 from tests.support.specifications import feature_specs, sequence_feature_specs
 from tfrecord_lite import testing
 from tfrecord_lite.messages import SequenceExample
 from tfrecord_lite.schema import FixedLenFeature, RaggedFeature, SparseFeature
+from tfrecord_lite.testing import encodings
+from tfrecord_lite.testing.reencode import len_field
 
 __all__ = ["Case", "cases"]
 

@@ -19,7 +19,6 @@ from google.protobuf.message import DecodeError
 from hypothesis import strategies as st
 
 from tests.support import reference_example as reference
-from tests.support.reencode import UNKNOWN_NUMBERS, Below, Reencoder, len_field, mutate
 from tests.support.reference_example import (
     ABSENT,
     BYTES,
@@ -42,6 +41,7 @@ from tfrecord_lite.example.decode.plain import PlainMatch
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.testing.reencode import UNKNOWN_NUMBERS, Below, Reencoder, len_field, mutate
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.scalar import varint
 

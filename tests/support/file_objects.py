@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import io
+from typing import TYPE_CHECKING
 
-from typing_extensions import Buffer
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 
 class Pipe(io.RawIOBase):

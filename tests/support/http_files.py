@@ -5,7 +5,8 @@ from __future__ import annotations
 import http.server
 import re
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,14 +26,32 @@ class FileServer(http.server.ThreadingHTTPServer):
         Answer with this status instead, if it is not 0.
     ignores_ranges : bool
         Answer with the whole file.
+    latency : float
+        Seconds before each answer.
+    refuse : callable
+        Takes the first byte that is asked for, or None; returns a status to answer with instead, 1 to cut the
+        connection in the middle of the answer, or 0.
+    n_requests, n_at_once, most_at_once : int
+        Number of requests; of those under way, now and at most.
     """
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
+        self.lock = threading.Lock()
+        self.n_at_once = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin without files, as a server that answers rightly."""
         self.files: dict[str, bytes] = {}
-        self.ranges: list[tuple[str, int, int]] = []
-        self.heads = self.cut = self.status = 0
+        self.cut = self.status = 0
         self.ignores_ranges = False
+        self.latency = 0.0
+        self.refuse: Callable[[int | None], int] = lambda _: 0
+        self.forget()
+
+    def handle_error(self, *_: Any) -> None:
+        """Take no notice of clients that have gone."""
 
     @property
     def url(self) -> str:
@@ -41,7 +60,13 @@ class FileServer(http.server.ThreadingHTTPServer):
 
     def forget(self) -> None:
         """Count from zero again."""
-        self.ranges, self.heads = [], 0
+        self.ranges: list[tuple[str, int, int]] = []
+        self.heads = self.n_requests = self.most_at_once = 0
+
+    @property
+    def n_sent(self) -> int:
+        """Number of bytes of files that were sent."""
+        return sum(n_bytes for _, _, n_bytes in self.ranges)
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -60,14 +85,31 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _answer(self, *, has_content: bool) -> None:
         server = self.server
+        with server.lock:
+            server.n_at_once += 1
+            server.n_requests += 1
+            server.most_at_once = max(server.most_at_once, server.n_at_once)
+        try:
+            time.sleep(server.latency)
+            self._send(has_content=has_content)
+        except ConnectionError:  # who asked has gone
+            self.close_connection = True
+        finally:
+            with server.lock:
+                server.n_at_once -= 1
+
+    def _send(self, *, has_content: bool) -> None:
+        server = self.server
         data = server.files.get(self.path)
+        asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        refusal = server.refuse(int(asked[1]) if asked else None)
         status = server.status or (404 if data is None else 200)
+        status = refusal if refusal > 1 else status
         if status != 200 or data is None:
             self.send_response(status)
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
-        asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         first, part = 0, data
         if asked and not server.ignores_ranges:
             first, stop = int(asked[1]), min(int(asked[2]) + 1, len(data))
@@ -76,12 +118,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Range", f"bytes {first}-{stop - 1}/{len(data)}")
         else:
             self.send_response(200)
-            self.send_header("ETag", f'"{hash(data):x}"')
+        self.send_header("ETag", f'"{hash(data):x}"')
         self.send_header("Content-Length", str(len(part)))
         self.end_headers()
         if has_content:
             server.ranges.append((self.path, first, len(part)))
-            self.wfile.write(part)
+            self.wfile.write(part[: len(part) // 2] if refusal == 1 else part)
+            self.close_connection = refusal == 1
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any
 
-from tests.support.reencode import len_field
+from tfrecord_lite.testing.reencode import len_field
 from tfrecord_lite.wire.scalar import varint
 
 __all__ = [

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.support import golden
-from tests.support.reencode import mutate
 from tests.support.subprocesses import run_fresh
 from tests.tensors.reference_tensor import TensorProto, agrees, n_values_of, reference
 from tests.tensors.tensor_messages import NUMBERS, content, proto, random_proto, typed
@@ -32,6 +31,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tensors.dtypes import TYPES, tensor_type, type_of_number
 from tfrecord_lite.tensors.parse import parse_tensors
 from tfrecord_lite.testing import assert_same
+from tfrecord_lite.testing.reencode import mutate
 
 ml_dtypes = pytest.importorskip("ml_dtypes", reason="needs the extra dtypes")
 

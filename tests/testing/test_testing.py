@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from tests.support import reference, reference_example
-from tests.support.reencode import Reencoder, damaged_messages, encodings
 from tests.support.reference_example import RejectedError
 from tests.support.specifications import feature_specs, sequence_feature_specs, tables
 from tests.support.streams import any_stream
@@ -45,8 +44,15 @@ from tfrecord_lite import (
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.messages import Event, Example, HistogramProto, SequenceExample, Summary
 from tfrecord_lite.records.framing import frame
-from tfrecord_lite.testing import assert_damage_is_noticed, assert_round_trip, assert_same
+from tfrecord_lite.testing import (
+    assert_damage_is_noticed,
+    assert_round_trip,
+    assert_same,
+    damaged_messages,
+    encodings,
+)
 from tfrecord_lite.testing.records import is_intact
+from tfrecord_lite.testing.reencode import Reencoder
 
 ml_dtypes = pytest.importorskip("ml_dtypes", reason="needs the extra dtypes")
 

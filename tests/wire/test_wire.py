@@ -30,11 +30,11 @@ from tests.support.example_messages import (
     strings,
     varint,
 )
-from tests.support.reencode import Reencoder, chooser
 from tests.support.reference_example import BYTES, FLOAT, INT64, RejectedError
 from tfrecord_lite import arrays
 from tfrecord_lite.arrays import ByteRanges, gather, lanes, ranges, short_lanes
 from tfrecord_lite.messages import BytesList, FloatList, Int64List
+from tfrecord_lite.testing.reencode import Reencoder, chooser
 from tfrecord_lite.wire import fields as wire_fields
 from tfrecord_lite.wire import packed as wire_packed
 from tfrecord_lite.wire.fields import tokenise

@@ -10,6 +10,8 @@ from tfrecord_lite.cli.console import Console, Status
 from tfrecord_lite.cli.texts import exact_bytes
 from tfrecord_lite.errors import DamagedSpan, DamageReport, FileReport, Reason, lost_of, plural
 
+_OF_SPAN = ("index", "offset", "length", "num_records", "records_before", "records_after")
+"""What is printed as JSON of a damaged place."""
 _MAX_LINES = 20
 """How many damaged places of a file are shown unless all are asked for."""
 
@@ -129,25 +131,11 @@ def _say_json(report: FileReport, console: Console, **more: Any) -> None:
         console.say_json({"file": report.source, **fields})
 
     for span in report.spans:
-        damage = span.error()
-        say(
-            index=span.index,
-            offset=span.offset,
-            length=span.length,
-            num_records=span.num_records,
-            reason=span.reason.name,
-            detail=damage.detail,
-            records_before=span.records_before,
-            records_after=span.records_after,
-        )
+        place = {name: getattr(span, name) for name in _OF_SPAN}
+        say(**place, reason=span.reason.name, detail=span.error().detail)
     for error in report.message_errors:
-        say(
-            index=error.index,
-            offset=error.offset,
-            reason=error.reason.name,
-            key=error.key,
-            detail=error.detail,
-        )
+        place = {name: getattr(error, name) for name in ("index", "offset", "key", "detail")}
+        say(**place, reason=error.reason.name)
     failure = report.failure
     say(
         sound=report.is_sound,

@@ -13,8 +13,8 @@ library have a *bridge*, a module found by the name of their module, whose funct
 ===================================  ================================================================
 ``is_frame``, ``is_series``          whether an object of the library is one
 ``columns_of(frame)``                its columns, and the levels of its index, by name
-``parts_of(name, series)``           the fields of structs in it as columns, by name; another column alone
-``open_column(name, series)``        Lists and word of one; of Python's objects an array instead of Lists
+``paths_of(name, series)``           the columns that one becomes: itself, or the fields of its structs by their paths
+``open_column(name, series)``        of each of these Lists and word; of Python's objects an array instead of Lists
 ``describe(frame, columns, words)``  a word per column, and what else makes a frame: JSON
 ``target(name, word)``               the Arrow type for a column that is to become what the word says
 ``frame_of(table, ...)``             the frame
@@ -42,12 +42,13 @@ from __future__ import annotations
 import base64
 import sys
 import warnings
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
 from itertools import chain
+from types import ModuleType
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -99,8 +100,11 @@ Word: TypeAlias = "str | dict[str, Any] | None"
 Array: TypeAlias = Any
 """An array of pyarrow, in one chunk or several."""
 ArrowType: TypeAlias = Any
+ArrowSchema: TypeAlias = Any
 Table: TypeAlias = Any
-"""A Table, RecordBatch, type or schema of pyarrow, which has no types of its own for checkers."""
+"""A Table or RecordBatch of pyarrow, which has no types of its own for checkers."""
+Source: TypeAlias = Any
+"""What may be a data frame, a table, a stream or a column of any library."""
 
 _BRIDGES = {
     "arrow": __name__,
@@ -170,7 +174,7 @@ class Frame(NamedTuple):
     """Returns the types of a data frame; may raise about what would not come back."""
 
 
-def library(name: str) -> Any:
+def library(name: str) -> ModuleType:
     """Import a library, or a module of it; ImportError if it is not installed."""
     try:
         return import_module(name)
@@ -180,13 +184,13 @@ def library(name: str) -> Any:
         raise ImportError(f"{what} {first}: pip install {packages}") from None
 
 
-def imported(module: str = "pyarrow") -> Any:
+def imported(module: str = "pyarrow") -> ModuleType:
     """Return pyarrow, or a module of it; ImportError if it is not installed."""
     return library(module)
 
 
 @lru_cache(1024)
-def form_of(kind: Any) -> str:
+def form_of(kind: ArrowType) -> str:
     """Return the word for what a type of Arrow is, of those that there are here."""
     types = imported("pyarrow.types")
     for form, words in _FORMS.items():
@@ -214,23 +218,23 @@ _FORMS = {
 # ----------------------------------------------------------------------- which library it is
 
 
-def _has(data: Any, *names: str) -> bool:
+def _has(data: Source, *names: str) -> bool:
     # Ask the class: a module or a mock may have an attribute of any name.
     return all(hasattr(type(data), name) for name in names)
 
 
-def _origin(data: Any) -> str:
+def _origin(data: Source) -> str:
     """Return the library of an object by where its class is: Arrow for all that have no bridge."""
     names = {cls.__module__.partition(".")[0] for cls in type(data).__mro__}
     return next((name for name in ("pandas", "polars") if name in names), "arrow")
 
 
-def bridge(name: str) -> Any:
+def bridge(name: str) -> ModuleType:
     """Return the module for the frames of a library."""
     return sys.modules[__name__] if name == "arrow" else import_module(_BRIDGES[name])
 
 
-def _library_of(data: Any) -> str | None:
+def _library_of(data: Source) -> str | None:
     """Return the library of a data frame, None if it is something else."""
     if isinstance(data, dict | list | tuple | np.ndarray):
         return None
@@ -239,12 +243,12 @@ def _library_of(data: Any) -> str | None:
     return name if is_one else None
 
 
-def is_frame(data: Any) -> bool:
+def is_frame(data: Source) -> bool:
     """Return whether data are a data frame."""
     return _library_of(data) is not None
 
 
-def is_series(data: Any) -> bool:
+def is_series(data: Source) -> bool:
     """Return whether data are a single column of one of the libraries."""
     if isinstance(data, np.ndarray | list | tuple):
         return False
@@ -252,7 +256,7 @@ def is_series(data: Any) -> bool:
     return _is_array(data) if name == "arrow" else bool(bridge(name).is_series(data))
 
 
-def is_stream(data: Any) -> bool:
+def is_stream(data: Source) -> bool:
     """Return whether data are Arrow data that are read batch by batch, as they may not be in memory."""
     if _library_of(data) != "arrow":
         return False
@@ -261,7 +265,7 @@ def is_stream(data: Any) -> bool:
     return _has(data, "__arrow_c_stream__") and not _is_array(data) and not _is_table(data)
 
 
-def check_library(name: Any) -> None:
+def check_library(name: object) -> None:
     """Raise if this is not the name of a library, or if it is not installed."""
     if name not in [*_BRIDGES]:
         hint = nearest(str(name), _BRIDGES)
@@ -274,7 +278,7 @@ def check_library(name: Any) -> None:
 # -------------------------------------------------------------------------- frames to columns
 
 
-def open_columns(data: Any, *, is_later: bool = False) -> Frame:
+def open_columns(data: Source, *, is_later: bool = False) -> Frame:
     """Return the columns of a frame, or of a mapping that may have Series as columns, as Lists.
 
     What is neither is returned as it is; a stream is read whole. A struct becomes a column per field, of which
@@ -292,20 +296,21 @@ def open_columns(data: Any, *, is_later: bool = False) -> Frame:
     series = {key: column for key, column in columns.items() if is_series(column)}
     if name is None and not series:
         return Frame(data)
-    parts = {key: bridge(_origin(each)).parts_of(key, each) for key, each in series.items()}
-    check_names([path for key in columns for path in parts.get(key, [key])])
+    paths = {key: bridge(_origin(each)).paths_of(key, each) for key, each in series.items()}
+    check_names([path for key in columns for path in paths.get(key, [key])])
     if not is_later:
-        _warn_of_parts(parts)
+        _warn_of_structs(paths)
     opened: dict[str, Any] = {}
     words: dict[str, Word] = {}
     for key, column in columns.items():
-        if key not in parts:
+        if key not in paths:
             opened[key] = column
-        for path, part in parts.get(key, {}).items():
-            opened[path], words[path] = bridge(_origin(part)).open_column(path, part)
+            continue
+        for path, (values, word) in bridge(_origin(column)).open_column(key, column).items():
+            opened[path], words[path] = values, word
     if name is None:
         return Frame(opened)
-    leaves = {path: part for paths in parts.values() for path, part in paths.items()}
+    leaves = {path: columns[key] for key, own in paths.items() for path in own}
     carried = _carried_schema(data) if name == "arrow" else None
 
     def described() -> Description:
@@ -314,19 +319,17 @@ def open_columns(data: Any, *, is_later: bool = False) -> Frame:
     return Frame(opened, carried, len(data), described)
 
 
-def _warn_of_parts(parts: Mapping[str, Collection[str]]) -> None:
+def _warn_of_structs(paths: Mapping[str, list[str]]) -> None:
     """Warn about columns of structs, of which there are only the fields from here on."""
     divided = [
-        f"{name!r} as {', '.join(map(repr, paths)) or 'nothing'}"
-        for name, paths in parts.items()
-        if [*paths] != [name]
+        f"{name!r} as {', '.join(map(repr, own))}" for name, own in paths.items() if own != [name]
     ]
     if divided:
         text = f"an Example has no structs; their fields are columns: {'; '.join(divided)}"
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
 
 
-def open_frames(stream: Any) -> Generator[Frame]:
+def open_frames(stream: Source) -> Generator[Frame]:
     """Yield the batches of a stream; first one without rows, for which nothing is read."""
     pa, n_rows = imported(), 0
     schema, batches = reader_of(stream)
@@ -345,7 +348,7 @@ def open_frames(stream: Any) -> Generator[Frame]:
             raise argument_error(detail) from None
 
 
-def frame_of_types(stream: Any) -> Frame:
+def frame_of_types(stream: Source) -> Frame:
     """Return a stream's columns without rows, and which may have nulls; no batch is read.
 
     The categories of dictionaries are not known then.
@@ -360,14 +363,16 @@ def frame_of_types(stream: Any) -> Frame:
     return frame
 
 
-def open_series(key: str, column: Any) -> Lists | ObjectArray:
+def open_series(key: str, column: Array) -> Lists | ObjectArray:
     """Return the values of a Series or Arrow array; Python's objects as an array."""
-    values: Lists | ObjectArray
-    values, _ = bridge(_origin(column)).open_column(key, column)
-    return values
+    fields: dict[str, tuple[Lists | ObjectArray, Word]]
+    fields = bridge(_origin(column)).open_column(key, column)
+    if key not in fields:
+        raise type_error(key, getattr(column, "dtype", None) or column.type)
+    return fields[key][0]
 
 
-def check_names(names: Sequence[Any]) -> None:
+def check_names(names: Sequence[object]) -> None:
     """Raise about a column's name that is not a str, or that there is twice."""
     for i, name in enumerate(names):
         if not isinstance(name, str):
@@ -388,15 +393,15 @@ _FORMATS = ("with_format", "iter", "features", "column_names")
 """The methods of data sets of Hugging Face's."""
 
 
-def _is_array(data: Any) -> bool:
+def _is_array(data: Source) -> bool:
     return _has(data, "null_count", "to_pylist", "type")
 
 
-def _is_table(data: Any) -> bool:
+def _is_table(data: Source) -> bool:
     return _has(data, "column", "to_pylist")
 
 
-def _is_source(data: Any) -> bool:
+def _is_source(data: Source) -> bool:
     """Return whether data are a table in Arrow's terms: of pyarrow, or from any other library."""
     if _is_array(data):
         return str(data.type).startswith("struct<")
@@ -404,7 +409,7 @@ def _is_source(data: Any) -> bool:
     return any(_has(data, *each) for each in methods)
 
 
-def table_of(data: Any) -> Table:
+def table_of(data: Source) -> Table:
     """Return a source as one Table."""
     pa = imported()
     if is_stream(data):
@@ -421,7 +426,7 @@ def table_of(data: Any) -> Table:
     return pa.Table.from_struct_array(array)  # a null makes all of its fields null
 
 
-def reader_of(data: Any) -> tuple[Any, Any]:
+def reader_of(data: Source) -> tuple[ArrowSchema, Generator[Table]]:
     """Return the schema of a stream, and an iterator of its RecordBatches that can be closed."""
     pa = imported()
     if isinstance(data, pa.RecordBatchReader):
@@ -440,13 +445,13 @@ def reader_of(data: Any) -> tuple[Any, Any]:
     return reader.schema, reader
 
 
-def without_decimals(schema: Any) -> Any:
+def without_decimals(schema: ArrowSchema) -> ArrowSchema:
     """Return a schema of DuckDB's, whose literals are decimals, with float64 for those with digits."""
     fields = [field.with_type(_with_floats(field.type)) for field in schema]
     return imported().schema(fields, schema.metadata)
 
 
-def _with_floats(kind: Any) -> Any:
+def _with_floats(kind: ArrowType) -> ArrowType:
     """Return a type with float64 in place of decimals with digits after the point, at any depth."""
     pa, form = imported(), form_of(kind)
     if form == "decimal" and kind.scale > 0:
@@ -460,7 +465,7 @@ def _with_floats(kind: Any) -> Any:
     return kind
 
 
-def _formatted(data: Any) -> tuple[Any, Generator[Any]]:
+def _formatted(data: Source) -> tuple[ArrowSchema, Generator[Table]]:
     """Return the schema and batches of a data set of Hugging Face's, in the order of its rows."""
     tables = (_stored(table) for table in data.with_format("arrow").iter(_ROWS_PER_TABLE))
     first = next(tables, None)
@@ -472,7 +477,7 @@ def _formatted(data: Any) -> tuple[Any, Generator[Any]]:
     return first.schema, whole
 
 
-def _stored(table: Any) -> Any:
+def _stored(table: Table) -> Table:
     """Return a table whose columns of extension types are what stores them."""
     for i, field in enumerate(table.schema):
         if hasattr(field.type, "storage_type"):
@@ -482,7 +487,7 @@ def _stored(table: Any) -> Any:
     return table
 
 
-def _without_rows(schema: Any) -> Any:
+def _without_rows(schema: ArrowSchema) -> Table:
     """Return a table of a schema without rows; UNSUPPORTED for a type that pyarrow cannot make."""
     pa = imported()
     for field in schema:
@@ -493,7 +498,7 @@ def _without_rows(schema: Any) -> Any:
     return schema.empty_table()
 
 
-def _empty_table(data: Any) -> Any:
+def _empty_table(data: Source) -> Table:
     """Return a stream's columns without rows; most streams can be opened again after that."""
     pa = imported()
     schema = getattr(data, "schema", None) if isinstance(data, pa.RecordBatchReader) else None
@@ -503,7 +508,7 @@ def _empty_table(data: Any) -> Any:
     return _without_rows(schema)
 
 
-def _carried_schema(table: Any) -> Schema | None:
+def _carried_schema(table: Table) -> Schema | None:
     """Return the schema of ours that came along in a table's metadata."""
     document = (table.schema.metadata or {}).get(SCHEMA_KEY)
     if document is None:
@@ -519,78 +524,13 @@ def _carried_schema(table: Any) -> Schema | None:
         raise argument_error(detail) from None
 
 
-@lru_cache(1024)
-def _is_nested(kind: Any) -> bool:
-    """Return whether a type has structs, maps or runs in it, at any depth."""
-    form = form_of(kind)
-    if form in ("list", "fixed list"):
-        return _is_nested(kind.value_type)
-    # A struct without fields is no column, nor several: it stays what cannot be opened.
-    return form in ("map", "runs") or (form == "struct" and kind.num_fields > 0)
-
-
-def _leaves(name: str, nullable: bool, column: Any) -> Iterator[tuple[str, bool, Any]]:  # noqa: FBT001
-    """Yield the fields of a struct, at any depth, with their paths; another column as it is.
-
-    Those of a list of structs are lists, and a map is a list of structs of a key and a value.
-    """
-    pa, kind = imported(), column.type
-    form = form_of(kind)
-    if not _is_nested(kind):
-        yield name, nullable, column
-    elif form == "runs":
-        decoded = imported("pyarrow.compute").run_end_decode(column)
-        yield from _leaves(name, nullable, decoded)
-    elif form == "map":
-        yield from _leaves(name, nullable, pairs_of(column))
-    elif form == "struct":
-        for i, inner in enumerate(column.flatten()):
-            field = kind.field(i)
-            yield from _leaves(f"{name}/{field.name}", nullable or field.nullable, inner)
-    else:
-        chunks = _chunks(column) or [_whole(column)]  # dictionaries with nulls cannot be joined
-        parts = [_leaves(name, False, chunk.flatten()) for chunk in chunks]  # noqa: FBT003 - nullable
-        for fields in zip(*parts, strict=True):
-            inner = (_list_like(c, _whole(f)) for c, (*_, f) in zip(chunks, fields, strict=True))
-            yield fields[0][0], nullable, pa.chunked_array(inner)
-
-
-def pairs_of(column: Any) -> Any:
-    """Return an array of maps as lists of structs, each of a ``key`` and a ``value``."""
-    pa, kind = imported(), column.type
-    pair = pa.struct([("key", kind.key_type), ("value", kind.item_type)])
-    return column.cast(pa.list_(pair))
-
-
-def _list_like(column: Any, values: Any) -> Any:
-    """Return an array with the rows of a list array, but other values; those of null rows are not there."""
-    pa, compute, present = imported(), imported("pyarrow.compute"), _present(column)
-    missing = None if present is None else pa.array(~present)
-    if form_of(column.type) == "list":
-        lengths = np.asarray(compute.list_value_length(column).fill_null(0)).astype(np.int64)
-        cls = pa.LargeListArray if pa.types.is_large_list(column.type) else pa.ListArray
-        offsets = pa.array(row_splits(lengths), _offset_type(cls))
-        return cls.from_arrays(offsets, values, mask=missing)
-    size = column.type.list_size
-    if size == 0:  # from_arrays takes none
-        rows: list[object] = [[]] * len(column)
-        if present is not None:
-            rows = [[] if is_there else None for is_there in present]
-        return pa.array(rows, pa.list_(values.type, 0))
-    if present is not None:  # a null row has values here, too
-        is_value = np.repeat(present, size)
-        places = np.where(is_value, np.cumsum(is_value) - 1, 0)
-        values = values.take(pa.array(places, mask=~is_value))
-    return pa.FixedSizeListArray.from_arrays(values, size, mask=missing)
-
-
-def rows_alone(n_rows: int) -> Any:
+def rows_alone(n_rows: int) -> Table:
     """Return a Table of rows without columns, whose number can be had in this way only."""
     pa = imported()
     return pa.table({"rows": pa.nulls(n_rows)}).select([])
 
 
-def columns_of(table: Any) -> dict[str, Any]:
+def columns_of(table: Table) -> dict[str, Array]:
     """Return a table's columns by name."""
     check_names(table.column_names)
     return dict(zip(table.column_names, table.columns, strict=True))
@@ -599,22 +539,72 @@ def columns_of(table: Any) -> dict[str, Any]:
 # --------------------------------------------------------------------------- arrays to columns
 
 
-def parts_of(name: str, column: Any) -> dict[str, Any]:
-    """Return the fields of structs in an array by their paths; another one by its name."""
-    return {path: array for path, _, array in _leaves(name, True, column)}  # noqa: FBT003 - nullable
+def fields_of(
+    name: str, kind: ArrowType, *, is_nullable: bool = True
+) -> Iterator[tuple[str, ArrowType, bool]]:
+    """Yield path and type of each column that one becomes, and whether it may have nulls.
+
+    The fields of a struct are columns, at any depth. Those of a list of structs are lists, and a map is a list of
+    structs of a key and a value.
+    """
+    form = form_of(kind)
+    if form == "struct" and kind.num_fields:  # one without fields cannot be opened
+        for field in kind:
+            may_lack = is_nullable or field.nullable
+            yield from fields_of(f"{name}/{field.name}", field.type, is_nullable=may_lack)
+    elif form == "runs":
+        yield from fields_of(name, kind.value_type, is_nullable=is_nullable)
+    elif form == "map":
+        yield from fields_of(name, _pairs(kind), is_nullable=is_nullable)
+    elif form in ("list", "fixed list"):
+        for path, inner, _ in fields_of(name, kind.value_type):
+            yield path, _with_values(kind, inner), is_nullable
+    else:
+        yield name, kind, is_nullable
 
 
-def open_column(name: str, column: Array) -> tuple[Lists, Word]:
-    """Return the values and the word of an array; views where nothing is missing."""
-    return _lists_of(name, column), word_of(column.type)
+def paths_of(name: str, column: Array) -> list[str]:
+    """Return the names of the columns that one becomes."""
+    return [path for path, *_ in fields_of(name, column.type)]
+
+
+def open_column(name: str, column: Array) -> dict[str, tuple[Lists, Word]]:
+    """Return the values and words of the columns that an array becomes; views where nothing is missing."""
+    opened = dict(_opened(name, column))
+    kinds = fields_of(name, column.type)
+    return {path: (opened[path], word_of(kind)) for path, kind, _ in kinds}
+
+
+def _opened(name: str, column: Array) -> Iterator[tuple[str, Lists]]:
+    """Yield the columns that an array becomes."""
+    form, kind = form_of(column.type), column.type
+    if form == "struct" and kind.num_fields:
+        for field, inner in zip(kind, column.flatten(), strict=True):
+            yield from _opened(f"{name}/{field.name}", inner)
+    elif form == "runs":
+        yield from _opened(name, imported("pyarrow.compute").run_end_decode(column))
+    elif form == "map":
+        yield from _opened(name, pairs_of(column))
+    elif form in ("list", "fixed list"):
+        yield from _rows(name, column)
+    else:
+        yield name, _lists_of(name, column)
+
+
+def pairs_of(column: Array) -> Array:
+    """Return an array of maps as lists of structs, each of a ``key`` and a ``value``."""
+    return column.cast(_pairs(column.type))
+
+
+def _pairs(kind: ArrowType) -> ArrowType:
+    pa = imported()
+    return pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)]))
 
 
 def _lists_of(name: str, column: Array) -> Lists:
     form, kind = form_of(column.type), column.type
     if form in ("text", "bytes", "null"):
         return _strings(name, column)
-    if form in ("list", "fixed list"):
-        return _rows(name, column)
     if form == "dictionary":
         return _categories(name, column)
     if form == "decimal":
@@ -650,14 +640,14 @@ def _present(column: Array) -> BoolArray | None:
     return np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
 
 
-def objects(items: Sequence[Any]) -> AnyArray:
+def objects(items: Sequence[object]) -> ObjectArray:
     """Return objects as an array of one dimension, even if they are lists."""
     array = np.empty(len(items), object)
     array[:] = items
     return array
 
 
-def _tick_type(kind: Any) -> tuple[str, Any]:
+def _tick_type(kind: ArrowType) -> tuple[str, ArrowType]:
     """Return NumPy's dtype for times of a type, and the type of their counts."""
     pa, types = imported(), imported("pyarrow.types")
     unit = "D" if kind == pa.date32() else "ms" if kind == pa.date64() else kind.unit
@@ -677,7 +667,7 @@ def _times(name: str, column: Array) -> AnyArray:
     return ticks.view(dtype)
 
 
-def _integers(name: str, column: Any) -> Any:
+def _integers(name: str, column: Array) -> Array:
     """Return decimals without digits after the point as int64."""
     pa, kind = imported(), column.type
     if kind.scale > 0:
@@ -716,7 +706,7 @@ def _strings(name: str, column: Array) -> Lists:
     return Lists(n, own, (), strings, present)
 
 
-def _cast(column: Any, kind: Any) -> Any:
+def _cast(column: Array, kind: ArrowType) -> Array:
     """Return strings as another type; earlier versions cannot cast views."""
     pa = imported()
     try:
@@ -732,11 +722,11 @@ def _ranges_of(array: Array) -> ByteRanges:
     return ranges_of(BytesColumn(splits, np.frombuffer(b"" if data is None else data, np.uint8)))
 
 
-def _chunks(column: Any) -> list[Any]:
+def _chunks(column: Array) -> list[Array]:
     return list(column.chunks) if hasattr(column, "chunks") else [column]
 
 
-def _whole(column: Any) -> Any:
+def _whole(column: Array) -> Array:
     """Return an array of one chunk."""
     if not hasattr(column, "chunks"):
         return column
@@ -764,41 +754,37 @@ def _categories(name: str, column: Array) -> Lists:
     return lists.with_(type=own)
 
 
-def _rows(name: str, column: Array) -> Lists:
-    """Return lists with a level more than their values have: a number, if all are of one size."""
+def _rows(name: str, column: Array) -> Iterator[tuple[str, Lists]]:
+    """Yield the columns that lists become, with a level more than their values have."""
     pa, compute, present = imported(), imported("pyarrow.compute"), _present(column)
     lengths = np.asarray(compute.list_value_length(column).fill_null(0)).astype(np.int64)
     # flatten leaves out those of null lists; drop_null takes wrong ones of slices. By chunk, as all chunks
     # have no flatten that goes down one level only, and dictionaries with nulls cannot be joined.
     flat = pa.chunked_array([c.flatten() for c in _chunks(column)], column.type.value_type)
     with at_records(row_splits(lengths)):
-        below = _lists_of(name, flat)
-        if below.present is not None:
-            detail = "a null within a list, which a feature cannot store; fill or drop it"
-            number = int(np.argmin(below.present))
-            raise column_error(name, detail, number, Reason.UNREPRESENTABLE)
-    own, inner = below.type, below.type.shape or ()
-    if form_of(column.type) == "list" or None in inner:
-        return below.with_(type=replace(own, shape=(None, *inner))).above(lengths, present)
-    size = column.type.list_size
-    own = replace(own, shape=(size, *inner), missing=present is not None)
-    n_lists = len(column) if present is None else int(np.count_nonzero(present))
-    lists = Lists(n_lists, own, (size, *below.levels), below.flat)
-    if present is None:
-        return lists
-    if 0 in (size, *inner):
-        detail = "a missing list among lists without values cannot be told from them"
-        raise column_error(name, detail, int(np.argmin(present)), Reason.UNREPRESENTABLE)
-    return scattered(lists, present)
+        columns = dict(_opened(name, flat))
+        for path, below in columns.items():
+            if below.present is not None:
+                detail = "a null within a list, which a feature cannot store; fill or drop it"
+                number = int(np.argmin(below.present))
+                raise column_error(path, detail, number, Reason.UNREPRESENTABLE)
+    for path, below in columns.items():
+        own, inner = below.type, below.type.shape or ()
+        if form_of(column.type) == "list" or None in inner:
+            below.type = replace(own, shape=(None, *inner))
+            yield path, below.above(lengths, present)
+            continue
+        size = column.type.list_size
+        own = replace(own, shape=(size, *inner), missing=present is not None)
+        n_lists = len(column) if present is None else int(np.count_nonzero(present))
+        lists = Lists(n_lists, own, (size, *below.levels), below.flat)
+        if present is not None and 0 in (size, *inner):
+            detail = "a missing list among lists without values cannot be told from them"
+            raise column_error(path, detail, int(np.argmin(present)), Reason.UNREPRESENTABLE)
+        yield path, lists if present is None else scattered(lists, present)
 
 
-def _offset_type(cls: Any) -> Any:
-    """Return the type of the offsets of a class of list arrays."""
-    pa = imported()
-    return pa.int64() if cls is pa.LargeListArray else pa.int32()
-
-
-def _with_values(kind: Any, inner: Any) -> Any:
+def _with_values(kind: ArrowType, inner: ArrowType) -> ArrowType:
     """Return a type of lists with other values."""
     pa = imported()
     field = kind.value_field.with_type(inner)
@@ -807,7 +793,7 @@ def _with_values(kind: Any, inner: Any) -> Any:
     return (pa.large_list if pa.types.is_large_list(kind) else pa.list_)(field)
 
 
-def type_error(name: str, dtype: Any) -> InvalidArgumentError:
+def type_error(name: str, dtype: object) -> InvalidArgumentError:
     """Return the error about a column whose type has no array or list of values."""
     word = str(dtype)
     ways = (way for start, way in _INSTEAD.items() if word.lower().startswith(start))
@@ -822,7 +808,7 @@ def category_error(name: str) -> InvalidArgumentError:
     return column_error(name, detail, None, Reason.UNSUPPORTED)
 
 
-def misfit_error(name: str, word: Any) -> InvalidArgumentError:
+def misfit_error(name: str, word: object) -> InvalidArgumentError:
     """Return the error about a type in a sidecar that its column does not fit."""
     detail = f"the sidecar's dataframe has the type {word}, which this column does not fit"
     return column_error(name, detail)
@@ -837,13 +823,16 @@ def describe(
     words: Mapping[str, Word],
 ) -> Description:
     """Return the types of all columns as JSON; metadata and chunks are not kept."""
-    pairs = zip(table.schema, table.schema.empty_table().columns, strict=True)
-    leaves = chain.from_iterable(_leaves(f.name, f.nullable, column) for f, column in pairs)
-    required = [path for path, nullable, _ in leaves if not nullable]
+    required = [
+        path
+        for field in table.schema
+        for path, _, may_lack in fields_of(field.name, field.type, is_nullable=field.nullable)
+        if not may_lack
+    ]
     return {"columns": dict(words), "required": required}
 
 
-def word_of(kind: Any) -> Any:
+def word_of(kind: ArrowType) -> Word:
     """Return a type as JSON."""
     pa = imported()
     with suppress(ValueError):
@@ -852,7 +841,7 @@ def word_of(kind: Any) -> Any:
     return {"ipc": base64.b64encode(pa.schema([("", kind)]).serialize()).decode()}
 
 
-def target(name: str, word: Any) -> Any:
+def target(name: str, word: Word) -> ArrowType:
     """Return the type that JSON describes, None without any; raise if there is none."""
     pa = imported()
     try:
@@ -931,7 +920,7 @@ def table_for(
 
 def joined_frame(
     name: str,
-    tables: Sequence[Any],
+    tables: Sequence[Table],
     originals: Mapping[str, Original],
     description: Description | None,
 ) -> Any:
@@ -944,7 +933,7 @@ def joined_frame(
     return bridge(name).frame_of(table, originals, found)
 
 
-def frame_of(table: Any, *_: Any) -> Any:
+def frame_of(table: Table, *_: object) -> Table:
     """Return a Table, which is the data frame of Arrow."""
     return table
 
@@ -1066,5 +1055,7 @@ def _list_array(name: str, lists: Lists, kind: ArrowType) -> Array:
             return pa.array([[]] * lists.n, kind)
         return pa.FixedSizeListArray.from_arrays(inner, type=kind, mask=missing)
     cls = pa.LargeListArray if pa.types.is_large_list(kind) else pa.ListArray
-    offsets = pa.array(row_splits(lists.lengths), _offset_type(cls))
+    offsets = pa.array(
+        row_splits(lists.lengths), pa.int64() if cls is pa.LargeListArray else pa.int32()
+    )
     return cls.from_arrays(offsets, inner, type=kind, mask=missing)

@@ -710,8 +710,8 @@ class Dataset(Generic[T_co]):
         RuntimeError
             On iteration, if a process dies.
         FailedPreconditionError
-            On iteration in a process that may not start others, as torch's workers:
-            ``UNSUPPORTED``.
+            On iteration in a process that may not start others, as torch's workers, and
+            where a function cannot be pickled but has to be: ``UNSUPPORTED``.
 
         Examples
         --------

@@ -128,6 +128,8 @@ class _Worker:
         self._plan = plan
         self._run = run
         self._processes: Any = multiprocessing.get_context(start_method)
+        # A fork has no module to import first.
+        self._has_begun = self._processes.get_start_method() == "fork"
         self._memory: Any = _shared_memory()
         self._process: Any = None
         self._inlet: Any = None
@@ -139,8 +141,16 @@ class _Worker:
         _inlets[id(self._inlet)] = self._inlet
         job = (self._plan, self._run, state, self._memory, self._free, outlet)
         self._process = self._processes.Process(target=_work, args=job, daemon=True)
-        self._process.start()
-        outlet.close()  # the process has its own copy; when it ends, the pipe does
+        try:
+            self._process.start()
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            detail = (
+                f"what worker processes run cannot be pickled: {error}; use functions and classes of a "
+                'module instead of lambdas and local ones, or in_processes(..., start_method="fork")'
+            )
+            raise FailedPreconditionError(Reason.UNSUPPORTED, detail=detail) from error
+        finally:
+            outlet.close()  # the process has its own copy; when it ends, the pipe does
         return self._receive()
 
     def _receive(self) -> Iterator[Pair]:
@@ -174,9 +184,11 @@ class _Worker:
             while is_alive:
                 is_alive = self._process.is_alive()
                 if self._inlet.poll(_PATIENCE_SECONDS if is_alive else 0):
-                    return self._inlet.recv()
+                    message = self._inlet.recv()
+                    self._has_begun = True
+                    return message
         self._process.join()
-        raise _death_error(self._process.exitcode)
+        raise _death_error(self._process.exitcode, has_begun=self._has_begun)
 
     def stop(self) -> None:
         """End the process, if it was started, and release what it shared."""
@@ -196,9 +208,14 @@ def _copied(pieces: list[Any], *, is_cut: bool) -> Chunk:
     return pickle.loads(head, buffers=map(bytearray, arrays))  # type: ignore[no-any-return]  # noqa: S301
 
 
-def _death_error(code: int) -> RuntimeError:
-    """Return the error of a worker process that has died."""
+def _death_error(code: int, *, has_begun: bool) -> RuntimeError:
+    """Return the error of a worker process that has died, perhaps before its work had begun."""
     text = f"a worker process ended with exit code {code}"
+    if code == 1 and not has_begun:
+        text += (
+            " while it imported the program; what starts worker processes belongs below "
+            'if __name__ == "__main__":, unless in_processes has start_method="fork"'
+        )
     if code < 0:
         with contextlib.suppress(ValueError):
             text += f" ({signal.Signals(-code).name})"

@@ -142,7 +142,7 @@ class Ranges:
     async def fetch(self, start: int, stop: int) -> bytes:
         """Return the bytes from one offset to another."""
         data: bytes
-        fetch = functools.partial(self._call, "cat_file", self._path, start, stop)
+        fetch = functools.partial(self._call, "cat_file", self._path, start=start, end=stop)
         if is_http(self._filesystem):
             headers = self._http_options({})["headers"]
             data = await self._again(functools.partial(fetch, headers=headers))

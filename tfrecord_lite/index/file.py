@@ -28,6 +28,7 @@ from tfrecord_lite.errors import (
     require_int,
     short_name,
 )
+from tfrecord_lite.files.ahead import share_of
 from tfrecord_lite.files.names import (
     INDEX_SUFFIX,
     Sources,
@@ -155,7 +156,8 @@ class TFRecordFile:
         with metered(progress, title_of(self._names), "bytes") as meter:
             if meter.is_on:
                 meter.expect(total_bytes(self._names))
-            work = partial(_open_once, settings=settings.shared_by(n_opening), meter=meter)
+            shared = replace(settings, read_ahead=share_of(settings.read_ahead, n_opening))
+            work = partial(_open_once, settings=shared, meter=meter)
             opened = for_each_file(self._names, list(zip(self._names, wanted, strict=True)), work)
             meter.finish()
         self._stamps = [stamp for _, stamp, _ in opened]

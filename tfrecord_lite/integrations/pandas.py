@@ -102,19 +102,14 @@ def _name_of(name: Any) -> str | None:
 # -------------------------------------------------------------------------------- to columns
 
 
-def parts_of(name: str, series: Any) -> dict[str, Any]:
-    """Return the fields of structs in a Series by their paths; another one by its name."""
-    pd = library("pandas")
-    if not isinstance(series.dtype, pd.ArrowDtype):
-        return {name: series}
-    parts = arrow.parts_of(name, arrow.imported().array(series.array))
-    if [*parts] == [name]:
-        return {name: series}
-    return {path: pd.Series(pd.arrays.ArrowExtensionArray(array)) for path, array in parts.items()}
+def paths_of(name: str, series: Any) -> list[str]:
+    """Return the names of the columns that a Series becomes."""
+    kind = getattr(series.dtype, "pyarrow_dtype", None)
+    return [name] if kind is None else [path for path, *_ in arrow.fields_of(name, kind)]
 
 
-def open_column(name: str, series: Any) -> tuple[Lists | ObjectArray, Word]:
-    """Return the values and the word of a Series, index or extension array.
+def open_column(name: str, series: Any) -> dict[str, tuple[Lists | ObjectArray, Word]]:
+    """Return the values and words of the columns that a Series, index or extension array becomes.
 
     Python's objects are an array, with None for what is missing, and have no word.
     """
@@ -122,8 +117,9 @@ def open_column(name: str, series: Any) -> tuple[Lists | ObjectArray, Word]:
     array = getattr(series, "array", series)
     if isinstance(dtype, np.dtype):
         if dtype.kind == "O":
-            return _objects_of(series), None
-        return lists_of_array(series.to_numpy()), dtype.name if dtype.isnative else dtype.str
+            return {name: (_objects_of(series), None)}
+        word: Word = dtype.name if dtype.isnative else dtype.str
+        return {name: (lists_of_array(series.to_numpy()), word)}
     if isinstance(dtype, pd.DatetimeTZDtype):
         zone = str(dtype.tz)
         try:
@@ -132,13 +128,12 @@ def open_column(name: str, series: Any) -> tuple[Lists | ObjectArray, Word]:
             detail = f"the time zone {dtype.tz!r} cannot be kept; use dt.tz_convert with its name"
             raise column_error(name, detail, None, Reason.UNSUPPORTED) from None
         ticks = array.tz_convert("UTC").tz_localize(None).to_numpy()
-        return lists_of_array(ticks, zone=zone), {"datetime": dtype.unit, "zone": zone}
-    word: Word
+        return {name: (lists_of_array(ticks, zone=zone), {"datetime": dtype.unit, "zone": zone})}
     if isinstance(dtype, pd.CategoricalDtype):
-        _, word = open_column(name, array.categories)
+        _, word = open_column(name, array.categories)[name]
         word = {"category": {"object": "value"} if word is None else word}
     elif isinstance(dtype, pd.ArrowDtype):
-        word = {"arrow": arrow.word_of(dtype.pyarrow_dtype)}
+        word = None  # those of its fields
     elif isinstance(dtype, pd.StringDtype):
         missing = "nan" if isinstance(dtype.na_value, float) else "NA"
         word = {"string": dtype.storage, "missing": missing}
@@ -149,10 +144,13 @@ def open_column(name: str, series: Any) -> tuple[Lists | ObjectArray, Word]:
     try:
         found = arrow.imported().array(array)
     except UnicodeError:  # of surrogates: the error with the number of the record comes later
-        return _objects_of(series), word
+        return {name: (_objects_of(series), word)}
     except UNUSABLE:  # of categories only
         raise category_error(name) from None
-    return arrow.open_column(name, found)[0], word
+    return {
+        path: (lists, word or {"arrow": own})
+        for path, (lists, own) in arrow.open_column(name, found).items()
+    }
 
 
 def _objects_of(series: Any) -> ObjectArray:
@@ -180,7 +178,7 @@ def describe(frame: Any, columns: Mapping[str, Any], words: Mapping[str, Word]) 
         described["freq"] = getattr(index, "freqstr", None)
     word: Word = "range"
     if not isinstance(header, pd.RangeIndex):
-        word = _whole_word("columns", header, open_column("columns", header)[1])
+        word = _whole_word("columns", header, open_column("columns", header)["columns"][1])
     if isinstance(word, dict) and "category" in word:
         detail = "the names of columns are categories; make them texts, with df.columns.astype(str)"
         raise column_error("columns", detail, None, Reason.UNSUPPORTED)
@@ -366,7 +364,7 @@ def _array(name: str, column: Any, word: Any) -> Any:
 
 def _arrays(name: str, column: Any) -> list[Any]:
     """Return lists as arrays, with None for those that are missing."""
-    lists, _ = arrow.open_column(name, column)
+    lists, _ = arrow.open_column(name, column)[name]
     rows = result(lists, with_objects=True)
     if isinstance(rows, RaggedTensor):
         flat: Any = rows.values

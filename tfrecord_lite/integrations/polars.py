@@ -56,28 +56,20 @@ def columns_of(frame: Any) -> dict[str, Any]:
 # -------------------------------------------------------------------------------- to columns
 
 
-def parts_of(name: str, series: Any) -> dict[str, Any]:
-    """Return the fields of structs in a Series by their paths; another one by its name."""
-    pl = library("polars")
-    if not _has_structs(series.dtype):
-        return {name: series}
-    parts = arrow.parts_of(name, series.alias("").to_arrow())
-    return {path: pl.from_arrow(array) for path, array in parts.items()}
-
-
-def _has_structs(dtype: Any) -> bool:
-    inner = getattr(dtype, "inner", None)
-    return dtype == library("polars").Struct or (inner is not None and _has_structs(inner))
-
-
-def open_column(name: str, series: Any) -> tuple[Lists, Word]:
-    """Return the values and the word of a Series."""
+def paths_of(name: str, series: Any) -> list[str]:
+    """Return the names of the columns that a Series becomes."""
     pl, pa = library("polars"), arrow.imported()
-    stored, given, series = (
-        _stored(series.dtype),
-        series,
-        series.alias(""),
-    )  # a NUL in a name ends Polars
+    try:
+        return arrow.paths_of(name, pl.Series([], dtype=_stored(series.dtype)).to_arrow())
+    except (pl.exceptions.PolarsError, pa.ArrowException, TypeError):
+        return [name]  # which cannot be opened
+
+
+def open_column(name: str, series: Any) -> dict[str, tuple[Lists, Word]]:
+    """Return the values and words of the columns that a Series becomes."""
+    pl, pa = library("polars"), arrow.imported()
+    stored, given = _stored(series.dtype), series
+    series = series.alias("")  # a NUL in a name ends Polars
     if given.dtype == pl.Object:
         raise type_error(name, given.dtype)
     try:
@@ -90,8 +82,13 @@ def open_column(name: str, series: Any) -> tuple[Lists, Word]:
         raise column_error(name, detail, index, Reason.UNREPRESENTABLE) from None
     except (pa.ArrowException, TypeError):
         raise type_error(name, series.dtype) from None
-    _check_shape(name, found.type)
-    return arrow.open_column(name, found)[0], _word_of(given)
+    words = {}
+    for path, kind, _ in arrow.fields_of(name, found.type):
+        _check_shape(path, kind)
+        words[path] = _word_of(given if path == name else pl.from_arrow(pa.array([], kind)))
+    return {
+        path: (lists, words[path]) for path, (lists, _) in arrow.open_column(name, found).items()
+    }
 
 
 def _stored(dtype: Any) -> Any:
@@ -101,6 +98,8 @@ def _stored(dtype: Any) -> Any:
         return pl.List(_stored(dtype.inner))
     if isinstance(dtype, pl.Array):
         return pl.Array(_stored(dtype.inner), dtype.size)
+    if isinstance(dtype, pl.Struct):
+        return pl.Struct({field.name: _stored(field.dtype) for field in dtype.fields})
     return getattr(pl, _WIDE[str(dtype)]) if str(dtype) in _WIDE else dtype
 
 

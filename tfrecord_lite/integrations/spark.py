@@ -16,7 +16,6 @@ after a write, is in ``spark_files``.
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import itertools
 import json
@@ -36,7 +35,7 @@ from tfrecord_lite.convert.store import warn_of_rounding
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.sources import described_by
 from tfrecord_lite.described.widening import as_missing
-from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.compression import COMPRESSION_WORDS
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_url
 from tfrecord_lite.index.parts import PART_BYTES, file_parts
@@ -103,11 +102,7 @@ _HELD_BYTES = 256 * 1024 * 1024
 """Of rows for partitioned folders: then they are written, to a file in each folder."""
 _BYTE_ARRAY = "byteArray"
 _PARTS = _CONTEXT, _LISTS = "context/", "feature_lists/"
-"""How names of columns begin that say their part of a SequenceExample."""
-_TEXT_ROWS = 1000
-"""Rows from which it is found out which byte strings of SequenceExamples are text."""
-_FEW_RECORDS = 100
-"""Records that tell whether they are SequenceExamples, where the schema is given."""
+"""How names of columns of SequenceExamples begin."""
 
 
 def register(spark: Any) -> None:
@@ -306,12 +301,6 @@ class _Files:
         """The columns that folders name, with the text of each file."""
         self.table: TFRecordTable | None = None
         """None for records as they are."""
-        self.columns: dict[str, str] = {_BYTE_ARRAY: _BYTE_ARRAY}
-        """Names of Spark's columns, and those of the table."""
-        self.lists: frozenset[str] = frozenset()
-        """Spark's columns that are feature lists."""
-        self.texts: frozenset[str] = frozenset()
-        """Columns of the table that are text, among those of SequenceExamples."""
         if options.get("record_type") != "ByteArray":
             self._open(schema)
 
@@ -324,7 +313,7 @@ class _Files:
             features, text = described.schema, text or False
         elif schema is not None:
             fields = [field for field in schema if field.name not in self.keys]
-            features, text = self._features_of(fields), False
+            features, text = _features_of(fields), False
         elif text is None:
             text = True
         try:
@@ -332,92 +321,44 @@ class _Files:
         except InvalidArgumentError as error:
             if error.reason is not Reason.UNSUPPORTED:
                 raise
-            table = self._scan(features)  # of SequenceExamples, whose text is looked for below
+            table = self._scan(features)  # of SequenceExamples, whose byte strings are binary
         self.table = table if features is not None else with_varying_lists(table)
-        if not isinstance(table.schema, SequenceSchema):
-            self.columns = {name: name for name in table.column_names}
-            return
-        if self.options.get("record_type") == "Example":
-            detail = (
-                "the records are SequenceExamples: give .option('recordType', 'SequenceExample')"
-            )
-            raise InvalidArgumentError(Reason.UNSUPPORTED, source=self.names[0], detail=detail)
-        # Columns have names as in spark-tfrecord; those that would have the same one, with their part.
-        short = [name.partition("/")[2] for name in table.column_names]
-        self.columns = {
-            key if short.count(key) == 1 and not key.startswith(_PARTS) else name: name
-            for name, key in zip(table.column_names, short, strict=True)
-        }
-        self.lists = frozenset(n for n, name in self.columns.items() if name.startswith(_LISTS))
-        strings = [f.name for f in table.arrow_schema if "binary" in str(f.type)]
-        if strings and text is not False:
-            self.texts = _texts(table.select(strings).head(_TEXT_ROWS))
 
     def _scan(self, features: Any, **how: Any) -> TFRecordTable:
         names = ("sample", "batch_size", *ReadOptions.__annotations__)
         reading = {name: self.options[name] for name in names if name in self.options}
         return scan(self.names, schema=features, **{**reading, **how})
 
-    def _features_of(self, fields: Sequence[Any]) -> Any:
-        """Return the features that columns of Spark's are read from.
-
-        Those of SequenceExamples are in the part that has them in a sample; in the context if neither has.
-        """
-        record_type, sample = self.options.get("record_type"), None
-        if record_type != "Example":
-            with contextlib.suppress(TFRecordError):  # no records, or damage that a task will meet
-                sample = self._scan(None, sample=_FEW_RECORDS).schema
-                if isinstance(sample, SequenceSchema):
-                    sample = self._scan(None).schema
-        if record_type != "SequenceExample" and not isinstance(sample, SequenceSchema):
-            return Schema.of_items({field.name: _feature_of(field)[0] for field in fields})
-        known = sample.feature_lists if isinstance(sample, SequenceSchema) else ()
-        context: dict[str, SchemaItem] = {}
-        lists: dict[str, Any] = {}
-        for field in fields:
-            item, is_nested = _feature_of(field, of_sequences=True)
-            part = next((part for part in _PARTS if field.name.startswith(part)), "")
-            key, stored = field.name.removeprefix(part), item.kind.dtype
-            if is_nested:
-                lists[key] = RaggedFeature(stored)
-            elif part == _LISTS or (not part and key in known):
-                lists[key] = FixedLenSequenceFeature([], stored)
-            else:
-                context[key] = item
-        return SequenceSchema(Schema.of_items(context), Schema(lists))
-
     def spark_schema(self) -> Any:
         """Return the inferred schema, all of it nullable."""
-        found: dict[str, Any] = {}
         if self.table is None:
-            found[_BYTE_ARRAY] = types.BinaryType()
+            columns: dict[str, Any] = {_BYTE_ARRAY: types.BinaryType()}
         else:
-            for name, column in self.columns.items():
-                kind = _spark_type(name, self.table.arrow_schema.field(column).type)
-                if column in self.texts:
-                    kind = _with_leaf(kind, types.StringType())
-                if name in self.lists and not _is_nested_array(kind):
-                    kind = types.ArrayType(kind)
-                found[name] = kind
-        found |= {key: _spark_type(key, column_type(texts)) for key, texts in self.keys.items()}
-        chosen = self.options.get("columns", found)
-        for name in chosen:
-            if name not in found:
-                raise argument_error(f"no column {name!r}{nearest(name, list(found))}")
-        return types.StructType([types.StructField(name, found[name]) for name in chosen])
+            arrow_schema = self.table.arrow_schema
+            columns = {field.name: _spark_type(field.name, field.type) for field in arrow_schema}
+        columns |= {key: _spark_type(key, column_type(texts)) for key, texts in self.keys.items()}
+        names = self.options.get("columns", columns)
+        for name in names:
+            if name not in columns:
+                raise argument_error(f"no column {name!r}{nearest(name, list(columns))}")
+        return types.StructType([types.StructField(name, columns[name]) for name in names])
 
 
-def _texts(table: Any) -> frozenset[str]:
-    """Return the columns of byte strings of a table that are UTF-8, and not all empty."""
-    found = []
-    for name in table.column_names:
-        column = table[name].combine_chunks()
-        while _is_list(column.type):
-            column = column.flatten()
-        with contextlib.suppress(pa.ArrowInvalid):
-            if any(column.cast(pa.large_string()).to_pylist()):
-                found.append(name)
-    return frozenset(found)
+def _features_of(fields: Sequence[Any]) -> Any:
+    """Return the features that columns of Spark's are read from: of SequenceExamples if names say a part."""
+    if not any(field.name.startswith(_PARTS) for field in fields):
+        return Schema.of_items({field.name: _feature_of(field)[0] for field in fields})
+    context: dict[str, SchemaItem] = {}
+    lists: dict[str, Any] = {}
+    for field in fields:
+        item, is_nested = _feature_of(field, of_sequences=True)
+        if field.name.startswith(_LISTS):
+            stored = item.kind.dtype
+            spec = RaggedFeature(stored) if is_nested else FixedLenSequenceFeature([], stored)
+            lists[field.name.removeprefix(_LISTS)] = spec
+        else:
+            context[field.name.removeprefix(_CONTEXT)] = item
+    return SequenceSchema(Schema.of_items(context), Schema(lists))
 
 
 class _Partition(InputPartition):  # type: ignore[misc]
@@ -432,12 +373,8 @@ class TFRecordBatchReader(_ReaderBase):
 
     def __init__(self, found: _Files, schema: Any) -> None:
         self._schema = _arrow_schema_of(schema)
-        self._columns = {
-            name: column
-            for name, column in found.columns.items()
-            if name in schema.names and name not in found.keys
-        }
-        self._lists = found.lists
+        known = [_BYTE_ARRAY] if found.table is None else found.table.column_names
+        self._columns = [n for n in known if n in schema.names and n not in found.keys]
         self._values = {
             key: {
                 file: _scalar(key, text, self._schema.field(key).type)
@@ -464,9 +401,7 @@ class TFRecordBatchReader(_ReaderBase):
                 self._found.names, self._settings, max_bytes=max_bytes, num_parts=number
             )
         else:
-            wanted = self._columns.values()
-            names = [name for name in table.column_names if name in wanted]
-            parts = with_columns(table, names).partitions(max_bytes, number)
+            parts = with_columns(table, self._columns).partitions(max_bytes, number)
         # Parts that follow each other share a task if the middles of both are in its share of all bytes.
         opening = _OPENING_BYTES if number is None else 0
         costs = np.array([part.nbytes + opening for part in parts], np.float64)
@@ -503,9 +438,8 @@ class TFRecordBatchReader(_ReaderBase):
         if name not in self._columns:
             array = pa.nulls(len(batch), kind)
         else:
-            array = batch.column(self._columns[name])
             try:
-                array = _converted(_as_steps(array, kind) if name in self._lists else array, kind)
+                array = _converted(batch.column(name), kind)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
                 detail = f"a value that is not {kind}: {error}"
                 raise InvalidArgumentError(
@@ -797,15 +731,6 @@ def _converted(array: Any, kind: Any) -> Any:
     return array.cast(kind)
 
 
-def _as_steps(array: Any, kind: Any) -> Any:
-    """Return a column of a feature list, of one value per step, with a list per step if that is wanted."""
-    if not _is_list(kind) or not _is_list(kind.value_type) or _is_list(array.type.value_type):
-        return array
-    array = array.cast(pa.list_(array.type.value_type))
-    splits = pa.array(np.arange(len(array.values) + 1, dtype=np.int32))
-    return pa.ListArray.from_arrays(array.offsets, pa.ListArray.from_arrays(splits, array.values))
-
-
 def _is_list(kind: Any) -> bool:
     """Return whether a type of Arrow's is one of lists."""
     of = pa.types
@@ -815,11 +740,6 @@ def _is_list(kind: Any) -> bool:
 def _is_nested_array(kind: Any) -> bool:
     """Return whether a type of Spark's is one of arrays of arrays."""
     return bool(kind.typeName() == "array" and kind.elementType.typeName() == "array")
-
-
-def _with_leaf(kind: Any, leaf: Any) -> Any:
-    """Return a type of Spark's with another one inside of its arrays."""
-    return type(kind)(_with_leaf(kind.elementType, leaf)) if kind.typeName() == "array" else leaf
 
 
 def _without_decimals(kind: Any) -> Any:

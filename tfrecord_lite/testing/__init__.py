@@ -5,10 +5,11 @@ read and write them. Needs the extra ``testing``.
 
 ::
 
-    messages    values; Examples and SequenceExamples of anything
+    messages    values; Examples and SequenceExamples of anything; encodings of any message
     features    Examples, SequenceExamples and columns that fit given features
     records     records; damaged files
     round_trip  assertions: what was written comes back, and damage is not read as data
+    reencode    how messages are written in unusual but legal encodings, and damaged
 
 This package's own tests are the first to use it.
 """
@@ -27,6 +28,8 @@ from tfrecord_lite.testing.features import (
 )
 from tfrecord_lite.testing.messages import (
     byte_strings,
+    damaged_messages,
+    encodings,
     examples,
     feature_messages,
     float32s,
@@ -43,6 +46,6 @@ from tfrecord_lite.testing.round_trip import (
 
 __all__ = [
     "assert_damage_is_noticed", "assert_round_trip", "assert_same", "byte_strings", "columns", "damaged",
-    "examples", "examples_for", "feature_messages", "float32s", "int64s", "keys", "records",
-    "sequence_examples", "sequence_examples_for",
+    "damaged_messages", "encodings", "examples", "examples_for", "feature_messages", "float32s", "int64s", "keys",
+    "records", "sequence_examples", "sequence_examples_for",
 ]  # fmt: skip

@@ -11,13 +11,13 @@ from google.protobuf.message import DecodeError
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from tests.support.reencode import damaged_messages, encodings
 from tfrecord_lite import Block, parse_tensor, serialize_tensor, testing
 from tfrecord_lite.apps.events.parse import Tags, parse_events
 from tfrecord_lite.apps.events.series import decode
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.messages import Event, HistogramProto, Summary, SummaryMetadata
 from tfrecord_lite.messages.tensor_pb2 import TensorProto, TensorShapeProto
+from tfrecord_lite.testing import damaged_messages, encodings
 
 FORMS = ("simple_value", "image", "histo", "audio", "tensor")
 

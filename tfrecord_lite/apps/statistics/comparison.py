@@ -42,7 +42,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -149,18 +149,10 @@ class Finding:
         >>> before = encode_examples({"age": [36, 41, 37]})
         >>> after = encode_examples({"age": [36.0, 41.0, 37.0]})
         >>> finding = compare(before, after).findings[0].describe()
-        >>> finding["what"], finding["first"], finding["second"]
-        ('kind', 'int64 FixedLenFeature []', 'float32 FixedLenFeature []')
+        >>> finding["what"], finding["sides"]
+        ('kind', ('int64 FixedLenFeature []', 'float32 FixedLenFeature []'))
         """
-        return {
-            "what": self.what,
-            "feature": self.feature,
-            "detail": self.detail,
-            "first": self.sides[0],
-            "second": self.sides[1],
-            "distance": self.distance,
-            "threshold": self.threshold,
-        }
+        return {**asdict(self), "detail": self.detail}
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,21 +231,9 @@ class RecordDifferences:
         >>> before = encode_examples({"age": [36, 41, 37]})
         >>> after = encode_examples({"age": [36, 41, 38]})
         >>> compare(before, after).records.describe()["first"]
-        [{'record': 2, 'features': ['age'], 'values': [['37', '38']]}]
+        ({'number': 2, 'features': ('age',), 'values': (('37', '38'),)},)
         """
-        return {
-            "records": self.num_records,
-            "different": self.num_different,
-            "by_feature": dict(self.by_feature),
-            "first": [
-                {
-                    "record": one.number,
-                    "features": list(one.features),
-                    "values": [list(sides) for sides in one.values],
-                }
-                for one in self.first
-            ],
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

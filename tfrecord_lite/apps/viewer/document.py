@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from jinja2 import DictLoader, Environment, StrictUndefined
@@ -174,35 +174,24 @@ def _records_note(report: Report) -> str:
 
 
 def _columns(records: list[RecordView]) -> list[_Column]:
-    """Return the features that have a column: pictures first, then what most records have.
-
-    A feature of one value per record comes before one of several, which take more room; of these,
-    names before numbers.
-    """
-    found: dict[_Key, list[Cell]] = {}
+    """Return the features that have a column: pictures first, then what most records have."""
+    cells: dict[_Key, list[Cell]] = {}
     for record in records:
         for key, cell in _keyed(record).items():
-            found.setdefault(key, []).append(cell)
-    has_picture = {
-        key: 4 * sum("<img" in cell.html for cell in cells) >= len(records)
-        for key, cells in found.items()
-    }
-    is_single = {key: all(cell.count == "1" for cell in cells) for key, cells in found.items()}
+            cells.setdefault(key, []).append(cell)
 
-    def rank(key: _Key) -> tuple[Any, ...]:
-        is_name = found[key][0].kind == "string"
-        return not has_picture[key], -len(found[key]), not is_single[key], not is_name
+    def rank(key: _Key) -> tuple[bool, int]:
+        n_pictures = sum("<img" in cell.html for cell in cells[key])
+        return 4 * n_pictures < len(records), -len(cells[key])
 
-    best = sorted(found, key=rank)[:_MAX_COLUMNS]
-    best = sorted((key for key in found if key in best), key=lambda key: not has_picture[key])
     return [
-        _Column(
-            key,
-            found[key][0].label,
-            is_single[key] and {cell.kind for cell in found[key]} <= _NUMBERS,
-        )
-        for key in best
+        _Column(key, cells[key][0].label, all(map(_is_number, cells[key])))
+        for key in sorted(cells, key=rank)[:_MAX_COLUMNS]
     ]
+
+
+def _is_number(cell: Cell) -> bool:
+    return cell.count == "1" and cell.kind in _NUMBERS
 
 
 def _keyed(record: RecordView) -> dict[_Key, Cell]:
@@ -213,7 +202,8 @@ def _keyed(record: RecordView) -> dict[_Key, Cell]:
 def _rows(report: Report, columns: list[_Column]) -> Iterator[dict[str, Any]]:
     """Yield what the template of a record needs."""
     # The names of the files, without the folders that all are in.
-    common = os.path.commonprefix(list(report.files))  # noqa: RUF071 - cut after a folder in the next line
+    letters = zip(*report.files, strict=False)
+    common = "".join(first for first, *_ in takewhile(lambda same: len(set(same)) == 1, letters))
     start = max(common.rfind("/"), common.rfind("\\")) + 1
     numbers = {column.key: i for i, column in enumerate(columns)}
     for record in report.records:

@@ -47,10 +47,9 @@ from tfrecord_lite.convert.types import (
     PLAIN_FLOATS,
     PLAIN_INTEGERS,
     PLAIN_STRINGS,
-    plain_numbers,
-    rounded,
 )
 from tfrecord_lite.example.encode.columns import encode_lists
+from tfrecord_lite.example.encode.number_lists import plain_numbers, rounded
 from tfrecord_lite.example.encode.one import encode_features, encoded_key, only_string
 from tfrecord_lite.example.proto import FEATURES_TAG
 from tfrecord_lite.schema import Kind

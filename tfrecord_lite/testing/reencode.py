@@ -11,7 +11,7 @@ One message has many encodings, and a reader must accept all of them:
 - unknown fields, groups included, and known ones with a wire type they cannot have;
 - tags, lengths and numbers in more bytes than they need.
 
-``Reencoder`` rewrites a serialised message in such a way, given its descriptor. Values
+:class:`Reencoder` rewrites a serialised message in such a way, given its descriptor. Values
 are copied as bytes, so NaNs keep every bit. Every choice is made by a function ``below(n)``,
 which returns a number from 0 to n - 1: a random generator's, or one that draws from
 Hypothesis. 0 is always the plain choice, so a counterexample shrinks to the plainest message
@@ -42,7 +42,6 @@ from tfrecord_lite.wire.scalar import (
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import FieldDescriptor
-    from google.protobuf.message import Message
     from hypothesis.strategies import DrawFn
 
 Below: TypeAlias = Callable[[int], int]
@@ -336,21 +335,3 @@ def mutate(below: Below, message: bytes, other: bytes = b"") -> bytes:
             if at < len(out):
                 out[at] = (out[at] + (1, 255)[below(2)]) % 256
     return bytes(out)
-
-
-@st.composite
-def encodings(draw: DrawFn, message: Message, *, unknown_fields: bool = True) -> bytes:
-    """Draw a legal encoding of a message: the same message, written in another way."""
-    oddity = draw(st.sampled_from([20, 6, 3]))
-    reencoder = Reencoder(chooser(draw), oddity, with_unknown_fields=unknown_fields)
-    return reencoder.message(message.SerializeToString(deterministic=True), message.DESCRIPTOR)
-
-
-@st.composite
-def damaged_messages(draw: DrawFn, message: Message) -> bytes:
-    """Draw an encoding of a message, damaged in one or two places; it may still be legal."""
-    plain = message.SerializeToString(deterministic=True)
-    out = draw(st.one_of(st.just(plain), encodings(message)))
-    for _ in range(draw(st.integers(1, 2))):
-        out = mutate(chooser(draw), out, plain)
-    return out
