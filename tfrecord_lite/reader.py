@@ -572,12 +572,7 @@ class TFRecordReader:
                     f"a reader of the file object {name_of(source)} cannot be pickled; give a path"
                 )
                 raise TypeError(detail)
-        return {
-            **self.__dict__,
-            "_open_streams": set(),
-            "_open_aheads": WeakSet(),
-            "_log": None,
-        }
+        return {**self.__dict__, "_open_streams": set(), "_open_aheads": WeakSet(), "_log": None}
 
     def __repr__(self) -> str:
         """Name the first two files."""

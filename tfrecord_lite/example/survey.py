@@ -20,13 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    BoolArray,
-    ByteItems,
-    ByteRanges,
-    Int64Array,
-    row_splits,
-)
+from tfrecord_lite.arrays import BoolArray, ByteItems, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.types import record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason

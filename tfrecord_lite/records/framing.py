@@ -219,11 +219,7 @@ def read_headers(buffer: Uint8Array, starts: Int64Array) -> tuple[Uint64Array, B
 
 
 def first_bad_data(
-    buffer: Uint8Array,
-    starts: Int64Array,
-    stops: Int64Array,
-    *,
-    is_owned: bool = False,
+    buffer: Uint8Array, starts: Int64Array, stops: Int64Array, *, is_owned: bool = False
 ) -> int | None:
     """Return the number of the first record whose data has a wrong CRC; None if none has.
 

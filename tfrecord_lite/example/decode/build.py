@@ -476,10 +476,7 @@ def _row_ids(
 
 
 def _check(
-    partition: KeyedPartition,
-    lengths: Int64Array,
-    rows: Int64Array,
-    items: Int64Array,
+    partition: KeyedPartition, lengths: Int64Array, rows: Int64Array, items: Int64Array
 ) -> None:
     """Raise MisfitError for rows that drop values, or take those of others (rules G4, G6)."""
     message = np.repeat(np.arange(rows.size), rows)

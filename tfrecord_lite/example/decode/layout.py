@@ -56,6 +56,7 @@ from tfrecord_lite.arrays import (
     lanes,
     row_floats,
     rows,
+    short_lanes,
 )
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.example import proto
@@ -514,10 +515,24 @@ def bodies(
     data: Uint8Array, starts: Int64Array, stops: Int64Array
 ) -> tuple[Int64Array, BoolArray | None]:
     """Find where the map entries of each message start; and which messages hold anything else."""
+    sizes = stops - starts
+    smallest, largest = int(np.minimum.reduce(sizes)), int(np.maximum.reduce(sizes))
+    for width in (1, 2, 3):
+        fewest = 1 + width + (1 << 7 * (width - 1))
+        if fewest <= smallest and largest <= width + (1 << 7 * width):
+            # All lengths take so many bytes: the first bytes of each message must be the tag and its length.
+            sizes -= 1 + width
+            expected = np.full(sizes.size, proto.FEATURES_TAG[0])
+            for place in range(1, width + 1):
+                more = 0x80 if place < width else 0
+                expected += (sizes & 0x7F | more) << 8 * place
+                sizes >>= 7
+            first_bytes = short_lanes(data)[starts] & np.uint32((1 << 8 * (1 + width)) - 1)
+            wrong = first_bytes != expected
+            return starts + (1 + width), wrong if np.count_nonzero(wrong) else None
     lengths, n_bytes = read_varints(lanes(data), starts + 1)
     at = starts + 1 + n_bytes
-    wrong = (data[starts] != proto.FEATURES_TAG[0]) | (at + lengths.view(np.int64) != stops)
-    return at, wrong if np.count_nonzero(wrong) else None
+    return at, (data[starts] != proto.FEATURES_TAG[0]) | (at + lengths.view(np.int64) != stops)
 
 
 def _either(one: BoolArray | None, other: BoolArray | None) -> BoolArray | None:

@@ -20,13 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    ByteRanges,
-    Int64Array,
-    Uint8Array,
-    keep_freed_pages,
-)
+from tfrecord_lite.arrays import AnyArray, ByteRanges, Int64Array, Uint8Array, keep_freed_pages
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, Column
 from tfrecord_lite.columns.bytes import owned_slice
@@ -37,14 +31,7 @@ from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.example.decode.first_error import MisfitError, misfits
 from tfrecord_lite.schema import FeatureLike, Kind, RawFeature, Schema
-from tfrecord_lite.schema.prepare import (
-    Dense,
-    Padded,
-    Prepared,
-    Ragged,
-    Sparse,
-    keys_to_read,
-)
+from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Sparse, keys_to_read
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.wire.keys import KeyTable
 
@@ -260,12 +247,7 @@ class FeatureReader(ColumnReader):
         return batch
 
     def _read(
-        self,
-        batch: MessageBatch,
-        name: str,
-        column: Callable[[str], Lists],
-        *,
-        single: bool,
+        self, batch: MessageBatch, name: str, column: Callable[[str], Lists], *, single: bool
     ) -> Lists | SparseLists:
         feature, original = self.prepared[name], self._originals.get(name)
         lists: Lists | SparseLists | None = self._at_once(batch, name)

@@ -245,9 +245,7 @@ def _encode_row_batches(
 
 
 def _lists(
-    columns: Any,
-    schema: Mapping[str, FeatureLike] | None,
-    rounded: dict[str, None] | None = None,
+    columns: Any, schema: Mapping[str, FeatureLike] | None, rounded: dict[str, None] | None = None
 ) -> dict[str, Lists]:
     frame = open_columns(columns)
     if not hasattr(frame.columns, "items"):

@@ -247,9 +247,7 @@ def encode_sequence_examples(
 
 
 def _encode_columns(
-    features: Mapping[str, Lists] | None,
-    lists: Mapping[str, Lists] | None,
-    n_records: int,
+    features: Mapping[str, Lists] | None, lists: Mapping[str, Lists] | None, n_records: int
 ) -> Block:
     """Encode columns, in lists with their steps as a level more; None if the messages are not to have that part."""
     fields = []
