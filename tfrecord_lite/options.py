@@ -10,11 +10,10 @@ any record length, and a compressed one inflates to any size.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self, TypeAlias, TypedDict
 
 from tfrecord_lite.errors import DamagedSpan, argument_error, require_int
-from tfrecord_lite.files.ahead import MAX_BYTES
 from tfrecord_lite.files.compression import INFER, CompressionType, compression_to_read
 from tfrecord_lite.files.inflate import InflationLimits
 
@@ -120,8 +119,3 @@ class ReadSettings:
     def inflation(self) -> InflationLimits:
         """The limits on what a compressed file inflates to."""
         return InflationLimits(self.max_inflated_bytes, self.max_inflated_ratio)
-
-    def shared_by(self, n_readers: int) -> ReadSettings:
-        """Return the options of each of several readers at once, which together hold what one does."""
-        n_bytes = MAX_BYTES if self.read_ahead is None else self.read_ahead
-        return replace(self, read_ahead=n_bytes // max(n_readers, 1))

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.files.ranges import Ranges, Requests
 
-__all__ = ["MAX_BYTES", "AheadInput", "ReadAhead"]
+__all__ = ["AheadInput", "ReadAhead", "share_of"]
 
 PIECE_BYTES = 2 * 1024 * 1024
 MAX_BYTES = 32 * 1024 * 1024
@@ -47,6 +47,11 @@ MAX_REQUESTS = 16
 """Under way at a time."""
 _GROWTH = 4
 """Bytes that may be held for each byte that was read."""
+
+
+def share_of(max_bytes: int | None, n_readers: int) -> int:
+    """Return what each of several readers at once holds, so that all together hold what one would."""
+    return (MAX_BYTES if max_bytes is None else max_bytes) // max(n_readers, 1)
 
 
 class ReadAhead:

@@ -25,6 +25,7 @@ from tfrecord_lite.errors import (
     argument_error,
     require_int,
 )
+from tfrecord_lite.files.ahead import share_of
 from tfrecord_lite.files.names import Source, Sources, expand, is_file_object, name_of
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import Progress, check_progress, metered, title_of, total_bytes
@@ -138,7 +139,7 @@ def verify_each(
     if num_threads is None:
         num_threads = os.cpu_count() or 1
     num_threads = min(require_int("num_threads", num_threads, 1), len(sources))
-    options = options.shared_by(num_threads)
+    options = replace(options, read_ahead=share_of(options.read_ahead, num_threads))
     _new_check(messages, schema)  # reject a wrong schema before anything is read
     check_progress(progress)
     is_over = Event()
