@@ -262,6 +262,18 @@ def engines(session: nox.Session, engine: str) -> None:
     session.run("pytest", "-n", "0", DOCSTRINGS, "-k", f"integrations.{engine}")
 
 
+@nox.session
+def stores(session: nox.Session) -> None:
+    """Run the tests with S3 and Azure, by their emulators moto and azurite, which is from npm."""
+    install(session, "test", "stores")
+    Path(".azurite").mkdir(exist_ok=True)
+    Path(".azurite", "package.json").write_text("{}")
+    command = "npm install --no-audit --no-fund --silent --prefix .azurite azurite"
+    session.run(*command.split(), external=True)
+    require(session, "adlfs, moto.server, s3fs")
+    session.run("pytest", *ALL, "-n", "0", "-rs", "tests/engines/test_stores.py", *session.posargs)
+
+
 @nox.session(default=False)
 def coverage(session: nox.Session) -> None:
     """Run the short tests, and count the lines and branches of the package that they reach."""

@@ -10,6 +10,7 @@
     contenders/   a module per library: for each operation a function that prepares it
     worker        the process of one contender, in any environment; answers requests on a pipe
     check         values of any library to one form, and their checksums
+    server        a store far away, for the section `remote`
     measure       starts workers, lets them check and take turns, and makes figures of it
     scaling       time and memory against the size of the input
     report        figures to Markdown, JSON and SVG

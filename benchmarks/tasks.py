@@ -154,6 +154,12 @@ TARGETS = [
       for batch, ratio in zip(
           (*(("64", "256") if name == "images" else ("256", "1,024")), "best"), ratios, strict=False
       )),
+    *(
+        Target(f"remote: {task} ms", ratio, rival="tfrecord_lite, before")
+        for task, ratio in {
+            "embeddings, 50": 7.0, "embeddings, 20": 5.0, "embeddings, 0": 1.0, "tabular, 50": 2.5,
+        }.items()
+    ),
     Target("projection: 1 of 17", 2.5),
     Target("projection: 1 of 17", 4.0, by_cpu=True),
     Target("projection: 1 of 17, any order", 1.2),
@@ -501,6 +507,32 @@ def apps(given: Data) -> Iterator[Task]:
             yield _alone("apps", name, "save_rows", n_records, args, "row", axis)
 
 
+def remote(given: Data) -> Iterator[Task]:
+    """Yield files in a store far away: four of records of 2 KB, eight of 300 bytes."""
+    for name, n_files in (("embeddings", 4), ("tabular", 8)):
+        n_records = given.n_records(name)
+        args: dict[str, Any] = {"files": given.shards(name, n_files), "data": name, "batch": 256}
+        for latency in (0.05, 0.02, 0.0):
+            place = {"latency": latency, "bandwidth": 100e6 if latency else 0, "by": "batches"}
+            others = {
+                "tfrecord_lite, blocks()": "blocks",
+                "tfrecord_lite, shuffled": "shuffled",
+                "fsspec alone": "fsspec",
+                "webdataset's pipe:curl": "curl",
+            }
+            also = tuple(Side(title, OURS, "remote", {"by": by}) for title, by in others.items())
+            yield Task(
+                "remote",
+                f"remote: {name}, {1000 * latency:.0f} ms",
+                "remote",
+                n_records,
+                args | place,
+                also,
+                is_checked=False,
+                only=(OURS, "before"),
+            )
+
+
 SECTIONS: dict[str, Callable[[Data], Iterator[Task]]] = {
     "columns": columns,
     "raw": raw,
@@ -517,8 +549,9 @@ SECTIONS: dict[str, Callable[[Data], Iterator[Task]]] = {
     "hostile": hostile,
     "apps": apps,
     "engines": engines,
+    "remote": remote,
 }
-ASKED = ("reliability", "hostile", "apps", "engines")
+ASKED = ("reliability", "hostile", "apps", "engines", "remote")
 """Sections that are measured only when they are asked for."""
 NOT_QUICK = (*ASKED, "scaling", "tables", "tensors")
 """The same of a quick run."""

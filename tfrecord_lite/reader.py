@@ -20,7 +20,6 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
-from weakref import WeakSet
 
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.block import Block
@@ -190,7 +189,7 @@ class TFRecordReader:
         self._begun: set[int] = set()
         self._is_closed = False
         self._open_streams: set[RecordStream] = set()
-        self._open_aheads: WeakSet[ReadAhead] = WeakSet()
+        self._open_aheads: set[ReadAhead] = set()
         self._n_bytes_before = 0  # of the files that the last iteration has read
 
     @property
@@ -519,7 +518,7 @@ class TFRecordReader:
         self._n_bytes_before, options = 0, self._options
         ahead = ReadAhead(self._sources, options.storage_options, options.read_ahead)
         self._open_aheads.add(ahead)
-        with ahead:
+        try:
             for number, source in enumerate(self._sources):
                 if self._is_closed:
                     detail = "the reader is closed; make another"
@@ -539,6 +538,9 @@ class TFRecordReader:
                     self._n_bytes_before += stream.file_offset
                     self._open_streams.discard(stream)
                     stream.close()
+        finally:
+            self._open_aheads.discard(ahead)
+            ahead.close()
 
     def close(self) -> None:
         """Close the files of all iterations; none can start afterwards. May be called twice.
@@ -572,7 +574,12 @@ class TFRecordReader:
                     f"a reader of the file object {name_of(source)} cannot be pickled; give a path"
                 )
                 raise TypeError(detail)
-        return {**self.__dict__, "_open_streams": set(), "_open_aheads": WeakSet(), "_log": None}
+        return {
+            **self.__dict__,
+            "_open_streams": set(),
+            "_open_aheads": set(),
+            "_log": None,
+        }
 
     def __repr__(self) -> str:
         """Name the first two files."""

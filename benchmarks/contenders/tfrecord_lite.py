@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -378,6 +380,40 @@ def engine(files: list[str]) -> Run:
 # ---------------------------------------------------------------------------------- main
 
 
+def remote(
+    files: list[str], data: str, batch: int, latency: float, bandwidth: float, by: str
+) -> Run:
+    """Read files from a store far away; by another client, their bytes alone."""
+    from benchmarks.data import features_of
+
+    paths = list(map(Path, files))
+    program = [sys.executable, "-m", "benchmarks.server"]
+    command = [*program, str(paths[0].parent), str(latency), str(bandwidth)]
+    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    port = int(server.stdout.readline())  # type: ignore[union-attr]
+    urls = [f"http://127.0.0.1:{port}/{path.name}" for path in paths]
+    if by == "fsspec":
+        import fsspec
+
+        opened = [fsspec.open(url, cache_type="readahead") for url in urls]
+        return lambda: (piece for file in opened for piece in _pieces(file.open()))
+    if by == "curl":
+        from webdataset.gopen import gopen
+
+        return lambda: (p for url in urls for p in _pieces(gopen(f"pipe:curl -s {url}")))
+    if by == "blocks":
+        return lambda: iter(TFRecordReader(urls).blocks())
+    features = _features(features_of(data))
+    options: Any = {"shuffle": True, "seed": 0} if by == "shuffled" else {}
+    return lambda: iter(tfrecord_lite.read_batches(urls, features, batch, **options))
+
+
+def _pieces(file: Any) -> Iterator[bytes]:
+    """Yield the content of a file, and close it."""
+    with file:
+        yield from iter(lambda: file.read(1 << 20), b"")
+
+
 def flat(op: str, items: Iterable[Any], args: dict[str, Any]) -> Iterator[check.Flat]:
     """Yield what an operation returned in the form that is compared."""
     if op in {"arrow", "read_parquet"}:
@@ -428,7 +464,7 @@ OPERATIONS = {
         *(write, write_dicts, write_each, write_columns, pipeline),
         *(arrow, to_parquet, from_parquet, convert_jobs, read_parquet),
         *(parse_tensors, decode_raw, events, infer),
-        *(skip, skip_damage, verify, recover, save_rows, hostile, view, engine),
+        *(skip, skip_damage, verify, recover, save_rows, hostile, view, engine, remote),
     )
 }
 OPERATIONS["workers"] = pipeline

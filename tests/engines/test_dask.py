@@ -247,6 +247,32 @@ def test_nothing_of_before_is_lost_if_a_partition_fails(tmp_path: Path) -> None:
     assert [row["x"] for row in old] == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_write_that_fails_leaves_nothing_of_its_own(tmp_path: Path, overwrite: bool) -> None:
+    out = tmp_path / "a"
+    if overwrite:
+        to_tfrecord(dd.from_pandas(pd.DataFrame({"x": [7]}), npartitions=1), out)
+    before = sorted(out.rglob("*"))
+
+    def work(frame: Any) -> Any:
+        x = frame.x.tolist()
+        time.sleep(0.1 * len(x) * (x[0] > 4))  # of some that end after the error
+        if 4 in x:
+            raise KeyError("theirs")
+        return frame
+
+    data = dd.from_pandas(pd.DataFrame({"x": range(1, 9)}), npartitions=8)
+    frame = data.map_partitions(work, meta={"x": "int64"})
+    for scheduler in "threads", "synchronous":
+        kwargs = {"scheduler": scheduler}
+        with pytest.raises(KeyError, match="theirs"):
+            to_tfrecord(frame, out, overwrite=overwrite, compute_kwargs=kwargs)
+        time.sleep(0.5)
+        assert sorted(path for path in out.rglob("*")) == before
+    assert len(to_tfrecord(data, out, overwrite=overwrite)) == 8
+    assert len(list(out.glob("*"))) == len(list(out.glob("*.tfrecord"))) * 2
+
+
 def test_not_a_number_is_not_missing(tmp_path: Path) -> None:
     frame = dd.from_pandas(pd.DataFrame({"x": np.array([1, np.nan, 3], np.float32)}), npartitions=1)
     to_tfrecord(frame, tmp_path / "a")

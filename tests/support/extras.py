@@ -46,6 +46,7 @@ GROUPS = {
     "loaders": ("webdataset", "array_record", "pyarrow"),
     "notebook": ("IPython",),
     "parity": ("tensorflow",),
+    "stores": ("s3fs", "moto", "adlfs"),
     "tables": ("pandas", "polars", "pyarrow", "duckdb", "datasets"),
 }
 """The modules by which a dependency group is known."""
@@ -75,6 +76,7 @@ PLACES = {
     TESTS / "engines" / "test_loaders.py": ("arrow", EXTRAS["arrow"]),
     TESTS / "engines" / "test_ray.py": ("ray", EXTRAS["ray"]),
     TESTS / "engines" / "test_spark.py": ("spark", EXTRAS["spark"]),
+    TESTS / "engines" / "test_stores.py": ("stores", GROUPS["stores"]),
     TESTS / "parity": ("parity", ("tensorflow",)),
     TESTS / "frameworks" / "test_grain.py": ("frameworks", ("grain",)),
     TESTS / "frameworks" / "test_keras.py": ("frameworks", ("keras", "jax")),

@@ -50,7 +50,7 @@ _GROWTH = 4
 
 
 def share_of(max_bytes: int | None, n_readers: int) -> int:
-    """Return what each of several readers at once may hold, which together hold what one does."""
+    """Return what each of several readers at once holds, so that all together hold what one would."""
     return (MAX_BYTES if max_bytes is None else max_bytes) // max(n_readers, 1)
 
 

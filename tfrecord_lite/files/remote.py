@@ -273,7 +273,7 @@ def os_error(error: Exception, url: str, offset: int | None = None) -> OSError:
     cause = error.__cause__
     if isinstance(error, FileNotFoundError) and isinstance(cause, Exception):
         return os_error(cause, url, offset)
-    if isinstance(error, OSError) and error.filename is not None:
+    if isinstance(error, OSError) and error.filename == url:
         return error
     status = getattr(error, "status", None)
     if isinstance(status, int):

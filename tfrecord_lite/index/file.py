@@ -152,12 +152,12 @@ class TFRecordFile:
         if len(wanted) != len(self._names):
             n_indexes, n_files = plural(len(wanted), "index", "indexes"), len(self._names)
             raise argument_error(f"{n_indexes} for {plural(n_files, 'file')}; give one each")
-        n_opening = min(len(self._names), MAX_OPENING)
+        n_bytes = share_of(settings.read_ahead, min(len(self._names), MAX_OPENING))
+        scanning = replace(settings, read_ahead=n_bytes)
         with metered(progress, title_of(self._names), "bytes") as meter:
             if meter.is_on:
                 meter.expect(total_bytes(self._names))
-            shared = replace(settings, read_ahead=share_of(settings.read_ahead, n_opening))
-            work = partial(_open_once, settings=shared, meter=meter)
+            work = partial(_open_once, settings=scanning, meter=meter)
             opened = for_each_file(self._names, list(zip(self._names, wanted, strict=True)), work)
             meter.finish()
         self._stamps = [stamp for _, stamp, _ in opened]

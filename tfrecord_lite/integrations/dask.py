@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -324,8 +325,8 @@ def to_tfrecord(
 
     Notes
     -----
-    A file appears when it is complete, and has the same name if its task is repeated. If a partition fails, the files of others
-    may be there; those of before are there too.
+    A file appears when it is complete, and has the same name if its task is repeated. If a partition fails, nothing of
+    this call stays, and all of before does; with ``compute=False`` the files of other partitions stay, too.
 
     Examples
     --------
@@ -353,20 +354,59 @@ def to_tfrecord(
         write_id = uuid.uuid4().hex
         names = [f"{write_id}-{name}" for name in names]
     settings = {**options, "lossless": lossless, "sidecar": sidecar}
+    job = Job(files, f".{uuid.uuid4().hex}.job", names) if compute else None
     write = delayed(_write)
     parts = [
-        write(partition, f"{folder}/{name}", write_index, settings)
+        write(partition, f"{folder}/{name}", write_index, settings, job)
         for partition, name in zip(partitions, names, strict=True)
     ]
     done = delayed(_finish)(parts, files, before)
-    if not compute:
+    if job is None:
         return done
-    written = done.compute(**(compute_kwargs or {}))
+    files.add(job.mark)
+    try:
+        written = done.compute(**(compute_kwargs or {}))
+    except BaseException:
+        job.take_back()
+        raise
+    files.remove([job.mark])
     warn_of_parts(folder, written)
     return written
 
 
-def _write(frame: Any, path: str, write_index: bool, options: dict[str, Any]) -> WrittenPart | None:  # noqa: FBT001 - an argument of a task
+@dataclass(frozen=True)
+class Job:
+    """A call of :func:`to_tfrecord`; while it goes on there is a hidden file, its mark."""
+
+    files: PartFolder
+    mark: str
+    names: list[str]
+
+    def take_back(self) -> None:
+        """Remove what there is of it; tasks that end later find no mark, and remove theirs."""
+        self.files.remove([self.mark])
+        own = set(self._with_sidecars(self.names))
+        unfinished = tuple(f".{name}." for name in own)
+        there = self.files.names(hidden=True)
+        self.files.remove(name for name in there if name in own or name.startswith(unfinished))
+
+    def check(self, path: str) -> None:
+        """Remove a file that was just written if the job is over."""
+        if self.mark not in self.files.names(hidden=True):
+            self.files.remove(self._with_sidecars([os.path.basename(path)]))
+
+    @staticmethod
+    def _with_sidecars(names: list[str]) -> list[str]:
+        return [*names, *(f"{name}.schema.json" for name in names)]
+
+
+def _write(
+    frame: Any,
+    path: str,
+    write_index: bool,  # noqa: FBT001 - an argument of a task
+    options: dict[str, Any],
+    job: Job | None,
+) -> WrittenPart | None:
     """Write a partition."""
     if not len(frame):
         return None
@@ -376,7 +416,10 @@ def _write(frame: Any, path: str, write_index: bool, options: dict[str, Any]) ->
         dtype = frame.dtypes.get(name)
         if isinstance(dtype, np.dtype) and dtype.kind == "f" and table.column(i).null_count:
             table = table.set_column(i, name, imported().array(frame[name].to_numpy()))
-    return write_part(path, [table.replace_schema_metadata(None)], **options)
+    part = write_part(path, [table.replace_schema_metadata(None)], **options)
+    if job is not None:
+        job.check(path)
+    return part
 
 
 def _finish(

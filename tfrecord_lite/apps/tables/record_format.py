@@ -40,7 +40,7 @@ from tfrecord_lite.files.names import (
     is_url,
     name_of,
 )
-from tfrecord_lite.files.output import remove
+from tfrecord_lite.files.output import open_output, remove
 from tfrecord_lite.files.remote import remote_place
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog
@@ -467,6 +467,14 @@ class PartFolder:
         selector = imported("pyarrow.fs").FileSelector(path, allow_not_found=True)
         names = [info.base_name for info in system.get_file_info(selector) if info.is_file]
         return sorted(name for name in names if hidden or not name.startswith("."))
+
+    def add(self, name: str) -> None:
+        """Add a file of one byte."""
+        if not is_url(self._name):
+            os.makedirs(self._name, exist_ok=True)
+        file = open_output(f"{self._name}/{name}", storage_options=self._storage_options)
+        file.write([b"-"])
+        file.finish()
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove files, of which some may be gone."""
