@@ -14,7 +14,6 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from tests.support.effort import at_most
 from tests.support.http_files import FileServer, serving
 from tfrecord_lite import TFRecordDataset, TFRecordReader
 from tfrecord_lite.errors import DataLossError
@@ -61,7 +60,6 @@ def idle(server: FileServer) -> int:
 sizes = st.lists(st.lists(st.integers(0, 2000), max_size=20), min_size=1, max_size=5)
 
 
-@at_most(40)
 @given(
     sizes,
     st.integers(1500, 20_000),
@@ -187,7 +185,6 @@ def test_an_error_comes_after_the_records_before_it_with_url_and_offset(
     assert not place or f"at byte {place:,}" in str(caught.value)
 
 
-@at_most(25)
 @given(st.dictionaries(st.integers(0, 20), st.sampled_from([429, 500, 503, 1]), max_size=6))
 def test_a_busy_server_is_asked_again_and_that_is_said_once(
     a_server: FileServer, refusals: dict[int, int]
