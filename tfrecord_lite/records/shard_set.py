@@ -103,9 +103,13 @@ class Evenly:
         """Yield the parts of a block or list, each with the number of its shard."""
         while len(records):
             room = self._total * (self._shard + 1) // self._num_shards - self._done
-            if self._shard == self._num_shards - 1:
-                room = len(records)
-            part, records = records[:room], records[room:]
+            if self._shard == self._num_shards - 1 or room >= len(records):
+                part, records = (
+                    records,
+                    records[:0],
+                )  # all of them: itself, not a part that shares its memory
+            else:
+                part, records = records[:room], records[room:]
             shard = self._shard
             self._shard += len(records) > 0
             self._done += len(part)
