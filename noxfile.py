@@ -117,7 +117,7 @@ def tests(session: nox.Session) -> None:
     require(
         session,
         "aiohttp, array_record, backports.zstd, datasets, duckdb, fsspec, IPython, isal, jinja2, ml_dtypes, "
-        "mypy, pandas, PIL, polars, pyarrow, shtab, tqdm, webdataset, yaml",
+        "mypy, pandas, PIL, polars, pyarrow, tqdm, webdataset, yaml",
     )
     session.env["TFRECORD_MISHAPS"] = "40"
     session.run("pytest", *ALL, "-rs", "--ignore=tests/browser", *session.posargs)
