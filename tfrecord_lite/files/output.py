@@ -31,7 +31,8 @@ from tfrecord_lite.files.names import (
     not_a_source,
     position_of,
 )
-from tfrecord_lite.files.remote import remote_file, remote_place
+from tfrecord_lite.files.remote import remote_place
+from tfrecord_lite.files.urls import hint, is_pattern
 
 __all__ = ["OutputFile", "open_output", "remove"]
 
@@ -59,6 +60,26 @@ class _LocalFiles:
                 os.fsync(directory)
             finally:
                 os.close(directory)
+
+
+class _StoreFiles:
+    """The file system of a store, in which a name is never a pattern."""
+
+    def __init__(self, filesystem: Any) -> None:
+        self._filesystem = filesystem
+        self.exists: Callable[[str], bool] = filesystem.exists
+
+    def rm(self, path: str) -> None:
+        """Remove a file."""
+        (self._filesystem.rm_file if is_pattern(path) else self._filesystem.rm)(path)
+
+    def mv(self, old: str, new: str) -> None:
+        """Give a file another name."""
+        if not is_pattern(old) or "mv" in vars(type(self._filesystem)):
+            self._filesystem.mv(old, new)
+        else:
+            self._filesystem.cp_file(old, new)
+            self._filesystem.rm_file(old)
 
 
 class OutputFile:
@@ -233,6 +254,20 @@ def open_output(
     FailedPreconditionError
         ``IN_USE`` for `append` to a file that another writer has open.
     """
+    try:
+        return _open_output(target, storage_options, atomic=atomic, append=append)
+    except FileNotFoundError as error:
+        raise _with_hint(error, name_of(target)) from None
+
+
+def _with_hint(error: FileNotFoundError, name: str) -> OSError:
+    """Return the error about a folder that a file should be written to."""
+    return OSError(error.errno, f"{error.strerror}{hint(name)}", name)
+
+
+def _open_output(
+    target: Source, storage_options: StorageOptions, *, atomic: bool, append: bool
+) -> OutputFile:
     name = name_of(target)
     is_path = isinstance(target, (str, bytes, os.PathLike))
     is_remote = is_path and is_url(name)
@@ -293,7 +328,10 @@ def lock_set(name: str) -> io.FileIO:
     """
     directory, base = os.path.split(os.path.realpath(name))
     place = os.path.join(directory, f".{base}.lock")
-    file = io.FileIO(place, "r+b", opener=_open_or_create)
+    try:
+        file = io.FileIO(place, "r+b", opener=_open_or_create)
+    except FileNotFoundError as error:
+        raise _with_hint(error, name) from None
     try:
         _lock(file, place, is_required=True)
     except FailedPreconditionError:
@@ -343,24 +381,26 @@ def remove(name: str | os.PathLike[str], storage_options: StorageOptions = None)
     with contextlib.suppress(FileNotFoundError):
         if is_url(name):
             filesystem, path = remote_place(name, storage_options)
-            filesystem.rm(path)
+            _StoreFiles(filesystem).rm(path)
         else:
             os.remove(name)
 
 
 def _remote_output(url: str, storage_options: StorageOptions, *, atomic: bool) -> OutputFile:
     try:
-        if not atomic:
-            return OutputFile(url, remote_file(url, "wb", storage_options).open())
         filesystem, path = remote_place(url, storage_options)
         directory, _, base = path.rpartition("/")
+        if not atomic:
+            with contextlib.suppress(PermissionError):
+                filesystem.makedirs(directory, exist_ok=True)
+            return OutputFile(url, filesystem.open(path, "wb"))
         temporary = f"{directory}/.{base}.{os.urandom(4).hex()}.tmp"
         file = filesystem.open(temporary, "wb")
         return OutputFile(
             url,
             file,
             temporary=temporary,
-            filesystem=filesystem,
+            filesystem=_StoreFiles(filesystem),
             place_of=lambda url: remote_place(url, storage_options)[1],
         )
     except NotImplementedError:

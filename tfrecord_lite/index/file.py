@@ -32,6 +32,7 @@ from tfrecord_lite.files.ahead import share_of
 from tfrecord_lite.files.names import (
     INDEX_SUFFIX,
     Sources,
+    companion,
     expand,
     is_file_object,
     is_url,
@@ -430,7 +431,7 @@ class TFRecordFile:
         ...     file.readlines()  # where each record begins, and its bytes with the frame
         ['0 49\n', '49 50\n', '99 51\n']
         """
-        names = [name + INDEX_SUFFIX for name in self._names]
+        names = [companion(name, INDEX_SUFFIX) for name in self._names]
         for index, name in zip(self._indexes, names, strict=True):
             save_index(index, name, self._storage_options if is_url(name) else None)
         return names
