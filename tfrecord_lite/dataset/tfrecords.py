@@ -112,7 +112,7 @@ class TFRecordDataset(Dataset[bytes]):
             require_int("buffer_size", buffer_size, -1)
         cycle = (os.cpu_count() or 1) if num_parallel_reads == -1 else num_parallel_reads
         cycle = 1 if cycle is None else require_int("num_parallel_reads", cycle, 1)
-        super().__init__(files_of(filenames, settings, cycle))
+        super().__init__(files_of(filenames, settings, cycle, folders="refuse"))
 
     def interleave(
         self, cycle_length: int | None = None, block_length: int = 1, *, deterministic: bool = True
@@ -260,9 +260,14 @@ class TFRecordDataset(Dataset[bytes]):
         return self._plan
 
 
-def files_of(paths: Paths, options: ReadSettings, cycle_length: int = 1) -> Files:
+def files_of(
+    paths: Paths,
+    options: ReadSettings,
+    cycle_length: int = 1,
+    folders: Literal["read", "refuse"] = "read",
+) -> Files:
     """Return the node that reads files in order."""
-    sources = expand(paths, options.storage_options)
+    sources = expand(paths, options.storage_options, folders=folders)
     if any(map(is_file_object, sources)):
         detail = "filenames must be paths: files are opened again for each epoch"
         raise TypeError(detail)

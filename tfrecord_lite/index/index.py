@@ -35,7 +35,7 @@ from tfrecord_lite.errors import (
     plural,
 )
 from tfrecord_lite.files.input import open_seekable
-from tfrecord_lite.files.names import INDEX_SUFFIX, StorageOptions, is_url
+from tfrecord_lite.files.names import INDEX_SUFFIX, StorageOptions, companion, is_url
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.records.framing import is_header
@@ -159,7 +159,7 @@ def beside(
     name: str, stamp: FileStamp, storage_options: StorageOptions = None
 ) -> RecordIndex | None:
     """Load the index beside a file; None if there is none that fits: it was not asked for."""
-    place = name + INDEX_SUFFIX
+    place = companion(name, INDEX_SUFFIX)
     if not (is_url(name) or os.path.exists(place)):  # noqa: PTH110 - as every name here
         return None
     try:
