@@ -244,7 +244,7 @@ class TFRecordDataset(Dataset[bytes]):
     @property
     def is_shard(self) -> bool:
         """Whether this is one rank's part of the records."""
-        return getattr(self._plan, "n_parts", 1) > 1
+        return getattr(self._plan, "is_shared", False)
 
     def _order(self, seed: int | None, reshuffles: bool) -> dict[str, Any]:
         """Return the settings of a random order, which all ranks must share."""
@@ -370,11 +370,15 @@ def read_batches(
     label_key : str, optional
         A feature to take out: elements are then (features, label).
     shard : tuple of int, optional
-        (number of ranks, this rank): every n-th record, from this rank's number on.
+        (number of ranks, this rank): this rank's part of the records, equal to the others' to within one. Where it is
+        known where records begin, a rank reads runs of about 1 MiB in turn with the others, and nothing else:
+        from the first epoch on in files with an index beside them, or with records of 16 KB and more on average; from the
+        second on in other local, uncompressed files. Otherwise it reads all files, and takes every n-th record.
     drop_remainder : bool, optional
         Leave out a last batch that is not full.
     num_workers : int, optional
-        Number of processes that do the work; 0 does it in this one.
+        Number of processes that do the work; 0 does it in this one. They share the records as ranks do, but for
+        files in order, read once: then each reads files of its own, if there are enough.
     **options
         How files are read: :class:`~tfrecord_lite.options.ReadOptions`.
 
@@ -420,7 +424,10 @@ def read_batches(
     if shard is not None:
         if not isinstance(shard, (tuple, list)) or len(shard) != 2:
             raise TypeError(f"shard must be (number of ranks, this rank), not {shard!r}")
-        dataset = dataset.shard(*shard)
+        part: Any = dataset.shard(*shard)._plan  # noqa: SLF001 - of this module
+        if isinstance(part, Files):  # in runs, not every n-th
+            part = replace(part, n_parts=1, number=0, ranks=(part.n_parts, part.number))
+        dataset = dataset_of(part)
     if buffer_size:
         dataset = dataset.shuffle(buffer_size, seed)
     if num_epochs != 1:
