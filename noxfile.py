@@ -37,7 +37,6 @@ MATRIX = [
     ("3.14", "==7.*", NEWEST),
 ]
 ALL = ("-m", "")  # the slow tests, too
-EXTRAS = ["", "fast", "zstd", "remote", "cli", "dtypes", "image", "yaml", "dataframes"]
 PAGE = "tests/test_docs.py::test_the_python_of_a_page_runs"
 DOCSTRINGS = "tests/test_docstring_examples.py"
 # An engine's extra and group, modules that must be there, and its tests.
@@ -52,6 +51,8 @@ ENGINES: dict[str, tuple[str, list[str], str, list[str]]] = {
     ),
     "spark": ("spark", [], "pyarrow, pyspark", ["test_spark.py"]),
 }
+# Those that have a session of their own are left out.
+EXTRAS = PROJECT["project"]["optional-dependencies"].keys() - {*ENGINES, "examples", "torch"}
 
 
 def find_packages_like_pip() -> None:
@@ -117,7 +118,7 @@ def tests(session: nox.Session) -> None:
     require(
         session,
         "aiohttp, array_record, backports.zstd, datasets, duckdb, fsspec, IPython, isal, jinja2, ml_dtypes, "
-        "mypy, pandas, PIL, polars, pyarrow, shtab, tqdm, webdataset, yaml",
+        "mypy, pandas, PIL, polars, pyarrow, tqdm, webdataset, yaml",
     )
     session.env["TFRECORD_MISHAPS"] = "40"
     session.run("pytest", *ALL, "-rs", "--ignore=tests/browser", *session.posargs)
@@ -293,7 +294,7 @@ def versions(session: nox.Session, protobuf: str, numpy: str) -> None:
 
 
 @nox.session(default=False)
-@nox.parametrize("extra", EXTRAS)
+@nox.parametrize("extra", ["", *sorted(EXTRAS)])
 def extras(session: nox.Session, extra: str) -> None:
     """Run the tests with one extra, or none; those that need another one are left out."""
     install(session, "bare-test", extras=extra)
@@ -303,18 +304,11 @@ def extras(session: nox.Session, extra: str) -> None:
 @nox.session(default=False)
 def pure_python_protobuf(session: nox.Session) -> None:
     """Run the tests of the messages on protobuf's implementation in Python."""
+    session.env["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
     install(session, "test")
-    session.run(
-        "pytest",
-        *ALL,
-        "tests/messages/test_messages.py",
-        "tests/example/test_agreement.py",
-        "tests/example/test_example_engine.py",
-        "tests/example/test_parse.py",
-        "tests/apps/events/test_events.py",
-        *session.posargs,
-        env={"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"},
-    )
+    engine = [f"tests/example/test_{name}.py" for name in ("agreement", "example_engine", "parse")]
+    paths = ["tests/messages/test_messages.py", *engine, "tests/apps/events/test_events.py"]
+    session.run("pytest", *ALL, *paths, *session.posargs)
 
 
 @nox.session(default=False)

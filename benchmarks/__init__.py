@@ -14,6 +14,7 @@
     measure       starts workers, lets them check and take turns, and makes figures of it
     scaling       time and memory against the size of the input
     report        figures to Markdown, JSON and SVG
+    shards        a data set of thousands of files, by itself: ``python -m benchmarks.shards``
     instructions  a guard by numbers of instructions, which does not depend on the time
 
 An operation is a function of a contender: it takes what the task says (a file, a batch size), imports

@@ -41,6 +41,7 @@ from tfrecord_lite.files.names import (
     is_file_object,
     name_of,
     position_of,
+    refuse_folder,
     seek_to,
 )
 from tfrecord_lite.options import MAX_RECORD_BYTES, OnError, ReadSettings
@@ -623,8 +624,9 @@ class RecordIterator:
     _stream: RecordStream | None = None
 
     def __init__(self, path: str | bytes | os.PathLike[str], compression: str) -> None:
-        self._stream = RecordStream(path, ReadSettings(compression))
         self._name = name_of(path)
+        refuse_folder(self._name)
+        self._stream = RecordStream(path, ReadSettings(compression))
         self._ready: Iterator[bytes] = iter(())
 
     def __iter__(self) -> Self:

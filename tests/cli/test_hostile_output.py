@@ -109,7 +109,6 @@ COMMANDS: dict[str, list[str]] = {
     ],
     "diff": [f"{a} {b}" for a in ("good", "bad@", "absent") for b in ("other", "sequence@")],
     "view": [f"-o page@.html {name}" for name in ("good@", "absent@")],
-    "completion": ["@", "bash"],
 }
 """Of each verb the arguments, as in a shell; @ is the evil name."""
 NEEDED = {"pack": "image", "unpack": "image", "sql": "sql", "filter": "sql", "convert": "arrow"}
@@ -139,7 +138,7 @@ def assert_is_text(text: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "completion"])
+@pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.usefixtures("folder")
 def test_on_a_terminal(tmp_path: Path, verb: str) -> None:
     if verb in NEEDED and not is_installed(NEEDED[verb]):

@@ -2,6 +2,7 @@
 
 import abc
 import gzip
+import json
 import pickle
 import sys
 import types
@@ -12,10 +13,20 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.support.small_files import FEATURES, example, number_of, numbers, plain, write_files
-from tfrecord_lite import Block, Dataset, TFRecordDataset, TFRecordReader, TFRecordWriter
-from tfrecord_lite.dataset.plan import Run
+from tfrecord_lite import (
+    Block,
+    Dataset,
+    TFRecordDataset,
+    TFRecordFile,
+    TFRecordReader,
+    TFRecordWriter,
+    read_batches,
+)
+from tfrecord_lite.dataset.plan import PlanNode, Run
 from tfrecord_lite.dataset.sharding import is_rank_bound, worker_part
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.index import parts as file_parts
@@ -276,8 +287,6 @@ def test_workers_of_a_repeated_run_read_ranges_from_the_second_round_on(
         if size and not is_gzip:
             assert SmallBlocks.n_read <= sum(counts) + 3 * (size + 4)
             assert found[size:] == found[size : 2 * size] * 3
-            mine = sorted(found[size : 2 * size])
-            assert mine == list(range(mine[0], mine[0] + size))
         taken = 0
         for chunk, state in pairs:
             taken += len(chunk)
@@ -349,3 +358,96 @@ def test_damage_in_a_range_comes_after_the_records_before_it(
 
     assert found == [*range(22)]  # the second part begins within a block of three
     assert (caught.value.index, caught.value.offset) == (22, offset)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    counts=st.lists(st.integers(0, 30), min_size=1, max_size=5),
+    n_ranks=st.integers(1, 3),
+    n_workers=st.integers(1, 3),
+    epoch=st.integers(0, 2),
+    shuffle=st.sampled_from([False, 7]),
+    repeats=st.booleans(),
+    with_index=st.booleans(),
+    n_stop=st.integers(0, 30),
+)
+def test_ranks_and_workers_read_each_record_once(
+    tmp_path_factory: pytest.TempPathFactory,
+    counts: list[int],
+    n_ranks: int,
+    n_workers: int,
+    epoch: int,
+    shuffle: int,
+    n_stop: int,
+    *,
+    repeats: bool,
+    with_index: bool,
+) -> None:
+    """In runs or not, and as many each; a fresh process resumes anywhere, and knows of no earlier epoch."""
+    names = write_files(tmp_path_factory.mktemp("r"), counts)
+    if with_index:
+        TFRecordFile(names).save_index()
+
+    def part(rank: int, worker: int) -> PlanNode:
+        batches = read_batches(
+            names,
+            FEATURES,
+            1,
+            shuffle=shuffle,
+            seed=1,
+            shard=(n_ranks, rank),
+            num_epochs=1 + repeats,
+        )
+        return worker_part(batches._plan, n_workers, worker)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(file_parts, "_MARK_BYTES", 60)
+        patch.setattr(file_parts, "RecordStream", SmallBlocks)
+        readers = [(rank, worker) for rank in range(n_ranks) for worker in range(n_workers)]
+        found, sizes = Counter[int](), []
+        for reader in readers:
+            pairs = list(part(*reader).chunks(Run((epoch,)), None))
+            mine = [numbers(chunk.to_list()) for chunk, _ in pairs]
+            found.update(n for chunk in mine for n in chunk)
+            sizes.append(sum(map(len, mine)))
+            if pairs:
+                place = n_stop % len(pairs)
+                rest = part(*reader).chunks(Run((epoch,)), json.loads(json.dumps(pairs[place][1])))
+                resumed = [n for chunk, _ in rest for n in numbers(chunk.to_list())]
+                assert resumed == [n for chunk in mine[place + 1 :] for n in chunk]
+    assert found == Counter(dict.fromkeys(range(sum(counts)), 1 + repeats))
+    if (
+        n_ranks > 1 or shuffle or repeats or len(counts) < n_workers
+    ):  # otherwise workers read whole files
+        assert max(sizes) - min(sizes) <= 1 + repeats
+
+
+def test_runs_are_read_by_one_rank_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With an index from the first epoch on, without one from the second."""
+    monkeypatch.setattr(file_parts, "_MARK_BYTES", 100)
+    monkeypatch.setattr(file_parts, "RecordStream", SmallBlocks)
+    names = write_files(tmp_path, [100, 101])
+
+    def n_read(epoch: int) -> int:
+        SmallBlocks.n_read = 0
+        ranks = [
+            read_batches(names, FEATURES, 4, shard=(4, rank)).set_epoch(epoch) for rank in range(4)
+        ]
+        assert sorted(n for rank in ranks for n in numbers(rank)) == list(range(201))
+        return SmallBlocks.n_read
+
+    assert (n_read(0), n_read(1)) == (4 * 201, 201)
+    TFRecordFile(names).save_index()
+    assert n_read(0) == 201
+
+
+def test_the_rule_of_an_epoch_does_not_depend_on_what_was_read_before(tmp_path: Path) -> None:
+    names = write_files(tmp_path, [30, 20])
+    ranks = [read_batches(names, FEATURES, 4, shard=(2, rank)) for rank in range(2)]
+    first = [numbers(rank) for rank in ranks]
+    second = numbers(ranks[0])
+
+    assert [numbers(rank.set_epoch(0)) for rank in ranks] == first
+    fresh = [read_batches(names, FEATURES, 4, shard=(2, rank)).set_epoch(1) for rank in range(2)]
+    assert numbers(fresh[0]) == second
+    assert sorted(second + numbers(fresh[1])) == list(range(50))

@@ -360,7 +360,7 @@ def test_records_are_written_as_they_are(path: str, tmp_path: Path) -> None:
 def test_compressed_files_are_valid(tmp_path: Path) -> None:
     kinds: list[tuple[str, Any, str]] = [
         (".gz", "infer", "GZIP"), ("", "GZIP", "GZIP"), ("", CompressionTypes.GZIP, "GZIP"),
-        (".gz", CompressionTypes.AUTO, "GZIP"), (".gz", CompressionTypes.UNCOMPRESSED, ""),
+        (".gz", CompressionTypes.UNCOMPRESSED, ""),
         ("", CompressionTypes.DEFLATE, "ZLIB"), ("", CompressionTypes.BZIP2, "BZ2"),
     ]  # fmt: skip
     for suffix, compression, name in kinds:

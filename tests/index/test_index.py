@@ -205,13 +205,13 @@ def test_a_compressed_file_is_refused_with_advice(tmp_path: Path, compression: s
 
 def test_what_has_no_offsets_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    sources: list[Any] = [io.BytesIO(), [tmp_path, io.BytesIO()]]
+    sources: list[Any] = [io.BytesIO(), [tmp_path / "absent", io.BytesIO()]]
     for source in sources:
         with pytest.raises(FailedPreconditionError) as caught:
             TFRecordFile(source)
         assert caught.value.reason is Reason.UNSUPPORTED
-    with pytest.raises(IsADirectoryError):
-        TFRecordFile(tmp_path)
+    with pytest.raises(FileNotFoundError, match="the folder is empty"):
+        TFRecordFile(tmp_path)  # a pipe is no data file of a folder
     with pytest.raises(FileNotFoundError):
         TFRecordFile(tmp_path / "absent")
 

@@ -22,12 +22,14 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
 )
+from tfrecord_lite.index import parts as parts_module
 from tfrecord_lite.index.handles import open_handle
 from tfrecord_lite.index.parts import (
     FilePart,
     PartReader,
     _hop,
-    equal_share,
+    deal,
+    file_marks,
     file_parts,
     join_reports,
 )
@@ -87,33 +89,84 @@ def test_every_record_is_in_one_part(
 
 
 @given(
-    files=st.lists(files_of_records, min_size=1, max_size=3),
-    n_shares=st.integers(1, 5),
-    run_bytes=st.integers(0, 300),
+    files=st.lists(files_of_records, min_size=1, max_size=4),
+    n_readers=st.integers(1, 5),
+    mark_bytes=st.integers(1, 300),
+    with_index=st.booleans(),
 )
-def test_shares_of_runs_are_equal_and_have_every_record_once(
+def test_runs_are_dealt_evenly_and_each_record_once(
     tmp_path_factory: pytest.TempPathFactory,
     files: list[list[bytes]],
-    n_shares: int,
-    run_bytes: int,
+    n_readers: int,
+    mark_bytes: int,
+    with_index: bool,
 ) -> None:
     folder = tmp_path_factory.mktemp("r")
-    runs: list[FilePart] = []
-    for number, records in enumerate(files):
-        part = FilePart(str(written(folder / str(number), records)))
-        reader = PartReader(part, run_bytes=run_bytes)
-        assert sum(map(len, reader.blocks(2))) == len(records)
-        runs += reader.runs or []
+    names = [str(written(folder / str(number), records)) for number, records in enumerate(files)]
+    if with_index:
+        TFRecordFile(names).save_index()
 
-    shares = [equal_share(runs, n_shares, number) for number in range(n_shares)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts_module, "_MARK_BYTES", mark_bytes)
+        marks = [file_marks(name, ReadSettings(), is_first=with_index) for name in names]
+        assert None not in marks
+        dealt = [deal(list(filter(None, marks)), n_readers, number) for number in range(n_readers)]
 
-    whole = [record for records in files for record in records]
-    assert [record for share in shares for record in read(share)] == whole
-    sizes = [len(read(share)) for share in shares]
+    found = []
+    for groups in dealt:
+        for group in groups:
+            assert len({part.source for part in group}) == 1
+            for part in group:
+                records = files[names.index(part.source)]
+                assert read([part]) == records[part.first : part.first + (part.n_records or 0)]
+                found += [(part.source, part.first + i) for i in range(part.n_records or 0)]
+    assert sorted(found) == [
+        (n, i) for n, f in zip(names, files, strict=True) for i in range(len(f))
+    ]
+    sizes = [sum(part.n_records or 0 for group in groups for part in group) for groups in dealt]
     assert max(sizes) - min(sizes) <= 1
-    assert all(len({part.source for part in share}) == len(share) for share in shares)
-    for part in runs:
-        assert read([part.between(0, part.n_records or 0)]) == read([part])
+
+
+def test_runs_keep_the_mix_of_files(tmp_path: Path) -> None:
+    """Each reader has a part of each file, and reads no more than its part."""
+    names = [str(written(tmp_path / str(i), [bytes(500)] * 4000)) for i in range(3)]
+    TFRecordFile(names).save_index()
+    marks = [file_marks(name, ReadSettings(), is_first=True) for name in names]
+
+    for number in range(4):
+        groups = deal([file for file in marks if file], 4, number)
+        assert [group[0].source for group in groups] == names
+        sizes = [sum(part.n_records or 0 for part in group) for group in groups]
+        assert sum(sizes) == 3000
+        assert max(sizes) < 1300
+        assert sum(part.nbytes for group in groups for part in group) == 3000 * 516
+
+
+def test_borders_that_are_not_known_before_a_file_is_read(tmp_path: Path) -> None:
+    small, large = (
+        written(tmp_path / "a", [b"x"] * 99),
+        written(tmp_path / "b", [bytes(20_000)] * 99),
+    )
+    packed = tmp_path / "c"
+    packed.write_bytes(gzip.compress(small.read_bytes()))
+    cut = written(tmp_path / "d", [bytes(20_000)] * 9)
+    os.truncate(cut, 100_000)
+
+    def is_known(path: Path, *, is_first: bool) -> bool:
+        return file_marks(str(path), ReadSettings(), is_first=is_first) is not None
+
+    assert [is_known(path, is_first=True) for path in (small, large, packed, cut)] == [
+        False,
+        True,
+        False,
+        False,
+    ]
+    assert [is_known(path, is_first=False) for path in (small, large, packed, cut)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 19, 20, 21])
@@ -131,13 +184,14 @@ def test_what_follows_some_records_of_a_part(tmp_path: Path, n: int) -> None:
     assert FilePart(str(packed)).after(n, ReadSettings(compression="GZIP"))[1] == n
 
 
-def test_a_part_of_a_file_that_was_cut_short_is_an_error(tmp_path: Path) -> None:
-    part = FilePart(str(written(tmp_path / "a", [b"x"] * 9)), 0, 9 * 17, 0, 9, 9 * 17)
-    os.truncate(part.source, 5 * 17)
+def test_a_cut_in_a_file_that_was_shortened_is_an_error(tmp_path: Path) -> None:
+    marks = file_marks(str(written(tmp_path / "a", [b"x"] * 9)), ReadSettings(), is_first=False)
+    assert marks is not None
+    os.truncate(marks.source, 5 * 17)
 
-    assert part.between(2, 5).n_records == 3
+    assert marks.part(2, 5).n_records == 3
     with pytest.raises(FailedPreconditionError, match="the file has changed"):
-        part.between(2, 6)
+        marks.part(2, 6)
 
 
 def test_parts_have_about_the_size_that_is_asked_for(tmp_path: Path) -> None:

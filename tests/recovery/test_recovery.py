@@ -67,12 +67,12 @@ class TestVerify:
     def test_a_file_that_fails_does_not_keep_the_others(self, tmp_path: Path) -> None:
         intact = write(tmp_path / "a", [b"one"])
 
-        report = verify([intact, tmp_path / "missing", tmp_path, intact])
+        report = verify([intact, tmp_path / "missing", tmp_path / "a" / "below", intact])
 
         assert [type(file.failure) for file in report.files] == [
             type(None),
             FileNotFoundError,
-            IsADirectoryError,
+            NotADirectoryError,
             type(None),
         ]
         assert [file.is_sound for file in report.files] == [True, False, False, True]

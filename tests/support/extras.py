@@ -20,7 +20,7 @@ __all__ = [
 EXTRAS = {
     "arrow": ("pyarrow",),
     "beam": ("apache_beam", "pyarrow"),
-    "cli": ("tqdm", "shtab"),
+    "cli": ("tqdm",),
     "dask": ("dask", "pandas", "pyarrow"),
     "dataframes": ("pandas", "polars", "pyarrow"),
     "dtypes": ("ml_dtypes",),

@@ -24,6 +24,8 @@ class FileServer(http.server.ThreadingHTTPServer):
         Leave out that many bytes at the end of each answer to a range request, without a word.
     status : int
         Answer with this status instead, if it is not 0.
+    absent : int
+        The status of what is not among the files.
     ignores_ranges : bool
         Answer with the whole file.
     latency : float
@@ -45,6 +47,7 @@ class FileServer(http.server.ThreadingHTTPServer):
         """Begin without files, as a server that answers rightly."""
         self.files: dict[str, bytes] = {}
         self.cut = self.status = 0
+        self.absent = 404
         self.ignores_ranges = False
         self.latency = 0.0
         self.refuse: Callable[[int | None], int] = lambda _: 0
@@ -103,7 +106,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         data = server.files.get(self.path)
         asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         refusal = server.refuse(int(asked[1]) if asked else None)
-        status = server.status or (404 if data is None else 200)
+        status = server.status or (server.absent if data is None else 200)
         status = refusal if refusal > 1 else status
         if status != 200 or data is None:
             self.send_response(status)

@@ -40,7 +40,6 @@ VERBS = {
     "unpack": ("images", "write the images in record files to a folder"),
     "convert": ("convert", "convert to and from Parquet, Arrow, CSV and JSON lines"),
     "sql": ("sql", "query files with DuckDB's SQL"),
-    "completion": ("completion", "print a script that completes verbs, options and files in a shell"),
 }  # fmt: skip
 """The module of each verb, and what it does."""
 

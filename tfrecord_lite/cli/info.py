@@ -216,9 +216,10 @@ def _table(infos: list[_Info]) -> list[str]:
     rows: list[list[str]] = [heads, *map(_row, infos)]
     spreads = [info.sizes for info in infos if info.sizes]
     file_sizes = [info.file_bytes for info in infos if info.file_bytes is not None]
+    n_records = sum(info.n_records for info in infos)
     rows.append(
         [
-            f"{sum(info.n_records for info in infos):,}",
+            f"{n_records:,}",
             human_bytes(sum(file_sizes)) if len(file_sizes) == len(infos) else "-",
             human_bytes(sum(info.record_bytes for info in infos)),
             human_bytes(min(low for low, _, _ in spreads)) if spreads else "-",
@@ -226,7 +227,7 @@ def _table(infos: list[_Info]) -> list[str]:
             human_bytes(max(high for _, _, high in spreads)) if spreads else "-",
             "",
             "",
-            f"total of {plural(len(infos), 'file')}",
+            f"total of {plural(len(infos), 'file')}: {plural(n_records, 'record')}",
         ]
     )
     return aligned(rows, ">>>>>><<<")

@@ -20,7 +20,7 @@ from tfrecord_lite.dataset.chunks import BatchChunk, ColumnChunk, ObjectChunk, o
 from tfrecord_lite.dataset.cutting import Demand, further
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
-from tfrecord_lite.files.names import SIDECAR_SUFFIX
+from tfrecord_lite.files.names import SIDECAR_SUFFIX, companion
 from tfrecord_lite.reader import batches_at_once
 from tfrecord_lite.schema import FixedLenFeature, RawFeature
 
@@ -184,7 +184,7 @@ class Parse(Stage):
 
 def _with_hint(error: TFRecordError) -> TFRecordError:
     """Return an error about values of another kind as one that names the sidecar, if there is one."""
-    sidecar = f"{error.source}{SIDECAR_SUFFIX}"
+    sidecar = companion(str(error.source), SIDECAR_SUFFIX)
     if error.reason is not Reason.WRONG_KIND or not os.path.isfile(sidecar):  # noqa: PTH113
         return error
     detail = (

@@ -39,10 +39,15 @@ _memory: weakref.WeakKeyDictionary[MemoryKey, Any] = weakref.WeakKeyDictionary()
 class MemoryKey:
     """Key under which this process keeps something for a node, as long as a plan holds the key.
 
-    Unpickled, it is a new key with nothing kept.
+    Unpickled, it is a new key with nothing kept, unless that `travels`.
     """
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("__weakref__", "_travels")
+
+    def __init__(self, *, travels: bool = False, value: object = None) -> None:
+        self._travels = travels
+        if value is not None:
+            self.keep(value)
 
     def recall(self) -> Any:
         """Return the value kept, or None."""
@@ -52,9 +57,11 @@ class MemoryKey:
         """Keep a value; drop the one before."""
         _memory[self] = value
 
-    def __reduce__(self) -> tuple[type[MemoryKey], tuple[()]]:
-        """Pickle as a new key: what is kept remains in this process."""
-        return MemoryKey, ()
+    def __reduce__(self) -> Any:
+        """Pickle as a new key: what is kept remains in this process, unless it travels."""
+        return functools.partial(
+            MemoryKey, travels=self._travels, value=self.recall() if self._travels else None
+        ), ()
 
 
 class RunDamage:
@@ -148,13 +155,14 @@ class PlanNode:
 
         A seed that was drawn is not one of them: a state keeps it.
         """
-        settings = {
+        settings: dict[str, Any] = {
             self.words.get(name, name): value
             for name, value in vars(self).items()
             if isinstance(value, (int, float, str, type(None)))
         }
-        if (share := getattr(self, "share", (1, 0))) != (1, 0):
-            settings["worker"] = "{1} of {0}".format(*share)
+        for name, word in (("ranks", "shard"), ("share", "worker")):
+            if (value := getattr(self, name, (1, 0))) != (1, 0):
+                settings[word] = list(value)
         if not settings.pop("is_seeded", True):
             settings["drawn"] = settings.pop("seed")
         return settings
@@ -168,6 +176,8 @@ class Source(PlanNode):
     """Of the files."""
     n_parts: int = 1
     number: int = 0
+    ranks: tuple[int, int] = (1, 0)
+    """Number of ranks that share these elements, in runs where they can be, and the number of this one."""
     share: tuple[int, int] = (1, 0)
     """Number of workers that share these elements, each every n-th, and the number of this one."""
     method: ClassVar[str] = "TFRecordDataset"
@@ -198,8 +208,18 @@ class Source(PlanNode):
     @property
     def step(self) -> slice:
         """Which of the elements of all ranks and workers are given."""
-        n_workers, worker = self.share
-        return slice(self.number + self.n_parts * worker, None, self.n_parts * n_workers)
+        first, step = self.number, self.n_parts
+        for n, number in (self.ranks, self.share):
+            first, step = first + step * number, step * n
+        return slice(first, None, step)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether ranks share the order of the elements."""
+        return self.n_parts > 1 or self.ranks != (1, 0)
+
+    def prepare(self, run: Run, n_workers: int) -> None:
+        """Find out once, before workers start, what each of them would."""
 
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Self:
         """Return a node that gives one worker's part of the elements, divided the fastest way.
@@ -207,7 +227,7 @@ class Source(PlanNode):
         If the plan `repeats` them, parts have equal sizes, so that no worker begins its epochs much earlier
         than others.
         """
-        return replace(self, share=(n_workers, worker))
+        return self.part(n_workers, worker)
 
 
 @dataclass(frozen=True, kw_only=True)

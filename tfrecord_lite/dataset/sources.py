@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections import deque
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from tfrecord_lite.block import Block, block_of
+import numpy as np
+
+from tfrecord_lite.block import OVERHEAD_BYTES, Block, block_of
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.cutting import Demand
 from tfrecord_lite.dataset.plan import MemoryKey, Run, Source
@@ -18,10 +20,11 @@ from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError,
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.names import is_url, local_size
 from tfrecord_lite.index import TFRecordFile
-from tfrecord_lite.index.handles import FileStamp, open_handle
-from tfrecord_lite.index.parts import FilePart, PartReader, equal_share
+from tfrecord_lite.index.handles import FileStamp, for_each_file, open_handle
+from tfrecord_lite.index.parts import FileMarks, FilePart, PartReader, deal, file_marks, marks_in
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog
+from tfrecord_lite.records.framing import is_header
 
 if TYPE_CHECKING:
     from tfrecord_lite.dataset.cutting import Pair, State
@@ -46,11 +49,7 @@ class Files(Source):
     """Seed of a random order of the files; None keeps theirs."""
     is_seeded: bool = True
     reshuffles: bool = True
-    is_cut: bool = False
-    """Whether a worker reads an equal share of the records, and nothing else, in each round of a repeat after the
-    first; in the first, which shows where records are, it takes every n-th, as otherwise."""
-    runs: MemoryKey = field(default_factory=MemoryKey, compare=False)
-    """The runs of each file that was read to its end; None of one that cannot be cut."""
+    marks: MemoryKey = field(default_factory=lambda: MemoryKey(travels=True), compare=False)
 
     @property
     def skips_damage(self) -> bool:
@@ -58,105 +57,150 @@ class Files(Source):
         return self.options.on_error != "raise"
 
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Files:
-        """Divide by files if there are enough, in order, and all of them; or into equal shares."""
-        if repeats:
-            can_seek = not any(map(is_url, self.names))
-            is_cut = can_seek and self.n_parts == 1 and not self.skips_damage
-            return replace(self, share=(n_workers, worker), is_cut=is_cut)
-        if self.n_parts == 1 and self.seed is None and len(self.names) >= n_workers:
+        """Divide by files if there are enough, all are read in order, and once; or as ranks do."""
+        is_all = not self.is_shared and self.seed is None
+        if is_all and not repeats and len(self.names) >= n_workers:
             return replace(self, names=self.names[worker::n_workers])
         return replace(self, share=(n_workers, worker))
+
+    def prepare(self, run: Run, n_workers: int) -> None:
+        """Find out where files can be cut."""
+        replace(self, share=(n_workers, 0)).groups(run)
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield the records of this part; at the end, warn of skipped damage."""
         log = run.damage.begin(self.options)
-        names, options = self._order(run), self.options
-        ahead = ReadAhead(
-            names, options.storage_options, options.read_ahead, min(self.cycle_length, len(names))
-        )
+        groups, are_runs = self.groups(run, state["runs"] if state else None)
+        options, n_at_once = self.options, min(self.cycle_length, len(groups))
+        whole = () if are_runs else [parts[0].source for parts in groups]
+        ahead = ReadAhead(whole, options.storage_options, options.read_ahead, max(n_at_once, 1))
         try:
-            share = self._share(names) if self.is_cut and any(run.epoch[1:]) else None
-            parts = list(map(FilePart, names)) if share is None else share
             demand = run.demand if self.cycle_length == 1 else Demand()
-            numbers = {name: number for number, name in enumerate(self.names)}
-            read = functools.partial(self._read, run.sizes, parts, numbers, log, demand, ahead)
+            read = functools.partial(self._read, run.sizes, groups, log, demand, ahead)
             at = state["at"] if state else None
             if self.cycle_length > 1:
-                pairs = interleaved(read, len(parts), self.cycle_length, self.block_length, at)
+                pairs = interleaved(read, len(groups), self.cycle_length, self.block_length, at)
             else:
-                pairs = in_order(read, len(parts), at)
-            seen, step = (
-                state["seen"] if state else 0,
-                self.step if share is None else slice(0, None, 1),
-            )
+                pairs = in_order(read, len(groups), at)
+            seen, step = state["seen"] if state else 0, slice(0, None, 1) if are_runs else self.step
             for chunk, after in pairs:
                 mine = (
                     chunk if step.step == 1 else chunk[(step.start - seen) % step.step :: step.step]
                 )
                 seen += len(chunk)
                 if len(mine):
-                    yield mine, {"at": after, "seen": seen}
+                    yield mine, {"at": after, "seen": seen, "runs": are_runs}
         finally:  # also if the caller stops, or a later file is missing
             ahead.close()
             if log is not None:
                 log.give_warning()
 
-    def _share(self, names: list[str]) -> list[FilePart] | None:
-        """Return the parts of files that are this worker's; None if a file cannot be cut."""
-        runs: list[FilePart] = []
-        for name in names:
-            stamp = _stamp(name)
-            if stamp not in self._runs:
-                reader = PartReader(FilePart(name), replace(self.options, verify=False))
-                deque(reader.blocks(), 0)
-                self._runs[stamp] = reader.runs
-            of_file = self._runs[stamp]
-            if of_file is None:
-                return None
-            runs += of_file
-        return equal_share(runs, *self.share)
+    def groups(self, run: Run, are_runs: bool | None = None) -> tuple[list[list[FilePart]], bool]:
+        """Return what is read of each file in this epoch, in order, and whether all of that is given.
+
+        That are runs, dealt among ranks and workers; or the files, of which every n-th record is given. Which it is depends on the files and the number of the epoch alone; a state knows it.
+        """
+        names = self._order(run)
+        if are_runs is not False:
+            marks = self._marks_of(names, is_first=not (any(run.epoch) or are_runs))
+            if marks is not None:
+                n_ranks, rank = self.ranks
+                n_workers, worker = self.share
+                return deal(marks, n_ranks * n_workers, rank * n_workers + worker), True
+            if are_runs:
+                detail = "it is not known any more where the records of a file begin; begin the epoch anew"
+                raise FailedPreconditionError(Reason.STALE_INDEX, detail=detail)
+        return [[FilePart(name)] for name in names], False
 
     @property
-    def _runs(self) -> dict[_Stamp, list[FilePart] | None]:
-        runs: dict[_Stamp, list[FilePart] | None] | None = self.runs.recall()
-        if runs is None:
-            self.runs.keep(runs := {})
-        return runs
+    def _can_be_dealt(self) -> bool:
+        is_read_by_several = self.ranks[0] * self.share[0] > 1
+        return is_read_by_several and self.n_parts == 1 and not self.skips_damage
+
+    def _marks_of(self, names: Sequence[str], *, is_first: bool) -> list[FileMarks] | None:
+        """Return where each file can be cut; None to give every n-th record."""
+        if not (names and self._can_be_dealt):
+            return None
+        known = self._known
+
+        def look(name: str) -> FileMarks | None:
+            """Look for what every process can find out before it has read the file, or for what this one knows."""
+            stamp = _stamp(name)
+            marks = known.get((stamp, True)) or (None if is_first else known.get((stamp, False)))
+            if marks is None:
+                marks = file_marks(name, self.options, is_first=is_first)
+                if marks is not None:
+                    known[stamp, is_first] = marks
+            return marks
+
+        are_remote = any(map(is_url, names))
+        looked = for_each_file(names, names, look) if are_remote else map(look, names)
+        marks = list(itertools.takewhile(lambda file: file is not None, looked))
+        return [file for file in marks if file is not None] if len(marks) == len(names) else None
+
+    @property
+    def _known(self) -> dict[tuple[_Stamp, bool], FileMarks]:
+        """Where files can be cut, by their stamps, and whether that shows before they are read."""
+        known: dict[tuple[_Stamp, bool], FileMarks] | None = self.marks.recall()
+        if known is None:
+            self.marks.keep(known := {})
+        return known
 
     def _order(self, run: Run) -> list[str]:
         """Return the files in the order of this epoch."""
         if self.seed is None:
             return list(self.names)
-        key = run.key(self.seed, 0, reshuffles=self.reshuffles, is_shared=self.n_parts > 1)
+        key = run.key(self.seed, 0, reshuffles=self.reshuffles, is_shared=self.is_shared)
         return [self.names[i] for i in order.permutation(key, len(self.names)).tolist()]
 
     def _read(
         self,
         sizes: dict[str, int],
-        parts: list[FilePart],
-        numbers: dict[str, int],
+        groups: list[list[FilePart]],
         log: DamageLog | None,
         demand: Demand,
         ahead: ReadAhead,
         place: int,
         n_skip: int,
     ) -> Iterator[Block]:
-        """Yield the records, after the first `n_skip`, of the part at a place in the order.
-
-        `numbers` are those of the files, by name.
-        """
-        part = parts[place]
-        name, is_all = part.source, not n_skip and part.is_whole
+        """Yield the records, after the first `n_skip`, of the parts at a place in the order."""
+        name = groups[place][0].source
         if (size := local_size(name)) is not None:
             sizes[name] = size
-        stamp = _stamp(name) if self.is_cut and is_all else None  # before it is opened
+        for part in groups[place]:
+            if part.n_records is not None and n_skip >= part.n_records:
+                n_skip -= part.n_records
+                continue
+            yield from self._read_part(part, n_skip, log, demand, ahead)
+            n_skip = 0
+
+    def _read_part(
+        self,
+        part: FilePart,
+        n_skip: int,
+        log: DamageLog | None,
+        demand: Demand,
+        ahead: ReadAhead,
+    ) -> Iterator[Block]:
+        """Yield the records of a part after the first `n_skip`; note where a whole file can be cut."""
+        name = part.source
+        is_noted = part.is_whole and not n_skip and self._can_be_dealt
+        stamp = _stamp(name) if is_noted else (name, None)  # before it is opened
+        notes, before = [], -1
         if n_skip and log is None:  # where damage is skipped, only intact records count
             part, n_skip = part.after(n_skip, self.options)
         with closing(PartReader(part, self.options, log, _LARGE_RECORDS, ahead=ahead)) as reader:
             while (block := reader.next_block(None if n_skip else demand.n)) is not None:
                 places = block.places  # which nobody else has; all chunks have the same sources
                 if places is not None:
-                    places[:, 0] = numbers[name]
+                    places[:, 0] = self._numbers[name]
+                    if stamp[1] is not None:
+                        notes.append(places[marks_in(places[:, 2], before)])
+                        before = int(places[-1, 2])
+                        end = (
+                            before + int(block.lengths[-1]) + OVERHEAD_BYTES,
+                            int(places[-1, 1]) + 1,
+                        )
                 chunk = block_of(block.data, block.offsets, block.lengths, self.names, places)
                 chunk = chunk[n_skip:] if n_skip else chunk
                 n_skip -= min(len(block), n_skip)
@@ -165,8 +209,15 @@ class Files(Source):
         if n_skip:
             detail = f"the file ends {plural(n_skip, 'record')} before the place to resume at"
             raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
-        if stamp is not None:
-            self._runs[stamp] = reader.runs
+        if notes and stamp[1] is not None and is_header(stamp[1].header):
+            noted = np.concatenate(notes)
+            offsets, numbers = np.append(noted[:, 2], end[0]), np.append(noted[:, 1], end[1])
+            self._known[stamp, False] = FileMarks(name, offsets, numbers)
+
+    @functools.cached_property
+    def _numbers(self) -> dict[str, int]:
+        """The number of each file, by its name."""
+        return {name: number for number, name in enumerate(self.names)}
 
 
 def _stamp(name: str) -> _Stamp:
@@ -183,7 +234,11 @@ class ShuffledRecords(Source):
     seed: int
     is_seeded: bool
     reshuffles: bool = True
-    key: MemoryKey = field(default_factory=MemoryKey, compare=False)
+    key: MemoryKey = field(default_factory=lambda: MemoryKey(travels=True), compare=False)
+
+    def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> ShuffledRecords:
+        """Return a node that gives every `n_workers`-th of these records."""
+        return replace(self, share=(n_workers, worker))
 
     def size(self) -> int:
         """Return the number of records of this part."""
@@ -193,7 +248,7 @@ class ShuffledRecords(Source):
         """Yield the records of this part."""
         file = self._opened()
         run.sizes.update({name: local_size(name) or 0 for name in self.names if not is_url(name)})
-        key = run.key(self.seed, 0, reshuffles=self.reshuffles, is_shared=self.n_parts > 1)
+        key = run.key(self.seed, 0, reshuffles=self.reshuffles, is_shared=self.is_shared)
         wanted = order.permutation(key, len(file))[self.step]
         n_bytes = sum(int(index.sizes.sum()) for index in file.indexes)
         most = min(max(_ABOUT_BYTES * len(file) // max(n_bytes, 1), 1), _MOST_RECORDS)
@@ -225,14 +280,3 @@ class ShuffledRecords(Source):
             )
             self.key.keep(file)
         return file
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Take the index along to another process."""
-        return {**self.__dict__, "kept": self.key.recall()}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Keep the index in this process."""
-        kept = state.pop("kept")
-        self.__dict__.update(state)
-        if kept is not None:
-            self.key.keep(kept)

@@ -48,7 +48,7 @@ class _OpenFile:
         self.file = file
         self.n_taken = n_taken
         self.error: Exception | None = None
-        self._chunks = read(file, n_taken)
+        self._chunks: Any = read(file, n_taken)
         self._ready: deque[Block] = deque()
         self._n_used = 0  # of the first chunk
         self.n_ready = 0
@@ -75,6 +75,10 @@ class _OpenFile:
             self._ready.append(chunk)
             self.n_ready += len(chunk)
             self._n_bytes += chunk.nbytes
+
+    def close(self) -> None:
+        """Close the file."""
+        self._chunks.close()
 
     def take(self, most: int) -> Block | None:
         """Return the next records, one or more, at most `most`; None at the end, or before an error."""
@@ -114,6 +118,8 @@ def interleaved(
                 next_file += 1
             chunk = None if slot is None else slot.take(block_length - n_given)
             if chunk is None and slot is not None and slot.error is not None:
+                for other in filter(None, slots):  # which the error's traceback keeps
+                    other.close()
                 raise slot.error  # it remains this slot's turn, also in a resumed run
             if chunk is None:
                 slots[turn] = None

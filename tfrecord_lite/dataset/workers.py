@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tfrecord_lite.dataset.chunks import Chunk, ColumnChunk, ObjectChunk
 from tfrecord_lite.dataset.cutting import Feed
-from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Stage
+from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Stage, chain
 from tfrecord_lite.dataset.sharding import worker_part
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 
@@ -86,6 +86,7 @@ class Processes(Stage):
         workers: list[_Worker] = []
         feeds: list[Feed] = []
         try:
+            chain(self.input)[0].prepare(run, self.n_workers)  # type: ignore[attr-defined]
             for i in range(self.n_workers):
                 plan = worker_part(self.input, self.n_workers, i)
                 workers.append(_Worker(plan, run, self.start_method))

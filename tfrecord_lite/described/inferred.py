@@ -24,6 +24,7 @@ from tfrecord_lite.described.columns import known_columns
 from tfrecord_lite.described.widening import as_absent
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.example.survey import Survey
+from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.names import Source, is_file_object, name_of, position_of, seek_to
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog
@@ -156,17 +157,18 @@ def blocks_ahead(sources: Sequence[Source], options: ReadSettings) -> Generator[
             detail = "a stream that cannot seek is read only once; give schema, and text by name"
             raise argument_error(detail, source=name_of(source))
     log = None if options.on_error == "raise" else DamageLog(lambda _: None, None)
-    for source in sources:
-        start = position_of(source)
-        stream = RecordStream(source, options)
-        try:
-            records = stream if log is None else log.skipping(stream)
-            while (block := records.next_block()) is not None:
-                yield block
-        finally:
-            stream.close()
-            if start is not None:
-                seek_to(source, start)
+    with ReadAhead(sources, options.storage_options, options.read_ahead) as ahead:
+        for source in sources:
+            start = position_of(source)
+            stream = RecordStream(source, options, ahead=ahead)
+            try:
+                records = stream if log is None else log.skipping(stream)
+                while (block := records.next_block()) is not None:
+                    yield block
+            finally:
+                stream.close()
+                if start is not None:
+                    seek_to(source, start)
 
 
 def first_of(parts: Iterator[_Rows], n: int | None) -> Generator[_Rows, None, None]:

@@ -45,12 +45,14 @@ from tfrecord_lite.files.names import (
     Source,
     StorageOptions,
     check_storage_options,
+    companion,
     expand,
     is_url,
     name_of,
 )
 from tfrecord_lite.files.output import OutputFile, open_output, remove
 from tfrecord_lite.files.remote import forget_listings
+from tfrecord_lite.files.urls import is_http
 from tfrecord_lite.options import SOME_COLUMNS
 from tfrecord_lite.records.framing import is_header
 from tfrecord_lite.schema import FeatureLike, Schema, SequenceSchema
@@ -153,8 +155,22 @@ def read_beside(
     if not isinstance(source, (str, os.PathLike)):
         return None
     name = name_of(source)
+    place = companion(name, SIDECAR_SUFFIX)
     try:
-        found = read(f"{name}{SIDECAR_SUFFIX}", storage_options)
+        content = content_of(place, storage_options)
+    except FileNotFoundError:
+        return None
+    except (PermissionError, InvalidArgumentError):
+        if is_url(name):  # what a server answers for a file that it does not have, or a page
+            return None
+        raise
+    if is_http(name) and b'"format"' not in content:
+        return None
+    try:
+        found = parse(place, content)
+    except InvalidArgumentError as error:
+        raise error.at(source=place) from None
+    try:
         expected = found.fingerprint
         actual = None if expected is None else fingerprint_of(name, storage_options)
     except FileNotFoundError:
@@ -167,7 +183,7 @@ def read_beside(
             f"the sidecar was written for other data than are now in {name}; tfrecord verify "
             "tells whether the file is damaged; delete the sidecar if the file was written anew, or "
             "if it does fit, give it as schema",
-            source=f"{name}{SIDECAR_SUFFIX}",
+            source=place,
         )
     return found._replace(fingerprint=None)
 
@@ -187,7 +203,7 @@ def remove_stale(name: str, storage_options: StorageOptions = None) -> None:
 
     A schema that fits any data stays, and so does what is not a schema.
     """
-    place = f"{name}{SIDECAR_SUFFIX}"
+    place = companion(name, SIDECAR_SUFFIX)
     try:
         expected = read(place, storage_options).fingerprint
     except (OSError, InvalidArgumentError):
@@ -206,7 +222,7 @@ def check_path(argument: str, path: object) -> None:
 def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
     """Read a schema file of any format."""
     check_path("path", path)
-    name = os.fspath(path)
+    name = name_of(path)
     if os.path.isdir(name) or os.path.basename(name) == _TFDS_INFO:  # noqa: PTH112, PTH119
         features = os.path.join(name, "features.json")  # noqa: PTH118 - may be a URL
         if not os.path.exists(features):  # noqa: PTH110

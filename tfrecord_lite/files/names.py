@@ -1,21 +1,42 @@
-"""Names of files: paths, URLs, patterns and shards.
+"""Names of files: paths, URLs, patterns, shards and folders become lists of files here.
 
 A *source* is a local path, a URL (``scheme://``, opened by fsspec, the extra ``remote``) or an
-open binary file object. A path or URL may be a pattern, or the short form of a sharded name;
+open binary file object. A path or URL may be a pattern, the short form of a sharded name, or a folder;
 a file that has exactly this name takes precedence.
 """
 
 from __future__ import annotations
 
+import errno
 import glob
 import io
 import os
 import re
-from collections.abc import Iterable, Mapping
-from typing import IO, Any, TypeAlias, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import IO, Any, Literal, TypeAlias, cast
 
-from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error
+from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error, plural
+from tfrecord_lite.files.folders import (
+    data_files,
+    inside,
+    is_folder,
+    is_hidden,
+    kinds_of,
+    listing,
+    named_kinds,
+)
 from tfrecord_lite.files.remote import as_os_errors, forget_listings, remote_place
+from tfrecord_lite.files.shards import check_sets, shard_names, shards_instead
+from tfrecord_lite.files.urls import (
+    INDEX_SUFFIX,
+    SIDECAR_SUFFIX,
+    companion,
+    hint,
+    is_companion,
+    is_pattern,
+    is_url,
+    split_name,
+)
 
 __all__ = [
     "INDEX_SUFFIX",
@@ -24,11 +45,15 @@ __all__ = [
     "Sources",
     "StorageOptions",
     "check_storage_options",
+    "companion",
     "expand",
-    "in_directories",
+    "is_companion",
     "is_file_object",
+    "is_folder",
+    "is_hidden",
     "is_same_file",
     "is_url",
+    "listing",
     "local_size",
     "name_of",
     "opening_error",
@@ -44,65 +69,7 @@ Sources: TypeAlias = "Source | Iterable[Source]"
 StorageOptions: TypeAlias = "Mapping[str, Any] | None"
 """Options for fsspec, which opens URLs: credentials, an endpoint, ..."""
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://")
-_SHARDED = re.compile(r"(?P<stem>.*)@(?P<count>\d+)(?P<suffix>[^@/]*)")
-_SHARD = re.compile(r"(?P<stem>.*)-(?P<shard>\d+)-of-(?P<count>\d+)(?P<suffix>.*)", re.DOTALL)
-_MAX_SHARDS = 99_999
-_PATTERN = re.compile(r"[*?\[]")
-
-SIDECAR_SUFFIX = ".schema.json"
-"""Appended to the name of a data file for that of its sidecar."""
-INDEX_SUFFIX = ".idx"
-"""Appended to the name of a data file for that of its index."""
-_COMPANIONS = (SIDECAR_SUFFIX, INDEX_SUFFIX)
-_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")  # as files/output names it
-
-
-def shard_names(pattern: str, num_shards: int | None = None) -> list[str] | None:
-    """Return the names of the shards of a pattern; None if it does not have such a form.
-
-    A pattern says how many there are (``"train@10.tfrecord"``), or has the field ``{shard}``
-    and maybe ``{num_shards}``, as ``"train-{shard:05d}-of-{num_shards:05d}.tfrecord"``.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for more shards after an ``@`` than five digits can number, and for fields that
-        do not give each shard a name of its own.
-
-    Examples
-    --------
-    >>> shard_names("train@2.tfrecord")
-    ['train-00000-of-00002.tfrecord', 'train-00001-of-00002.tfrecord']
-    """
-    sharded = _SHARDED.fullmatch(pattern)
-    if "{shard" in pattern:
-        count = num_shards or 0
-        try:
-            names = [pattern.format(shard=shard, num_shards=count) for shard in range(count)]
-        except (AttributeError, LookupError, TypeError, ValueError):
-            names = [""] * 2
-        if len(set(names)) < len(names):
-            detail = (
-                "the pattern does not name the shards; expected {shard}, and maybe {num_shards}"
-            )
-            raise argument_error(detail, source=pattern)
-        return names
-    if sharded is None:
-        return None
-    stem, suffix, count = sharded["stem"], sharded["suffix"], int(sharded["count"])
-    if count > _MAX_SHARDS:
-        detail = (
-            f"{sharded['count']} shards are more than {_MAX_SHARDS:,}, the most that five "
-            "digits can number; no file has this name either"
-        )
-        raise argument_error(detail, source=pattern)
-    return [f"{stem}-{shard:05d}-of-{count:05d}{suffix}" for shard in range(count)]
-
-
-def is_url(name: str) -> bool:
-    """Whether a name is a URL."""
-    return _URL.match(name) is not None
+_MAX_NAME, _MAX_NAME_OF_LINES = 4096, 1024
 
 
 def check_storage_options(storage_options: StorageOptions, *sources: object) -> None:
@@ -139,9 +106,18 @@ def is_same_file(one: str, other: str, storage_options: StorageOptions = None) -
 
 
 def name_of(source: Source) -> str:
-    """Return the name of a source in errors: its path or URL, or that of a file object."""
+    """Return the name of a source: its path or URL, or that of a file object.
+
+    Raises InvalidArgumentError for a str or bytes that can only be the content of a file.
+    """
     if isinstance(source, (str, bytes, os.PathLike)):
-        return os.fsdecode(source)
+        path = os.fsdecode(source)
+        longest = _MAX_NAME_OF_LINES if "\n" in path else _MAX_NAME
+        if "\0" in path or (len(path) > longest and not is_url(path)):
+            what = plural(len(path), "byte" if isinstance(source, bytes) else "character")
+            detail = f"expected a path or URL, not the content of a file ({what}); io.BytesIO makes a file of bytes"
+            raise argument_error(detail)
+        return path
     name = getattr(source, "name", None)
     return name if isinstance(name, str) else f"<{type(source).__name__}>"
 
@@ -177,64 +153,74 @@ def seek_to(source: Source, position: int | None) -> None:
 
 
 def expand(
-    sources: Sources, storage_options: StorageOptions = None, *, may_mix: bool = False
+    sources: Sources,
+    storage_options: StorageOptions = None,
+    *,
+    may_mix: bool = False,
+    folders: Literal["read", "keep", "refuse"] = "read",
 ) -> list[Source]:
-    """List every file that paths, URLs, patterns (``*?[``), shards and lists of them name.
+    """List every file that paths, URLs, patterns (``*?[``), folders, shards and lists of them name.
 
-    The matches of each pattern are sorted, in the order the patterns were given. A file that
-    has exactly the name of a pattern is that file. Sidecars and indexes are left out, unless
-    they are named themselves (:func:`without_companions`). Only with `may_mix` does one pattern
-    match the shards of two sets of one name.
+    A folder is the data files directly in it. The matches of each pattern are sorted, in the order the
+    patterns were given; a name that exists is no pattern. Sidecars, indexes and hidden names are left out,
+    unless they are named themselves (:func:`without_companions`), and so are folders beside files.
+
+    Parameters
+    ----------
+    may_mix
+        For names of TensorFlow's: a pattern may match shards of two sets, or miss some, or hidden names.
+    folders
+        ``"keep"`` lists folders as they are; ``"refuse"`` leaves local ones to whoever opens them, and raises for others.
 
     Raises
     ------
     FileNotFoundError
-        If a pattern matches nothing, or nothing was given.
+        If a pattern matches nothing, a folder has no data, or nothing was given.
+    IsADirectoryError
+        For a folder that another library has written.
     InvalidArgumentError
         ``BAD_ARGUMENT`` for more than 99,999 shards, a pattern that matches ``-of-00004`` and
         ``-of-00002`` of one name, or `storage_options` without a URL.
     TypeError
         For anything that is not a path, URL or binary file object.
     """
-    if isinstance(sources, (str, bytes, os.PathLike)) or is_file_object(sources):
-        check_storage_options(storage_options, sources)
-        _forget_listings([sources], storage_options)
-        return _matches(cast("Source", sources), storage_options, may_mix)
+    is_one = isinstance(sources, (str, bytes, os.PathLike)) or is_file_object(sources)
     try:
-        items = list(sources)
+        items = [cast("Source", sources)] if is_one else list(cast("Iterable[Source]", sources))
     except TypeError:
         raise TypeError(not_a_source(sources)) from None
     if not items:
         detail = "an empty list of files was given; expected at least one path"
         raise FileNotFoundError(detail)
     check_storage_options(storage_options, *items)
-    _forget_listings(items, storage_options)
-    found = [_matches(item, storage_options, may_mix) for item in items]
-    return without_companions([match for matches in found for match in matches])
-
-
-def _forget_listings(sources: Iterable[object], storage_options: StorageOptions) -> None:
-    """Have the clients of URLs list folders anew, once a call."""
-    paths = [os.fsdecode(s) for s in sources if isinstance(s, (str, bytes, os.PathLike))]
-    forget_listings(filter(is_url, paths), storage_options)
-
-
-def in_directories(paths: Sources) -> list[Source]:
-    """Replace local directories, and URLs that end in a slash, by patterns of the files in them."""
-    is_one = isinstance(paths, (str, bytes, os.PathLike)) or is_file_object(paths)
+    places = [place for item in items for place in _in_archives(item, storage_options)]
+    urls = [place for place in places if isinstance(place, str) and is_url(place)]
+    forget_listings(urls, storage_options)
+    kinds = kinds_of(dict.fromkeys(urls), storage_options)
     found: list[Source] = []
-    for path in cast("Iterable[Source]", [paths] if is_one else paths):
-        if is_file_object(path):
-            found.append(path)
+    for name in places:
+        if not isinstance(name, str):
+            found.append(name)
             continue
-        name = name_of(path)
-        if is_url(name):
-            found.append(f"{name}*" if name.endswith("/") else path)
-        elif os.path.isdir(name):
-            found.append(os.path.join(glob.escape(name), "*"))
-        else:
-            found.append(path)
-    return found
+        names = _named(name, kinds.get(name), storage_options, may_mix=may_mix)
+        if folders == "keep":
+            found += [match for match, _ in names]
+            continue
+        data = [match for match, is_folder in names if not is_folder]
+        for folder in [] if data else [match for match, _ in names]:
+            if folders == "read":
+                data += data_files(folder, storage_options)
+            else:
+                refuse_folder(folder)
+                data.append(folder)
+        found += data
+    return found if is_one else without_companions(found)
+
+
+def refuse_folder(name: str) -> None:
+    """Raise IsADirectoryError for a URL of a folder, which many stores open as a file of no bytes."""
+    if is_url(name) and is_folder(name):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
 
 
 def without_companions(sources: list[Source]) -> list[Source]:
@@ -242,13 +228,9 @@ def without_companions(sources: list[Source]) -> list[Source]:
 
     So a list that a shell or ``glob`` made of ``train-*`` is the data files, as that pattern is.
     """
-    names = {name_of(source) for source in sources if not is_file_object(source)}
-
-    def is_companion(source: Source) -> bool:
-        name = "" if is_file_object(source) else name_of(source)
-        return any(name.endswith(end) and name.removesuffix(end) in names for end in _COMPANIONS)
-
-    return [source for source in sources if not is_companion(source)]
+    names = [name_of(source) for source in sources if not is_file_object(source)]
+    companions = {companion(name, end) for name in names for end in (SIDECAR_SUFFIX, INDEX_SUFFIX)}
+    return [s for s in sources if is_file_object(s) or name_of(s) not in companions]
 
 
 def not_a_source(value: object) -> str:
@@ -256,68 +238,106 @@ def not_a_source(value: object) -> str:
     return f"expected a path, URL or binary file object, got {type(value).__name__}"
 
 
-def _matches(source: Source, storage_options: StorageOptions, may_mix: bool) -> list[Source]:  # noqa: FBT001
-    if not isinstance(source, (str, bytes, os.PathLike)):
-        if not is_file_object(source):
-            raise TypeError(not_a_source(source))
+def _in_archives(source: Source, storage_options: StorageOptions) -> list[Source]:
+    """Return a file object, or a name: one for each archive that the pattern in a chained URL matches."""
+    if is_file_object(source):
         return [source]
-    path = os.fsdecode(source)
-    is_remote = is_url(path)
-    if not is_remote and os.path.lexists(path):
-        return [path]
-    if _PATTERN.search(path):
-        if is_remote:
-            matches = _remote_glob(path, storage_options)
-        else:
-            matches = sorted(glob.glob(path, recursive=True))
-        data = [match for match in matches if not _is_ours(match)]
-        if not data:
-            only = " but sidecars and indexes, which are not data" if matches else ""
-            detail = f"no file matches the pattern {path!r}{only}"
-            raise FileNotFoundError(detail)
-        if not may_mix:
-            _check_one_set(path, data)
-        return [*data]
-    if _SHARDED.fullmatch(path) and not (is_remote and _is_remote_file(path, storage_options)):
-        names = list(shard_names(path) or [path])
-        if not is_remote and len(names) > 1 and not any(map(os.path.lexists, names)):
-            detail = f"no file {path!r}, nor any of its {len(names):,} shards such as {names[0]!r}"
-            raise FileNotFoundError(detail)
-        return [*names]
-    return [path]
+    if not isinstance(source, (str, bytes, os.PathLike)):
+        raise TypeError(not_a_source(source))
+    head, rest = split_name(name := name_of(source))
+    archive = rest.removeprefix("::")
+    if not is_pattern(archive) or archive == rest:
+        return [name]
+    options = (storage_options or {}).get(archive.partition("://")[0])
+    return [f"{head}::{name_of(place)}" for place in expand(archive, options)]
 
 
-def _check_one_set(pattern: str, names: list[str]) -> None:
-    """Raise if names are of shards of several sets that only their number tells apart."""
-    counts: dict[tuple[str, str], str] = {}
-    for name in names:
-        shard = _SHARD.fullmatch(name)
-        if shard is None:
-            continue
-        one = counts.setdefault((shard["stem"], shard["suffix"]), shard["count"])
-        if one != shard["count"]:
-            sets = sorted(_set_name(shard, count) for count in (one, shard["count"]))
+def _named(
+    name: str, kind: str | None, storage_options: StorageOptions, *, may_mix: bool
+) -> list[tuple[str, bool]]:
+    """Return the files and folders of a name, each with whether it is a folder.
+
+    `kind` is what a URL is; empty if that is not known.
+    """
+    if kind is None and os.path.lexists(name):
+        return [(name, os.path.isdir(name))]
+    if kind:
+        return [(name, kind == "directory")]
+    shards = None if "{shard" in name else shard_names(name)
+    if shards and (not is_pattern(name) or _has_one(shards, storage_options)):
+        if not (is_url(name) or len(shards) == 1 or any(map(os.path.lexists, shards))):
             detail = (
-                f"the pattern matches shards of two sets, {sets[0]!r} and {sets[1]!r}, one of which "
-                "may be left over; name one of them, or remove its files"
+                f"no file {name!r}, nor any of its {len(shards):,} shards such as {shards[0]!r}"
             )
-            raise argument_error(detail, source=pattern)
+            raise FileNotFoundError(detail)
+        return [(shard, False) for shard in shards]
+    if not is_pattern(name):
+        return [(name, False)]
+    matches = _matches(name, storage_options, may_hide=not may_mix)
+    data = {match: is_folder for match, is_folder in matches.items() if not is_companion(match)}
+    if not data:
+        only = " but sidecars and indexes, which are not data" if matches else ""
+        detail = f"no file matches the pattern {name!r}{only}"
+        raise FileNotFoundError(detail)
+    if not may_mix:
+        check_sets(name, list(data))
+    return sorted(data.items())
 
 
-def _set_name(shard: re.Match[str], count: str) -> str:
-    """Return the short form of a set of shards, or a pattern if the numbers have another width."""
-    stem, suffix = shard["stem"], shard["suffix"]
-    if len(count) == 5 and not re.search("[@/]", suffix):
-        return f"{stem}@{int(count)}{suffix}"
-    return f"{stem}-*-of-{count}{suffix}"
+def _has_one(shards: list[str], storage_options: StorageOptions) -> bool:
+    """Whether the first or the last shard exists."""
+    ends = {shards[0], shards[-1]}
+    if is_url(shards[0]):
+        return any(kinds_of(ends, storage_options).values())
+    return any(map(os.path.lexists, shards))
+
+
+def _matches(name: str, storage_options: StorageOptions, *, may_hide: bool) -> dict[str, bool]:
+    """Return what a pattern matches, each with whether it is a folder."""
+    if not is_url(name):
+        pattern = _with_literal_folders(name, os.path.isdir)
+        kinds = {match: os.path.isdir(match) for match in glob.iglob(pattern, recursive=True)}
+    else:
+        filesystem, path = remote_place(name, storage_options, keeps_listings=True)
+        with as_os_errors(name, ValueError):
+            pattern = _with_literal_folders(
+                path.removesuffix(split_name(name)[1]), filesystem.isdir
+            )
+            kinds = named_kinds(name, path, filesystem.glob(pattern, detail=True))
+    if not may_hide:
+        return kinds
+    parts = pattern.split("/")
+    n_fixed = next(n for n, part in enumerate(parts) if is_pattern(part))
+    signs = tuple({".", "_"} - {part[0] for part in parts[n_fixed:] if part})
+    n_more = split_name(name)[0].count("/") - pattern.count("/")
+    return {
+        match: is_folder
+        for match, is_folder in kinds.items()
+        if not any(
+            part.startswith(signs) for part in split_name(match)[0].split("/")[n_fixed + n_more :]
+        )
+    }
+
+
+def _with_literal_folders(pattern: str, exists: Callable[[str], bool]) -> str:
+    """Escape the wildcards in the names of folders that exist as they are written, from the first on."""
+    parts = pattern.split("/")
+    for n, part in enumerate(parts[:-1]):
+        if is_pattern(part):
+            if not exists("/".join(parts[: n + 1])):
+                break
+            parts[n] = glob.escape(part)
+    return "/".join(parts)
 
 
 def opening_error(error: OSError, name: str) -> OSError:
-    """Return the error about a file that could not be opened; one that says what is there instead."""
+    """Return the error about a file that could not be opened; one that says how to go on."""
     if isinstance(error, FileNotFoundError):
-        detail = _shards_instead(name)
+        detail = shards_instead(name) or hint(name)
     elif isinstance(error, IsADirectoryError) and not is_url(name):
-        detail = _files_below(name)
+        detail = inside(name)
+    elif error.errno == errno.EMFILE:
+        detail = f"{_open_files_limit()}; read fewer files at a time, or raise the limit"
     else:
         return error
     if not detail or error.errno is None:
@@ -325,47 +345,14 @@ def opening_error(error: OSError, name: str) -> OSError:
     return OSError(error.errno, f"{error.strerror}{detail}", name)
 
 
-def _shards_instead(name: str) -> str:
-    """Name the shards that are there for a file that is not."""
-    folder, base = os.path.split(name)
+def _open_files_limit() -> str:
+    """Say how many files this process may have open."""
     try:
-        shards = [found for each in os.listdir(folder or ".") if (found := _SHARD.fullmatch(each))]
-    except OSError:  # nor is the folder; or a URL
+        import resource  # noqa: PLC0415 - not everywhere
+    except ImportError:
         return ""
-    of_this = [shard for shard in shards if shard["stem"] + shard["suffix"] == base]
-    sets = sorted({os.path.join(folder, _set_name(shard, shard["count"])) for shard in of_this})
-    return f"; its shards are there, name them {' or '.join(map(repr, sets))}" * bool(sets)
-
-
-def _files_below(folder: str) -> str:
-    """Say how the files of a directory are read."""
-    for below in ("", "*", "*/*"):
-        info = os.path.join(glob.escape(folder), below, "dataset_info.json")
-        if next(glob.iglob(info), None):
-            return " of TensorFlow Datasets; load_tfds reads it"
-    try:
-        return f"; name its files, as {os.path.join(folder, '*')!r}" * bool(os.listdir(folder))
-    except OSError:
-        return ""
-
-
-def _is_ours(match: str) -> bool:
-    """Whether a match of a pattern is a sidecar, an index, or a file that is still written."""
-    base = os.path.basename(match)
-    return base.endswith(_COMPANIONS) or _TEMPORARY.fullmatch(base) is not None
-
-
-def _remote_glob(url: str, storage_options: StorageOptions) -> list[str]:
-    filesystem, path = remote_place(url, storage_options, keeps_listings=True)
-    with as_os_errors(url, ValueError):
-        matches = filesystem.glob(path)
-    return sorted(filesystem.unstrip_protocol(match) for match in matches)
-
-
-def _is_remote_file(url: str, storage_options: StorageOptions) -> bool:
-    filesystem, path = remote_place(url, storage_options, keeps_listings=True)
-    with as_os_errors(url, ValueError):
-        return bool(filesystem.exists(path))
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return f"; this process may have {limit:,} open (ulimit -n)"
 
 
 def local_size(source: Source) -> int | None:

@@ -31,9 +31,10 @@ from tfrecord_lite.files.names import (
     not_a_source,
     position_of,
 )
-from tfrecord_lite.files.remote import remote_file, remote_place
+from tfrecord_lite.files.remote import remote_place
+from tfrecord_lite.files.urls import hint, is_pattern
 
-__all__ = ["OutputFile", "open_output", "remove"]
+__all__ = ["OpenFiles", "OutputFile", "open_output", "remove"]
 
 try:
     import fcntl
@@ -61,6 +62,46 @@ class _LocalFiles:
                 os.close(directory)
 
 
+class _StoreFiles:
+    """The file system of a store, in which a name is never a pattern."""
+
+    def __init__(self, filesystem: Any) -> None:
+        self._filesystem = filesystem
+        self.exists: Callable[[str], bool] = filesystem.exists
+
+    def rm(self, path: str) -> None:
+        """Remove a file."""
+        (self._filesystem.rm_file if is_pattern(path) else self._filesystem.rm)(path)
+
+    def mv(self, old: str, new: str) -> None:
+        """Give a file another name."""
+        if not is_pattern(old) or "mv" in vars(type(self._filesystem)):
+            self._filesystem.mv(old, new)
+        else:
+            self._filesystem.cp_file(old, new)
+            self._filesystem.rm_file(old)
+
+
+class OpenFiles:
+    """Of many local files that are written, those that are open: at most `most`, the last ones used.
+
+    The descriptor of another is closed, and opened again for the next write; its compressor does not notice.
+    """
+
+    def __init__(self, most: int = 128) -> None:
+        self._most = most
+        self._open: dict[OutputFile, None] = {}  # the least recently used first
+
+    def use(self, file: OutputFile) -> None:
+        """Count a file as used last, and close others that are too many."""
+        self._open.pop(file, None)
+        self._open[file] = None
+        while len(self._open) > self._most:
+            oldest = next(iter(self._open))
+            del self._open[oldest]
+            oldest.rest()
+
+
 class OutputFile:
     """A file being written.
 
@@ -77,6 +118,7 @@ class OutputFile:
         temporary: str | None = None,
         filesystem: Any = _LocalFiles,
         place_of: Callable[[str], str] = os.path.realpath,
+        open_files: OpenFiles | None = None,
     ) -> None:
         self.name = name  # path or URL, for errors
         self._file = file
@@ -85,9 +127,27 @@ class OutputFile:
         self._filesystem = filesystem
         self._place_of = place_of
         self._place: str | None = None  # where commit has moved it
+        self._open_files = open_files
+        self._is_resting = False  # its descriptor is closed for the moment
         self._sync_error: OSError | None = None
         # Where the next write goes in a local file; None for others, which know it themselves.
         self._offset = position_of(file) if owned and isinstance(file, io.FileIO) else None
+        self._wake()
+
+    def rest(self) -> None:
+        """Close the descriptor until the next write; what was written is in the file."""
+        if not self._file.closed:
+            self._file.close()
+            self._is_resting = True
+
+    def _wake(self) -> None:
+        """Open the descriptor again if it rests, and count the file as used."""
+        if self._is_resting:
+            file = io.FileIO(cast("str", self._temporary), "r+b")
+            file.seek(cast("int", self._offset))
+            self._file, self._is_resting = cast("IO[bytes]", file), False
+        if self._open_files is not None and not self._file.closed:
+            self._open_files.use(self)
 
     def keep(self, n_bytes: int) -> None:
         """Keep the first `n_bytes` of a file to append to, and write after them."""
@@ -107,6 +167,8 @@ class OutputFile:
             With the file's name; a local file then ends after the last item written whole.
             BlockingIOError if a non-blocking file takes no more at the moment.
         """
+        if pending:
+            self._wake()
         while pending:
             left = memoryview(pending[0])
             try:
@@ -142,7 +204,7 @@ class OutputFile:
     def flush(self) -> None:
         """Hand everything to the operating system or the remote store's client."""
         try:
-            if hasattr(self._file, "flush"):
+            if hasattr(self._file, "flush") and not self._is_resting:
                 self._file.flush()
         except OSError as error:
             raise self._named(error) from None
@@ -158,8 +220,9 @@ class OutputFile:
         """
         if self._sync_error is not None:
             raise self._sync_error
-        if self._owned and self._file.closed:
+        if self._owned and self._file.closed and not self._is_resting:
             return
+        self._wake()
         self.flush()
         try:
             if self._temporary is not None and isinstance(self._file, io.FileIO):
@@ -173,6 +236,7 @@ class OutputFile:
             raise self._named(error) from None
 
     def _close(self) -> None:
+        self._is_resting = False
         if self._owned and not self._file.closed:
             if fcntl is not None and isinstance(self._file, io.FileIO):
                 with contextlib.suppress(OSError):  # at once, whoever else has the open file
@@ -218,10 +282,11 @@ def open_output(
     atomic: bool = False,
     append: bool = False,
     storage_options: StorageOptions = None,
+    open_files: OpenFiles | None = None,
 ) -> OutputFile:
     """Open a path or URL, which is created or emptied at once (rule O3), or wrap a file object.
 
-    To append keeps what a local file holds, if it exists, and locks it; call
+    An atomic local file may be among `open_files`. To append keeps what a local file holds, if it exists, and locks it; call
     :meth:`OutputFile.keep` before the first write.
 
     Raises
@@ -233,6 +298,25 @@ def open_output(
     FailedPreconditionError
         ``IN_USE`` for `append` to a file that another writer has open.
     """
+    try:
+        return _open_output(target, storage_options, open_files, atomic=atomic, append=append)
+    except FileNotFoundError as error:
+        raise _with_hint(error, name_of(target)) from None
+
+
+def _with_hint(error: FileNotFoundError, name: str) -> OSError:
+    """Return the error about a folder that a file should be written to."""
+    return OSError(error.errno, f"{error.strerror}{hint(name)}", name)
+
+
+def _open_output(
+    target: Source,
+    storage_options: StorageOptions,
+    open_files: OpenFiles | None,
+    *,
+    atomic: bool,
+    append: bool,
+) -> OutputFile:
     name = name_of(target)
     is_path = isinstance(target, (str, bytes, os.PathLike))
     is_remote = is_path and is_url(name)
@@ -250,7 +334,7 @@ def open_output(
     if is_remote:
         return _remote_output(name, storage_options, atomic=atomic)
     if atomic:
-        return _atomic_output(name)
+        return _atomic_output(name, open_files)
     keeps = append and (os.path.isfile(name) or not os.path.exists(name))
     file = io.FileIO(name, "r+b", opener=_open_or_create) if keeps else io.FileIO(name, "wb")
     try:
@@ -293,7 +377,10 @@ def lock_set(name: str) -> io.FileIO:
     """
     directory, base = os.path.split(os.path.realpath(name))
     place = os.path.join(directory, f".{base}.lock")
-    file = io.FileIO(place, "r+b", opener=_open_or_create)
+    try:
+        file = io.FileIO(place, "r+b", opener=_open_or_create)
+    except FileNotFoundError as error:
+        raise _with_hint(error, name) from None
     try:
         _lock(file, place, is_required=True)
     except FailedPreconditionError:
@@ -315,7 +402,7 @@ def _open_or_create(name: str, flags: int) -> int:
     return os.open(name, flags | os.O_CREAT, 0o666)
 
 
-def _atomic_output(name: str) -> OutputFile:
+def _atomic_output(name: str, open_files: OpenFiles | None) -> OutputFile:
     """Open a new local file that replaces `name` when it is committed."""
     place = os.path.realpath(name)
     mode = os.stat(place).st_mode if os.path.exists(place) else None
@@ -334,7 +421,7 @@ def _atomic_output(name: str) -> OutputFile:
     if mode is not None:  # as if the old file had been written to
         with contextlib.suppress(OSError):
             os.chmod(path, stat.S_IMODE(mode))
-    return OutputFile(name, file, temporary=path)
+    return OutputFile(name, file, temporary=path, open_files=open_files)
 
 
 def remove(name: str | os.PathLike[str], storage_options: StorageOptions = None) -> None:
@@ -343,24 +430,26 @@ def remove(name: str | os.PathLike[str], storage_options: StorageOptions = None)
     with contextlib.suppress(FileNotFoundError):
         if is_url(name):
             filesystem, path = remote_place(name, storage_options)
-            filesystem.rm(path)
+            _StoreFiles(filesystem).rm(path)
         else:
             os.remove(name)
 
 
 def _remote_output(url: str, storage_options: StorageOptions, *, atomic: bool) -> OutputFile:
     try:
-        if not atomic:
-            return OutputFile(url, remote_file(url, "wb", storage_options).open())
         filesystem, path = remote_place(url, storage_options)
         directory, _, base = path.rpartition("/")
+        if not atomic:
+            with contextlib.suppress(PermissionError):
+                filesystem.makedirs(directory, exist_ok=True)
+            return OutputFile(url, filesystem.open(path, "wb"))
         temporary = f"{directory}/.{base}.{os.urandom(4).hex()}.tmp"
         file = filesystem.open(temporary, "wb")
         return OutputFile(
             url,
             file,
             temporary=temporary,
-            filesystem=filesystem,
+            filesystem=_StoreFiles(filesystem),
             place_of=lambda url: remote_place(url, storage_options)[1],
         )
     except NotImplementedError:

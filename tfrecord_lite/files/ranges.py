@@ -22,7 +22,6 @@ from tfrecord_lite.files import remote
 from tfrecord_lite.files.remote import (
     FileState,
     forget,
-    fsspec_module,
     is_http,
     is_passing,
     os_error,
@@ -101,8 +100,9 @@ class Ranges:
         self._path = path
         self._url = url
         self._requests = requests
-        is_async = filesystem.async_impl
-        self._loop: Any = filesystem.loop if is_async else fsspec_module().asyn.get_loop()
+        from fsspec.asyn import get_loop  # noqa: PLC0415 - optional
+
+        self._loop: Any = filesystem.loop if filesystem.async_impl else get_loop()
 
     def start(self, name: str, *arguments: int) -> Future[Any]:
         """Run a coroutine of this object."""

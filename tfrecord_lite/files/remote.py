@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
+import importlib.util
 import io
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -127,29 +129,36 @@ def is_passing(error: Exception) -> bool:
     return isinstance(error, kinds) and not isinstance(error, ConnectionRefusedError)
 
 
-def remote_file(url: str, mode: str, storage_options: Mapping[str, Any] | None) -> Any:
-    """Return fsspec's file of a URL, not open yet."""
-    with _choosing_file_system(url):
-        return fsspec_module().open(url, mode, **(storage_options or {}))
-
-
 @contextlib.contextmanager
 def _choosing_file_system(url: str) -> Iterator[None]:
     """Raise our errors about a URL that no installed file system is for."""
-    scheme = url.partition("://")[0]
     try:
         yield
     except ValueError as error:
         if not str(error).startswith("Protocol not known"):
             raise
+        scheme = str(error).partition(": ")[2] or url.partition("://")[0]
         raise argument_error(f"no file system for {scheme}:// is known", source=url) from None
     except ImportError as error:
-        missing = getattr(error.__cause__, "name", None)
-        if missing is None:
-            raise
-        package = missing.partition(".")[0]
-        detail = f"{scheme}:// needs another package: pip install {package}"
-        raise ImportError(f"{url}: {detail}", name=missing) from None
+        cause = error.__cause__ or error
+        detail = _missing_package(url) or f"its file system cannot be loaded: {cause}"
+        raise ImportError(f"{url}: {detail}", name=getattr(cause, "name", None)) from None
+
+
+_PACKAGES = {"http": "aiohttp", "https": "aiohttp", "sftp": "paramiko", "ssh": "paramiko"}
+"""What those file systems need that are part of fsspec; others name their package."""
+
+
+def _missing_package(url: str) -> str | None:
+    """Say which package a URL needs that is not installed; None if that is not the reason."""
+    from fsspec.registry import known_implementations as known  # noqa: PLC0415 - optional
+
+    for scheme in re.findall(r"([A-Za-z][A-Za-z0-9+.\-]*)(?:://|::)", url):
+        package = known.get(scheme, {}).get("class", "fsspec").partition(".")[0]
+        package = _PACKAGES.get(scheme) if package == "fsspec" else package
+        if package is not None and importlib.util.find_spec(package) is None:
+            return f"{scheme}:// needs another package: pip install {package}"
+    return None
 
 
 class RemoteFile:
@@ -178,6 +187,7 @@ class RemoteFile:
                 options["block_size"] = block_bytes
             if is_http(filesystem) and "cache_type" not in filesystem.storage_options:
                 options["cache_type"] = "readahead"  # its default fetches bytes twice
+            self._filesystem = filesystem  # an archive's closes its files when it goes
             self._file: IO[bytes] = again(lambda: filesystem.open(path, "rb", **options))
 
     def read(self, n_bytes: int = -1) -> bytes:
@@ -270,7 +280,7 @@ _MISSING = {
 def os_error(error: Exception, url: str, offset: int | None = None) -> OSError:
     """Return an OSError with the URL, and the offset if it is known; Python chooses its subclass by the number."""
     # To fsspec's HTTP client a file that it cannot reach is missing, whatever the reason.
-    cause = error.__cause__
+    cause = None if isinstance(error.__cause__, KeyError) else error.__cause__  # of an archive
     if isinstance(error, FileNotFoundError) and isinstance(cause, Exception):
         return os_error(cause, url, offset)
     if isinstance(error, OSError) and error.filename == url:

@@ -32,6 +32,7 @@ from tfrecord_lite.files.ahead import share_of
 from tfrecord_lite.files.names import (
     INDEX_SUFFIX,
     Sources,
+    companion,
     expand,
     is_file_object,
     is_url,
@@ -169,7 +170,7 @@ class TFRecordFile:
         self._parser: tuple[Any, Any] | None = None
         self._renew()
         for number, (handle, _, _) in enumerate(opened):
-            if isinstance(handle, RemoteHandle):
+            if handle is not None:
                 self._remote[os.getpid(), number] = handle
 
     def _renew(self) -> None:
@@ -430,7 +431,7 @@ class TFRecordFile:
         ...     file.readlines()  # where each record begins, and its bytes with the frame
         ['0 49\n', '49 50\n', '99 51\n']
         """
-        names = [name + INDEX_SUFFIX for name in self._names]
+        names = [companion(name, INDEX_SUFFIX) for name in self._names]
         for index, name in zip(self._indexes, names, strict=True):
             save_index(index, name, self._storage_options if is_url(name) else None)
         return names
@@ -532,16 +533,17 @@ def _opened_again(names: list[str], stamps: list[FileStamp], number: int) -> Han
 
 def _open_once(
     place: tuple[str, str | None], settings: ReadSettings, meter: Meter
-) -> tuple[AnyHandle, FileStamp, RecordIndex]:
+) -> tuple[RemoteHandle | None, FileStamp, RecordIndex]:
     """Open a file for a moment, to take its stamp, and to load its index or make it.
 
-    The index that was named must fit; "auto" takes the one beside the file if that does. The bytes
+    The handle of a local file is closed again, as it takes a descriptor. The index that was named must fit; "auto" takes the one beside the file if that does. The bytes
     of the file are added to the meter.
     """
     name, wanted = place
     storage_options = settings.storage_options if is_url(name) else None
     handle = open_handle(name, storage_options)
     stamp = FileStamp.of(handle)
+    kept = handle if isinstance(handle, RemoteHandle) else None
     if wanted is not None and wanted != "auto":
         options = settings.storage_options if is_url(wanted) else None
         index = load_checked(wanted, stamp, name, options)
@@ -550,10 +552,10 @@ def _open_once(
         if found is None:
             settings = replace(settings, verify=False, storage_options=storage_options)
             with closing(RecordStream(name, settings)) as stream:
-                return handle, stamp, scan(stream, meter)
+                return kept, stamp, scan(stream, meter)
         index = found
     meter.advance(stamp.file_bytes)
-    return handle, stamp, index
+    return kept, stamp, index
 
 
 def _out_of_range(index: int, n_records: int) -> str:

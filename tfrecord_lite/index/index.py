@@ -16,7 +16,6 @@ have the first record's length. The ages of remote files are not compared.
 from __future__ import annotations
 
 import array
-import io
 import os
 from contextlib import closing
 from dataclasses import dataclass
@@ -35,7 +34,7 @@ from tfrecord_lite.errors import (
     plural,
 )
 from tfrecord_lite.files.input import open_seekable
-from tfrecord_lite.files.names import INDEX_SUFFIX, StorageOptions, is_url
+from tfrecord_lite.files.names import INDEX_SUFFIX, StorageOptions, companion, is_url
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.records.framing import is_header
@@ -141,25 +140,21 @@ def save_index(index: RecordIndex, name: str, storage_options: StorageOptions = 
 def load_index(name: str, storage_options: StorageOptions = None) -> RecordIndex:
     """Read an index file; raises ``MALFORMED``, or as :class:`RecordIndex`."""
     with closing(open_seekable(name, storage_options)) as file:
-        content = io.BytesIO(file.read())
-    try:
-        if not content.getbuffer():  # loadtxt warns about it
-            rows = np.empty((0, 2), np.int64)
-        else:
-            rows = np.loadtxt(content, np.int64, comments=None, ndmin=2, encoding="ascii")
-    except (ValueError, OverflowError):
-        rows = np.empty((1, 0), np.int64)
-    if rows.shape[1] != 2:
+        text = file.read().strip()
+    is_text = not text.translate(None, b"0123456789 \t\r\n")
+    numbers = np.fromstring(text, np.int64, sep=" ") if is_text else np.empty(1, np.int64)
+    n_lines = text.count(b"\n") + bool(text)
+    if numbers.size != 2 * n_lines or numbers.max(initial=0) == np.iinfo(np.int64).max:
         detail = "not an index; expected lines of two numbers: 'offset size'"
         raise InvalidArgumentError(Reason.MALFORMED, source=name, detail=detail)
-    return RecordIndex(np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1]))
+    return RecordIndex(numbers[::2].copy(), numbers[1::2].copy())
 
 
 def beside(
     name: str, stamp: FileStamp, storage_options: StorageOptions = None
 ) -> RecordIndex | None:
     """Load the index beside a file; None if there is none that fits: it was not asked for."""
-    place = name + INDEX_SUFFIX
+    place = companion(name, INDEX_SUFFIX)
     if not (is_url(name) or os.path.exists(place)):  # noqa: PTH110 - as every name here
         return None
     try:

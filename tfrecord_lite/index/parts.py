@@ -4,9 +4,10 @@
 
     paths ──file_parts──> FilePart, FilePart, ...   to other processes and machines
                               │
-    PartReader(part, options) ┴──> blocks, a report of what was skipped, and the runs that were read
+    PartReader(part, options) ┴──> blocks, and a report of what was skipped
     reports of parts ──join_reports──> one report per file
-    runs ──equal_share──> the parts of one of n workers
+
+    paths ──file_marks──> FileMarks, ... ──deal──> the parts of one of n ranks or workers
 
 Where a record begins is known from the index beside a file, from a hop from length to length, or from an earlier
 reading. It is never searched for: the data of a record may hold whole frames with right CRCs. A file in which no
@@ -25,7 +26,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tfrecord_lite.arrays import Int64Array, row_splits
+from tfrecord_lite.arrays import BoolArray, Int64Array, row_splits
 from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, Block
 from tfrecord_lite.errors import (
     DamageReport,
@@ -51,15 +52,27 @@ from tfrecord_lite.records.damage import DamagedSpans, DamageLog, SkippingStream
 from tfrecord_lite.records.framing import is_header, read_headers
 from tfrecord_lite.records.stream import RecordStream
 
-__all__ = ["PART_BYTES", "FilePart", "PartReader", "file_parts", "join_reports"]
+__all__ = [
+    "PART_BYTES",
+    "FileMarks",
+    "FilePart",
+    "PartReader",
+    "deal",
+    "file_marks",
+    "file_parts",
+    "join_reports",
+]
 
 PART_BYTES = 128 * 1024 * 1024
 """About the size of a part for a task, unless another one is asked for."""
 RUN_BYTES = 1024 * 1024
-"""The least size of the runs that a reader notes."""
-_WINDOW_BYTES, _SMALL_WINDOW_BYTES = 256 * 1024, 4096
-_MANY_HEADERS = 8
-"""In a window; with fewer the next one is small."""
+"""About the largest size of the runs that readers of large files take in turns."""
+_MARK_BYTES = 64 * 1024
+_FIRST_RECORDS, _LARGE_BYTES = 64, 16 * 1024
+"""Records that are looked at to tell how large they are; the mean size from which on they are large."""
+_WINDOW_BYTES = 256 * 1024
+_MANY_HEADERS = 17
+"""In a window; with fewer, headers are read one by one."""
 _DEFAULTS = ReadSettings()
 _length_at = struct.Struct("<Q").unpack_from
 
@@ -85,19 +98,6 @@ class FilePart:
     def is_whole(self) -> bool:
         """Whether it is all of the file, which may be compressed then."""
         return self.start == 0 and self.stop is None
-
-    def between(self, first: int, stop: int) -> FilePart:
-        """Return records `first` to before `stop` of a part that has `n_records`; its file is local.
-
-        Raises ``STALE_INDEX`` if they are not there.
-        """
-        if (first, stop) == (0, self.n_records):
-            return self
-        borders = _hop(open_handle(self.source), self.start, self.stop, most=stop)
-        if borders.size <= stop:
-            raise _changed_error(self, f"the part had {stop} records or more")
-        begin, end = int(borders[first]), int(borders[stop])
-        return FilePart(self.source, begin, end, self.first + first, stop - first, end - begin)
 
     def after(self, n: int, options: ReadSettings) -> tuple[FilePart, int]:
         """Return what follows the first `n` records, and how many of them it still begins with.
@@ -221,10 +221,20 @@ def _hop(
     file, for `most` records; int64, shape (n_records + 1,). What lies between the headers is not read if records
     are large.
     """
-    size, at, n_bytes = stop or handle.size(), start, _WINDOW_BYTES
+    size, at, are_large = stop or handle.size(), start, False
+    most_bytes = min(max_record_bytes or size, size)
     borders = array.array("q")
     while size - at >= HEADER_BYTES and len(borders) < most:
-        window = handle.read(n_bytes, at)
+        if are_large:
+            header = handle.read(HEADER_BYTES, at)
+            length = _length_at(header)[0] if is_header(header) else size
+            if length > min(most_bytes, size - at - OVERHEAD_BYTES):
+                break
+            borders.append(at)
+            at += length + OVERHEAD_BYTES
+            are_large = length * _MANY_HEADERS > _WINDOW_BYTES
+            continue
+        window = handle.read(min(_WINDOW_BYTES, size - at), at)
         starts, step = [], 0
         last = min(len(window) - HEADER_BYTES, size - at - OVERHEAD_BYTES)
         while step <= last:
@@ -234,7 +244,7 @@ def _hop(
             break
         places = np.array(starts, np.int64)
         lengths, is_wrong = read_headers(np.frombuffer(window, np.uint8), places)
-        is_wrong |= lengths > min(max_record_bytes or size, size)
+        is_wrong |= lengths > most_bytes
         is_wrong[-1] |= at + step > size
         n_right = int(is_wrong.argmax()) if is_wrong.any() else places.size
         borders.frombytes((places[:n_right] + at).tobytes())
@@ -242,7 +252,7 @@ def _hop(
             at += starts[n_right]
             break
         at += step
-        n_bytes = _WINDOW_BYTES if len(starts) >= _MANY_HEADERS else _SMALL_WINDOW_BYTES
+        are_large = len(starts) < _MANY_HEADERS
     borders.append(at)
     return np.frombuffer(borders, np.int64)[: most + 1]
 
@@ -270,6 +280,117 @@ def _cut(
     return parts
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FileMarks:
+    """Where a file can be cut: the first record of each 64 KiB, however that was found out."""
+
+    source: str
+    offsets: Int64Array
+    """Bytes from the start of the file to each of these records, and to the end of the last, shape (n + 1,)."""
+    numbers: Int64Array
+    """The numbers of these records in the file, and that of all records, shape (n + 1,)."""
+
+    @classmethod
+    def of(cls, source: str, borders: Int64Array) -> FileMarks:
+        """Mark a file of which all borders of records are known, shape (n_records + 1,)."""
+        numbers = np.append(marks_in(borders[:-1]), borders.size - 1)
+        return cls(source, borders[numbers], numbers)
+
+    def part(self, first: int, stop: int) -> FilePart:
+        """Return records `first` to before `stop`; raises ``STALE_INDEX`` if they are not there."""
+        start, end = self._offset(first), self._offset(stop)
+        return FilePart(self.source, start, end, first, stop - first, end - start)
+
+    def _offset(self, number: int) -> int:
+        """Return where a record begins."""
+        i = int(self.numbers.searchsorted(number, side="right")) - 1
+        offset, n_hops = int(self.offsets[i]), number - int(self.numbers[i])
+        if not n_hops:
+            return offset
+        borders = _hop(open_handle(self.source), offset, int(self.offsets[i + 1]), most=n_hops)
+        if borders.size <= n_hops:
+            raise _changed_error(FilePart(self.source), f"it had {number} records or more")
+        return int(borders[n_hops])
+
+    @property
+    def run_starts(self) -> BoolArray:
+        """Whether a run begins at each mark, shape (n,): 64 runs in a file, but of 64 KiB to 1 MiB."""
+        run_bytes = min(max(int(self.offsets[-1]) // 64, _MARK_BYTES), RUN_BYTES)
+        is_start: BoolArray = np.diff(self.offsets[:-1] // run_bytes, prepend=-1) != 0
+        return is_start
+
+
+def marks_in(offsets: Int64Array, before: int = -1) -> Int64Array:
+    """Return which records are the first of their 64 KiB, by where they begin, and where the one before did."""
+    return np.flatnonzero(np.diff(offsets // _MARK_BYTES, prepend=before // _MARK_BYTES))
+
+
+def file_marks(name: str, options: ReadSettings, *, is_first: bool) -> FileMarks | None:
+    """Return where a file can be cut; None if that is not known.
+
+    For the `is_first` reading of a file its index must be there, or its records so large that to hop over them
+    costs little. For others the lengths of all records are read.
+    """
+    try:
+        handle = open_handle(name, options.storage_options)
+    except FailedPreconditionError:  # a pipe, or a server without range requests
+        return None
+    stamp = FileStamp.of(handle)
+    if options.codec_name or (stamp.file_bytes and not is_header(stamp.header)):
+        return None
+    index = beside(name, stamp, options.storage_options) if stamp.file_bytes else None
+    if index is not None:
+        borders = np.append(index.offsets, index.end)
+    elif is_url(name) or (is_first and not _has_large_records(handle)):
+        return None
+    else:
+        borders = _hop(handle, max_record_bytes=options.max_record_bytes)
+    if int(borders[-1]) != stamp.file_bytes:  # damaged
+        return None
+    return FileMarks.of(name, borders)
+
+
+def _has_large_records(handle: AnyHandle) -> bool:
+    """Whether the first records of a file are so large that hopping over all reads little of it."""
+    borders = _hop(handle, most=_FIRST_RECORDS)
+    return bool(borders[-1] >= _LARGE_BYTES * (borders.size - 1))
+
+
+def deal(files: Sequence[FileMarks], n_readers: int, number: int) -> list[list[FilePart]]:
+    """Return one reader's parts of each file that it has any of: runs in turns, counted over all files.
+
+    Readers have equal numbers of records, to within one: what a reader has too few, it takes from the
+    runs of the one before.
+    """
+    counts = np.concatenate(
+        [np.diff(file.numbers) for file in files]
+    )  # of records, from mark to mark
+    firsts = np.concatenate([file.numbers[:-1] for file in files])
+    places = np.repeat(np.arange(len(files)), [file.numbers.size - 1 for file in files])
+    runs = np.cumsum(np.concatenate([file.run_starts for file in files])) - 1
+    order = np.argsort(runs % n_readers, kind="stable")
+    splits = row_splits(counts[order])
+    size, rest = divmod(int(splits[-1]), n_readers)
+    low, high = (i * size + min(i, rest) for i in (number, number + 1))
+    begins = np.maximum(low - splits[:-1], 0)
+    ends = np.minimum(high - splits[:-1], counts[order])
+    rows = np.flatnonzero(begins < ends)
+    rows = rows[np.argsort(order[rows], kind="stable")]
+    stretches = order[rows]
+    begins, ends = firsts[stretches] + begins[rows], firsts[stretches] + ends[rows]
+    parts: list[list[FilePart]] = []
+    is_new_file = np.diff(places[stretches], prepend=-1) != 0
+    is_new_part = is_new_file | np.append(True, begins[1:] != ends[:-1])[: rows.size]
+    starts = np.flatnonzero(is_new_part)
+    stops = np.append(starts[1:], rows.size)[: starts.size]
+    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        if is_new_file[start]:
+            parts.append([])
+        file = files[int(places[stretches[start]])]
+        parts[-1].append(file.part(int(begins[start]), int(ends[stop - 1])))
+    return parts
+
+
 class PartReader:
     """Read the records of one part.
 
@@ -282,8 +403,6 @@ class PartReader:
         `max_errors` is of the part.
     block_records : int, optional
         As for RecordStream.
-    run_bytes : int, default 1 MiB
-        The least size of all :attr:`runs` but the last.
     ahead : ReadAhead, optional
         As for RecordStream.
     """
@@ -294,7 +413,6 @@ class PartReader:
         options: ReadSettings = _DEFAULTS,
         log: DamageLog | None = None,
         block_records: int = 64,
-        run_bytes: int = RUN_BYTES,
         ahead: ReadAhead | None = None,
     ) -> None:
         self._part = part
@@ -302,16 +420,8 @@ class PartReader:
         self._options = options if part.is_whole else replace(options, compression="")
         self._log = log or DamageLog.begin(options.on_error, options.max_errors)
         self._block_records = block_records
-        self._run_bytes = run_bytes
         self._stream: RecordStream | None = None
         self._skipping: SkippingStream | None = None
-        self._runs = [FilePart(part.source, part.start, part.start, part.first, 0)]
-
-    @property
-    def runs(self) -> list[FilePart] | None:
-        """What was read so far, in parts of `run_bytes` or a little more; None if it cannot be sought in."""
-        is_stream = self._stream is not None and self._stream.compression
-        return None if is_stream or local_size(self._part.source) is None else self._runs
 
     @property
     def report(self) -> DamageReport | None:
@@ -334,7 +444,7 @@ class PartReader:
         FailedPreconditionError
             ``STALE_INDEX`` if the file has changed since it was cut.
         """
-        part, runs = self._part, self._runs
+        part = self._part
         if self._stream is None:
             self._stream = RecordStream(
                 part.source, self._options, block_records=self._block_records, ahead=self._ahead
@@ -346,14 +456,6 @@ class PartReader:
                 self._skipping = self._log.skipping(self._stream)
         stream = self._stream
         if (block := (self._skipping or stream).next_block(num_records)) is not None:
-            run = runs.pop()
-            if run.nbytes >= self._run_bytes:
-                runs.append(run)
-                run = FilePart(
-                    part.source, run.start + run.nbytes, None, run.first + (run.n_records or 0)
-                )
-            n_records, n_bytes = stream.n_records - run.first, stream.offset - run.start
-            runs.append(replace(run, stop=stream.offset, n_records=n_records, nbytes=n_bytes))
             return block
         # Records may be missing, or there may be others, if the file has changed.
         n_read = stream.n_records - part.first
@@ -383,32 +485,6 @@ def _changed_error(part: FilePart, what: str) -> FailedPreconditionError:
     """Return the error about a file that was cut, and is another now."""
     detail = f"the file has changed since it was divided among tasks ({what}); start again"
     return FailedPreconditionError(Reason.STALE_INDEX, source=part.source, detail=detail)
-
-
-def equal_share(parts: Sequence[FilePart], n_shares: int, number: int) -> list[FilePart]:
-    """Return one of `n_shares` shares of the records of parts, each as many as the others to within one.
-
-    The parts follow each other and have `n_records`; so do those of a share, at most one per file unless a file
-    comes again. They are of local files.
-    """
-    splits = row_splits(np.array([part.n_records for part in parts], np.int64))
-    size, rest = divmod(int(splits[-1]), n_shares)
-    first = number * size + min(number, rest)
-    last = first + size + (number < rest)
-    share: list[FilePart] = []
-    for part, begin, end in zip(parts, splits[:-1].tolist(), splits[1:].tolist(), strict=True):
-        if max(first, begin) >= min(last, end):
-            continue
-        piece = part.between(max(first - begin, 0), min(last, end) - begin)
-        before = share[-1] if share else None
-        if before is not None and (before.source, before.stop) == (piece.source, piece.start):
-            n_records = (before.n_records or 0) + (piece.n_records or 0)
-            piece = replace(
-                before, stop=piece.stop, n_records=n_records, nbytes=before.nbytes + piece.nbytes
-            )
-            share.pop()
-        share.append(piece)
-    return share
 
 
 def join_reports(reports: Iterable[DamageReport]) -> DamageReport:

@@ -80,11 +80,6 @@ _SEQUENCE = {"context", "feature_lists"}
 """The parts of a SequenceExample."""
 
 
-def _compression(compression: Any) -> Any:
-    """Return a compression, of which ``CompressionTypes.AUTO`` is Beam's name for ``"infer"``."""
-    return "infer" if compression == CompressionTypes.AUTO else compression
-
-
 # ------------------------------------------------------------------------------- reading
 
 
@@ -104,8 +99,6 @@ class _Read(_TransformBase):
     ) -> None:
         super().__init__()
         settings = {n: value for n, value in options.items() if n in ReadOptions.__annotations__}
-        if "compression" in settings:
-            settings["compression"] = _compression(settings["compression"])
         self._how = how = ReadSettings(**settings)
         self._paths = None
         if paths is not None:
@@ -155,8 +148,7 @@ class ReadTFRecords(_Read):
         Cut uncompressed files that are larger into parts of about this size, as
         :meth:`TFRecordTable.partitions`.
     **options
-        How files are read: :class:`~tfrecord_lite.options.ReadOptions`; `compression` may be one of Beam's
-        ``CompressionTypes`` too, and `max_errors` is per part.
+        How files are read: :class:`~tfrecord_lite.options.ReadOptions`; `max_errors` is per part.
 
     Raises
     ------
@@ -333,8 +325,6 @@ class ReadExamples(_Read):
         max_bytes: int | None = PART_BYTES,
         **options: Unpack[ScanOptions],
     ) -> None:
-        if "compression" in options:
-            options["compression"] = _compression(options["compression"])
         self.table: TFRecordTable = scan(paths, columns, schema=schema, **options)
         super().__init__(
             self.table.sources, *_elements_of(self.table, elements), options, max_bytes
@@ -410,7 +400,7 @@ class _Sink(_FileSinkBase):
             template,
             compression_type=CompressionTypes.UNCOMPRESSED,  # ours is inside
         )
-        self._compression, self._encoder = _compression(compression), encoder
+        self._compression, self._encoder = compression, encoder
         compression_to_write("", self._compression)  # raises if it is none
 
     def open(self, temp_path: str) -> Any:
@@ -599,7 +589,7 @@ class WriteTFRecords(_Write):
     shard_name_template : str, optional
         What is between prefix and suffix, by default ``"-SSSSS-of-NNNNN"``; "" for a single file without a number.
     compression : str, int or TFRecordOptions, default "infer"
-        As for :class:`TFRecordWriter`, by the suffix if it is inferred; Beam's ``CompressionTypes`` too.
+        As for :class:`TFRecordWriter`, by the suffix if it is inferred.
 
     Returns
     -------

@@ -24,7 +24,7 @@ from tfrecord_lite.apps.tables.record_format import PartFolder, WrittenPart, par
 from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable
 from tfrecord_lite.convert.arrow import imported, library
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.files.names import Sources, in_directories, is_url
+from tfrecord_lite.files.names import Sources, is_url
 from tfrecord_lite.index.parts import FilePart, file_parts
 from tfrecord_lite.integrations.engines import (
     absolute,
@@ -247,8 +247,7 @@ def _records(parts: Any, options: ReadSettings, state: str) -> list[bytes]:  # n
 
 
 def _parts(paths: Sources, options: ReadSettings, blocksize: _Blocksize) -> list[FilePart]:
-    names = list(map(absolute, in_directories(paths)))
-    return file_parts(names, options, max_bytes=_bytes_of(blocksize))
+    return file_parts(absolute(paths), options, max_bytes=_bytes_of(blocksize))
 
 
 def _state_of(sources: Iterable[str]) -> str:

@@ -17,7 +17,7 @@ from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecor
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.store import warn_of_rounding
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.files.names import Sources, StorageOptions, in_directories, is_url
+from tfrecord_lite.files.names import Sources, StorageOptions, is_file_object, is_url, name_of
 from tfrecord_lite.index.parts import FilePart, PartReader
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import warn_of_damage
@@ -37,11 +37,12 @@ if TYPE_CHECKING:
 Rows = TypeVar("Rows", "TFRecordTable", "TablePartition")
 
 
-def absolute(path: Any) -> Any:
-    """Return a local path from the root on, since workers may be in another directory than the driver."""
-    if not isinstance(path, (str, bytes, os.PathLike)):
-        return path
-    name = os.fsdecode(path)
+def absolute(paths: Any) -> Any:
+    """Return local paths from the root on, since workers may be in another directory than the driver."""
+    if not isinstance(paths, (str, bytes, os.PathLike)):
+        is_one = is_file_object(paths) or not isinstance(paths, Iterable)
+        return paths if is_one else list(map(absolute, paths))
+    name = name_of(paths)
     return name if is_url(name) else os.path.abspath(name)
 
 
@@ -51,7 +52,7 @@ def scan_for_workers(
     """Return the table of files and directories, under names that workers can open."""
     if options.pop("num_workers", 0):
         raise argument_error("num_workers is for one machine; here the engine's workers read")
-    return scan(list(map(absolute, in_directories(paths))), columns, schema=schema, **options)
+    return scan(absolute(paths), columns, schema=schema, **options)
 
 
 def with_columns(rows: Rows, names: list[str]) -> Rows:

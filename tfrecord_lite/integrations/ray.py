@@ -290,7 +290,7 @@ def write_tfrecords(
     ds: Any,
     path: str | os.PathLike[str],
     *,
-    mode: Literal["append", "overwrite", "error", "ignore"] = "append",
+    mode: Literal["append", "overwrite", "error"] = "append",
     min_rows_per_file: int | None = None,
     lossless: bool = False,
     sidecar: bool = True,
@@ -306,9 +306,9 @@ def write_tfrecords(
         Of rows with numbers, bools, texts, bytes, times, tensors of numbers, and lists of them.
     path : str or PathLike
         The directory, which the workers have to see under this name; it is made if it is not there. Or a URL.
-    mode : {"append", "overwrite", "error", "ignore"}, default "append"
-        What to do if files are there: add to them; remove them once the new ones are complete; raise
-        FileExistsError; or write nothing.
+    mode : {"append", "overwrite", "error"}, default "append"
+        What to do if files are there: add to them; remove them once the new ones are complete; or raise
+        FileExistsError.
     min_rows_per_file : int, optional
         Collect blocks until there are this many rows, if there are as many. Without it, files may be small: as small as the
         blocks of `ds`.
@@ -358,8 +358,6 @@ def write_tfrecords(
         sidecar=sidecar,
         **options,
     )
-    if sink.is_ignored:
-        return []
     ds.write_datasink(sink, concurrency=concurrency, ray_remote_args=dict(remote_args or {}))
     return sink.written
 
@@ -392,11 +390,6 @@ class TFRecordDatasink(_SinkBase):
         self._id = uuid.uuid4().hex
         """Of one write: a sink may write several data sets."""
         self._before: list[str] = []
-
-    @property
-    def is_ignored(self) -> bool:
-        """Whether nothing is to be written, as files are there."""
-        return self._mode == "ignore" and bool(self._files.names())
 
     @property
     def min_rows_per_write(self) -> int | None:
@@ -448,7 +441,7 @@ class TFRecordDatasink(_SinkBase):
         self._files.remove([name for name in names if name.startswith(prefixes)])
 
 
-_MODES = ("append", "overwrite", "error", "ignore")
+_MODES = ("append", "overwrite", "error")
 
 
 def _without_tensors(table: Any) -> Any:

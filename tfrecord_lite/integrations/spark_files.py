@@ -95,7 +95,7 @@ def plain(path: str) -> str:
 
 def _matches(path: str, storage_options: StorageOptions) -> list[Any]:
     """Return the files and folders that a path names; a pattern matches no hidden ones."""
-    found = expand(path, storage_options if is_url(path) else None)
+    found = expand(path, storage_options if is_url(path) else None, folders="keep")
     if [*found] == [path]:
         return found
     n_fixed = len(re.split(r"[*?\[]", path, maxsplit=1)[0].rpartition("/")[0])

@@ -21,7 +21,7 @@ import numpy as np
 from tfrecord_lite.block import OVERHEAD_BYTES, Block
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import Source, StorageOptions, is_file_object, is_url
-from tfrecord_lite.files.output import OutputFile, open_output
+from tfrecord_lite.files.output import OpenFiles, OutputFile, open_output
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.sink import BUFFER_BYTES, RecordSink
 from tfrecord_lite.records.stream import RecordStream
@@ -44,6 +44,7 @@ class ShardSet:
         self._storage_options = storage_options
         most = _BUFFERS_BYTES // max(num_files, 1)
         self._buffer_bytes = min(max(most, _SMALLEST_BUFFER_BYTES), BUFFER_BYTES)
+        self._open_files = OpenFiles()
         self.files: list[OutputFile] = []
         self.sinks: list[RecordSink] = []
         self.beside: list[OutputFile] = []
@@ -51,7 +52,9 @@ class ShardSet:
     def open(self, name: Source, through: Callable[[OutputFile], object] | None = None) -> None:
         """Open one more file; its sink writes to the file object that `through` makes of it."""
         atomic = not is_file_object(name)
-        file = open_output(name, atomic=atomic, storage_options=self._storage_options)
+        file = open_output(
+            name, atomic=atomic, storage_options=self._storage_options, open_files=self._open_files
+        )
         self.files.append(file)
         output = file if through is None else open_output(cast("Any", through(file)))
         self.sinks.append(RecordSink(output, self._options, self._buffer_bytes))
@@ -103,9 +106,13 @@ class Evenly:
         """Yield the parts of a block or list, each with the number of its shard."""
         while len(records):
             room = self._total * (self._shard + 1) // self._num_shards - self._done
-            if self._shard == self._num_shards - 1:
-                room = len(records)
-            part, records = records[:room], records[room:]
+            if self._shard == self._num_shards - 1 or room >= len(records):
+                part, records = (
+                    records,
+                    records[:0],
+                )  # all of them: itself, not a part that shares its memory
+            else:
+                part, records = records[:room], records[room:]
             shard = self._shard
             self._shard += len(records) > 0
             self._done += len(part)

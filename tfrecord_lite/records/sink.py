@@ -33,8 +33,8 @@ _LARGE_BLOCK_BYTES = 128 * 1024
 _SMALL_BLOCK_BYTES = 32 * 1024
 """A smaller block's records are collected one by one, so that no small pieces are written."""
 
-_MAX_KEPT_BYTES = 8 * 1024 * 1024
-"""Memory for a larger record is not kept for the next."""
+_MAX_KEPT_BUFFERS = 8
+"""Memory for a record larger than this many buffers is not kept for the next."""
 
 
 class RecordSink:
@@ -120,7 +120,9 @@ class RecordSink:
         if n_bytes > len(buffer):
             buffer = bytearray(n_bytes)
         self._write_frames(frame_pieces(pieces, buffer), 1)
-        if n_bytes <= _MAX_KEPT_BYTES:  # it was written; the next record may use the memory
+        if (
+            n_bytes <= _MAX_KEPT_BUFFERS * self._buffer_bytes
+        ):  # it was written; the next record may use the memory
             self._large = buffer
 
     def _write_frames(self, frames: bytearray | memoryview, n_records: int) -> None:

@@ -259,14 +259,9 @@ def _sized_field(
     sized = [SizedPart(part) for part in parts]
     if not tag:
         return None, sized
-    within = np.zeros(n_messages, np.int64)
-    constant = 0
+    within = np.zeros(n_messages, np.int64)  # bytes of the content of the field in each message
     for one in sized:
-        if isinstance(one.sizes, int):
-            constant += one.sizes
-        else:
-            within += one.sizes
-    within += constant
+        within += one.sizes
     return SizedPart(Part((tag,), Short(np.zeros((n_messages, 0), np.uint8), within))), sized
 
 
@@ -346,17 +341,17 @@ class _Pen:
         payload, present = one.part.payload, one.part.present
         lengths = payload.lengths
         match payload:
-            case Fixed(content) if present is None and content.shape[1] <= WIDEST_ROW_BYTES:
-                self._room_for(content.shape[1])
-                self._holes.append((len(self._known), content))
-                self._known += bytes(content.shape[1])
-                return
-            case Short(content) if present is None:
-                self._room_for(content.shape[1])
-                self._holes.append((len(self._known), content))
-                self._known += bytes(content.shape[1])
+            case Fixed(cells) | Short(cells) if (
+                present is None and cells.shape[1] <= WIDEST_ROW_BYTES
+            ):
+                width = cells.shape[1]
+                self._room_for(width)
+                self._holes.append((len(self._known), cells))
+                self._known += bytes(width)
+                if isinstance(payload, Fixed):
+                    return
                 self.flush()
-                self._shift -= content.shape[1]
+                self._shift -= width
             case _:
                 self.flush()
                 self._store_chosen(payload, present)

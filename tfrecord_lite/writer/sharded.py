@@ -71,7 +71,7 @@ class ShardedTFRecordWriter(MessageWriter):
     Notes
     -----
     All files are written under hidden names, and renamed by :meth:`close` when every one is on
-    the disk. An error in the ``with`` block removes them. If a rename fails, those before it are
+    the disk; at most 128 are open at a time. An error in the ``with`` block removes them. If a rename fails, those before it are
     undone, and :meth:`close` can be called again; but a file that replaced an older one stays.
     A machine that stops during the renames leaves some of the files. The module's head says
     how large shards should be.

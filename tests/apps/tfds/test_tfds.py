@@ -392,9 +392,9 @@ def test_a_directory_given_as_a_file_leads_on(today: Path) -> None:
         assert caught.value.filename == str(directory)
 
     (today / "plain" / "below").mkdir(parents=True)
-    with pytest.raises(IsADirectoryError, match=r"name its files, as '.*/plain/\*'"):
+    with pytest.raises(FileNotFoundError, match=r"only 1 folder \(below\): '.*/plain'"):
         load(today / "plain")
-    with pytest.raises(IsADirectoryError, match="Is a directory: "):
+    with pytest.raises(FileNotFoundError, match="the folder is empty"):
         load(today / "plain" / "below")
 
 

@@ -295,11 +295,13 @@ class Input:
 
     @property
     def is_rereadable(self) -> bool:
-        """Whether the records can be read twice."""
+        """Whether the records can be read twice; a file that is not there is an error of its own."""
         return all(
             position_of(source) is not None
             if is_file_object(source)
-            else is_url(name := name_of(source)) or os.path.isfile(name)  # noqa: PTH113
+            else is_url(name := name_of(source))
+            or os.path.isfile(name)  # noqa: PTH113
+            or not os.path.exists(name)  # noqa: PTH110
             for source in self.sources
         )
 

@@ -43,13 +43,16 @@ from tfrecord_lite.described.sources import sidecars_of
 from tfrecord_lite.errors import DamageReport, FileReport, TFRecordError, argument_error
 from tfrecord_lite.files.compression import CODECS, COMPRESSION_WORDS
 from tfrecord_lite.files.names import (
-    INDEX_SUFFIX,
     SIDECAR_SUFFIX,
     Source,
     expand,
+    is_companion,
     is_file_object,
+    is_folder,
+    is_hidden,
     is_same_file,
     is_url,
+    listing,
     local_size,
     name_of,
 )
@@ -385,7 +388,7 @@ def _is_directory(name: str) -> bool:
 def _pieces(source: Source, from_: str | None) -> Iterator[_Piece]:
     """Yield the files that a source names, each as a whole."""
     named = None if from_ is None else formats.format_named(from_)
-    if is_file_object(source) or not os.path.isdir(name_of(source)):  # noqa: PTH112
+    if is_file_object(source) or not is_folder(name_of(source)):
         for file in expand(source):
             kind = named or formats.format_of_file(file)
             if kind is None:
@@ -395,8 +398,8 @@ def _pieces(source: Source, from_: str | None) -> Iterator[_Piece]:
             yield _Piece(file, kind)
         return
     is_empty = True
-    for name in sorted(glob.glob(os.path.join(glob.escape(name_of(source)), "*"))):  # noqa: PTH118, PTH207
-        if name.endswith((SIDECAR_SUFFIX, INDEX_SUFFIX)) or not os.path.isfile(name):  # noqa: PTH113
+    for name in listing(name_of(source)).files:
+        if is_companion(name) or is_hidden(name):
             continue
         kind = (formats.format_of_file if formats.is_numbered(name) else formats.format_of)(name)
         if kind is not None and named in (None, kind):

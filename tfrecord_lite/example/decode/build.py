@@ -403,29 +403,25 @@ def _partition(
     # The cast wraps, as TensorFlow's does (rule G2).
     numbers = np.asarray(column.flat).astype(dtype).astype(np.int64)
     counts = column.lengths
-    starts = row_splits(counts)[:-1]
+    firsts = row_splits(counts)[:-1][counts > 0]  # the first number of each message that has some
     match partition:
         case RaggedFeature.RowLengths():
             return numbers, counts
         case RaggedFeature.RowSplits():  # the first split only marks the start of the first row
-            is_limit = np.ones(numbers.size, np.bool_)
-            is_limit[starts[counts > 0]] = False
             rows = np.maximum(counts - 1, 0)
-            return _differences(numbers[is_limit], rows), rows
+            return _differences(np.delete(numbers, firsts), rows), rows
         case RaggedFeature.RowLimits():
             return _differences(numbers, counts), counts
         case RaggedFeature.RowStarts():
-            is_first = np.zeros(numbers.size, np.bool_)
-            is_first[starts[counts > 0]] = True
-            bad = np.flatnonzero(is_first & (numbers != 0))
+            bad = np.flatnonzero(numbers[firsts])
             if bad.size:
-                message = int(np.searchsorted(starts, bad[0], side="right")) - 1
-                detail = f"the first row starts at {numbers[bad[0]]}, expected 0"
+                message = int(np.flatnonzero(counts)[bad[0]])
+                detail = f"the first row starts at {numbers[firsts[bad[0]]]}, expected 0"
                 raise MisfitError(message, Reason.BAD_PARTITION, partition.key, detail)
-            stops = np.empty_like(numbers)
-            stops[:-1] = numbers[1:]
-            last = (starts + counts - 1)[counts > 0]
-            stops[last] = items[counts > 0]
+            stops = np.roll(
+                numbers, -1
+            )  # the next start, or for the last row the end of its message
+            stops[firsts + counts[counts > 0] - 1] = items[counts > 0]
             return stops - numbers, counts
         case _:
             return _row_ids(partition.key, column, numbers, items)

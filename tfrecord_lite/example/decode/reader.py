@@ -315,18 +315,13 @@ class FeatureReader(ColumnReader):
 
 def check_kinds(key: str, kind: Kind, kinds: Any) -> None:
     """Raise MisfitError about the first message with a feature of another kind (rules X6, V2)."""
-    if isinstance(kinds, int):
-        if kinds in (kind, 0):
-            return
-        first, wrong = 0, kinds
-    else:
-        found = np.flatnonzero((kinds != kind) & (kinds != 0))
-        if not found.size:
-            return
-        first = int(found[0])
-        wrong = int(kinds[first])
-    detail = f"found {Kind(wrong).label}, expected {kind.label}"
-    raise MisfitError(first, Reason.WRONG_KIND, key, detail)
+    if isinstance(kinds, int) and kinds in (kind, 0):
+        return
+    each = np.atleast_1d(kinds)
+    wrong = np.flatnonzero((each != kind) & (each != 0))
+    if wrong.size:
+        detail = f"found {Kind(int(each[wrong[0]])).label}, expected {kind.label}"
+        raise MisfitError(int(wrong[0]), Reason.WRONG_KIND, key, detail)
 
 
 def apart(lists: Any) -> Any:

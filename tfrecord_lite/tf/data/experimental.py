@@ -50,7 +50,7 @@ def make_batched_features_dataset(
     """
     require_specifications(features)
     try:
-        names = sorted(name_of(source) for source in expand(file_pattern))
+        names = sorted(name_of(source) for source in expand(file_pattern, folders="refuse"))
     except FileNotFoundError as error:
         raise argument_error(str(error)) from None
     found = reader(names, *(reader_args or ()))

@@ -42,7 +42,7 @@ def _matches(pattern: str) -> list[str]:
     if not is_url(pattern):
         return _glob.glob(pattern)
     try:
-        return [name_of(source) for source in expand(pattern, may_mix=True)]
+        return [name_of(source) for source in expand(pattern, may_mix=True, folders="keep")]
     except FileNotFoundError:
         return []
 

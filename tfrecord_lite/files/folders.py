@@ -1,0 +1,177 @@
+"""Folders, local ones and those of stores: what is in them, and what of it is data."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import glob
+import os
+import re
+from collections.abc import Collection, Iterable, Mapping
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+from tfrecord_lite.errors import plural
+from tfrecord_lite.files.remote import as_os_errors, forget_listings, remote_place
+from tfrecord_lite.files.urls import is_companion, is_http, is_pattern, is_url, split_name
+
+_OTHER_FORMATS = re.compile(
+    r"\.(json|jsonl|txt|md|pbtxt|pb|csv|tsv|parquet|arrow|html|yaml|yml|npz|npy|log)(\.gz|\.zst)?$",
+    re.IGNORECASE,
+)
+_MARKERS = {"COMPLETED", "COMPLETE", "DONE", "SUCCESS", "FAILED", "README", "LICENSE", "MANIFEST"}
+_OF_TF_DATA = {"dataset_spec.pb", "snapshot.metadata"}
+_TFDS_INFO = "dataset_info.json"
+_MAX_NAMES = 3
+_MAX_ASKING = 16
+
+
+class Folder(NamedTuple):
+    """The names of what is directly in a folder, sorted."""
+
+    files: list[str]
+    folders: list[str]
+
+
+def listing(folder: str, storage_options: Mapping[str, Any] | None = None) -> Folder:
+    """List a folder; the names are whole paths or URLs."""
+    if is_url(folder):
+        filesystem, path = remote_place(folder, storage_options, keeps_listings=True)
+        with as_os_errors(folder, ValueError):
+            entries = filesystem.ls(path, detail=True)
+        kinds = named_kinds(folder, path, {entry["name"]: entry for entry in entries})
+        kinds.pop(folder.rstrip("/"), None)  # an object in the place of the folder
+    else:
+        with os.scandir(folder) as places:
+            kinds = {
+                os.path.join(folder, place.name): place.is_dir()
+                for place in places
+                if place.is_dir() or place.is_file() or place.is_symlink()  # not a pipe
+            }
+    files = sorted(name for name, is_folder in kinds.items() if not is_folder)
+    return Folder(files, sorted(name for name, is_folder in kinds.items() if is_folder))
+
+
+def named_kinds(url: str, path: str, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, bool]:
+    """Name entries of a file system as `url` names `path` there; tell which are folders.
+
+    Objects of no bytes that stand for a folder are left out.
+    """
+    head, rest = split_name(url)
+    head, path = head.rstrip("/"), path.removesuffix(rest).rstrip("/")
+    pairs = zip(reversed(head), reversed(path), strict=False)
+    n_common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    before, start = path[: len(path) - n_common], head[: len(head) - n_common]
+    return {
+        f"{start}{name.removeprefix(before)}{rest}".rstrip("/"): entry.get("type") == "directory"
+        for name, entry in entries.items()
+        if entry.get("type") == "directory" or not name.endswith("/")
+    }
+
+
+def kinds_of(
+    urls: Collection[str], storage_options: Mapping[str, Any] | None = None
+) -> dict[str, str]:
+    """Ask what URLs are, several at a time: "file" or "directory", "" if that is not known.
+
+    Of a web server only a name that ends in a slash can be a folder; a plain name is not asked for.
+
+    Raises
+    ------
+    ImportError, InvalidArgumentError
+        For a URL that no installed file system is for.
+    """
+    if not urls:
+        return {}
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only for URLs
+
+    places = [(url, *remote_place(url, storage_options, keeps_listings=True)) for url in urls]
+    with ThreadPoolExecutor(min(len(places), _MAX_ASKING)) as threads:
+        return dict(zip(urls, threads.map(_kind, places), strict=True))
+
+
+def _kind(place: tuple[str, Any, str]) -> str:
+    url, filesystem, path = place
+    with contextlib.suppress(OSError, ValueError), as_os_errors(url, ValueError):
+        if is_http(url) and url.endswith("/"):
+            return "directory" if filesystem.isdir(path) else ""
+        if not is_http(url) or is_pattern(url) or "@" in url:
+            return str(filesystem.info(path)["type"])
+    return ""
+
+
+def is_folder(name: str, storage_options: Mapping[str, Any] | None = None) -> bool:
+    """Whether a path or URL is a folder."""
+    if not is_url(name):
+        return os.path.isdir(name)
+    forget_listings([name], storage_options)
+    return kinds_of([name], storage_options)[name] == "directory"
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a file is none that its folder is read for: its name begins with a dot or an underscore."""
+    return _base(name).startswith((".", "_"))
+
+
+def data_files(folder: str, storage_options: Mapping[str, Any] | None = None) -> list[str]:
+    """List the data files that are directly in a folder, sorted.
+
+    Left out are hidden names, sidecars and indexes, markers, and files of other formats by their endings.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none; it says what is there.
+    IsADirectoryError
+        For a data set of TensorFlow Datasets or of ``tf.data.Dataset.save``, whose files have a reader.
+    """
+    files, folders = listing(folder, storage_options)
+    if special := _special(folder, [_base(name) for name in files]):
+        raise IsADirectoryError(errno.EISDIR, f"{os.strerror(errno.EISDIR)}{special}", folder)
+    data = [name for name in files if _is_data(_base(name))]
+    if not data:
+        counts = [
+            f"{plural(len(names), what)} ({_some(names)})"
+            for names, what in ((folders, "folder"), (files, "other file"))
+            if names
+        ]
+        text = f"no data files are in this folder, only {' and '.join(counts)}"
+        detail = text if counts else "the folder is empty"
+        raise FileNotFoundError(errno.ENOENT, detail, folder)
+    return data
+
+
+def inside(folder: str) -> str:
+    """Say how the files of a local folder are read by what takes no folders."""
+    try:
+        bases = os.listdir(folder)
+    except OSError:
+        return ""
+    pattern = os.path.join(folder, "*")
+    return _special(folder, bases) or f"; name its files, as {pattern!r}" * bool(bases)
+
+
+def _some(names: Iterable[str]) -> str:
+    """Return the last parts of some of the names."""
+    bases = [_base(name) for name in names]
+    return ", ".join(bases[:_MAX_NAMES]) + ", ..." * (len(bases) > _MAX_NAMES)
+
+
+def _base(name: str) -> str:
+    return split_name(name)[0].rpartition("/")[2]
+
+
+def _is_data(base: str) -> bool:
+    is_other = is_hidden(base) or is_companion(base) or base in _MARKERS
+    return not is_other and not _OTHER_FORMATS.search(base)
+
+
+def _special(folder: str, bases: list[str]) -> str:
+    """Say how a folder that another library wrote is read; empty for any other folder."""
+    if _OF_TF_DATA & set(bases):
+        return " of tf.data.Dataset.save; its records are tensors in */*/*.snapshot"
+    below = [""] if is_url(folder) else ["", "*", "*/*"]
+    infos = (os.path.join(glob.escape(folder), each, _TFDS_INFO) for each in below)
+    if _TFDS_INFO in bases or any(next(glob.iglob(info), None) for info in infos):
+        return " of TensorFlow Datasets; load_tfds reads it"
+    return ""
