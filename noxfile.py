@@ -26,10 +26,9 @@ os.environ.setdefault("HYPOTHESIS_PROFILE", "ci")  # 100 examples of each proper
 
 PROJECT: dict[str, Any] = nox.project.load_toml("pyproject.toml")
 NEWEST = ""
-# Not the full product: each Python, each protobuf major, oldest and newest NumPy,
-# with old next to old and new next to new, and two crossings.
+# Python, protobuf and NumPy, not the full product: each Python, each protobuf major, oldest and
+# newest NumPy, with old next to old and new next to new, and two crossings.
 MATRIX = [
-    # Python, protobuf, NumPy
     ("3.11", "==5.29.*", "==2.0.*"),
     ("3.11", "==7.*", NEWEST),
     ("3.12", "==6.*", "==2.0.*"),
@@ -39,17 +38,12 @@ MATRIX = [
 ALL = ("-m", "")  # the slow tests, too
 PAGE = "tests/test_docs.py::test_the_python_of_a_page_runs"
 DOCSTRINGS = "tests/test_docstring_examples.py"
-# An engine's extra and group, modules that must be there, and its tests.
-ENGINES: dict[str, tuple[str, list[str], str, list[str]]] = {
-    "ray": ("ray", [], "pyarrow, ray.data", ["test_ray.py"]),
-    "beam": ("", ["beam-and-pandas"], "apache_beam, pandas, pyarrow", ["test_beam.py"]),
-    "dask": (
-        "",
-        ["dask-and-others"],
-        "daft, dask.dataframe, distributed, modin",
-        ["test_dask.py", "test_daft_and_modin.py"],
-    ),
-    "spark": ("spark", [], "pyarrow, pyspark", ["test_spark.py"]),
+# An engine's extra or group, modules that must be there, and how the files of its tests match.
+ENGINES = {
+    "ray": ("ray", "", "pyarrow, ray.data", "ray"),
+    "beam": ("", "beam-and-pandas", "apache_beam, pandas, pyarrow", "beam"),
+    "dask": ("", "dask-and-others", "daft, dask.dataframe, distributed, modin", "da*"),
+    "spark": ("spark", "", "pyarrow, pyspark", "spark"),
 }
 # Those that have a session of their own are left out.
 EXTRAS = PROJECT["project"]["optional-dependencies"].keys() - {*ENGINES, "examples", "torch"}
@@ -252,12 +246,12 @@ def frameworks(session: nox.Session) -> None:
 @nox.parametrize("engine", [nox.param(engine, id=engine) for engine in ENGINES])
 def engines(session: nox.Session, engine: str) -> None:
     """Run the tests with Ray, Beam, Dask, and Spark, which needs Java."""
-    extra, groups, modules, files = ENGINES[engine]
-    install(session, "test", *groups, extras=extra)
+    extra, group, modules, pattern = ENGINES[engine]
+    install(session, "test", *group.split(), extras=extra)
     if engine == "spark":
         require_program(session, "java", "default-jre-headless")
     require(session, modules)
-    paths = [f"tests/engines/{file}" for file in files]
+    paths = map(str, Path("tests/engines").glob(f"test_{pattern}.py"))
     command = ["pytest", *ALL, "-n", "0", "-rs"]
     session.run(*command, *paths, f"{PAGE}[{engine}.md]", *session.posargs)
     session.run("pytest", "-n", "0", DOCSTRINGS, "-k", f"integrations.{engine}")
@@ -316,7 +310,7 @@ def long(session: nox.Session) -> None:
     """Run the properties with 10,000 examples each, and 200 kills, power cuts and full disks."""
     session.env.update({"HYPOTHESIS_PROFILE": "long", "TFRECORD_MISHAPS": "200"})
     install(session, "test", extras="dataframes")
-    session.run("pytest", *ALL, *session.posargs)
+    session.run("pytest", *ALL, "--timeout=0", *session.posargs)
     session.run("python", "-m", "tests.long_run")
 
 
