@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import glob
 import os
@@ -92,11 +91,16 @@ def kinds_of(
 
 def _kind(place: tuple[str, Any, str]) -> str:
     url, filesystem, path = place
-    with contextlib.suppress(OSError, ValueError), as_os_errors(url, ValueError):
-        if is_http(url) and url.endswith("/"):
-            return "directory" if filesystem.isdir(path) else ""
-        if not is_http(url) or is_pattern(url) or "@" in url:
-            return str(filesystem.info(path)["type"])
+    is_bucket = re.fullmatch(r"[^/:]+://[^/:*?\[]+/?", url)
+    try:
+        with as_os_errors(url, ValueError):
+            if is_http(url) and url.endswith("/"):
+                return "directory" if filesystem.isdir(path) else ""
+            if not is_http(url) or is_pattern(url) or "@" in url:
+                return str(filesystem.info(path)["type"])
+    except (OSError, ValueError) as error:  # which opening it raises, but for a bucket
+        if is_bucket and isinstance(error, FileNotFoundError):
+            raise
     return ""
 
 

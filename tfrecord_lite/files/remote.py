@@ -297,7 +297,7 @@ def os_error(error: Exception, url: str, offset: int | None = None) -> OSError:
     else:
         number = next((n for kind, n in _ERRNOS.items() if isinstance(error, kind)), errno.EIO)
         number = errno.ENOENT if _is_missing(error) else number
-        detail = f"the remote file could not be read: {type(error).__name__}: {error}"
+        detail = f"the client of its store failed: {type(error).__name__}: {error}"
     place = "" if offset is None else f", at byte {offset:,}"
     return OSError(number, f"{detail}{place}", url)
 
