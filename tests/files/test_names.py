@@ -262,6 +262,12 @@ def test_a_cache_is_written_and_read_through() -> None:
     assert count("simplecache::memory://cached") == 6
 
 
+def test_readers_of_memory_share_no_position() -> None:
+    fsspec.filesystem("memory").pipe("/shared/a", content())
+    reader = TFRecordReader("memory://shared/a")
+    assert len(list(zip(reader, reader, strict=True))) == 3
+
+
 # ---------------------------------------------------------------------------------- folders
 
 NOT_DATA = [
