@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import multiprocessing
 import os
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from tfrecord_lite.dataset.plan import (
     describe,
     difference,
     feed_of,
+    sources_of,
     summary,
     with_drawn_seeds,
 )
@@ -806,6 +808,67 @@ class Dataset(Generic[T_co]):
         """Return True: whether there are elements is not known without reading."""
         return True
 
+    def count(self) -> int:
+        """Count the elements of an epoch: of the records in the files, and of what the stages make of them.
+
+        Indexes beside files, or the lengths of records, are read where there are any; compressed files to their ends,
+        as :func:`count_records` does. Afterwards ``len`` knows the number, too.
+
+        Raises
+        ------
+        TypeError
+            If there is no end, or a stage such as :meth:`filter` decides.
+        DataLossError, OSError
+            As :func:`count_records`.
+
+        Examples
+        --------
+        >>> _ = save("people@2.tfrecord.gz", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> read_batches("people@2.tfrecord.gz", {"age": int}, 2).count()
+        2
+        """
+        if self._plan.size() is None:
+            for source in sources_of(self._plan):
+                source.count()
+        size = self._plan.size()
+        if size is None:
+            raise TypeError("the number of elements depends on what they are, or there is no end")
+        return size
+
+    def epoch_plan(self, epoch: int = 0) -> list[dict[str, Any]]:
+        """Return which records are read in an epoch, in the order of the files: for debugging.
+
+        Returns
+        -------
+        list of dict
+            For each part of a file that a worker reads: ``worker``, ``file``, ``first`` (the number of the first
+            record in the file), ``records`` (None for all that follow) and ``step``: 1 if the worker gives all of
+            these records, n if every n-th of those of all its files.
+
+        Examples
+        --------
+        >>> _ = save("people@2.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> batches = read_batches("people@2.tfrecord", {"age": int}, 2, num_workers=2)
+        >>> [(part["worker"], part["file"], part["step"]) for part in batches.epoch_plan()]
+        [(0, 'people-00000-of-00002.tfrecord', 1), (1, 'people-00001-of-00002.tfrecord', 1)]
+        """
+        nodes = chain(self._plan)
+        n_workers = max(getattr(node, "n_workers", 1) for node in nodes)
+        run, parts = Run((require_int("epoch", epoch, 0),)), []
+        for worker in range(n_workers):
+            plan = (
+                sharding.worker_part(self._plan, n_workers, worker) if n_workers > 1 else self._plan
+            )
+            for source in sources_of(plan):
+                if not isinstance(source, Files):
+                    continue
+                groups, are_runs = source.groups(run)
+                step = 1 if are_runs else source.step.step
+                for part in itertools.chain.from_iterable(groups):
+                    place = {"worker": worker, "file": part.source, "first": part.first}
+                    parts.append({**place, "records": part.n_records, "step": step})
+        return parts
+
     def __len__(self) -> int:
         """Return the number of elements.
 
@@ -824,7 +887,10 @@ class Dataset(Generic[T_co]):
             )
             raise TypeError(detail)
         if size is None:
-            detail = "the number of elements is not known; count them, or use TFRecordFile"
+            detail = (
+                "the number of elements is not known without reading the files; count() of the data set "
+                "finds it out, and count_records(paths) that of the records"
+            )
             raise TypeError(detail)
         return size
 

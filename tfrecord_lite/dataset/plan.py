@@ -146,6 +146,12 @@ class PlanNode:
         """Return the number of elements; None if it is not known."""
         return None
 
+    def prepare(self, run: Run, n_workers: int) -> None:
+        """Find out once, before workers start, what each of them would."""
+
+    def count(self) -> None:
+        """Find out the number of elements, if that takes reading."""
+
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield chunks of elements from a state on, each with the state after it."""
         raise NotImplementedError
@@ -218,9 +224,6 @@ class Source(PlanNode):
         """Whether ranks share the order of the elements."""
         return self.n_parts > 1 or self.ranks != (1, 0)
 
-    def prepare(self, run: Run, n_workers: int) -> None:
-        """Find out once, before workers start, what each of them would."""
-
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Self:
         """Return a node that gives one worker's part of the elements, divided the fastest way.
 
@@ -278,6 +281,13 @@ def chain(node: PlanNode) -> list[PlanNode]:
         node = node.input
         nodes.append(node)
     return nodes[::-1]
+
+
+def sources_of(plan: PlanNode) -> list[PlanNode]:
+    """List the nodes without input that a plan begins with: several where it joins others."""
+    first = chain(plan)[0]
+    inputs: tuple[PlanNode, ...] = getattr(first, "inputs", ())
+    return [source for each in inputs for source in sources_of(each)] if inputs else [first]
 
 
 def summary(plan: PlanNode) -> str:
