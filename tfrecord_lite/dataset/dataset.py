@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
+import math
 import multiprocessing
 import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, overload
 
-from tfrecord_lite.dataset import batching, sharding
+from tfrecord_lite.dataset import batching, mixtures, sharding
 from tfrecord_lite.dataset.batching import Batch, Parse
 from tfrecord_lite.dataset.cutting import further
 from tfrecord_lite.dataset.plan import (
@@ -52,7 +53,7 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.files.names import local_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Literal, Self, TypeAlias, TypeVarTuple
 
     import numpy as np
@@ -114,9 +115,9 @@ class DatasetIterator(Generic[T_co]):
 
     def _begin(self, run: Run, state: Any) -> None:
         nodes = chain(self._plan)
-        is_skipped = getattr(nodes[0], "skips_damage", False) and not any(
-            isinstance(node, Processes) for node in nodes
-        )
+        is_skipped = any(
+            getattr(source, "skips_damage", False) for source in sources_of(self._plan)
+        ) and not any(isinstance(node, Processes) for node in nodes)
         self._run = replace(run, damage=RunDamage(is_skipped=is_skipped))
         self._dataset._begun(self._run)  # noqa: SLF001 - of this module
         self._feed = feed_of(self._plan, self._run, state)
@@ -190,8 +191,7 @@ class DatasetIterator(Generic[T_co]):
 
     @property
     def _names(self) -> tuple[str, ...]:
-        names: tuple[str, ...] = getattr(chain(self._plan)[0], "names", ())
-        return names
+        return tuple(name for each in sources_of(self._plan) for name in getattr(each, "names", ()))
 
     @functools.cached_property
     def _files(self) -> str | None:
@@ -638,10 +638,10 @@ class Dataset(Generic[T_co]):
         if number >= n_parts:
             detail = f"index is {index}, expected less than num_shards, {num_shards}"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        for node in chain(self._plan):
-            if sharding.is_shuffle(node) and not getattr(node, "is_seeded", True):
-                detail = "shard after a shuffle needs the same seed for that shuffle in all ranks"
-                raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        if sharding.has_unseeded_shuffle(self._plan):
+            raise argument_error(
+                "shard after a shuffle needs the same seed for that shuffle in all ranks"
+            )
         return {"n_parts": n_parts, "number": number}
 
     def enumerate(self, start: int = 0) -> Dataset[tuple[int, T_co]]:
@@ -688,6 +688,91 @@ class Dataset(Generic[T_co]):
         """
         n = _AUTO if buffer_size in (None, -1) else buffer_size
         return self._then(Prefetch, n=max(require_int("buffer_size", n, 0), 1))
+
+    @staticmethod
+    def mix(
+        datasets: Sequence[Dataset[U]],
+        weights: Sequence[float] | None = None,
+        seed: int | None = None,
+        stop: Literal["first", "all"] = "first",
+    ) -> Dataset[U]:
+        """Draw each element from one of several data sets at random, as ``sample_from_datasets``.
+
+        Parameters
+        ----------
+        datasets : sequence of Dataset
+            Each gives its elements in its own order. Those that are to go on for ever are repeated: ``.repeat()``.
+        weights : sequence of float, optional
+            How likely each is; equally likely by default.
+        seed : int, optional
+            As for :meth:`shuffle`. Each epoch has an order of its own.
+        stop : {"first", "all"}
+            Whether to end where the first data set is exhausted, or to go on with the others until all are.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` for no data sets, another number of weights, weights below 0 or all 0, or another `stop`.
+
+        Notes
+        -----
+        Ranks take their parts of each data set before: ``Dataset.mix([read(path, shard=...) for path in ...])``. Workers
+        mix their parts of each.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("a.tfrecord") as a, TFRecordWriter("b.tfrecord") as b:
+        ...     a.write(Block.from_records([b"a"] * 4))
+        ...     b.write(Block.from_records([b"b"] * 4))
+        >>> mixed = Dataset.mix([TFRecordDataset(f"{x}.tfrecord") for x in "ab"], [3, 1], seed=1, stop="all")
+        >>> b"".join(mixed)
+        b'abaaabbb'
+        """
+        plans = tuple(each._plan for each in datasets)  # noqa: SLF001 - of this class
+        values = [1.0] * len(plans) if weights is None else list(map(float, weights))
+        if not plans or len(values) != len(plans):
+            raise argument_error(f"weights are {len(values)} of {len(plans)} data sets")
+        if not all(0 <= value < math.inf for value in values) or not any(values):
+            raise argument_error(f"weights are {values}, expected numbers from 0 on, not all 0")
+        if stop not in ("first", "all"):
+            raise argument_error(f"stop is {stop!r}, expected 'first' or 'all'")
+        return Dataset(
+            mixtures.Mixed(
+                inputs=plans,
+                weights=tuple(values),
+                seed=seed_of(seed),
+                is_seeded=seed is not None,
+                stop=stop,
+            )
+        )
+
+    def concatenate(self, *others: Dataset[T_co]) -> Dataset[T_co]:
+        """Give the elements of this data set, and then those of others.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Alan"]))
+        >>> names = TFRecordDataset("names.tfrecord")
+        >>> list(names.concatenate(names.take(1)))
+        [b'Ada', b'Alan', b'Ada']
+        """
+        plans = tuple(each._plan for each in (self, *others))  # noqa: SLF001 - of this class
+        return Dataset(mixtures.Concatenated(inputs=plans))
+
+    @staticmethod
+    def zip(*datasets: Dataset[Any]) -> Dataset[tuple[Any, ...]]:
+        """Give tuples of one element from each data set, up to the end of the shortest.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Alan"]))
+        >>> names = TFRecordDataset("names.tfrecord")
+        >>> list(Dataset.zip(names, names.map(len)))
+        [(b'Ada', 3), (b'Alan', 4)]
+        """
+        return Dataset(mixtures.Zipped(inputs=tuple(each._plan for each in datasets)))  # noqa: SLF001 - of this class
 
     def in_processes(self, num_workers: int, start_method: str | None = None) -> Dataset[T_co]:
         """Make the elements in `num_workers` processes, each from its part of the records.

@@ -310,12 +310,17 @@ def difference(here: list[dict[str, Any]], other: list[dict[str, Any]]) -> str:
     calls, other_calls = ([stage["stage"] for stage in plan] for plan in (here, other))
     if calls != other_calls:
         return f"stages: {'.'.join(calls)} now, {'.'.join(other_calls)} in the state"
-    return "; ".join(
+    differences = [
         f"{word} of {stage['stage']}: {stage.get(word)!r} now, {of_state.get(word)!r} in the state"
         for stage, of_state in zip(here, other, strict=True)
-        for word in sorted({*stage, *of_state} - {"drawn"})
+        for word in sorted({*stage, *of_state} - {"drawn", "inputs"})
         if stage.get(word) != of_state.get(word)
-    )
+    ]
+    inputs, other_inputs = here[0].get("inputs", []), other[0].get("inputs", [])
+    if len(inputs) != len(other_inputs):
+        differences.append(f"data sets: {len(inputs)} now, {len(other_inputs)} in the state")
+    differences += filter(None, map(difference, inputs, other_inputs))
+    return "; ".join(differences)
 
 
 def with_drawn_seeds(plan: PlanNode, stages: list[dict[str, Any]]) -> PlanNode:
@@ -327,4 +332,8 @@ def with_drawn_seeds(plan: PlanNode, stages: list[dict[str, Any]]) -> PlanNode:
         whole = node.with_input(whole) if is_new else node
         if settings.get("drawn") not in (None, getattr(node, "seed", None)):
             whole = replace(whole, seed=settings["drawn"])
+        if inputs := settings.get("inputs"):
+            adopted = tuple(map(with_drawn_seeds, whole.inputs, inputs))
+            same = all(a is b for a, b in zip(adopted, whole.inputs, strict=True))
+            whole = whole if same else replace(whole, inputs=adopted)
     return whole  # type: ignore[no-any-return]
