@@ -18,6 +18,7 @@ Modules, starting with what users meet first::
     mixtures       several data sets as one: mixed, one after the other, or side by side
     random_order   the rule that makes random orders
     batching       batches, and the columns parsed from them
+    lengths        batches of similar lengths, and sequences packed into blocks
     workers        processes that run a plan together
     sharding       divide a plan among workers
     cutting        the elements of a stage, cut to any size, and the states between them

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, overload
 from tfrecord_lite.dataset import batching, mixtures, sharding
 from tfrecord_lite.dataset.batching import Batch, Parse
 from tfrecord_lite.dataset.cutting import further
+from tfrecord_lite.dataset.lengths import Buckets, Pack
 from tfrecord_lite.dataset.plan import (
     PlanNode,
     Run,
@@ -688,6 +689,86 @@ class Dataset(Generic[T_co]):
         """
         n = _AUTO if buffer_size in (None, -1) else buffer_size
         return self._then(Prefetch, n=max(require_int("buffer_size", n, 0), 1))
+
+    def bucket_by_length(
+        self,
+        boundaries: Sequence[int],
+        batch_sizes: Sequence[int],
+        length: Callable[[T_co], int] = len,  # type: ignore[assignment]
+        drop_remainder: bool = False,
+    ) -> Dataset[Any]:
+        """Batch elements of similar length, as ``bucket_by_sequence_length``.
+
+        Parameters
+        ----------
+        boundaries : sequence of int
+            Lengths at which buckets begin, ascending: a bucket more than these.
+        batch_sizes : sequence of int
+            The size of batches of each bucket.
+        length : callable, optional
+            Gives the length of an element; by default ``len``: the bytes of a record.
+        drop_remainder : bool, optional
+            Leave out batches that are not full when the elements end.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` for boundaries that do not ascend, or not one size more than these.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Grace", b"Bob", b"Alan"]))
+        >>> batches = TFRecordDataset("names.tfrecord").bucket_by_length([4], [2, 2])
+        >>> [batch.tolist() for batch in batches]
+        [[b'Ada', b'Bob'], [b'Grace', b'Alan']]
+        """
+        _check_callable("length", length)
+        edges = tuple(require_int("boundaries", edge) for edge in boundaries)
+        sizes = tuple(require_int("batch_sizes", size, 1) for size in batch_sizes)
+        if list(edges) != sorted(set(edges)) or len(sizes) != len(edges) + 1:
+            raise argument_error(
+                f"boundaries are {list(edges)} and batch_sizes {list(sizes)}; expected ascending lengths, and one size more"
+            )
+        settings = {"boundaries": edges, "batch_sizes": sizes, "drop_remainder": drop_remainder}
+        return self._then(Buckets, length=length, **settings)
+
+    def pack(
+        self, length: int, key: str | None = None, drop_remainder: bool = False
+    ) -> Dataset[dict[str, AnyArray]]:
+        """Pack sequences of numbers, such as tokens, end to end into blocks of one length.
+
+        Parameters
+        ----------
+        length : int
+            The number of values in a block. A sequence that goes beyond its end continues in the next one.
+        key : str, optional
+            The feature with the sequences, if elements are dictionaries: a RaggedTensor or the rows of an array.
+        drop_remainder : bool, optional
+            Leave out a last block that is not full, which zeros pad otherwise.
+
+        Returns
+        -------
+        Dataset
+            Its elements have ``values``; ``segment_ids``, which count the sequences in a block from 1 on, 0 for padding;
+            and ``positions``, which count the values of each from 0 on.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` if `length` is not positive; on iteration, ``BAD_SHAPE`` for what is not sequences of numbers.
+
+        Examples
+        --------
+        >>> _ = save("tokens.tfrecord", {"tokens": [[1, 2, 3], [4], [5, 6]]})
+        >>> blocks = read_batches("tokens.tfrecord", {"tokens": RaggedFeature(int)}, 2).pack(4, "tokens")
+        >>> for block in blocks:
+        ...     print(block["values"], block["segment_ids"], block["positions"])
+        [1 2 3 4] [1 1 1 2] [0 1 2 0]
+        [5 6 0 0] [1 1 0 0] [0 1 0 0]
+        """
+        n = require_int("length", length, 1)
+        return self._then(Pack, length=n, key=key, drop_remainder=drop_remainder)
 
     @staticmethod
     def mix(
