@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# s3fs 2026.9.0: cat_file(path, start, end) by position returns the whole object.
+# s3fs 2026.9.0: cat_file(path, start, end) by position takes the start for a version.
 #
 # Seen: fsspec's cat_file is (path, start=None, end=None); s3fs has version_id before start, so that a
-# start given by position is taken for a version, and the end for the start. moto, which keeps no
-# versions here, answers with the object from that start on. With keywords the range comes back.
+# start given by position is taken for a version, and the end for the start: 2 and 5 raise
+# ParamValidationError about VersionId, 0 and 5 return the object from byte 5 on. With keywords the range
+# comes back.
 #
 # Prints what it saw, and fails if that is no longer so.
 set -euo pipefail
@@ -37,10 +38,12 @@ seen = {
     "fsspec": list(inspect.signature(fsspec.AbstractFileSystem.cat_file).parameters)[1:4],
     "s3fs": list(inspect.signature(s3fs.S3FileSystem._cat_file).parameters)[1:4],
     "by position": cat(2, 5),
+    "from 0 by position": cat(0, 5),
     "by keyword": cat(start=2, end=5),
 }
 server.stop()
 print(seen)
 assert seen["by keyword"] == b"234"
-assert seen["by position"] != b"234"
+assert seen["by position"].startswith("ParamValidationError")
+assert seen["from 0 by position"] == b"56789"
 PYTHON

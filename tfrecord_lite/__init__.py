@@ -34,6 +34,7 @@ _NAMES = {
     "example.sequence.parse": "SequenceExampleParser parse_sequence_example parse_single_sequence_example",
     "example.to_dicts": "decode_example decode_examples decode_sequence_example decode_sequence_examples",
     "index": "TFRecordFile",
+    "index.counting": "count_records",
     "reader": "TFRecordReader",
     "recovery.recover": "recover",
     "recovery.verify": "verify",

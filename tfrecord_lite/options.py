@@ -47,11 +47,11 @@ class WriteOptions(TypedDict, total=False):
     storage_options: Mapping[str, Any] | None
 
 
-SOME_COLUMNS = "load_schema(path + '.schema.json').select(names)"
+SOME_COLUMNS = "infer_schema(paths).select(names)"
 _FIRST_ONES = "the number of records is num_records of load, or scan(paths).head(n)"
 _ELSEWHERE = {
     "batch_size": "read_batches(paths, schema, batch_size) gives batches",
-    "columns": f"load and scan take columns; elsewhere the schema chooses them: schema={SOME_COLUMNS}",
+    "columns": f"load, scan and read_batches take columns; elsewhere the schema chooses them: schema={SOME_COLUMNS}",
     **dict.fromkeys(("n_rows", "nrows", "num_rows", "limit"), _FIRST_ONES),
 }
 

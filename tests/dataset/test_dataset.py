@@ -1,6 +1,7 @@
 """Data sets: each stage against what Python's own lists do, and errors in their places."""
 
 import gc
+import gzip
 import itertools
 import threading
 import time
@@ -29,9 +30,11 @@ from tfrecord_lite import (
     FixedLenSequenceFeature,
     RaggedFeature,
     RaggedTensor,
+    SequenceSchema,
     TFRecordDataset,
     TFRecordWriter,
     VarLenFeature,
+    count_records,
     encode_sequence_example,
     read_batches,
 )
@@ -639,3 +642,78 @@ def test_batches_may_be_larger_than_what_is_parsed_at_once(tmp_path: Path) -> No
     found = [batch["n"] for batch in read_batches(name, {"n": int}, 5_000)]
     assert [len(n) for n in found] == [5_000, 5_000, 2_000]
     assert np.concatenate(found).tolist() == list(range(12_000))
+
+
+@pytest.mark.parametrize("end", ["", ".gz"])
+def test_the_batches_of_an_epoch_are_counted(tmp_path: Path, end: str) -> None:
+    names = write_files(tmp_path, [7, 0, 9])
+    for name in names if end else ():
+        Path(name).write_bytes(gzip.compress(Path(name).read_bytes()))
+
+    def make(**settings: Any) -> Dataset:
+        return read_batches(names, FEATURES, 3, **settings)
+
+    for settings in (
+        {},
+        {"shuffle": True, "seed": 1, "shard": (3, 0)},
+        {"shard": (3, 2)},
+        {"drop_remainder": True},
+        {"num_workers": 2},
+        {"num_workers": 4, "num_epochs": 2},
+    ):
+        dataset = make(**settings)
+        with pytest.raises(TypeError, match="count_records"):
+            len(dataset)
+        assert dataset.count() == len(dataset) == len(list(dataset)), settings
+    with pytest.raises(TypeError, match="no end"):
+        make(num_epochs=None).count()
+    with pytest.raises(TypeError, match="depends"):
+        make().filter(bool).count()
+    assert count_records(names) == 16
+
+
+def test_what_an_epoch_reads_can_be_seen(tmp_path: Path) -> None:
+    names = write_files(tmp_path, [8, 4])
+    ranks = [read_batches(names, FEATURES, 3, shard=(2, rank)) for rank in (0, 1)]
+
+    whole = [{"worker": 0, "file": name, "first": 0, "records": None, "step": 2} for name in names]
+    assert ranks[0].epoch_plan() == ranks[1].epoch_plan() == whole
+    later = [
+        (part["file"], part["first"], part["records"], part["step"])
+        for part in (part for rank in ranks for part in rank.epoch_plan(1))
+    ]
+    assert later == [(names[0], 0, 6, 1), (names[0], 6, 2, 1), (names[1], 0, 4, 1)]
+    assert [part["worker"] for part in ranks[0].in_processes(3).epoch_plan()] == [0, 0, 1, 1, 2, 2]
+
+
+def test_some_columns_and_text_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with TFRecordWriter(path) as writer:
+        writer.write_examples({"n": [1, 2], "word": ["a", "b"], "code": [b"\xff", b"c"]})
+
+    (batch,) = read_batches(path, columns=["word"])
+    assert {key: value.tolist() for key, value in batch.items()} == {"word": [b"a", b"b"]}
+    for settings in ({"text": True}, {"text": ["word"], "columns": ["word", "n"]}):
+        (batch,) = read_batches(path, **settings)
+        assert batch["word"].tolist() == ["a", "b"]
+    assert read_batches(path, text=["word"], columns=["n"]).count() == 1
+    (batch,) = read_batches(path, {"word": str, "code": bytes})
+    assert (batch["word"].tolist(), batch["code"].tolist()) == (["a", "b"], [b"\xff", b"c"])
+    (batch,) = read_batches(path, {"word": str, "n": int}, columns=["n"])
+    assert list(batch) == ["n"]
+    with pytest.raises(InvalidArgumentError, match="no column 'wrod'"):
+        read_batches(path, columns=["wrod"])
+    with pytest.raises(TypeError, match="columns= of load, scan and read_batches"):
+        read_batches(path, ["word"])  # type: ignore[call-overload]
+
+
+def test_columns_of_sequence_examples_are_chosen_by_part(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with TFRecordWriter(path) as writer:
+        writer.write_sequence_examples({"id": [1, 2], "x": [3, 4]}, {"t": [[5, 6], [7]]})
+    sequences = SequenceSchema({"id": int, "x": int}, {"t": FixedLenSequenceFeature([], int)})
+
+    for schema in (None, sequences):
+        (batch,) = read_batches(path, schema, columns=["context/x", "feature_lists/t"])
+        assert list(batch[0]) == ["x"]
+        assert list(batch[1]) == ["t"]

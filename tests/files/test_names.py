@@ -9,7 +9,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -262,6 +262,12 @@ def test_a_cache_is_written_and_read_through() -> None:
     assert count("simplecache::memory://cached") == 6
 
 
+def test_readers_of_memory_share_no_position() -> None:
+    fsspec.filesystem("memory").pipe("/shared/a", content())
+    reader = TFRecordReader("memory://shared/a")
+    assert len(list(zip(reader, reader, strict=True))) == 3
+
+
 # ---------------------------------------------------------------------------------- folders
 
 NOT_DATA = [
@@ -393,21 +399,28 @@ class _Missing(fsspec.AbstractFileSystem):  # type: ignore[misc,name-defined]
 
     ls = _open = info
 
+    def makedirs(self, path: str, exist_ok: bool = False) -> None:
+        """Do nothing, as for a bucket."""
+
 
 @pytest.mark.parametrize(
     "read", [*READERS.values(), tf_record_iterator], ids=[*READERS, "iterator"]
 )
-@pytest.mark.parametrize("name", ["x", "x*", "x@2", "x/"])
+@pytest.mark.parametrize("name", ["none/x", "none/x*", "none/x@2", "none/x/", "none"])
 def test_a_missing_bucket_is_a_missing_file(read: Callable[[Any], Any], name: str) -> None:
     fsspec.register_implementation("missing", _Missing, clobber=True)
-    url = f"missing://none/{name}"
-    if read is READERS["verify"] and "*" not in name:
+    url = f"missing://{name}"
+    if read is READERS["verify"] and "/x" in name and "*" not in name:
         assert isinstance(verify(url).files[0].failure, FileNotFoundError)
         return
     with pytest.raises(FileNotFoundError) as caught:
         read(url)
-    assert str(caught.value.filename).startswith("missing://none/x")
+    assert str(caught.value.filename).startswith(url[:16])
     assert ".schema.json" not in str(caught.value)
+    for write in (*WRITERS.values(), lambda url: save(url, {"id": [1]})):
+        with pytest.raises(FileNotFoundError) as caught:
+            cast("Any", write)("missing://none/x")
+        assert str(caught.value.filename).startswith("missing://none/x")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
 )
+from tfrecord_lite.files import remote
 from tfrecord_lite.index import tf_record_random_reader
 from tfrecord_lite.index.handles import MAX_GAP_BYTES, MAX_REQUEST_BYTES
 from tfrecord_lite.records.framing import frame
@@ -142,6 +143,30 @@ def test_damage_and_cut_answers_are_errors(server: FileServer) -> None:
         with pytest.raises(OSError, match="end at byte") as short:
             ask()
         assert short.value.filename == url
+
+
+@pytest.mark.parametrize("status", [503, 429, 1])
+def test_a_busy_server_is_asked_again(
+    server: FileServer, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "PAUSES", (0.0, 0.0))
+    file = TFRecordFile(f"{server.url}/large")
+    refusals = [status, 0, status]
+    server.refuse = lambda _: refusals.pop() if refusals else 0
+
+    assert file.__getitems__([1, 30, 59]) == [LARGE[1], LARGE[30], LARGE[59]]
+    server.refuse = lambda _: status
+    with pytest.raises(OSError, match="at byte") as caught:
+        file.__getitems__([1, 30])
+    assert caught.value.filename == f"{server.url}/large"
+
+
+def test_an_error_says_that_the_file_has_changed(server: FileServer) -> None:
+    file = TFRecordFile(f"{server.url}/small")
+    server.files["/small"] = bytes(frame(SMALL[::-1]))
+
+    with pytest.raises((DataLossError, FailedPreconditionError), match="has changed since"):
+        file.block(range(500))
 
 
 def test_a_server_without_ranges_is_unsupported(server: FileServer) -> None:

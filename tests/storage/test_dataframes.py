@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from tests.support import golden
 from tfrecord_lite import (
+    ExampleParser,
     FixedLenFeature,
+    FixedLenSequenceFeature,
     TFRecordWriter,
     encode_examples,
     infer_schema,
@@ -605,3 +607,31 @@ def test_a_sidecar_of_no_frame_is_one_clear_error(
     with pytest.raises(InvalidArgumentError) as caught:
         load(tmp_path / "d", as_=described["library"] if key else "pandas")
     assert key in (None, caught.value.key)
+
+
+def test_lists_that_a_parser_pads_are_lists_of_their_own_length_in_a_frame(tmp_path: Path) -> None:
+    path = tmp_path / "lists"
+    save(path, {"x": [[1, 2], [3], []]})
+    padded = {"x": FixedLenSequenceFeature([], "int64", allow_missing=True, default_value=-1)}
+    assert load(path, schema=padded)["x"].tolist() == [[1, 2], [3, -1], [-1, -1]]
+    table = load(path, schema=padded, as_="arrow")
+    assert table.schema.field("x").type == pa.list_(pa.int64())
+    assert table["x"].to_pylist() == [[1, 2], [3], []]
+
+
+def test_byte_strings_that_may_be_missing_are_a_masked_array_in_either_form() -> None:
+    schema = schema_of({"s": ["a", None]})
+    block = encode_examples({"s": ["b", None, "c"]}, schema)
+    forms: Any = ("ndarray", ["b", None, "c"]), ("BytesColumn", [b"b", None, b"c"])
+    for strings, values in forms:
+        column: Any = ExampleParser(schema, strings=strings)(block)["s"]
+        assert isinstance(column, np.ma.MaskedArray)
+        assert column.tolist() == values
+
+
+def test_runs_are_plain_values_in_frames_as_in_tables() -> None:
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array([7, 8]))
+    series = pd.Series(pd.arrays.ArrowExtensionArray(runs))
+    plain = list(encode_examples({"r": [7, 7, 8]}))
+    assert list(encode_examples({"r": series})) == plain
+    assert list(encode_examples(pa.table({"r": runs}))) == plain

@@ -30,6 +30,7 @@ VERBS = {
     "diff": ("stats", "compare two data sets: schemas, statistics, records"),
     "verify": ("damage", "check every checksum, report every damaged place"),
     "recover": ("damage", "write every intact record of a damaged file to a new one"),
+    "count": ("info", "count records, as fast as the files allow"),
     "index": ("info", "write an index, for random access"),
     "merge": ("rearranging", "write the records of many files to one"),
     "split": ("rearranging", "divide the records of a file, or of several, among shards"),

@@ -15,8 +15,10 @@ Modules, starting with what users meet first::
     turns          the records of files one after the other, or of several in turns
     stages         take, skip, shard, enumerate, map, filter, repeat, cache, prefetch
     shuffle        random order with a buffer
+    mixtures       several data sets as one: mixed, one after the other, or side by side
     random_order   the rule that makes random orders
     batching       batches, and the columns parsed from them
+    lengths        batches of similar lengths, and sequences packed into blocks
     workers        processes that run a plan together
     sharding       divide a plan among workers
     cutting        the elements of a stage, cut to any size, and the states between them

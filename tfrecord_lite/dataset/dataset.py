@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
+import math
 import multiprocessing
 import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, overload
 
-from tfrecord_lite.dataset import batching, sharding
+from tfrecord_lite.dataset import batching, mixtures, sharding
 from tfrecord_lite.dataset.batching import Batch, Parse
 from tfrecord_lite.dataset.cutting import further
+from tfrecord_lite.dataset.lengths import Buckets, Pack
 from tfrecord_lite.dataset.plan import (
     PlanNode,
     Run,
@@ -21,6 +24,7 @@ from tfrecord_lite.dataset.plan import (
     describe,
     difference,
     feed_of,
+    sources_of,
     summary,
     with_drawn_seeds,
 )
@@ -50,7 +54,7 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.files.names import local_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Literal, Self, TypeAlias, TypeVarTuple
 
     import numpy as np
@@ -112,9 +116,9 @@ class DatasetIterator(Generic[T_co]):
 
     def _begin(self, run: Run, state: Any) -> None:
         nodes = chain(self._plan)
-        is_skipped = getattr(nodes[0], "skips_damage", False) and not any(
-            isinstance(node, Processes) for node in nodes
-        )
+        is_skipped = any(
+            getattr(source, "skips_damage", False) for source in sources_of(self._plan)
+        ) and not any(isinstance(node, Processes) for node in nodes)
         self._run = replace(run, damage=RunDamage(is_skipped=is_skipped))
         self._dataset._begun(self._run)  # noqa: SLF001 - of this module
         self._feed = feed_of(self._plan, self._run, state)
@@ -188,8 +192,7 @@ class DatasetIterator(Generic[T_co]):
 
     @property
     def _names(self) -> tuple[str, ...]:
-        names: tuple[str, ...] = getattr(chain(self._plan)[0], "names", ())
-        return names
+        return tuple(name for each in sources_of(self._plan) for name in getattr(each, "names", ()))
 
     @functools.cached_property
     def _files(self) -> str | None:
@@ -636,10 +639,10 @@ class Dataset(Generic[T_co]):
         if number >= n_parts:
             detail = f"index is {index}, expected less than num_shards, {num_shards}"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        for node in chain(self._plan):
-            if sharding.is_shuffle(node) and not getattr(node, "is_seeded", True):
-                detail = "shard after a shuffle needs the same seed for that shuffle in all ranks"
-                raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        if sharding.has_unseeded_shuffle(self._plan):
+            raise argument_error(
+                "shard after a shuffle needs the same seed for that shuffle in all ranks"
+            )
         return {"n_parts": n_parts, "number": number}
 
     def enumerate(self, start: int = 0) -> Dataset[tuple[int, T_co]]:
@@ -686,6 +689,171 @@ class Dataset(Generic[T_co]):
         """
         n = _AUTO if buffer_size in (None, -1) else buffer_size
         return self._then(Prefetch, n=max(require_int("buffer_size", n, 0), 1))
+
+    def bucket_by_length(
+        self,
+        boundaries: Sequence[int],
+        batch_sizes: Sequence[int],
+        length: Callable[[T_co], int] = len,  # type: ignore[assignment]
+        drop_remainder: bool = False,
+    ) -> Dataset[Any]:
+        """Batch elements of similar length, as ``bucket_by_sequence_length``.
+
+        Parameters
+        ----------
+        boundaries : sequence of int
+            Lengths at which buckets begin, ascending: a bucket more than these.
+        batch_sizes : sequence of int
+            The size of batches of each bucket.
+        length : callable, optional
+            Gives the length of an element; by default ``len``: the bytes of a record.
+        drop_remainder : bool, optional
+            Leave out batches that are not full when the elements end.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` for boundaries that do not ascend, or not one size more than these.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Grace", b"Bob", b"Alan"]))
+        >>> batches = TFRecordDataset("names.tfrecord").bucket_by_length([4], [2, 2])
+        >>> [batch.tolist() for batch in batches]
+        [[b'Ada', b'Bob'], [b'Grace', b'Alan']]
+        """
+        _check_callable("length", length)
+        edges = tuple(require_int("boundaries", edge) for edge in boundaries)
+        sizes = tuple(require_int("batch_sizes", size, 1) for size in batch_sizes)
+        if list(edges) != sorted(set(edges)) or len(sizes) != len(edges) + 1:
+            raise argument_error(
+                f"boundaries are {list(edges)} and batch_sizes {list(sizes)}; expected ascending lengths, and one size more"
+            )
+        settings = {"boundaries": edges, "batch_sizes": sizes, "drop_remainder": drop_remainder}
+        return self._then(Buckets, length=length, **settings)
+
+    def pack(
+        self, length: int, key: str | None = None, drop_remainder: bool = False
+    ) -> Dataset[dict[str, AnyArray]]:
+        """Pack sequences of numbers, such as tokens, end to end into blocks of one length.
+
+        Parameters
+        ----------
+        length : int
+            The number of values in a block. A sequence that goes beyond its end continues in the next one.
+        key : str, optional
+            The feature with the sequences, if elements are dictionaries: a RaggedTensor or the rows of an array.
+        drop_remainder : bool, optional
+            Leave out a last block that is not full, which zeros pad otherwise.
+
+        Returns
+        -------
+        Dataset
+            Its elements have ``values``; ``segment_ids``, which count the sequences in a block from 1 on, 0 for padding;
+            and ``positions``, which count the values of each from 0 on.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` if `length` is not positive; on iteration, ``BAD_SHAPE`` for what is not sequences of numbers.
+
+        Examples
+        --------
+        >>> _ = save("tokens.tfrecord", {"tokens": [[1, 2, 3], [4], [5, 6]]})
+        >>> blocks = read_batches("tokens.tfrecord", {"tokens": RaggedFeature(int)}, 2).pack(4, "tokens")
+        >>> for block in blocks:
+        ...     print(block["values"], block["segment_ids"], block["positions"])
+        [1 2 3 4] [1 1 1 2] [0 1 2 0]
+        [5 6 0 0] [1 1 0 0] [0 1 0 0]
+        """
+        n = require_int("length", length, 1)
+        return self._then(Pack, length=n, key=key, drop_remainder=drop_remainder)
+
+    @staticmethod
+    def mix(
+        datasets: Sequence[Dataset[U]],
+        weights: Sequence[float] | None = None,
+        seed: int | None = None,
+        stop: Literal["first", "all"] = "first",
+    ) -> Dataset[U]:
+        """Draw each element from one of several data sets at random, as ``sample_from_datasets``.
+
+        Parameters
+        ----------
+        datasets : sequence of Dataset
+            Each gives its elements in its own order. Those that are to go on for ever are repeated: ``.repeat()``.
+        weights : sequence of float, optional
+            How likely each is; equally likely by default.
+        seed : int, optional
+            As for :meth:`shuffle`. Each epoch has an order of its own.
+        stop : {"first", "all"}
+            Whether to end where the first data set is exhausted, or to go on with the others until all are.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` for no data sets, another number of weights, weights below 0 or all 0, or another `stop`.
+
+        Notes
+        -----
+        Ranks take their parts of each data set before: ``Dataset.mix([read(path, shard=...) for path in ...])``. Workers
+        mix their parts of each.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("a.tfrecord") as a, TFRecordWriter("b.tfrecord") as b:
+        ...     a.write(Block.from_records([b"a"] * 4))
+        ...     b.write(Block.from_records([b"b"] * 4))
+        >>> mixed = Dataset.mix([TFRecordDataset(f"{x}.tfrecord") for x in "ab"], [3, 1], seed=1, stop="all")
+        >>> b"".join(mixed)
+        b'abaaabbb'
+        """
+        plans = tuple(each._plan for each in datasets)  # noqa: SLF001 - of this class
+        values = [1.0] * len(plans) if weights is None else list(map(float, weights))
+        if not plans or len(values) != len(plans):
+            raise argument_error(f"weights are {len(values)} of {len(plans)} data sets")
+        if not all(0 <= value < math.inf for value in values) or not any(values):
+            raise argument_error(f"weights are {values}, expected numbers from 0 on, not all 0")
+        if stop not in ("first", "all"):
+            raise argument_error(f"stop is {stop!r}, expected 'first' or 'all'")
+        return Dataset(
+            mixtures.Mixed(
+                inputs=plans,
+                weights=tuple(values),
+                seed=seed_of(seed),
+                is_seeded=seed is not None,
+                stop=stop,
+            )
+        )
+
+    def concatenate(self, *others: Dataset[T_co]) -> Dataset[T_co]:
+        """Give the elements of this data set, and then those of others.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Alan"]))
+        >>> names = TFRecordDataset("names.tfrecord")
+        >>> list(names.concatenate(names.take(1)))
+        [b'Ada', b'Alan', b'Ada']
+        """
+        plans = tuple(each._plan for each in (self, *others))  # noqa: SLF001 - of this class
+        return Dataset(mixtures.Concatenated(inputs=plans))
+
+    @staticmethod
+    def zip(*datasets: Dataset[Any]) -> Dataset[tuple[Any, ...]]:
+        """Give tuples of one element from each data set, up to the end of the shortest.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(Block.from_records([b"Ada", b"Alan"]))
+        >>> names = TFRecordDataset("names.tfrecord")
+        >>> list(Dataset.zip(names, names.map(len)))
+        [(b'Ada', 3), (b'Alan', 4)]
+        """
+        return Dataset(mixtures.Zipped(inputs=tuple(each._plan for each in datasets)))  # noqa: SLF001 - of this class
 
     def in_processes(self, num_workers: int, start_method: str | None = None) -> Dataset[T_co]:
         """Make the elements in `num_workers` processes, each from its part of the records.
@@ -806,6 +974,67 @@ class Dataset(Generic[T_co]):
         """Return True: whether there are elements is not known without reading."""
         return True
 
+    def count(self) -> int:
+        """Count the elements of an epoch: of the records in the files, and of what the stages make of them.
+
+        Indexes beside files, or the lengths of records, are read where there are any; compressed files to their ends,
+        as :func:`count_records` does. Afterwards ``len`` knows the number, too.
+
+        Raises
+        ------
+        TypeError
+            If there is no end, or a stage such as :meth:`filter` decides.
+        DataLossError, OSError
+            As :func:`count_records`.
+
+        Examples
+        --------
+        >>> _ = save("people@2.tfrecord.gz", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> read_batches("people@2.tfrecord.gz", {"age": int}, 2).count()
+        2
+        """
+        if self._plan.size() is None:
+            for source in sources_of(self._plan):
+                source.count()
+        size = self._plan.size()
+        if size is None:
+            raise TypeError("the number of elements depends on what they are, or there is no end")
+        return size
+
+    def epoch_plan(self, epoch: int = 0) -> list[dict[str, Any]]:
+        """Return which records are read in an epoch, in the order of the files: for debugging.
+
+        Returns
+        -------
+        list of dict
+            For each part of a file that a worker reads: ``worker``, ``file``, ``first`` (the number of the first
+            record in the file), ``records`` (None for all that follow) and ``step``: 1 if the worker gives all of
+            these records, n if every n-th of those of all its files.
+
+        Examples
+        --------
+        >>> _ = save("people@2.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
+        >>> batches = read_batches("people@2.tfrecord", {"age": int}, 2, num_workers=2)
+        >>> [(part["worker"], part["file"], part["step"]) for part in batches.epoch_plan()]
+        [(0, 'people-00000-of-00002.tfrecord', 1), (1, 'people-00001-of-00002.tfrecord', 1)]
+        """
+        nodes = chain(self._plan)
+        n_workers = max(getattr(node, "n_workers", 1) for node in nodes)
+        run, parts = Run((require_int("epoch", epoch, 0),)), []
+        for worker in range(n_workers):
+            plan = (
+                sharding.worker_part(self._plan, n_workers, worker) if n_workers > 1 else self._plan
+            )
+            for source in sources_of(plan):
+                if not isinstance(source, Files):
+                    continue
+                groups, are_runs = source.groups(run)
+                step = 1 if are_runs else source.step.step
+                for part in itertools.chain.from_iterable(groups):
+                    place = {"worker": worker, "file": part.source, "first": part.first}
+                    parts.append({**place, "records": part.n_records, "step": step})
+        return parts
+
     def __len__(self) -> int:
         """Return the number of elements.
 
@@ -824,7 +1053,10 @@ class Dataset(Generic[T_co]):
             )
             raise TypeError(detail)
         if size is None:
-            detail = "the number of elements is not known; count them, or use TFRecordFile"
+            detail = (
+                "the number of elements is not known without reading the files; count() of the data set "
+                "finds it out, and count_records(paths) that of the records"
+            )
             raise TypeError(detail)
         return size
 

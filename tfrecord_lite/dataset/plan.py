@@ -146,6 +146,12 @@ class PlanNode:
         """Return the number of elements; None if it is not known."""
         return None
 
+    def prepare(self, run: Run, n_workers: int) -> None:
+        """Find out once, before workers start, what each of them would."""
+
+    def count(self) -> None:
+        """Find out the number of elements, if that takes reading."""
+
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield chunks of elements from a state on, each with the state after it."""
         raise NotImplementedError
@@ -218,9 +224,6 @@ class Source(PlanNode):
         """Whether ranks share the order of the elements."""
         return self.n_parts > 1 or self.ranks != (1, 0)
 
-    def prepare(self, run: Run, n_workers: int) -> None:
-        """Find out once, before workers start, what each of them would."""
-
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Self:
         """Return a node that gives one worker's part of the elements, divided the fastest way.
 
@@ -280,6 +283,13 @@ def chain(node: PlanNode) -> list[PlanNode]:
     return nodes[::-1]
 
 
+def sources_of(plan: PlanNode) -> list[PlanNode]:
+    """List the nodes without input that a plan begins with: several where it joins others."""
+    first = chain(plan)[0]
+    inputs: tuple[PlanNode, ...] = getattr(first, "inputs", ())
+    return [source for each in inputs for source in sources_of(each)] if inputs else [first]
+
+
 def summary(plan: PlanNode) -> str:
     """Write a plan as the calls that make it, in short."""
     text = ".".join(node.call for node in chain(plan))
@@ -300,12 +310,17 @@ def difference(here: list[dict[str, Any]], other: list[dict[str, Any]]) -> str:
     calls, other_calls = ([stage["stage"] for stage in plan] for plan in (here, other))
     if calls != other_calls:
         return f"stages: {'.'.join(calls)} now, {'.'.join(other_calls)} in the state"
-    return "; ".join(
+    differences = [
         f"{word} of {stage['stage']}: {stage.get(word)!r} now, {of_state.get(word)!r} in the state"
         for stage, of_state in zip(here, other, strict=True)
-        for word in sorted({*stage, *of_state} - {"drawn"})
+        for word in sorted({*stage, *of_state} - {"drawn", "inputs"})
         if stage.get(word) != of_state.get(word)
-    )
+    ]
+    inputs, other_inputs = here[0].get("inputs", []), other[0].get("inputs", [])
+    if len(inputs) != len(other_inputs):
+        differences.append(f"data sets: {len(inputs)} now, {len(other_inputs)} in the state")
+    differences += filter(None, map(difference, inputs, other_inputs))
+    return "; ".join(differences)
 
 
 def with_drawn_seeds(plan: PlanNode, stages: list[dict[str, Any]]) -> PlanNode:
@@ -317,4 +332,8 @@ def with_drawn_seeds(plan: PlanNode, stages: list[dict[str, Any]]) -> PlanNode:
         whole = node.with_input(whole) if is_new else node
         if settings.get("drawn") not in (None, getattr(node, "seed", None)):
             whole = replace(whole, seed=settings["drawn"])
+        if inputs := settings.get("inputs"):
+            adopted = tuple(map(with_drawn_seeds, whole.inputs, inputs))
+            same = all(a is b for a, b in zip(adopted, whole.inputs, strict=True))
+            whole = whole if same else replace(whole, inputs=adopted)
     return whole  # type: ignore[no-any-return]

@@ -27,13 +27,15 @@ import numpy as np
 from tfrecord_lite.errors import require_int
 
 if TYPE_CHECKING:
-    from tfrecord_lite.arrays import Int64Array, Uint64Array
+    from tfrecord_lite.arrays import Float64Array, Int64Array, Uint64Array
 
 Key = tuple[int, ...]
 
 _STEPS, _REST, _ALL = 0, 1, 2
 """Purpose of a generator: the last number of its key."""
 _LEAST_WINDOW = 4096
+MIX = 2**32
+"""Number of a mixture in keys, where shuffles have theirs."""
 
 
 def seed_of(seed: int | None) -> int:
@@ -49,10 +51,14 @@ def _words(key: Key, purpose: int, first: int, n_words: int) -> Uint64Array:
     return generator.random_raw(n_words)
 
 
+def fractions(key: Key, first: int, n_steps: int) -> Float64Array:
+    """Return the fractions of 1 that are drawn in the steps from `first` on: float64, shape (n_steps,)."""
+    return (_words(key, _STEPS, first, n_steps) >> np.uint64(11)) * np.float64(2.0**-53)
+
+
 def draws(key: Key, n_slots: int, first: int, n_steps: int) -> Int64Array:
     """Return the slots drawn in the steps from `first` on: int64, shape (n_steps,)."""
-    fractions = (_words(key, _STEPS, first, n_steps) >> np.uint64(11)) * 2.0**-53
-    return (fractions * n_slots).astype(np.int64)
+    return (fractions(key, first, n_steps) * n_slots).astype(np.int64)
 
 
 def origins(slots: Int64Array, n_slots: int) -> Int64Array:

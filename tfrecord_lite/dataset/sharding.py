@@ -16,8 +16,6 @@ from typing import Any
 
 from tfrecord_lite.dataset.batching import Batch
 from tfrecord_lite.dataset.plan import PlanNode, Stage, chain
-from tfrecord_lite.dataset.shuffle import Shuffle
-from tfrecord_lite.dataset.sources import Files, ShuffledRecords
 from tfrecord_lite.dataset.stages import Repeat, Shard
 
 
@@ -88,10 +86,23 @@ def has_own_batches(plan: PlanNode) -> bool:
 
 
 def is_shuffle(node: PlanNode) -> bool:
-    """Whether a node has a random order of its own."""
-    if isinstance(node, Files):
-        return node.seed is not None
-    return isinstance(node, (Shuffle, ShuffledRecords))
+    """Whether a node has a random order of its own, or joins plans that have."""
+    inputs = getattr(node, "inputs", ())
+    return getattr(node, "seed", None) is not None or any(map(has_shuffle, inputs))
+
+
+def has_shuffle(plan: PlanNode) -> bool:
+    """Whether any node of a plan has a random order of its own."""
+    return any(map(is_shuffle, chain(plan)))
+
+
+def has_unseeded_shuffle(plan: PlanNode) -> bool:
+    """Whether any node of a plan has a random order whose seed was drawn."""
+    return any(
+        not getattr(node, "is_seeded", True)
+        or any(map(has_unseeded_shuffle, getattr(node, "inputs", ())))
+        for node in chain(plan)
+    )
 
 
 def is_rank_bound(plan: PlanNode) -> bool:

@@ -18,8 +18,9 @@ from tfrecord_lite.dataset.plan import MemoryKey, Run, Source
 from tfrecord_lite.dataset.turns import in_order, interleaved
 from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError, plural
 from tfrecord_lite.files.ahead import ReadAhead
-from tfrecord_lite.files.names import is_url, local_size
+from tfrecord_lite.files.names import is_url, local_size, name_of
 from tfrecord_lite.index import TFRecordFile
+from tfrecord_lite.index.counting import count_each
 from tfrecord_lite.index.handles import FileStamp, for_each_file, open_handle
 from tfrecord_lite.index.parts import FileMarks, FilePart, PartReader, deal, file_marks, marks_in
 from tfrecord_lite.options import ReadSettings
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 _MOST_RECORDS = 4096
 _LARGE_RECORDS = 8
 """Number of large records to read at a time, from each open file."""
+_WINDOW_BYTES = 64 * 1024 * 1024
+"""About the bytes of a chunk in random order that is read from a store, where many neighbours make few requests."""
 _ABOUT_BYTES = 4 * 1024 * 1024
 """About the bytes of a chunk in random order, or of whole rounds of files in turns."""
 
@@ -49,12 +52,26 @@ class Files(Source):
     """Seed of a random order of the files; None keeps theirs."""
     is_seeded: bool = True
     reshuffles: bool = True
+    n_records: MemoryKey = field(default_factory=lambda: MemoryKey(travels=True), compare=False)
+    """The number of records of each file."""
     marks: MemoryKey = field(default_factory=lambda: MemoryKey(travels=True), compare=False)
 
     @property
     def skips_damage(self) -> bool:
         """Whether damage is skipped, rather than raised."""
         return self.options.on_error != "raise"
+
+    def count(self) -> None:
+        """Count the records of all files, so that the size is known."""
+        counted = count_each(list(self.names), self.options)
+        self.n_records.keep({name_of(source): n for source, n in counted})
+
+    def size(self) -> int | None:
+        """Return the number of records of this part, if they have been counted."""
+        counts: dict[str, int] | None = self.n_records.recall()
+        if counts is None:
+            return None
+        return len(range(sum(counts[name] for name in self.names))[self.step])
 
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Files:
         """Divide by files if there are enough, all are read in order, and once; or as ranks do."""
@@ -251,7 +268,11 @@ class ShuffledRecords(Source):
         key = run.key(self.seed, 0, reshuffles=self.reshuffles, is_shared=self.is_shared)
         wanted = order.permutation(key, len(file))[self.step]
         n_bytes = sum(int(index.sizes.sum()) for index in file.indexes)
-        most = min(max(_ABOUT_BYTES * len(file) // max(n_bytes, 1), 1), _MOST_RECORDS)
+        is_remote = any(map(is_url, self.names))
+        about_bytes, most = (
+            (_WINDOW_BYTES, len(file)) if is_remote else (_ABOUT_BYTES, _MOST_RECORDS)
+        )
+        most = max(min(about_bytes * len(file) // max(n_bytes, 1), most), 1)
         at = state["taken"] if state else 0
         if state and state["of"] != len(file):
             detail = f"the state is of {plural(state['of'], 'record')}, but the files now have {len(file):,}"

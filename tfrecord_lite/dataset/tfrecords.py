@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
         shard: tuple[int, int] | None
         drop_remainder: bool
         num_workers: int
+        columns: Sequence[str] | None
+        text: bool | Sequence[str]
 
     Paths = str | bytes | PathLike[str] | Iterable[str | bytes | PathLike[str]]
 
@@ -274,6 +276,11 @@ def files_of(
     return Files(names=tuple(map(name_of, sources)), options=options, cycle_length=cycle_length)
 
 
+def _is_str(specification: Any) -> bool:
+    """Whether a feature is said to hold values of type str: ``str`` or ``(str, shape)``."""
+    return str in (specification if isinstance(specification, tuple) else (specification,))
+
+
 def _mixed(files: Files, buffer_size: int) -> Files:
     """Let files take turns before a shuffle, whose buffer has room for two turns of each."""
     n_files = max(min(len(files.names), _MOST_OPEN), 1)
@@ -345,6 +352,8 @@ def read_batches(
     shard: tuple[int, int] | None = None,
     drop_remainder: bool = False,
     num_workers: int = 0,
+    columns: Sequence[str] | None = None,
+    text: bool | Sequence[str] = False,
     **options: Unpack[ReadOptions],
 ) -> Dataset[Any]:
     """Read files of Examples, or SequenceExamples, as batches of columns.
@@ -356,7 +365,7 @@ def read_batches(
     schema : Schema, SequenceSchema, dict of specifications, or path, optional
         The features to read, and how (of SequenceExamples, a Schema or dict reads the context); with original dtypes and shapes where it says what they were. By
         default as for :func:`scan`: what the files beside the data say, or what the first 10,000 records have.
-        ``load_schema(path + ".schema.json").select(names)`` reads some of the columns.
+        A feature whose dtype is ``str`` is text: its values are str, not bytes.
     batch_size : int, default 32
     shuffle : bool, int or "all", optional
         False and 0 keep the order. True, or the size of a buffer, mixes in three steps: the files are put in random
@@ -379,6 +388,10 @@ def read_batches(
     num_workers : int, optional
         Number of processes that do the work; 0 does it in this one. They share the records as ranks do, but for
         files in order, read once: then each reads files of its own, if there are enough.
+    columns : sequence of str, optional
+        The columns to read, as for :func:`load`; by default all that the schema has.
+    text : bool or sequence of str, default False
+        The columns of byte strings that are text, as for :func:`load`.
     **options
         How files are read: :class:`~tfrecord_lite.options.ReadOptions`.
 
@@ -432,6 +445,8 @@ def read_batches(
         dataset = dataset.shuffle(buffer_size, seed)
     if num_epochs != 1:
         dataset = dataset.repeat(num_epochs)
-    parser = parser_for(schema, files.names, settings)
+    if isinstance(schema, Mapping) and text is not True:
+        text = [*(text or ()), *(name for name, spec in schema.items() if _is_str(spec))] or False
+    parser = parser_for(schema, files.names, settings, columns=columns, text=text)
     dataset = parsed_by(dataset.batch(batch_size, drop_remainder), parser, label_key)
     return dataset.in_processes(num_workers)

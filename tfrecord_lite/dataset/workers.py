@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tfrecord_lite.dataset.chunks import Chunk, ColumnChunk, ObjectChunk
 from tfrecord_lite.dataset.cutting import Feed
-from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Stage, chain
+from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Stage, sources_of
 from tfrecord_lite.dataset.sharding import worker_part
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 
@@ -74,6 +74,12 @@ class Processes(Stage):
     n_workers: int
     start_method: str | None = None
 
+    def size(self) -> int | None:
+        """Return the number of elements of all workers."""
+        parts = [worker_part(self.input, self.n_workers, i).size() for i in range(self.n_workers)]
+        sizes = [size for size in parts if size is not None]
+        return sum(sizes) if len(sizes) == self.n_workers else None
+
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them; the processes end with the run."""
         if multiprocessing.current_process().daemon:
@@ -86,7 +92,8 @@ class Processes(Stage):
         workers: list[_Worker] = []
         feeds: list[Feed] = []
         try:
-            chain(self.input)[0].prepare(run, self.n_workers)  # type: ignore[attr-defined]
+            for source in sources_of(self.input):
+                source.prepare(run, self.n_workers)
             for i in range(self.n_workers):
                 plan = worker_part(self.input, self.n_workers, i)
                 workers.append(_Worker(plan, run, self.start_method))

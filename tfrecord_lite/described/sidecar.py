@@ -127,7 +127,7 @@ def resolve_schema(schema: SchemaLike, storage_options: StorageOptions = None) -
         word = type(schema).__name__
         detail = f"schema must be a Schema, a dict of specifications or a path, not {word}"
         if isinstance(schema, list | tuple):
-            detail += f"; names of columns go to {SOME_COLUMNS}"
+            detail += f"; names go to columns= of load, scan and read_batches, elsewhere to {SOME_COLUMNS}"
         raise TypeError(detail + FOR_SEQUENCES)
     return Sidecar(schema if isinstance(schema, SequenceSchema) else Schema(schema))
 

@@ -5,6 +5,7 @@ All readers ask here, so that all read the same.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -16,6 +17,7 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import Column
 from tfrecord_lite.described import sidecar
+from tfrecord_lite.described.columns import known_columns, names_asked_for, names_of, with_text
 from tfrecord_lite.described.frames import merged_description, without_numbers
 from tfrecord_lite.described.inferred import FOR_BATCHES, blocks_ahead, first_blocks, inferred
 from tfrecord_lite.described.sidecar import Sidecar
@@ -52,18 +54,45 @@ def parser_for(
     sources: Sequence[Source],
     options: ReadSettings,
     strings: StringForm = "ndarray",
+    *,
+    columns: Sequence[str] | None = None,
+    text: bool | Sequence[str] = False,
 ) -> ExampleParser[Column] | SequenceExampleParser:
-    """Return the parser of what describes the records; by default a sample, whose features must be all."""
+    """Return the parser of what describes the records; by default a sample, whose features must be all.
+
+    `columns` and `text` are as for :func:`load`.
+    """
+    columns = None if columns is None else names_of(columns)
     described = described_by(schema, list(sources), options)
+    sample = functools.cache(lambda: first_blocks(sources, options, FOR_BATCHES.num_records))
     hint = None
     if described is None:
-        sample = first_blocks(sources, options, FOR_BATCHES.num_records)
-        described, hint = Sidecar(inferred(sample, FOR_BATCHES, sources)), FOR_BATCHES.hint
+        names = names_asked_for(columns, text)
+        described = Sidecar(inferred(sample(), FOR_BATCHES, sources, names))
+        hint = FOR_BATCHES.hint if columns is None else None
+    if text is not False:
+        described = with_text(described, text, sample, columns)
+    if columns is not None:
+        described = described._replace(schema=_chosen(described.schema, columns))
     if isinstance(described.schema, SequenceSchema):
         return SequenceExampleParser(*described.schema, strings=strings)
     if hint is not None:
         return parser_of_all(described.schema, strings=strings, hint=hint)
     return ExampleParser(described.schema, strings=strings)
+
+
+def _chosen(schema: Schema | SequenceSchema, columns: list[str]) -> Schema | SequenceSchema:
+    """Return a schema of some columns, of SequenceExamples named by part: ``context/label``."""
+    if not isinstance(schema, SequenceSchema):
+        return schema.select(known_columns(columns, schema))
+    parts = schema._asdict()
+    known_columns(columns, [f"{part}/{name}" for part, specs in parts.items() for name in specs])
+    return SequenceSchema(
+        *(
+            Schema(specs).select([name for name in specs if f"{part}/{name}" in columns])
+            for part, specs in parts.items()
+        )
+    )
 
 
 # --------------------------------------------------------------------------- for displays

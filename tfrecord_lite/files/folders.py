@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import glob
 import os
@@ -92,11 +91,16 @@ def kinds_of(
 
 def _kind(place: tuple[str, Any, str]) -> str:
     url, filesystem, path = place
-    with contextlib.suppress(OSError, ValueError), as_os_errors(url, ValueError):
-        if is_http(url) and url.endswith("/"):
-            return "directory" if filesystem.isdir(path) else ""
-        if not is_http(url) or is_pattern(url) or "@" in url:
-            return str(filesystem.info(path)["type"])
+    is_bucket = re.fullmatch(r"[^/:]+://[^/:*?\[]+/?", url)
+    try:
+        with as_os_errors(url, ValueError):
+            if is_http(url) and url.endswith("/"):
+                return "directory" if filesystem.isdir(path) else ""
+            if not is_http(url) or is_pattern(url) or "@" in url:
+                return str(filesystem.info(path)["type"])
+    except (OSError, ValueError) as error:  # which opening it raises, but for a bucket
+        if is_bucket and isinstance(error, FileNotFoundError):
+            raise
     return ""
 
 
@@ -126,9 +130,10 @@ def data_files(folder: str, storage_options: Mapping[str, Any] | None = None) ->
         For a data set of TensorFlow Datasets or of ``tf.data.Dataset.save``, whose files have a reader.
     """
     files, folders = listing(folder, storage_options)
-    if special := _special(folder, [_base(name) for name in files]):
-        raise IsADirectoryError(errno.EISDIR, f"{os.strerror(errno.EISDIR)}{special}", folder)
     data = [name for name in files if _is_data(_base(name))]
+    special = _special(folder, map(_base, files), looks_below=not data)
+    if special:
+        raise IsADirectoryError(errno.EISDIR, f"{os.strerror(errno.EISDIR)}{special}", folder)
     if not data:
         counts = [
             f"{plural(len(names), what)} ({_some(names)})"
@@ -148,7 +153,9 @@ def inside(folder: str) -> str:
     except OSError:
         return ""
     pattern = os.path.join(folder, "*")
-    return _special(folder, bases) or f"; name its files, as {pattern!r}" * bool(bases)
+    return _special(folder, bases, looks_below=True) or f"; name its files, as {pattern!r}" * bool(
+        bases
+    )
 
 
 def _some(names: Iterable[str]) -> str:
@@ -166,12 +173,13 @@ def _is_data(base: str) -> bool:
     return not is_other and not _OTHER_FORMATS.search(base)
 
 
-def _special(folder: str, bases: list[str]) -> str:
+def _special(folder: str, bases: Iterable[str], *, looks_below: bool) -> str:
     """Say how a folder that another library wrote is read; empty for any other folder."""
-    if _OF_TF_DATA & set(bases):
+    names = set(bases)
+    if _OF_TF_DATA & names:
         return " of tf.data.Dataset.save; its records are tensors in */*/*.snapshot"
-    below = [""] if is_url(folder) else ["", "*", "*/*"]
+    below = ("*", "*/*") if looks_below and not is_url(folder) else ()
     infos = (os.path.join(glob.escape(folder), each, _TFDS_INFO) for each in below)
-    if _TFDS_INFO in bases or any(next(glob.iglob(info), None) for info in infos):
+    if _TFDS_INFO in names or any(next(glob.iglob(info), None) for info in infos):
         return " of TensorFlow Datasets; load_tfds reads it"
     return ""

@@ -31,7 +31,7 @@ from tfrecord_lite.files.names import (
     not_a_source,
     position_of,
 )
-from tfrecord_lite.files.remote import remote_place
+from tfrecord_lite.files.remote import as_os_errors, os_error, remote_place
 from tfrecord_lite.files.urls import hint, is_pattern
 
 __all__ = ["OpenFiles", "OutputFile", "open_output", "remove"]
@@ -197,7 +197,11 @@ class OutputFile:
         return len(data) if n_bytes is None else n_bytes
 
     def _named(self, error: OSError) -> OSError:
-        if error.errno is None or error.filename is not None:
+        if error.filename is not None:
+            return error
+        if is_url(self.name):
+            return os_error(error, self.name)
+        if error.errno is None:
             return error
         return OSError(error.errno, error.strerror, self.name)
 
@@ -442,9 +446,11 @@ def _remote_output(url: str, storage_options: StorageOptions, *, atomic: bool) -
         if not atomic:
             with contextlib.suppress(PermissionError):
                 filesystem.makedirs(directory, exist_ok=True)
-            return OutputFile(url, filesystem.open(path, "wb"))
+            with as_os_errors(url, NotImplementedError, ValueError):
+                return OutputFile(url, filesystem.open(path, "wb"))
         temporary = f"{directory}/.{base}.{os.urandom(4).hex()}.tmp"
-        file = filesystem.open(temporary, "wb")
+        with as_os_errors(url, NotImplementedError, ValueError):
+            file = filesystem.open(temporary, "wb")
         return OutputFile(
             url,
             file,

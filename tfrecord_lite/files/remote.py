@@ -189,6 +189,10 @@ class RemoteFile:
                 options["cache_type"] = "readahead"  # its default fetches bytes twice
             self._filesystem = filesystem  # an archive's closes its files when it goes
             self._file: IO[bytes] = again(lambda: filesystem.open(path, "rb", **options))
+            if isinstance(
+                self._file, io.BytesIO
+            ):  # of memory://, where all readers share a position
+                self._file = io.BytesIO(self._file.getvalue())
 
     def read(self, n_bytes: int = -1) -> bytes:
         """Return the next bytes, at most `n_bytes`, none at the end of the file."""
@@ -297,7 +301,7 @@ def os_error(error: Exception, url: str, offset: int | None = None) -> OSError:
     else:
         number = next((n for kind, n in _ERRNOS.items() if isinstance(error, kind)), errno.EIO)
         number = errno.ENOENT if _is_missing(error) else number
-        detail = f"the remote file could not be read: {type(error).__name__}: {error}"
+        detail = f"the client of its store failed: {type(error).__name__}: {error}"
     place = "" if offset is None else f", at byte {offset:,}"
     return OSError(number, f"{detail}{place}", url)
 

@@ -286,7 +286,7 @@ def specifications(
     """
     if not isinstance(features, Mapping):
         return features
-    if all(isinstance(spec, FeatureSpec) for spec in features.values()):
+    if all(issubclass(cls, FeatureSpec) for cls in set(map(type, features.values()))):
         return features  # type: ignore[return-value]
     return {name: specification(name, spec, is_list=is_list) for name, spec in features.items()}
 

@@ -120,7 +120,9 @@ def content_start(data: memoryview, start: int, stop: int | None, tag: int) -> i
     """
     if start + 1 >= len(data) or data[start] != tag:
         return None
-    length, content = read_length(data, start)
+    length, content = data[start + 1], start + 2
+    if length >= 0x80:
+        length, content = read_length(data, start)
     is_whole = content >= 0 and stop in (None, content + length)
     return content if is_whole else None
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
 from tfrecord_lite import dataset as library
+from tfrecord_lite.dataset import mixtures
 from tfrecord_lite.dataset.batching import Batch
 from tfrecord_lite.dataset.plan import PlanNode, chain, plan_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
@@ -141,7 +142,6 @@ _HINTS = {
     "choose_from_datasets": "use interleave, or Dataset.from_generator",
     "get_single_element": "use next(iter(dataset))",
     "random": "use Dataset.from_generator and NumPy",
-    "sample_from_datasets": "use interleave, or Dataset.from_generator",
     "save": "write a TFRecord file",
 }
 
@@ -238,14 +238,14 @@ class Dataset(metaclass=_HintingType):
         if not isinstance(given, (tuple, list)) or not all(isinstance(d, Dataset) for d in given):
             raise TypeError("zip needs data sets, or a tuple of them")
         plans = tuple(_plan_of(each) for each in given)
-        return Dataset(library.Dataset(nodes.Zipped(inputs=plans)))
+        return Dataset(library.Dataset(mixtures.Zipped(inputs=plans)))
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """Append the elements of another data set."""
         if not isinstance(dataset, Dataset):
             raise TypeError(f"expected a Dataset, not {type(dataset).__name__}")
         plans = (_plan_of(self), _plan_of(dataset))
-        return Dataset(library.Dataset(nodes.Concatenated(inputs=plans)))
+        return Dataset(library.Dataset(mixtures.Concatenated(inputs=plans)))
 
     # -------------------------------------------------------------------------- stages
 
@@ -288,6 +288,20 @@ class Dataset(metaclass=_HintingType):
         if files is not None:
             return Dataset(library.Dataset(replace(files, **settings)))
         return self._then(nodes.Interleave, function=function, **settings)
+
+    @staticmethod
+    def sample_from_datasets(
+        datasets: Sequence[Dataset],
+        weights: Any = None,
+        seed: int | None = None,
+        stop_on_empty_dataset: bool = False,
+        rerandomize_each_iteration: bool | None = None,
+    ) -> Dataset:
+        """Draw each element from one of the data sets; see :meth:`tfrecord_lite.Dataset.mix`."""
+        values = None if weights is None else np.asarray(unwrap(weights), np.float64).tolist()
+        inputs = [library.Dataset(_plan_of(each)) for each in datasets]
+        stop: Literal["first", "all"] = "first" if stop_on_empty_dataset else "all"
+        return Dataset(library.Dataset.mix(inputs, values, seed, stop))
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """Make a data set of each element, and yield their elements one data set after the other."""

@@ -19,10 +19,9 @@ from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.dataset.batching import Batch, stack
 from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk
 from tfrecord_lite.dataset.cutting import Feed, Pair, State, elements
-from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Source, Stage, feed_of
+from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Source, Stage
 from tfrecord_lite.dataset.shuffle import Shuffle
 from tfrecord_lite.dataset.sources import Files
-from tfrecord_lite.dataset.stages import Shard
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tf._parse_ahead import BatchTensor, ParsedGroups, RecordTensor
 from tfrecord_lite.tf._tensor import map_structure
@@ -83,59 +82,6 @@ class Calls(Source):
         for i, element in enumerate(self.function()):
             if i >= done and i % self.n_parts == self.number:
                 yield ObjectChunk([element]), {"done": i + 1}
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Several(Source):
-    """Elements of several plans; a shard of them is found by counting all."""
-
-    gives: ClassVar[Content | None] = "objects"
-    inputs: tuple[PlanNode, ...]
-
-    def sizes(self) -> list[int] | None:
-        """Return the number of elements of each plan; None unless all are known."""
-        sizes = [size for each in self.inputs if (size := each.size()) is not None]
-        return sizes if len(sizes) == len(self.inputs) else None
-
-    def part(self, n_parts: int, number: int) -> Any:
-        return Shard(input=self, n_parts=n_parts, number=number)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Concatenated(_Several):
-    """The elements of one plan after the other."""
-
-    def size(self) -> int | None:
-        sizes = self.sizes()
-        return None if sizes is None else sum(sizes)
-
-    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
-        first, where = (state["input"], state["feed"]) if state else (0, None)
-        for i in range(first, len(self.inputs)):
-            with feed_of(self.inputs[i], run, where if i == first else None) as feed:
-                while (chunk := feed.take()) is not None:
-                    yield ObjectChunk(chunk.to_list()), {"input": i, "feed": feed.state()}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Zipped(_Several):
-    """Tuples of one element from each plan, up to the shortest."""
-
-    def size(self) -> int | None:
-        sizes = self.sizes()
-        return None if sizes is None else min(sizes)
-
-    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
-        starts = state["feeds"] if state else [None] * len(self.inputs)
-        pairs = zip(self.inputs, starts, strict=True)
-        feeds = [feed_of(plan, run, start) for plan, start in pairs]
-        try:
-            for found in zip(*map(elements, feeds), strict=False):
-                items = tuple(element for element, _, _, _ in found)
-                yield ObjectChunk([items]), {"feeds": [after for _, _, _, after in found]}
-        finally:
-            for feed in feeds:
-                feed.close()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,12 @@ from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, TFRecordDataset
 from tfrecord_lite.writer import TFRecordWriter as _Writer
 
-__all__ = ["AUTOTUNE", "TFRecordWriter", "make_batched_features_dataset"]
+__all__ = [
+    "AUTOTUNE",
+    "TFRecordWriter",
+    "make_batched_features_dataset",
+    "sample_from_datasets",
+]
 
 
 def make_batched_features_dataset(
@@ -75,6 +80,9 @@ def make_batched_features_dataset(
     return Dataset(parsed.prefetch(prefetch_buffer_size))
 
 
+sample_from_datasets = Dataset.sample_from_datasets
+
+
 class TFRecordWriter:
     """Writes a data set of byte strings to a file."""
 
@@ -94,7 +102,6 @@ __getattr__: Unavailable = unavailable(
     {
         "cardinality": "use dataset.cardinality()",
         "parse_example_dataset": "use dataset.map with tf.io.parse_example",
-        "sample_from_datasets": "use tf.data.TFRecordDataset with num_parallel_reads",
     },
     otherwise="use Dataset.map with a function, or Python's itertools",
 )

@@ -1,0 +1,189 @@
+"""Plans that join several: one after the other, side by side, or mixed at random."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from tfrecord_lite.block import Block
+from tfrecord_lite.dataset import random_order as order
+from tfrecord_lite.dataset.chunks import Chunk, ObjectChunk, join
+from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Source, describe, feed_of
+from tfrecord_lite.dataset.sharding import worker_part
+from tfrecord_lite.dataset.stages import Shard
+
+if TYPE_CHECKING:
+    from tfrecord_lite.arrays import Int64Array
+    from tfrecord_lite.dataset.cutting import Feed, Pair, State
+
+_MANY, _FEW = 256, 16
+"""Elements that are drawn at a time: records, and objects, which may be slow to make."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joined(Source):
+    """Elements of several plans; a shard of them is found by counting all."""
+
+    inputs: tuple[PlanNode, ...]
+
+    @property
+    def content(self) -> Content:
+        """Which chunks it gives: records if all its inputs do."""
+        are_records = {each.content for each in self.inputs} == {"records"}
+        return self.gives or ("records" if are_records else "objects")
+
+    def settings(self) -> dict[str, Any]:
+        """Return its own settings, and those of all inputs."""
+        return {**super().settings(), "inputs": [describe(each) for each in self.inputs]}
+
+    def sizes(self) -> list[int] | None:
+        """Return the number of elements of each plan; None unless all are known."""
+        sizes = [size for each in self.inputs if (size := each.size()) is not None]
+        return sizes if len(sizes) == len(self.inputs) else None
+
+    def part(self, n_parts: int, number: int) -> Any:
+        """Return a node that gives every `n_parts`-th of these elements."""
+        return Shard(input=self, n_parts=n_parts, number=number)
+
+    def feeds(self, stack: ExitStack, run: Run, states: list[State] | None) -> list[Feed]:
+        """Start all inputs, until the stack is closed."""
+        pairs = zip(self.inputs, states or [None] * len(self.inputs), strict=True)
+        return [stack.enter_context(feed_of(each, run, state)) for each, state in pairs]
+
+    def _chunk(self, chunk: Chunk) -> Chunk:
+        """Return a chunk of one kind for all inputs."""
+        return chunk if self.content == "records" else ObjectChunk(chunk.to_list())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Concatenated(Joined):
+    """The elements of one plan after the other."""
+
+    method: ClassVar[str] = "concatenate"
+
+    def size(self) -> int | None:
+        """Return the number of elements."""
+        sizes = self.sizes()
+        return None if sizes is None else sum(sizes)
+
+    def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Concatenated:
+        """Divide each input."""
+        return replace(self, inputs=_worker_parts(self.inputs, n_workers, worker))
+
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
+        """Yield them."""
+        first, where = (state["input"], state["feed"]) if state else (0, None)
+        for i in range(first, len(self.inputs)):
+            with feed_of(self.inputs[i], run, where if i == first else None) as feed:
+                while (chunk := feed.take()) is not None:
+                    yield self._chunk(chunk), {"input": i, "feed": feed.state()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Zipped(Joined):
+    """Tuples of one element from each plan, up to the shortest."""
+
+    method: ClassVar[str] = "zip"
+    gives: ClassVar[Content | None] = "objects"
+
+    def size(self) -> int | None:
+        """Return the number of elements."""
+        sizes = self.sizes()
+        return None if sizes is None else min(sizes)
+
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
+        """Yield them one by one, since each may be slow to make."""
+        with ExitStack() as stack:
+            feeds = self.feeds(stack, run, state["feeds"] if state else None)
+            while True:
+                parts = [feed.take(1) for feed in feeds]
+                if not parts or None in parts:
+                    return
+                item = tuple(part.to_list()[0] for part in parts if part is not None)
+                yield ObjectChunk([item]), {"feeds": [feed.state() for feed in feeds]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mixed(Joined):
+    """Elements drawn from plans at random, by weights.
+
+    Step t draws the plan in which the upper 53 bits of word t, as a fraction, fall.
+    """
+
+    method: ClassVar[str] = "mix"
+    weights: tuple[float, ...]
+    seed: int
+    is_seeded: bool
+    stop: Literal["first", "all"]
+
+    def settings(self) -> dict[str, Any]:
+        """Return its own settings, and those of all inputs."""
+        return {**super().settings(), "weights": list(self.weights)}
+
+    def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Mixed:
+        """Divide each input."""
+        return replace(self, inputs=_worker_parts(self.inputs, n_workers, worker))
+
+    def size(self) -> int | None:
+        """Return the number of elements, if all are given."""
+        sizes = self.sizes()
+        return sum(sizes) if sizes is not None and self.stop == "all" else None
+
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
+        """Yield them."""
+        key = run.key(self.seed, order.MIX, reshuffles=True)
+        step, is_over = (state["step"], state["over"]) if state else (0, [False] * len(self.inputs))
+        is_over, edges = list(is_over), np.cumsum(self.weights) / sum(self.weights)
+        n = _MANY if self.content == "records" else _FEW
+        with ExitStack() as stack:
+            feeds = self.feeds(stack, run, state["feeds"] if state else None)
+            while not all(is_over) and not (self.stop == "first" and any(is_over)):
+                draws = np.searchsorted(edges[:-1], order.fractions(key, step, n), side="right")
+                draws = draws[~np.array(is_over)[draws]]
+                chunk, error = self._draw(feeds, draws, is_over)
+                step += n
+                if chunk is not None:
+                    feed_states = [feed.state() for feed in feeds]
+                    yield chunk, {"step": step, "over": list(is_over), "feeds": feed_states}
+                if error is not None:
+                    raise error
+
+    def _draw(
+        self, feeds: list[Feed], draws: Int64Array, is_over: list[bool]
+    ) -> tuple[Chunk | None, Exception | None]:
+        """Take elements in the order of `draws`; note inputs that end, and return the first error in that order."""
+        pieces, rows, stop, error = [], [], draws.size, None
+        for i, feed in enumerate(feeds):
+            places = np.flatnonzero(draws == i)  # of this input's elements among all
+            piece = feed.gather(places.size) if places.size else None
+            n_found = 0 if piece is None else len(piece)
+            if piece is not None:
+                pieces.append(self._chunk(piece))
+                rows.append(places[:n_found])
+            if n_found < places.size:
+                try:
+                    feed.take(1)
+                    is_over[i] = True
+                    end = int(places[n_found]) if self.stop == "first" else draws.size
+                except Exception as raised:  # noqa: BLE001 - raised after the elements before it
+                    end, error = int(places[n_found]), raised if places[n_found] < stop else error
+                stop = min(stop, end)
+        if not pieces:
+            return None, error
+        places = np.concatenate(rows)
+        numbers = np.argsort(places, kind="stable")
+        numbers = numbers[places[numbers] < stop]
+        whole: Any = join(pieces)
+        if not numbers.size:
+            return None, error
+        return (whole[numbers] if isinstance(whole, Block) else whole.take(numbers)), error
+
+
+def _worker_parts(
+    inputs: tuple[PlanNode, ...], n_workers: int, worker: int
+) -> tuple[PlanNode, ...]:
+    return tuple(worker_part(each, n_workers, worker) for each in inputs)
