@@ -70,6 +70,7 @@ PLACES = {
     TESTS / "integrations" / "test_spark_files.py": ("arrow", EXTRAS["arrow"]),
     TESTS / "convert" / "test_arrow.py": ("arrow", EXTRAS["arrow"]),
     TESTS / "storage" / "test_dataframes.py": ("dataframes", EXTRAS["dataframes"]),
+    TESTS / "storage" / "test_readers_agree.py": ("dtypes", EXTRAS["dtypes"]),
     TESTS / "engines" / "test_beam.py": ("beam", EXTRAS["beam"]),
     TESTS / "engines" / "test_dask.py": ("dask", EXTRAS["dask"]),
     TESTS / "engines" / "test_daft_and_modin.py": ("dask-and-others", GROUPS["dask-and-others"]),
