@@ -191,6 +191,7 @@ def test_what_a_remote_client_raises_while_reading_is_an_oserror_with_the_url(
     memory = pytest.importorskip("fsspec.implementations.memory").MemoryFileSystem
     url, stored = "memory://cut", compress(STREAM)
     n_good = min(n_good, len(stored) // 2)
+    memory().pipe_file("/cut", stored)
     monkeypatch.setattr(memory, "_open", lambda *_, **__: LostConnection(stored, n_good, raised))
     (tmp_path / "a").write_bytes(STREAM)
     (tmp_path / "b").write_bytes(STREAM[:-3])

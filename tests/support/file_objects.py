@@ -67,11 +67,11 @@ class Device(io.RawIOBase):
         return len(taken)
 
 
-class LostConnection(io.BytesIO):
+class LostConnection(io.BufferedReader):
     """A remote file that raises an error after its first bytes, and when asked for its end."""
 
     def __init__(self, data: bytes, n_good: int, error: Exception) -> None:
-        super().__init__(data)
+        super().__init__(io.BytesIO(data))
         self._n_good = n_good
         self._error = error
 

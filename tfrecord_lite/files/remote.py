@@ -189,9 +189,7 @@ class RemoteFile:
                 options["cache_type"] = "readahead"  # its default fetches bytes twice
             self._filesystem = filesystem  # an archive's closes its files when it goes
             self._file: IO[bytes] = again(lambda: filesystem.open(path, "rb", **options))
-            if isinstance(
-                self._file, io.BytesIO
-            ):  # of memory://, where all readers share a position
+            if isinstance(self._file, io.BytesIO):  # of memory://, whose readers share a position
                 self._file = io.BytesIO(self._file.getvalue())
 
     def read(self, n_bytes: int = -1) -> bytes:
