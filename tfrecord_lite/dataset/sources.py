@@ -37,6 +37,8 @@ _LARGE_RECORDS = 8
 """Number of large records to read at a time, from each open file."""
 _WINDOW_BYTES = 64 * 1024 * 1024
 """About the bytes of a chunk in random order that is read from a store, where many neighbours make few requests."""
+_MANY_FILES = 64
+"""More files than stay open in random order."""
 _ABOUT_BYTES = 4 * 1024 * 1024
 """About the bytes of a chunk in random order, or of whole rounds of files in turns."""
 
@@ -268,10 +270,9 @@ class ShuffledRecords(Source):
         key = run.key(self.seed, 0, reshuffles=self.reshuffles, is_shared=self.is_shared)
         wanted = order.permutation(key, len(file))[self.step]
         n_bytes = sum(int(index.sizes.sum()) for index in file.indexes)
-        is_remote = any(map(is_url, self.names))
-        about_bytes, most = (
-            (_WINDOW_BYTES, len(file)) if is_remote else (_ABOUT_BYTES, _MOST_RECORDS)
-        )
+        # Where files are asked for anew each time, as those that cannot all stay open, more at once.
+        is_far = len(self.names) > _MANY_FILES or any(map(is_url, self.names))
+        about_bytes, most = (_WINDOW_BYTES, len(file)) if is_far else (_ABOUT_BYTES, _MOST_RECORDS)
         most = max(min(about_bytes * len(file) // max(n_bytes, 1), most), 1)
         at = state["taken"] if state else 0
         if state and state["of"] != len(file):
