@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.http_files import serving
 from tests.support.small_files import FEATURES, example, numbers, write, write_files
-from tfrecord_lite import TFRecordDataset, read_batches
+from tfrecord_lite import TFRecordDataset, TFRecordFile, read_batches
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset import shuffle
 from tfrecord_lite.dataset.plan import chain
@@ -226,3 +227,18 @@ def test_files_stay_in_order_if_ranks_cannot_agree_on_another(tmp_path: Path) ->
 
     assert sorted(numbers(ranks[0]) + numbers(ranks[1])) == list(range(12))
     assert [getattr(chain(rank._plan)[0], "seed", 0) for rank in ranks] == [None, None]
+
+
+def test_a_shuffle_of_all_of_a_store_makes_few_requests(tmp_path: Path) -> None:
+    """Each asks for many neighbours, as long as the window holds a good part of the records."""
+    name = write(tmp_path / "a", [b"%04d" % i + bytes(1_000) for i in range(2_000)])
+    TFRecordFile(name).save_index()
+    with serving() as server:
+        for end in ("", ".idx"):
+            server.files["/a" + end] = Path(name + end).read_bytes()
+        dataset = TFRecordDataset(f"{server.url}/a").shuffle_all(1)
+        found = [int(record[:4]) for record in dataset]
+
+        assert sorted(found) == list(range(2_000)) != found
+        assert len(server.ranges) < 10
+        assert sum(n_bytes for _, _, n_bytes in server.ranges) < 2 * 2_000 * 1_020
