@@ -216,6 +216,25 @@ def test_nothing_flushed_is_lost_and_what_waits_is_written_once(
     assert n_failed > 0 or N_RUNS < 500
 
 
+@pytest.mark.parametrize("kind", ["shards", "shards by size"])
+def test_shards_closed_at_the_second_attempt_have_every_record(
+    tmp_path: Path, disk: Disk, kind: str
+) -> None:
+    writer = start(kind, tmp_path / "a", "")
+    rows = [{"x": bytes([i]) * 5000} for i in range(20)]
+    for row in rows:
+        writer.write_example(row)
+    disk.room = 1000
+    for _ in range(2):
+        with pytest.raises(OSError, match="No space"):
+            writer.close()
+    disk.room = None
+    writer.close()
+
+    found = itertools.chain(*records_in(tmp_path, ""))
+    assert sorted(found) == sorted(map(encode_example, rows))
+
+
 def damaged(path: Path) -> Path:
     if not path.exists():
         with TFRecordWriter(path) as writer:

@@ -152,8 +152,8 @@ class Filling:
         self._done += int(sizes[:n_taken].sum())
         return n_taken
 
-    def cut(self, block: Block) -> Iterator[tuple[int, Block]]:
-        """Yield the parts of a block, each with the number of its shard."""
+    def cut(self, block: Any) -> Iterator[tuple[int, Any]]:
+        """Yield the parts of a block or list, each with the number of its shard."""
         while len(block):
             if self.is_full:
                 self.begin_next()

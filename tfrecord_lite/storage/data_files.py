@@ -117,7 +117,7 @@ class DataFiles(ShardSet):
         self._meter.update(self._n_put, self.n_records)
 
     def _divide(self, records: Block | Sequence[bytes], cutter: Evenly | Filling) -> None:
-        for shard, part in cutter.cut(records):  # type: ignore[arg-type]
+        for shard, part in cutter.cut(records):
             self.open_through(shard)
             self._write(part, is_whole=part is records)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 from tfrecord_lite.arrays import Buffer
@@ -107,6 +108,8 @@ class ShardedTFRecordWriter(MessageWriter):
             bytes_per_shard = require_int("bytes_per_shard", bytes_per_shard, 1)
         self._filling = None if bytes_per_shard is None else Filling(None, bytes_per_shard)
         self._next = 0  # shard in turn
+        # Shards and records for them that wait after a failure, such as a full disk.
+        self._parts: deque[tuple[int, Sequence[Buffer] | Block]] = deque()
         names = self._names(num_shards, bytes_per_shard)
         self._files = ShardSet(self._options, storage_options, len(names))
         self._sinks = self._files.sinks
@@ -178,18 +181,34 @@ class ShardedTFRecordWriter(MessageWriter):
         sink.add(record)
 
     def _put(self, records: Sequence[Buffer] | Block) -> None:
-        if self._filling is None:
-            n_shards, first = len(self._sinks), self._next
-            self._next = (first + len(records)) % n_shards
-            for step in range(min(n_shards, len(records))):
-                _give(records[step::n_shards], self._sinks[(first + step) % n_shards])
+        self._parts += self._cut(records)
+        try:
+            self._put_parts()
+        except BaseException:  # records may be views of memory that changes after this call
+            self._parts = deque((shard, list(map(bytes, part))) for shard, part in self._parts)
+            raise
+
+    def _cut(
+        self, records: Sequence[Buffer] | Block
+    ) -> Iterator[tuple[int, Sequence[Buffer] | Block]]:
+        """Yield the parts of records, each with the number of its shard."""
+        if self._filling is not None:
+            yield from self._filling.cut(records)
             return
-        for shard, part in self._filling.cut(records):  # type: ignore[arg-type]
+        n_shards, first = len(self._sinks), self._next
+        self._next = (first + len(records)) % n_shards
+        for step in range(min(n_shards, len(records))):
+            yield (first + step) % n_shards, records[step::n_shards]
+
+    def _put_parts(self) -> None:
+        while self._parts:
+            shard, part = self._parts[0]
             if shard == len(self._sinks):
                 self._files.finish_file(-1)
                 names = shard_names(self._pattern, shard + 1) or []
                 self._files.open(names[-1])
-            _give(part, self._sinks[-1])
+            self._parts.popleft()
+            _give(part, self._sinks[shard])  # what it cannot write waits in the sink
 
     def _put_block(self, block: Block) -> None:
         self._put(block)
@@ -214,6 +233,7 @@ class ShardedTFRecordWriter(MessageWriter):
         if self._is_done:
             return
         self._put_rows()
+        self._put_parts()
         for i in range(len(self._sinks)):
             self._files.finish_file(i)
         self._is_open = False
