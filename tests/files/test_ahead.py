@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import importlib
 import multiprocessing
 import threading
 import time
@@ -308,14 +309,14 @@ class Threaded(fsspec.AbstractFileSystem):  # type: ignore[misc, name-defined]
         return self.content[start:end]
 
 
-def test_ranges_are_fetched_by_threads_where_there_are_no_coroutines() -> None:
-    implementation = fsspec.get_filesystem_class("webhdfs")
-    fsspec.register_implementation("webhdfs", Threaded, clobber=True)
+def test_ranges_are_fetched_by_threads_where_there_are_no_coroutines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    registry: Any = importlib.import_module("fsspec.registry")
+    monkeypatch.setitem(registry._registry, "webhdfs", Threaded)
     before = threading.active_count()
-    try:
-        assert list(TFRecordReader("webhdfs://host/a", **SMALL_PIECES)) == RECORDS
-        with pytest.raises(ConnectionResetError, match="at byte 10,000"):
-            list(TFRecordReader("webhdfs://host/broken", **SMALL_PIECES))
-        assert threading.active_count() <= before + 1
-    finally:
-        fsspec.register_implementation("webhdfs", implementation, clobber=True)
+
+    assert list(TFRecordReader("webhdfs://host/a", **SMALL_PIECES)) == RECORDS
+    with pytest.raises(ConnectionResetError, match="at byte 10,000"):
+        list(TFRecordReader("webhdfs://host/broken", **SMALL_PIECES))
+    assert threading.active_count() <= before + 1

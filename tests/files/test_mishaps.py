@@ -18,6 +18,7 @@ from tests.support.read_outcome import outcome_of
 from tests.support.reference import encode_record
 from tfrecord_lite import TFRecordReader, verify
 from tfrecord_lite.errors import Reason
+from tfrecord_lite.files import remote
 from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.records.decoder import CHUNK_BYTES
 from tfrecord_lite.records.framing import frame
@@ -192,6 +193,7 @@ def test_what_a_remote_client_raises_while_reading_is_an_oserror_with_the_url(
     url, stored = "memory://cut", compress(STREAM)
     n_good = min(n_good, len(stored) // 2)
     memory().pipe_file("/cut", stored)
+    monkeypatch.setattr(remote, "PAUSES", ())
     monkeypatch.setattr(memory, "_open", lambda *_, **__: LostConnection(stored, n_good, raised))
     (tmp_path / "a").write_bytes(STREAM)
     (tmp_path / "b").write_bytes(STREAM[:-3])
