@@ -91,6 +91,7 @@ def test_more_files_in_turns_than_may_be_open_name_the_limit(shards: str) -> Non
     assert n_open() <= before + 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB", "ZSTD", "BZ2"])
 @pytest.mark.usefixtures("few_files")
 def test_shards_have_the_bytes_of_files_written_alone(tmp_path: Path, compression: str) -> None:

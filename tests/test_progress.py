@@ -107,6 +107,7 @@ class TestCallables:
 
         assert names_in(old.parent) == before
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
     @pytest.mark.parametrize("name", ["verify", "merge", "recover"])
     def test_bytes_are_those_of_the_compressed_file(

@@ -160,6 +160,7 @@ class TestRecords:
 class TestLargeRecords:
     """Records of 32 KiB and more are read past the buffer; what they do must not differ."""
 
+    @pytest.mark.slow
     @every_way
     @pytest.mark.parametrize("index", [10, 2, 8, 4, 6, 9, 11])
     def test_a_flipped_bit_or_a_cut_is_reported_with_its_record(

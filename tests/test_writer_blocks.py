@@ -32,6 +32,7 @@ def block_of(items: list[bytes], *, from_file: bool = True) -> Block:
     return Block.concat(list(TFRecordReader(io.BytesIO(reference.encode(items))).blocks()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compression", ["", "GZIP"])
 @pytest.mark.parametrize("from_file", [True, False])
 @pytest.mark.parametrize("items", [MANY, LARGE, [b"one"], []], ids=["many", "large", "one", "none"])

@@ -158,6 +158,7 @@ IN_PROCESSES: dict[str, Callable[[TFRecordDataset], Dataset]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("stage", IN_PROCESSES)
 @pytest.mark.parametrize("n_workers", [1, 2, 5])

@@ -256,6 +256,7 @@ class SmallBlocks(RecordStream):
         return block
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_gzip", [False, True])
 @pytest.mark.parametrize("cycle_length", [1, 2, 4])
 @pytest.mark.parametrize(("counts", "n_workers"), [([41], 2), ([5, 0, 9, 2, 25], 3), ([1, 1], 3)])

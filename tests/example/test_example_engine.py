@@ -212,6 +212,7 @@ def test_every_form_of_a_value_has_a_layout(content: Feature) -> None:
     assert assert_engine_agrees([plain(among)] * 40, [b"before", b"after"]) == 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("border", [2**7, 2**14, pytest.param(2**21, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", [BYTES, FLOAT, INT64])
 def test_lengths_around_where_a_length_takes_one_more_byte(border: int, kind: int) -> None:

@@ -153,6 +153,7 @@ class TestSoundStreams:
 
 
 class TestCutStreams:
+    @pytest.mark.slow
     @pytest.mark.parametrize("n_before", [0, 1])
     def test_c3_a_stream_cut_anywhere_gives_all_there_is_then_the_error(
         self, name: str, n_before: int
@@ -402,6 +403,7 @@ class TestMemory:
             (Reason.INFLATED_TOO_LARGE, most, most // 100),
         )
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("on_error", ["raise", "skip"])
     def test_a_bomb_is_rejected_by_its_ratio(self, name: str, on_error: OnError) -> None:
         head = bytes(frame([b"one"])) + reference.encode_header(64 * 2**20)

@@ -173,6 +173,7 @@ def content(n_records: int = 3) -> bytes:
     return file.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", ["", "?download=true", "?sig=a*b==&x=?", "?a=b/c@2"])
 @pytest.mark.parametrize("absent", [401, 403, 404, 410, b"<!DOCTYPE html>", b"{}", content()])
 def test_what_is_only_looked_for_may_be_refused(

@@ -277,6 +277,7 @@ def drawn() -> Iterable[Drawn]:
     yield damaged_messages(INTS), result_of, ["rejected", "more"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("strategy", "look", "wanted"),
     [(strategy, look, each) for strategy, look, wanted in drawn() for each in wanted],
