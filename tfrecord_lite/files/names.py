@@ -195,8 +195,10 @@ def expand(
     check_storage_options(storage_options, *items)
     places = [place for item in items for place in _in_archives(item, storage_options)]
     urls = [place for place in places if isinstance(place, str) and is_url(place)]
-    forget_listings(urls, storage_options)
-    kinds = kinds_of(dict.fromkeys(urls), storage_options)
+    kinds: dict[str, str] = {}
+    if urls:
+        forget_listings(urls, storage_options)
+        kinds = kinds_of(dict.fromkeys(urls), storage_options)
     found: list[Source] = []
     for name in places:
         if not isinstance(name, str):
@@ -244,7 +246,10 @@ def _in_archives(source: Source, storage_options: StorageOptions) -> list[Source
         return [source]
     if not isinstance(source, (str, bytes, os.PathLike)):
         raise TypeError(not_a_source(source))
-    head, rest = split_name(name := name_of(source))
+    name = name_of(source)
+    if "::" not in name:
+        return [name]
+    head, rest = split_name(name)
     archive = rest.removeprefix("::")
     if not is_pattern(archive) or archive == rest:
         return [name]
