@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tests.support.small_files import FEATURES, numbers, plain, rest_after, write_files
-from tfrecord_lite import Dataset, TFRecordDataset, TFRecordWriter, read_batches
+from tests.support.small_files import FEATURES, numbers, plain, rest_after, write, write_files
+from tfrecord_lite import Dataset, TFRecordDataset, TFRecordWriter, encode_example, read_batches
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError
 
 # From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
@@ -31,6 +31,15 @@ JOINS: dict[str, Callable[[list[Dataset], str], Dataset]] = {
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(
+    join="concatenate",
+    counts=[5, 1, 4],
+    stop="all",
+    are_objects=False,
+    shuffled=True,
+    epoch=0,
+    n_given=3,
+)
 @given(
     join=st.sampled_from(list(JOINS)),
     counts=st.lists(st.integers(0, 25), min_size=1, max_size=4),
@@ -81,6 +90,28 @@ def test_joined_data_sets_give_each_element_once_in_order_and_resume(
     n_given = min(n_given, len(elements))
     rest = rest_after(make, n_given, epoch)
     assert rest == list(map(plain, elements[n_given:]))
+
+
+@pytest.mark.parametrize("n_bytes", [10, 5_000])
+def test_errors_after_a_shuffle_of_joined_data_sets_name_the_file(
+    tmp_path: Path, n_bytes: int
+) -> None:
+    bad = b"\xff" * n_bytes  # no Example
+    for n_bad, count in [(0, 5), (1, 1), (2, 4)]:
+        names = []
+        for number, n_records in enumerate([5, 1, 4]):
+            record = encode_example({"n": number, "s": b"s" * n_bytes})
+            records = [record] * n_records
+            if number == n_bad:
+                records[-1] = bad
+            names.append(write(tmp_path / f"{number}", records))
+        sets = [TFRecordDataset(name) for name in names]
+        joined = sets[0].concatenate(*sets[1:]).shuffle(3, n_bad).batch(2).parse_example(FEATURES)
+
+        with pytest.raises(InvalidArgumentError) as caught:
+            list(joined)
+
+        assert (caught.value.source, caught.value.index) == (names[n_bad], count - 1)
 
 
 def test_proportions_are_those_of_the_weights(tmp_path: Path) -> None:

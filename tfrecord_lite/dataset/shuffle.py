@@ -151,11 +151,11 @@ def _hold(found: list[Any], places: Int64Array) -> _HeldElements:
         chunk: Any = join(found)
         found.clear()
         return _HeldRecords(chunk[places])
-    sources = found[0].sources if are_records else ()
-    where = np.concatenate([chunk.places for chunk in found])[places] if are_records else None
+    sources, where = origin_of(found) if are_records else ((), None)
     items: list[Any] = []
     while found:  # release each chunk after its records are copied
         items += found.pop(0).to_list()
+    where = None if where is None else where[places]
     return _HeldItems([items[i] for i in places.tolist()], sources, where)
 
 
@@ -182,9 +182,13 @@ class _HeldItems:
         both = self._items + fresh
         items = [both[i] for i in origins.tolist()]
         if self._where is not None:
-            places = np.concatenate([piece.places for piece in pieces])
-            where = np.concatenate([self._where, places])[origins]
-            self._where[slots] = places
+            n_held = len(self._items)
+            none = np.zeros(n_held, np.int64)
+            held = block_of(np.empty(0, np.uint8), none, none, self._sources, self._where)
+            self._sources, places = origin_of([held, *pieces])  # of those held, then of the fresh
+            if places is not None:
+                where, self._where = places[origins], places[:n_held].copy()
+                self._where[slots] = places[n_held:]
         for slot, item in zip(slots.tolist(), fresh, strict=True):
             self._items[slot] = item
         return self._chunk(items, where)
@@ -233,11 +237,14 @@ class _HeldRecords:
         both = block_of(held.data, np.concatenate(offsets), lengths, *origin_of(blocks))
         out = both.take(origins)
         # No chunk shares these arrays. Of equal slots, the last one counts.
-        n_held = len(held)
+        n_held, sources, places = len(held), both.sources, both.places
         held.offsets[slots] = both.offsets[n_held:]
         held.lengths[slots] = both.lengths[n_held:]
-        if held.places is not None and both.places is not None:
-            held.places[slots] = both.places[n_held:]
+        if places is not None:
+            if sources is not held.sources:  # pieces of another data set have come in
+                origin = sources, places[:n_held].copy()
+                held = self._records = block_of(held.data, held.offsets, held.lengths, *origin)
+            held.places[slots] = places[n_held:]  # type: ignore[index]
         return out
 
 
