@@ -222,7 +222,7 @@ class _File:
         self._pieces: deque[tuple[int, int, Future[bytes]]] = deque()  # from, to, the bytes
         self._asked = 0  # where the next piece begins
         self._stop: int | None = None  # what follows is not read
-        self.n_held = 0  # bytes of the piece that is read now
+        self.n_held: int = 0  # bytes of the piece that is read now
 
     @property
     def has_ranges(self) -> bool:
@@ -351,7 +351,7 @@ class AheadInput:
     rewindable = True
 
     def __init__(self, ahead: ReadAhead, file: _File, *, is_owner: bool) -> None:
-        self.name = file.name
+        self.name: str = file.name
         self._ahead = ahead
         self._file = file
         self._is_owner = is_owner

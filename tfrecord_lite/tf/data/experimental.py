@@ -80,7 +80,7 @@ def make_batched_features_dataset(
     return Dataset(parsed.prefetch(prefetch_buffer_size))
 
 
-sample_from_datasets = Dataset.sample_from_datasets
+sample_from_datasets: Callable[..., Dataset] = Dataset.sample_from_datasets
 
 
 class TFRecordWriter:
