@@ -180,10 +180,10 @@ def test_the_example_of_every_public_name_is_run() -> None:
 @pytest.fixture
 def few_examples() -> Iterator[None]:
     """Let a property in a docstring be short: it shows how to write one, and others test."""
-    profile = settings.get_current_profile_name()
+    settings.register_profile("of the run", settings.default)
     settings.load_profile("short")
     yield
-    settings.load_profile(profile)
+    settings.load_profile("of the run")
 
 
 @pytest.mark.usefixtures("few_examples")

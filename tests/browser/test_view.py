@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.apps.viewer.view_files import HOSTILE, KINDS, N_FEATURES
+from tests.apps.viewer.view_files import HOSTILE, KINDS
 from tests.browser.chromium import Watched, watched
 from tests.browser.view_pages import page_of
 from tests.support.corpus import CorpusFile, corpus_files
@@ -24,12 +24,12 @@ EXPECTED: dict[str, dict[str, int]] = {
     "table": {".card": 7, ".record": 100, ".card svg": 7},
     "sequences": {".card": 8, ".record": 12, ".record img": 12},
     "events": {".record": 30},
-    "vectors": {".card": 6, ".record": 30, ".record img": 60, ".record audio": 30},
+    "vectors": {".card": 6, ".record": 30, ".record img": 30, ".record audio": 30},
     "mixed": {".card": 3, ".record": 40, ".is-absent": 40},
     "other": {".record": 129, ".v-text": 120, ".v-hex": 9},
     "damaged": {".card": 7, ".record": 100, ".notice": 1},
     "empty": {"main": 1},
-    "wide": {".card": N_FEATURES, ".record": 1},
+    "wide": {".card": 1_600, ".record": 1},
     "hostile": {".card": 30, ".record": 49},
     "hostile_sequences": {".card": 30, ".record": 30},
 }

@@ -211,7 +211,7 @@ def test_other_states_are_rejected(file: TFRecordFile, state: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="not a state"):
         run.set_state(state)
     batches = iter(iter_dataset(TFRecordDataset(file.sources).batch(2)))
-    with pytest.raises(InvalidArgumentError, match="Batch"):
+    with pytest.raises(InvalidArgumentError, match="batch"):
         run.set_state(batches.get_state())
 
 

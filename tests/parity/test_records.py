@@ -242,11 +242,13 @@ def test_what_is_no_file(both: Both) -> None:
     missing, folder = both.path(name="none"), str(both.folder)
     for path in (missing, missing.encode(), ""):
         assert_same_error(ask(both.iterator, path), ask(tf_record_iterator, path))
-    for path in (missing, folder):
-        ours = read_ours(path)
-        assert isinstance(ours.error, FileNotFoundError | IsADirectoryError)
-        assert_same(both.read_theirs(path), ours)
-        assert_same(both.read_dataset(path), ours)
+    ours = read_ours(missing)
+    assert isinstance(ours.error, FileNotFoundError)
+    assert_same(both.read_theirs(missing), ours)
+    assert_same(both.read_dataset(missing), ours)
+    # A reader reads the files in a folder; TensorFlow's own names refuse it, as TensorFlow does.
+    assert both.read_theirs(folder).error is not None
+    assert both.read_dataset(folder).error is not None
     wrong: Any
     for wrong in (None, 3, 1.5, [b"name"]):
         assert_same(ask(both.iterator, wrong), ask(tf_record_iterator, wrong))
@@ -466,7 +468,7 @@ def test_both_give_the_same_records_of_a_damaged_stream(
         allowed = {Reason.TRUNCATED, Reason.COMPRESSED_TRUNCATED, Reason.TRAILING_DATA}
         if len(data) == 1:
             allowed.add(Reason.COMPRESSION)  # not even half a header: C3
-        if is_cut:
+        if is_cut or engine == "fast":
             # ISA-L may see that what is there is wrong where zlib still waits for the rest: C3.
             allowed.add(Reason.COMPRESSED_CORRUPT)
         assert ours.reason in allowed, text

@@ -343,6 +343,7 @@ def values_of(path: Path) -> list[Any]:
 
 class TestSequences:
     @given(st.lists(sequence_examples_for(LISTS, LISTS, allow_nan=False), max_size=4))
+    @pytest.mark.slow
     def test_come_back_from_parquet(
         self, tmp_path_factory: pytest.TempPathFactory, rows: list[SequenceExample]
     ) -> None:
