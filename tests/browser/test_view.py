@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.apps.viewer.view_files import HOSTILE, KINDS
+from tests.apps.viewer.view_files import HOSTILE, KINDS, N_FEATURES
 from tests.browser.chromium import Watched, watched
 from tests.browser.view_pages import page_of
 from tests.support.corpus import CorpusFile, corpus_files
@@ -29,7 +29,7 @@ EXPECTED: dict[str, dict[str, int]] = {
     "other": {".record": 129, ".v-text": 120, ".v-hex": 9},
     "damaged": {".card": 7, ".record": 100, ".notice": 1},
     "empty": {"main": 1},
-    "wide": {".card": 1_600, ".record": 1},
+    "wide": {".card": N_FEATURES, ".record": 1},
     "hostile": {".card": 30, ".record": 49},
     "hostile_sequences": {".card": 30, ".record": 30},
 }

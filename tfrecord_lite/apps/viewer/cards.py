@@ -39,7 +39,8 @@ _PRECISION = "row_splits_dtype"
 MAX_CARDS = 4000
 """Most cards of a page; the others are only counted."""
 
-_BINS, _TOP, _MAX_EXAMPLES = 24, 5, 3
+_MANY_CARDS = 300  # from here on charts are coarser, so that more have room
+_BINS, _FEW_BINS, _TOP, _MAX_EXAMPLES = 24, 12, 5, 3
 _MAX_NAME, _MAX_LABEL = 200, 60
 _SHORT_BYTES = 64  # a longer string is not a label
 _WRAPPING = 700  # about how many characters there are around all that
@@ -81,13 +82,14 @@ def make_cards(
     """
     sections = ("context", "feature list") if statistics.is_sequence else ("",)
     groups = zip(sections, (statistics.features, statistics.feature_lists), schemas, strict=False)
+    n_bins = _FEW_BINS if len(statistics) > _MANY_CARDS else _BINS
     made: list[Card] = []
     for section, group, schema in groups:
         for name in group:
             if name not in chosen:
                 continue
             spec = spec_code(schema[name], _PRECISION) if name in schema else ""
-            card = _card(section, name, group[name], statistics.num_records, spec)
+            card = _card(section, name, group[name], statistics.num_records, spec, n_bins)
             n_characters = len(card.chart) + 2 * len(card.name) + len(spec) + _WRAPPING
             if len(made) == MAX_CARDS or not budget.take(card_characters=n_characters):
                 return made
@@ -95,8 +97,10 @@ def make_cards(
     return made
 
 
-def _card(section: str, name: str, found: FeatureStatistics, n_records: int, spec: str) -> Card:
-    chart, caption = _chart(found, name)
+def _card(
+    section: str, name: str, found: FeatureStatistics, n_records: int, spec: str, n_bins: int
+) -> Card:
+    chart, caption = _chart(found, name, n_bins)
     strings = found.strings
     examples = _examples(strings) if strings and (caption or not chart) else ()
     if examples:  # which say more than the sizes of short texts
@@ -133,7 +137,7 @@ def _counted(numbers: Distribution, noun: str) -> str:
 # ---------------------------------------------------------------------------------- charts
 
 
-def _chart(found: FeatureStatistics, name: str) -> tuple[str, tuple[str, ...]]:
+def _chart(found: FeatureStatistics, name: str, n_bins: int) -> tuple[str, tuple[str, ...]]:
     """Return the chart that tells most about a feature, and what stands below it."""
     shown = shortened(name, _MAX_LABEL)
     numbers, strings = found.numbers, found.strings
@@ -152,7 +156,7 @@ def _chart(found: FeatureStatistics, name: str) -> tuple[str, tuple[str, ...]]:
         caption = low, "bytes per value", high
     else:
         return "", ()
-    counts, edges = sized.histogram(_BINS)
+    counts, edges = sized.histogram(n_bins)
     if counts.size < 2:  # the figures say so
         return "", ()
     is_integer = sized.is_integer and edges[0] % 1 != 0
