@@ -434,6 +434,16 @@ def test_both_give_the_same_records_of_a_damaged_file(
             assert theirs.offset == ours_offset + in_data
 
 
+def waits_for_more(data: bytes) -> bool:
+    """Whether zlib finds nothing wrong in a stream, and not its end."""
+    decompressor = zlib.decompressobj(wbits=47)  # GZIP or ZLIB
+    try:
+        decompressor.decompress(data)
+    except zlib.error:
+        return False
+    return not decompressor.eof
+
+
 @rule("C4", "C5")
 @deviation("C3", "C5")
 @pytest.mark.parametrize("engine", ["fast", "zlib"])
@@ -468,7 +478,7 @@ def test_both_give_the_same_records_of_a_damaged_stream(
         allowed = {Reason.TRUNCATED, Reason.COMPRESSED_TRUNCATED, Reason.TRAILING_DATA}
         if len(data) == 1:
             allowed.add(Reason.COMPRESSION)  # not even half a header: C3
-        if is_cut or engine == "fast":
+        if is_cut or (engine == "fast" and waits_for_more(data)):
             # ISA-L may see that what is there is wrong where zlib still waits for the rest: C3.
             allowed.add(Reason.COMPRESSED_CORRUPT)
         assert ours.reason in allowed, text
