@@ -71,7 +71,7 @@ def named_kinds(url: str, path: str, entries: Mapping[str, Mapping[str, Any]]) -
 def kinds_of(
     urls: Collection[str], storage_options: Mapping[str, Any] | None = None
 ) -> dict[str, str]:
-    """Ask what URLs are, several at a time: "file" or "directory", "" if that is not known.
+    """Ask what one or more URLs are, several at a time: "file" or "directory", "" if that is not known.
 
     Of a web server only a name that ends in a slash can be a folder; a plain name is not asked for.
 
@@ -80,8 +80,6 @@ def kinds_of(
     ImportError, InvalidArgumentError
         For a URL that no installed file system is for.
     """
-    if not urls:
-        return {}
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only for URLs
 
     places = [(url, *remote_place(url, storage_options, keeps_listings=True)) for url in urls]
