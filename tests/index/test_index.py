@@ -29,7 +29,7 @@ from tfrecord_lite.errors import (
     Reason,
 )
 from tfrecord_lite.index import RecordIndex, tf_record_random_reader
-from tfrecord_lite.index.file import _MAX_OPEN
+from tfrecord_lite.index.file import MAX_OPEN
 from tfrecord_lite.messages import Example
 from tfrecord_lite.records.framing import frame
 
@@ -318,13 +318,13 @@ def test_other_processes_share_a_file(shards: list[Path], method: str) -> None:
 
 
 def test_more_files_than_are_kept_open(tmp_path: Path) -> None:
-    n_files = _MAX_OPEN + 8
+    n_files = MAX_OPEN + 8
     paths = [write(tmp_path / f"{i:03}", [b"%d" % i]) for i in range(n_files)]
 
     file = TFRecordFile(paths)
 
     assert list(file) == [b"%d" % i for i in range(n_files)]
-    assert file._local.cache_info().currsize == _MAX_OPEN
+    assert file._local.cache_info().currsize == MAX_OPEN
     file.close()
     assert file._local.cache_info().currsize == 0
 

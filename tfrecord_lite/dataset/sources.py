@@ -21,6 +21,7 @@ from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.names import is_url, local_size, name_of
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.index.counting import count_each
+from tfrecord_lite.index.file import MAX_OPEN
 from tfrecord_lite.index.handles import FileStamp, for_each_file, open_handle
 from tfrecord_lite.index.parts import FileMarks, FilePart, PartReader, deal, file_marks, marks_in
 from tfrecord_lite.options import ReadSettings
@@ -37,8 +38,6 @@ _LARGE_RECORDS = 8
 """Number of large records to read at a time, from each open file."""
 _WINDOW_BYTES = 64 * 1024 * 1024
 """About the bytes of a chunk in random order that is read from a store, where many neighbours make few requests."""
-_MANY_FILES = 64
-"""More files than stay open in random order."""
 _ABOUT_BYTES = 4 * 1024 * 1024
 """About the bytes of a chunk in random order, or of whole rounds of files in turns."""
 
@@ -101,7 +100,8 @@ class Files(Source):
                 pairs = interleaved(read, len(groups), self.cycle_length, self.block_length, at)
             else:
                 pairs = in_order(read, len(groups), at)
-            seen, step = state["seen"] if state else 0, slice(0, None, 1) if are_runs else self.step
+            seen = state["seen"] if state else 0
+            step = slice(0, None, 1) if are_runs else self.step
             for chunk, after in pairs:
                 mine = (
                     chunk if step.step == 1 else chunk[(step.start - seen) % step.step :: step.step]
@@ -271,7 +271,7 @@ class ShuffledRecords(Source):
         wanted = order.permutation(key, len(file))[self.step]
         n_bytes = sum(int(index.sizes.sum()) for index in file.indexes)
         # Where files are asked for anew each time, as those that cannot all stay open, more at once.
-        is_far = len(self.names) > _MANY_FILES or any(map(is_url, self.names))
+        is_far = len(self.names) > MAX_OPEN or any(map(is_url, self.names))
         about_bytes, most = (_WINDOW_BYTES, len(file)) if is_far else (_ABOUT_BYTES, _MOST_RECORDS)
         most = max(min(about_bytes * len(file) // max(n_bytes, 1), most), 1)
         at = state["taken"] if state else 0

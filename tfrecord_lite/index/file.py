@@ -68,7 +68,7 @@ _BYTES_AT_ONCE = 1024 * 1024
 """How much iteration reads at a time."""
 _REMOTE_BYTES_AT_ONCE = 16 * 1024 * 1024
 """The same of a remote file: two of the largest requests."""
-_MAX_OPEN = 64
+MAX_OPEN = 64
 """How many local files are kept open."""
 
 
@@ -176,7 +176,7 @@ class TFRecordFile:
     def _renew(self) -> None:
         """Start without open files."""
         opened = partial(_opened_again, self._names, self._stamps)
-        self._local = lru_cache(_MAX_OPEN)(opened)  # these take descriptors
+        self._local = lru_cache(MAX_OPEN)(opened)  # these take descriptors
         # By process too: a client of a remote store does not survive a fork.
         self._remote: dict[tuple[int, int], RemoteHandle] = {}
 
