@@ -75,6 +75,8 @@ _IN_ROW_BYTES = 64
 _LARGEST_BYTE = 0x7F
 _AT_ONCE, _BYTES_AT_ONCE = 1024, 512 * 1024
 """Messages that are compared at once, and their bytes, so that the arrays stay in the cache."""
+_TILED_WORDS = 64
+"""What longer rows must be is not repeated for each message."""
 _LONGEST_STRETCH = 64 * 1024
 _AHEAD_BYTES = 3 * LANE_BYTES
 """Bytes that may be read after a stretch; a block has more of them to spare."""
@@ -206,6 +208,8 @@ class _ShortStretches:
     """The words that have lengths in some stretch."""
     longest: Uint8Array
     """The longest payload that leaves all lengths in one byte; shape (n_stretches, 1)."""
+    tiles: list[AnyArray]
+    """Mask and words once per message, as flat operations are faster than broadcast ones."""
 
     @classmethod
     def of(cls, stretches: list[_Stretch]) -> _ShortStretches:
@@ -226,7 +230,7 @@ class _ShortStretches:
         words = (want & mask).view("<u8")
         units = unit.view("<u8")
         with_unit = np.flatnonzero(units.any(axis=(0, 1))).tolist()
-        return cls(stretches, mask.view("<u8"), words, units, with_unit, longest)
+        return cls(stretches, mask.view("<u8"), words, units, with_unit, longest, [])
 
     def rows_at(self, data: Uint8Array, places: Int64Array) -> AnyArray:
         """Copy the rows at the places of each stretch; words, shape (n_stretches, n, n_words)."""
@@ -236,12 +240,17 @@ class _ShortStretches:
 
     def differing(self, cells: AnyArray, lengths: Uint8Array) -> BoolArray | None:
         """Return which messages lack known bytes; None if none does."""
-        words: AnyArray = cells & self.mask
+        n, mask, want = cells.shape[1], self.mask, self.want
+        if mask.shape[2] <= _TILED_WORDS:
+            if not self.tiles or self.tiles[0].shape[1] < n:
+                self.tiles = [np.repeat(mask, n, axis=1), np.repeat(want, n, axis=1)]
+            mask, want = (tile[:, :n] for tile in self.tiles)
+        words: AnyArray = cells & mask
         if self.with_unit:
             size = lengths.astype(np.uint64)
             for place in self.with_unit:
                 words[:, :, place] -= self.unit[:, :, place] * size
-        unequal = words != self.want
+        unequal = words != want
         differs: Any = np.any(unequal, axis=2) if np.count_nonzero(unequal) else None
         longer = lengths > self.longest
         if np.count_nonzero(longer):
