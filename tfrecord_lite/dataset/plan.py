@@ -90,7 +90,7 @@ class Run:
     epoch: tuple[int, ...] = (0,)
     """Number of the epoch, then of the round of each ``repeat``: part of each random order's key."""
     sizes: dict[str, int] = field(default_factory=dict)
-    """The bytes of each local file that was opened, by its name."""
+    """The bytes of each file that was opened, by its name."""
     salt: tuple[int, ...] = ()
     """A number that the workers of one epoch share, if they cannot know the epoch's: part of keys too."""
     damage: RunDamage = field(default_factory=RunDamage)

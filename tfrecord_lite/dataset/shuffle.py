@@ -26,7 +26,7 @@ from tfrecord_lite.dataset.chunks import Chunk, ObjectChunk, join
 from tfrecord_lite.dataset.plan import Run, Stage
 
 if TYPE_CHECKING:
-    from tfrecord_lite.dataset.cutting import Feed, Pair, State
+    from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State
 
 _MOST_STEPS = 4096
 _FEW = 64
@@ -54,14 +54,15 @@ class Shuffle(Stage):
         """Yield them."""
         key = run.key(self.seed, self.number, reshuffles=self.reshuffles)
         with self.feed(run, state) as feed:
-            yield from _Buffer(feed, key, self.buffer_size).shuffled(state)
+            yield from _Buffer(feed, key, self.buffer_size, run.demand).shuffled(state)
 
 
 class _Buffer:
     """The buffer of one run."""
 
-    def __init__(self, feed: Feed, key: order.Key, n_slots: int) -> None:
+    def __init__(self, feed: Feed, key: order.Key, n_slots: int, demand: Demand) -> None:
         self._feed = feed
+        self._demand = demand
         self._key = key
         self._n_slots = n_slots
         self._n_read = 0  # elements taken from the feed, by their number in the input
@@ -76,7 +77,7 @@ class _Buffer:
         self._step, self._n_read = (state["step"], state["first"]) if state else (0, 0)
         drained = state["drained"] if state else 0
         self._fill()
-        while pieces := self._read():
+        while pieces := self._read(min(self._demand.n or _MOST_STEPS, _MOST_STEPS)):
             n_before, self._step = self._step, self._n_read - self._n_slots
             slots = order.draws(self._key, self._n_slots, n_before, self._step - n_before)
             yield self._swap(pieces, slots), self._state(0)
@@ -94,7 +95,7 @@ class _Buffer:
         first, feed = self._marks[0]
         return {"step": self._step, "drained": drained, "first": first, "feed": feed}
 
-    def _read(self, most: int = _MOST_STEPS) -> list[Chunk]:
+    def _read(self, most: int) -> list[Chunk]:
         """Take some elements from the feed, and note its state before them; none at the end."""
         self._marks.append((self._n_read, self._feed.state()))
         most = min(most, max(self._n_slots, _FEW))

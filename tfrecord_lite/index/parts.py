@@ -445,6 +445,11 @@ class PartReader:
         # Without a file it is not opened yet.
         return report if report.files else DamageReport((FileReport(self._part.source, 0, 0),))
 
+    @property
+    def file_bytes(self) -> int:
+        """The size of the file; 0 if it was not opened yet, or that is not known."""
+        return 0 if self._stream is None else self._stream.file_bytes
+
     def next_block(self, num_records: int | None = None) -> Block | None:
         """Return the next records, `num_records` or what one read brings; None at the end.
 
