@@ -14,7 +14,7 @@ import numpy as np
 from tfrecord_lite.block import OVERHEAD_BYTES, Block, block_of
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.cutting import Demand, Feed
-from tfrecord_lite.dataset.plan import MemoryKey, Run, Source
+from tfrecord_lite.dataset.plan import Memory, Run, Source
 from tfrecord_lite.dataset.turns import in_order, interleaved
 from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError, plural
 from tfrecord_lite.files.ahead import ReadAhead
@@ -54,9 +54,9 @@ class Files(Source):
     """Seed of a random order of the files; None keeps theirs."""
     is_seeded: bool = True
     reshuffles: bool = True
-    n_records: MemoryKey = field(default_factory=lambda: MemoryKey(travels=True), compare=False)
+    n_records: Memory = field(default_factory=lambda: Memory(travels=True), compare=False)
     """The number of records of each file."""
-    marks: MemoryKey = field(default_factory=lambda: MemoryKey(travels=True), compare=False)
+    marks: Memory = field(default_factory=lambda: Memory(travels=True), compare=False)
 
     @property
     def skips_damage(self) -> bool:
@@ -288,7 +288,7 @@ class ShuffledRecords(Source):
     seed: int
     is_seeded: bool
     reshuffles: bool = True
-    key: MemoryKey = field(default_factory=lambda: MemoryKey(travels=True), compare=False)
+    key: Memory = field(default_factory=lambda: Memory(travels=True), compare=False)
 
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> ShuffledRecords:
         """Return a node that gives every `n_workers`-th of these records."""

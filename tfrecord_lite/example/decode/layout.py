@@ -242,9 +242,10 @@ class _ShortStretches:
         """Return which messages lack known bytes; None if none does."""
         n, mask, want = cells.shape[1], self.mask, self.want
         if mask.shape[2] <= _TILED_WORDS:
-            if not self.tiles or self.tiles[0].shape[1] < n:
-                self.tiles = [np.repeat(mask, n, axis=1), np.repeat(want, n, axis=1)]
-            mask, want = (tile[:, :n] for tile in self.tiles)
+            tiles = self.tiles
+            if not tiles or tiles[0].shape[1] < n:
+                self.tiles = tiles = [np.repeat(mask, n, axis=1), np.repeat(want, n, axis=1)]
+            mask, want = (tile[:, :n] for tile in tiles)
         words: AnyArray = cells & mask
         if self.with_unit:
             size = lengths.astype(np.uint64)
