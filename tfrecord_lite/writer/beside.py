@@ -10,7 +10,7 @@ from tfrecord_lite.described.frames import without_numbers
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.parse import parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
-from tfrecord_lite.files.names import companion
+from tfrecord_lite.files.names import SIDECAR_SUFFIX, companion
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.schema import SequenceSchema
 
@@ -19,7 +19,7 @@ remove_stale = sidecar.remove_stale
 
 def describing(name: str) -> sidecar.Sidecar | None:
     """Return the sidecar of a file that was written for what is in it; None if there is none, or for other data."""
-    place = companion(name, sidecar.SIDECAR_SUFFIX)
+    place = companion(name, SIDECAR_SUFFIX)
     try:
         described = sidecar.read(place)
     except (OSError, InvalidArgumentError):
@@ -35,7 +35,7 @@ def extend(name: str, described: sidecar.Sidecar, n_bytes: int) -> None:
     InvalidArgumentError
         If the new records have other features than the sidecar says; the file is as before.
     """
-    place = companion(name, sidecar.SIDECAR_SUFFIX)
+    place = companion(name, SIDECAR_SUFFIX)
     schema = described.schema
     parse = (
         SequenceExampleParser(*schema)
