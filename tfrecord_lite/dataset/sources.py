@@ -62,10 +62,12 @@ class Files(Source):
         """Whether damage is skipped, rather than raised."""
         return self.options.on_error != "raise"
 
-    def count(self) -> None:
+    def count(self, *, is_quick: bool = False) -> None:
         """Count the records of all files, so that the size is known."""
-        counted = count_each(list(self.names), self.options)
-        self.n_records.keep({name_of(source): n for source, n in counted})
+        counted = count_each(list(self.names), self.options, is_quick=is_quick)
+        counts = {name_of(source): n for source, n in counted}
+        if counts.keys() >= {*self.names}:
+            self.n_records.keep(counts)
 
     def size(self) -> int | None:
         """Return the number of records of this part, if they have been counted."""
