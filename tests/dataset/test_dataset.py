@@ -32,6 +32,7 @@ from tfrecord_lite import (
     RaggedTensor,
     SequenceSchema,
     TFRecordDataset,
+    TFRecordFile,
     TFRecordWriter,
     VarLenFeature,
     count_records,
@@ -660,6 +661,8 @@ def test_the_batches_of_an_epoch_are_counted(tmp_path: Path, end: str) -> None:
         {"drop_remainder": True},
         {"num_workers": 2},
         {"num_workers": 4, "num_epochs": 2},
+        {"shard": (3, 2), "even": True, "num_workers": 2},
+        {"shard": (3, 0), "even": "drop", "shuffle": True, "seed": 1},
     ):
         dataset = make(**settings)
         with pytest.raises(TypeError, match="count_records"):
@@ -670,6 +673,10 @@ def test_the_batches_of_an_epoch_are_counted(tmp_path: Path, end: str) -> None:
     with pytest.raises(TypeError, match="depends"):
         make().filter(bool).count()
     assert count_records(names) == 16
+    if not end:
+        TFRecordFile(names).save_index()
+        assert len(make(drop_remainder=True)) == 5
+        assert [make().count(n, read=False) for n in range(4)] == [6, 6, 6, 6]
 
 
 def test_what_an_epoch_reads_can_be_seen(tmp_path: Path) -> None:

@@ -974,16 +974,25 @@ class Dataset(Generic[T_co]):
         """Return True: whether there are elements is not known without reading."""
         return True
 
-    def count(self) -> int:
+    def count(self, num_workers: int = 0, *, read: bool = True) -> int:
         """Count the elements of an epoch: of the records in the files, and of what the stages make of them.
 
         Indexes beside files, or the lengths of records, are read where there are any; compressed files to their ends,
         as :func:`count_records` does. Afterwards ``len`` knows the number, too.
 
+        Parameters
+        ----------
+        num_workers : int, optional
+            Number of workers of torch's ``DataLoader``, each of which batches its own part.
+        read : bool, default True
+            Whether to read files if the number is not known otherwise. It is for local files with an index, or with
+            records of 16 KB and more.
+
         Raises
         ------
         TypeError
-            If there is no end, or a stage such as :meth:`filter` decides.
+            If there is no end, or a stage such as :meth:`filter` decides; or if the number is not known, and not to
+            be read.
         DataLossError, OSError
             As :func:`count_records`.
 
@@ -993,13 +1002,23 @@ class Dataset(Generic[T_co]):
         >>> read_batches("people@2.tfrecord.gz", {"age": int}, 2).count()
         2
         """
-        if self._plan.size() is None:
+        n_workers, plans = require_int("num_workers", num_workers, 0), [self._plan]
+        if n_workers:
+            plans = [sharding.worker_part(self._plan, n_workers, i) for i in range(n_workers)]
+        sizes = [plan.size() for plan in plans]
+        if None in sizes and read:
             for source in sources_of(self._plan):
                 source.count()
-        size = self._plan.size()
-        if size is None:
+            sizes = [plan.size() for plan in plans]
+        known = [size for size in sizes if size is not None]
+        if len(known) == len(plans):
+            return sum(known)
+        if read:
             raise TypeError("the number of elements depends on what they are, or there is no end")
-        return size
+        raise TypeError(
+            "the number of elements is not known without reading the files; count() of the data set "
+            "finds it out, and count_records(paths) that of the records"
+        )
 
     def epoch_plan(self, epoch: int = 0) -> list[dict[str, Any]]:
         """Return which records are read in an epoch, in the order of the files: for debugging.
@@ -1045,20 +1064,13 @@ class Dataset(Generic[T_co]):
             loaders are imported, also after :meth:`batch`: each worker batches its own part, but
             a ``DataLoader`` reports this length, however many batches its workers make.
         """
-        size = self._plan.size()
         if sharding.is_torch_there() and sharding.has_own_batches(self._plan):
             detail = (
                 "the number of batches depends on how many workers torch's DataLoader has; "
                 "use the length of the data set before batch"
             )
             raise TypeError(detail)
-        if size is None:
-            detail = (
-                "the number of elements is not known without reading the files; count() of the data set "
-                "finds it out, and count_records(paths) that of the records"
-            )
-            raise TypeError(detail)
-        return size
+        return self.count(read=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what belongs to this process."""

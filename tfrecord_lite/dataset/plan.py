@@ -186,6 +186,8 @@ class Source(PlanNode):
     """Number of ranks that share these elements, in runs where they can be, and the number of this one."""
     share: tuple[int, int] = (1, 0)
     """Number of workers that share these elements, each every n-th, and the number of this one."""
+    even: Literal["", "pad", "drop"] = ""
+    """How parts are made equal: one element more where one is missing, or none of the last; empty if they are not."""
     method: ClassVar[str] = "TFRecordDataset"
     words: ClassVar[Mapping[str, str]] = {
         "n_parts": "num_shards",
@@ -218,6 +220,14 @@ class Source(PlanNode):
         for n, number in (self.ranks, self.share):
             first, step = first + step * number, step * n
         return slice(first, None, step)
+
+    def part_size(self, n: int) -> int:
+        """Return how many of `n` elements of all ranks and workers are given."""
+        step = self.step
+        n_parts: int = step.step
+        if self.even:
+            return n // n_parts if self.even == "drop" else -(-n // n_parts)
+        return len(range(n)[step])
 
     @property
     def is_shared(self) -> bool:

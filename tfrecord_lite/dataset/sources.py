@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from tfrecord_lite.block import OVERHEAD_BYTES, Block, block_of
 from tfrecord_lite.dataset import random_order as order
-from tfrecord_lite.dataset.cutting import Demand
+from tfrecord_lite.dataset.cutting import Demand, Feed
 from tfrecord_lite.dataset.plan import MemoryKey, Run, Source
 from tfrecord_lite.dataset.turns import in_order, interleaved
 from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError, plural
@@ -29,7 +29,7 @@ from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import is_header
 
 if TYPE_CHECKING:
-    from tfrecord_lite.dataset.cutting import Pair, State
+    from tfrecord_lite.dataset.cutting import Pair, Start, State
 
     _Stamp = tuple[str, FileStamp | None]
 
@@ -70,11 +70,17 @@ class Files(Source):
             self.n_records.keep(counts)
 
     def size(self) -> int | None:
-        """Return the number of records of this part, if they have been counted."""
+        """Return the number of records of this part, if they were counted, or local files show it unread."""
         counts: dict[str, int] | None = self.n_records.recall()
-        if counts is None:
+        if counts is not None:
+            return self.part_size(sum(counts[name] for name in self.names))
+        marks = None
+        if not (self.skips_damage or any(map(is_url, self.names))):
+            with suppress(OSError, TFRecordError):  # raised on iteration
+                marks = self._marks_of(self.names, is_first=True)
+        if marks is None:
             return None
-        return len(range(sum(counts[name] for name in self.names))[self.step])
+        return self.part_size(sum(int(file.numbers[-1]) for file in marks))
 
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Files:
         """Divide by files if there are enough, all are read in order, and once; or as ranks do."""
@@ -97,11 +103,12 @@ class Files(Source):
         try:
             demand = run.demand if self.cycle_length == 1 else Demand()
             read = functools.partial(self._read, run.sizes, groups, log, demand, ahead)
-            at = state["at"] if state else None
+            start: Start = functools.partial(in_order, read, len(groups))
             if self.cycle_length > 1:
-                pairs = interleaved(read, len(groups), self.cycle_length, self.block_length, at)
-            else:
-                pairs = in_order(read, len(groups), at)
+                turns = self.cycle_length, self.block_length
+                start = functools.partial(interleaved, read, len(groups), *turns)
+            at = state["at"] if state else None
+            pairs = self._rounds(Feed(start, at)) if self.even and not are_runs else start(at)
             seen = state["seen"] if state else 0
             step = slice(0, None, 1) if are_runs else self.step
             for chunk, after in pairs:
@@ -116,18 +123,25 @@ class Files(Source):
             if log is not None:
                 log.give_warning()
 
+    def _rounds(self, feed: Feed) -> Iterator[Pair]:
+        """Yield records in rounds, one for each rank and worker; fill or leave out the last if it is not full."""
+        n = self.step.step
+        with feed:
+            while (chunk := feed.gather(n, max(_MOST_RECORDS // n, 1))) is not None:
+                numbers = np.arange(self.part_size(len(chunk)) * n)
+                records: Any = chunk
+                yield records[np.minimum(numbers, len(chunk) - 1)], feed.state()
+
     def groups(self, run: Run, are_runs: bool | None = None) -> tuple[list[list[FilePart]], bool]:
         """Return what is read of each file in this epoch, in order, and whether all of that is given.
 
         That are runs, dealt among ranks and workers; or the files, of which every n-th record is given. Which it is depends on the files and the number of the epoch alone; a state knows it.
         """
         names = self._order(run)
-        if are_runs is not False:
+        if names and self._can_be_dealt and are_runs is not False:
             marks = self._marks_of(names, is_first=not (any(run.epoch) or are_runs))
             if marks is not None:
-                n_ranks, rank = self.ranks
-                n_workers, worker = self.share
-                return deal(marks, n_ranks * n_workers, rank * n_workers + worker), True
+                return deal(marks, self.ranks, self.share, self.even), True
             if are_runs:
                 detail = "it is not known any more where the records of a file begin; begin the epoch anew"
                 raise FailedPreconditionError(Reason.STALE_INDEX, detail=detail)
@@ -139,10 +153,8 @@ class Files(Source):
         return is_read_by_several and self.n_parts == 1 and not self.skips_damage
 
     def _marks_of(self, names: Sequence[str], *, is_first: bool) -> list[FileMarks] | None:
-        """Return where each file can be cut; None to give every n-th record."""
-        if not (names and self._can_be_dealt):
-            return None
-        known = self._known
+        """Return where each file can be cut; None if that is not known of all."""
+        known = self.marks.recall() or {}
 
         def look(name: str) -> FileMarks | None:
             """Look for what every process can find out before it has read the file, or for what this one knows."""
@@ -151,7 +163,7 @@ class Files(Source):
             if marks is None:
                 marks = file_marks(name, self.options, is_first=is_first)
                 if marks is not None:
-                    known[stamp, is_first] = marks
+                    self._note((stamp, is_first), marks)
             return marks
 
         are_remote = any(map(is_url, names))
@@ -159,13 +171,11 @@ class Files(Source):
         marks = list(itertools.takewhile(lambda file: file is not None, looked))
         return [file for file in marks if file is not None] if len(marks) == len(names) else None
 
-    @property
-    def _known(self) -> dict[tuple[_Stamp, bool], FileMarks]:
-        """Where files can be cut, by their stamps, and whether that shows before they are read."""
-        known: dict[tuple[_Stamp, bool], FileMarks] | None = self.marks.recall()
-        if known is None:
+    def _note(self, key: tuple[_Stamp, bool], marks: FileMarks) -> None:
+        """Keep where a file can be cut, by its stamp, and whether that shows before it is read."""
+        if (known := self.marks.recall()) is None:
             self.marks.keep(known := {})
-        return known
+        known[key] = marks
 
     def _order(self, run: Run) -> list[str]:
         """Return the files in the order of this epoch."""
@@ -233,7 +243,7 @@ class Files(Source):
         if notes and stamp[1] is not None and is_header(stamp[1].header):
             noted = np.concatenate(notes)
             offsets, numbers = np.append(noted[:, 2], end[0]), np.append(noted[:, 1], end[1])
-            self._known[stamp, False] = FileMarks(name, offsets, numbers)
+            self._note((stamp, False), FileMarks(name, offsets, numbers))
 
     @functools.cached_property
     def _numbers(self) -> dict[str, int]:
@@ -263,14 +273,17 @@ class ShuffledRecords(Source):
 
     def size(self) -> int:
         """Return the number of records of this part."""
-        return len(range(len(self._opened()))[self.step])
+        return self.part_size(len(self._opened()))
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield the records of this part."""
         file = self._opened()
         run.sizes.update({name: local_size(name) or 0 for name in self.names if not is_url(name)})
         key = run.key(self.seed, 0, reshuffles=self.reshuffles, is_shared=self.is_shared)
-        wanted = order.permutation(key, len(file))[self.step]
+        wanted = order.permutation(key, len(file))
+        if self.even:
+            wanted = np.resize(wanted, self.part_size(wanted.size) * self.step.step)
+        wanted = wanted[self.step]
         n_bytes = sum(int(index.sizes.sum()) for index in file.indexes)
         # Where files are asked for anew each time, as those that cannot all stay open, more at once.
         is_far = len(self.names) > MAX_OPEN or any(map(is_url, self.names))
