@@ -149,8 +149,8 @@ class PlanNode:
     def prepare(self, run: Run, n_workers: int) -> None:
         """Find out once, before workers start, what each of them would."""
 
-    def count(self, *, is_quick: bool = False) -> None:
-        """Find out the number of elements, if that takes reading; if that `is_quick`, by indexes alone."""
+    def count(self) -> None:
+        """Find out the number of elements, if that takes reading."""
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield chunks of elements from a state on, each with the state after it."""

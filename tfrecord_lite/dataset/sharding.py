@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfrecord_lite.dataset.batching import Batch
-from tfrecord_lite.dataset.plan import PlanNode, Stage, chain, sources_of
+from tfrecord_lite.dataset.plan import PlanNode, Stage, chain
 from tfrecord_lite.dataset.stages import Repeat, Shard
 
 
@@ -65,32 +65,6 @@ def worker_part(plan: PlanNode, n_workers: int, number: int) -> PlanNode:
         if isinstance(node, Stage):
             part = node.with_input(part)
     return part
-
-
-def size_in_workers(plan: PlanNode, n_workers: int) -> int | None:
-    """Return the number of elements of all workers; None if it is not known. Without workers, of the plan."""
-    parts = [worker_part(plan, n_workers, i) for i in range(n_workers)] or [plan]
-    sizes = [size for part in parts if (size := part.size()) is not None]
-    return sum(sizes) if len(sizes) == len(parts) else None
-
-
-def length_in_workers(dataset: Any, n_workers: int) -> int:
-    """Return the number of elements of all workers, if no records have to be read for that."""
-    plan = dataset._plan  # noqa: SLF001 - the room's own
-    size, sources = size_in_workers(plan, n_workers), sources_of(plan)
-    if size is None:
-        for source in sources:
-            source.count(is_quick=True)
-        size = size_in_workers(plan, n_workers)
-    if size is None:
-        detail = "depends on what they are, or there is no end: give a length"
-        if any(source.size() is None for source in sources):
-            detail = (
-                "is not known before the files are read: call count() of the data set, write an "
-                "index beside each file (tfrecord index), or give a length"
-            )
-        raise TypeError(f"the number of elements {detail}")
-    return size
 
 
 def part_of(dataset: Any, n_workers: int, number: int) -> Any:

@@ -62,12 +62,10 @@ class Files(Source):
         """Whether damage is skipped, rather than raised."""
         return self.options.on_error != "raise"
 
-    def count(self, *, is_quick: bool = False) -> None:
+    def count(self) -> None:
         """Count the records of all files, so that the size is known."""
-        counted = count_each(list(self.names), self.options, is_quick=is_quick)
-        counts = {name_of(source): n for source, n in counted}
-        if counts.keys() >= {*self.names}:
-            self.n_records.keep(counts)
+        counted = count_each(list(self.names), self.options)
+        self.n_records.keep({name_of(source): n for source, n in counted})
 
     def size(self) -> int | None:
         """Return the number of records of this part, if they were counted, or local files show it unread."""

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tfrecord_lite.dataset.chunks import Chunk, ColumnChunk, ObjectChunk
 from tfrecord_lite.dataset.cutting import Feed
 from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Stage, sources_of
-from tfrecord_lite.dataset.sharding import size_in_workers, worker_part
+from tfrecord_lite.dataset.sharding import worker_part
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 
 if TYPE_CHECKING:
@@ -76,7 +76,9 @@ class Processes(Stage):
 
     def size(self) -> int | None:
         """Return the number of elements of all workers."""
-        return size_in_workers(self.input, self.n_workers)
+        parts = [worker_part(self.input, self.n_workers, i).size() for i in range(self.n_workers)]
+        sizes = [size for size in parts if size is not None]
+        return sum(sizes) if len(sizes) == self.n_workers else None
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them; the processes end with the run."""

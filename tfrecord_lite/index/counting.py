@@ -44,20 +44,16 @@ def count_records(paths: Sources, **options: Unpack[ReadOptions]) -> int:
     return sum(n for _, n in count_each(expand(paths, settings.storage_options), settings))
 
 
-def count_each(
-    sources: list[Source], settings: ReadSettings, *, is_quick: bool = False
-) -> Iterator[tuple[Source, int]]:
-    """Yield each source with the number of its records; `is_quick`: up to one that would have to be read."""
+def count_each(sources: list[Source], settings: ReadSettings) -> Iterator[tuple[Source, int]]:
+    """Yield each source with the number of its records."""
     is_strict = settings.on_error == "raise"
     for source in sources:
         marks = None
         if is_strict and not is_file_object(source):
-            marks = file_marks(name_of(source), settings, is_first=is_quick)
+            marks = file_marks(name_of(source), settings, is_first=False)
         if marks is not None:
             yield source, int(marks.numbers[-1])
             continue
-        if is_quick:
-            return
         options = replace(settings, verify=settings.verify and not is_strict)
         with closing(reader_with(source, options).blocks()) as blocks:  # type: ignore[type-var]
             yield source, sum(map(len, blocks))

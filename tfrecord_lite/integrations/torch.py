@@ -27,23 +27,16 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import Any, Self
 
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.dataset import Dataset, DatasetIterator
-from tfrecord_lite.dataset.sharding import current_worker, length_in_workers, register_with_torch
+from tfrecord_lite.dataset.sharding import current_worker, register_with_torch
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
-from tfrecord_lite.files.names import Sources
-from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.integrations.indexed import IndexedExamples
-from tfrecord_lite.options import ReadOptions
-
-if TYPE_CHECKING:
-    from tfrecord_lite.described.sidecar import SchemaLike
-    from tfrecord_lite.example.parse import ExampleParser
 
 __all__ = ["IndexedTensors", "IterableTensors", "as_tensors", "jagged"]
 
@@ -266,7 +259,10 @@ class IterableTensors:
         # Each worker batches its own part, so the loader whose __len__ called this has to be asked.
         frame: Any = inspect.currentframe()
         n_workers = getattr(frame.f_back.f_locals.get("self"), "num_workers", 0)
-        return length_in_workers(self._made, n_workers)
+        try:
+            return self._made.count(n_workers, read=False)
+        except TypeError as error:
+            raise TypeError(f"{error}; or give IterableTensors a length") from None
 
     def __repr__(self) -> str:
         """Name the data set."""
@@ -311,15 +307,6 @@ class IndexedTensors(IndexedExamples):
     >>> people[1], people[[2, 0]]
     ({'age': tensor(41)}, {'age': tensor([37, 36])})
     """
-
-    def __init__(
-        self,
-        file: TFRecordFile | Sources,
-        schema: SchemaLike | ExampleParser[Any] | None = None,
-        **options: Unpack[ReadOptions],
-    ) -> None:
-        _torch()
-        super().__init__(file, schema, **options)
 
     def __getitem__(self, index: int | Sequence[int] | AnyArray) -> dict[str, Any]:
         """Return one record as ``parse_single`` does, or many as columns."""
