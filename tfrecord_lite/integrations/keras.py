@@ -148,11 +148,6 @@ class _RecordDataset(PyDataset):  # type: ignore[misc]
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock())
 
-    @property
-    def num_batches(self) -> int:
-        """The number of batches per epoch."""
-        return self._n_batches
-
     def __len__(self) -> int:
         return self._n_batches
 

@@ -235,6 +235,10 @@ class IterableTensors:
         """Start the next epoch."""
         return iter(self._made)
 
+    def __bool__(self) -> bool:
+        """Return True: whether there are elements is not known without reading."""
+        return True
+
     def __len__(self) -> int:
         """Return the number of elements of an epoch: of all workers of the ``DataLoader`` that asks.
 
