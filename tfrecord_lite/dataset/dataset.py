@@ -1017,7 +1017,7 @@ class Dataset(Generic[T_co]):
         known = [size for size in sizes if size is not None]
         if len(known) == len(plans):
             return sum(known)
-        if read:
+        if read or all(source.size() is not None for source in sources_of(self._plan)):
             raise TypeError("the number of elements depends on what they are, or there is no end")
         raise TypeError(
             "the number of elements is not known without reading the files; count() of the data set "
