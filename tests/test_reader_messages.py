@@ -1,6 +1,7 @@
 """TFRecordReader.messages: records of any protobuf class."""
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,7 @@ def test_other_messages_are_not_read_as_examples(tmp_path: Path) -> None:
         files = [tmp_path / "first", tmp_path / "second"]
         files[0].write_bytes(frame([example.SerializeToString()]))
         files[1].write_bytes(frame([data]))
-        messages = TFRecordReader(files).messages(cls)
+        messages: Iterator[Any] = TFRecordReader(files).messages(cls)
         next(messages)
         with pytest.raises(InvalidArgumentError, match=r"second: record 0.*not"):
             next(messages)

@@ -9,12 +9,14 @@ Writing is :class:`tfrecord_lite.records.sink.RecordSink`'s.
 
 from __future__ import annotations
 
+import zlib
+from contextlib import suppress
 from typing import cast
 
 from tfrecord_lite.block import HEADER_BYTES, Block
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.files.ahead import AheadInput, ReadAhead
-from tfrecord_lite.files.compression import codec_named, detect
+from tfrecord_lite.files.compression import CODECS, codec_named, detect
 from tfrecord_lite.files.inflate import Inflated, InflationLimits
 from tfrecord_lite.files.input import InputFile, open_input
 from tfrecord_lite.files.names import Source, name_of, opening_error
@@ -217,11 +219,16 @@ class RecordStream:
         except DataLossError as loss:
             if loss.reason is Reason.COMPRESSED_CORRUPT:  # so may be what was inflated before
                 return error
-        head = decoder.pending if is_whole else decoder.pending[:_LOOK_BYTES]
-        found = looks_like(head.tobytes(), is_whole=is_whole)
+        head = (decoder.pending if is_whole else decoder.pending[:_LOOK_BYTES]).tobytes()
+        found = looks_like(head, is_whole=is_whole)
+        inside = f", compressed with {self.compression}" * bool(self.compression)
+        if (inner := _compression_inside(head)) is not None:
+            found = f"records compressed with {inner}"
+            if inside:
+                found = f"records compressed twice, with {inner}, then with {self.compression}"
+                inside = "; inflate the file once"
         if found is None:
             return error
-        inside = f", compressed with {self.compression}" * bool(self.compression)
         detail = f"{Reason.NOT_A_TFRECORD}; it looks like {found}{inside}"
         return DataLossError(Reason.NOT_A_TFRECORD, source=self.name, detail=detail)
 
@@ -229,6 +236,17 @@ class RecordStream:
         """Close the file; records that were read from it already can still be given out."""
         self.is_closed = True
         self._file.close()
+
+
+def _compression_inside(head: bytes) -> str | None:
+    """Name the compression of records that begin with these bytes; None if they cannot be inflated."""
+    raw = "DEFLATE without a header (zlib.decompress(data, -15) inflates it)"
+    codecs = [(codec.name, codec.decompressor) for codec in CODECS.values()]
+    for name, decompressor in *codecs, (raw, lambda: zlib.decompressobj(-zlib.MAX_WBITS)):
+        with suppress(Exception):  # what decompressors raise, or that one is not installed
+            if is_header(decompressor().decompress(head, HEADER_BYTES)):
+                return name
+    return None
 
 
 def _detect(file: InputFile) -> str:
