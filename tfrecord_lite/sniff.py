@@ -46,6 +46,7 @@ __all__ = [
     "OTHER_LABELS",
     "Media",
     "ValueContent",
+    "content_text",
     "looks_like",
     "recognize",
     "recognize_value",
@@ -565,6 +566,16 @@ def recognize_value(value: bytes) -> ValueContent:
         return ValueContent(label, details, n_bytes if size is None else size, shape=shape)
     is_text = text_of(value[:_MAX_TEXT_BYTES], is_cut=n_bytes > _MAX_TEXT_BYTES) is not None
     return ValueContent("text" if is_text else "bytes", "", n_bytes)
+
+
+def content_text(value: bytes) -> str | None:
+    r"""Say what an image, sound, tensor or array is; None for other bytes.
+
+    >>> content_text(b"GIF89a\x80\x02\xe0\x01"), content_text(b"text")
+    ('GIF 640 x 480, 10 bytes', None)
+    """
+    content = recognize_value(value)
+    return None if content.label in OTHER_LABELS else str(content)
 
 
 _DTYPES = (

@@ -51,7 +51,7 @@ from tfrecord_lite.example.outline import (
 )
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.text import shown_name
-from tfrecord_lite.sniff import OTHER_LABELS, recognize_value, text_of
+from tfrecord_lite.sniff import content_text, text_of
 
 if TYPE_CHECKING:
     from tfrecord_lite.messages import Feature
@@ -87,16 +87,10 @@ def record_lines(
         yield from feature_lines(shown, width, with_values=True)
     elif content.type is ContentType.TEXT:
         yield from _text_lines(content.record.decode(), width)
-    elif width is not None and (found := _described(content.record)) is not None:
+    elif width is not None and (found := content_text(content.record)) is not None:
         yield f"  {found}"
     else:
         yield from _hex_lines(content.record, None if width is None else _MAX_HEX_ROWS)
-
-
-def _described(data: bytes) -> str | None:
-    """Say what an image, sound, tensor or array is; None for other bytes."""
-    found = recognize_value(data)
-    return None if found.label in OTHER_LABELS else str(found)
 
 
 def feature_lines(found: list[Section], width: int | None, *, with_values: bool) -> Iterator[str]:
@@ -214,7 +208,7 @@ def bytes_text(data: bytes, room: int | None) -> str:
     """Show a byte string: text in quotes, anything else by what it is, or its first bytes."""
     text = text_of(data)
     if text is None:
-        found = _described(data)
+        found = content_text(data)
         if room is not None and found is not None:
             return f"<{found}>"
         shown = data if room is None else data[:_MAX_HEX_BYTES]

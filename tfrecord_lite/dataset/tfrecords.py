@@ -15,7 +15,7 @@ from tfrecord_lite.dataset.sources import Files, ShuffledRecords
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
-from tfrecord_lite.options import ReadOptions, ReadSettings, num_files_in_turns
+from tfrecord_lite.options import ReadOptions, ReadSettings, num_files_in_turns, read_settings
 from tfrecord_lite.schema import DenseLike, FeatureLike
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class TFRecordDataset(Dataset[bytes]):
                 "the compression is given as compression_type, TensorFlow's name for it"
             )
         options["compression"] = compression_type
-        settings = ReadSettings(**options)
+        settings = read_settings(options)
         if buffer_size is not None:
             require_int("buffer_size", buffer_size, -1)
         cycle = num_files_in_turns() if num_parallel_reads == -1 else num_parallel_reads
@@ -425,7 +425,7 @@ def read_batches(
         buffer_size = _BUFFER_SIZE if shuffle is True else 0
     else:
         buffer_size = require_int("shuffle", shuffle, 0)
-    settings = ReadSettings(**options)
+    settings = read_settings(options)
     files = files_of(paths, settings)
     records = dataset_of(_mixed(files, buffer_size) if buffer_size else files)
     dataset: Dataset[Any] = records

@@ -128,6 +128,8 @@ def resolve_schema(schema: SchemaLike, storage_options: StorageOptions = None) -
         detail = f"schema must be a Schema, a dict of specifications or a path, not {word}"
         if isinstance(schema, list | tuple):
             detail += f"; names go to columns= of load, scan and read_batches, elsewhere to {SOME_COLUMNS}"
+        if isinstance(schema, int):
+            raise TypeError(f"{detail}; the number of records in a batch is batch_size={schema}")
         raise TypeError(detail + FOR_SEQUENCES)
     return Sidecar(schema if isinstance(schema, SequenceSchema) else Schema(schema))
 

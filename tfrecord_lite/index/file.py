@@ -51,7 +51,7 @@ from tfrecord_lite.index.handles import (
     read_remote_frames,
 )
 from tfrecord_lite.index.index import RecordIndex, beside, load_checked, save_index, scan
-from tfrecord_lite.options import MAX_RECORD_BYTES, ReadOptions, ReadSettings
+from tfrecord_lite.options import MAX_RECORD_BYTES, ReadOptions, ReadSettings, read_settings
 from tfrecord_lite.progress import Meter, Progress, check_progress, metered, title_of, total_bytes
 from tfrecord_lite.records.framing import data_of_frame, first_bad_frame, frame_error, is_header
 from tfrecord_lite.records.stream import RecordStream
@@ -135,7 +135,7 @@ class TFRecordFile:
         **options: Unpack[ReadOptions],
     ) -> None:
         check_progress(progress)
-        settings = ReadSettings(**options)
+        settings = read_settings(options)
         if settings.on_error != "raise":
             raise argument_error("a file of which records are read by number skips no damage")
         sources = expand(paths, settings.storage_options)

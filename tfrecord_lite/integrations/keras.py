@@ -11,6 +11,7 @@ with ``shuffle=False``, and ``steps_per_epoch`` if the data set repeats; it reje
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -30,6 +31,8 @@ try:
     from keras.utils import PyDataset
 except ImportError as _error:
     _detail = f"Keras and a backend are needed, such as pip install keras jax: {_error}"
+    if _backends := [name for name in ("jax", "torch") if importlib.util.find_spec(name)]:
+        _detail = f"Keras looks for another backend: {_error}; set KERAS_BACKEND={_backends[0]} in the environment"
     raise ImportError(_detail) from None
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.files.ahead import share_of
 from tfrecord_lite.files.names import Source, Sources, expand, is_file_object, name_of
-from tfrecord_lite.options import ReadOptions, ReadSettings, num_processors
+from tfrecord_lite.options import ReadOptions, ReadSettings, num_processors, read_settings
 from tfrecord_lite.progress import Progress, check_progress, metered, title_of, total_bytes
 from tfrecord_lite.reader import check_message_class, parse_messages
 from tfrecord_lite.records.damage import DamageLog
@@ -119,7 +119,7 @@ def settings_of(options: ReadOptions) -> ReadSettings:
     for name in ("verify", "on_error", "max_errors"):
         if name in options:
             raise argument_error(f"{name} does not apply here: all damage is found and reported")
-    return ReadSettings(**options)
+    return read_settings(options)
 
 
 def verify_each(

@@ -30,7 +30,7 @@ from tfrecord_lite.errors import require_int
 from tfrecord_lite.example.encode.columns import encode_column_batches, is_columns
 from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.files.names import Sources, is_file_object
-from tfrecord_lite.options import ReadOptions, ReadSettings
+from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.schema import RaggedFeature, Schema, SequenceSummary, Summary, Variable
@@ -110,7 +110,7 @@ def summarize(
     check_progress(progress)
     survey = Survey()
     # Otherwise the file would stay open for as long as an error's traceback is referenced.
-    with closing(blocks_of(data, ReadSettings(**options), num_records, progress)) as blocks:
+    with closing(blocks_of(data, read_settings(options), num_records, progress)) as blocks:
         for block in blocks:
             survey.add(block)
     return survey.summary()

@@ -123,8 +123,8 @@ def decode_images(
         height, width = (require_int("size", length, 1) for length in size)
         size = height, width
     if len(getattr(column, "shape", ())) > 1:
-        detail = "column must have one dimension; give the flat_values of a RaggedTensor, or a row"
-        raise TypeError(detail)
+        detail = "column must have one dimension: give column[column != b''] of padded frames, without the padding, "
+        raise TypeError(f"{detail}or the flat_values of a RaggedTensor, or a row")
     contents = list(column)
     require_pillow()
 

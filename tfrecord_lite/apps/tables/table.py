@@ -50,7 +50,7 @@ from tfrecord_lite.described.sources import described_by
 from tfrecord_lite.errors import DamageReport, plural, require_int
 from tfrecord_lite.files.names import Source, Sources, expand, is_file_object
 from tfrecord_lite.index.parts import PART_BYTES, FilePart, PartReader, file_parts
-from tfrecord_lite.options import ReadOptions, ReadSettings
+from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import (
@@ -160,7 +160,7 @@ def scan(
     if sample is not None:
         require_int("sample", sample, 1)
     columns = None if columns is None else names_of(columns)
-    settings = ReadSettings(**options)
+    settings = read_settings(options)
     sources = expand(paths, settings.storage_options)
     if any(map(is_file_object, sources)):
         raise TypeError("paths must be paths: files are opened again for each reading of the table")

@@ -75,6 +75,8 @@ _IN_ROW_BYTES = 64
 _LARGEST_BYTE = 0x7F
 _AT_ONCE, _BYTES_AT_ONCE = 1024, 512 * 1024
 """Messages that are compared at once, and their bytes, so that the arrays stay in the cache."""
+_TILED_WORDS = 64
+"""What longer rows must be is not repeated for each message."""
 _LONGEST_STRETCH = 64 * 1024
 _AHEAD_BYTES = 3 * LANE_BYTES
 """Bytes that may be read after a stretch; a block has more of them to spare."""
@@ -206,6 +208,7 @@ class _ShortStretches:
     """The words that have lengths in some stretch."""
     longest: Uint8Array
     """The longest payload that leaves all lengths in one byte; shape (n_stretches, 1)."""
+    _tiles: tuple[AnyArray, AnyArray] | None = None
 
     @classmethod
     def of(cls, stretches: list[_Stretch]) -> _ShortStretches:
@@ -234,14 +237,25 @@ class _ShortStretches:
         found = rows(data, n_words * LANE_BYTES)[places.reshape(-1)]
         return found.view("<u8").reshape(*places.shape, n_words)
 
+    def tiles(self, n_messages: int) -> tuple[AnyArray, AnyArray]:
+        """Return mask and words once per message, as flat operations are faster than broadcast ones."""
+        if self.mask.shape[2] > _TILED_WORDS:
+            return self.mask, self.want
+        if self._tiles is None or self._tiles[0].shape[1] < n_messages:
+            mask, want = (np.repeat(row, n_messages, axis=1) for row in (self.mask, self.want))
+            self._tiles = mask, want
+        mask, want = self._tiles
+        return mask[:, :n_messages], want[:, :n_messages]
+
     def differing(self, cells: AnyArray, lengths: Uint8Array) -> BoolArray | None:
         """Return which messages lack known bytes; None if none does."""
-        words: AnyArray = cells & self.mask
+        mask, want = self.tiles(cells.shape[1])
+        words: AnyArray = cells & mask
         if self.with_unit:
             size = lengths.astype(np.uint64)
             for place in self.with_unit:
                 words[:, :, place] -= self.unit[:, :, place] * size
-        unequal = words != self.want
+        unequal = words != want
         differs: Any = np.any(unequal, axis=2) if np.count_nonzero(unequal) else None
         longer = lengths > self.longest
         if np.count_nonzero(longer):
