@@ -4,7 +4,7 @@
 # Seen: after device_put(a), writing to a changes the JAX array, which is meant to be immutable, if the memory of a begins
 # at a multiple of 64 bytes, and does not if it begins 4, 16 or 32 bytes behind one. Where an array of NumPy begins is a
 # matter of its allocator, so a loop that fills one buffer again and again is right on one run and wrong on another.
-# jnp.asarray copies in each case. device_put has an argument may_alias; with False it copies.
+# may_alias=False changes nothing about it. jnp.asarray, and device_put of a copy, do not share.
 #
 # Prints what it saw, and fails if that is no longer so.
 set -euo pipefail
@@ -38,11 +38,12 @@ makers = {
     "device_put": jax.device_put,
     "device_put, may_alias=False": lambda a: jax.device_put(a, may_alias=False),
     "asarray": jnp.asarray,
+    "device_put of a copy": lambda a: jax.device_put(a.copy()),
 }
 seen = {
     name: [after_writing(make, offset) for offset in (0, 4, 16, 32)] for name, make in makers.items()
 }
 print(jax.__version__, seen)
-assert seen["device_put"] == [2.0, 1.0, 1.0, 1.0]
-assert seen["device_put, may_alias=False"] == seen["asarray"] == [1.0] * 4
+assert seen["device_put"] == seen["device_put, may_alias=False"] == [2.0, 1.0, 1.0, 1.0]
+assert seen["asarray"] == seen["device_put of a copy"] == [1.0] * 4
 PYTHON
