@@ -175,7 +175,7 @@ def _files() -> dict[str, Foreign]:
         "bzip2 in gzip": (gzip.compress(bz2.compress(stream)), f"{twice} BZ2, then with GZIP;"),
         "raw deflate": (
             zlib.compress(stream, wbits=-15),
-            "records compressed with DEFLATE without a header",
+            "records compressed with DEFLATE, without a header",
         ),
         "Snappy": (
             len(snappy).to_bytes(4, "big") + snappy,

@@ -10,8 +10,9 @@ Writing is :class:`tfrecord_lite.records.sink.RecordSink`'s.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
-from typing import cast
+from typing import Any, cast
 
 from tfrecord_lite.block import HEADER_BYTES, Block
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
@@ -222,11 +223,11 @@ class RecordStream:
         head = (decoder.pending if is_whole else decoder.pending[:_LOOK_BYTES]).tobytes()
         found = looks_like(head, is_whole=is_whole)
         inside = f", compressed with {self.compression}" * bool(self.compression)
-        if (inner := _compression_inside(head)) is not None:
-            found = f"records compressed with {inner}"
-            if inside:
-                found = f"records compressed twice, with {inner}, then with {self.compression}"
-                inside = "; inflate the file once"
+        if self.compression and (inner := _compression_inside(head)) is not None:
+            found = f"records compressed twice, with {inner}, then with {self.compression}"
+            inside = "; inflate the file once"
+        elif _begins_with_record(head, lambda: zlib.decompressobj(-zlib.MAX_WBITS)):
+            found = "records compressed with DEFLATE, without a header (zlib.decompress(data, -15) inflates them)"
         if found is None:
             return error
         detail = f"{Reason.NOT_A_TFRECORD}; it looks like {found}{inside}"
@@ -240,13 +241,15 @@ class RecordStream:
 
 def _compression_inside(head: bytes) -> str | None:
     """Name the compression of records that begin with these bytes; None if they cannot be inflated."""
-    raw = "DEFLATE without a header (zlib.decompress(data, -15) inflates it)"
-    codecs = [(codec.name, codec.decompressor) for codec in CODECS.values()]
-    for name, decompressor in *codecs, (raw, lambda: zlib.decompressobj(-zlib.MAX_WBITS)):
-        with suppress(Exception):  # what decompressors raise, or that one is not installed
-            if is_header(decompressor().decompress(head, HEADER_BYTES)):
-                return name
-    return None
+    names = (name for name in CODECS if _begins_with_record(head, CODECS[name].decompressor))
+    return next(names, None)
+
+
+def _begins_with_record(head: bytes, decompressor: Callable[[], Any]) -> bool:
+    """Whether these bytes inflate to the header of a record."""
+    with suppress(Exception):  # what decompressors raise, or that one is not installed
+        return is_header(decompressor().decompress(head, HEADER_BYTES))
+    return False
 
 
 def _detect(file: InputFile) -> str:
