@@ -91,8 +91,10 @@ class _Parser(argparse.ArgumentParser):
             self.epilog += f"\n\n{STATUSES}"
 
     def parse_known_args(self, *args: Any, **more: Any) -> Any:
+        if self.verb is None:
+            return super().parse_known_args(*args, **more)
         self.load()
-        return super().parse_known_args(*args, **more)
+        return self.parse_known_intermixed_args(*args, **more)  # options may stand between files
 
     def _print_message(self, message: str, file: Any = None) -> None:
         console = Console()

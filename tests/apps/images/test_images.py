@@ -264,7 +264,7 @@ def test_the_image_of_a_column_that_is_damaged_is_numbered() -> None:
         np.array([column], object),
         RaggedTensor.from_row_splits(column, [0, 2, len(column)]),
     ):
-        with pytest.raises(TypeError, match="give the flat_values of a RaggedTensor, or a row"):
+        with pytest.raises(TypeError, match="the flat_values of a RaggedTensor, or a row"):
             decode_images(nested)
 
 

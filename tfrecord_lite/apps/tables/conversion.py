@@ -393,7 +393,7 @@ def _pieces(source: Source, from_: str | None) -> Iterator[_Piece]:
             kind = named or formats.format_of_file(file)
             if kind is None:
                 formats.check_not_of_loader(name_of(file))
-                detail = "neither name nor content tells a format; --from names it"
+                detail = "neither name nor content tells a format; --from names it, such as jsonl for JSON lines"
                 raise argument_error(detail, source=name_of(file))
             yield _Piece(file, kind)
         return
