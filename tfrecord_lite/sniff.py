@@ -28,11 +28,10 @@ import re
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from math import prod
+from struct import calcsize, unpack_from
 from struct import error as StructError  # noqa: N812
-from struct import unpack_from
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -372,8 +371,12 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
         return (
             "serialized tf.train.Examples without the framing of records (TFRecordWriter writes it)"
         )
-    for length_of, prefix, advice in _PREFIXES:
-        if (noun := _after_lengths(head, length_of, is_whole=is_whole)) is not None:
+    for layout in _LENGTHS:
+        if (noun := _after_lengths(head, layout, is_whole=is_whole)) is not None:
+            prefix, advice = "varint lengths", "google.protobuf.proto.parse_length_prefixed"
+            if n_bytes := calcsize(layout):
+                prefix = f"plain lengths of {n_bytes} bytes"
+                advice = f"struct.unpack({layout!r}, file.read({n_bytes})) and file.read(length)"
             return f"{noun} after {prefix} (read them with {advice}; TFRecordWriter writes records)"
     if _are_snappy_blocks(head):
         advice = "cramjam.snappy.decompress_raw inflates each, which follows its length in 4 bytes"
@@ -381,12 +384,20 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
     return None
 
 
-def _after_lengths(data: bytes, length_of: _LengthOf, *, is_whole: bool) -> str | None:
+_LENGTHS = ("", "<q", ">q", "<I", ">I")
+"""How the length of a message is stored before it, in the words of struct; "" for a varint."""
+_MAX_MESSAGES = 50
+
+
+def _after_lengths(data: bytes, layout: str, *, is_whole: bool) -> str | None:
     """Say what messages these are, each after its length; None if they are not."""
     n_messages, stop, are_examples = 0, 0, True
     try:
         while stop < len(data) and n_messages < _MAX_MESSAGES:
-            length, start = length_of(data, stop)
+            if layout:
+                (length,), start = unpack_from(layout, data, stop), stop + calcsize(layout)
+            else:
+                length, start = read_varint(data, stop, min(stop + 5, len(data)))
             stop = start + length
             # The first field of an Example is all of it.
             size, inner = read_varint(data, start + 1, min(start + 6, len(data)))
@@ -398,41 +409,17 @@ def _after_lengths(data: bytes, length_of: _LengthOf, *, is_whole: bool) -> str 
     except (StructError, WireError):
         return None
     is_end = stop == len(data) if is_whole else stop >= len(data)
-    if not is_end or not (are_examples or n_messages > 1):
+    if not (is_end or n_messages == _MAX_MESSAGES) or not (are_examples or n_messages > 1):
         return None
     return "tf.train.Examples" if are_examples else "protobuf messages"
 
 
 def _are_snappy_blocks(data: bytes) -> bool:
     """Check the length of the first block, that of its content, and that this begins with a literal."""
-    n_bytes, (n_plain, at) = (
-        int.from_bytes(data[:4], "big"),
-        read_varint(data, 4, min(9, len(data))),
-    )
-    return (
-        n_plain > 0
-        and 5 < n_bytes <= 32 + n_plain * 7 // 6
-        and at < len(data)
-        and data[at] & 3 == 0
-    )
-
-
-_LengthOf: TypeAlias = Callable[[bytes, int], tuple[int, int]]
-_MAX_MESSAGES = 50
-_PREFIXES: tuple[tuple[_LengthOf, str, str], ...] = (
-    (
-        lambda data, at: read_varint(data, at, min(at + 5, len(data))), "varint lengths",
-        "google.protobuf.proto.parse_length_prefixed",
-    ),
-    *(
-        (
-            partial(lambda form, n, data, at: (*unpack_from(form, data, at), at + n), form, n),
-            f"plain lengths of {n} bytes", f"struct.unpack({form!r}, file.read({n})) and file.read(length)",
-        )
-        for form, n in (("<q", 8), (">q", 8), ("<I", 4), (">I", 4))
-    ),
-)  # fmt: skip
-"""Ways to store the length of a message before it, and what reads them."""
+    n_bytes = int.from_bytes(data[:4], "big")
+    n_plain, at = read_varint(data, 4, min(9, len(data)))
+    is_length = n_plain > 0 and 5 < n_bytes <= 32 + n_plain * 7 // 6
+    return is_length and at < len(data) and data[at] & 3 == 0
 
 
 def _is_unframed_example(data: bytes) -> bool:

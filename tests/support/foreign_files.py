@@ -169,7 +169,7 @@ def _files() -> dict[str, Foreign]:
             "tf.train.Examples after varint lengths",
         ),
         "messages after varints": (
-            b"".join(bytes([len(record)]) + record for record in map(event, range(9))),
+            b"".join(bytes([len(record)]) + record for record in map(event, range(90))),
             "protobuf messages after varint lengths",
         ),
         "bzip2 in gzip": (gzip.compress(bz2.compress(stream)), f"{twice} BZ2, then with GZIP;"),
@@ -190,7 +190,8 @@ def _files() -> dict[str, Foreign]:
     }
     for form in ("<q", ">q", "<i", ">i"):
         n_bytes = struct.calcsize(form)
-        for size, items in ("large", [image(bytes(200_000))] * 2), ("small", records):
+        sizes = {"large": [image(bytes(200_000))] * 2, "small": records, "many": records * 9}
+        for size, items in sizes.items():
             found[f"{size} Examples after {form}"] = (
                 b"".join(struct.pack(form, len(item)) + item for item in items),
                 f"tf.train.Examples after plain lengths of {n_bytes} bytes",

@@ -16,16 +16,12 @@ from tfrecord_lite.cli.console import Console
 
 def add_events(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    which = parser.add_mutually_exclusive_group()
-    inputs.add(which, "--tags A,B", "the scalars of these tags only", inputs.names, action="extend")
-    inputs.add(
-        which, "--runs", "a line per run: hyperparameters, and the last value of each scalar"
-    )
+    text = "a line per run instead: hyperparameters, and the last value of each scalar"
+    inputs.add(parser, "--runs", text)
     text = "continue after damage with the next intact event, and sum up what was lost"
     inputs.add(parser, "--skip-damage", text)
-    inputs.add(
-        parser, "folder FOLDER", "a log directory, with runs below it; or the event files of a run"
-    )
+    text = "a log directory, with runs below it; or the event files of a run"
+    inputs.add(parser, "folder FOLDER", text)
 
 
 def run_events(args: argparse.Namespace, console: Console) -> None:
@@ -35,7 +31,6 @@ def run_events(args: argparse.Namespace, console: Console) -> None:
 
     examples:
       tfrecord events logs > scalars.csv
-      tfrecord events --tags train/loss,val/loss logs > losses.csv
       tfrecord events --runs logs > runs.csv
     """
     output = console.open_output(is_text=True)
@@ -47,16 +42,9 @@ def run_events(args: argparse.Namespace, console: Console) -> None:
         writer.writerows(zip(*table.values(), strict=True))
         return
     writer.writerow(["run", "tag", "step", "wall_time", "value"])
-    missing = set(args.tags or ())
     for name, run in _runs(args, console):
-        scalars = run.scalars()
-        columns = (column.tolist() for column in scalars.as_dict().values())
-        for tag, *row in zip(*columns, strict=True):
-            if args.tags is None or tag in args.tags:
-                writer.writerow([name, tag, *row])
-                missing.discard(tag)
-    for tag in sorted(missing):
-        console.complain(f"{args.folder}: no run has a scalar {tag!r}")
+        columns = (column.tolist() for column in run.scalars().as_dict().values())
+        writer.writerows((name, *row) for row in zip(*columns, strict=True))
 
 
 def _runs(args: argparse.Namespace, console: Console) -> Iterator[tuple[str, Events]]:
