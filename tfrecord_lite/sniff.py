@@ -25,12 +25,13 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import prod
+from struct import calcsize, unpack_from
 from struct import error as StructError  # noqa: N812
-from struct import unpack_from
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -304,7 +305,7 @@ _FORMATS = (
     _file(rb"ARROW1\0\0", "an Arrow (Feather) file", "pyarrow.feather.read_table reads it", is_sure=True),
     _file(
         b"\x83\xaf\x70\xd1\x0d\x88\x4a\x3f", "an ArrayRecord or Riegeli file",
-        "the package array_record reads ArrayRecord", is_sure=True,
+        "the package array_record reads ArrayRecord, riegeli's own library Riegeli", is_sure=True,
     ),
     _file(rb"\n#\xd7\xce", "an MXNet RecordIO file"),
     _file(rb"\x89HDF\r\n\x1a\n", "an HDF5 file", "h5py reads it", is_sure=True),
@@ -318,6 +319,7 @@ _FORMATS = (
     _file(rb"\xfd7zXZ\0", "an xz file", _UNPACK),
     _file(rb"\x04\x22\x4d\x18", "an LZ4 file", _UNPACK),
     _file(rb"Rar!\x1a\x07", "a RAR archive", _UNPACK),
+    _file(rb"\xff\x06\0\0sNaPpY", "a Snappy file", _UNPACK),
     _file(rb"%PDF-", "a PDF document"),
 )  # fmt: skip
 """The first that matches counts."""
@@ -369,7 +371,55 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
         return (
             "serialized tf.train.Examples without the framing of records (TFRecordWriter writes it)"
         )
+    for layout in _LENGTHS:
+        if (noun := _after_lengths(head, layout, is_whole=is_whole)) is not None:
+            prefix, advice = "varint lengths", "google.protobuf.proto.parse_length_prefixed"
+            if n_bytes := calcsize(layout):
+                prefix = f"plain lengths of {n_bytes} bytes"
+                advice = f"struct.unpack({layout!r}, file.read({n_bytes})) and file.read(length)"
+            return f"{noun} after {prefix} (read them with {advice}; TFRecordWriter writes records)"
+    if _are_snappy_blocks(head):
+        advice = "cramjam.snappy.decompress_raw inflates each, which follows its length in 4 bytes"
+        return f"blocks compressed with Snappy ({advice})"
     return None
+
+
+_LENGTHS = ("", "<q", ">q", "<I", ">I")
+"""How the length of a message is stored before it, in the words of struct; "" for a varint."""
+_MAX_MESSAGES = 50
+
+
+def _after_lengths(data: bytes, layout: str, *, is_whole: bool) -> str | None:
+    """Say what messages these are, each after its length; None if they are not."""
+    n_messages, stop, are_examples = 0, 0, True
+    try:
+        while stop < len(data) and n_messages < _MAX_MESSAGES:
+            if layout:
+                (length,), start = unpack_from(layout, data, stop), stop + calcsize(layout)
+            else:
+                length, start = read_varint(data, stop, min(stop + 5, len(data)))
+            stop = start + length
+            # The first field of an Example is all of it.
+            size, inner = read_varint(data, start + 1, min(start + 6, len(data)))
+            are_examples &= data[start : start + 1] == b"\n" and inner + size == stop
+            if start < 0 or stop > len(data) or not length:
+                break
+            deque(walk(data, start, stop), maxlen=0)
+            n_messages += 1
+    except (StructError, WireError):
+        return None
+    is_end = stop == len(data) if is_whole else stop >= len(data)
+    if not (is_end or n_messages == _MAX_MESSAGES) or not (are_examples or n_messages > 1):
+        return None
+    return "tf.train.Examples" if are_examples else "protobuf messages"
+
+
+def _are_snappy_blocks(data: bytes) -> bool:
+    """Check the length of the first block, that of its content, and that this begins with a literal."""
+    n_bytes = int.from_bytes(data[:4], "big")
+    n_plain, at = read_varint(data, 4, min(9, len(data)))
+    is_length = n_plain > 0 and 5 < n_bytes <= 32 + n_plain * 7 // 6
+    return is_length and at < len(data) and data[at] & 3 == 0
 
 
 def _is_unframed_example(data: bytes) -> bool:

@@ -39,6 +39,7 @@ VERBS = {
     "filter": ("rearranging", "write the records for which a condition is true"),
     "pack": ("images", "pack a folder or list of images into record files"),
     "unpack": ("images", "write the images in record files to a folder"),
+    "events": ("events", "print the scalars of TensorBoard's event files as CSV"),
     "convert": ("convert", "convert to and from Parquet, Arrow, CSV and JSON lines"),
     "sql": ("sql", "query files with DuckDB's SQL"),
 }  # fmt: skip

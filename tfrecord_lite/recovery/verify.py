@@ -7,7 +7,6 @@ the GIL. Spawned processes would have to import everything first, and cannot tak
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +26,7 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.files.ahead import share_of
 from tfrecord_lite.files.names import Source, Sources, expand, is_file_object, name_of
-from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
+from tfrecord_lite.options import ReadOptions, ReadSettings, num_processors, read_settings
 from tfrecord_lite.progress import Progress, check_progress, metered, title_of, total_bytes
 from tfrecord_lite.reader import check_message_class, parse_messages
 from tfrecord_lite.records.damage import DamageLog
@@ -137,7 +136,7 @@ def verify_each(
     `sources` holds no patterns; the other arguments are those of :func:`verify`.
     """
     if num_threads is None:
-        num_threads = os.cpu_count() or 1
+        num_threads = num_processors()
     num_threads = min(require_int("num_threads", num_threads, 1), len(sources))
     options = replace(options, read_ahead=share_of(options.read_ahead, num_threads))
     _new_check(messages, schema)  # reject a wrong schema before anything is read

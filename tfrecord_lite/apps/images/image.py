@@ -11,7 +11,6 @@ are opened (:data:`FORMATS`), none for which it would start another program.
 from __future__ import annotations
 
 import io
-import os
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
@@ -23,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
+from tfrecord_lite.options import num_processors
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import ObjectArray, Uint8Array
@@ -136,7 +136,7 @@ def decode_images(
 
     if num_threads is not None:
         num_threads = require_int("num_threads", num_threads, 1)
-    with ThreadPoolExecutor(num_threads or os.cpu_count()) as threads:
+    with ThreadPoolExecutor(num_threads or num_processors()) as threads:
         found = threads.map(pixels, range(len(contents)))
         if size is None:
             return list(found)
