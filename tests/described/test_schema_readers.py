@@ -13,11 +13,10 @@ from tfrecord_lite.described.formats import superserial, tfds, tfx
 from tfrecord_lite.errors import InvalidArgumentError
 
 
-def told(schema: Schema) -> dict[str, Any]:
+def told(read: Schema | tfds.Features) -> dict[str, Any]:
     """Return the specifications, with the originals of those that have one."""
-    return {
-        n: item.spec if item.original is None else item for n, item in schema.to_items().items()
-    }
+    items = (read if isinstance(read, Schema) else read.schema).to_items()
+    return {n: item.spec if item.original is None else item for n, item in items.items()}
 
 
 # ------------------------------------------------------------------------------ TFDS and TFX
@@ -112,7 +111,7 @@ def dense(kind: str, shape: str, default: str) -> str:
 # ------------------------------------------------------------------- what is read, and refused
 
 
-def refused(read: Callable[..., Schema], *arguments: Any) -> str:
+def refused(read: Callable[..., object], *arguments: Any) -> str:
     with pytest.raises(InvalidArgumentError) as caught:
         read(*arguments)
     error = caught.value

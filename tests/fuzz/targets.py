@@ -317,7 +317,7 @@ _READERS: tuple[Callable[[bytes], Schema], ...] = (
     lambda data: sidecar.parse("x.json", data).schema,
     lambda data: Schema.from_json(data.decode("utf-8", "replace")),
     superserial.from_yaml,
-    tfds.from_json,
+    lambda data: tfds.from_json(data).schema,
     tfx.from_text,
 )
 

@@ -30,6 +30,7 @@ import warnings
 import zlib
 from collections.abc import Mapping
 from contextlib import closing
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from tfrecord_lite.block import HEADER_BYTES
@@ -145,6 +146,8 @@ class Sidecar(NamedTuple):
     """Of the data file, as parsed from JSON; None if the schema fits any data."""
     dataframe: Description | None = None
     """Of a data frame: its library, types and index."""
+    refused: Mapping[str, InvalidArgumentError] = MappingProxyType({})
+    """The features that a file describes, but that cannot be read, with the reasons."""
 
 
 def read_beside(
@@ -259,6 +262,8 @@ def content_of(name: str, storage_options: StorageOptions) -> bytes:
 
 def tfds_directory(directory: Path, storage_options: StorageOptions = None) -> str:
     """Return the directory with a ``dataset_info.json``: this one, or the only one below."""
+    if not os.fspath(directory):
+        raise argument_error("the name of a directory is empty; '.' is the current one")
     name = os.fspath(directory).rstrip("/") or "/"
     name = name if is_url(name) else os.path.expanduser(name)  # noqa: PTH111
     if os.path.basename(name) == _TFDS_INFO:  # noqa: PTH119 - may be a URL
@@ -348,7 +353,8 @@ def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
     if found.get("format") == SEQUENCE_FORMAT:
         return Sidecar(SequenceSchema.from_json(content), None, found.get("data"))
     if tfds.is_features(found):
-        return Sidecar(tfds.from_json(content, tfds_info))
+        features = tfds.from_json(content, tfds_info)
+        return Sidecar(features.schema, refused=features.refused)
     raise argument_error(
         f'this JSON is not a schema; expected a sidecar with "format": "{FORMAT}", or a '
         "features.json of TFDS"

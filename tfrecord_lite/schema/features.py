@@ -60,7 +60,7 @@ class FeatureSpec:
 
     def _identity(self) -> tuple[Any, ...]:
         """Return the fields in a form that can be hashed and compares by meaning."""
-        return tuple(_meaning(name, value) for name, value in self._items())
+        return tuple((name, _meaning(name, value)) for name, value in self._items())
 
     def __eq__(self, other: object) -> bool:
         """Compare the class and the meaning of all fields."""
@@ -350,16 +350,20 @@ class RawFeature(FeatureSpec):
     Parameters
     ----------
     shape : int or sequence of int
-        Shape of one example's array; ``[]`` for a single number. The first dimension may be None:
-        then results are RaggedTensors, of rows whose number varies.
+        Shape of one example's array; ``[]`` for a single number. One dimension may be None:
+        then results are RaggedTensors.
     dtype : dtype
         Any number, bool or complex dtype of NumPy, or one of ml_dtypes such as ``"bfloat16"``.
+    value_key : str, optional
+        The feature with the byte string; by default the one with the name of this specification.
+    shape_key : str, optional
+        The int64 feature with each array's shape; then any dimension may be None.
 
     Raises
     ------
     InvalidArgumentError
         ``UNSUPPORTED`` for another `dtype`, or one that is big-endian; ``BAD_ARGUMENT`` for a
-        dimension that is negative, or not known and not the first.
+        dimension that is negative, or for several that are not known.
     TypeError
         If `dtype` is not a dtype, or `shape` not made of ints.
 
@@ -373,6 +377,8 @@ class RawFeature(FeatureSpec):
 
     shape: Any
     dtype: Any
+    value_key: str | None = None
+    shape_key: str | None = None
 
     def __post_init__(self) -> None:
         """Check and normalize the arguments."""
@@ -382,23 +388,28 @@ class RawFeature(FeatureSpec):
         ):
             detail = f"a RawFeature holds little-endian numbers or bools, not {dtype}"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-        dims = (self.shape,) if hasattr(self.shape, "__index__") else tuple(self.shape)
-        if None in dims[1:]:
-            detail = f"only the first dimension of a RawFeature may be None, not others as in {list(dims)}"
-            raise argument_error(detail)
-        varying = dims[:1] if None in dims else ()
+        shape = (self.shape,) if hasattr(self.shape, "__index__") else tuple(self.shape)
+        if shape.count(None) > 1 and self.shape_key is None:
+            detail = (
+                f"only one dimension of a RawFeature may be None, not several as in {list(shape)}"
+            )
+            raise argument_error(f"{detail}; with a shape_key any may be")
         try:
-            known = tuple(map(operator.index, dims[len(varying) :]))
+            shape = tuple(dim if dim is None else operator.index(dim) for dim in shape)
         except TypeError:
             raise TypeError(f"shape must be a list of integers, not {self.shape!r}") from None
+        known = [dim for dim in shape if dim is not None]
         if min(known, default=0) < 0:
-            raise argument_error(f"a dimension must not be negative, as in {list(dims)}")
-        if varying and 0 in known:
-            detail = f"rows of the shape {list(known)} hold nothing, so they cannot be counted"
+            raise argument_error(f"a dimension must not be negative, as in {list(shape)}")
+        if None in shape and 0 in known:
+            detail = f"rows of the shape {known} hold nothing, so they cannot be counted"
             raise argument_error(detail)
-        shape = (*varying, *known)
         object.__setattr__(self, "dtype", dtype.newbyteorder("="))
         object.__setattr__(self, "shape", shape)
+
+    def _items(self) -> list[tuple[str, Any]]:
+        items = FeatureSpec._items(self)  # noqa: SLF001 - of this class, whose slots leave no super()
+        return [item for item in items if item[1] is not None]
 
     @property
     def kind(self) -> Kind:
@@ -412,8 +423,8 @@ class RawFeature(FeatureSpec):
 
     @property
     def varies(self) -> bool:
-        """Whether arrays may have any number of rows."""
-        return None in self.shape
+        """Whether arrays may have several shapes."""
+        return None in self.shape or self.shape_key is not None
 
     @property
     def n_bytes(self) -> int:

@@ -83,6 +83,8 @@ def describe(spec: FeatureSpec) -> dict[str, Any]:
     described: dict[str, Any] = {"specification": type(spec).__name__}
     for field in fields(spec):  # type: ignore[arg-type]
         value = getattr(spec, field.name)
+        if value is None and isinstance(spec, RawFeature):  # keys, which earlier releases lack
+            continue
         if field.name == "dtype":
             value = spec.dtype_name
         elif field.name == "row_splits_dtype":
@@ -285,7 +287,6 @@ def _row(name: str, spec: FeatureSpec, original: Any) -> tuple[str, ...]:
     """Return the cells of one feature."""
     shape = getattr(spec, "shape", None)
     default = getattr(spec, "default_value", None)
-    is_told = isinstance(spec, RawFeature) and original.categories is None
     return (
         shown_name(name),
         type(spec).__name__,
@@ -293,13 +294,20 @@ def _row(name: str, spec: FeatureSpec, original: Any) -> tuple[str, ...]:
         "" if shape is None else _brackets(shape),
         "" if default is None else _short(default),
         _details(spec),
-        "" if original is None or is_told else _original_text(original),
+        "" if is_told(spec, original) else _original_text(original),
     )
+
+
+def is_told(spec: FeatureSpec, original: Any) -> bool:
+    """Return whether a specification says all that an original does, or there is none."""
+    is_more = original is not None and (original.categories, original.compression) != (None, None)
+    return original is None or (isinstance(spec, RawFeature) and not is_more)
 
 
 def _original_text(original: Any) -> str:
     """Return the cell of an original."""
-    words = [original.dtype, _brackets(original.shape), original.text or "", original.zone or ""]
+    words = [original.dtype, _brackets(original.shape), original.text, original.zone]
+    words.append(original.compression)
     if original.categories is not None:
         kind = "ordered " if original.ordered else ""
         count = len(original.categories)
@@ -318,6 +326,9 @@ def _details(spec: FeatureSpec) -> str:
                 f"{type(p).__name__}({getattr(p, fields(p)[0].name)!r})" for p in spec.partitions
             ]
             return ", ".join(key + levels)
+        case RawFeature():
+            keys = {"values": spec.value_key, "shape": spec.shape_key}
+            return ", ".join(f"{word} {key!r}" for word, key in keys.items() if key is not None)
         case _:
             return ""
 

@@ -186,7 +186,7 @@ def test_info_tells_splits_labels_and_files(today: Path) -> None:
     "template",
     [
         "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}",
-        "{SPLIT}/data-{SHARD_INDEX}.{FILEFORMAT}",
+        "data-{SPLIT}-{SHARD_INDEX}.{FILEFORMAT}",
         "{SPLIT}-{SHARD_INDEX}of{NUM_SHARDS}",
     ],
 )
@@ -332,7 +332,7 @@ def test_other_file_formats_are_unsupported(today: Path, name: str) -> None:
 
 
 DAMAGED = [
-    "", "[]", "{", '{"name": 3}', '{"splits": []}', '{"name": "d", "splits": 3}',
+    "", "[]", "{", '{"name": 3}', '{"version": "1.0.0"}', '{"name": "d", "splits": 3}',
     '{"name": "d", "splits": [3]}', '{"name": "d", "splits": [{}]}',
     '{"name": "d", "splits": [{"name": "x", "shardLengths": ["a"]}]}',
     '{"name": "d", "splits": [{"name": "x", "numShards": 2}]}',

@@ -44,12 +44,12 @@ def nearest_kind(name: str, dtype: str) -> Kind:
 def specification(name: str, dtype: str, shape: Shape, *, optional: bool = False) -> SchemaItem:
     """Return the specification of a tensor that was stored flat, and its original if it differs.
 
-    FixedLenFeature for a known shape; RaggedFeature without partitions if the first dimension
-    varies, or the feature is `optional`.
+    FixedLenFeature for a known shape; RaggedFeature without partitions if a dimension varies, or
+    the feature is `optional`.
     """
     kind = nearest_kind(name, dtype)
-    if None in shape[1:]:
-        detail = f"only the first dimension of the shape may be unknown, not those of {list(shape)}"
+    if shape.count(None) > 1:
+        detail = f"only one dimension of the shape may be unknown, not those of {list(shape)}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
     is_plain = dtype == kind.label
     if None not in shape and not optional:
