@@ -193,7 +193,7 @@ def _inflated(key: str, lists: Lists, limit: int) -> ByteItems:
             problem = str(error)
         if string and not stream.eof and len(data) != (limit or -1):
             detail = f"a byte string that zlib cannot decompress: {problem or 'it ends too early'}"
-            raise lists.error(key, detail, number, Reason.MALFORMED)
+            raise lists.error(key, detail, number, Reason.COMPRESSED_CORRUPT)
         items.append(data)
     return ByteItems.of(items)
 

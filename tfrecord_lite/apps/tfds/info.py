@@ -237,6 +237,8 @@ class Directory:
                 "NUM_SHARDS": n_shards,
                 "SHARD_X_OF_Y": f"{index}-of-{n_shards}",
             }
+            if self.name is None and "{DATASET}" in template:
+                raise argument_error("this dataset_info.json names no data set, for {DATASET}")
             # Literally: in a format, {SPLIT.x} would be an attribute.
             name = _FIELD.sub(lambda field, words=words: words[field[1]], template)
             if not _FILE_NAME.fullmatch(name) or os.path.basename(name) != name:  # noqa: PTH119
