@@ -8,14 +8,17 @@ from typing import Any
 import pytest
 
 from tests.support import golden
-from tfrecord_lite import Schema
+from tfrecord_lite import Schema, SequenceSchema, TFRecordWriter, load, load_schema
 from tfrecord_lite.described.formats import superserial, tfds, tfx
 from tfrecord_lite.errors import InvalidArgumentError
 
 
-def told(read: Schema | tfds.Features) -> dict[str, Any]:
+def told(read: Any) -> dict[str, Any]:
     """Return the specifications, with the originals of those that have one."""
-    items = (read if isinstance(read, Schema) else read.schema).to_items()
+    schema = getattr(read, "schema", read)
+    if isinstance(schema, SequenceSchema):
+        return {name: told(part) for name, part in schema._asdict().items()}
+    items = schema.to_items()
     return {n: item.spec if item.original is None else item for n, item in items.items()}
 
 
@@ -86,6 +89,24 @@ feature { name: "other" type: INT }
 sparse_feature { name: "s" index_feature { name: "i" } index_feature { name: "j" }
                  value_feature { name: "v" } is_sorted: true }
 """
+TWO_OF_ONE_COLUMN = """
+feature { name: "x" type: INT } feature { name: "y" type: FLOAT } feature { name: "odd" type: STRUCT }
+tensor_representation_group { key: "" value {
+  tensor_representation { key: "one" value { dense_tensor { column_name: "x" shape { } } } }
+  tensor_representation { key: "two" value { dense_tensor {
+    column_name: "x" shape { dim { size: 1 } } default_value { int_value: 7 } } } }
+  tensor_representation { key: "all" value { varlen_sparse_tensor { column_name: "y" } } }
+} }
+"""
+STEPS = """
+feature { name: "id" type: INT presence { min_fraction: 1 } shape { } }
+feature { name: "##SEQUENCE##" type: STRUCT struct_domain {
+  feature { name: "r" type: INT } feature { name: "f" type: FLOAT } feature { name: "n" type: INT }
+  feature { name: "old" type: BYTES deprecated: true } } }
+tensor_representation_group { key: "" value {
+  tensor_representation { key: "own" value { ragged_tensor {
+    feature_path { step: "##SEQUENCE##" step: "r" } row_partition_dtype: INT32 } } } } }
+"""
 UNKNOWN_PARTS = """
 # a comment
 string_domain { name: "d" value: "a" value: "b" }
@@ -111,10 +132,12 @@ def dense(kind: str, shape: str, default: str) -> str:
 # ------------------------------------------------------------------- what is read, and refused
 
 
-def refused(read: Callable[..., object], *arguments: Any) -> str:
-    with pytest.raises(InvalidArgumentError) as caught:
-        read(*arguments)
-    error = caught.value
+def refused(read: Callable[..., Any], *arguments: Any) -> str:
+    """Return the reason why a file, or one of its features, is refused, and the feature."""
+    try:
+        (error,) = read(*arguments).refused.values()
+    except InvalidArgumentError as raised:
+        error = raised
     assert "payload" not in str(error)
     return " ".join(str(each) for each in (error.reason.name, error.key) if each is not None)
 
@@ -125,3 +148,38 @@ def refused(read: Callable[..., object], *arguments: Any) -> str:
 def test_schemas_of_other_programs(name: str) -> None:
     names = {"superserial": superserial, "tfds": tfds, "tfx": tfx, **globals()}
     golden.check(Path(__file__).with_name(f"{name}.txt"), names)
+
+
+def test_tensors_of_tfx_have_names_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "schema.pbtxt").write_text(TWO_OF_ONE_COLUMN)
+    path = tmp_path / "data.tfrecord"
+    with TFRecordWriter(path) as writer:
+        writer.write_example({"x": 5, "y": [0.5, 1.5]})
+        writer.write_example({"y": []})
+    schema: Any = load_schema(tmp_path / "schema.pbtxt")
+
+    with pytest.raises(InvalidArgumentError, match="STRUCT"):
+        load(path, schema=tmp_path / "schema.pbtxt")
+    found: Any = load(path, ["two", "all"], schema=tmp_path / "schema.pbtxt")
+    assert found["two"].tolist() == [[5], [7]]
+    assert found["all"].values.tolist() == [0.5, 1.5]
+    table: Any = load(path, schema=schema.select(["two", "all"]), as_="arrow")
+    assert table.to_pylist() == [{"two": [5], "all": [0.5, 1.5]}, {"two": [7], "all": []}]
+    assert Schema.from_json(schema.to_json()) == schema
+
+
+def test_steps_of_tfx_are_feature_lists(tmp_path: Path) -> None:
+    (tmp_path / "schema.pbtxt").write_text(STEPS)
+    path = tmp_path / "data.tfrecord"
+    with TFRecordWriter(path) as writer:
+        for number, rows in enumerate([[[1, 2], [], [3]], []]):
+            lists = {"r": rows, "f": [[0.5]], "n": []}
+            writer.write_sequence_example({"context": {"id": number}, "feature_lists": lists})
+
+    found: Any = load(path, schema=tmp_path / "schema.pbtxt")
+    assert found["context"]["id"].tolist() == [0, 1]
+    assert found["feature_lists"]["own"].to_list() == [[[1, 2], [], [3]], []]
+    assert found["feature_lists"]["f"].to_list() == [[[0.5]], [[0.5]]]
+    (tmp_path / "bad.pbtxt").write_text(STEPS.replace('step: "r"', 'step: "r" step: "s"'))
+    columns = load(path, ["context/id"], schema=tmp_path / "bad.pbtxt")
+    assert columns["context/id"].tolist() == [0, 1]

@@ -318,7 +318,7 @@ _READERS: tuple[Callable[[bytes], Schema], ...] = (
     lambda data: Schema.from_json(data.decode("utf-8", "replace")),
     superserial.from_yaml,
     lambda data: tfds.from_json(data).schema,
-    tfx.from_text,
+    lambda data: tfx.from_text(data).schema,
 )
 
 

@@ -349,7 +349,9 @@ def sparse_result(lists: SparseLists, *, with_objects: bool) -> SparseTensor:
     message = np.repeat(np.arange(values.n), values.lengths)
     places = np.stack([message, *(place.flat for place in lists.places)], 1)
     flat = as_array(values_of(values, with_objects=with_objects))
-    return SparseTensor(places, flat, np.array([values.n, *lists.sizes]))
+    found = places.max(axis=0, initial=-1) + 1
+    sizes = [n if size == -1 else size for n, size in zip(found[1:], lists.sizes, strict=True)]
+    return SparseTensor(places, flat, np.array([values.n, *sizes]))
 
 
 def values_of(lists: Lists, *, with_objects: bool) -> FlatValues:

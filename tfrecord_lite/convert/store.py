@@ -376,7 +376,9 @@ def _sparse(
     if not isinstance(sparse, SparseLists):
         detail = "a SparseFeature is written from a SparseTensor, not from rows of values"
         raise column_error(key, detail, None, Reason.WRONG_KIND)
-    if sparse.sizes != feature.sizes:
+    if any(b not in (-1, a) for a, b in zip(sparse.sizes, feature.sizes, strict=False)) or len(
+        sparse.sizes
+    ) != len(feature.sizes):
         detail = f"rows of the dense shape {sparse.sizes}, but the schema says {feature.sizes}"
         raise column_error(key, detail, None, Reason.WRONG_COUNT)
     rows = sparse.values

@@ -332,7 +332,8 @@ def parse(name: str, content: bytes, tfds_info: bytes | None = None) -> Sidecar:
     if name.endswith(_TFX_NAMES) or _TFX.search(content):
         from tfrecord_lite.described.formats import tfx  # noqa: PLC0415 - loads the protobuf runtime
 
-        return Sidecar(tfx.from_text(content))
+        read = tfx.from_text(content)
+        return Sidecar(read.schema, refused=read.refused)
     return Sidecar(superserial.from_yaml(content))
 
 

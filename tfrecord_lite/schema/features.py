@@ -54,13 +54,15 @@ class FeatureSpec:
         """The name of the dtype, as specifications print it."""
         return self.kind.label
 
-    def _items(self) -> list[tuple[str, Any]]:
-        """Return names and values of the fields, in order."""
-        return [(f.name, getattr(self, f.name)) for f in fields(self)]  # type: ignore[arg-type]
+    def arguments(self) -> list[tuple[str, Any]]:
+        """Return names and values of the fields, in order, without keys that are the name itself. Internal."""
+        items = [(f.name, getattr(self, f.name)) for f in fields(self)]  # type: ignore[arg-type]
+        may_lack = () if isinstance(self, RaggedFeature) else ("value_key", "shape_key")
+        return [(name, value) for name, value in items if value is not None or name not in may_lack]
 
     def _identity(self) -> tuple[Any, ...]:
         """Return the fields in a form that can be hashed and compares by meaning."""
-        return tuple((name, _meaning(name, value)) for name, value in self._items())
+        return tuple((name, _meaning(name, value)) for name, value in self.arguments())
 
     def __eq__(self, other: object) -> bool:
         """Compare the class and the meaning of all fields."""
@@ -75,7 +77,7 @@ class FeatureSpec:
     def __repr__(self) -> str:
         """Return the call that creates an equal specification."""
         texts = []
-        for name, value in self._items():
+        for name, value in self.arguments():
             text = repr(value.name) if isinstance(value, np.dtype) else repr(value)
             if name == "dtype":
                 with contextlib.suppress(TypeError, ValueError):
@@ -115,6 +117,8 @@ class FixedLenFeature(FeatureSpec):
     default_value : array-like, optional
         Value for examples without the feature, with as many values as `shape` holds. Without
         a default, such an example is an error.
+    value_key : str, optional
+        The feature to read, if it has another name than this specification; not in TensorFlow.
 
     Examples
     --------
@@ -125,6 +129,7 @@ class FixedLenFeature(FeatureSpec):
     shape: Any
     dtype: Any
     default_value: Any = None
+    value_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -135,6 +140,8 @@ class VarLenFeature(FeatureSpec):
     ----------
     dtype : dtype
         float32, int64 or string.
+    value_key : str, optional
+        As for :class:`FixedLenFeature`.
 
     Examples
     --------
@@ -143,6 +150,7 @@ class VarLenFeature(FeatureSpec):
     """
 
     dtype: Any
+    value_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -185,7 +193,8 @@ class SparseFeature(FeatureSpec):
     dtype : dtype
         float32, int64 or string.
     size : int or list of int
-        The dense shape; a list if and only if `index_key` is one.
+        The dense shape; a list if and only if `index_key` is one. -1 where it is not known, and
+        the largest index of a batch tells it.
     already_sorted : bool, default False
         Whether the coordinates are known to be in order.
 
@@ -406,10 +415,6 @@ class RawFeature(FeatureSpec):
             raise argument_error(detail)
         object.__setattr__(self, "dtype", dtype.newbyteorder("="))
         object.__setattr__(self, "shape", shape)
-
-    def _items(self) -> list[tuple[str, Any]]:
-        items = FeatureSpec._items(self)  # noqa: SLF001 - of this class, whose slots leave no super()
-        return [item for item in items if item[1] is not None]
 
     @property
     def kind(self) -> Kind:

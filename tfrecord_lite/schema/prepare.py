@@ -117,7 +117,7 @@ class Sparse:
     value_key: str
     kind: Kind
     sizes: tuple[int, ...]
-    """One per index key; not negative."""
+    """One per index key; not negative, or -1 where it is not known."""
     already_sorted: bool
 
     def reads(self) -> tuple[tuple[str, Kind], ...]:
@@ -379,7 +379,14 @@ def _dense(name: str, spec: FixedLenFeature) -> Dense:
     default = None
     if spec.default_value is not None:
         default = _default_array(name, spec.default_value, kind, shape)
-    return Dense(name, kind, shape, default if default is not None and default.size else None)
+    default = default if default is not None and default.size else None
+    return Dense(_value_key(name, spec), kind, shape, default)
+
+
+def _value_key(name: str, spec: FixedLenFeature | VarLenFeature | RawFeature) -> str:
+    key = name if spec.value_key is None else spec.value_key
+    check_key(name, key, InvalidArgumentError)
+    return key
 
 
 def _padded(name: str, spec: FixedLenSequenceFeature) -> Padded:
@@ -412,7 +419,7 @@ def _sparse(name: str, spec: SparseFeature) -> Sparse:
     if len(sizes) != len(keys):
         detail = f"size has {len(sizes)} numbers, expected one for each of {len(keys)} index keys"
         raise argument_error(detail, key=name)
-    checked = tuple(_count(name, "size", size) for size in sizes)
+    checked = tuple(-1 if size == -1 else _count(name, "size", size) for size in sizes)
     return Sparse(name, keys, spec.value_key, kind, checked, bool(spec.already_sorted))
 
 
@@ -433,10 +440,9 @@ def _ragged(name: str, spec: RaggedFeature) -> Ragged:
 
 def _raw(name: str, spec: RawFeature) -> Dense | Shaped:
     _shape(name, [dim for dim in spec.shape if dim is not None])
-    key = name if spec.value_key is None else spec.value_key
-    for each in (key, spec.shape_key or key):
-        check_key(name, each, InvalidArgumentError)
+    key = _value_key(name, spec)
     if spec.shape_key is not None:
+        check_key(name, spec.shape_key, InvalidArgumentError)
         return Shaped(key, Kind.BYTES, spec.shape_key, spec)
     # One that varies is read as a string, which its type as an original is then restored to.
     return Dense(key, Kind.BYTES, (), None, None if spec.varies else spec)
@@ -445,7 +451,7 @@ def _raw(name: str, spec: RawFeature) -> Dense | Shaped:
 _BUILDERS: dict[type, Callable[[str, Any], Prepared]] = {
     FixedLenFeature: _dense,
     FixedLenSequenceFeature: _padded,
-    VarLenFeature: lambda name, spec: VarLen(name, kind_of(spec.dtype, name)),
+    VarLenFeature: lambda name, spec: VarLen(_value_key(name, spec), kind_of(spec.dtype, name)),
     SparseFeature: _sparse,
     RaggedFeature: _ragged,
     RawFeature: _raw,

@@ -81,17 +81,14 @@ def _is_narrowed(feature: Mapping[str, Any]) -> bool:
 def describe(spec: FeatureSpec) -> dict[str, Any]:
     """Convert a canonical specification to JSON values."""
     described: dict[str, Any] = {"specification": type(spec).__name__}
-    for field in fields(spec):  # type: ignore[arg-type]
-        value = getattr(spec, field.name)
-        if value is None and isinstance(spec, RawFeature):  # keys, which earlier releases lack
-            continue
-        if field.name == "dtype":
-            value = spec.dtype_name
-        elif field.name == "row_splits_dtype":
-            value = value.name
-        elif field.name == "partitions":
-            value = [{"partition": type(one).__name__} | asdict(one) for one in value]
-        described[field.name] = json_value(value)
+    for name, value in spec.arguments():
+        if name == "dtype":
+            value = spec.dtype_name  # noqa: PLW2901
+        elif name == "row_splits_dtype":
+            value = value.name  # noqa: PLW2901
+        elif name == "partitions":
+            value = [{"partition": type(p).__name__} | asdict(p) for p in spec.partitions]  # type: ignore[attr-defined]  # noqa: PLW2901
+        described[name] = json_value(value)
     return described
 
 
@@ -326,11 +323,9 @@ def _details(spec: FeatureSpec) -> str:
                 f"{type(p).__name__}({getattr(p, fields(p)[0].name)!r})" for p in spec.partitions
             ]
             return ", ".join(key + levels)
-        case RawFeature():
-            keys = {"values": spec.value_key, "shape": spec.shape_key}
-            return ", ".join(f"{word} {key!r}" for word, key in keys.items() if key is not None)
         case _:
-            return ""
+            words = {"value_key": "values", "shape_key": "shape"}
+            return ", ".join(f"{words[n]} {key!r}" for n, key in spec.arguments() if n in words)
 
 
 def _brackets(shape: tuple[int | None, ...] | None) -> str:

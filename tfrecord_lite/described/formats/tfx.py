@@ -9,9 +9,14 @@ or of unknown size or rank
 ``value_count``, or nothing                  VarLenFeature; RaggedFeature, if the schema
                                              has ``represent_variable_length_as_ragged``
 ``sparse_feature``                           SparseFeature, instead of its parts
-``tensor_representation_group`` ""           as it represents the columns that it names
+``tensor_representation_group`` ""           as it represents the columns that it names, under
+                                             names of its own
+STRUCT ``##SEQUENCE##``                      the feature lists of SequenceExamples, of any
+                                             number of steps and values
 a lifecycle stage such as ``DEPRECATED``     omitted
 ===========================================  =============================================
+
+A feature that cannot be read is left out, with the reason.
 
 This follows tensorflow-metadata's description of its schema; the lifecycle stages that TFX's own
 readers omit have differed between the readers and their releases. protobuf parses the text with
@@ -22,7 +27,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from google.protobuf import text_format
@@ -35,6 +42,7 @@ from tfrecord_lite.schema import (
     Kind,
     RaggedFeature,
     Schema,
+    SequenceSchema,
     SparseFeature,
     VarLenFeature,
 )
@@ -49,16 +57,25 @@ _DEFAULTS: dict[Kind, tuple[str, ...]] = {
 }
 # Our messages lack this field; a dimension without a size means the same.
 _UNKNOWN_RANK = re.compile(r"\bunknown_rank\s*:\s*(?:true|True|t|1)\b")
+_SEQUENCE = "##SEQUENCE##"
 _IN_USE = frozenset({tfmd.UNKNOWN_STAGE, tfmd.BETA, tfmd.PRODUCTION})
 
 
-def from_text(text: str | bytes) -> Schema:
+class TfxSchema(NamedTuple):
+    """What a ``schema.pbtxt`` says."""
+
+    schema: Schema | SequenceSchema
+    refused: dict[str, InvalidArgumentError]
+    """The features that cannot be read, each with the reason."""
+
+
+def from_text(text: str | bytes) -> TfxSchema:
     """Read a ``schema.pbtxt``: features in the order of the text, sparse ones after the others.
 
     >>> from_text('''
     ... feature { name: "age" type: INT presence { min_fraction: 1 } shape {} }
     ... feature { name: "tags" type: BYTES skew_comparator { anything: 1 } }
-    ... ''')
+    ... ''').schema
     Schema of 2 features
     name  specification    dtype   shape
     ----  ---------------  ------  -----
@@ -99,53 +116,77 @@ class _Reader:
 
     def __init__(self, schema: tfmd.Schema) -> None:
         self._schema = schema
-        self._features: dict[str, tfmd.Feature] = {}
-        for feature in schema.feature:
-            if not feature.name or feature.name in self._features:
-                raise _schema_error("a feature must have a name of its own", feature.name)
-            self._features[feature.name] = feature
+        self._features = _by_name(schema.feature)
+        steps = self._features.pop(_SEQUENCE, None)
+        self._is_sequence = steps is not None
+        self._steps = {} if steps is None else _by_name(steps.struct_domain.feature)
+        self._refused: dict[str, InvalidArgumentError] = {}
 
-    def read(self) -> Schema:
-        specs: dict[str, FeatureSpec] = {}
+    def read(self) -> TfxSchema:
         group = self._schema.tensor_representation_group
         # Indexing the map with a key that it lacks would add the key.
         represented = group[""].tensor_representation if "" in group else {}
+        parts = [], []  # type: tuple[list[str], list[str]]
         for name in sorted(represented):
-            key, specs[key] = self._represented(name, represented[name])
+            steps = represented[name].ragged_tensor.feature_path.step
+            parts[steps[:1] == [_SEQUENCE]].append(name)
+        lists = self._made(
+            {name: partial(self._represented, name, represented[name]) for name in parts[1]},
+            self._steps,
+        )
+        makers: dict[str, Callable[[], FeatureSpec]] = {
+            name: partial(self._represented, name, represented[name]) for name in parts[0]
+        }
         for sparse in self._schema.sparse_feature:
             if _is_in_use(sparse):
-                keys = [part.name for part in sparse.index_feature]
-                specs[sparse.name] = self._sparse(
-                    sparse.name,
-                    keys,
-                    sparse.value_feature.name,
-                    sparse.dense_shape,
-                    is_sorted=sparse.is_sorted,
+                keys, value = [i.name for i in sparse.index_feature], sparse.value_feature.name
+                how = {"is_sorted": sparse.is_sorted}
+                makers[sparse.name] = partial(
+                    self._sparse, sparse.name, keys, value, sparse.dense_shape, **how
                 )
-        # Columns that others are made of.
-        composed = {key for n, spec in specs.items() for key in keys_to_read(prepare({n: spec}))}
-        plain = {
-            name: self._plain(name, feature)
-            for name, feature in self._features.items()
-            if name not in composed and name not in specs and _is_in_use(feature)
-        }
-        if not plain and not specs:
+        specs = self._made(makers, self._features)
+        if not specs and not lists:
+            if self._refused:
+                raise next(iter(self._refused.values()))
             raise _schema_error("there are no features; expected a Schema of tensorflow-metadata")
-        order = [name for name in self._features if name in plain or name in specs]
-        order += [name for name in specs if name not in order]
-        return Schema({name: plain.get(name) or specs[name] for name in order})
+        schema = SequenceSchema(specs, lists) if self._is_sequence else Schema(specs)
+        return TfxSchema(schema, self._refused)
+
+    def _made(
+        self, makers: Mapping[str, Callable[[], FeatureSpec]], features: Mapping[str, tfmd.Feature]
+    ) -> dict[str, FeatureSpec]:
+        """Return specifications, and those of the columns that none of them is made of; in the schema's order."""
+        specs: dict[str, FeatureSpec] = {}
+        keys: set[str] = set()
+
+        def add(name: str, make: Callable[[], FeatureSpec]) -> None:
+            try:
+                spec = make()
+                keys.update(keys_to_read(prepare({name: spec})))
+                specs[name] = spec
+            except InvalidArgumentError as error:
+                self._refused[name] = error
+
+        for name, make in makers.items():
+            add(name, make)
+        composed = {*keys, *specs, *self._refused}
+        for name, feature in features.items():
+            if name not in composed and _is_in_use(feature):
+                add(name, partial(self._plain, name, feature))
+        order = [name for name in features if name in specs]
+        return {name: specs[name] for name in dict.fromkeys([*order, *specs])}
 
     def _kind(self, name: str, owner: str | None = None) -> Kind:
         """Return the kind of a feature; errors name `owner`, of which it is a part."""
         owner = owner or name
-        if name not in self._features:
+        feature = self._features.get(name) or self._steps.get(name)
+        if feature is None:
             raise _schema_error(f"its part {name!r} is not a feature", owner)
-        word = self._features[name].type
-        if word == tfmd.STRUCT:
+        if feature.type == tfmd.STRUCT:
             raise _unsupported_error("an Example holds lists of values, not STRUCT", owner)
-        if word not in _KINDS:
+        if feature.type not in _KINDS:
             raise _schema_error("a feature must have the type BYTES, INT or FLOAT", owner)
-        return _KINDS[word]
+        return _KINDS[feature.type]
 
     def _plain(self, name: str, feature: tfmd.Feature) -> FeatureSpec:
         kind = self._kind(name)
@@ -153,30 +194,28 @@ class _Reader:
             detail = "value_counts describe nested values, which an Example cannot hold"
             raise _unsupported_error(detail, name)
         is_known = feature.HasField("shape") and _is_known(feature.shape)
+        is_known &= name in self._features
         if is_known and feature.presence.min_fraction == 1:
             return FixedLenFeature(_shape(name, feature.shape), kind.dtype)
-        if self._schema.represent_variable_length_as_ragged:
+        if self._schema.represent_variable_length_as_ragged or name in self._steps:
             return RaggedFeature(kind.dtype, row_splits_dtype=np.int64)
         return VarLenFeature(kind.dtype)
 
     def _sparse(
         self, name: str, keys: list[str], value: str, shape: tfmd.FixedShape, *, is_sorted: bool
     ) -> FeatureSpec:
-        """Return a sparse feature; without a dense shape, its size is the range of its indices."""
+        """Return a sparse feature; without a dense shape, its size is the range of its indices, if that is known."""
         sizes = _shape(name, shape) if shape.dim else []
         for key in [] if shape.dim else keys:
             self._kind(key, name)
             domain = self._features[key].int_domain
-            if not domain.HasField("max"):
-                detail = f"give a dense_shape, or an int_domain with a max for its index {key!r}"
-                raise _schema_error(detail, name)
-            sizes.append(domain.max + 1)
+            sizes.append(domain.max + 1 if domain.HasField("max") else -1)
         if not keys or any(self._kind(key, name) is not Kind.INT64 for key in keys):
             raise _schema_error("the indices must be features of type INT", name)
         return SparseFeature(keys, value, self._kind(value, name).dtype, sizes, is_sorted)
 
-    def _represented(self, name: str, wanted: tfmd.TensorRepresentation) -> tuple[str, FeatureSpec]:
-        """Return the name and specification of a representation."""
+    def _represented(self, name: str, wanted: tfmd.TensorRepresentation) -> FeatureSpec:
+        """Return the specification of a representation."""
         word = wanted.WhichOneof("kind")
         given: Any = getattr(wanted, word or "", None)
         match word:
@@ -186,22 +225,23 @@ class _Reader:
                 default = None
                 if given.HasField("default_value"):
                     default = _default(name, given.default_value, kind, shape)
-                # A dense feature is named by its key; the representation may have another name.
-                return key, FixedLenFeature(shape, kind.dtype, default)
+                return FixedLenFeature(shape, kind.dtype, default, None if key == name else key)
             case "varlen_sparse_tensor":
                 key = given.column_name
-                return key, VarLenFeature(self._kind(key, name).dtype)
+                return VarLenFeature(self._kind(key, name).dtype, None if key == name else key)
             case "sparse_tensor":
                 keys, value = list(given.index_column_names), given.value_column_name
                 is_sorted = given.already_sorted
-                return name, self._sparse(name, keys, value, given.dense_shape, is_sorted=is_sorted)
+                return self._sparse(name, keys, value, given.dense_shape, is_sorted=is_sorted)
             case "ragged_tensor":
-                return name, self._ragged(name, given)
+                return self._ragged(name, given)
             case _:
                 raise _schema_error("the representation is of no known kind", name)
 
     def _ragged(self, name: str, wanted: tfmd.TensorRepresentation.RaggedTensor) -> FeatureSpec:
         steps = list(wanted.feature_path.step)
+        if self._is_sequence and steps[:1] == [_SEQUENCE]:
+            steps = steps[1:]
         if len(steps) != 1:
             detail = f"the path {steps} must have one step, as an Example is not nested"
             raise _unsupported_error(detail, name)
@@ -214,6 +254,15 @@ class _Reader:
         is_short = wanted.row_partition_dtype == tfmd.TensorRepresentation.INT32
         splits = np.int32 if is_short else np.int64
         return RaggedFeature(self._kind(steps[0], name).dtype, steps[0], partitions, splits)
+
+
+def _by_name(features: Iterable[tfmd.Feature]) -> dict[str, tfmd.Feature]:
+    found: dict[str, tfmd.Feature] = {}
+    for feature in features:
+        if not feature.name or feature.name in found:
+            raise _schema_error("a feature must have a name of its own", feature.name)
+        found[feature.name] = feature
+    return found
 
 
 def _is_in_use(feature: tfmd.Feature | tfmd.SparseFeature) -> bool:

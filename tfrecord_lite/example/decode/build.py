@@ -356,7 +356,7 @@ def sparse(values: Lists, indices: dict[str, Lists], feature: Sparse) -> SparseL
             raise MisfitError(first, Reason.BAD_INDEX, key, detail)
     places = [np.asarray(index.flat) for index in indices.values()]
     for key, place, size in zip(indices, places, feature.sizes, strict=True):
-        wrong = (place < 0) | (place >= size)
+        wrong = (place < 0) | (place >= size if size != -1 else False)
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
             detail = f"an index is {place[first]}, expected 0 to {size - 1}"
