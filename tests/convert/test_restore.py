@@ -369,7 +369,7 @@ def test_arrays_of_any_shape_come_back(data: st.DataObject, name: str, how: str 
             count = data.draw(st.integers(0, 3))
             return [drawn(dims[1:], n_outer - 1) for _ in range(count)]
         sizes = [data.draw(st.integers(0, 3)) if dim is None else dim for dim in dims]
-        return data.draw(hnp.arrays(np.int16, sizes)).tolist()
+        return data.draw(hnp.arrays(np.int16, tuple(sizes))).tolist()
 
     rows = [drawn(shape, n_sequences) for _ in range(data.draw(st.integers(1, 4)))]
     block = encode_examples({"x": rows}, schema)

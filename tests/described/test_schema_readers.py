@@ -183,3 +183,37 @@ def test_steps_of_tfx_are_feature_lists(tmp_path: Path) -> None:
     (tmp_path / "bad.pbtxt").write_text(STEPS.replace('step: "r"', 'step: "r" step: "s"'))
     columns = load(path, ["context/id"], schema=tmp_path / "bad.pbtxt")
     assert columns["context/id"].tolist() == [0, 1]
+
+
+def test_what_seqio_has_cached(tmp_path: Path) -> None:
+    shapes: dict[str, tuple[list[int | None], str]] = {
+        "id": ([], "int64"),
+        "inputs": ([None], "int32"),
+        "boxes": ([None, 2], "int32"),
+        "rows": ([None, None], "bool"),
+        "text": ([], "string"),
+    }
+    features = {name: {"shape": shape, "dtype": dtype} for name, (shape, dtype) in shapes.items()}
+    info = {"num_shards": 3, "features": features, "seqio_version": "0.0.20"}
+    for split in ("train", "test"):
+        (tmp_path / f"info.{split}.json").write_text(json.dumps(info))
+        (tmp_path / f"stats.{split}.json").write_text('{"examples": 2}')
+        for shard in range(3):
+            (tmp_path / f"{split}.tfrecord-{shard:05}-of-00003").touch()
+        with TFRecordWriter(tmp_path / f"{split}.tfrecord-00001-of-00003") as writer:
+            for n in range(2):
+                row = {"id": n, "inputs": [n] * n, "boxes": [1, 2] * n, "text": "t"}
+                writer.write_example({**row, "rows": [1, 0, 1], "_rl:0:rows": [2, 0, 1]})
+    (tmp_path / "COMPLETED").touch()
+
+    for path, n_splits in ((f"{tmp_path}/train.tfrecord-*", 1), (str(tmp_path), 2)):
+        found: Any = load(path)
+        assert list(found) == list(shapes)
+        assert found["inputs"].to_list() == [[], [1]] * n_splits
+        assert found["boxes"].to_list() == [[], [[1, 2]]] * n_splits
+        assert found["rows"].to_list() == [[[True, False], [], [True]]] * 2 * n_splits
+        assert (found["boxes"].dtype, found["rows"].dtype) == ("int32", "bool")
+    assert load_schema(tmp_path / "info.train.json") == load_schema(tmp_path / "info.test.json")
+    (tmp_path / "info.test.json").write_text(json.dumps(info).replace("[null]", '["a"]'))
+    with pytest.raises(InvalidArgumentError, match="a feature must have a dtype and a shape"):
+        load_schema(tmp_path / "info.test.json")

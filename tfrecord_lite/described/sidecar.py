@@ -35,7 +35,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.convert.arrow import Description
-from tfrecord_lite.described.formats import superserial, tfds
+from tfrecord_lite.described.formats import seqio, superserial, tfds
 from tfrecord_lite.described.frames import check_description
 from tfrecord_lite.described.structure import Structure, is_flat_dict, structure_of_json
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, levels_to_caller
@@ -66,7 +66,7 @@ SchemaLike: TypeAlias = Path | Mapping[str, FeatureLike] | SequenceSchema
 
 __all__ = ["FingerprintingFile", "SchemaLike", "Sidecar", "content_to_write"]
 
-_NEVER_SCHEMAS = ("a Git LFS", "an HTML", "XML", "the index")
+_NEVER_SCHEMAS = ("a Git LFS", "an HTML", "XML", "the index", "a graph_schema")
 """How the recogniser of foreign files names texts that are no schema either."""
 _TFDS_INFO = "dataset_info.json"
 _READ_BYTES = 1024 * 1024
@@ -79,7 +79,7 @@ _TFX = re.compile(
 
 
 def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema | Any:
-    """Read a schema file: a sidecar, or a file of Super Serial, TFDS or TFX.
+    """Read a schema file: a sidecar, or a file of Super Serial, TFDS, TFX or seqio.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema
     Returns
     -------
     Schema, or SequenceSchema
-        With the original dtypes and shapes that the file has.
+        With the original dtypes and shapes that the file has, of all features that can be read.
 
     Raises
     ------
@@ -101,8 +101,8 @@ def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema
     ImportError
         For a Super Serial header, if PyYAML is not installed.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` if the content is in none of these formats; ``UNSUPPORTED`` for features
-        that cannot be read, with the feature's name in `key`. `source` is the file.
+        ``BAD_ARGUMENT`` if the content is in none of these formats; ``UNSUPPORTED`` if no feature
+        can be read, with the name of the first in `key`. `source` is the file.
 
     Examples
     --------
@@ -356,9 +356,12 @@ def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
     if tfds.is_features(found):
         features = tfds.from_json(content, tfds_info)
         return Sidecar(features.schema, refused=features.refused)
+    if seqio.is_info(found):
+        schema, refused = seqio.from_mapping(found)
+        return Sidecar(schema, refused=refused)
     raise argument_error(
-        f'this JSON is not a schema; expected a sidecar with "format": "{FORMAT}", or a '
-        "features.json of TFDS"
+        f'this JSON is not a schema; expected a sidecar with "format": "{FORMAT}", a '
+        "features.json of TFDS, or an info.SPLIT.json of seqio"
     )
 
 

@@ -1,6 +1,7 @@
 """Schemas that other programs wrote: a text in, a Schema out.
 
 =============================  ============================================  ===========
+:func:`seqio.from_mapping`     ``info.SPLIT.json`` of seqio
 :func:`superserial.from_yaml`  the YAML header of Super Serial               needs yaml
 :func:`tfds.from_json`         ``features.json`` of TensorFlow Datasets
 :func:`tfx.from_text`          ``schema.pbtxt`` of TFX, tensorflow-metadata
