@@ -54,15 +54,9 @@ class FeatureSpec:
         """The name of the dtype, as specifications print it."""
         return self.kind.label
 
-    def arguments(self) -> list[tuple[str, Any]]:
-        """Return names and values of the fields, in order, without keys that are the name itself. Internal."""
-        items = [(f.name, getattr(self, f.name)) for f in fields(self)]  # type: ignore[arg-type]
-        may_lack = () if isinstance(self, RaggedFeature) else ("value_key", "shape_key")
-        return [(name, value) for name, value in items if value is not None or name not in may_lack]
-
     def _identity(self) -> tuple[Any, ...]:
         """Return the fields in a form that can be hashed and compares by meaning."""
-        return tuple((name, _meaning(name, value)) for name, value in self.arguments())
+        return tuple((name, _meaning(name, value)) for name, value in arguments_of(self))
 
     def __eq__(self, other: object) -> bool:
         """Compare the class and the meaning of all fields."""
@@ -77,13 +71,20 @@ class FeatureSpec:
     def __repr__(self) -> str:
         """Return the call that creates an equal specification."""
         texts = []
-        for name, value in self.arguments():
+        for name, value in arguments_of(self):
             text = repr(value.name) if isinstance(value, np.dtype) else repr(value)
             if name == "dtype":
                 with contextlib.suppress(TypeError, ValueError):
                     text = repr(kind_of(value).label)
             texts.append(f"{name}={text}")
         return f"{type(self).__name__}({', '.join(texts)})"
+
+
+def arguments_of(spec: FeatureSpec) -> list[tuple[str, Any]]:
+    """Return names and values of the fields, in order, without keys that are the name of the specification."""
+    items = [(f.name, getattr(spec, f.name)) for f in fields(spec)]  # type: ignore[arg-type]
+    may_lack = () if isinstance(spec, RaggedFeature) else ("value_key", "shape_key")
+    return [(name, value) for name, value in items if value is not None or name not in may_lack]
 
 
 def _meaning(name: str, value: Any) -> Any:

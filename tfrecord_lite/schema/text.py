@@ -43,6 +43,7 @@ from tfrecord_lite.schema.features import (
     RaggedFeature,
     RawFeature,
     SparseFeature,
+    arguments_of,
 )
 from tfrecord_lite.schema.kinds import Kind, is_float, kind_of
 
@@ -81,7 +82,7 @@ def _is_narrowed(feature: Mapping[str, Any]) -> bool:
 def describe(spec: FeatureSpec) -> dict[str, Any]:
     """Convert a canonical specification to JSON values."""
     described: dict[str, Any] = {"specification": type(spec).__name__}
-    for name, value in spec.arguments():
+    for name, value in arguments_of(spec):
         if name == "dtype":
             value = spec.dtype_name  # noqa: PLW2901
         elif name == "row_splits_dtype":
@@ -325,7 +326,7 @@ def _details(spec: FeatureSpec) -> str:
             return ", ".join(key + levels)
         case _:
             words = {"value_key": "values", "shape_key": "shape"}
-            return ", ".join(f"{words[n]} {key!r}" for n, key in spec.arguments() if n in words)
+            return ", ".join(f"{words[n]} {key!r}" for n, key in arguments_of(spec) if n in words)
 
 
 def _brackets(shape: tuple[int | None, ...] | None) -> str:
