@@ -364,15 +364,26 @@ def test_arrays_of_any_shape_come_back(data: st.DataObject, name: str, how: str 
     how = how if spec.kind is Kind.BYTES else None
     schema = Schema({"x": spec}, {"x": Original("int16", shape, compression=how)})
 
+    drawn_sizes: list[list[int]] = []
+
     def drawn(dims: tuple[int | None, ...], n_outer: int) -> Any:
         if n_outer:
             count = data.draw(st.integers(0, 3))
             return [drawn(dims[1:], n_outer - 1) for _ in range(count)]
         sizes = [data.draw(st.integers(0, 3)) if dim is None else dim for dim in dims]
+        drawn_sizes.append(sizes)
         return data.draw(hnp.arrays(np.int16, tuple(sizes))).tolist()
 
     rows = [drawn(shape, n_sequences) for _ in range(data.draw(st.integers(1, 4)))]
-    block = encode_examples({"x": rows}, schema)
+    if isinstance(spec, RawFeature):
+        with pytest.raises(InvalidArgumentError, match="a shape_key is only read"):
+            encode_examples({"x": rows}, schema)
+        arrays = [np.asarray(row, np.int16) for row in rows]
+        strings = [zlib.compress(each) if how else each.tobytes() for each in arrays]
+        sizes = [drawn_sizes.pop(0) for _ in rows]
+        block = encode_examples({"v": strings, "s": sizes})
+    else:
+        block = encode_examples({"x": rows}, schema)
 
     found: Any = parse_example(block, schema)["x"]
     assert found.to_list() == rows
@@ -385,9 +396,9 @@ WRONG_ARRAYS: list[tuple[Any, dict[str, Any], Reason, str]] = [
         (2,),
         {"x": zlib.compress(b"abcd")[:-5]},
         Reason.COMPRESSED_CORRUPT,
-        "zlib cannot decompress: it ends",
+        "zlib cannot decompress",
     ),
-    ((2,), {"x": b"abcd"}, Reason.COMPRESSED_CORRUPT, "zlib cannot decompress: Error -3"),
+    ((2,), {"x": b"abcd"}, Reason.COMPRESSED_CORRUPT, "zlib cannot decompress"),
     ((2,), {"x": zlib.compress(bytes(10**6))}, Reason.WRONG_COUNT, "5 bytes do not make up"),
     ((2,), {"x": zlib.compress(b"ab")}, Reason.WRONG_COUNT, "1 value, but the shape"),
     ((2, None), {"x": zlib.compress(b"abcdef")}, Reason.WRONG_COUNT, "3 values cannot be divided"),
@@ -417,8 +428,3 @@ def test_an_array_that_does_not_fit_is_named(
     with pytest.raises(InvalidArgumentError, match=text) as caught:
         parse_example(list(map(encode_example, rows)), schema)
     assert (caught.value.reason, caught.value.index) == (reason, 1)
-    with pytest.raises(InvalidArgumentError, match="rows of several lengths"):
-        encode_examples(
-            {"x": [[[[1, 2]], []]]},
-            Schema({"x": RawFeature((None, None, 2), "int16", "v", "s")}),
-        )

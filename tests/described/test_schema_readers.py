@@ -15,7 +15,7 @@ from tfrecord_lite.errors import InvalidArgumentError
 
 def told(read: Any) -> dict[str, Any]:
     """Return the specifications, with the originals of those that have one."""
-    schema = getattr(read, "schema", read)
+    schema = read[0] if type(read) is tuple else getattr(read, "schema", read)
     if isinstance(schema, SequenceSchema):
         return {name: told(part) for name, part in schema._asdict().items()}
     items = schema.to_items()
@@ -135,7 +135,7 @@ def dense(kind: str, shape: str, default: str) -> str:
 def refused(read: Callable[..., Any], *arguments: Any) -> str:
     """Return the reason why a file, or one of its features, is refused, and the feature."""
     try:
-        (error,) = read(*arguments).refused.values()
+        (error,) = read(*arguments)[1].values()
     except InvalidArgumentError as raised:
         error = raised
     assert "payload" not in str(error)

@@ -319,7 +319,7 @@ _READERS: tuple[Callable[[bytes], Schema | SequenceSchema], ...] = (
     lambda data: Schema.from_json(data.decode("utf-8", "replace")),
     superserial.from_yaml,
     lambda data: tfds.from_json(data).schema,
-    lambda data: tfx.from_text(data).schema,
+    lambda data: tfx.from_text(data)[0],
 )
 
 

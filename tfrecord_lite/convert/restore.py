@@ -12,6 +12,7 @@ is one row more. Texts stay UTF-8, which is checked here, until the result is ma
 
 from __future__ import annotations
 
+import contextlib
 import math
 import zlib
 from collections.abc import Sequence
@@ -185,14 +186,11 @@ def _inflated(key: str, lists: Lists, limit: int) -> ByteItems:
     """Return what zlib compressed to strings; of each at most `limit` bytes, unless that is 0."""
     items = []
     for number, string in enumerate(objects_of(lists.flat)):
-        stream = zlib.decompressobj()
-        data, problem = b"", ""
-        try:
+        stream, data = zlib.decompressobj(), b""
+        with contextlib.suppress(zlib.error):
             data = stream.decompress(string, limit)
-        except zlib.error as error:
-            problem = str(error)
         if string and not stream.eof and len(data) != (limit or -1):
-            detail = f"a byte string that zlib cannot decompress: {problem or 'it ends too early'}"
+            detail = "a byte string that zlib cannot decompress, or that ends too early"
             raise lists.error(key, detail, number, Reason.COMPRESSED_CORRUPT)
         items.append(data)
     return ByteItems.of(items)

@@ -205,7 +205,11 @@ def store(
     if own.categories is not None:
         _check_categories(key, lists, own)
     if isinstance(feature, Shaped):
-        return _with_shapes(key, _shaped(key, lists, own.shape or ()), own, feature)
+        detail = (
+            f"a feature with a shape_key is only read; write {feature.key!r}, byte strings, and "
+        )
+        detail += f"{feature.shape_key!r}, numbers, as features of their own"
+        raise column_error(key, detail, None, Reason.UNSUPPORTED)
     n_levels = 1 + len(partitions) if own.rank and isinstance(feature, Ragged) else 0
     values = _values(key, lists, own, rounded, n_levels)
     out = values.one_level()
@@ -537,28 +541,6 @@ def _raw(lists: Lists, own: Type, n_levels: int) -> Lists:
         items = [zlib.compress(string) for string in objects_of(strings)]
         strings = ByteItems.of(items).to_ranges()
     return Lists(lists.n, WIRE[Kind.BYTES], outer, strings, lists.present)
-
-
-def _with_shapes(key: str, lists: Lists, own: Type, feature: Shaped) -> dict[str, Lists]:
-    """Return arrays as one string each, and their shapes, under the keys of a feature."""
-    missing = np.False_ if lists.present is None else ~lists.present
-    _require(key, np.atleast_1d(missing), Reason.MISSING, "an array is missing")
-    sizes, rows, bounds = [], lists, np.arange(lists.n + 1)
-    for _ in lists.levels:
-        size = np.zeros(lists.n, np.int64)
-        counts = np.diff(bounds)
-        size[counts > 0] = rows.lengths[bounds[:-1][counts > 0]]
-        is_other = rows.lengths != np.repeat(size, counts)
-        if is_other.any():
-            row = int(np.searchsorted(bounds, is_other.argmax(), "right")) - 1
-            detail = "rows of several lengths, of which no array can be made"
-            raise column_error(key, detail, row, Reason.WRONG_COUNT)
-        sizes.append(size)
-        bounds, rows = row_splits(rows.lengths)[bounds], rows.below()
-    shapes = np.stack(sizes, 1)
-    dims = Lists(lists.n, WIRE[Kind.INT64], (len(sizes),), shapes.reshape(-1))
-    values = _values(key, lists, own, None)
-    return {feature.key: values.one_level(), feature.shape_key: dims}
 
 
 def _check_categories(key: str, lists: Lists, own: Type) -> None:

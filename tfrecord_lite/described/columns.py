@@ -17,7 +17,7 @@ from tfrecord_lite.schema import FixedLenFeature, Kind, Original, Schema, Schema
 from tfrecord_lite.schema.text import choices, nearest
 from tfrecord_lite.sniff import text_of
 
-__all__ = ["check_readable", "names_asked_for", "names_of", "with_text"]
+__all__ = ["names_asked_for", "names_of", "with_text"]
 
 
 def names_of(columns: Sequence[str]) -> list[str]:
@@ -40,16 +40,6 @@ def known_columns(columns: Sequence[str], known: Collection[str]) -> list[str]:
         paths = "" if nested is None else f"; nested names are paths, such as {nested!r}"
         raise argument_error(f"no column {unknown[0]!r}{choices(unknown[0], known)}{paths}")
     return columns
-
-
-def check_readable(described: Sidecar, columns: Collection[str] | None) -> None:
-    """Raise about the first feature that is asked for, though it cannot be read."""
-    for name, error in described.refused.items():
-        if columns is None:
-            how = f"; columns= (--columns) of the other {len(described.schema)} leaves it out"
-            raise error.at(key=name, detail=f"{error.detail}{how}")
-        if name in columns:
-            raise error.at(key=name)
 
 
 def names_asked_for(

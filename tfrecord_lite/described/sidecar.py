@@ -28,7 +28,7 @@ import os
 import re
 import warnings
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -148,6 +148,15 @@ class Sidecar(NamedTuple):
     """Of a data frame: its library, types and index."""
     refused: Mapping[str, InvalidArgumentError] = MappingProxyType({})
     """The features that a file describes, but that cannot be read, with the reasons."""
+
+    def check_readable(self, columns: Collection[str] | None) -> None:
+        """Raise about the first feature that is asked for, though it cannot be read."""
+        for name, error in self.refused.items():
+            if columns is None:
+                how = f"columns= (--columns) of the other {len(self.schema)} leaves it out"
+                raise error.at(key=name, detail=f"{error.detail}; {how}")
+            if name in columns:
+                raise error.at(key=name)
 
 
 def read_beside(
@@ -332,8 +341,8 @@ def parse(name: str, content: bytes, tfds_info: bytes | None = None) -> Sidecar:
     if name.endswith(_TFX_NAMES) or _TFX.search(content):
         from tfrecord_lite.described.formats import tfx  # noqa: PLC0415 - loads the protobuf runtime
 
-        read = tfx.from_text(content)
-        return Sidecar(read.schema, refused=read.refused)
+        schema, refused = tfx.from_text(content)
+        return Sidecar(schema, refused=refused)
     return Sidecar(superserial.from_yaml(content))
 
 

@@ -18,13 +18,7 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import Column
 from tfrecord_lite.described import sidecar
-from tfrecord_lite.described.columns import (
-    check_readable,
-    known_columns,
-    names_asked_for,
-    names_of,
-    with_text,
-)
+from tfrecord_lite.described.columns import known_columns, names_asked_for, names_of, with_text
 from tfrecord_lite.described.frames import merged_description, without_numbers
 from tfrecord_lite.described.inferred import FOR_BATCHES, blocks_ahead, first_blocks, inferred
 from tfrecord_lite.described.sidecar import Sidecar
@@ -78,7 +72,7 @@ def parser_for(
         names = names_asked_for(columns, text)
         described = Sidecar(inferred(sample(), FOR_BATCHES, sources, names))
         hint = FOR_BATCHES.hint if columns is None else None
-    check_readable(described, columns)
+    described.check_readable(columns)
     if text is not False:
         described = with_text(described, text, sample, columns)
     if columns is not None:

@@ -20,13 +20,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import Library, check_library, joined_frame, table_for
 from tfrecord_lite.convert.lists import Lists, SparseLists
-from tfrecord_lite.described.columns import (
-    check_readable,
-    known_columns,
-    names_asked_for,
-    names_of,
-    with_text,
-)
+from tfrecord_lite.described.columns import known_columns, names_asked_for, names_of, with_text
 from tfrecord_lite.described.frames import index_names
 from tfrecord_lite.described.inferred import (
     SAMPLE,
@@ -174,7 +168,7 @@ class Loader:
         *,
         rejects_others: bool = False,
     ) -> None:
-        check_readable(described, columns)
+        described.check_readable(columns)
         schema: Any = described.schema
         self._library, self._dataframe = library, described.dataframe
         self._is_sequence = isinstance(schema, SequenceSchema)

@@ -14,7 +14,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.arrow import SCHEMA_KEY
 from tfrecord_lite.convert.lists import Lists, SparseLists
-from tfrecord_lite.described.columns import check_readable, names_of
+from tfrecord_lite.described.columns import names_of
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.schema import Schema, SequenceSchema
@@ -38,7 +38,7 @@ class RecordBatches:
     def __init__(
         self, described: Sidecar, names: Sequence[str] | None = None, hint: str | None = None
     ) -> None:
-        check_readable(described, names)
+        described.check_readable(names)
         if names is not None:
             names = _checked(names, _columns_of(described.schema))
             described = _selected(described, names)

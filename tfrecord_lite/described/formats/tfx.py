@@ -29,7 +29,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 from google.protobuf import text_format
@@ -61,21 +61,17 @@ _SEQUENCE = "##SEQUENCE##"
 _IN_USE = frozenset({tfmd.UNKNOWN_STAGE, tfmd.BETA, tfmd.PRODUCTION})
 
 
-class TfxSchema(NamedTuple):
-    """What a ``schema.pbtxt`` says."""
-
-    schema: Schema | SequenceSchema
-    refused: dict[str, InvalidArgumentError]
-    """The features that cannot be read, each with the reason."""
-
-
-def from_text(text: str | bytes) -> TfxSchema:
+def from_text(
+    text: str | bytes,
+) -> tuple[Schema | SequenceSchema, dict[str, InvalidArgumentError]]:
     """Read a ``schema.pbtxt``: features in the order of the text, sparse ones after the others.
+
+    Returns also the features that cannot be read, with the reasons.
 
     >>> from_text('''
     ... feature { name: "age" type: INT presence { min_fraction: 1 } shape {} }
     ... feature { name: "tags" type: BYTES skew_comparator { anything: 1 } }
-    ... ''').schema
+    ... ''')[0]
     Schema of 2 features
     name  specification    dtype   shape
     ----  ---------------  ------  -----
@@ -111,6 +107,9 @@ def _unsupported_error(detail: str, key: str) -> InvalidArgumentError:
     return InvalidArgumentError(Reason.UNSUPPORTED, key=key, detail=f"TFX schema: {detail}")
 
 
+_Maker: TypeAlias = Callable[[], FeatureSpec]
+
+
 class _Reader:
     """Converts a parsed schema to specifications."""
 
@@ -122,82 +121,66 @@ class _Reader:
         self._steps = {} if steps is None else _by_name(steps.struct_domain.feature)
         self._refused: dict[str, InvalidArgumentError] = {}
 
-    def read(self) -> TfxSchema:
+    def read(self) -> tuple[Schema | SequenceSchema, dict[str, InvalidArgumentError]]:
         group = self._schema.tensor_representation_group
         # Indexing the map with a key that it lacks would add the key.
         represented = group[""].tensor_representation if "" in group else {}
-        parts = [], []  # type: tuple[list[str], list[str]]
+        makers: tuple[dict[str, _Maker], dict[str, _Maker]] = {}, {}
         for name in sorted(represented):
-            steps = represented[name].ragged_tensor.feature_path.step
-            parts[steps[:1] == [_SEQUENCE]].append(name)
-        lists = self._made(
-            {name: partial(self._represented, name, represented[name]) for name in parts[1]},
-            self._steps,
-        )
-        makers: dict[str, Callable[[], FeatureSpec]] = {
-            name: partial(self._represented, name, represented[name]) for name in parts[0]
-        }
-        for sparse in self._schema.sparse_feature:
-            if _is_in_use(sparse):
-                keys, value = [i.name for i in sparse.index_feature], sparse.value_feature.name
-                how = {"is_sorted": sparse.is_sorted}
-                makers[sparse.name] = partial(
-                    self._sparse, sparse.name, keys, value, sparse.dense_shape, **how
-                )
-        specs = self._made(makers, self._features)
+            is_step = represented[name].ragged_tensor.feature_path.step[:1] == [_SEQUENCE]
+            makers[is_step][name] = partial(self._represented, name, represented[name])
+        for sparse in filter(_is_in_use, self._schema.sparse_feature):
+            keys, value = [part.name for part in sparse.index_feature], sparse.value_feature.name
+            make = partial(self._sparse, sparse.name, keys, value, sparse.dense_shape)
+            makers[0][sparse.name] = partial(make, is_sorted=sparse.is_sorted)
+        specs = self._made(makers[0], self._features, "context/" * self._is_sequence)
+        lists = self._made(makers[1], self._steps, "feature_lists/")
         if not specs and not lists:
-            if self._refused:
-                raise next(iter(self._refused.values()))
-            raise _schema_error("there are no features; expected a Schema of tensorflow-metadata")
+            error = _schema_error("there are no features; expected a Schema of tensorflow-metadata")
+            raise next(iter(self._refused.values()), error)
         schema = SequenceSchema(specs, lists) if self._is_sequence else Schema(specs)
-        return TfxSchema(schema, self._refused)
+        return schema, self._refused
 
     def _made(
-        self, makers: Mapping[str, Callable[[], FeatureSpec]], features: Mapping[str, tfmd.Feature]
+        self, makers: Mapping[str, _Maker], features: Mapping[str, tfmd.Feature], prefix: str
     ) -> dict[str, FeatureSpec]:
         """Return specifications, and those of the columns that none of them is made of; in the schema's order."""
         specs: dict[str, FeatureSpec] = {}
-        keys: set[str] = set()
-
-        def add(name: str, make: Callable[[], FeatureSpec]) -> None:
+        composed: set[str] = set()
+        plain = {name: partial(self._plain, name, feature) for name, feature in features.items()}
+        for name, make in (*makers.items(), *plain.items()):
+            is_plain = make is plain.get(name)
+            if is_plain and (name in composed or not _is_in_use(features[name])):
+                continue
+            composed.add(name)
             try:
                 spec = make()
-                keys.update(keys_to_read(prepare({name: spec})))
+                composed.update(keys_to_read(prepare({name: spec})))
                 specs[name] = spec
             except InvalidArgumentError as error:
-                self._refused[name] = error
-
-        for name, make in makers.items():
-            add(name, make)
-        composed = {*keys, *specs, *self._refused}
-        for name, feature in features.items():
-            if name not in composed and _is_in_use(feature):
-                add(name, partial(self._plain, name, feature))
+                self._refused[prefix + name] = error
         order = [name for name in features if name in specs]
         return {name: specs[name] for name in dict.fromkeys([*order, *specs])}
 
-    def _kind(self, name: str, owner: str | None = None) -> Kind:
+    def _kind(
+        self, name: str, owner: str, features: Mapping[str, tfmd.Feature] | None = None
+    ) -> Kind:
         """Return the kind of a feature; errors name `owner`, of which it is a part."""
-        owner = owner or name
-        feature = self._features.get(name) or self._steps.get(name)
-        if feature is None:
+        features = self._features if features is None else features
+        if name not in features:
             raise _schema_error(f"its part {name!r} is not a feature", owner)
-        if feature.type == tfmd.STRUCT:
-            raise _unsupported_error("an Example holds lists of values, not STRUCT", owner)
-        if feature.type not in _KINDS:
-            raise _schema_error("a feature must have the type BYTES, INT or FLOAT", owner)
-        return _KINDS[feature.type]
+        return _kind_of(features[name], owner)
 
     def _plain(self, name: str, feature: tfmd.Feature) -> FeatureSpec:
-        kind = self._kind(name)
+        kind = _kind_of(feature, name)
         if feature.HasField("value_counts"):
             detail = "value_counts describe nested values, which an Example cannot hold"
             raise _unsupported_error(detail, name)
-        is_known = feature.HasField("shape") and _is_known(feature.shape)
-        is_known &= name in self._features
+        is_step = self._steps.get(name) is feature
+        is_known = feature.HasField("shape") and _is_known(feature.shape) and not is_step
         if is_known and feature.presence.min_fraction == 1:
             return FixedLenFeature(_shape(name, feature.shape), kind.dtype)
-        if self._schema.represent_variable_length_as_ragged or name in self._steps:
+        if self._schema.represent_variable_length_as_ragged or is_step:
             return RaggedFeature(kind.dtype, row_splits_dtype=np.int64)
         return VarLenFeature(kind.dtype)
 
@@ -239,9 +222,9 @@ class _Reader:
                 raise _schema_error("the representation is of no known kind", name)
 
     def _ragged(self, name: str, wanted: tfmd.TensorRepresentation.RaggedTensor) -> FeatureSpec:
-        steps = list(wanted.feature_path.step)
+        steps, features = list(wanted.feature_path.step), self._features
         if self._is_sequence and steps[:1] == [_SEQUENCE]:
-            steps = steps[1:]
+            steps, features = steps[1:], self._steps
         if len(steps) != 1:
             detail = f"the path {steps} must have one step, as an Example is not nested"
             raise _unsupported_error(detail, name)
@@ -253,7 +236,8 @@ class _Reader:
                 partitions.append(RaggedFeature.UniformRowLength(part.uniform_row_length))
         is_short = wanted.row_partition_dtype == tfmd.TensorRepresentation.INT32
         splits = np.int32 if is_short else np.int64
-        return RaggedFeature(self._kind(steps[0], name).dtype, steps[0], partitions, splits)
+        kind = self._kind(steps[0], name, features)
+        return RaggedFeature(kind.dtype, steps[0], partitions, splits)
 
 
 def _by_name(features: Iterable[tfmd.Feature]) -> dict[str, tfmd.Feature]:
@@ -263,6 +247,14 @@ def _by_name(features: Iterable[tfmd.Feature]) -> dict[str, tfmd.Feature]:
             raise _schema_error("a feature must have a name of its own", feature.name)
         found[feature.name] = feature
     return found
+
+
+def _kind_of(feature: tfmd.Feature, owner: str) -> Kind:
+    if feature.type == tfmd.STRUCT:
+        raise _unsupported_error("an Example holds lists of values, not STRUCT", owner)
+    if feature.type not in _KINDS:
+        raise _schema_error("a feature must have the type BYTES, INT or FLOAT", owner)
+    return _KINDS[feature.type]
 
 
 def _is_in_use(feature: tfmd.Feature | tfmd.SparseFeature) -> bool:
