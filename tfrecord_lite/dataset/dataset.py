@@ -52,7 +52,6 @@ from tfrecord_lite.errors import (
     require_int,
 )
 from tfrecord_lite.index.handles import for_each_file
-from tfrecord_lite.files.names import local_size
 from tfrecord_lite.options import num_processors
 
 if TYPE_CHECKING:
