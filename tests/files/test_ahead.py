@@ -134,6 +134,21 @@ def test_what_is_held_has_a_bound_over_all_files(server: FileServer) -> None:
         assert server.n_sent - 8 * 4 * 10_000 <= 80_000 + 8
 
 
+def test_files_in_turns_are_fetched_equally_from_the_start(server: FileServer) -> None:
+    server.files = {f"/{i}": bytes(frame(RECORDS)) for i in range(6)}
+    urls = [f"{server.url}{name}" for name in server.files]
+
+    with ReadAhead(urls, {"block_size": 10_000}, 80_000, 4) as ahead:
+        files = [ahead.open(url) for url in urls[:4]]
+        for file in files:
+            assert file is not None
+            file.read(10)
+            idle(server)
+            offsets = [first for _, first, n in server.ranges if n > 1]
+            assert offsets.count(0) == 4
+            assert len(offsets) <= 8
+
+
 def leave_by_close(reader: TFRecordReader) -> None:
     records = iter(reader)
     next(records)
