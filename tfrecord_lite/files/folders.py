@@ -61,7 +61,8 @@ def named_kinds(url: str, path: str, entries: Mapping[str, Mapping[str, Any]]) -
     Objects of no bytes that stand for a folder are left out.
     """
     head, rest = split_name(url)
-    head, path = head.rstrip("/"), path.removesuffix(rest).rstrip("/")
+    head = re.sub("(?<=[^:/])/+$", "", head)
+    path = path.removesuffix(rest).rstrip("/")
     pairs = zip(reversed(head), reversed(path), strict=False)
     n_common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     before, start = path[: len(path) - n_common], head[: len(head) - n_common]
