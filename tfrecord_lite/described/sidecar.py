@@ -439,7 +439,7 @@ class FingerprintingFile:
 def fingerprint_of(name: str, storage_options: StorageOptions = None) -> Fingerprint:
     """Compute the fingerprint of a file, by its path or URL."""
     n_bytes = crc32 = 0
-    with closing(open_seekable(name, storage_options, _HEAD_BYTES)) as file:
+    with closing(open_seekable(name, storage_options, 1)) as file:  # no more than is read
         while n_bytes < _HEAD_BYTES and (data := file.read(_HEAD_BYTES - n_bytes)):
             crc32 = zlib.crc32(data, crc32)
             n_bytes += len(data)

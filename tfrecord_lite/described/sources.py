@@ -29,6 +29,7 @@ from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_e
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.files.names import Source, name_of
+from tfrecord_lite.files.remote import for_each_file
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.schema import Original, Schema, SchemaItem, SequenceSchema, SparseFeature
 
@@ -178,11 +179,13 @@ def _of_seqio(names: list[str]) -> Sidecar | None:
 
 def sidecars_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
     """Merge the sidecars of all files; None if there are none."""
-    may_skip = options.on_error != "raise"
-    found = [
-        (s, sidecar.read_beside(s, options.storage_options, may_be_damaged=may_skip))
-        for s in sources
-    ]
+    read = functools.partial(
+        sidecar.read_beside,
+        storage_options=options.storage_options,
+        may_be_damaged=options.on_error != "raise",
+    )
+    names = list(map(name_of, sources))
+    found = list(zip(sources, for_each_file(names, sources, read), strict=True))
     if not any(one for _, one in found):
         return None
 
