@@ -169,9 +169,11 @@ def test_no_bucket_is_made_for_a_file(store: Store, n_bytes: int, atomic: bool) 
     url = f"{store.root.partition('://')[0]}://no-bucket/none"
 
     for _ in range(2):
-        with pytest.raises(FileNotFoundError) as caught:
-            with TFRecordWriter(url, atomic=atomic, storage_options=store.options) as writer:
-                writer.write(bytes(n_bytes))
+        with (
+            pytest.raises(FileNotFoundError) as caught,
+            TFRecordWriter(url, atomic=atomic, storage_options=store.options) as writer,
+        ):
+            writer.write(bytes(n_bytes))
         assert str(caught.value.filename) == url
     with pytest.raises(FileNotFoundError):
         save(url, {"x": np.zeros(n_bytes // 4)}, storage_options=store.options)

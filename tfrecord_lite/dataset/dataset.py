@@ -51,7 +51,7 @@ from tfrecord_lite.errors import (
     plural,
     require_int,
 )
-from tfrecord_lite.index.handles import for_each_file
+from tfrecord_lite.files.remote import for_each_file
 from tfrecord_lite.options import num_processors
 
 if TYPE_CHECKING:
