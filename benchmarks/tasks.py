@@ -206,12 +206,13 @@ class Data:
         self._makers[path] = partial(data.data_set, name, n_records, self.cache)
         return path
 
-    def shards(self, name: str, n_files: int) -> list[str]:
+    def shards(self, name: str, n_files: int, n_records: int | None = None) -> list[str]:
         """Return a data set split into that many files."""
-        source = data.file_of(name, self.n_records(name), self.cache)
+        n_records = n_records or self.n_records(name)
+        source = data.file_of(name, n_records, self.cache)
         folder = self.cache / f"{source.stem}-in-{n_files}"
         paths = [folder / f"{i:05d}.tfrecord" for i in range(n_files)]
-        make = partial(data.data_set, name, self.n_records(name), self.cache)
+        make = partial(data.data_set, name, n_records, self.cache)
         self._makers[str(paths[0])] = lambda: data.split(make(), paths)
         return list(map(str, paths))
 
@@ -508,10 +509,11 @@ def apps(given: Data) -> Iterator[Task]:
 
 
 def remote(given: Data) -> Iterator[Task]:
-    """Yield files in a store far away: four of records of 2 KB, eight of 300 bytes."""
-    for name, n_files in (("embeddings", 4), ("tabular", 8)):
-        n_records = given.n_records(name)
-        args: dict[str, Any] = {"files": given.shards(name, n_files), "data": name, "batch": 256}
+    """Yield files in a store far away: four of 100 MB with records of 2 KB, eight of 8 MB with 300 bytes."""
+    for name, n_files, times in (("embeddings", 4, 5), ("tabular", 8, 1)):
+        n_records = times * given.n_records(name)
+        files = given.shards(name, n_files, n_records)
+        args: dict[str, Any] = {"files": files, "data": name, "batch": 256}
         for latency in (0.05, 0.02, 0.0):
             place = {"latency": latency, "bandwidth": 100e6 if latency else 0, "by": "batches"}
             others = {

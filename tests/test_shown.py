@@ -5,15 +5,21 @@ from __future__ import annotations
 import io
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import tfrecord_lite
 from tfrecord_lite import (
     Block,
     ExampleParser,
     FixedLenFeature,
+    RaggedTensor,
     ShardedTFRecordWriter,
+    SparseTensor,
     TFRecordDataset,
     TFRecordFile,
     TFRecordReader,
@@ -88,3 +94,60 @@ def test_a_mode_is_not_a_compression(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="a mode is a keyword: mode='a'"):
         TFRecordWriter(tmp_path / "a", "a")
     assert not list(tmp_path.iterdir())
+
+
+@given(
+    rank=st.integers(2, 5),
+    inner=st.lists(st.integers(0, 40), max_size=2),
+    kind=st.sampled_from("biS"),
+)
+def test_a_ragged_tensor_is_short_whatever_it_holds(rank: int, inner: list[int], kind: str) -> None:
+    n_values = 15 ** (rank - 1) if rank < 4 else 4 ** (rank - 1)
+    values: Any = np.arange(n_values * int(np.prod(inner, dtype=int)))
+    if kind == "S":
+        values = np.array([*(b"%d" % i * 100 for i in values), None], object)[:-1]
+    values = values.reshape(n_values, *inner)
+    for _ in range(rank - 1):
+        length = round(n_values ** (1 / (rank - 1)))
+        values = RaggedTensor.from_row_splits(values, np.arange(0, len(values) + 1, length))
+
+    assert len(repr(values)) < 8000
+    assert (
+        len(repr(SparseTensor(np.zeros((900, 1), int), np.array([b"x" * 99] * 900, object), [900])))
+        < 4000
+    )
+
+
+def test_long_byte_strings_are_shown_by_what_they_are() -> None:
+    gif = b"GIF89a\x80\x02\xe0\x01" + bytes(50)
+    rows = RaggedTensor.from_row_splits(np.array([gif, b"a", b"x" * 40], object), [0, 2, 3])
+
+    assert (
+        repr(rows)
+        == f"<RaggedTensor [[<GIF 640 x 480, 60 bytes>, b'a'], [{b'x' * 32!r}... (40 bytes)]]>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "keyword", "hint"),
+    [
+        ("read_batches('a', {'x': int}, 2, epochs=2)", "epochs", "read_batches() got an unexpected keyword argument 'epochs': did you mean num_epochs?"),
+        ("read_batches('a', drop_last=True)", "drop_last", "did you mean drop_remainder?"),
+        ("load('a', n_rows=2)", "n_rows", "load() got an unexpected keyword argument 'n_rows': did you mean num_records?"),
+        ("load('a', batch_size=2)", "batch_size", "read_batches(paths, schema, batch_size) gives batches"),
+        ("verify('a', workers=2)", "workers", "did you mean num_threads?"),
+        ("infer_schema('a', workers=2)", "workers", "read_batches and scan take num_workers"),
+        ("summarize('a', compresion='GZIP')", "compresion", "did you mean compression?"),
+        ("save('a', {}, compression_type='GZIP')", "compression_type", "save() got an unexpected keyword argument 'compression_type': did you mean compression?"),
+        ("save('a', {}, zzz=1)", "zzz", "its keywords are path, data, "),
+        ("TFRecordDataset('a', usecols=['x'])", "usecols", "load, scan and read_batches take columns"),
+        ("TFRecordFile('a', zzz=1)", "zzz", "TFRecordFile() got an unexpected keyword argument 'zzz': its keywords are paths, "),
+    ],
+)  # fmt: skip
+def test_a_keyword_of_another_library_leads_to_ours(call: str, keyword: str, hint: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        eval(call, {name: getattr(tfrecord_lite, name) for name in tfrecord_lite.__all__})  # noqa: S307
+
+    assert repr(keyword) in str(caught.value)
+    assert hint in str(caught.value)
+    assert not str(caught.value).startswith("_")

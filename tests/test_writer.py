@@ -27,7 +27,15 @@ from hypothesis import strategies as st
 from tests.support import reference
 from tests.support.read_outcome import outcome_of
 from tests.support.subprocesses import run_fresh
-from tfrecord_lite import ShardedTFRecordWriter, TFRecordReader, TFRecordWriter, testing
+from tfrecord_lite import (
+    ShardedTFRecordWriter,
+    TFRecordReader,
+    TFRecordWriter,
+    encode_example,
+    load,
+    save,
+    testing,
+)
 from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
@@ -606,3 +614,43 @@ class TestShards:
 
         assert caught.value.reason is Reason.BAD_ARGUMENT
         assert names_in(tmp_path) == []
+
+
+class TestTheSidecarBesideTheFile:
+    @given(st.lists(st.integers(-9, 9), max_size=8), st.lists(st.integers(-9, 9), max_size=8))
+    def test_appended_rows_are_read_by_the_sidecar_of_save(
+        self, first: list[int], more: list[int]
+    ) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "a.tfrecord.gz")
+            save(path, {"x": np.array(first, np.int16), "s": [str(i) for i in first]})
+            with TFRecordWriter(path, mode="a") as writer:
+                for i in more:
+                    writer.write_example({"x": i, "s": str(i)})
+
+            data = load(path)
+            assert data["x"].tolist() == first + more
+            assert data["x"].dtype == np.int16
+            assert data["s"].tolist() == [*map(str, first + more)]
+
+    @pytest.mark.parametrize("row", [{"x": "text"}, {"x": 1, "other": 2}, {"x": 70_000}])
+    def test_other_rows_are_taken_back(self, row: dict[str, Any], tmp_path: Path) -> None:
+        path = tmp_path / "a.tfrecord"
+        save(path, {"x": np.arange(3, dtype=np.int16)})
+        before = path.read_bytes()
+        writer = TFRecordWriter(path, mode="a")
+        writer.write_example({"x": 1})
+        writer.write_example(row)
+        with pytest.raises(InvalidArgumentError, match="nothing was appended") as caught:
+            writer.close()
+
+        assert caught.value.index == 4
+        assert path.read_bytes() == before
+        assert load(path)["x"].tolist() == [0, 1, 2]
+
+    def test_it_goes_where_the_file_is_written_anew(self, tmp_path: Path) -> None:
+        save(tmp_path / "a", {"x": [1, 2]})
+        write(tmp_path / "a", [encode_example({"y": 7})])
+
+        assert names_in(tmp_path) == ["a"]
+        assert load(tmp_path / "a")["y"].tolist() == [7]

@@ -84,7 +84,13 @@ def _html_of(thing: object) -> str:
     return text
 
 
-_shown.html_of = _html_of
+def _content_of(value: bytes) -> str | None:
+    """Return what an image, a sound or an array is; None for other bytes."""
+    text: str | None = _import_module(f"{__name__}.sniff").content_text(value)
+    return text
+
+
+_shown.html_of, _shown.content_of = _html_of, _content_of
 
 
 def __dir__() -> list[str]:

@@ -9,9 +9,12 @@ any record length, and a compressed one inflates to any size.
 
 from __future__ import annotations
 
+import math
+import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict
 
 from tfrecord_lite.errors import DamagedSpan, argument_error, require_int
 from tfrecord_lite.files.compression import INFER, CompressionType, compression_to_read
@@ -47,13 +50,86 @@ class WriteOptions(TypedDict, total=False):
     storage_options: Mapping[str, Any] | None
 
 
+def num_processors() -> int:
+    """Return how many processors this process may use; Python's own count from 3.13 on."""
+    if hasattr(os, "process_cpu_count"):
+        return os.process_cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def num_files_in_turns() -> int:
+    """Return among how many files TensorFlow takes turns if it may choose: two more are prepared for each."""
+    return math.ceil(num_processors() / 3)
+
+
 SOME_COLUMNS = "infer_schema(paths).select(names)"
-_FIRST_ONES = "the number of records is num_records of load, or scan(paths).head(n)"
+_MEANT = {
+    "num_records": ("n", "n_rows", "nrows", "num_rows", "limit", "take", "n_records"),
+    "num_epochs": ("epochs", "repeat"),
+    "drop_remainder": ("drop_last",),
+    "num_workers": ("workers", "n_jobs", "num_parallel_calls", "num_parallel_reads", "num_threads"),
+    "num_threads": ("workers", "n_jobs", "num_workers"),
+    "batch_size": ("batch", "batchsize", "chunksize"),
+    "compression": ("compression_type", "codec"),
+    "schema": ("dtype", "dtypes", "features", "description", "feature_description"),
+    "columns": ("usecols", "fields", "keys", "select", "feature_keys"),
+    "seed": ("random_state", "shuffle_seed"),
+    "shuffle": ("shuffle_buffer_size", "buffer_size"),
+    "as_": ("format", "engine", "library"),
+    "on_error": ("errors", "ignore_errors", "skip_errors"),
+}
+"""The keywords of this package, and what other libraries call them."""
 _ELSEWHERE = {
     "batch_size": "read_batches(paths, schema, batch_size) gives batches",
     "columns": f"load, scan and read_batches take columns; elsewhere the schema chooses them: schema={SOME_COLUMNS}",
-    **dict.fromkeys(("n_rows", "nrows", "num_rows", "limit"), _FIRST_ONES),
+    "num_records": "the number of records is num_records of load, or scan(paths).head(n)",
+    "num_epochs": "read_batches repeats the records num_epochs times",
+    "num_workers": "read_batches and scan take num_workers",
 }
+"""Where a keyword is that a call has not."""
+
+
+def check_keywords(options: Mapping[str, Any], known: type) -> None:
+    """Refuse keywords that a call of this package does not take, with the one that was probably meant.
+
+    Raises
+    ------
+    TypeError
+        If there is a keyword that is none of the TypedDict `known`.
+    """
+    for name in options.keys() - known.__annotations__:
+        from difflib import get_close_matches  # noqa: PLC0415 - for errors alone
+
+        call, parameters = _public_call()
+        own = [*parameters, *known.__annotations__]
+        meant = [keyword for keyword, names in _MEANT.items() if name in (keyword, *names)]
+        near = [keyword for keyword in meant if keyword in own] or get_close_matches(name, own, 1)
+        elsewhere = [_ELSEWHERE[keyword] for keyword in meant if keyword in _ELSEWHERE]
+        hint = f"did you mean {near[0]}?" if near else "".join(elsewhere[:1])
+        hint = hint or f"its keywords are {', '.join(own)}"
+        raise TypeError(f"{call}() got an unexpected keyword argument {name!r}: {hint}")
+
+
+def _public_call() -> tuple[str, tuple[str, ...]]:
+    """Return the name of the function of this package that a program called, and its parameters."""
+    frame = sys._getframe(1)  # noqa: SLF001 - documented, and what inspect.currentframe returns
+    while frame.f_back and frame.f_back.f_globals.get("__name__", "").startswith("tfrecord_lite."):
+        frame = frame.f_back
+    code = frame.f_code
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return code.co_qualname.removesuffix(".__init__"), tuple(p for p in parameters if p != "self")
+
+
+def read_settings(options: ReadOptions) -> ReadSettings:
+    """Return the keywords of a call that reads files, checked.
+
+    Raises
+    ------
+    TypeError, InvalidArgumentError
+        If one is unknown, or wrong.
+    """
+    check_keywords(options, ReadOptions)
+    return ReadSettings(**options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +145,6 @@ class ReadSettings:
     max_errors: int | None = None
     read_ahead: int | None = None
     storage_options: Mapping[str, Any] | None = field(default=None, repr=False, hash=False)
-
-    def __new__(cls, *_: Any, **options: Any) -> Self:
-        """Say what is meant by an option that is unknown, or there for another function."""
-        for name in options.keys() - ReadOptions.__annotations__:
-            hint = (
-                _ELSEWHERE.get(name)
-                or f"options of reading are {', '.join(ReadOptions.__annotations__)}"
-            )
-            raise TypeError(f"unexpected keyword argument {name!r}: {hint}")
-        return object.__new__(cls)
 
     def __post_init__(self) -> None:
         """Check all options."""

@@ -1,7 +1,8 @@
-"""What notebooks show of an object: the hook behind ``_repr_html_``.
+"""What prompts and notebooks show of values: short texts, and the hooks that say more.
 
 A class that notebooks show as a table has the line ``_repr_html_ = repr_html``. Nothing in the codec knows
-HTML: the package's root fills the hook with the app for notebooks, which is loaded when a notebook asks.
+HTML, or images: the package's root fills the hooks with the app for notebooks and with what recognises
+values, which are loaded when somebody looks.
 """
 
 from __future__ import annotations
@@ -10,6 +11,19 @@ from collections.abc import Callable
 
 html_of: Callable[[object], str] = repr
 """Returns an object as a small table in HTML, as soon as the root has set it."""
+
+content_of: Callable[[bytes], str | None] | None = None
+"""Returns what an image, a sound or an array is, such as "PNG 8 x 8, 90 bytes", as soon as the root has set it."""
+
+_SHOWN_BYTES = 32
+
+
+def bytes_text(value: bytes) -> str:
+    """Return a byte string as Python writes it; of a long one what it is, or how it begins."""
+    if len(value) <= _SHOWN_BYTES:
+        return repr(value)
+    content = content_of(value) if content_of else None
+    return f"<{content}>" if content else f"{value[:_SHOWN_BYTES]!r}... ({len(value):,} bytes)"
 
 
 def repr_html(thing: object) -> str:

@@ -21,10 +21,9 @@ import numpy.typing as npt
 
 from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array, ranges, row_splits
 from tfrecord_lite.errors import argument_error, plural
-from tfrecord_lite.shown import repr_html
+from tfrecord_lite.shown import bytes_text, repr_html
 
 SHOWN_VALUES = 6
-SHOWN_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -288,11 +287,8 @@ class BytesColumn:
         )
 
     def __repr__(self) -> str:
-        """Show the first values, each cut to at most 32 bytes."""
-        shown = [
-            f"{v[:SHOWN_BYTES]!r}..." if len(v) > SHOWN_BYTES else repr(v)
-            for v in self[:SHOWN_VALUES]
-        ]
+        """Show the first values; of long ones what they are, or how they begin."""
+        shown = [*map(bytes_text, self[:SHOWN_VALUES])]
         if len(self) > SHOWN_VALUES:
             shown.append(f"... {len(self)} values")
         return f"<BytesColumn [{', '.join(shown)}]>"

@@ -51,7 +51,8 @@ from tfrecord_lite.errors import (
     plural,
     require_int,
 )
-from tfrecord_lite.index.handles import for_each_file
+from tfrecord_lite.files.remote import for_each_file
+from tfrecord_lite.options import num_processors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -557,7 +558,7 @@ class Dataset(Generic[T_co]):
         """
         _check_callable("map_func", map_func)
         is_open = num_parallel_calls == -1
-        n_threads = (os.cpu_count() or 1) if is_open else num_parallel_calls or 1
+        n_threads = num_processors() if is_open else num_parallel_calls or 1
         n_threads = require_int("num_parallel_calls", n_threads, 1)
         return self._then(Map, function=map_func, n_threads=n_threads)
 
@@ -1017,7 +1018,7 @@ class Dataset(Generic[T_co]):
         known = [size for size in sizes if size is not None]
         if len(known) == len(plans):
             return sum(known)
-        if read:
+        if read or all(source.size() is not None for source in sources_of(self._plan)):
             raise TypeError("the number of elements depends on what they are, or there is no end")
         raise TypeError(
             "the number of elements is not known without reading the files; count() of the data set "

@@ -19,10 +19,11 @@ from tfrecord_lite.dataset.turns import in_order, interleaved
 from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError, plural
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.names import is_url, local_size, name_of
+from tfrecord_lite.files.remote import for_each_file
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.index.counting import count_each
 from tfrecord_lite.index.file import MAX_OPEN
-from tfrecord_lite.index.handles import FileStamp, for_each_file, open_handle
+from tfrecord_lite.index.handles import FileStamp, open_handle
 from tfrecord_lite.index.parts import FileMarks, FilePart, PartReader, deal, file_marks, marks_in
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog

@@ -9,7 +9,7 @@ from typing import Unpack
 
 from tfrecord_lite.files.names import Source, Sources, expand, is_file_object, name_of
 from tfrecord_lite.index.parts import file_marks
-from tfrecord_lite.options import ReadOptions, ReadSettings
+from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
 from tfrecord_lite.reader import reader_with
 
 __all__ = ["count_each", "count_records"]
@@ -40,7 +40,7 @@ def count_records(paths: Sources, **options: Unpack[ReadOptions]) -> int:
     >>> count_records("people@2.tfrecord")
     3
     """
-    settings = ReadSettings(**options)
+    settings = read_settings(options)
     return sum(n for _, n in count_each(expand(paths, settings.storage_options), settings))
 
 

@@ -40,13 +40,8 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.names import Sources, expand, is_url, local_size, name_of
-from tfrecord_lite.index.handles import (
-    AnyHandle,
-    FileStamp,
-    RemoteHandle,
-    for_each_file,
-    open_handle,
-)
+from tfrecord_lite.files.remote import for_each_file
+from tfrecord_lite.index.handles import AnyHandle, FileStamp, RemoteHandle, open_handle
 from tfrecord_lite.index.index import beside
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamagedSpans, DamageLog, SkippingStream

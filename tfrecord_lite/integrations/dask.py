@@ -37,7 +37,7 @@ from tfrecord_lite.integrations.engines import (
     warn_of_parts,
     with_columns,
 )
-from tfrecord_lite.options import ReadOptions, ReadSettings, WriteOptions
+from tfrecord_lite.options import ReadOptions, ReadSettings, WriteOptions, read_settings
 from tfrecord_lite.schema import Original, SequenceSchema
 
 __all__ = ["read_records", "read_tfrecord", "to_tfrecord"]
@@ -235,7 +235,7 @@ def read_records(
     >>> int(ages.sum().compute(scheduler="threads"))
     114
     """
-    bag, how = library("dask.bag"), ReadSettings(**options)
+    bag, how = library("dask.bag"), read_settings(options)
     parts = _parts(paths, how, blocksize)
     state = _state_of(part.source for part in parts)
     return bag.from_sequence(parts, npartitions=len(parts)).map_partitions(_records, how, state)

@@ -38,7 +38,7 @@ from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import ListsParser, SequenceExampleParser
 from tfrecord_lite.example.survey import check_of_either, reject_sequences
 from tfrecord_lite.files.names import Sources, expand
-from tfrecord_lite.options import ReadOptions, ReadSettings
+from tfrecord_lite.options import ReadOptions, read_settings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import Schema, SequenceSchema
@@ -130,7 +130,7 @@ def load(
     if num_records is not None:
         num_records = require_int("num_records", num_records, 1)
     columns = None if columns is None else names_of(columns)
-    settings = ReadSettings(**options)
+    settings = read_settings(options)
     sources = expand(paths, settings.storage_options)
     reader = reader_with(sources, settings)
     described = described_by(schema, sources, settings)
@@ -168,6 +168,7 @@ class Loader:
         *,
         rejects_others: bool = False,
     ) -> None:
+        described.check_readable(columns)
         schema: Any = described.schema
         self._library, self._dataframe = library, described.dataframe
         self._is_sequence = isinstance(schema, SequenceSchema)

@@ -31,9 +31,15 @@ from tfrecord_lite.described.structure import flatten
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, levels_to_caller, plural
 from tfrecord_lite.example.encode.columns import encode_column_batches
 from tfrecord_lite.files.compression import compression_to_write
-from tfrecord_lite.files.names import SIDECAR_SUFFIX, check_storage_options, is_same_file, name_of
+from tfrecord_lite.files.names import (
+    SIDECAR_SUFFIX,
+    check_storage_options,
+    companion,
+    is_same_file,
+    name_of,
+)
 from tfrecord_lite.files.output import remove
-from tfrecord_lite.options import WriteOptions
+from tfrecord_lite.options import WriteOptions, check_keywords
 from tfrecord_lite.progress import Progress, check_progress, metered
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.storage.builder import SchemaBuilder, first_misfit, row_batches
@@ -164,12 +170,13 @@ def save(
         raise argument_error(detail, source=name_of(path))
     check_progress(progress)
     names = data_names(name_of(path), num_shards)
-    beside = [f"{name}{SIDECAR_SUFFIX}" for name in names]
+    beside = [companion(name, SIDECAR_SUFFIX) for name in names]
     if schema_path is not None:
         sidecar.check_path("schema_path", schema_path)
     schema_paths = beside if schema_path is None else [name_of(schema_path)]
-    compression, storage_options = _checked(**options)
-    record_options = compression_to_write(path, compression)
+    check_keywords(options, WriteOptions)
+    storage_options = options.get("storage_options")
+    record_options = compression_to_write(path, options.get("compression", "infer"))
     check_storage_options(storage_options, path, *schema_paths)
     if schema_path is not None and any(
         is_same_file(name, schema_paths[0], storage_options) for name in names
@@ -215,11 +222,6 @@ def save(
         if not any(is_same_file(place, each, storage_options) for each in schema_paths):
             remove(place, storage_options)
     return written.schema
-
-
-def _checked(compression: Any = "infer", storage_options: Any = None) -> tuple[Any, Any]:
-    """Return the options by name; TypeError for any other."""
-    return compression, storage_options
 
 
 def _write_columns(files: DataFiles, data: Any, builder: SchemaBuilder) -> Sidecar:

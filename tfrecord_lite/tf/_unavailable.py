@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import NoReturn, TypeAlias
 
+import numpy as np
+
 _MISSPELT = 0.85
 """From this ratio on a name is a misspelling: TensorFlow has other names that are almost as close."""
 
-_NUMPY = "use NumPy on the array that .numpy() returns"
+_ARRAY = "on the array that .numpy() returns"
 _MODEL = "use TensorFlow itself, torch, jax or scikit-learn for models; see examples/train_torch.py"
 _IMAGE = "use Pillow on the array that .numpy() returns; see examples/imagenet_pipeline.py"
 _EAGER = "leave it out, as everything here runs eagerly"
@@ -18,12 +20,17 @@ HINTS = {
     "app": "use argparse, or absl",
     "autograph": _EAGER,
     "config": "leave it out, as there are no devices here",
+    "debugging": "use assert, or numpy.testing, " + _ARRAY,
     "disable_eager_execution": _EAGER,
     "enable_eager_execution": _EAGER,
     "enable_v2_behavior": _EAGER,
     "flags": "use argparse, or absl",
     "gfile": "use tf.io.gfile",
     "logging": "use Python's logging",
+    "lookup": "use a dict, or np.searchsorted " + _ARRAY,
+    "newaxis": "use None, or np.newaxis",
+    "print": "use Python's print, as values are here at once",
+    "test": "use pytest or unittest",
     "version": "use tf.__version__",
     "GradientTape": _MODEL,
     "Graph": _EAGER,
@@ -36,13 +43,13 @@ HINTS = {
     "image": _IMAGE,
     "keras": _MODEL,
     "nn": _MODEL,
-    "random": _NUMPY,
+    "random": "use np.random.default_rng(seed)",
     "saved_model": _MODEL,
     "sequence_mask": "use np.arange(maxlen) < lengths.numpy()[..., None]",
     "strings": "use the methods of Python's bytes and str on what .numpy() returns",
     "summary": "use tfrecord_lite.apps.events.read_events to read event files",
 }
-"""What to use instead of names at the top level; NumPy for any other."""
+"""What to use instead of names at the top level."""
 
 
 Unavailable: TypeAlias = "Callable[[str], NoReturn]"
@@ -63,7 +70,7 @@ def unavailable_error(
 
 
 def unavailable(
-    module: str, hints: Mapping[str, str] | None = None, otherwise: str = _NUMPY
+    module: str, hints: Mapping[str, str] | None = None, otherwise: str = ""
 ) -> Unavailable:
     """Return the ``__getattr__`` of a module that has only some of TensorFlow's names."""
     where = module.removeprefix("tfrecord_lite.")
@@ -72,6 +79,16 @@ def unavailable(
         if name.startswith("__"):  # looked up by Python, not by a script
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         names = sys.modules[module].__all__
-        raise unavailable_error(f"{where}.{name}", names, hints or {}, otherwise)
+        raise unavailable_error(f"{where}.{name}", names, hints or {}, otherwise or _nearest(name))
 
     return __getattr__
+
+
+def _nearest(name: str) -> str:
+    """Return what to use instead of a name without a hint: a module here has it, or NumPy, or nothing goes for it."""
+    for module in ("io", "data", "train", "sparse", "data.experimental"):
+        if name in getattr(sys.modules.get(f"tfrecord_lite.tf.{module}"), "__all__", ()):
+            return f"did you mean tf.{module}.{name}?"
+    if hasattr(np, name):
+        return f"use np.{name} {_ARRAY}"
+    return f"use NumPy {_ARRAY}, or TensorFlow itself"

@@ -8,6 +8,7 @@ infers the compression, and replaces a file only when the new one is complete.
 from __future__ import annotations
 
 import contextlib
+import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
@@ -33,9 +34,13 @@ from tfrecord_lite.files.compression import (
     is_infer,
 )
 from tfrecord_lite.files.names import (
+    SIDECAR_SUFFIX,
     Source,
     StorageOptions,
     check_storage_options,
+    companion,
+    is_file_object,
+    is_url,
     local_size,
     name_of,
 )
@@ -47,6 +52,7 @@ from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from tfrecord_lite.convert.arrow import DataFrame
+    from tfrecord_lite.described.sidecar import Sidecar
     from tfrecord_lite.example.encode.rows import RowBuffer
     from tfrecord_lite.example.sequence.encode import SequenceRowBuffer
     from tfrecord_lite.schema import FeatureLike
@@ -431,7 +437,10 @@ class TFRecordWriter(MessageWriter):
     mode : {"w", "a"}, optional
         "a" appends to an existing local file, after reading it through: it must be intact, and
         no other writer may have it open. ``"infer"`` then goes by its content. A GZIP, ZSTD or
-        BZ2 file gets a further stream; a ZLIB file cannot.
+        BZ2 file gets a further stream; a ZLIB file cannot. A sidecar that describes the file is
+        written anew when the writer is closed, if the new records are as it says; otherwise
+        they are taken back, and closing is an error. A file that is written anew loses a sidecar
+        of what it had.
     torn : {"raise", "cut"}, optional
         What mode "a" does about a file that ends inside a record, because its writer was
         killed: raise, or cut off the incomplete record. A compressed file is then replaced by
@@ -450,6 +459,7 @@ class TFRecordWriter(MessageWriter):
     DataLossError
         In mode "a", if the file is damaged, or torn and `torn` is "raise".
     InvalidArgumentError
+        When closed in mode "a": records are not as the sidecar says; with their number in the file.
         ``BAD_ARGUMENT`` for an unknown compression, options that the compressor rejects, both
         `options` and `compression`, a file of another compression to append to, or
         `storage_options` without a URL; ``UNSUPPORTED`` for appending to a ZLIB file, a
@@ -481,6 +491,9 @@ class TFRecordWriter(MessageWriter):
     """
 
     _is_closed = True  # until the file is open
+    _described: Sidecar | None = None
+    """The sidecar of a file that records are appended to."""
+    _n_bytes_before = 0
 
     def __init__(
         self,
@@ -494,7 +507,9 @@ class TFRecordWriter(MessageWriter):
         storage_options: StorageOptions = None,
     ) -> None:
         self._atomic = atomic
-        self._name = name_of(path)
+        self._name, self._is_named = name_of(path), not is_file_object(path)
+        self._storage_options = storage_options
+        self._appends = append = mode == "a"
         # Arguments are checked before the file is emptied.
         for name, value, choices in (("mode", mode, ("w", "a")), ("torn", torn, ("raise", "cut"))):
             if value not in choices:
@@ -506,7 +521,10 @@ class TFRecordWriter(MessageWriter):
             compression = options
         settings = compression_to_write(path, compression)
         check_storage_options(storage_options, path)
-        append = mode == "a"
+        if append and os.path.exists(companion(self._name, SIDECAR_SUFFIX)):  # noqa: PTH110
+            from tfrecord_lite.writer import beside  # noqa: PLC0415 - loads the engine
+
+            self._described = beside.describing(self._name)
         file = open_output(path, atomic=atomic, append=append, storage_options=storage_options)
         try:
             if append:
@@ -519,6 +537,7 @@ class TFRecordWriter(MessageWriter):
                     file = open_output(path, append=True)
                     n_bytes = local_size(path) or 0
                 file.keep(n_bytes)
+                self._n_bytes_before = n_bytes
             self._sink = RecordSink(file, settings)
         except BaseException:
             file.abandon()
@@ -615,6 +634,16 @@ class TFRecordWriter(MessageWriter):
         self._sink.finish()
         self._sink.commit()
         self._is_closed = True
+        if not self._is_named or not (
+            is_url(self._name) or os.path.exists(companion(self._name, SIDECAR_SUFFIX))  # noqa: PTH110
+        ):
+            return
+        from tfrecord_lite.writer import beside  # noqa: PLC0415 - loads the engine
+
+        if self._described is not None:
+            beside.extend(self._name, self._described, self._n_bytes_before)
+        elif not self._appends:
+            beside.remove_stale(self._name, self._storage_options)
 
     def __repr__(self) -> str:
         """Name the file and its compression, and count the records written so far."""

@@ -33,7 +33,7 @@ from tfrecord_lite.apps.images.pack import (
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.example.to_dicts import decode_examples, decode_sequence_example
 from tfrecord_lite.files.names import Sources, expand, name_of
-from tfrecord_lite.options import ReadOptions, ReadSettings
+from tfrecord_lite.options import ReadOptions, read_settings
 from tfrecord_lite.progress import Progress, check_progress, metered, title_of
 from tfrecord_lite.reader import reader_with
 
@@ -110,7 +110,7 @@ def unpack_images(
     >>> os.listdir("pets"), os.listdir("pets/3")
     (['3'], ['00000000.png'])
     """
-    settings = ReadSettings(**options)
+    settings = read_settings(options)
     keys = {"image": image_key, "filename": filename_key, "label": label_key, "text": text_key}
     start = time.monotonic()
     check_progress(progress)

@@ -58,7 +58,7 @@ from tfrecord_lite.apps.statistics.statistics import (
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural, printable
 from tfrecord_lite.example.to_dicts import SequenceRow, decode_sequence_examples
-from tfrecord_lite.options import ReadOptions, ReadSettings
+from tfrecord_lite.options import ReadOptions, read_settings
 from tfrecord_lite.progress import Progress, title_of
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import RaggedFeature
@@ -388,7 +388,7 @@ def compare(
       record 1: age: 41 -> 44
     """
     limits = thresholds_with(thresholds)
-    settings = ReadSettings(**options)
+    settings = read_settings(options)
     are_known = [isinstance(one, Statistics) for one in (a, b)]
     collectors = [Collector(originals_beside(one, settings)) for one in (a, b)]
     blocks = [

@@ -28,7 +28,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.described.sources import originals_of
 from tfrecord_lite.errors import InvalidArgumentError, plural, require_int
 from tfrecord_lite.example.survey import Survey
-from tfrecord_lite.options import ReadOptions, ReadSettings
+from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
 from tfrecord_lite.progress import Progress, check_progress
 from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.schema import (
@@ -126,7 +126,7 @@ def compute_statistics(
     """
     num_records = None if num_records is None else require_int("num_records", num_records, 1)
     check_progress(progress)
-    settings = ReadSettings(**options)
+    settings = read_settings(options)
     collector = Collector(originals_beside(data, settings))
     # Otherwise the file would stay open for as long as an error's traceback is referenced.
     with closing(blocks_of(data, settings, num_records, progress)) as blocks:

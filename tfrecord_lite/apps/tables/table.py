@@ -50,7 +50,7 @@ from tfrecord_lite.described.sources import described_by
 from tfrecord_lite.errors import DamageReport, plural, require_int
 from tfrecord_lite.files.names import Source, Sources, expand, is_file_object
 from tfrecord_lite.index.parts import PART_BYTES, FilePart, PartReader, file_parts
-from tfrecord_lite.options import ReadOptions, ReadSettings
+from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import (
@@ -160,7 +160,7 @@ def scan(
     if sample is not None:
         require_int("sample", sample, 1)
     columns = None if columns is None else names_of(columns)
-    settings = ReadSettings(**options)
+    settings = read_settings(options)
     sources = expand(paths, settings.storage_options)
     if any(map(is_file_object, sources)):
         raise TypeError("paths must be paths: files are opened again for each reading of the table")
@@ -504,7 +504,7 @@ def _as_lists(described: Sidecar) -> Sidecar:
     schema = described.schema
     if isinstance(schema, SequenceSchema):
         lists = {
-            name: item._replace(spec=RaggedFeature(item.spec.dtype))
+            name: item._replace(spec=RaggedFeature(item.spec.dtype, item.spec.value_key))
             if isinstance(item.spec, VarLenFeature)
             else item
             for name, item in schema.feature_lists.to_items().items()
@@ -527,7 +527,8 @@ def _as_lists(described: Sidecar) -> Sidecar:
         elif not isinstance(spec, VarLenFeature):
             items[name] = item
             continue
-        items[name] = item._replace(spec=RaggedFeature(spec.dtype), original=original)
+        key = spec.value_key if isinstance(spec, VarLenFeature) else None
+        items[name] = item._replace(spec=RaggedFeature(spec.dtype, key), original=original)
     return described._replace(schema=Schema.of_items(items))
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Unpack
 from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.files.names import Source, Sources, expand, is_file_object, is_same_file, name_of
 from tfrecord_lite.files.output import open_output
-from tfrecord_lite.options import ReadOptions, ReadSettings
+from tfrecord_lite.options import ReadOptions, read_settings
 from tfrecord_lite.progress import Progress, check_progress, metered, title_of
 from tfrecord_lite.reader import check_message_class
 
@@ -117,7 +117,7 @@ def view(
     >>> view("people.tfrecord", output="people.html")
     'people.html'
     """
-    settings = ReadSettings(**options)
+    settings = read_settings(options)
     check_progress(progress)
     require_int("num_records", num_records, 0)
     require_int("sample_size", sample_size, 1)

@@ -208,8 +208,7 @@ class _ShortStretches:
     """The words that have lengths in some stretch."""
     longest: Uint8Array
     """The longest payload that leaves all lengths in one byte; shape (n_stretches, 1)."""
-    tiles: list[AnyArray]
-    """Mask and words once per message, as flat operations are faster than broadcast ones."""
+    _tiles: tuple[AnyArray, AnyArray] | None = None
 
     @classmethod
     def of(cls, stretches: list[_Stretch]) -> _ShortStretches:
@@ -230,7 +229,7 @@ class _ShortStretches:
         words = (want & mask).view("<u8")
         units = unit.view("<u8")
         with_unit = np.flatnonzero(units.any(axis=(0, 1))).tolist()
-        return cls(stretches, mask.view("<u8"), words, units, with_unit, longest, [])
+        return cls(stretches, mask.view("<u8"), words, units, with_unit, longest)
 
     def rows_at(self, data: Uint8Array, places: Int64Array) -> AnyArray:
         """Copy the rows at the places of each stretch; words, shape (n_stretches, n, n_words)."""
@@ -238,14 +237,19 @@ class _ShortStretches:
         found = rows(data, n_words * LANE_BYTES)[places.reshape(-1)]
         return found.view("<u8").reshape(*places.shape, n_words)
 
+    def tiles(self, n_messages: int) -> tuple[AnyArray, AnyArray]:
+        """Return mask and words once per message, as flat operations are faster than broadcast ones."""
+        if self.mask.shape[2] > _TILED_WORDS:
+            return self.mask, self.want
+        if self._tiles is None or self._tiles[0].shape[1] < n_messages:
+            mask, want = (np.repeat(row, n_messages, axis=1) for row in (self.mask, self.want))
+            self._tiles = mask, want
+        mask, want = self._tiles
+        return mask[:, :n_messages], want[:, :n_messages]
+
     def differing(self, cells: AnyArray, lengths: Uint8Array) -> BoolArray | None:
         """Return which messages lack known bytes; None if none does."""
-        n, mask, want = cells.shape[1], self.mask, self.want
-        if mask.shape[2] <= _TILED_WORDS:
-            tiles = self.tiles
-            if not tiles or tiles[0].shape[1] < n:
-                self.tiles = tiles = [np.repeat(mask, n, axis=1), np.repeat(want, n, axis=1)]
-            mask, want = (tile[:, :n] for tile in tiles)
+        mask, want = self.tiles(cells.shape[1])
         words: AnyArray = cells & mask
         if self.with_unit:
             size = lengths.astype(np.uint64)

@@ -264,21 +264,27 @@ def _list_copy(dtype: np.dtype[Any], values: Any) -> AnyArray:
     return flat
 
 
-def plain_values(values: list[Any] | tuple[Any, ...]) -> AnyArray | list[bytes] | None:
+def plain_values(
+    values: list[Any] | tuple[Any, ...], types: set[type] | None = None
+) -> AnyArray | list[Any] | None:
     """Copy Python's numbers into an array of int64 or float32, or encode strings; None if there is anything else.
 
-    Raises ArithmeticError for a number that is too large, and UnicodeEncodeError.
+    `types` are those of the values, if they are known. Raises ArithmeticError for a number that is
+    too large, and UnicodeEncodeError.
     """
-    numbers = plain_numbers(values)
-    if numbers is not None:
-        return rounded(numbers) if numbers.dtype == float else numbers.astype(np.int64)
-    types = set(map(type, values))
+    if types is None:
+        numbers = plain_numbers(values)
+        if numbers is not None:
+            return rounded(numbers) if numbers.dtype == float else numbers.astype(np.int64)
+        types = set(map(type, values))
     if not types:
         return None
     if types <= PLAIN_INTEGERS:
         return np.fromiter(values, np.int64, len(values))
     if types <= PLAIN_FLOATS:
         return np.frombuffer(struct.pack(f"<{len(values)}f", *values), "<f4")
+    if types == {bytes}:
+        return list(values)
     if types <= PLAIN_STRINGS:
         return [value.encode() if type(value) is str else value for value in values]
     return None
@@ -495,13 +501,15 @@ def _values(values: list[Any], types: set[type]) -> Lists | None:
     """Return the lists of single values, or of lists of them."""
     n_rows = len(values)
     counts: Level = 1
+    flat: Any
     if types in ({list}, {tuple}):
         counts = np.fromiter(map(len, values), np.int64, n_rows)
         if int(counts.min()) < 1 or _ITEM_BYTES * int(counts.sum()) > _MOST_BYTES:
             return None
-        values = list(chain.from_iterable(values))
+        flat = plain_values(list(chain.from_iterable(values)))
         counts = _one_or_all(counts)
-    flat: Any = plain_values(values)
+    else:
+        flat = plain_values(values, types)
     if flat is None:
         return None
     if isinstance(flat, list):

@@ -1,0 +1,56 @@
+"""The sidecar beside a file that is written: brought up to date where records are appended, removed where it is stale."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from tfrecord_lite.described import sidecar
+from tfrecord_lite.described.frames import without_numbers
+from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.example.parse import parser_of_all
+from tfrecord_lite.example.sequence.parse import SequenceExampleParser
+from tfrecord_lite.files.names import SIDECAR_SUFFIX, companion
+from tfrecord_lite.records.stream import RecordStream
+from tfrecord_lite.schema import SequenceSchema
+
+remove_stale = sidecar.remove_stale
+
+
+def describing(name: str) -> sidecar.Sidecar | None:
+    """Return the sidecar of a file that was written for what is in it; None if there is none, or for other data."""
+    place = companion(name, SIDECAR_SUFFIX)
+    try:
+        described = sidecar.read(place)
+    except (OSError, InvalidArgumentError):
+        return None
+    return described if described.fingerprint == sidecar.fingerprint_of(name) else None
+
+
+def extend(name: str, described: sidecar.Sidecar, n_bytes: int) -> None:
+    """Write the sidecar anew for a file that has grown from `n_bytes`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the new records have other features than the sidecar says; the file is as before.
+    """
+    place = companion(name, SIDECAR_SUFFIX)
+    schema = described.schema
+    parse = (
+        SequenceExampleParser(*schema)
+        if isinstance(schema, SequenceSchema)
+        else parser_of_all(schema)
+    )
+    try:
+        with contextlib.closing(RecordStream(name)) as stream:
+            while (block := stream.next_block()) is not None:
+                parse(block)
+    except InvalidArgumentError as error:
+        os.truncate(name, n_bytes)
+        detail = f"{error.detail}; nothing was appended, since {place} describes the file: remove it, or use another file"
+        raise error.at(source=name, detail=detail) from None
+    described = described._replace(
+        fingerprint=sidecar.fingerprint_of(name), dataframe=without_numbers(described.dataframe)
+    )
+    sidecar.write(place, described).commit()
