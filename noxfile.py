@@ -217,7 +217,7 @@ def parity(session: nox.Session) -> None:
     """Compare with TensorFlow itself, in one process, which counts the rules that were covered."""
     session.env.update({"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0"})
     install(session, "parity", "test")
-    require(session, "tensorflow")
+    require(session, "tensorflow, tensorflow_datasets")
     session.run("pytest", *ALL, "tests/parity", *session.posargs)
 
 

@@ -5,6 +5,7 @@ import gzip
 import itertools
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -39,7 +40,7 @@ from tfrecord_lite import (
     encode_sequence_example,
     read_batches,
 )
-from tfrecord_lite.dataset import plan
+from tfrecord_lite.dataset.plan import chain
 from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
@@ -580,8 +581,6 @@ def test_a_cache_belongs_to_the_data_set_that_made_it(names: list[str]) -> None:
         made.append(number_of(record))
         return made[-1]
 
-    gc.collect()
-    n_kept = len(plan._memory)
     records = TFRecordDataset(names).map(note)
     cached, other = records.cache(), records.cache()
     assert sum(map(len, cached.batch(5))) == 12
@@ -589,9 +588,12 @@ def test_a_cache_belongs_to_the_data_set_that_made_it(names: list[str]) -> None:
     assert len(made) == 12
     list(other)
     assert len(made) == 24
+    cache: Any = chain(cached._plan)[-1]
+    kept = weakref.ref(cache.key)
+    del cache
     del cached
     gc.collect()
-    assert len(plan._memory) == n_kept + 1
+    assert kept() is None
 
 
 def test_read_batches(names: list[str]) -> None:

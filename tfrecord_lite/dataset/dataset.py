@@ -30,7 +30,7 @@ from tfrecord_lite.dataset.plan import (
 )
 from tfrecord_lite.dataset.random_order import seed_of
 from tfrecord_lite.dataset.shuffle import Shuffle
-from tfrecord_lite.dataset.sources import Files, ShuffledRecords
+from tfrecord_lite.dataset.sources import Files, ShuffledRecords, size_now
 from tfrecord_lite.dataset.stages import (
     Cache,
     Enumerate,
@@ -51,7 +51,8 @@ from tfrecord_lite.errors import (
     plural,
     require_int,
 )
-from tfrecord_lite.files.names import local_size
+from tfrecord_lite.files.remote import for_each_file
+from tfrecord_lite.options import num_processors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -217,7 +218,7 @@ class DatasetIterator(Generic[T_co]):
             ``BAD_ARGUMENT`` if this is not a state, or one of another version, or of other stages, settings,
             seeds, features or files; only the folders of these may differ.
         FailedPreconditionError
-            ``STALE_INDEX`` if the size of a local file that was read has changed.
+            ``STALE_INDEX`` if the size of a file that was read has changed. Each remote one is asked about once.
 
         Notes
         -----
@@ -260,13 +261,17 @@ class DatasetIterator(Generic[T_co]):
         known = {
             name: size for name, size in zip(self._names, sizes, strict=True) if size is not None
         }
-        for name, size in known.items():
-            if (size_now := local_size(name)) not in (None, size):
-                detail = (
-                    f"the file had {plural(size, 'byte')} when the state was taken, and has {size_now:,} now, "
-                    "so other records would follow; begin the epoch anew, or bring the file back"
-                )
-                raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
+        for source in sources_of(self._plan):
+            read = [name for name in getattr(source, "names", ()) if name in known]
+            options: Any = getattr(source, "options", None)
+            look = functools.partial(size_now, options=options)
+            for name, size in zip(read, for_each_file(read, read, look), strict=True):
+                if size not in (None, known[name]):
+                    detail = (
+                        f"the file had {plural(known[name], 'byte')} when the state was taken, and has {size:,} "
+                        "now, so other records would follow; begin the epoch anew, or bring the file back"
+                    )
+                    raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
         self._feed.close()
         self._plan = with_drawn_seeds(self._plan, stages)
         self._dataset._adopt(stages)  # noqa: SLF001 - of this module
@@ -553,7 +558,7 @@ class Dataset(Generic[T_co]):
         """
         _check_callable("map_func", map_func)
         is_open = num_parallel_calls == -1
-        n_threads = (os.cpu_count() or 1) if is_open else num_parallel_calls or 1
+        n_threads = num_processors() if is_open else num_parallel_calls or 1
         n_threads = require_int("num_parallel_calls", n_threads, 1)
         return self._then(Map, function=map_func, n_threads=n_threads)
 

@@ -14,21 +14,23 @@ import numpy as np
 from tfrecord_lite.block import OVERHEAD_BYTES, Block, block_of
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.cutting import Demand, Feed
-from tfrecord_lite.dataset.plan import MemoryKey, Run, Source
+from tfrecord_lite.dataset.plan import Memory, Run, Source
 from tfrecord_lite.dataset.turns import in_order, interleaved
 from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError, plural
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.names import is_url, local_size, name_of
+from tfrecord_lite.files.remote import for_each_file
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.index.counting import count_each
 from tfrecord_lite.index.file import MAX_OPEN
-from tfrecord_lite.index.handles import FileStamp, for_each_file, open_handle
+from tfrecord_lite.index.handles import FileStamp, open_handle
 from tfrecord_lite.index.parts import FileMarks, FilePart, PartReader, deal, file_marks, marks_in
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import is_header
 
 if TYPE_CHECKING:
+    from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.dataset.cutting import Pair, Start, State
 
     _Stamp = tuple[str, FileStamp | None]
@@ -53,9 +55,9 @@ class Files(Source):
     """Seed of a random order of the files; None keeps theirs."""
     is_seeded: bool = True
     reshuffles: bool = True
-    n_records: MemoryKey = field(default_factory=lambda: MemoryKey(travels=True), compare=False)
+    n_records: Memory = field(default_factory=lambda: Memory(travels=True), compare=False)
     """The number of records of each file."""
-    marks: MemoryKey = field(default_factory=lambda: MemoryKey(travels=True), compare=False)
+    marks: Memory = field(default_factory=lambda: Memory(travels=True), compare=False)
 
     @property
     def skips_damage(self) -> bool:
@@ -200,7 +202,7 @@ class Files(Source):
             if part.n_records is not None and n_skip >= part.n_records:
                 n_skip -= part.n_records
                 continue
-            yield from self._read_part(part, n_skip, log, demand, ahead)
+            yield from self._read_part(part, n_skip, log, demand, ahead, sizes)
             n_skip = 0
 
     def _read_part(
@@ -210,26 +212,24 @@ class Files(Source):
         log: DamageLog | None,
         demand: Demand,
         ahead: ReadAhead,
+        sizes: dict[str, int],
     ) -> Iterator[Block]:
         """Yield the records of a part after the first `n_skip`; note where a whole file can be cut."""
         name = part.source
-        is_noted = part.is_whole and not n_skip and self._can_be_dealt
-        stamp = _stamp(name) if is_noted else (name, None)  # before it is opened
-        notes, before = [], -1
+        is_first = part.is_whole and not n_skip and self._can_be_dealt
+        stamp = _stamp(name) if is_first else (name, None)  # before it is opened
+        notes = _Notes() if stamp[1] is not None and is_header(stamp[1].header) else None
         if n_skip and log is None:  # where damage is skipped, only intact records count
             part, n_skip = part.after(n_skip, self.options)
         with closing(PartReader(part, self.options, log, _LARGE_RECORDS, ahead=ahead)) as reader:
             while (block := reader.next_block(None if n_skip else demand.n)) is not None:
+                if reader.file_bytes:  # of URLs too, which nobody asks about again
+                    sizes[name] = reader.file_bytes
                 places = block.places  # which nobody else has; all chunks have the same sources
                 if places is not None:
                     places[:, 0] = self._numbers[name]
-                    if stamp[1] is not None:
-                        notes.append(places[marks_in(places[:, 2], before)])
-                        before = int(places[-1, 2])
-                        end = (
-                            before + int(block.lengths[-1]) + OVERHEAD_BYTES,
-                            int(places[-1, 1]) + 1,
-                        )
+                    if notes is not None:
+                        notes.add(places, int(block.lengths[-1]))
                 chunk = block_of(block.data, block.offsets, block.lengths, self.names, places)
                 chunk = chunk[n_skip:] if n_skip else chunk
                 n_skip -= min(len(block), n_skip)
@@ -238,15 +238,41 @@ class Files(Source):
         if n_skip:
             detail = f"the file ends {plural(n_skip, 'record')} before the place to resume at"
             raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
-        if notes and stamp[1] is not None and is_header(stamp[1].header):
-            noted = np.concatenate(notes)
-            offsets, numbers = np.append(noted[:, 2], end[0]), np.append(noted[:, 1], end[1])
-            self._note((stamp, False), FileMarks(name, offsets, numbers))
+        if notes is not None and notes.rows:
+            self._note((stamp, False), notes.marks(name))
 
     @functools.cached_property
     def _numbers(self) -> dict[str, int]:
         """The number of each file, by its name."""
         return {name: number for number, name in enumerate(self.names)}
+
+
+class _Notes:
+    """Where a file can be cut, as it shows while its records are read in order."""
+
+    def __init__(self) -> None:
+        self.rows: list[Int64Array] = []  # numbers and offsets of records, shape (n, 2)
+        self._last = np.array([[-1, -1]])  # number and offset of the last record
+        self._end: Int64Array = self._last
+
+    def add(self, places: Int64Array, last_length: int) -> None:
+        """Note records by their places, and the length of the last one."""
+        self.rows.append(places[marks_in(places[:, 2], int(self._last[0, 1])), 1:])
+        self._last = places[-1:, 1:].copy()
+        self._end = np.add(self._last, (1, last_length + OVERHEAD_BYTES))
+
+    def marks(self, name: str) -> FileMarks:
+        """Return the marks of the whole file."""
+        numbers, offsets = np.concatenate([*self.rows, self._end]).T.copy()
+        return FileMarks(name, offsets, numbers)
+
+
+def size_now(name: str, options: ReadSettings) -> int | None:
+    """Return the size of a file, of a URL too; None if it is not known, or there is no such file."""
+    if is_url(name):
+        with suppress(OSError, FailedPreconditionError):
+            return open_handle(name, options.storage_options).size()
+    return local_size(name)
 
 
 def _stamp(name: str) -> _Stamp:
@@ -263,7 +289,7 @@ class ShuffledRecords(Source):
     seed: int
     is_seeded: bool
     reshuffles: bool = True
-    key: MemoryKey = field(default_factory=lambda: MemoryKey(travels=True), compare=False)
+    key: Memory = field(default_factory=lambda: Memory(travels=True), compare=False)
 
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> ShuffledRecords:
         """Return a node that gives every `n_workers`-th of these records."""
@@ -276,7 +302,7 @@ class ShuffledRecords(Source):
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield the records of this part."""
         file = self._opened()
-        run.sizes.update({name: local_size(name) or 0 for name in self.names if not is_url(name)})
+        run.sizes.update(zip(self.names, (index.end for index in file.indexes), strict=True))
         key = run.key(self.seed, 0, reshuffles=self.reshuffles, is_shared=self.is_shared)
         wanted = order.permutation(key, len(file))
         if self.even:

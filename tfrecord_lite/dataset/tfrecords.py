@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -16,7 +15,7 @@ from tfrecord_lite.dataset.sources import Files, ShuffledRecords
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
-from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
+from tfrecord_lite.options import ReadOptions, ReadSettings, num_files_in_turns, read_settings
 from tfrecord_lite.schema import DenseLike, FeatureLike
 
 if TYPE_CHECKING:
@@ -59,8 +58,8 @@ class TFRecordDataset(Dataset[bytes]):
     buffer_size : int, optional
         Has no effect, as it changes no result (rule B1).
     num_parallel_reads : int, optional
-        Number of files whose records are taken in turns, one at a time; -1: as many as there are
-        processors.
+        Number of files whose records are taken in turns, one at a time; -1: a third of the number of processors
+        that the process may use, rounded up, as TensorFlow takes them.
     name : str, optional
         Ignored.
     **options
@@ -113,7 +112,7 @@ class TFRecordDataset(Dataset[bytes]):
         settings = read_settings(options)
         if buffer_size is not None:
             require_int("buffer_size", buffer_size, -1)
-        cycle = (os.cpu_count() or 1) if num_parallel_reads == -1 else num_parallel_reads
+        cycle = num_files_in_turns() if num_parallel_reads == -1 else num_parallel_reads
         cycle = 1 if cycle is None else require_int("num_parallel_reads", cycle, 1)
         super().__init__(files_of(filenames, settings, cycle, folders="refuse"))
 

@@ -40,13 +40,8 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.names import Sources, expand, is_url, local_size, name_of
-from tfrecord_lite.index.handles import (
-    AnyHandle,
-    FileStamp,
-    RemoteHandle,
-    for_each_file,
-    open_handle,
-)
+from tfrecord_lite.files.remote import for_each_file
+from tfrecord_lite.index.handles import AnyHandle, FileStamp, RemoteHandle, open_handle
 from tfrecord_lite.index.index import beside
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamagedSpans, DamageLog, SkippingStream
@@ -444,6 +439,11 @@ class PartReader:
         report = self._log.report()
         # Without a file it is not opened yet.
         return report if report.files else DamageReport((FileReport(self._part.source, 0, 0),))
+
+    @property
+    def file_bytes(self) -> int:
+        """The size of the file; 0 if it was not opened yet, or that is not known."""
+        return 0 if self._stream is None else self._stream.file_bytes
 
     def next_block(self, num_records: int | None = None) -> Block | None:
         """Return the next records, `num_records` or what one read brings; None at the end.
