@@ -256,6 +256,16 @@ def _arrow_stream(data: bytes) -> _Details:
     return {} if is_one else None
 
 
+def _anomalies(data: bytes) -> _Details:
+    """Check the first feature of a schema, whose name is not followed by the value of an Example's."""
+    at = re.match(_LENGTH * 2 + rb"\n", data, re.DOTALL).end()  # type: ignore[union-attr]
+    stop = at + 1 + data[at]
+    is_name = data[at] < 128 and text_of(data[at + 1 : stop]) is not None
+    return {} if is_name and data[stop] in b"\x10\x2a\x30\x3a\x4a\x52\x6a\x72" else None
+
+
+_LENGTH = rb"\n[\x80-\xff]{0,4}[\0-\x7f]"
+"""The start of field 1, which has a length."""
 _FTYP = rb"\0\0[\0-\x03].ftyp"
 """The start of a box of few bytes; a text may have these letters at its fifth byte."""
 
@@ -321,6 +331,15 @@ _FORMATS = (
     _file(rb"Rar!\x1a\x07", "a RAR archive", _UNPACK),
     _file(rb"\xff\x06\0\0sNaPpY", "a Snappy file", _UNPACK),
     _file(rb"%PDF-", "a PDF document"),
+    # One message each: a data set with its number of examples, and a schema with its first feature.
+    _file(
+        _LENGTH + rb"(\n[\0-\x7f][^\0]*?)?\x10[\x80-\xff]*[\0-\x7f]\x1a",
+        "statistics of TFX, as in FeatureStats.pb", "tensorflow_data_validation.load_stats_binary reads it",
+    ),
+    _file(
+        _LENGTH * 2 + rb"\n", "anomalies of TFX, as in SchemaDiff.pb",
+        "the message Anomalies of tensorflow_metadata parses it", read=_anomalies,
+    ),
 )  # fmt: skip
 """The first that matches counts."""
 
@@ -475,6 +494,10 @@ _TEXTS = (
     ),
     (_JSON, "JSON lines", "tfrecord convert reads it"),
     (_JSON, "JSON", ""),
+    (
+        _COMMENTS + r"(context\s*\{[^\0]*?\}\s*)?(node_sets|edge_sets)\s*:?\s*\{",
+        "a graph_schema.pbtxt of TF-GNN", "the Examples beside it are read without a schema",
+    ),
     (
         _COMMENTS + r"(features|context|feature_lists)\s*:?\s*\{", "a tf.train.Example in text form",
         "google.protobuf.text_format.Parse reads it",

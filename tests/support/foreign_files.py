@@ -109,6 +109,18 @@ def _files() -> dict[str, Foreign]:
             b'# proto-message: Schema\nfeature {\n  name: "x"\n  type: FLOAT\n}\n',
             "a schema of TFX in text form (load_schema reads it)",
         ),
+        "FeatureStats.pb": (
+            b"\n\x1c\n\x05train\x10\xac\x02\x1a\x10\x1a\t\x11\0\0\0\0\0\0\xf8?B\x03\n\x01x",
+            "statistics of TFX, as in FeatureStats.pb",
+        ),
+        "SchemaDiff.pb": (
+            b"\n\x14\n\x12\n\x03age0\x02r\t\t\0\0\0\0\0\0\xf0?",
+            "anomalies of TFX, as in SchemaDiff.pb",
+        ),
+        "graph_schema.pbtxt": (
+            b'context {\n  features { key: "x" value { } }\n}\nnode_sets { key: "user" value { } }\n',
+            "a graph_schema.pbtxt of TF-GNN",
+        ),
         "features.json": (
             b'{\n  "type": "tensorflow_datasets.core.features.Tensor",\n  "content": {}\n}\n',
             "a features.json of TFDS (load_schema reads it, load_tfds its directory)",

@@ -200,7 +200,7 @@ def test_settings_that_would_change_a_result_are_rejected() -> None:
     gif = b"GIF89a" + bytes(20)
     for ask in (
         lambda: tf.io.decode_image(gif),
-        lambda: tf.io.decode_png(b"", dtype=tf.uint16),
+        lambda: tf.io.decode_png(b"", dtype=tf.float32),
         lambda: tf.io.decode_jpeg(b"", ratio=2),
         lambda: tf.io.encode_jpeg(np.zeros((1, 1, 3), np.uint8), "grayscale"),
         lambda: tf.io.gfile.GFile("gs://bucket/file"),

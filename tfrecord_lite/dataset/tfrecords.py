@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         seed: int | None
         num_epochs: int | None
         shard: tuple[int, int] | None
+        even: bool | Literal["drop"]
         drop_remainder: bool
         num_workers: int
         columns: Sequence[str] | None
@@ -349,6 +350,7 @@ def read_batches(
     num_epochs: int | None = 1,
     label_key: str | None = None,
     shard: tuple[int, int] | None = None,
+    even: bool | Literal["drop"] = False,
     drop_remainder: bool = False,
     num_workers: int = 0,
     columns: Sequence[str] | None = None,
@@ -382,6 +384,10 @@ def read_batches(
         known where records begin, a rank reads runs of about 1 MiB in turn with the others, and nothing else:
         from the first epoch on in files with an index beside them, or with records of 16 KB and more on average; from the
         second on in other local, uncompressed files. Otherwise it reads all files, and takes every n-th record.
+    even : bool or "drop", optional
+        With `shard`, whether all ranks get the same number of records, and so of batches, if they have the same number
+        of workers. True pads: a rank, or a worker of one, that would get one record less than others gets one that
+        another has, too. ``"drop"`` leaves the last few records of the epoch out instead.
     drop_remainder : bool, optional
         Leave out a last batch that is not full.
     num_workers : int, optional
@@ -421,6 +427,8 @@ def read_batches(
 
     if isinstance(shuffle, str) and shuffle != "all":
         raise argument_error(f"shuffle is {shuffle!r}, expected True, False, 'all' or a number")
+    if even not in (True, False, "drop"):
+        raise argument_error(f"even is {even!r}, expected True, False or 'drop'")
     if isinstance(shuffle, (bool, str)):
         buffer_size = _BUFFER_SIZE if shuffle is True else 0
     else:
@@ -437,6 +445,8 @@ def read_batches(
         if not isinstance(shard, (tuple, list)) or len(shard) != 2:
             raise TypeError(f"shard must be (number of ranks, this rank), not {shard!r}")
         part: Any = dataset.shard(*shard)._plan  # noqa: SLF001 - of this module
+        if even and part.n_parts > 1:
+            part = replace(part, even="drop" if even == "drop" else "pad")
         if isinstance(part, Files):  # in runs, not every n-th
             part = replace(part, n_parts=1, number=0, ranks=(part.n_parts, part.number))
         dataset = dataset_of(part)

@@ -72,6 +72,8 @@ class RecordStream:
         except BaseException:
             self._file.close()
             raise
+        self.file_bytes: int = self._file.remaining()
+        """The size of the file when it was opened; 0 if that is not known."""
         self.reuses_memory: bool = False
         """Whether the next call may overwrite a block: for callers that copy what they need."""
         self.is_closed: bool = False

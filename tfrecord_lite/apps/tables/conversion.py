@@ -45,6 +45,7 @@ from tfrecord_lite.files.compression import CODECS, COMPRESSION_WORDS
 from tfrecord_lite.files.names import (
     SIDECAR_SUFFIX,
     Source,
+    companion,
     expand,
     is_companion,
     is_file_object,
@@ -492,7 +493,7 @@ class _Log:
         self._path = Path(path)
         settings, schema = plan.settings, plan.settings.schema
         names = [name_of(piece.source) for _, pieces in plan.outputs for piece in pieces]
-        files = [*names, *(f"{name}{SIDECAR_SUFFIX}" for name in names)]
+        files = [*names, *(companion(name, SIDECAR_SUFFIX) for name in names)]
         files += [str(schema)] if isinstance(schema, str | os.PathLike) else []
         parts = [
             replace(settings, make_condition=None, schema=None, options=None),  # type: ignore[arg-type]
