@@ -129,7 +129,7 @@ class OutputFile:
         self._place: str | None = None  # where commit has moved it
         self._open_files = open_files
         self._is_resting = False  # its descriptor is closed for the moment
-        self._sync_error: OSError | None = None
+        self._sync_error: Exception | None = None
         # Where the next write goes in a local file; None for others, which know it themselves.
         self._offset = position_of(file) if owned and isinstance(file, io.FileIO) else None
         self._wake()
@@ -176,7 +176,7 @@ class OutputFile:
                     left = left[self._put(left) :]
                     if self._offset is None:  # what a pipe has taken cannot be written over
                         pending[0] = left
-            except OSError as error:
+            except Exception as error:  # noqa: BLE001 - clients of stores raise any
                 if self._offset is not None:
                     with contextlib.suppress(OSError):  # a device cannot be cut
                         self._file.truncate(self._offset)
@@ -196,12 +196,10 @@ class OutputFile:
         # Objects that return None have taken all.
         return len(data) if n_bytes is None else n_bytes
 
-    def _named(self, error: OSError) -> OSError:
-        if error.filename is not None:
-            return error
+    def _named(self, error: Exception) -> Exception:
         if is_url(self.name):
             return os_error(error, self.name)
-        if error.errno is None:
+        if not isinstance(error, OSError) or error.filename is not None or error.errno is None:
             return error
         return OSError(error.errno, error.strerror, self.name)
 
@@ -210,7 +208,7 @@ class OutputFile:
         try:
             if hasattr(self._file, "flush") and not self._is_resting:
                 self._file.flush()
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001 - clients of stores raise any
             raise self._named(error) from None
 
     def finish(self) -> None:
@@ -236,7 +234,7 @@ class OutputFile:
                     self._sync_error = self._named(error)
                     raise
             self._close()
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001 - clients of stores raise any
             raise self._named(error) from None
 
     def _close(self) -> None:
@@ -274,7 +272,7 @@ class OutputFile:
     def abandon(self) -> None:
         """Close the file; remove an atomic one that was not committed."""
         try:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(Exception):
                 self._close()
         finally:
             if self._temporary is not None and self._place is None:
