@@ -153,8 +153,8 @@ class Sidecar(NamedTuple):
         """Raise about the first feature that is asked for, though it cannot be read."""
         for name, error in self.refused.items():
             if columns is None:
-                how = f"columns= (--columns) of the other {len(self.schema)} leaves it out"
-                raise error.at(key=name, detail=f"{error.detail}; {how}")
+                detail = f"{error.detail}; name the columns to read without it, as columns=[...]"
+                raise error.at(key=name, detail=detail)
             if name in columns:
                 raise error.at(key=name)
 

@@ -147,7 +147,9 @@ class _Reader:
         """Return specifications, and those of the columns that none of them is made of; in the schema's order."""
         specs: dict[str, FeatureSpec] = {}
         composed: set[str] = set()
-        plain = {name: partial(self._plain, name, feature) for name, feature in features.items()}
+        plain: dict[str, _Maker] = {
+            name: partial(self._plain, name, feature) for name, feature in features.items()
+        }
         for name, make in (*makers.items(), *plain.items()):
             is_plain = make is plain.get(name)
             if is_plain and (name in composed or not _is_in_use(features[name])):
