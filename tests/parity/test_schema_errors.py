@@ -39,7 +39,10 @@ def parameters(cls: Any) -> list[tuple[str, Any, Any]]:
 
 @pytest.mark.parametrize("name", SPECIFICATIONS)
 def test_specifications_have_the_same_signatures(tf: Any, name: str) -> None:
-    assert parameters(getattr(schema, name)) == parameters(getattr(tf.io, name))
+    ours, theirs = (parameters(getattr(io, name)) for io in (schema, tf.io))
+
+    assert ours[: len(theirs)] == theirs
+    assert [key for key, *_ in ours[len(theirs) :]] in ([], ["value_key"])
 
 
 @pytest.mark.parametrize("name", PARTITIONS)
@@ -143,7 +146,7 @@ def test_features_are_taken_or_rejected_alike(tf: Any, expression: str) -> None:
 
 @deviation("Z5")
 def test_what_is_taken_on_one_side_only(tf: Any) -> None:
-    theirs, ours = both(tf, "{'a': SparseFeature('i', 'v', 'float32', -1)}")
+    theirs, ours = both(tf, "{'a': SparseFeature('i', 'v', 'float32', -2)}")
     assert theirs.error is None
     assert isinstance(ours.error, ValueError)
     for dtype in ("int", "bytes", "str"):
