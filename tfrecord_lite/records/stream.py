@@ -72,8 +72,6 @@ class RecordStream:
         except BaseException:
             self._file.close()
             raise
-        self.file_bytes: int = self._file.remaining()
-        """The size of the file when it was opened; 0 if that is not known."""
         self.reuses_memory: bool = False
         """Whether the next call may overwrite a block: for callers that copy what they need."""
         self.is_closed: bool = False
@@ -156,6 +154,11 @@ class RecordStream:
     def inflated(self) -> Inflated:
         """The content of a compressed file."""
         return cast("Inflated", self._content)
+
+    @property
+    def remote_bytes(self) -> int:
+        """The size of a file of a store when it was opened; 0 of others, or if it is not known."""
+        return self._file.size if isinstance(self._file, AheadInput) else 0
 
     def begin_at(self, offset: int, n_records: int) -> None:
         """Start an uncompressed file at this offset, after `n_records`; before anything is read."""
