@@ -46,6 +46,7 @@ from tfrecord_lite.index.handles import (
     RemoteFrames,
     RemoteHandle,
     for_each_file,
+    local_handle,
     open_handle,
     read_frames,
     read_remote_frames,
@@ -194,7 +195,7 @@ class TFRecordFile:
     def is_stale(self) -> bool:
         """Whether a file has changed since it was indexed."""
         options = self._storage_options
-        return [FileStamp.of(open_handle(n, options)) for n in self._names] != self._stamps
+        return [FileStamp.of(_opened(n, options)) for n in self._names] != self._stamps
 
     def __len__(self) -> int:
         """Return the number of records."""
@@ -524,9 +525,13 @@ class TFRecordFile:
         return f"<TFRecordFile of {names}: {len(self):,} records>"
 
 
+def _opened(name: str, storage_options: StorageOptions) -> AnyHandle:
+    return open_handle(name, storage_options) if is_url(name) else local_handle(name)
+
+
 def _opened_again(names: list[str], stamps: list[FileStamp], number: int) -> Handle:
     """Open a local file, which must look like its stamp."""
-    handle = Handle(names[number])
+    handle = local_handle(names[number])
     stamps[number].check(handle)
     return handle
 
@@ -541,7 +546,7 @@ def _open_once(
     """
     name, wanted = place
     storage_options = settings.storage_options if is_url(name) else None
-    handle = open_handle(name, storage_options)
+    handle = _opened(name, storage_options)
     stamp = FileStamp.of(handle)
     kept = handle if isinstance(handle, RemoteHandle) else None
     if wanted is not None and wanted != "auto":

@@ -42,6 +42,7 @@ from tfrecord_lite.convert.arrow import form_of, imported
 from tfrecord_lite.described.sources import sidecars_of
 from tfrecord_lite.errors import DamageReport, FileReport, TFRecordError, argument_error
 from tfrecord_lite.files.compression import CODECS, COMPRESSION_WORDS
+from tfrecord_lite.files.folders import is_saved
 from tfrecord_lite.files.names import (
     SIDECAR_SUFFIX,
     Source,
@@ -397,8 +398,12 @@ def _pieces(source: Source, from_: str | None) -> Iterator[_Piece]:
                 raise argument_error(detail, source=name_of(file))
             yield _Piece(file, kind)
         return
-    is_empty = True
-    for name in listing(name_of(source)).files:
+    is_empty, names = True, listing(name_of(source)).files
+    for name in names:
+        if is_saved(name):  # the other files belong to it
+            yield _Piece(name, "tfrecord")
+            return
+    for name in names:
         if is_companion(name) or is_hidden(name):
             continue
         kind = (formats.format_of_file if formats.is_numbered(name) else formats.format_of)(name)
