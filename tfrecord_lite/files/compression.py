@@ -11,6 +11,7 @@ follow another in a file, and what makes a compressor and a decompressor
     ZLIB    RFC 1950   yes                  no                      .zlib .zz
     ZSTD    RFC 8878   no                   yes                     .zst .zstd
     BZ2     bzip2      no                   yes                     .bz2
+    SNAPPY  blocks     yes                  yes                     .snappy; only read
 
 TFRecordOptions and TFRecordCompressionType have TensorFlow's names and rules (O1, O2, O8).
 This package's own arguments say ``"infer"`` too, and take any of :data:`COMPRESSION_WORDS` in any letter case.
@@ -31,7 +32,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Protocol, TypeAlias, cast
 
+from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
+from tfrecord_lite.files import snappy
 
 __all__ = [
     "CODECS",
@@ -283,6 +286,18 @@ CODECS: dict[str, Codec] = {
 }
 """Every compression by its name, except ""."""
 
+SNAPPY = Codec(
+    name="SNAPPY",
+    is_start=snappy.is_start,
+    decompressor=snappy.Decompressor,
+    compressor=snappy.compressor,
+    errors=snappy.errors,
+    joinable=True,
+    endings=(".snappy",),
+    words=("snappy",),
+)
+"""Read where it is recognised, and never written."""
+
 COMPRESSION_WORDS: dict[str, str] = {
     "none": "",
     "uncompressed": "",
@@ -302,6 +317,8 @@ def codec_named(name: str) -> Codec | None:
     """
     if name == "":
         return None
+    if name == SNAPPY.name:
+        return SNAPPY
     if name not in CODECS:
         raise _unknown_error(name)
     return CODECS[name]
@@ -330,7 +347,7 @@ def detect(head: bytes) -> str:
         for codec in CODECS.values():
             if codec.is_start(head):
                 return codec.name
-    return ""
+    return SNAPPY.name if len(head) >= HEADER_BYTES and SNAPPY.is_start(head) else ""
 
 
 class TFRecordCompressionType(IntEnum):

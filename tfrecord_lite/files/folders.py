@@ -134,9 +134,11 @@ def data_files(folder: str, storage_options: Mapping[str, Any] | None = None) ->
         For a data set of TensorFlow Datasets, which has a reader of its own.
     """
     files, folders = listing(folder, storage_options)
+    data = [name for name in files if _is_data(_base(name))]
+    if not data and len(folders) == 1:  # of Dataset.snapshot, which names it by the hash of its graph
+        files = [*files, *(name for name in listing(folders[0], storage_options).files if is_saved(name))]
     if saved := [name for name in files if is_saved(name)]:
         return saved
-    data = [name for name in files if _is_data(_base(name))]
     special = _special(folder, map(_base, files), looks_below=not data)
     if special:
         raise IsADirectoryError(errno.EISDIR, f"{os.strerror(errno.EISDIR)}{special}", folder)

@@ -11,8 +11,8 @@
 from __future__ import annotations
 
 from tfrecord_lite.saved.folder import SavedData
-from tfrecord_lite.saved.read import columns_of
+from tfrecord_lite.saved.read import columns_of, elements_of
 from tfrecord_lite.saved.stream import schema_of_saved
 from tfrecord_lite.saved.write import write_columns
 
-__all__ = ["SavedData", "columns_of", "schema_of_saved", "write_columns"]
+__all__ = ["SavedData", "columns_of", "elements_of", "schema_of_saved", "write_columns"]

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, ByteItems, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.block import Block
-from tfrecord_lite.convert.lists import Lists, SparseLists, scattered
+from tfrecord_lite.convert.lists import Lists, SparseLists, row_of, scattered
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.restore import outer_rank, result, sparse_result
 from tfrecord_lite.columns import SparseTensor
@@ -86,16 +87,16 @@ def lists_of(
         }
 
 
-def in_turns(data: SavedData, n_processors: int, options: ReadSettings) -> Iterator[Block]:
-    """Yield one element after the other in TensorFlow's order: in turns, of so many shards at once."""
-    k, waiting = len(data.components), list(data.shards)
+def elements_of(
+    data: SavedData, options: ReadSettings, cycle_length: int = 1
+) -> Generator[dict[str, Any], None, None]:
+    """Yield one element after the other: shard by shard, or in turns of so many shards, as TensorFlow does.
 
-    def elements(files: list[str]) -> Iterator[Block]:
-        for block in _blocks(data, files, options):
-            for start in range(0, len(block), k):
-                yield block[start : start + k]
-
-    live = [elements(waiting.pop(0)) for _ in range(min(n_processors, len(waiting)))]
+    TensorFlow takes one element of each of as many shards as there are processors; when one ends, the next takes its place.
+    """
+    resolve(data, options)
+    waiting = iter(data.shards)
+    live = [_rows(data, files, options) for files in islice(waiting, cycle_length)]
     at = 0
     while live:
         at %= len(live)
@@ -103,10 +104,21 @@ def in_turns(data: SavedData, n_processors: int, options: ReadSettings) -> Itera
         if element is not None:
             yield element
             at += 1
-        elif waiting:
-            live[at] = elements(waiting.pop(0))
+        elif (files := next(waiting, None)) is not None:
+            live[at] = _rows(data, files, options)
         else:
             live.pop(at)
+
+
+def _rows(
+    data: SavedData, files: Sequence[str], options: ReadSettings
+) -> Iterator[dict[str, Any]]:
+    k = len(data.components)
+    for block in _blocks(data, files, options):
+        columns = {c.name: column_of(parsed(c, block[i::k])) for i, c in enumerate(data.components)}
+        for number in range(len(block) // k):
+            rows = {name: row_of(column, number) for name, column in columns.items()}
+            yield {name: row if row.shape else row[()] for name, row in rows.items()}
 
 
 def _blocks(data: SavedData, files: Sequence[str], options: ReadSettings) -> Iterator[Block]:

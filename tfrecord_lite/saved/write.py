@@ -62,7 +62,7 @@ def write_columns(
                 last = min(first + _ROWS_AT_ONCE, bounds[shard + 1])
                 parts = [_records(components[name], values[name].cut([first, last])[0]) for name in order]
                 sink.add_all(_interleaved(parts))
-                wrote(last)
+                wrote(last - first)
             sink.finish()
             stack.pop_all()
         sink.commit()

@@ -11,11 +11,15 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from tfrecord_lite import dataset as library
+from tfrecord_lite import storage
 from tfrecord_lite.dataset import mixtures
 from tfrecord_lite.dataset.batching import Batch
 from tfrecord_lite.dataset.plan import PlanNode, chain, plan_of
+from tfrecord_lite.described.structure import rebuild
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.names import expand, name_of
+from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.saved import SavedData, elements_of
 from tfrecord_lite.tf._ops import TensorSpec, is_tensor
 from tfrecord_lite.tf._tensor import Tensor, fits, map_structure, plain_array, unwrap, wrap
 from tfrecord_lite.tf._unavailable import unavailable_error
@@ -76,6 +80,13 @@ def _as_specified(element: Any, specs: Any) -> Any:
         )
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
     return array
+
+
+def _saved_elements(place: str) -> Iterator[Any]:
+    """Yield the elements of a saved data set in TensorFlow's order."""
+    data = SavedData(place)
+    for element in elements_of(data, ReadSettings(), os.cpu_count() or 1):
+        yield rebuild(data.structure, element)
 
 
 def _numbered(number: int, element: Any) -> Any:
@@ -142,7 +153,6 @@ _HINTS = {
     "choose_from_datasets": "use interleave, or Dataset.from_generator",
     "get_single_element": "use next(iter(dataset))",
     "random": "use Dataset.from_generator and NumPy",
-    "save": "write a TFRecord file",
 }
 
 
@@ -206,6 +216,49 @@ class Dataset(metaclass=_HintingType):
     def range(*args: int, output_type: object = "int64", name: str | None = None) -> Dataset:
         """Make a data set of numbers, as Python's ``range``."""
         return Dataset.from_tensor_slices(plain_array(np.arange(*args), output_type))
+
+    @staticmethod
+    def load(
+        path: Any,
+        element_spec: Any = None,
+        compression: str | None = None,
+        reader_func: Any = None,
+        wait: bool = False,
+    ) -> Dataset:
+        """Make a data set of what ``save`` wrote, ours or TensorFlow's, in TensorFlow's order.
+
+        That is in turns: one element of each of as many shards as there are processors, here this machine's. The
+        compression is recognised. `element_spec` and `wait` have no effect.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``UNSUPPORTED`` for a `reader_func`.
+        """
+        if reader_func is not None:
+            detail = "reader_func gets data sets of TensorFlow's; load without it, and use interleave"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+        (place,) = map(name_of, expand(_paths(path)))
+        return Dataset(library.Dataset(nodes.Calls(function=partial(_saved_elements, place))))
+
+    def save(
+        self,
+        path: Any,
+        compression: str | None = None,
+        shard_func: Any = None,
+        checkpoint_args: Any = None,
+    ) -> None:
+        """Write all elements to a folder that ``load`` and TensorFlow read; they are all held in memory.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``UNSUPPORTED`` for a `shard_func` or `checkpoint_args`.
+        """
+        if shard_func is not None or checkpoint_args is not None:
+            detail = "save writes one shard; save(..., format='tf.data', num_shards=...) writes more"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+        storage.save(_paths(path), iter(self._dataset), format="tf.data", compression=compression or "")
 
     @staticmethod
     def list_files(
