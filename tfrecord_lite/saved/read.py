@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, ByteItems, ByteRanges, Int64Array, row_splits
+from tfrecord_lite.arrays import AnyArray, ByteItems, ByteRanges, Int64Array, gather, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.lists import Lists, SparseLists, row_of, scattered
 from tfrecord_lite.convert.normalize import opened
@@ -126,6 +126,7 @@ def _blocks(data: SavedData, files: Sequence[str], options: ReadSettings) -> Ite
     k = len(data.components)
     for file in files if k else ():
         with closing(RecordStream(file, replace(options, compression="infer"))) as stream:
+            stream.reuses_memory = True  # whatever is parsed is a copy
             n = 1
             while (block := stream.next_block(n * k)) is not None:
                 if len(block) % k:
@@ -248,7 +249,8 @@ def _short_strings(records: Block) -> ByteRanges | None:
     size = lengths - n_prefix
     is_plain = (heads[:, :-2] == np.frombuffer(_SCALAR_STRING, np.uint8)).all()
     if is_plain and (heads[:, -2] == size + 1).all() and (heads[:, -1] == size).all():
-        return ByteRanges(records.data, offsets + n_prefix, size)
+        splits = row_splits(size)
+        return ByteRanges(gather(records.data, offsets + n_prefix, size, splits), splits[:-1], size)
     return None
 
 

@@ -61,7 +61,7 @@ def write_columns(
             for first in range(bounds[shard], bounds[shard + 1], _ROWS_AT_ONCE):
                 last = min(first + _ROWS_AT_ONCE, bounds[shard + 1])
                 parts = [_records(components[name], values[name].cut([first, last])[0]) for name in order]
-                sink.add_all(_interleaved(parts))
+                sink.add_block(_interleaved(parts))
                 wrote(last - first)
             sink.finish()
             stack.pop_all()
