@@ -64,10 +64,16 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ma.MaskedArray):
         value = None if np.ma.getmaskarray(value).any() else np.ma.getdata(value)
     if hasattr(value, "indices"):
-        return [np.asarray(part).tolist() for part in (value.indices, value.values)]  # one column has one dense shape
+        return [
+            np.asarray(part).tolist() for part in (value.indices, value.values)
+        ]  # one column has one dense shape
     if hasattr(value, "to_list"):
         return value.to_list()
-    return value.numpy().tolist() if hasattr(value, "numpy") else getattr(value, "tolist", lambda: value)()
+    return (
+        value.numpy().tolist()
+        if hasattr(value, "numpy")
+        else getattr(value, "tolist", lambda: value)()
+    )
 
 
 def _elements(data: Any) -> list[dict[str, Any]]:
@@ -108,7 +114,9 @@ def test_shards_are_read_in_order_or_in_turns(tmp_path: Path) -> None:
 
 
 def test_snapshots_are_read(tmp_path: Path) -> None:
-    data = tf.data.Dataset.from_tensor_slices({"x": np.arange(6.0), "y": np.arange(12).reshape(6, 2)})
+    data = tf.data.Dataset.from_tensor_slices(
+        {"x": np.arange(6.0), "y": np.arange(12).reshape(6, 2)}
+    )
     list(data.snapshot(str(tmp_path), compression="GZIP"))
     columns = tl.load(tmp_path)
     assert sorted(columns[-2].tolist()) == list(range(6))

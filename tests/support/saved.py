@@ -20,7 +20,10 @@ def values(dtype: str, shape: tuple[int, ...], seed: int) -> Any:
     """Return any values of a dtype."""
     rng = np.random.default_rng(seed)
     if dtype == "string":
-        flat = [bytes(rng.integers(0, 256, int(rng.choice([0, 1, 5, 130])), np.uint8)) for _ in range(int(np.prod(shape)))]
+        flat = [
+            bytes(rng.integers(0, 256, int(rng.choice([0, 1, 5, 130])), np.uint8))
+            for _ in range(int(np.prod(shape)))
+        ]
         return np.array([*flat, None], object)[:-1].reshape(shape)
     return rng.integers(0, 2 if dtype == "bool" else 100, shape).astype(tensor_type(dtype).dtype)
 
@@ -52,9 +55,13 @@ def columns(draw: st.DrawFn, n: int) -> Any:
 
 def data_sets() -> st.SearchStrategy[dict[str, Any]]:
     """Return columns, some of them nested."""
+
     def of_rows(n: int) -> st.SearchStrategy[dict[str, Any]]:
         one = columns(n)
-        return st.fixed_dictionaries({"z": one, "a": st.tuples(one, st.fixed_dictionaries({"x": one}))})
+        return st.fixed_dictionaries(
+            {"z": one, "a": st.tuples(one, st.fixed_dictionaries({"x": one}))}
+        )
+
     return st.integers(0, 9).flatmap(of_rows)
 
 

@@ -135,8 +135,13 @@ def data_files(folder: str, storage_options: Mapping[str, Any] | None = None) ->
     """
     files, folders = listing(folder, storage_options)
     data = [name for name in files if _is_data(_base(name))]
-    if not data and len(folders) == 1:  # of Dataset.snapshot, which names it by the hash of its graph
-        files = [*files, *(name for name in listing(folders[0], storage_options).files if is_saved(name))]
+    if (
+        not data and len(folders) == 1
+    ):  # of Dataset.snapshot, which names it by the hash of its graph
+        files = [
+            *files,
+            *(name for name in listing(folders[0], storage_options).files if is_saved(name)),
+        ]
     if saved := [name for name in files if is_saved(name)]:
         return saved
     special = _special(folder, map(_base, files), looks_below=not data)

@@ -53,6 +53,7 @@ __all__ = [
     "is_folder",
     "is_hidden",
     "is_same_file",
+    "is_saved",
     "is_url",
     "listing",
     "local_size",

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import Any
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.wire.scalar import read_varint
 
 _HEADER_BYTES = 4
 _MOST_HEADER_BYTES = 9
@@ -30,17 +29,27 @@ def _cramjam() -> Any:
     return cramjam
 
 
+def _plain_size(block: bytes) -> tuple[int, int]:
+    """Return how many bytes a block says that it holds, a varint, and where its first part begins."""
+    size = 0
+    for at, byte in enumerate(block[:5]):
+        size |= (byte & 0x7F) << 7 * at
+        if byte < 0x80:
+            return size, at + 1
+    return 0, 0
+
+
 def is_start(head: bytes) -> bool:
     """Check the lengths of a block below 16 MiB; its first part is a literal, as nothing is there to copy."""
     if len(head) < _MOST_HEADER_BYTES:
         return head[:1] in (b"", b"\0")
     size = int.from_bytes(head[:_HEADER_BYTES], "big")
-    plain, at = read_varint(head, _HEADER_BYTES, _MOST_HEADER_BYTES)
+    plain, at = _plain_size(head[_HEADER_BYTES:])
     return (
         0 < plain <= size * _MOST_EXPANSION < 2**24 * _MOST_EXPANSION
         and size <= plain + plain // 6 + 37
-        and at < len(head)
-        and head[at] & 3 == 0
+        and _HEADER_BYTES + at < len(head)
+        and head[_HEADER_BYTES + at] & 3 == 0
     )
 
 
@@ -70,7 +79,7 @@ class Decompressor:
             if len(self._piece) < max(stop, _HEADER_BYTES + 1):
                 return b""
             block, self.unused_data = self._piece[_HEADER_BYTES:stop], self._piece[stop:]
-            if read_varint(block, 0, len(block))[0] > len(block) * _MOST_EXPANSION:
+            if _plain_size(block)[0] > len(block) * _MOST_EXPANSION:
                 raise ValueError("a block of Snappy says that it holds more than it can")
             self._ready = memoryview(bytes(_cramjam().snappy.decompress_raw(block)))
         out, self._ready = self._ready[:max_length], self._ready[max_length:]

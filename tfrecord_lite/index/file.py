@@ -32,6 +32,7 @@ from tfrecord_lite.files.ahead import share_of
 from tfrecord_lite.files.names import (
     INDEX_SUFFIX,
     Sources,
+    StorageOptions,
     companion,
     expand,
     is_file_object,

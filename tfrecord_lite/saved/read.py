@@ -7,20 +7,21 @@ components are variants: messages of a type name, metadata and tensors, inside a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, ByteItems, ByteRanges, Int64Array, gather, row_splits
 from tfrecord_lite.block import Block
+from tfrecord_lite.columns import SparseTensor
 from tfrecord_lite.convert.lists import Lists, SparseLists, row_of, scattered
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.restore import outer_rank, result, sparse_result
-from tfrecord_lite.columns import SparseTensor
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason, plural
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.stream import RecordStream
@@ -39,7 +40,8 @@ _SCALAR_STRING = b"\x08\x07\x12\x00\x22"
 _SHORT = 126
 """The longest string whose own length, and that of the content with it, take a byte each."""
 
-Values = Lists | SparseLists
+Values: TypeAlias = Any
+"""Lists, or SparseLists."""
 
 
 def columns_of(
@@ -60,9 +62,9 @@ def columns_of(
                 break
     columns = {}
     for component in data.chosen(names):
-        own = parts.pop(component.name) or [empty(component)]
-        columns[component.name] = column_of(type(own[0]).join(own))
-        del own
+        whole: Any = parts.pop(component.name) or [empty(component)]
+        columns[component.name] = column_of(type(whole[0]).join(whole))
+        del whole
     return columns
 
 
@@ -80,11 +82,14 @@ def lists_of(
     chosen = {component.name for component in data.chosen(names)}
     k = len(data.components)
     for block in _blocks(data, data.files, options):
-        yield len(block) // k, {
-            component.name: parsed(component, block[c::k])
-            for c, component in enumerate(data.components)
-            if component.name in chosen
-        }
+        yield (
+            len(block) // k,
+            {
+                component.name: parsed(component, block[c::k])
+                for c, component in enumerate(data.components)
+                if component.name in chosen
+            },
+        )
 
 
 def elements_of(
@@ -110,9 +115,7 @@ def elements_of(
             live.pop(at)
 
 
-def _rows(
-    data: SavedData, files: Sequence[str], options: ReadSettings
-) -> Iterator[dict[str, Any]]:
+def _rows(data: SavedData, files: Sequence[str], options: ReadSettings) -> Iterator[dict[str, Any]]:
     k = len(data.components)
     for block in _blocks(data, files, options):
         columns = {c.name: column_of(parsed(c, block[i::k])) for i, c in enumerate(data.components)}
@@ -162,7 +165,10 @@ def resolve(data: SavedData, options: ReadSettings) -> None:
         sizes = np.array(seen[c] or [[1] * len(component.shape or ())], np.int64)
         if component.form == "sparse":
             known = component.shape or (None,) * sizes.shape[1]
-            shape: Shape = tuple(int(n) if size is None else size for n, size in zip(sizes.max(0), known, strict=True))
+            shape: Shape = tuple(
+                int(n) if size is None else size
+                for n, size in zip(sizes.max(0), known, strict=True)
+            )
         else:
             is_one = (sizes == sizes[:1]).all(0)
             shape = tuple(int(n) if one else None for n, one in zip(sizes[0], is_one, strict=True))
@@ -189,7 +195,8 @@ def parsed(component: Component, records: Block) -> Values:
 
 def _type(dtype: str | None, shape: Shape | None, *, missing: bool = False) -> Type:
     numbers = tensor_type(dtype).dtype
-    kind = Kind.BYTES if numbers.hasobject else opened("", np.empty(0, numbers), "strict").type.kind
+    own: Any = opened("", np.empty(0, numbers), "strict")
+    kind = Kind.BYTES if numbers.hasobject else own.type.kind
     return Type(kind, tensor_type(dtype).name, shape, missing=missing)
 
 
@@ -197,7 +204,9 @@ def empty(component: Component) -> Values:
     """Return a component of no elements."""
     none = Block.from_records([])
     if component.form in ("tensor", "optional"):
-        return _tensors(none, component.dtype, component.shape or (), missing=component.form == "optional")
+        return _tensors(
+            none, component.dtype, component.shape or (), missing=component.form == "optional"
+        )
     return _FORMS[component.form](component, [])
 
 
@@ -230,8 +239,8 @@ def _tensors(
 
 def _check_sizes(records: Block, sizes: Int64Array, shape: Shape | None) -> None:
     for dim, size in enumerate(shape or ()):
-        wrong = np.flatnonzero(sizes[:, dim] != size) if size is not None else []
-        if len(wrong):
+        wrong = np.flatnonzero((sizes[:, dim] != size) & (size is not None))
+        if wrong.size:
             found = sizes[wrong[0]].tolist()
             detail = f"the tensor has shape {found}, expected {[-1 if s is None else s for s in shape or ()]}"
             raise records.place(int(wrong[0])).locate(
@@ -272,13 +281,16 @@ def _of_any_shape(records: Block, dtype: str, rank: int) -> tuple[Int64Array, An
         except InvalidArgumentError as error:
             if error.reason is not Reason.BAD_SHAPE:
                 raise
-            groups += [(numbers[i : i + 1], parse_tensors(records[numbers[i : i + 1]], dtype)) for i in range(len(numbers))]
+            groups += [
+                (numbers[i : i + 1], parse_tensors(records[numbers[i : i + 1]], dtype))
+                for i in range(len(numbers))
+            ]
     sizes = np.zeros((len(records), rank), np.int64)
     for numbers, array in groups:
         if array.ndim - 1 != rank:
             detail = f"the tensor has {plural(array.ndim - 1, 'dimension')}, expected {rank}"
-            error = InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
-            raise records.place(int(numbers[0])).locate(error)
+            misfit = InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+            raise records.place(int(numbers[0])).locate(misfit)
         sizes[numbers] = array.shape[1:]
     splits = row_splits(np.prod(sizes, axis=1, dtype=np.int64))
     flat = np.empty(splits[-1], tensor_type(dtype).dtype)
@@ -320,29 +332,23 @@ def _ragged(component: Component, records: list[tuple[tuple[int, ...], list[Vari
     if shape is None or None in shape[n_splits + 1 :]:
         detail = "ragged tensors whose inner dimensions vary, or are not known, cannot be read"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    outer = records[0][0] if records else ()
-    n_outer = len(outer)
-    tensors = [tensors for _, variants in records for _, _, tensors in variants]
-    if any(len(dims) != n_outer for dims, _ in records):
-        raise ValueError("batches among single elements")
+    n_outer = len(records[0][0]) if records else 0
     n_own = n_splits - n_outer  # splits in each variant
-    values = _tensors(
-        Block.from_records([own[max(n_own, 0)] for own in tensors]),
-        component.dtype,
-        (None, *shape[n_splits + 1 :]) if n_own >= 0 else shape[n_outer:],
-    )
+    if n_own < 0 or any(len(dims) != n_outer for dims, _ in records):
+        raise ValueError("variants of several ranks")
+    tensors = [tensors for _, variants in records for _, _, tensors in variants]
+    serialized = Block.from_records([own[n_own] for own in tensors])
+    values = _tensors(serialized, component.dtype, (None, *shape[n_splits + 1 :]))
     levels: list[Any] = []
+    for dim in range(n_outer):  # the rows of a batch, and of batches of them
+        n_rows = [math.prod(dims[:dim]) for dims, _ in records]
+        levels.append(np.repeat(np.array([dims[dim] for dims, _ in records], np.int64), n_rows))
     for level in range(n_own):
-        splits = [parse_tensor(own[level]).astype(np.int64) for own in tensors]
+        splits = [parse_tensor(own[level], np.int64) for own in tensors]
         if not level:
             levels.append(np.array([each.size - 1 for each in splits], np.int64))
-        levels.append(np.concatenate([np.diff(each) for each in splits]) if splits else np.empty(0, np.int64))
-    levels = [*levels[:-1], levels[-1], *values.levels[1:]] if levels else list(values.levels)
-    n_rows = [int(np.prod(dims[:1])) for dims, _ in records]
-    for dim in reversed(range(n_outer)):
-        sizes = np.array([dims[dim] for dims, _ in records], np.int64)
-        n_rows = np.array([np.prod(dims[:dim], dtype=np.int64) for dims, _ in records], np.int64)
-        levels.insert(0, np.repeat(sizes, n_rows))
+        levels.append(np.concatenate([np.empty(0, np.int64), *map(np.diff, splits)]))
+    levels += values.levels[1:] if n_own else values.levels
     own = replace(values.type, shape=(*[None] * (n_splits + 1), *shape[n_splits + 1 :]))
     return Lists(len(records), own, tuple(levels), values.flat)
 
@@ -354,15 +360,18 @@ def _sparse(
     indices, values = [np.empty((0, len(component.shape or ()) + 1), np.int64)], []
     for number, (dims, variants) in enumerate(records):
         for row in range(len(variants) // 3):
-            places, own, _ = (parse_tensor(tensors[0]) for _, _, tensors in variants[3 * row : 3 * row + 3])
+            places, own, _ = (
+                parse_tensor(tensors[0]) for _, _, tensors in variants[3 * row : 3 * row + 3]
+            )
             before = [number] if len(dims) == 1 else [number, row]
             indices.append(np.hstack([np.tile(np.array(before), (len(places), 1)), places]))
             values.append(own)
     flat = np.concatenate([np.empty(0, tensor_type(component.dtype).dtype), *values])
     sizes = [1 if size is None else size for size in component.shape or ()]
     column = SparseTensor(np.concatenate(indices), flat, [len(records), *sizes])
-    found: SparseLists = opened(component.name, column, "strict")
-    return found._replace(values=found.values.with_(type=_type(component.dtype, (None,)))) if not len(flat) else found
+    lists: Any = opened(component.name, column, "strict")
+    values_type = _type(component.dtype, lists.values.type.shape)
+    return SparseLists(lists.values.with_(type=values_type), lists.places, lists.sizes)
 
 
 def _sizes(records: list[tuple[tuple[int, ...], list[Variant]]]) -> list[list[int]]:
@@ -377,13 +386,17 @@ def _sizes(records: list[tuple[tuple[int, ...], list[Variant]]]) -> list[list[in
 def _optional(component: Component, records: list[tuple[tuple[int, ...], list[Variant]]]) -> Lists:
     """Return values of which some are missing."""
     if component.shape is None or None in component.shape:
-        detail = "optional values whose shape varies cannot be read: a missing one is not an empty one"
+        detail = (
+            "optional values whose shape varies cannot be read: a missing one is not an empty one"
+        )
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     tensors = [variants[0][2] for _, variants in records]
     present = np.array([bool(own) for own in tensors], np.bool_)
     lists = _tensors(
         Block.from_records([own[0] for own in tensors if own]),
-        component.dtype, component.shape, missing=True,
+        component.dtype,
+        component.shape,
+        missing=True,
     )
     return scattered(lists, present)
 

@@ -87,9 +87,13 @@ def _structure(spec: bytes, name: str, components: list[Component]) -> Any:
         items = [item for field, item in fields(value) if field == 1]
         return tuple(below(str(i), item) for i, item in enumerate(items))
     if number in (_DICT, _NAMED):
-        pairs = [dict(fields(pair)) for n, pair in fields(value) if n == (1 if number == _DICT else 2)]
+        pairs = [
+            dict(fields(pair)) for n, pair in fields(value) if n == (1 if number == _DICT else 2)
+        ]
         keyed = [(pair.get(1, b"").decode(), pair.get(2, b"")) for pair in pairs]
-        return {key: below(key, item) for key, item in (sorted(keyed) if number == _DICT else keyed)}
+        return {
+            key: below(key, item) for key, item in (sorted(keyed) if number == _DICT else keyed)
+        }
     component = _component(number, value, name or "value")
     if component is None:
         return ()
@@ -154,7 +158,9 @@ def _shape(shape: bytes) -> Shape | None:
 def spec_of(structure: Any, components: dict[str, Component]) -> bytes:
     """Return the StructuredValue of a structure with components as its leaves."""
     if isinstance(structure, dict):
-        pairs = [(1, message((1, k.encode()), (2, spec_of(v, components)))) for k, v in structure.items()]
+        pairs = [
+            (1, message((1, k.encode()), (2, spec_of(v, components)))) for k, v in structure.items()
+        ]
         return message((_DICT, message(*pairs)))
     if isinstance(structure, tuple):
         return message((_TUPLE, message(*((1, spec_of(item, components)) for item in structure))))
@@ -175,7 +181,10 @@ def _leaf(component: Component) -> bytes:
             return tensor
         state = [tensor]
     n_flat = {"ragged": component.ragged_rank + 1, "sparse": 3, "optional": 1}[component.form]
-    spec = [(1, _NUMBERS[component.form]), (2, message((_TUPLE, message(*((1, s) for s in state)))))]
+    spec: list[tuple[int, bytes | int]] = [
+        (1, _NUMBERS[component.form]),
+        (2, message((_TUPLE, message(*((1, s) for s in state))))),
+    ]
     return message((_TYPE, message(*spec, (3, _NAMES[component.form]), (4, n_flat))))
 
 

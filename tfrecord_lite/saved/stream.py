@@ -25,14 +25,20 @@ _NO_FEATURES = b"\n\0"
 def schema_of_saved(data: SavedData, options: ReadSettings) -> Schema:
     """Return how the Examples of a saved data set are parsed."""
     resolve(data, options)
-    return Schema.of_items({c.name: item_of(c.name, empty(c), lossless=True) for c in data.components})
+    return Schema.of_items(
+        {c.name: item_of(c.name, empty(c), lossless=True) for c in data.components}
+    )
 
 
 def examples_of(data: SavedData, options: ReadSettings) -> Generator[Block, None, None]:
     """Yield the elements as Examples."""
     schema = schema_of_saved(data, options)
     for n, lists in lists_of(data, options):
-        yield encode_lists(stored(lists, schema), n) if schema else Block.from_records([_NO_FEATURES] * n)
+        yield (
+            encode_lists(stored(lists, schema), n)
+            if schema
+            else Block.from_records([_NO_FEATURES] * n)
+        )
 
 
 class ExampleFile:
@@ -48,7 +54,9 @@ class ExampleFile:
     def read(self, n_bytes: int) -> bytes:
         """Return the next bytes, none at the end."""
         if self._is_closed:
-            raise FailedPreconditionError(Reason.CLOSED, source=self.name, detail="the file is closed")
+            raise FailedPreconditionError(
+                Reason.CLOSED, source=self.name, detail="the file is closed"
+            )
         while not self._ready:
             block = next(self._blocks, None)
             if block is None:

@@ -7,6 +7,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,14 @@ from tfrecord_lite.block import SPARE_BYTES, Block, block_of
 from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.restore import outer_rank, result
-from tfrecord_lite.errors import argument_error, plural
+from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.folders import SAVED
 from tfrecord_lite.files.names import StorageOptions
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.files.urls import is_url
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.saved.spec import VARIANT, Component, message, order_of, spec_of
-from tfrecord_lite.tensors.dtypes import tensor_type
+from tfrecord_lite.tensors.dtypes import TensorType, tensor_type
 from tfrecord_lite.tensors.serialize import leading_bytes, serialize_tensor
 from tfrecord_lite.wire.scalar import varint
 
@@ -60,7 +61,9 @@ def write_columns(
             stack.callback(sink.abandon)
             for first in range(bounds[shard], bounds[shard + 1], _ROWS_AT_ONCE):
                 last = min(first + _ROWS_AT_ONCE, bounds[shard + 1])
-                parts = [_records(components[name], values[name].cut([first, last])[0]) for name in order]
+                parts = [
+                    _records(components[name], values[name].cut([first, last])[0]) for name in order
+                ]
                 sink.add_block(_interleaved(parts))
                 wrote(last - first)
             sink.finish()
@@ -136,10 +139,14 @@ def _present(lists: Lists) -> AnyArray:
     return np.ones(lists.n, np.bool_) if lists.present is None else lists.present
 
 
-def _alike(rows: AnyArray, kind: Any, shape: tuple[int | None, ...]) -> Block:
+def _alike(rows: AnyArray, kind: TensorType, shape: tuple[Any, ...]) -> Block:
     """Return tensors of one dtype and shape: the same bytes before the contents of each."""
     little = rows.dtype.newbyteorder("<")
-    contents = rows.astype(little, copy=False).view(np.uint8).reshape(len(rows), -1) if rows.size else np.empty((len(rows), 0), np.uint8)
+    contents = (
+        rows.astype(little, copy=False).view(np.uint8).reshape(len(rows), -1)
+        if rows.size
+        else np.empty((len(rows), 0), np.uint8)
+    )
     prefix = np.frombuffer(leading_bytes(kind, shape, contents.shape[1]), np.uint8)
     n_bytes = prefix.size + contents.shape[1]
     data = np.zeros(len(rows) * n_bytes + SPARE_BYTES, np.uint8)
@@ -150,17 +157,17 @@ def _alike(rows: AnyArray, kind: Any, shape: tuple[int | None, ...]) -> Block:
     return block_of(data, row_splits(lengths)[:-1], lengths)
 
 
-def _tensor(value: Any, kind: Any) -> bytes:
-    array = np.asarray(value)
-    if kind.name != "string":
-        return serialize_tensor(array.astype(kind.dtype, copy=False))
-    return serialize_tensor(array if array.size else np.empty(array.shape, object))
+def _tensor(value: Any, kind: TensorType) -> bytes:
+    # Strings as objects: NumPy's own lose NULs at their ends.
+    return serialize_tensor(np.asarray(value, kind.dtype))
 
 
 def _variant(shape: tuple[int, ...], variants: list[tuple[bytes, bytes, list[bytes]]]) -> bytes:
     """Return the TensorProto of variants."""
     parts = [
-        message((1, name), *([(2, metadata)] if metadata else []), *((3, tensor) for tensor in tensors))
+        message(
+            (1, name), *([(2, metadata)] if metadata else []), *((3, tensor) for tensor in tensors)
+        )
         for name, metadata, tensors in variants
     ]
     dims = message(*((2, message((1, size))) for size in shape))
@@ -187,7 +194,10 @@ def _values(lists: Lists, shape: tuple[Any, ...], kind: Any) -> AnyArray:
     if kind.name != "string":
         return np.asarray(lists.flat).reshape(shape)
     flat = lists.flat.to_ranges()
-    items = [flat.data[a : a + n].tobytes() for a, n in zip(flat.starts.tolist(), flat.lengths.tolist(), strict=True)]
+    items = [
+        flat.data[a : a + n].tobytes()
+        for a, n in zip(flat.starts.tolist(), flat.lengths.tolist(), strict=True)
+    ]
     return np.array([*items, None], object)[:-1].reshape(shape)
 
 
@@ -196,7 +206,7 @@ def _sparse(component: Component, lists: SparseLists) -> Iterator[bytes]:
     splits = row_splits(lists.values.lengths).tolist()
     places = np.stack([place.flat for place in lists.places], 1)
     size = _tensor(np.array(lists.sizes, np.int64), int64)
-    for i, (start, stop) in enumerate(zip(splits[:-1], splits[1:], strict=True)):
+    for i, (start, stop) in enumerate(pairwise(splits)):
         values = _values(lists.values.part(i, i + 1), (stop - start,), kind)
         tensors = [_tensor(places[start:stop], int64), _tensor(values, kind), size]
         yield _variant((3,), [(b"tensorflow::Tensor", b"", [tensor]) for tensor in tensors])

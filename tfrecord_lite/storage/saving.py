@@ -240,7 +240,11 @@ def save(
 
 
 def _save_elements(
-    path: str | os.PathLike[str], data: Any, n_shards: int, progress: Progress, options: WriteOptions
+    path: str | os.PathLike[str],
+    data: Any,
+    n_shards: int,
+    progress: Progress,
+    options: WriteOptions,
 ) -> Schema:
     """Write columns or rows as a folder of ``tf.data.Dataset.save``."""
     folder, storage_options = name_of(path).rstrip("/"), options.get("storage_options")

@@ -42,7 +42,6 @@ from tfrecord_lite.convert.arrow import form_of, imported
 from tfrecord_lite.described.sources import sidecars_of
 from tfrecord_lite.errors import DamageReport, FileReport, TFRecordError, argument_error
 from tfrecord_lite.files.compression import CODECS, COMPRESSION_WORDS
-from tfrecord_lite.files.folders import is_saved
 from tfrecord_lite.files.names import (
     SIDECAR_SUFFIX,
     Source,
@@ -52,6 +51,7 @@ from tfrecord_lite.files.names import (
     is_folder,
     is_hidden,
     is_same_file,
+    is_saved,
     is_url,
     listing,
     local_size,

@@ -15,11 +15,8 @@ from tfrecord_lite import storage
 from tfrecord_lite.dataset import mixtures
 from tfrecord_lite.dataset.batching import Batch
 from tfrecord_lite.dataset.plan import PlanNode, chain, plan_of
-from tfrecord_lite.described.structure import rebuild
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.names import expand, name_of
-from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.saved import SavedData, elements_of
 from tfrecord_lite.tf._ops import TensorSpec, is_tensor
 from tfrecord_lite.tf._tensor import Tensor, fits, map_structure, plain_array, unwrap, wrap
 from tfrecord_lite.tf._unavailable import unavailable_error
@@ -80,13 +77,6 @@ def _as_specified(element: Any, specs: Any) -> Any:
         )
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
     return array
-
-
-def _saved_elements(place: str) -> Iterator[Any]:
-    """Yield the elements of a saved data set in TensorFlow's order."""
-    data = SavedData(place)
-    for element in elements_of(data, ReadSettings(), os.cpu_count() or 1):
-        yield rebuild(data.structure, element)
 
 
 def _numbered(number: int, element: Any) -> Any:
@@ -236,10 +226,13 @@ class Dataset(metaclass=_HintingType):
             ``UNSUPPORTED`` for a `reader_func`.
         """
         if reader_func is not None:
-            detail = "reader_func gets data sets of TensorFlow's; load without it, and use interleave"
+            detail = (
+                "reader_func gets data sets of TensorFlow's; load without it, and use interleave"
+            )
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         (place,) = map(name_of, expand(_paths(path)))
-        return Dataset(library.Dataset(nodes.Calls(function=partial(_saved_elements, place))))
+        elements = partial(storage.saved_elements, place, os.cpu_count() or 1)
+        return Dataset(library.Dataset(nodes.Calls(function=elements)))
 
     def save(
         self,
@@ -256,9 +249,13 @@ class Dataset(metaclass=_HintingType):
             ``UNSUPPORTED`` for a `shard_func` or `checkpoint_args`.
         """
         if shard_func is not None or checkpoint_args is not None:
-            detail = "save writes one shard; save(..., format='tf.data', num_shards=...) writes more"
+            detail = (
+                "save writes one shard; save(..., format='tf.data', num_shards=...) writes more"
+            )
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-        storage.save(_paths(path), iter(self._dataset), format="tf.data", compression=compression or "")
+        storage.save(
+            _paths(path), iter(self._dataset), format="tf.data", compression=compression or ""
+        )
 
     @staticmethod
     def list_files(
