@@ -217,7 +217,7 @@ def parity(session: nox.Session) -> None:
     """Compare with TensorFlow itself, in one process, which counts the rules that were covered."""
     session.env.update({"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0"})
     install(session, "parity", "test")
-    require(session, "tensorflow")
+    require(session, "tensorflow, tensorflow_datasets")
     session.run("pytest", *ALL, "tests/parity", *session.posargs)
 
 
@@ -231,15 +231,15 @@ def examples(session: nox.Session) -> None:
 
 @nox.session
 def frameworks(session: nox.Session) -> None:
-    """Run the tests with torch, Grain, JAX and Keras themselves."""
+    """Run the tests with torch, Grain, JAX and Keras themselves, and libraries that train with them."""
     session.env["KERAS_BACKEND"] = "jax"
-    install(session, "frameworks", "test", extras="examples")
-    require(session, "aiohttp, grain, jax, keras, orbax.checkpoint, torch, torchdata")
+    install(session, "frameworks", "training", "test", extras="examples")
+    require(session, "accelerate, grain, keras, lightning, orbax.checkpoint, ray.train, torchdata")
     session.run("pytest", *ALL, "tests/frameworks", *session.posargs)
     # One at a time: torch's workers are forks, which JAX's threads do not survive.
-    for name in ("README", "torch", "machines", "jax-keras-grain"):
+    for name in ("README", "torch", "training-libraries", "machines", "jax-keras-grain"):
         session.run("pytest", "-n", "0", f"{PAGE}[{name}.md]")
-    session.run("pytest", "-n", "0", DOCSTRINGS, "-k", "integrations")
+    session.run("pytest", "-n", "0", DOCSTRINGS, "-k", "integrations and not integrations.ray")
 
 
 @nox.session

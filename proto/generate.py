@@ -46,10 +46,11 @@ FILES = {
         "ResourceHandleProto",
         "VariantTensorDataProto",
     ),
-    # Not for users, so not exported: read by foreign/tfx.py alone.
+    # Not for users, so not exported: read by described/formats/tfx.py alone.
     "tfmd_schema": (
         "Schema",
         "Feature",
+        "StructDomain",
         "FeaturePresence",
         "IntDomain",
         "FixedShape",

@@ -45,7 +45,6 @@ SAVED = {
 
 
 @pytest.mark.parametrize("row", SAVED)
-@pytest.mark.slow
 def test_the_types_of_the_guide_are_those_of_the_libraries(tmp_path: Path, row: str) -> None:
     import duckdb
     import polars as pl

@@ -1,18 +1,22 @@
 """TFRecordReader.messages: records of any protobuf class."""
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import Message
-from hypothesis import given
+from google.protobuf.message_factory import GetMessageClass
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.support.parameter_ids import named
 from tfrecord_lite import TFRecordReader, TFRecordWriter, testing
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example.content import ContentType, detect
 from tfrecord_lite.messages import Example, Int64List, SequenceExample
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.testing import encodings
@@ -63,6 +67,57 @@ def test_a_malformed_record_is_named_after_all_before_it(tmp_path: Path) -> None
     assert caught.value.source == str(path)
     assert caught.value.index == 100
     assert caught.value.offset == len(frame(good))
+
+
+def message_class(syntax: str, *kinds: int) -> Any:
+    """Return a class whose field 1 is a message whose field 1 is one, ..., of at last another kind."""
+    file = FileDescriptorProto(name=f"{syntax}{kinds}.proto", package=syntax, syntax=syntax)
+    outer = file.message_type.add(name=f"Level{len(kinds)}")
+    for level, kind in enumerate(kinds):
+        field = outer.field.add(name="value", number=1, type=kind, label=1)
+        if kind == field.TYPE_MESSAGE:
+            outer = file.message_type.add(name=f"Part{level}")
+            field.type_name = f".{syntax}.{outer.name}"
+    pool = DescriptorPool()
+    pool.Add(file)
+    return GetMessageClass(pool.FindMessageTypeByName(f"{syntax}.Level{len(kinds)}"))
+
+
+@pytest.mark.parametrize("syntax", ["proto2", "proto3"])
+@given(testing.examples(allow_nan=False))
+def test_examples_are_not_read_as_messages_of_another_shape(syntax: str, item: Example) -> None:
+    record, (double, integer, string, message, data) = item.SerializeToString(), (1, 3, 9, 11, 12)
+    assume(detect(record).type is ContentType.EXAMPLE)
+    others = [(double,), (integer,), (string,), (message, string), (message, message, integer)]
+    for kinds in others:
+        messages = TFRecordReader(file_of(record)).messages(message_class(syntax, *kinds))
+        with pytest.raises(InvalidArgumentError, match=r"Examples.*examples\(\) reads") as caught:
+            next(messages)
+        assert (caught.value.reason, caught.value.index) == (Reason.MALFORMED, 0)
+
+    for kinds in ((data,), (message, data), (message, message, string)):
+        cls = message_class(syntax, *kinds)
+        assert list(TFRecordReader(file_of(record)).messages(cls)) == [cls.FromString(record)]
+
+
+def test_other_messages_are_not_read_as_examples(tmp_path: Path) -> None:
+    frame_class = message_class("proto2", 11, 9)
+    record = frame_class(value={"value": "segment"}).SerializeToString()
+    sequence = SequenceExample()
+    sequence.feature_lists.feature_list["x"].feature.add()
+    example = Example()
+    example.features.feature["x"].int64_list.value.append(1)
+    refused = [(Example, record), (SequenceExample, record), (Example, sequence)]
+    for cls, other in refused:
+        data = other if isinstance(other, bytes) else other.SerializeToString()
+        files = [tmp_path / "first", tmp_path / "second"]
+        files[0].write_bytes(frame([example.SerializeToString()]))
+        files[1].write_bytes(frame([data]))
+        messages: Iterator[Any] = TFRecordReader(files).messages(cls)
+        next(messages)
+        with pytest.raises(InvalidArgumentError, match=r"second: record 0.*not"):
+            next(messages)
+    assert list(TFRecordReader(file_of(b"")).messages(Example)) == [Example()]
 
 
 @pytest.mark.parametrize("given", [int, "Example", None, Int64List.FromString], ids=named)

@@ -9,6 +9,8 @@ any record length, and a compressed one inflates to any size.
 
 from __future__ import annotations
 
+import math
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -46,6 +48,18 @@ class WriteOptions(TypedDict, total=False):
 
     compression: CompressionType
     storage_options: Mapping[str, Any] | None
+
+
+def num_processors() -> int:
+    """Return how many processors this process may use; Python's own count from 3.13 on."""
+    if hasattr(os, "process_cpu_count"):
+        return os.process_cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def num_files_in_turns() -> int:
+    """Return among how many files TensorFlow takes turns if it may choose: two more are prepared for each."""
+    return math.ceil(num_processors() / 3)
 
 
 SOME_COLUMNS = "infer_schema(paths).select(names)"

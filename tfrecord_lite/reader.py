@@ -412,7 +412,8 @@ class TFRecordReader:
         Raises
         ------
         InvalidArgumentError
-            ``MALFORMED`` for a record that is not such a message, after all before it.
+            ``MALFORMED`` for a record that is not such a message, after all before it; if the first one of a file is
+            an Example, and the class is another, or the reverse.
         TypeError
             If it is not a protobuf class.
         DataLossError
@@ -434,7 +435,14 @@ class TFRecordReader:
     # as soon as an error leaves the loop, even if the error is kept.
 
     def _messages(self, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
+        from tfrecord_lite.example.content import check_class  # noqa: PLC0415 - loads the engine
+
+        checked: str | None = ""  # the last file
         for block in self._blocks(lambda: None):
+            source = block.place(0).source if len(block) else checked
+            if source != checked:
+                check_class(block, message_class)
+                checked = source
             yield from parse_messages(block, message_class)
 
     def _rows(self, *, of_sequences: bool) -> Iterator[Any]:

@@ -25,12 +25,13 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import prod
+from struct import calcsize, unpack_from
 from struct import error as StructError  # noqa: N812
-from struct import unpack_from
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -255,6 +256,16 @@ def _arrow_stream(data: bytes) -> _Details:
     return {} if is_one else None
 
 
+def _anomalies(data: bytes) -> _Details:
+    """Check the first feature of a schema, whose name is not followed by the value of an Example's."""
+    at = re.match(_LENGTH * 2 + rb"\n", data, re.DOTALL).end()  # type: ignore[union-attr]
+    stop = at + 1 + data[at]
+    is_name = data[at] < 128 and text_of(data[at + 1 : stop]) is not None
+    return {} if is_name and data[stop] in b"\x10\x2a\x30\x3a\x4a\x52\x6a\x72" else None
+
+
+_LENGTH = rb"\n[\x80-\xff]{0,4}[\0-\x7f]"
+"""The start of field 1, which has a length."""
 _FTYP = rb"\0\0[\0-\x03].ftyp"
 """The start of a box of few bytes; a text may have these letters at its fifth byte."""
 
@@ -304,7 +315,7 @@ _FORMATS = (
     _file(rb"ARROW1\0\0", "an Arrow (Feather) file", "pyarrow.feather.read_table reads it", is_sure=True),
     _file(
         b"\x83\xaf\x70\xd1\x0d\x88\x4a\x3f", "an ArrayRecord or Riegeli file",
-        "the package array_record reads ArrayRecord", is_sure=True,
+        "the package array_record reads ArrayRecord, riegeli's own library Riegeli", is_sure=True,
     ),
     _file(rb"\n#\xd7\xce", "an MXNet RecordIO file"),
     _file(rb"\x89HDF\r\n\x1a\n", "an HDF5 file", "h5py reads it", is_sure=True),
@@ -318,7 +329,17 @@ _FORMATS = (
     _file(rb"\xfd7zXZ\0", "an xz file", _UNPACK),
     _file(rb"\x04\x22\x4d\x18", "an LZ4 file", _UNPACK),
     _file(rb"Rar!\x1a\x07", "a RAR archive", _UNPACK),
+    _file(rb"\xff\x06\0\0sNaPpY", "a Snappy file", _UNPACK),
     _file(rb"%PDF-", "a PDF document"),
+    # One message each: a data set with its number of examples, and a schema with its first feature.
+    _file(
+        _LENGTH + rb"(\n[\0-\x7f][^\0]*?)?\x10[\x80-\xff]*[\0-\x7f]\x1a",
+        "statistics of TFX, as in FeatureStats.pb", "tensorflow_data_validation.load_stats_binary reads it",
+    ),
+    _file(
+        _LENGTH * 2 + rb"\n", "anomalies of TFX, as in SchemaDiff.pb",
+        "the message Anomalies of tensorflow_metadata parses it", read=_anomalies,
+    ),
 )  # fmt: skip
 """The first that matches counts."""
 
@@ -369,7 +390,55 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
         return (
             "serialized tf.train.Examples without the framing of records (TFRecordWriter writes it)"
         )
+    for layout in _LENGTHS:
+        if (noun := _after_lengths(head, layout, is_whole=is_whole)) is not None:
+            prefix, advice = "varint lengths", "google.protobuf.proto.parse_length_prefixed"
+            if n_bytes := calcsize(layout):
+                prefix = f"plain lengths of {n_bytes} bytes"
+                advice = f"struct.unpack({layout!r}, file.read({n_bytes})) and file.read(length)"
+            return f"{noun} after {prefix} (read them with {advice}; TFRecordWriter writes records)"
+    if _are_snappy_blocks(head):
+        advice = "cramjam.snappy.decompress_raw inflates each, which follows its length in 4 bytes"
+        return f"blocks compressed with Snappy ({advice})"
     return None
+
+
+_LENGTHS = ("", "<q", ">q", "<I", ">I")
+"""How the length of a message is stored before it, in the words of struct; "" for a varint."""
+_MAX_MESSAGES = 50
+
+
+def _after_lengths(data: bytes, layout: str, *, is_whole: bool) -> str | None:
+    """Say what messages these are, each after its length; None if they are not."""
+    n_messages, stop, are_examples = 0, 0, True
+    try:
+        while stop < len(data) and n_messages < _MAX_MESSAGES:
+            if layout:
+                (length,), start = unpack_from(layout, data, stop), stop + calcsize(layout)
+            else:
+                length, start = read_varint(data, stop, min(stop + 5, len(data)))
+            stop = start + length
+            # The first field of an Example is all of it.
+            size, inner = read_varint(data, start + 1, min(start + 6, len(data)))
+            are_examples &= data[start : start + 1] == b"\n" and inner + size == stop
+            if start < 0 or stop > len(data) or not length:
+                break
+            deque(walk(data, start, stop), maxlen=0)
+            n_messages += 1
+    except (StructError, WireError):
+        return None
+    is_end = stop == len(data) if is_whole else stop >= len(data)
+    if not (is_end or n_messages == _MAX_MESSAGES) or not (are_examples or n_messages > 1):
+        return None
+    return "tf.train.Examples" if are_examples else "protobuf messages"
+
+
+def _are_snappy_blocks(data: bytes) -> bool:
+    """Check the length of the first block, that of its content, and that this begins with a literal."""
+    n_bytes = int.from_bytes(data[:4], "big")
+    n_plain, at = read_varint(data, 4, min(9, len(data)))
+    is_length = n_plain > 0 and 5 < n_bytes <= 32 + n_plain * 7 // 6
+    return is_length and at < len(data) and data[at] & 3 == 0
 
 
 def _is_unframed_example(data: bytes) -> bool:
@@ -425,6 +494,10 @@ _TEXTS = (
     ),
     (_JSON, "JSON lines", "tfrecord convert reads it"),
     (_JSON, "JSON", ""),
+    (
+        _COMMENTS + r"(context\s*\{[^\0]*?\}\s*)?(node_sets|edge_sets)\s*:?\s*\{",
+        "a graph_schema.pbtxt of TF-GNN", "the Examples beside it are read without a schema",
+    ),
     (
         _COMMENTS + r"(features|context|feature_lists)\s*:?\s*\{", "a tf.train.Example in text form",
         "google.protobuf.text_format.Parse reads it",

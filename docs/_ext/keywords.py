@@ -28,7 +28,7 @@ KEYWORDS = {
     "how-to/machines": "rank, ranks, TPU, TPU pod, torchrun, process_index, multi-host",
     "how-to/moving-off-tensorflow": "migration, TensorFlow, tf.data, tf.io, tf.train",
     "how-to/ray": "Ray",
-    "how-to/real-data": "Open X-Embodiment, RLDS, YouTube-8M, Waymo, ImageNet, C4, Kaggle, MeshGraphNets, Basenji, DeepVariant, ELWC, tokens, packing",
+    "how-to/real-data": "Open X-Embodiment, RLDS, YouTube-8M, Waymo, ImageNet, C4, Kaggle, MeshGraphNets, Basenji, DeepVariant, ELWC, seqio, TF-Agents, TF-GNN, TFX Transform, tokens, packing",
     "how-to/records": "append, compression, gzip, random access, shards, zlib, zstd",
     "how-to/remote-files": "fsspec, GCS, Google Cloud Storage, HTTP, S3, URL",
     "how-to/sequences": "feature lists, mask, masks, padding, SequenceExample",

@@ -35,9 +35,9 @@ def test_conditions(run: Run, tmp_path: Path, condition: str, kept: range | list
 
 def test_other_features_are_not_parsed(run: Run, tmp_path: Path) -> None:
     save(tmp_path / "a", {"x": [1, 2], "label/of": [3, 4], "y": ["a", "b"]})
+    (tmp_path / "a.schema.json").rename(tmp_path / "schema")
     with TFRecordWriter(tmp_path / "a", mode="a") as writer:
         writer.write_example({"x": 1, "label/of": 2, "y": 0.5})
-    (tmp_path / "a.schema.json").rename(tmp_path / "schema")
     arguments = ("--where", 'x = 1 and "label/of" > 1', "--schema", tmp_path / "schema")
 
     assert "wrote 2 of 3" in run("filter", *arguments, tmp_path / "a", tmp_path / "x").out[0]

@@ -107,6 +107,7 @@ COMMANDS: dict[str, list[str]] = {
         *("'select 1 as \"@\"'", "\"from '@'\"", "@", "\"from 'text'\""),
         *("-o @.csv \"from 'good'\"", "-o @ \"from 'good'\""),
     ],
+    "events": [*FILES, "@", "good@", "--runs images", "x://@"],
     "diff": [f"{a} {b}" for a in ("good", "bad@", "absent") for b in ("other", "sequence@")],
     "view": [f"-o page@.html {name}" for name in ("good@", "absent@")],
 }

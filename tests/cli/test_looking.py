@@ -26,11 +26,13 @@ from tfrecord_lite import (
     encode_example,
     infer_schema,
     save,
+    serialize_tensor,
     summarize,
 )
 from tfrecord_lite.apps.statistics import compare, compute_statistics, sampling
 from tfrecord_lite.cli import main
 from tfrecord_lite.cli.texts import exact_bytes
+from tfrecord_lite.messages import Event, Summary
 
 
 def json_of(run: Run, *arguments: object) -> list[dict[str, Any]]:
@@ -93,6 +95,41 @@ def test_the_records_of_these_numbers_are_printed(
     assert len(done.err) == len(missing)
     assert all("there is no record" in line and "70 records" in line for line in done.err)
     assert done.status == (2 if missing else 0)
+
+
+EVENT_VALUES: list[tuple[Any, Any]] = [
+    (np.float32(0.1), 0.1),
+    (np.float64(np.inf), {"float": "Infinity"}),
+    (np.array([[1, 2], [3, 4]]), [[1, 2], [3, 4]]),
+    (np.array([b"text", b"\xff"], object), ["text", {"base64": "/w=="}]),
+    (np.array(True), True),
+]
+
+
+def test_events_as_json_and_csv_have_wall_time_step_tag_and_value(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "logs" / "a").mkdir(parents=True)
+    values = [Summary.Value(tag=f"tensor {i}") for i in range(len(EVENT_VALUES))]
+    for value, (array, _) in zip(values, EVENT_VALUES, strict=True):
+        value.tensor.ParseFromString(serialize_tensor(array))
+    values.append(Summary.Value(tag="loss, old", simple_value=0.5))
+    event = Event(wall_time=1.5, step=-3, summary=Summary(value=values))
+    records = [Event(wall_time=1, file_version="v"), event, Event(wall_time=2, graph_def=b"\xff")]
+    path = tmp_path / "logs" / "a" / "events.out.tfevents.1"
+    write(path, [record.SerializeToString() for record in records])
+
+    version, found, graph = json_of(run, "cat", "--json", path)
+    assert version == {"wall_time": 1, "step": 0, "file_version": "v"}
+    assert graph == {"wall_time": 2, "step": 0, "graph_def": "/w=="}
+    assert (found["wall_time"], found["step"]) == (1.5, -3)
+    expected = [*(shown for _, shown in EVENT_VALUES), 0.5]
+    assert [each["value"] for each in found["values"]] == expected
+    assert [each["tag"] for each in found["values"]] == [value.tag for value in values]
+
+    logs, line = tmp_path / "logs", 'a,"loss, old",-3,1.5,0.5'
+    assert run("events", logs).out == ["run,tag,step,wall_time,value", line]
+    assert run("events", "--runs", logs).out == ['run,"loss, old"', "a,0.5"]
+    damage(path, 30)
+    assert [run("events", *skip, logs).status for skip in ([], ["--skip-damage"])] == [1, 1]
 
 
 def test_an_index_is_used_unless_it_is_old(run: Run, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tests.cli.conftest import Run
 from tests.cli.samples import damage, write
 from tests.cli.test_main import tfrecord
 from tfrecord_lite import TFRecordReader, save
+from tfrecord_lite.records.framing import frame
 
 VERBS = {
     "merge": [],
@@ -92,7 +93,7 @@ def test_what_a_sidecar_says_is_one_line(run: Run, tmp_path: Path) -> None:
     disagreeing = run("merge", tmp_path / "a", tmp_path / "b", tmp_path / "x")
     (tmp_path / "a").write_bytes((tmp_path / "a").read_bytes()[:-30])
     cut = run("merge", "--skip-damage", tmp_path / "a", tmp_path / "y")
-    write(tmp_path / "b", [b""])
+    (tmp_path / "b").write_bytes(frame([b""]))  # by another program
     other = run("merge", tmp_path / "b", tmp_path / "z")
 
     assert (disagreeing.status, cut.status, other.status) == (0, 1, 2)

@@ -1,5 +1,6 @@
 """Stored lists come back as what they were; results do not depend on the form of lists, or on blocks."""
 
+import zlib
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from tests.support.columns import same
 from tfrecord_lite import (
@@ -18,6 +20,7 @@ from tfrecord_lite import (
     SparseFeature,
     SparseTensor,
     VarLenFeature,
+    encode_example,
     encode_examples,
     parse_example,
 )
@@ -333,3 +336,95 @@ def test_the_default_of_padding_is_what_the_values_were() -> None:
     found = parse_example(block, schema)
     same(found["x"], np.array([[1, -9], [2, 3]], "i1"))
     same(found["s"], np.array([["a", "ä"], ["b", "c"]], object))
+
+
+# Specifications of arrays of int16, and how many dimensions of the shape are sequences of arrays.
+ARRAYS: dict[str, tuple[Any, tuple[int | None, ...], int]] = {
+    "a dimension that varies": (FixedLenFeature([], bytes), (None, 2), 0),
+    "not the first": (FixedLenFeature([], bytes), (2, None), 0),
+    "in the middle, as a list": (RaggedFeature(int), (2, None, 3), 0),
+    "sequence": (RaggedFeature(bytes), (None, 2, 2), 1),
+    "sequences": (
+        RaggedFeature(bytes, "v", [RaggedFeature.RowLengths("n")]),
+        (None, None, 2, None),
+        2,
+    ),
+    "sequences, as a list": (
+        RaggedFeature(int, "v", [RaggedFeature.RowLengths("n"), RaggedFeature.UniformRowLength(3)]),
+        (None, None, 3),
+        2,
+    ),
+    "shape in a feature": (RawFeature((None, 2, None), "int16", "v", "s"), (None, 2, None), 0),
+}
+
+
+@given(st.data(), st.sampled_from([*ARRAYS]), st.sampled_from([None, "zlib"]))
+def test_arrays_of_any_shape_come_back(data: st.DataObject, name: str, how: str | None) -> None:
+    spec, shape, n_sequences = ARRAYS[name]
+    how = how if spec.kind is Kind.BYTES else None
+    schema = Schema({"x": spec}, {"x": Original("int16", shape, compression=how)})
+
+    drawn_sizes: list[list[int]] = []
+
+    def drawn(dims: tuple[int | None, ...], n_outer: int) -> Any:
+        if n_outer:
+            count = data.draw(st.integers(0, 3))
+            return [drawn(dims[1:], n_outer - 1) for _ in range(count)]
+        sizes = [data.draw(st.integers(0, 3)) if dim is None else dim for dim in dims]
+        drawn_sizes.append(sizes)
+        return data.draw(hnp.arrays(np.int16, tuple(sizes))).tolist()
+
+    rows = [drawn(shape, n_sequences) for _ in range(data.draw(st.integers(1, 4)))]
+    if isinstance(spec, RawFeature):
+        with pytest.raises(InvalidArgumentError, match="a shape_key is only read"):
+            encode_examples({"x": rows}, schema)
+        arrays = [np.asarray(row, np.int16) for row in rows]
+        strings = [zlib.compress(each.tobytes()) if how else each.tobytes() for each in arrays]
+        sizes = [drawn_sizes.pop(0) for _ in rows]
+        block = encode_examples({"v": strings, "s": sizes})
+    else:
+        block = encode_examples({"x": rows}, schema)
+
+    found: Any = parse_example(block, schema)["x"]
+    assert found.to_list() == rows
+    assert (found.dtype, found.shape) == (np.int16, (len(rows), *shape))
+    assert Schema.from_json(schema.to_json()) == schema
+
+
+WRONG_ARRAYS: list[tuple[Any, dict[str, Any], Reason, str]] = [
+    (
+        (2,),
+        {"x": zlib.compress(b"abcd")[:-5]},
+        Reason.COMPRESSED_CORRUPT,
+        "zlib cannot decompress",
+    ),
+    ((2,), {"x": b"abcd"}, Reason.COMPRESSED_CORRUPT, "zlib cannot decompress"),
+    ((2,), {"x": zlib.compress(bytes(10**6))}, Reason.WRONG_COUNT, "5 bytes do not make up"),
+    ((2,), {"x": zlib.compress(b"ab")}, Reason.WRONG_COUNT, "1 value, but the shape"),
+    ((2, None), {"x": zlib.compress(b"abcdef")}, Reason.WRONG_COUNT, "3 values cannot be divided"),
+    *[
+        ((None, None, 2), {"v": zlib.compress(b"abcd"), "s": shape}, Reason.WRONG_COUNT, text)
+        for shape, text in [
+            ([1, 1], "found 2 values, expected 3 for shape"),
+            ([1, 2, 2], r"the shape \[1, 2, 2\] for 2 values, expected \[any, any, 2\]"),
+            ([2, 1, 1], r"the shape \[2, 1, 1\] for 2 values"),
+            ([-1, -1, 2], r"the shape \[-1, -1, 2\]"),
+            ([2**32, 2**32, 2], "the shape"),
+        ]
+    ],
+    ((None, None, 2), {"v": zlib.compress(b""), "s": [2**40, 0, 2]}, Reason.WRONG_COUNT, "shape"),
+    ((None, None, 2), {"v": zlib.compress(b"")}, Reason.MISSING, "'s' is missing"),
+]
+
+
+@pytest.mark.parametrize(("shape", "row", "reason", "text"), WRONG_ARRAYS)
+def test_an_array_that_does_not_fit_is_named(
+    shape: Any, row: dict[str, Any], reason: Reason, text: str
+) -> None:
+    spec = FixedLenFeature([], bytes) if "x" in row else RawFeature(shape, "int16", "v", "s")
+    schema = Schema({"x": spec}, {"x": Original("int16", shape, compression="zlib")})
+    rows = [{"x": zlib.compress(bytes(4)), "v": zlib.compress(bytes(4)), "s": [1, 1, 2]}, row]
+
+    with pytest.raises(InvalidArgumentError, match=text) as caught:
+        parse_example(list(map(encode_example, rows)), schema)
+    assert (caught.value.reason, caught.value.index) == (reason, 1)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.http_files import serving
 from tests.support.small_files import FEATURES, example, numbers, plain, rest_after, write_files
 from tfrecord_lite import (
     Block,
@@ -18,6 +19,7 @@ from tfrecord_lite import (
     TFRecordDataset,
     TFRecordWriter,
     VarLenFeature,
+    read_batches,
     reader,
 )
 from tfrecord_lite.dataset import shuffle, sources, turns
@@ -223,13 +225,37 @@ def test_other_files_are_noticed(tmp_path: Path) -> None:
             with pytest.raises(FailedPreconditionError, match="when the state was taken") as caught:
                 iter(make(names)).load_state_dict(state)
             assert caught.value.reason is Reason.STALE_INDEX
-    write_files(tmp_path, [2, 1])  # also if sizes are not known, as those of remote files
+    write_files(tmp_path, [2, 1])  # also if sizes are not known
     for make, state in zip(makes, states, strict=True):
         again = iter(make(names))
         again.load_state_dict({**state, "sizes": [None, None]})
         with pytest.raises(FailedPreconditionError) as caught:
             list(again)
         assert caught.value.reason is Reason.STALE_INDEX
+
+
+@pytest.mark.parametrize("shuffle", [False, True, "all"])
+def test_a_state_knows_the_sizes_of_remote_files_unasked(tmp_path: Path, shuffle: Any) -> None:
+    names = write_files(tmp_path, [4, 9])
+    with serving() as server:
+        server.files = {f"/{i}": Path(name).read_bytes() for i, name in enumerate(names)}
+        urls = [f"{server.url}/{i}" for i in (0, 1)]
+
+        def make() -> Dataset:
+            return read_batches(urls, FEATURES, 2, shuffle=shuffle, seed=1)
+
+        run = iter(make())
+        head = list(itertools.islice(run, 6))
+        server.forget()
+        state = json.loads(json.dumps(run.state_dict()))
+        assert server.n_requests == 0
+        assert state["sizes"] == [len(server.files[f"/{i}"]) for i in (0, 1)]
+        again = iter(make())
+        again.load_state_dict(state)
+        assert sorted(numbers(head) + numbers(again)) == list(range(13))
+        server.files["/0"] += server.files["/1"]
+        with pytest.raises(FailedPreconditionError, match="when the state was taken"):
+            iter(make()).load_state_dict(state)
 
 
 def test_a_file_that_was_not_read_yet_may_change(tmp_path: Path) -> None:

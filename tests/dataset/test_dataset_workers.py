@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -367,7 +367,8 @@ def test_damage_in_a_range_comes_after_the_records_before_it(
     n_ranks=st.integers(1, 3),
     n_workers=st.integers(1, 3),
     epoch=st.integers(0, 2),
-    shuffle=st.sampled_from([False, 7]),
+    shuffle=st.sampled_from([False, 7, "all"]),
+    even=st.sampled_from([False, True, "drop"]),
     repeats=st.booleans(),
     with_index=st.booleans(),
     n_stop=st.integers(0, 30),
@@ -378,13 +379,17 @@ def test_ranks_and_workers_read_each_record_once(
     n_ranks: int,
     n_workers: int,
     epoch: int,
-    shuffle: int,
+    shuffle: bool | int | Literal["all"],
     n_stop: int,
     *,
+    even: bool | Literal["drop"],
     repeats: bool,
     with_index: bool,
 ) -> None:
-    """In runs or not, and as many each; a fresh process resumes anywhere, and knows of no earlier epoch."""
+    """In runs or not, and as many each; a fresh process resumes anywhere, and knows of no earlier epoch.
+
+    Made even, no record is left out, or none comes twice.
+    """
     names = write_files(tmp_path_factory.mktemp("r"), counts)
     if with_index:
         TFRecordFile(names).save_index()
@@ -397,6 +402,7 @@ def test_ranks_and_workers_read_each_record_once(
             shuffle=shuffle,
             seed=1,
             shard=(n_ranks, rank),
+            even=even,
             num_epochs=1 + repeats,
         )
         return worker_part(batches._plan, n_workers, worker)
@@ -411,16 +417,25 @@ def test_ranks_and_workers_read_each_record_once(
             mine = [numbers(chunk.to_list()) for chunk, _ in pairs]
             found.update(n for chunk in mine for n in chunk)
             sizes.append(sum(map(len, mine)))
+            if with_index or shuffle == "all":
+                assert part(*reader).size() == sizes[-1]
             if pairs:
                 place = n_stop % len(pairs)
                 rest = part(*reader).chunks(Run((epoch,)), json.loads(json.dumps(pairs[place][1])))
                 resumed = [n for chunk, _ in rest for n in numbers(chunk.to_list())]
                 assert resumed == [n for chunk in mine[place + 1 :] for n in chunk]
-    assert found == Counter(dict.fromkeys(range(sum(counts)), 1 + repeats))
-    if (
-        n_ranks > 1 or shuffle or repeats or len(counts) < n_workers
-    ):  # otherwise workers read whole files
+    total, n_readers = sum(counts), len(readers)
+    if even and n_ranks > 1:
+        size = total // n_readers if even == "drop" else -(-total // n_readers)
+        assert sizes == [size * (1 + repeats)] * n_readers
+        times = (0, 1) if even == "drop" else (1, n_readers)
+        assert all(times[0] <= found[n] / (1 + repeats) <= times[1] for n in range(total))
+        return
+    assert found == Counter(dict.fromkeys(range(total), 1 + repeats))
+    if n_ranks > 1 or shuffle or repeats or len(counts) < n_workers:  # not whole files
         assert max(sizes) - min(sizes) <= 1 + repeats
+        of_ranks = [sum(sizes[i : i + n_workers]) for i in range(0, n_readers, n_workers)]
+        assert max(of_ranks) - min(of_ranks) <= 1 + repeats
 
 
 def test_runs_are_read_by_one_rank_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

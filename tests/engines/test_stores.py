@@ -20,6 +20,7 @@ from tfrecord_lite import (
     TFRecordDataset,
     TFRecordFile,
     TFRecordReader,
+    TFRecordWriter,
     load,
     read_batches,
     save,
@@ -160,6 +161,22 @@ def test_what_is_missing_is_file_not_found(store: Store, way: str, name: str) ->
     with pytest.raises(FileNotFoundError) as caught:
         MISSING[way](url, store.options)
     assert str(caught.value.filename) == url
+
+
+@pytest.mark.parametrize("n_bytes", [1, 8_000_000])
+@pytest.mark.parametrize("atomic", [False, True])
+def test_no_bucket_is_made_for_a_file(store: Store, n_bytes: int, atomic: bool) -> None:
+    url = f"{store.root.partition('://')[0]}://no-bucket/none"
+
+    for _ in range(2):
+        with (
+            pytest.raises(FileNotFoundError) as caught,
+            TFRecordWriter(url, atomic=atomic, storage_options=store.options) as writer,
+        ):
+            writer.write(bytes(n_bytes))
+        assert str(caught.value.filename) == url
+    with pytest.raises(FileNotFoundError):
+        save(url, {"x": np.zeros(n_bytes // 4)}, storage_options=store.options)
 
 
 def test_an_object_that_is_removed_after_its_folder_was_listed_is_missing(store: Store) -> None:

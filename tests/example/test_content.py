@@ -102,8 +102,10 @@ class TestDetect:
         context_only = SequenceExample(context=features(a=feature(1))).SerializeToString()
 
         assert detect(b"", ContentType.EXAMPLE).message == Example()
-        assert detect(no_kinds).type is not ContentType.EXAMPLE
-        assert detect(no_kinds, ContentType.EXAMPLE).type is ContentType.EXAMPLE
+        assert detect(no_kinds).type is ContentType.EXAMPLE
+        no_values = b"\n\x05\n\x03\n\x01a"  # a string in a message in a message
+        assert detect(no_values).type is ContentType.PROTOBUF
+        assert detect(no_values, ContentType.EXAMPLE).type is ContentType.EXAMPLE
         assert detect(context_only).type is ContentType.EXAMPLE
         assert (
             detect(context_only, ContentType.SEQUENCE_EXAMPLE).type is ContentType.SEQUENCE_EXAMPLE

@@ -244,7 +244,7 @@ def test_an_error_names_record_and_step(
     [
         (FixedLenSequenceFeature([2], int), Original("u1", [3]), Reason.BAD_ARGUMENT),
         (FixedLenSequenceFeature([2], int), Original("u1", [None]), Reason.BAD_ARGUMENT),
-        (FixedLenSequenceFeature([], bytes), Original("f4", [2, None]), Reason.BAD_ARGUMENT),
+        (FixedLenSequenceFeature([], bytes), Original("f4", [2, None, None]), Reason.BAD_ARGUMENT),
         (FixedLenSequenceFeature([], bytes), Original("f4", [None, None]), Reason.BAD_ARGUMENT),
         (RawFeature([2], "f4"), Original("f4", [3]), Reason.BAD_ARGUMENT),
         (RaggedFeature(int), Original("u1", [None], missing=True), Reason.BAD_ARGUMENT),

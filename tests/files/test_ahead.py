@@ -134,6 +134,22 @@ def test_what_is_held_has_a_bound_over_all_files(server: FileServer) -> None:
         assert server.n_sent - 8 * 4 * 10_000 <= 80_000 + 8
 
 
+def test_files_in_turns_are_fetched_equally_from_the_start(server: FileServer) -> None:
+    server.files = {f"/{i}": bytes(frame(RECORDS)) for i in range(6)}
+    urls = [f"{server.url}{name}" for name in server.files]
+
+    with ReadAhead(urls, {"block_size": 10_000}, 80_000, 4) as ahead:
+        files = [ahead.open(url) for url in urls[:4]]
+        assert files[0] is not None
+        files[0].read(10)
+        deadline = time.monotonic() + 20
+        while len(server.ranges) < 6 + 4 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        idle(server)
+    assert [(first, n > 1) for _, first, n in server.ranges].count((0, True)) == 4
+    assert len(server.ranges) <= 6 + 8
+
+
 def leave_by_close(reader: TFRecordReader) -> None:
     records = iter(reader)
     next(records)

@@ -1,6 +1,7 @@
 """Which compression a file has: as it is named, or inferred from content or name."""
 
 import gzip
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,16 @@ def test_the_ending_of_the_name_decides(
 ) -> None:
     skip_without(compression)
     assert compressions_of(WRITERS[writer](tmp_path / name)) == {compression}
+
+
+@each_writer
+@pytest.mark.parametrize("ending", [".deflate", ".xz", ".snappy", ".lz4", ".br", ".XZ"])
+def test_an_ending_that_is_not_written_is_refused(tmp_path: Path, writer: str, ending: str) -> None:
+    path = tmp_path / f"a.tfrecord{ending}"
+    with pytest.raises(InvalidArgumentError, match=re.escape(f"cannot compress as {ending} says")):
+        WRITERS[writer](path)
+    assert {file.name for file in tmp_path.iterdir()} <= {"source"}
+    assert compressions_of(WRITERS[writer](path, compression="none")) == {""}
 
 
 @each_writer

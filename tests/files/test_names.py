@@ -426,6 +426,19 @@ def test_a_missing_bucket_is_a_missing_file(read: Callable[[Any], Any], name: st
         assert str(caught.value.filename).startswith("missing://none/x")
 
 
+def test_what_is_written_has_its_name_also_beside_a_folder_and_in_a_chain() -> None:
+    for name in ("memory://names/a/x", "dir://y::memory://names/a", "memory://names/a"):
+        save(name, {"id": [1]})
+    TFRecordWriter("memory://names/a-2", atomic=True).close()
+    names = ["a", "a-2", "a.schema.json", "a/x", "a/x.schema.json", "a/y", "a/y.schema.json"]
+    assert everything_below("memory://names") == [f"/names/{name}" for name in names]
+    for call in (TFRecordWriter, WRITERS["atomic"], lambda url: save(url, {"id": [1]}), load):
+        with pytest.raises(InvalidArgumentError, match="'::' begins"):
+            cast("Any", call)("memory://names/u::v")
+    with pytest.raises(IsADirectoryError):
+        save("memory://names/b/", {"id": [1]})
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

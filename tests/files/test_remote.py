@@ -1,6 +1,7 @@
 """What a server may do wrong, and what its refusals are called."""
 
 import errno
+import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from tfrecord_lite import (
     TFRecordWriter,
     load,
     load_schema,
+    read_batches,
     recover,
     save,
     verify,
@@ -92,6 +94,24 @@ def test_a_refusal_is_the_error_that_it_means(
         assert isinstance(error, OSError)
         assert type(error) is kind
         assert (error.errno, error.filename) == (number, url)
+
+
+def test_many_files_are_asked_about_at_once_and_read_without_a_pause(server: FileServer) -> None:
+    content = io.BytesIO()
+    with TFRecordWriter(content) as writer:
+        writer.write_examples([{"n": 1}, {"n": 2}])
+    server.files = {f"/{i}": content.getvalue() for i in range(30)}
+    urls = [f"{server.url}{name}" for name in server.files]
+    ways: list[Callable[[], Any]] = [
+        lambda: read_batches(urls),
+        lambda: verify(urls),
+        lambda: TFRecordFile(urls).is_stale,
+    ]
+    server.latency = 0.05
+    for way in ways:
+        server.forget()
+        way()
+        assert server.most_at_once >= 8
 
 
 def test_a_refusal_while_a_pattern_is_matched_is_the_same(server: FileServer) -> None:

@@ -1,5 +1,6 @@
 """Records as tensors of torch: in which memory, of which form, once each over workers."""
 
+import itertools
 import pickle
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from tfrecord_lite import (
     save,
     tf,
 )
+from tfrecord_lite.cli import main
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.integrations.torch import IndexedTensors, IterableTensors, as_tensors, jagged
 
@@ -138,6 +140,41 @@ def test_sparse_and_ragged_columns_come_from_workers(tmp_path: Path) -> None:
             rows += [row.tolist() for row in jagged(batch["w"]).unbind()]
             assert batch["v"].to_dense().sum() == batch["w"].values.sum()
         assert sorted(rows) == [list(range(i)) for i in range(6)]
+
+
+@pytest.mark.parametrize("shuffle", [False, True, "all"])
+def test_a_loader_has_the_length_of_all_its_workers(tmp_path: Path, shuffle: Any) -> None:
+    names = write_files(tmp_path, [5, 9, 2, 25])
+
+    def loader(n_workers: int, rank: int, **settings: Any) -> Any:
+        batches = read_batches(names, FEATURES, 4, shuffle=shuffle, seed=1, shard=(2, rank))
+        return DataLoader(
+            IterableTensors(batches, **settings), batch_size=None, num_workers=n_workers
+        )
+
+    if shuffle != "all":  # which reads the index anyway
+        with pytest.raises(TypeError, match=r"count\(\) of the data set, .* a length"):
+            len(loader(0, 0))
+    assert len(loader(0, 0, length=7)) == 7
+    assert main(["index", *names]) == 0
+
+    for n_workers, rank in itertools.product((0, 1, 3), (0, 1)):
+        batches = loader(n_workers, rank)
+        assert len(batches) == sum(1 for _ in batches)
+
+
+def test_where_elements_decide_there_is_no_length(names: list[str]) -> None:
+    batches = read_batches(names, FEATURES, 4, num_epochs=None)
+    main(["index", *names])
+    for dataset in (batches, batches.take(9).filter(len)):
+        with pytest.raises(TypeError, match="depends on what they are, or there is no end"):
+            len(IterableTensors(dataset))
+
+
+def test_files_in_a_store_take_its_options(names: list[str]) -> None:
+    assert len(IndexedTensors(names, FEATURES, verify=False)) == N_RECORDS
+    with pytest.raises(InvalidArgumentError, match="verify: give it to the TFRecordFile"):
+        IndexedTensors(TFRecordFile(names), FEATURES, verify=False)
 
 
 class _Batches(torch.utils.data.IterableDataset):  # type: ignore[misc]

@@ -33,6 +33,7 @@ from tfrecord_lite import (
     FixedLenFeature,
     RaggedFeature,
     Schema,
+    SequenceSchema,
     SparseFeature,
     TFRecordError,
     TFRecordReader,
@@ -313,12 +314,12 @@ def tensors(data: bytes) -> str:
 
 # --- schema files
 
-_READERS: tuple[Callable[[bytes], Schema], ...] = (
+_READERS: tuple[Callable[[bytes], Schema | SequenceSchema], ...] = (
     lambda data: sidecar.parse("x.json", data).schema,
     lambda data: Schema.from_json(data.decode("utf-8", "replace")),
     superserial.from_yaml,
-    tfds.from_json,
-    tfx.from_text,
+    lambda data: tfds.from_json(data).schema,
+    lambda data: tfx.from_text(data)[0],
 )
 
 
@@ -331,7 +332,7 @@ def schemas(data: bytes) -> str:
         except TFRecordError:
             words.add(REJECTED)
             continue
-        if Schema.from_json(schema.to_json()) != schema:
+        if type(schema).from_json(schema.to_json()) != schema:
             raise differ(f"{schema!r} reads differently from its own JSON")
         repr(schema)
         words.add(READ)

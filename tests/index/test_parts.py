@@ -110,7 +110,7 @@ def test_runs_are_dealt_evenly_and_each_record_once(
         patch.setattr(parts_module, "_MARK_BYTES", mark_bytes)
         marks = [file_marks(name, ReadSettings(), is_first=with_index) for name in names]
         assert None not in marks
-        dealt = [deal(list(filter(None, marks)), n_readers, number) for number in range(n_readers)]
+        dealt = [deal(list(filter(None, marks)), (n_readers, i)) for i in range(n_readers)]
 
     found = []
     for groups in dealt:
@@ -134,7 +134,7 @@ def test_runs_keep_the_mix_of_files(tmp_path: Path) -> None:
     marks = [file_marks(name, ReadSettings(), is_first=True) for name in names]
 
     for number in range(4):
-        groups = deal([file for file in marks if file], 4, number)
+        groups = deal([file for file in marks if file], (4, number))
         assert [group[0].source for group in groups] == names
         sizes = [sum(part.n_records or 0 for part in group) for group in groups]
         assert sum(sizes) == 3000

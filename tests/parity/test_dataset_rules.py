@@ -59,6 +59,13 @@ def test_files_take_turns(
 
     theirs = tf.data.TFRecordDataset(names, num_parallel_reads=cycle).as_numpy_iterator()
     assert list(TFRecordDataset(names, num_parallel_reads=cycle)) == list(theirs)
+    for calls in (None, tf.data.AUTOTUNE):
+        theirs = files.interleave(tf.data.TFRecordDataset, num_parallel_calls=calls)
+        own = ours_tf.data.Dataset.from_tensor_slices(names)
+        own = own.interleave(ours_tf.data.TFRecordDataset, num_parallel_calls=calls)
+        assert list(own.as_numpy_iterator()) == list(theirs.as_numpy_iterator())
+    theirs = tf.data.TFRecordDataset(names, num_parallel_reads=-1).as_numpy_iterator()
+    assert list(TFRecordDataset(names, num_parallel_reads=-1)) == list(theirs)
     theirs = files.interleave(tf.data.TFRecordDataset, cycle, block).as_numpy_iterator()
     assert list(TFRecordDataset(names).interleave(cycle, block)) == list(theirs)
 

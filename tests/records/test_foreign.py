@@ -15,6 +15,7 @@ from tests.support import reference
 from tests.support.foreign_files import FOREIGN, Foreign, arrow_files
 from tfrecord_lite import TFRecordReader, TFRecordWriter, recover, verify
 from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason, plural
+from tfrecord_lite.records.framing import frame
 
 each_kind = pytest.mark.parametrize("kind", FOREIGN)
 
@@ -58,6 +59,14 @@ class TestRecognised:
     @each_kind
     def test_other_formats(self, tmp_path: Path, kind: str) -> None:
         check(FOREIGN[kind], tmp_path / "a")
+
+    def test_records_that_were_compressed_twice_as_gzip_are_named(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.gz"
+        path.write_bytes(gzip.compress(gzip.compress(bytes(frame([b"record"])))))
+
+        name = said(lambda: list(TFRecordReader(path)), path)
+
+        assert name == "records compressed twice, with GZIP, then with GZIP; inflate the file once"
 
     @pytest.mark.parametrize("kind", ["Parquet", "Feather", "stream"])
     def test_formats_of_arrow(self, tmp_path: Path, kind: str) -> None:

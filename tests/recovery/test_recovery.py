@@ -331,7 +331,8 @@ class TestSidecars:
     def test_a_sidecar_of_other_data_is_left_behind(self, tmp_path: Path) -> None:
         path, new = tmp_path / "old", tmp_path / "new"
         save(path, {"x": [1]})
-        write(path, GOOD)
+        write(new, GOOD)
+        new.replace(path)
         damaged(path, 100)
 
         with pytest.warns(UserWarning, match="gets no sidecar") as warned:

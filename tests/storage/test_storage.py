@@ -339,7 +339,7 @@ def test_a_sidecar_beside_other_data_is_rejected_unless_it_is_given(
 ) -> None:
     path = tmp_path / "d"
     save(path, {"x": np.zeros(n_rows)}, lossless=True)
-    with TFRecordWriter(path, mode="a") as writer:
+    with path.open("ab") as file, TFRecordWriter(file) as writer:
         writer.write_example({"x": np.ones(1).tobytes()})
     with pytest.raises(InvalidArgumentError, match="delete the sidecar if the file") as caught:
         load(path)

@@ -48,6 +48,15 @@ GROUPS = {
     "parity": ("tensorflow",),
     "stores": ("s3fs", "moto", "adlfs"),
     "tables": ("pandas", "polars", "pyarrow", "duckdb", "datasets"),
+    "training": (
+        "accelerate",
+        "transformers",
+        "lightning",
+        "ray.train",
+        "torchdata",
+        "keras",
+        "grain",
+    ),
 }
 """The modules by which a dependency group is known."""
 
@@ -83,6 +92,7 @@ PLACES = {
     TESTS / "frameworks" / "test_keras.py": ("frameworks", ("keras", "jax")),
     TESTS / "frameworks" / "test_torch.py": ("frameworks", ("torch", "torchdata")),
     TESTS / "frameworks" / "test_torch_tensors.py": ("frameworks", ("torch", "torchdata")),
+    TESTS / "frameworks" / "test_training_libraries.py": ("training", GROUPS["training"]),
 }
 """Modules of tests that cannot even be imported without an extra or a group, and how that is known."""
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
 import lzma
 import pickle
 import sqlite3
+import struct
 import tarfile
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from tests.cli.samples import flower, sequence
+from tests.cli.samples import event, flower, sequence
+from tfrecord_lite import encode_example
+from tfrecord_lite.records.framing import frame
 
 ROWS = [{"id": i, "name": f"row {i}", "score": i / 4} for i in range(50)]
 LONG_TEXT = "Not much of a file but all of it can be read.\n" * 40
@@ -56,6 +61,15 @@ def _numpy(*, is_archive: bool) -> bytes:
     return out.getvalue()
 
 
+def _varint(number: int) -> bytes:
+    digits = (number.bit_length() + 6) // 7
+    return bytes(number >> 7 * i & 127 | 128 * (i + 1 < digits) for i in range(digits))
+
+
+def image(data: bytes) -> bytes:
+    return encode_example({"image": data})
+
+
 def _sqlite() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.db"
@@ -72,6 +86,11 @@ def _files() -> dict[str, Foreign]:
     text_example = (
         'features {\n  feature {\n    key: "x"\n    value { int64_list { value: 1 } }\n  }\n}\n'
     )
+    records = [flower(i) for i in range(9)]
+    stream, twice = bytes(frame(records)), "records compressed twice, with"
+    # Literals of 50 bytes, after the length of all.
+    literals = (bytes([4 * 49]) + stream[i : i + 50] for i in range(0, len(stream) // 50 * 50, 50))
+    snappy = _varint(len(stream) // 50 * 50) + b"".join(literals)
     found: dict[str, tuple[bytes, str]] = {
         "Git LFS pointer": (
             b"version https://git-lfs.github.com/spec/v1\noid sha256:"
@@ -89,6 +108,18 @@ def _files() -> dict[str, Foreign]:
         "TFX schema": (
             b'# proto-message: Schema\nfeature {\n  name: "x"\n  type: FLOAT\n}\n',
             "a schema of TFX in text form (load_schema reads it)",
+        ),
+        "FeatureStats.pb": (
+            b"\n\x1c\n\x05train\x10\xac\x02\x1a\x10\x1a\t\x11\0\0\0\0\0\0\xf8?B\x03\n\x01x",
+            "statistics of TFX, as in FeatureStats.pb",
+        ),
+        "SchemaDiff.pb": (
+            b"\n\x14\n\x12\n\x03age0\x02r\t\t\0\0\0\0\0\0\xf0?",
+            "anomalies of TFX, as in SchemaDiff.pb",
+        ),
+        "graph_schema.pbtxt": (
+            b'context {\n  features { key: "x" value { } }\n}\nnode_sets { key: "user" value { } }\n',
+            "a graph_schema.pbtxt of TF-GNN",
         ),
         "features.json": (
             b'{\n  "type": "tensorflow_datasets.core.features.Tensor",\n  "content": {}\n}\n',
@@ -145,12 +176,38 @@ def _files() -> dict[str, Foreign]:
             sequence(3),
             "serialized tf.train.Examples without the framing",
         ),
+        "Examples after varints": (
+            b"".join(_varint(len(record)) + record for record in records),
+            "tf.train.Examples after varint lengths",
+        ),
+        "messages after varints": (
+            b"".join(bytes([len(record)]) + record for record in map(event, range(90))),
+            "protobuf messages after varint lengths",
+        ),
+        "bzip2 in gzip": (gzip.compress(bz2.compress(stream)), f"{twice} BZ2, then with GZIP;"),
+        "raw deflate": (
+            zlib.compress(stream, wbits=-15),
+            "records compressed with DEFLATE, without a header",
+        ),
+        "Snappy": (
+            len(snappy).to_bytes(4, "big") + snappy,
+            "blocks compressed with Snappy",
+        ),
+        "framed Snappy": (b"\xff\x06\0\0sNaPpY" + bytes(100), "a Snappy file"),
         "index": (b"0 309\n309 311\n620 304\n", "the index of a TFRecord file"),
         "sidecar": (
             b'{\n  "format": "tfrecord_lite.Schema",\n  "version": 1\n}',
             "a schema file of this package",
         ),
     }
+    for form in ("<q", ">q", "<i", ">i"):
+        n_bytes = struct.calcsize(form)
+        sizes = {"large": [image(bytes(200_000))] * 2, "small": records, "many": records * 9}
+        for size, items in sizes.items():
+            found[f"{size} Examples after {form}"] = (
+                b"".join(struct.pack(form, len(item)) + item for item in items),
+                f"tf.train.Examples after plain lengths of {n_bytes} bytes",
+            )
     for protocol in (4, 5):
         found[f"pickle {protocol}"] = (pickle.dumps(ROWS, protocol), "a pickle")
     return {kind: Foreign(*of) for kind, of in found.items()}

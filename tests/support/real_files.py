@@ -34,6 +34,7 @@ def write(folder: Path) -> None:
     _particles(folder)
     _genomics(folder)
     _ranking(folder)
+    _frameworks(folder)
     _events(folder)
 
 
@@ -202,6 +203,48 @@ def _ranking(folder: Path) -> None:
         document["relevance"].int64_list.value.append(relevance)
     with TFRecordWriter(folder / "eval_elwc.tfrecord") as writer:
         writer.write(message.SerializeToString())
+
+
+TRANSFORMED = """
+feature { name: "age_scaled" type: FLOAT presence { min_fraction: 1 } shape { } }
+feature { name: "words$ragged_values" type: INT }
+feature { name: "words$row_lengths_1" type: INT }
+tensor_representation_group { key: "" value { tensor_representation { key: "words" value {
+  ragged_tensor { feature_path { step: "words$ragged_values" }
+                  partition { row_length: "words$row_lengths_1" } } } } } }
+"""
+"""A schema.pbtxt of TensorFlow Transform."""
+
+
+def _frameworks(folder: Path) -> None:
+    """Write what seqio caches, TF-Agents observes, and TF-GNN and TFX write."""
+    shapes = {"inputs": ([None], "int32"), "targets": ([None], "int32")}
+    features = {name: {"shape": shape, "dtype": dtype} for name, (shape, dtype) in shapes.items()}
+    tokens = [{"inputs": list(range(n)), "targets": [n]} for n in range(3)]
+    _rows(folder / "my_task" / "train.tfrecord-00000-of-00002", [])
+    _rows(folder / "my_task" / "train.tfrecord-00001-of-00002", tokens)
+    info = {"num_shards": 2, "features": features, "seqio_version": "0.0.20"}
+    (folder / "my_task" / "info.train.json").write_text(json.dumps(info))
+    (folder / "my_task" / "COMPLETED").touch()
+    numbers = {name: np.int32(1).tobytes() for name in ("step_type", "next_step_type", "action")}
+    step = {"observation/pos": [0.5, 1.0, 1.5], "reward": 1.0, "discount": 1.0, **numbers}
+    _rows(folder / "replay.tfrecord", [step] * 4)
+    graph = {
+        "context/label": 1,
+        "nodes/user.#size": 2,
+        "nodes/user.age": [36, 41],
+        "nodes/user.tags": ["a", "b", "c"],
+        "nodes/user.tags.d1": [2, 1],
+        "edges/buys.#size": 1,
+        "edges/buys.#source": [0],
+        "edges/buys.#target": [1],
+    }
+    _rows(folder / "graphs.tfrecord", [graph] * 2)
+    metadata = folder / "transform_graph" / "transformed_metadata"
+    metadata.mkdir(parents=True)
+    (metadata / "schema.pbtxt").write_text(TRANSFORMED)
+    row = {"age_scaled": 0.5, "words$ragged_values": [7, 8, 9], "words$row_lengths_1": [2, 0, 1]}
+    _rows(folder / "Split-train" / "transformed_examples-00000-of-00001.gz", [row] * 2)
 
 
 def _events(folder: Path) -> None:

@@ -96,6 +96,15 @@ def test_strings_of_several_sizes_are_rejected(form: Any) -> None:
     assert (error.reason, error.index) == (Reason.WRONG_COUNT, 0)
 
 
+def test_of_steps_of_several_sizes_the_record_and_the_step_are_named() -> None:
+    steps = np.array([[b"ab", b"cd", b"ef"], [b"ab", b"cd", b""]], object)
+    for strings, place in (steps, "record 1: step 2:"), (steps[:, None], "record 1: step 0, 2:"):
+        error = refusal(decode_raw, strings, np.int16)
+        assert (error.reason, error.index) == (Reason.WRONG_COUNT, 1)
+        assert str(error).startswith(f"{place} the string has 0 bytes, expected 2")
+        assert "RawFeature" in str(error)
+
+
 def test_a_column_need_not_begin_at_the_start_of_its_data() -> None:
     data = np.arange(40, dtype=np.uint8)
     column = BytesColumn(np.array([4, 8, 12]), data[::2])

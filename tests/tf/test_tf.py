@@ -200,7 +200,7 @@ def test_settings_that_would_change_a_result_are_rejected() -> None:
     gif = b"GIF89a" + bytes(20)
     for ask in (
         lambda: tf.io.decode_image(gif),
-        lambda: tf.io.decode_png(b"", dtype=tf.uint16),
+        lambda: tf.io.decode_png(b"", dtype=tf.float32),
         lambda: tf.io.decode_jpeg(b"", ratio=2),
         lambda: tf.io.encode_jpeg(np.zeros((1, 1, 3), np.uint8), "grayscale"),
         lambda: tf.io.gfile.GFile("gs://bucket/file"),
@@ -536,6 +536,33 @@ def test_files_are_interleaved_by_the_library_where_they_are_nothing_but_files(
     slow = listed.map(lambda name: name).interleave(make, cycle_length=2)
     assert repr(list(dataset.map(number_of))) == repr(list(slow.map(number_of)))
     assert len(list(dataset)) == 9
+
+
+@pytest.mark.parametrize(("n", "third"), [(1, 1), (2, 1), (3, 1), (4, 2), (7, 3), (16, 6)])
+@pytest.mark.parametrize("how", ["process_cpu_count", "sched_getaffinity"])
+def test_turns_are_taken_among_as_many_files_as_tensorflow_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n: int, third: int, how: str
+) -> None:
+    monkeypatch.delattr("os.process_cpu_count", raising=False)
+    found = n if how == "process_cpu_count" else set(range(n))
+    monkeypatch.setattr(f"os.{how}", lambda *_: found, raising=False)
+    names = [f"{tmp_path / 'a'}{i:02}" for i in range(20)]
+    for i, name in enumerate(names):
+        with tf.io.TFRecordWriter(name) as writer:
+            writer.write(b"%d.0" % i)
+            writer.write(b"%d.1" % i)
+
+    def cycle(dataset: tf.data.Dataset) -> int:
+        """Return before how many others a file's second record comes."""
+        return [record.numpy()[-2:] for record in dataset].index(b".1")
+
+    files, auto = tf.data.Dataset.from_tensor_slices(names), tf.data.AUTOTUNE
+    make = tf.data.TFRecordDataset
+    assert cycle(make(names, num_parallel_reads=auto)) == third
+    for calls, length in {auto: third, None: n, 5: 5}.items():
+        assert cycle(files.interleave(make, num_parallel_calls=calls)) == length
+        assert cycle(files.interleave(make, auto, num_parallel_calls=calls)) == length
+        assert cycle(files.interleave(make, 2, num_parallel_calls=calls)) == 2
 
 
 # ------------------------------------------------------------------------ the documentation

@@ -6,7 +6,7 @@ module is imported when the verb is used:
 ::
 
     info (and index)  head (and cat)  view  schema  stats (and diff)  damage (verify, recover)
-    rearranging (merge, split, shuffle, sample, filter)  images (pack, unpack)  convert  sql
+    rearranging (merge, split, shuffle, sample, filter)  images (pack, unpack)  events  convert  sql
 
 What they share:
 

@@ -39,6 +39,7 @@ VERBS = {
     "filter": ("rearranging", "write the records for which a condition is true"),
     "pack": ("images", "pack a folder or list of images into record files"),
     "unpack": ("images", "write the images in record files to a folder"),
+    "events": ("events", "print the scalars of TensorBoard's event files as CSV"),
     "convert": ("convert", "convert to and from Parquet, Arrow, CSV and JSON lines"),
     "sql": ("sql", "query files with DuckDB's SQL"),
 }  # fmt: skip
@@ -90,8 +91,10 @@ class _Parser(argparse.ArgumentParser):
             self.epilog += f"\n\n{STATUSES}"
 
     def parse_known_args(self, *args: Any, **more: Any) -> Any:
+        if self.verb is None:
+            return super().parse_known_args(*args, **more)
         self.load()
-        return super().parse_known_args(*args, **more)
+        return self.parse_known_intermixed_args(*args, **more)  # options may stand between files
 
     def _print_message(self, message: str, file: Any = None) -> None:
         console = Console()

@@ -11,6 +11,7 @@ Or as JSON, one object a record:
 Example                 ``{"name": [value, ...], ...}``; null if no kind is set
 SequenceExample         ``{"context": {...}, "feature_lists": {"name": [[...], ...]}}``
 ExampleListWithContext  ``{"context": {...}, "examples": [{...}, ...]}``
+TensorBoard event       ``{"wall_time": ..., "step": ..., "values": [{"tag": ..., "value": ...}, ...]}``
 of a message's class    protobuf's own JSON, with the names of the .proto file
 any other record        ``{"text": "..."}`` or ``{"base64": "..."}``
 ======================  ==============================================================
@@ -26,6 +27,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -34,7 +36,7 @@ import numpy as np
 
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.cli.texts import aligned
-from tfrecord_lite.errors import plural, printable
+from tfrecord_lite.errors import InvalidArgumentError, plural, printable
 from tfrecord_lite.example.content import Content, ContentType, is_list, is_sequence
 from tfrecord_lite.example.outline import (
     Row,
@@ -237,6 +239,10 @@ def json_of(
         fields = MessageToDict(message, preserving_proto_field_name=True)
         return {name: fields[name] for name in fields if columns is None or name in columns}
     message = content.message
+    if content.type is ContentType.EVENT:
+        with suppress(InvalidArgumentError):
+            event = _event_as_json(content.record)
+            return {name: event[name] for name in event if columns is None or name in columns}
     if message is None:
         value = _bytes_as_json(content.record)
         return value if isinstance(value, dict) else {"text": value}
@@ -272,6 +278,54 @@ def _values_as_json(feature: Feature) -> list[Any] | None:
         texts = float_texts(feature.float_list.value)
         return [{"float": _NOT_JSON[text]} if text in _NOT_JSON else float(text) for text in texts]
     return list(values_of(feature))
+
+
+def _event_as_json(record: bytes) -> dict[str, Any]:
+    """Return what an event says: wall time, step, and a summary's values with their tags."""
+    from google.protobuf.json_format import MessageToDict  # noqa: PLC0415 - not light
+
+    from tfrecord_lite.messages import Event  # noqa: PLC0415 - not light
+
+    event = parse_message(record, Event)
+    fields = MessageToDict(event, preserving_proto_field_name=True)
+    if fields.pop("summary", None) is not None:
+        values = event.summary.value
+        fields["values"] = [{"tag": value.tag, "value": _summary_value(value)} for value in values]
+    times = {"wall_time": event.wall_time, "step": event.step}
+    return times | fields | times
+
+
+def _summary_value(value: Any) -> Any:
+    """Return what a value of a summary stores: numbers and texts as they are, others as protobuf's JSON."""
+    from google.protobuf.json_format import MessageToDict  # noqa: PLC0415 - not light
+
+    from tfrecord_lite.tensors.parse import parse_tensor  # noqa: PLC0415 - seldom needed
+
+    form = value.WhichOneof("value")
+    if form == "simple_value":
+        return _array_as_json(np.array(value.simple_value, np.float32))
+    if form == "tensor":
+        with suppress(InvalidArgumentError, ImportError):
+            return _array_as_json(parse_tensor(value.tensor.SerializeToString()))
+    return MessageToDict(value, preserving_proto_field_name=True).get(form)
+
+
+def _array_as_json(array: AnyArray) -> Any:
+    """Return an array as nested lists."""
+    if array.ndim:
+        return [_array_as_json(np.asarray(part, array.dtype)) for part in array]
+    if array.dtype == object:
+        return _bytes_as_json(array.item())
+    text = str(array)
+    if text in _NOT_JSON:
+        return {"float": _NOT_JSON[text]}
+    return (
+        array.item()
+        if array.dtype.kind in "biu"
+        else float(text)
+        if array.dtype.kind == "f"
+        else text
+    )
 
 
 def _bytes_as_json(data: bytes) -> str | dict[str, str]:

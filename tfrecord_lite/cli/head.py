@@ -87,8 +87,9 @@ def run_head(args: argparse.Namespace, console: Console) -> None:
       tfrecord head --record 1000 --record -1 train.tfrecord     one of them, and the last
       tfrecord head --message waymo_open_dataset.dataset_pb2:Frame segment.tfrecord
 
-    With --json, one object per line: an Example is {"name": [values], ...}, any other record
-    {"text": "..."} or {"base64": "..."}.
+    With --json, one object per line: an Example is {"name": [values], ...}, an event of TensorBoard
+    {"wall_time": 1.5, "step": 3, "values": [{"tag": "loss", "value": 0.5}]}, any other record {"text": "..."} or
+    {"base64": "..."}.
     """
     sources = inputs.find(args, console)
     printer = Printer(console, args, with_names=len(sources) > 1)
@@ -118,8 +119,9 @@ def run_cat(args: argparse.Namespace, console: Console) -> None:
       tfrecord cat train.tfrecord | less
       tfrecord cat --json 'train-*.tfrecord' > train.jsonl
 
-    With --json, one object per line: an Example is {"name": [values], ...}, any other record
-    {"text": "..."} or {"base64": "..."}.
+    With --json, one object per line: an Example is {"name": [values], ...}, an event of TensorBoard
+    {"wall_time": 1.5, "step": 3, "values": [{"tag": "loss", "value": 0.5}]}, any other record {"text": "..."} or
+    {"base64": "..."}.
     """
     run_head(args, console)
 

@@ -350,4 +350,17 @@ def text_of(error: Any, name: str) -> str:
         can_replace = isinstance(error, FileExistsError) and reason == os.strerror(error.errno or 0)
         return f"{name}: {reason}" + "; --overwrite replaces it" * can_replace
     text = str(error) or type(error).__name__
+    for of_python, of_shell in _OPTIONS:
+        text = re.sub(of_python, of_shell, text)
     return text if name in text else f"{name}: {text}"
+
+
+_OPTIONS = (
+    (r"(, or with the schema of )?schema_of\(.*?\)", ""),
+    (r"\bgive schema\b", "give --schema"),
+    (r"lossless=True", "--lossless"),
+    (r"overwrite=True", "--overwrite"),
+    (r"on_error='skip'", "--skip-damage"),
+    (r"raise max_record_bytes", "raise --max-record-bytes"),
+)
+"""The keywords that errors of the package name, and the options of the command line."""

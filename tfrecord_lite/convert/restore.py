@@ -12,7 +12,9 @@ is one row more. Texts stay UTF-8, which is checked here, until the result is ma
 
 from __future__ import annotations
 
+import contextlib
 import math
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -69,7 +71,7 @@ def restore(key: str, lists: Lists, kind: Type) -> Lists:
     shape, stored = kind.shape, lists.type.shape or ()
     is_dense = None not in stored
     if kind.is_raw:
-        lists, stored = _unpacked(key, lists, kind), (*stored, None)
+        lists, stored = unpacked(key, lists, kind), (*stored, None)
     elif kind.dtype == "string":
         _check_strings(key, lists, kind.text)
     else:
@@ -105,19 +107,29 @@ def restore_values(key: str, lists: Lists, kind: Type) -> Lists:
 def _regrouped(key: str, lists: Lists, kind: Type, stored: tuple[int | None, ...]) -> Lists:
     """Divide the rows of the last dimension that varies anew: into values of the type's inner shape."""
     shape: Any = kind.shape
-    rank, inner = outer_rank(stored), shape[outer_rank(shape) :]
-    size = math.prod(inner)
+    rank = outer_rank(stored)
+    own, inner = shape[rank - 1 :], shape[outer_rank(shape) :]
+    if own.count(None) == 1:  # maybe not the first one
+        place = own.index(None)
+        lead, inner = own[:place], own[place + 1 :]
+    else:
+        lead = ()
+    is_whole = kind.is_raw and 0 < shape.count(None) == rank - 1  # strings of one shape
+    if is_whole:
+        inner = own
+    size = math.prod((*lead, *inner))
     *outer, last = lists.levels[:rank]
     counts: Any = last * math.prod(cast("tuple[int, ...]", lists.levels[rank:]))
-    wrong = np.flatnonzero(counts % size if size else counts)
+    wrong = np.flatnonzero(counts != size if is_whole else counts % size if size else counts)
     if wrong.size:
         first = int(wrong[0])
         found = plural(int(np.ravel(counts)[first]), "value")
         rows = lists.with_(levels=tuple(outer))
-        detail = f"{found} cannot be divided into rows of the shape {inner}"
+        detail = f"{found} cannot be divided into rows of the shape {(*lead, *inner)}"
         raise rows.error(key, detail, first, Reason.WRONG_COUNT)
-    levels = (*outer, counts // size if size else counts, *inner)
-    return lists.with_(type=replace(kind, shape=(*stored[:rank], *inner)), levels=levels)
+    varying = () if is_whole else (np.repeat(counts // size if size else counts, math.prod(lead)),)
+    dims = (*stored[: rank - 1], *lead, *[None for _ in varying], *inner)
+    return lists.with_(type=replace(kind, shape=dims), levels=(*outer, *lead, *varying, *inner))
 
 
 def outer_rank(shape: Sequence[int | None]) -> int:
@@ -154,9 +166,12 @@ def _with_fillers(key: str, lists: Lists, kind: Type) -> Lists:
     return scattered(Lists(int(np.count_nonzero(present)), kind, shape, lists.flat), present)
 
 
-def _unpacked(key: str, lists: Lists, kind: Type) -> Lists:
+def unpacked(key: str, lists: Lists, kind: Type) -> Lists:
     """Return raw strings as rows of their values, so with one level more."""
     strings, dtype = lists.flat, original_dtype(kind.dtype)
+    if kind.compression is not None:
+        limit = 0 if kind.rank else kind.size * dtype.itemsize + 1
+        strings = _inflated(key, lists, limit)
     lengths = strings.lengths
     wrong = np.flatnonzero(lengths % dtype.itemsize)
     if wrong.size:
@@ -165,6 +180,20 @@ def _unpacked(key: str, lists: Lists, kind: Type) -> Lists:
         raise lists.error(key, detail, first, Reason.WRONG_COUNT)
     flat = numbers_of(strings.joined(), dtype)
     return lists.with_(levels=(*lists.levels, lengths // dtype.itemsize), flat=flat)
+
+
+def _inflated(key: str, lists: Lists, limit: int) -> ByteItems:
+    """Return what zlib compressed to strings; of each at most `limit` bytes, unless that is 0."""
+    items = []
+    for number, string in enumerate(objects_of(lists.flat)):
+        stream, data = zlib.decompressobj(), b""
+        with contextlib.suppress(zlib.error):
+            data = stream.decompress(string, limit)
+        if string and not stream.eof and len(data) != (limit or -1):
+            detail = "a byte string that zlib cannot decompress, or that ends too early"
+            raise lists.error(key, detail, number, Reason.COMPRESSED_CORRUPT)
+        items.append(data)
+    return ByteItems.of(items)
 
 
 def numbers_of(data: Uint8Array, dtype: np.dtype[Any]) -> AnyArray:
@@ -318,7 +347,9 @@ def sparse_result(lists: SparseLists, *, with_objects: bool) -> SparseTensor:
     message = np.repeat(np.arange(values.n), values.lengths)
     places = np.stack([message, *(place.flat for place in lists.places)], 1)
     flat = as_array(values_of(values, with_objects=with_objects))
-    return SparseTensor(places, flat, np.array([values.n, *lists.sizes]))
+    found = places.max(axis=0, initial=-1) + 1
+    sizes = [n if size == -1 else size for n, size in zip(found[1:], lists.sizes, strict=True)]
+    return SparseTensor(places, flat, np.array([values.n, *sizes]))
 
 
 def values_of(lists: Lists, *, with_objects: bool) -> FlatValues:

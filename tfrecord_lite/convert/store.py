@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 import warnings
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -30,6 +31,7 @@ import numpy as np
 from tfrecord_lite.arrays import (
     AnyArray,
     BoolArray,
+    ByteItems,
     ByteRanges,
     ByteStrings,
     Int64Array,
@@ -39,7 +41,13 @@ from tfrecord_lite.arrays import (
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.convert.lists import Lists, SparseLists, cleared, missing_row_error, n_values
 from tfrecord_lite.convert.normalize import opened, rows_of_sparse
-from tfrecord_lite.convert.restore import SMALL_FLOATS, original_dtype, outside, too_long
+from tfrecord_lite.convert.restore import (
+    SMALL_FLOATS,
+    objects_of,
+    original_dtype,
+    outside,
+    too_long,
+)
 from tfrecord_lite.convert.types import (
     at_record,
     at_records,
@@ -52,7 +60,7 @@ from tfrecord_lite.convert.types import (
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason, levels_to_caller, plural
 from tfrecord_lite.schema import FeatureLike, Kind, RaggedFeature, RawFeature, Schema
-from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Sparse, prepare
+from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Shaped, Sparse, prepare
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.schema.types import WIRE, Type
 
@@ -196,7 +204,14 @@ def store(
             raise missing_row_error(key, ~lists.present)
     if own.categories is not None:
         _check_categories(key, lists, own)
-    values = _values(key, lists, own, rounded)
+    if isinstance(feature, Shaped):
+        detail = (
+            f"a feature with a shape_key is only read; write {feature.key!r}, byte strings, and "
+        )
+        detail += f"{feature.shape_key!r}, numbers, as features of their own"
+        raise column_error(key, detail, None, Reason.UNSUPPORTED)
+    n_levels = 1 + len(partitions) if own.rank and isinstance(feature, Ragged) else 0
+    values = _values(key, lists, own, rounded, n_levels)
     out = values.one_level()
     if isinstance(feature, Dense):
         return {feature.key: _dense(key, lists, out, feature, own)}
@@ -206,7 +221,9 @@ def store(
         _require(key, out.lengths % size != 0, Reason.WRONG_COUNT, detail)
     if not partitions:
         return {feature.key: out}
-    rank = own.rank - own.is_raw if is_formed else lists.type.rank
+    rank = own.rank if is_formed else lists.type.rank
+    if own.is_raw or len(own.shape or ()) == n_levels:  # partitions of one length, too
+        rank = n_levels
     return {feature.key: out, **_divided_by(key, values, rank, partitions)}
 
 
@@ -363,7 +380,9 @@ def _sparse(
     if not isinstance(sparse, SparseLists):
         detail = "a SparseFeature is written from a SparseTensor, not from rows of values"
         raise column_error(key, detail, None, Reason.WRONG_KIND)
-    if sparse.sizes != feature.sizes:
+    if any(b not in (-1, a) for a, b in zip(sparse.sizes, feature.sizes, strict=False)) or len(
+        sparse.sizes
+    ) != len(feature.sizes):
         detail = f"rows of the dense shape {sparse.sizes}, but the schema says {feature.sizes}"
         raise column_error(key, detail, None, Reason.WRONG_COUNT)
     rows = sparse.values
@@ -382,12 +401,14 @@ def _sparse(
 # ---------------------------------------------------------------------------------------- values
 
 
-def _values(key: str, lists: Lists, own: Type, rounded: dict[str, None] | None) -> Lists:
-    """Return lists with values as an Example has them; raw, without the innermost rows."""
+def _values(
+    key: str, lists: Lists, own: Type, rounded: dict[str, None] | None, n_levels: int = 0
+) -> Lists:
+    """Return lists with values as an Example has them; raw, with only as many levels."""
     lists = cleared(lists)
     try:
         if own.is_raw:
-            return _raw(lists, own)
+            return _raw(lists, own, n_levels)
         flat = _strings(lists, own) if own.kind is Kind.BYTES else _numbers(lists, own)
     except InvalidArgumentError as error:
         raise at_record(error, lists.splits(), key) from None
@@ -497,8 +518,8 @@ def _ends_in_nul(strings: ByteStrings, text: str | None) -> BoolArray | None:
     return wrong if wrong.any() else None
 
 
-def _raw(lists: Lists, own: Type) -> Lists:
-    """Return the little-endian bytes of each innermost row as a string."""
+def _raw(lists: Lists, own: Type, n_levels: int) -> Lists:
+    """Return the little-endian bytes of each row that is below the first levels as a string."""
     flat, dtype = lists.flat, original_dtype(own.dtype).newbyteorder("<")
     if not isinstance(flat, np.ndarray) or not (
         (flat.dtype.kind in "iu" and dtype.kind in "iu") or np.can_cast(flat.dtype, dtype, "safe")
@@ -506,7 +527,7 @@ def _raw(lists: Lists, own: Type) -> Lists:
         detail = f"the column is {lists.type.dtype}, but the schema stores {dtype.name}"
         raise InvalidArgumentError(Reason.WRONG_KIND, detail=detail)
     values = np.ascontiguousarray(exact(flat, dtype))
-    outer = lists.levels[: max(own.rank - 1, 0)]
+    outer = lists.levels[:n_levels]
     rows = lists
     for _ in outer:
         rows = rows.below()
@@ -516,6 +537,9 @@ def _raw(lists: Lists, own: Type) -> Lists:
         strings = ByteRanges(values.view(np.uint8), starts, np.full(rows.n, n_bytes, np.int64))
     else:
         strings = ByteRanges(values.view(np.uint8), row_splits(n_bytes)[:-1], n_bytes)
+    if own.compression is not None:
+        items = [zlib.compress(string) for string in objects_of(strings)]
+        strings = ByteItems.of(items).to_ranges()
     return Lists(lists.n, WIRE[Kind.BYTES], outer, strings, lists.present)
 
 

@@ -83,11 +83,16 @@ class Feed:
         return join(pieces) if pieces else None
 
     def pieces(
-        self, wanted: int, times: int = 1, demand: Demand | None = None, first: Chunk | None = None
+        self,
+        wanted: int,
+        times: int = 1,
+        demand: Demand | None = None,
+        first: Chunk | None = None,
+        many: int = _MANY,
     ) -> list[Chunk]:
         """Return `wanted` elements; fewer only at the end or before an error.
 
-        If elements come many at a time, return up to ``wanted * times`` of them; those that come
+        If elements come `many` at a time, return up to ``wanted * times`` of them; those that come
         one by one may be slow. A `demand` is told what is left. `first` was taken before, and counts.
         """
         pieces = [] if first is None else [first]
@@ -104,8 +109,9 @@ class Feed:
             if piece is None:
                 break
             pieces.append(piece)
-            n_taken += len(piece)
-            if len(piece) < _MANY:
+            n = len(piece)
+            n_taken += n
+            if n < many:
                 goal = -(-n_taken // wanted) * wanted
         return pieces
 
@@ -122,11 +128,12 @@ class Feed:
         try:
             while (pair := next(self._pairs, None)) is not None:
                 chunk, after = pair
-                n_skipped = min(self._to_skip, len(chunk))
-                self._to_skip -= n_skipped
-                if n_skipped < len(chunk):
+                n, n_skipped = len(chunk), self._to_skip
+                if n_skipped < n:
+                    self._to_skip = 0
                     self._chunk, self._after, self._n_taken = chunk, after, n_skipped
                     return True
+                self._to_skip -= n
                 self._before = after
         except BaseException as error:  # an interrupt too must not look like the end of the data
             self._error = error

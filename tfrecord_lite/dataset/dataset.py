@@ -30,7 +30,7 @@ from tfrecord_lite.dataset.plan import (
 )
 from tfrecord_lite.dataset.random_order import seed_of
 from tfrecord_lite.dataset.shuffle import Shuffle
-from tfrecord_lite.dataset.sources import Files, ShuffledRecords
+from tfrecord_lite.dataset.sources import Files, ShuffledRecords, size_now
 from tfrecord_lite.dataset.stages import (
     Cache,
     Enumerate,
@@ -51,7 +51,8 @@ from tfrecord_lite.errors import (
     plural,
     require_int,
 )
-from tfrecord_lite.files.names import local_size
+from tfrecord_lite.files.remote import for_each_file
+from tfrecord_lite.options import num_processors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -217,7 +218,7 @@ class DatasetIterator(Generic[T_co]):
             ``BAD_ARGUMENT`` if this is not a state, or one of another version, or of other stages, settings,
             seeds, features or files; only the folders of these may differ.
         FailedPreconditionError
-            ``STALE_INDEX`` if the size of a local file that was read has changed.
+            ``STALE_INDEX`` if the size of a file that was read has changed. Each remote one is asked about once.
 
         Notes
         -----
@@ -260,13 +261,17 @@ class DatasetIterator(Generic[T_co]):
         known = {
             name: size for name, size in zip(self._names, sizes, strict=True) if size is not None
         }
-        for name, size in known.items():
-            if (size_now := local_size(name)) not in (None, size):
-                detail = (
-                    f"the file had {plural(size, 'byte')} when the state was taken, and has {size_now:,} now, "
-                    "so other records would follow; begin the epoch anew, or bring the file back"
-                )
-                raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
+        for source in sources_of(self._plan):
+            read = [name for name in getattr(source, "names", ()) if name in known]
+            options: Any = getattr(source, "options", None)
+            look = functools.partial(size_now, options=options)
+            for name, size in zip(read, for_each_file(read, read, look), strict=True):
+                if size not in (None, known[name]):
+                    detail = (
+                        f"the file had {plural(known[name], 'byte')} when the state was taken, and has {size:,} "
+                        "now, so other records would follow; begin the epoch anew, or bring the file back"
+                    )
+                    raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
         self._feed.close()
         self._plan = with_drawn_seeds(self._plan, stages)
         self._dataset._adopt(stages)  # noqa: SLF001 - of this module
@@ -553,7 +558,7 @@ class Dataset(Generic[T_co]):
         """
         _check_callable("map_func", map_func)
         is_open = num_parallel_calls == -1
-        n_threads = (os.cpu_count() or 1) if is_open else num_parallel_calls or 1
+        n_threads = num_processors() if is_open else num_parallel_calls or 1
         n_threads = require_int("num_parallel_calls", n_threads, 1)
         return self._then(Map, function=map_func, n_threads=n_threads)
 
@@ -974,16 +979,25 @@ class Dataset(Generic[T_co]):
         """Return True: whether there are elements is not known without reading."""
         return True
 
-    def count(self) -> int:
+    def count(self, num_workers: int = 0, *, read: bool = True) -> int:
         """Count the elements of an epoch: of the records in the files, and of what the stages make of them.
 
         Indexes beside files, or the lengths of records, are read where there are any; compressed files to their ends,
         as :func:`count_records` does. Afterwards ``len`` knows the number, too.
 
+        Parameters
+        ----------
+        num_workers : int, optional
+            Number of workers of torch's ``DataLoader``, each of which batches its own part.
+        read : bool, default True
+            Whether to read files if the number is not known otherwise. It is for local files with an index, or with
+            records of 16 KB and more.
+
         Raises
         ------
         TypeError
-            If there is no end, or a stage such as :meth:`filter` decides.
+            If there is no end, or a stage such as :meth:`filter` decides; or if the number is not known, and not to
+            be read.
         DataLossError, OSError
             As :func:`count_records`.
 
@@ -993,13 +1007,23 @@ class Dataset(Generic[T_co]):
         >>> read_batches("people@2.tfrecord.gz", {"age": int}, 2).count()
         2
         """
-        if self._plan.size() is None:
+        n_workers, plans = require_int("num_workers", num_workers, 0), [self._plan]
+        if n_workers:
+            plans = [sharding.worker_part(self._plan, n_workers, i) for i in range(n_workers)]
+        sizes = [plan.size() for plan in plans]
+        if None in sizes and read:
             for source in sources_of(self._plan):
                 source.count()
-        size = self._plan.size()
-        if size is None:
+            sizes = [plan.size() for plan in plans]
+        known = [size for size in sizes if size is not None]
+        if len(known) == len(plans):
+            return sum(known)
+        if read or all(source.size() is not None for source in sources_of(self._plan)):
             raise TypeError("the number of elements depends on what they are, or there is no end")
-        return size
+        raise TypeError(
+            "the number of elements is not known without reading the files; count() of the data set "
+            "finds it out, and count_records(paths) that of the records"
+        )
 
     def epoch_plan(self, epoch: int = 0) -> list[dict[str, Any]]:
         """Return which records are read in an epoch, in the order of the files: for debugging.
@@ -1045,20 +1069,13 @@ class Dataset(Generic[T_co]):
             loaders are imported, also after :meth:`batch`: each worker batches its own part, but
             a ``DataLoader`` reports this length, however many batches its workers make.
         """
-        size = self._plan.size()
         if sharding.is_torch_there() and sharding.has_own_batches(self._plan):
             detail = (
                 "the number of batches depends on how many workers torch's DataLoader has; "
                 "use the length of the data set before batch"
             )
             raise TypeError(detail)
-        if size is None:
-            detail = (
-                "the number of elements is not known without reading the files; count() of the data set "
-                "finds it out, and count_records(paths) that of the records"
-            )
-            raise TypeError(detail)
-        return size
+        return self.count(read=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what belongs to this process."""

@@ -6,13 +6,12 @@ A plan is a chain of nodes. Each holds the node that it takes its elements from:
 
 A plan is plain data: it can be hashed, compared and pickled, and no run changes it. Whatever changes
 during an iteration belongs to its :class:`Run`. Whatever outlives a run, such as a cache's elements,
-is kept by the process under a :class:`MemoryKey` that the plan holds.
+is in a :class:`Memory` that the plan holds.
 """
 
 from __future__ import annotations
 
 import functools
-import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
@@ -33,35 +32,29 @@ Content: TypeAlias = Literal["records", "batches", "objects"]
 _MOST_CHARS = 150
 """About the most characters of a plan's summary."""
 
-_memory: weakref.WeakKeyDictionary[MemoryKey, Any] = weakref.WeakKeyDictionary()
 
+class Memory:
+    """What this process keeps for a node, as long as a plan holds it.
 
-class MemoryKey:
-    """Key under which this process keeps something for a node, as long as a plan holds the key.
-
-    Unpickled, it is a new key with nothing kept, unless that `travels`.
+    Unpickled, it is empty, unless what is kept `travels`.
     """
-
-    __slots__ = ("__weakref__", "_travels")
 
     def __init__(self, *, travels: bool = False, value: object = None) -> None:
         self._travels = travels
-        if value is not None:
-            self.keep(value)
+        self._value: Any = value
 
     def recall(self) -> Any:
         """Return the value kept, or None."""
-        return _memory.get(self)
+        return self._value
 
     def keep(self, value: object) -> None:
         """Keep a value; drop the one before."""
-        _memory[self] = value
+        self._value = value
 
     def __reduce__(self) -> Any:
-        """Pickle as a new key: what is kept remains in this process, unless it travels."""
-        return functools.partial(
-            MemoryKey, travels=self._travels, value=self.recall() if self._travels else None
-        ), ()
+        """Pickle without what remains in this process."""
+        value = self._value if self._travels else None
+        return functools.partial(Memory, travels=self._travels, value=value), ()
 
 
 class RunDamage:
@@ -90,7 +83,7 @@ class Run:
     epoch: tuple[int, ...] = (0,)
     """Number of the epoch, then of the round of each ``repeat``: part of each random order's key."""
     sizes: dict[str, int] = field(default_factory=dict)
-    """The bytes of each local file that was opened, by its name."""
+    """The bytes of each file that was opened, by its name."""
     salt: tuple[int, ...] = ()
     """A number that the workers of one epoch share, if they cannot know the epoch's: part of keys too."""
     damage: RunDamage = field(default_factory=RunDamage)
@@ -186,6 +179,8 @@ class Source(PlanNode):
     """Number of ranks that share these elements, in runs where they can be, and the number of this one."""
     share: tuple[int, int] = (1, 0)
     """Number of workers that share these elements, each every n-th, and the number of this one."""
+    even: Literal["", "pad", "drop"] = ""
+    """How parts are made equal: one element more where one is missing, or none of the last; empty if they are not."""
     method: ClassVar[str] = "TFRecordDataset"
     words: ClassVar[Mapping[str, str]] = {
         "n_parts": "num_shards",
@@ -218,6 +213,14 @@ class Source(PlanNode):
         for n, number in (self.ranks, self.share):
             first, step = first + step * number, step * n
         return slice(first, None, step)
+
+    def part_size(self, n: int) -> int:
+        """Return how many of `n` elements of all ranks and workers are given."""
+        step = self.step
+        n_parts: int = step.step
+        if self.even:
+            return n // n_parts if self.even == "drop" else -(-n // n_parts)
+        return len(range(n)[step])
 
     @property
     def is_shared(self) -> bool:

@@ -22,11 +22,11 @@ import numpy as np
 from tfrecord_lite.arrays import Int64Array, gather, row_splits
 from tfrecord_lite.block import SPARE_BYTES, Block, block_of, origin_of
 from tfrecord_lite.dataset import random_order as order
-from tfrecord_lite.dataset.chunks import Chunk, ObjectChunk, join, stretch
+from tfrecord_lite.dataset.chunks import Chunk, ObjectChunk, join
 from tfrecord_lite.dataset.plan import Run, Stage
 
 if TYPE_CHECKING:
-    from tfrecord_lite.dataset.cutting import Feed, Pair, State
+    from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State
 
 _MOST_STEPS = 4096
 _FEW = 64
@@ -54,14 +54,15 @@ class Shuffle(Stage):
         """Yield them."""
         key = run.key(self.seed, self.number, reshuffles=self.reshuffles)
         with self.feed(run, state) as feed:
-            yield from _Buffer(feed, key, self.buffer_size).shuffled(state)
+            yield from _Buffer(feed, key, self.buffer_size, run.demand).shuffled(state)
 
 
 class _Buffer:
     """The buffer of one run."""
 
-    def __init__(self, feed: Feed, key: order.Key, n_slots: int) -> None:
+    def __init__(self, feed: Feed, key: order.Key, n_slots: int, demand: Demand) -> None:
         self._feed = feed
+        self._demand = demand
         self._key = key
         self._n_slots = n_slots
         self._n_read = 0  # elements taken from the feed, by their number in the input
@@ -76,8 +77,8 @@ class _Buffer:
         self._step, self._n_read = (state["step"], state["first"]) if state else (0, 0)
         drained = state["drained"] if state else 0
         self._fill()
-        while pieces := self._read():
-            n_before, self._step = self._step, self._step + sum(map(len, pieces))
+        while pieces := self._read(min(self._demand.n or _MOST_STEPS, _MOST_STEPS)):
+            n_before, self._step = self._step, self._n_read - self._n_slots
             slots = order.draws(self._key, self._n_slots, n_before, self._step - n_before)
             yield self._swap(pieces, slots), self._state(0)
         rest = order.permutation(self._key, self._held.size, of_buffer=True)
@@ -94,7 +95,7 @@ class _Buffer:
         first, feed = self._marks[0]
         return {"step": self._step, "drained": drained, "first": first, "feed": feed}
 
-    def _read(self, most: int = _MOST_STEPS) -> list[Chunk]:
+    def _read(self, most: int) -> list[Chunk]:
         """Take some elements from the feed, and note its state before them; none at the end."""
         self._marks.append((self._n_read, self._feed.state()))
         most = min(most, max(self._n_slots, _FEW))
@@ -104,7 +105,9 @@ class _Buffer:
             return []
         is_small = not isinstance(first, Block) or first.nbytes < _LARGE_RECORD_BYTES
         wanted, times = (min(most, _FEW), 1) if is_small else (1, most)
-        pieces = self._feed.pieces(wanted, times, first=first)
+        # Small records come at once, also where a file's turn ends; of large ones, some are enough.
+        are_small = isinstance(first, Block) and first.nbytes < _LARGE_RECORD_BYTES * len(first)
+        pieces = self._feed.pieces(wanted, times, first=first, many=1 if are_small else _FEW)
         self._n_read += sum(map(len, pieces))
         if not isinstance(first, Block):
             return [ObjectChunk([item for piece in pieces for item in piece.to_list()])]
@@ -223,18 +226,26 @@ class _HeldRecords:
         return self._records.take(slots)
 
     def swap(self, pieces: Sequence[Block], origins: Int64Array, slots: Int64Array) -> Block:
-        spans = list(map(stretch, pieces))
-        room = sum(high - low for low, high in spans)
+        offsets = np.concatenate([piece.offsets for piece in pieces])
+        lengths = np.concatenate([piece.lengths for piece in pieces])
+        sizes = np.array([piece.lengths.size for piece in pieces])
+        firsts = np.cumsum(sizes) - sizes  # of each piece among the records
+        # The part of each piece's buffer that holds its records, and where that goes.
+        lows = np.minimum.reduceat(offsets, firsts)
+        highs = np.maximum.reduceat(offsets + lengths, firsts)
+        splits = row_splits(highs - lows)
+        room = int(splits[-1])
         if self._stop + room > self._records.data.size - SPARE_BYTES:
             self._stop = self._renew(room)
-        held, offsets = self._records, [self._records.offsets]
-        for piece, (low, high) in zip(pieces, spans, strict=True):
-            held.data[self._stop : self._stop + high - low] = piece.data[low:high]
-            offsets.append(piece.offsets + (self._stop - low))
-            self._stop += high - low
-        blocks = [held, *pieces]
-        lengths = np.concatenate([block.lengths for block in blocks])
-        both = block_of(held.data, np.concatenate(offsets), lengths, *origin_of(blocks))
+        held, splits = self._records, splits + self._stop
+        spans = np.stack([lows, highs, splits[:-1], splits[1:]], axis=1).tolist()
+        for piece, (low, high, start, stop) in zip(pieces, spans, strict=True):
+            held.data[start:stop] = piece.data[low:high]
+        self._stop += room
+        offsets += np.repeat(splits[:-1] - lows, sizes)
+        origin = origin_of([held, *pieces])
+        offsets, lengths = np.append(held.offsets, offsets), np.append(held.lengths, lengths)
+        both = block_of(held.data, offsets, lengths, *origin)
         out = both.take(origins)
         # No chunk shares these arrays. Of equal slots, the last one counts.
         n_held, sources, places = len(held), both.sources, both.places

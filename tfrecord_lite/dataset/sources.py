@@ -5,31 +5,33 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from tfrecord_lite.block import OVERHEAD_BYTES, Block, block_of
 from tfrecord_lite.dataset import random_order as order
-from tfrecord_lite.dataset.cutting import Demand
-from tfrecord_lite.dataset.plan import MemoryKey, Run, Source
+from tfrecord_lite.dataset.cutting import Demand, Feed
+from tfrecord_lite.dataset.plan import Memory, Run, Source
 from tfrecord_lite.dataset.turns import in_order, interleaved
 from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError, plural
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.names import is_url, local_size, name_of
+from tfrecord_lite.files.remote import for_each_file
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.index.counting import count_each
 from tfrecord_lite.index.file import MAX_OPEN
-from tfrecord_lite.index.handles import FileStamp, for_each_file, open_handle
+from tfrecord_lite.index.handles import FileStamp, open_handle
 from tfrecord_lite.index.parts import FileMarks, FilePart, PartReader, deal, file_marks, marks_in
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import is_header
 
 if TYPE_CHECKING:
-    from tfrecord_lite.dataset.cutting import Pair, State
+    from tfrecord_lite.arrays import Int64Array
+    from tfrecord_lite.dataset.cutting import Pair, Start, State
 
     _Stamp = tuple[str, FileStamp | None]
 
@@ -53,9 +55,9 @@ class Files(Source):
     """Seed of a random order of the files; None keeps theirs."""
     is_seeded: bool = True
     reshuffles: bool = True
-    n_records: MemoryKey = field(default_factory=lambda: MemoryKey(travels=True), compare=False)
+    n_records: Memory = field(default_factory=lambda: Memory(travels=True), compare=False)
     """The number of records of each file."""
-    marks: MemoryKey = field(default_factory=lambda: MemoryKey(travels=True), compare=False)
+    marks: Memory = field(default_factory=lambda: Memory(travels=True), compare=False)
 
     @property
     def skips_damage(self) -> bool:
@@ -68,11 +70,17 @@ class Files(Source):
         self.n_records.keep({name_of(source): n for source, n in counted})
 
     def size(self) -> int | None:
-        """Return the number of records of this part, if they have been counted."""
+        """Return the number of records of this part, if they were counted, or local files show it unread."""
         counts: dict[str, int] | None = self.n_records.recall()
-        if counts is None:
+        if counts is not None:
+            return self.part_size(sum(counts[name] for name in self.names))
+        marks = None
+        if not (self.skips_damage or any(map(is_url, self.names))):
+            with suppress(OSError, TFRecordError):  # raised on iteration
+                marks = self._marks_of(self.names, is_first=True)
+        if marks is None:
             return None
-        return len(range(sum(counts[name] for name in self.names))[self.step])
+        return self.part_size(sum(int(file.numbers[-1]) for file in marks))
 
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Files:
         """Divide by files if there are enough, all are read in order, and once; or as ranks do."""
@@ -95,11 +103,12 @@ class Files(Source):
         try:
             demand = run.demand if self.cycle_length == 1 else Demand()
             read = functools.partial(self._read, run.sizes, groups, log, demand, ahead)
-            at = state["at"] if state else None
+            start: Start = functools.partial(in_order, read, len(groups))
             if self.cycle_length > 1:
-                pairs = interleaved(read, len(groups), self.cycle_length, self.block_length, at)
-            else:
-                pairs = in_order(read, len(groups), at)
+                turns = self.cycle_length, self.block_length
+                start = functools.partial(interleaved, read, len(groups), *turns)
+            at = state["at"] if state else None
+            pairs = self._rounds(Feed(start, at)) if self.even and not are_runs else start(at)
             seen = state["seen"] if state else 0
             step = slice(0, None, 1) if are_runs else self.step
             for chunk, after in pairs:
@@ -114,18 +123,25 @@ class Files(Source):
             if log is not None:
                 log.give_warning()
 
+    def _rounds(self, feed: Feed) -> Iterator[Pair]:
+        """Yield records in rounds, one for each rank and worker; fill or leave out the last if it is not full."""
+        n = self.step.step
+        with feed:
+            while (chunk := feed.gather(n, max(_MOST_RECORDS // n, 1))) is not None:
+                numbers = np.arange(self.part_size(len(chunk)) * n)
+                records: Any = chunk
+                yield records[np.minimum(numbers, len(chunk) - 1)], feed.state()
+
     def groups(self, run: Run, are_runs: bool | None = None) -> tuple[list[list[FilePart]], bool]:
         """Return what is read of each file in this epoch, in order, and whether all of that is given.
 
         That are runs, dealt among ranks and workers; or the files, of which every n-th record is given. Which it is depends on the files and the number of the epoch alone; a state knows it.
         """
         names = self._order(run)
-        if are_runs is not False:
+        if names and self._can_be_dealt and are_runs is not False:
             marks = self._marks_of(names, is_first=not (any(run.epoch) or are_runs))
             if marks is not None:
-                n_ranks, rank = self.ranks
-                n_workers, worker = self.share
-                return deal(marks, n_ranks * n_workers, rank * n_workers + worker), True
+                return deal(marks, self.ranks, self.share, self.even), True
             if are_runs:
                 detail = "it is not known any more where the records of a file begin; begin the epoch anew"
                 raise FailedPreconditionError(Reason.STALE_INDEX, detail=detail)
@@ -137,10 +153,8 @@ class Files(Source):
         return is_read_by_several and self.n_parts == 1 and not self.skips_damage
 
     def _marks_of(self, names: Sequence[str], *, is_first: bool) -> list[FileMarks] | None:
-        """Return where each file can be cut; None to give every n-th record."""
-        if not (names and self._can_be_dealt):
-            return None
-        known = self._known
+        """Return where each file can be cut; None if that is not known of all."""
+        known = self.marks.recall() or {}
 
         def look(name: str) -> FileMarks | None:
             """Look for what every process can find out before it has read the file, or for what this one knows."""
@@ -149,7 +163,7 @@ class Files(Source):
             if marks is None:
                 marks = file_marks(name, self.options, is_first=is_first)
                 if marks is not None:
-                    known[stamp, is_first] = marks
+                    self._note((stamp, is_first), marks)
             return marks
 
         are_remote = any(map(is_url, names))
@@ -157,13 +171,11 @@ class Files(Source):
         marks = list(itertools.takewhile(lambda file: file is not None, looked))
         return [file for file in marks if file is not None] if len(marks) == len(names) else None
 
-    @property
-    def _known(self) -> dict[tuple[_Stamp, bool], FileMarks]:
-        """Where files can be cut, by their stamps, and whether that shows before they are read."""
-        known: dict[tuple[_Stamp, bool], FileMarks] | None = self.marks.recall()
-        if known is None:
+    def _note(self, key: tuple[_Stamp, bool], marks: FileMarks) -> None:
+        """Keep where a file can be cut, by its stamp, and whether that shows before it is read."""
+        if (known := self.marks.recall()) is None:
             self.marks.keep(known := {})
-        return known
+        known[key] = marks
 
     def _order(self, run: Run) -> list[str]:
         """Return the files in the order of this epoch."""
@@ -190,7 +202,7 @@ class Files(Source):
             if part.n_records is not None and n_skip >= part.n_records:
                 n_skip -= part.n_records
                 continue
-            yield from self._read_part(part, n_skip, log, demand, ahead)
+            yield from self._read_part(part, n_skip, log, demand, ahead, sizes)
             n_skip = 0
 
     def _read_part(
@@ -200,26 +212,24 @@ class Files(Source):
         log: DamageLog | None,
         demand: Demand,
         ahead: ReadAhead,
+        sizes: dict[str, int],
     ) -> Iterator[Block]:
         """Yield the records of a part after the first `n_skip`; note where a whole file can be cut."""
         name = part.source
-        is_noted = part.is_whole and not n_skip and self._can_be_dealt
-        stamp = _stamp(name) if is_noted else (name, None)  # before it is opened
-        notes, before = [], -1
+        is_first = part.is_whole and not n_skip and self._can_be_dealt
+        stamp = _stamp(name) if is_first else (name, None)  # before it is opened
+        notes = _Notes() if stamp[1] is not None and is_header(stamp[1].header) else None
         if n_skip and log is None:  # where damage is skipped, only intact records count
             part, n_skip = part.after(n_skip, self.options)
         with closing(PartReader(part, self.options, log, _LARGE_RECORDS, ahead=ahead)) as reader:
             while (block := reader.next_block(None if n_skip else demand.n)) is not None:
+                if reader.file_bytes:  # of URLs too, which nobody asks about again
+                    sizes[name] = reader.file_bytes
                 places = block.places  # which nobody else has; all chunks have the same sources
                 if places is not None:
                     places[:, 0] = self._numbers[name]
-                    if stamp[1] is not None:
-                        notes.append(places[marks_in(places[:, 2], before)])
-                        before = int(places[-1, 2])
-                        end = (
-                            before + int(block.lengths[-1]) + OVERHEAD_BYTES,
-                            int(places[-1, 1]) + 1,
-                        )
+                    if notes is not None:
+                        notes.add(places, int(block.lengths[-1]))
                 chunk = block_of(block.data, block.offsets, block.lengths, self.names, places)
                 chunk = chunk[n_skip:] if n_skip else chunk
                 n_skip -= min(len(block), n_skip)
@@ -228,15 +238,41 @@ class Files(Source):
         if n_skip:
             detail = f"the file ends {plural(n_skip, 'record')} before the place to resume at"
             raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
-        if notes and stamp[1] is not None and is_header(stamp[1].header):
-            noted = np.concatenate(notes)
-            offsets, numbers = np.append(noted[:, 2], end[0]), np.append(noted[:, 1], end[1])
-            self._known[stamp, False] = FileMarks(name, offsets, numbers)
+        if notes is not None and notes.rows:
+            self._note((stamp, False), notes.marks(name))
 
     @functools.cached_property
     def _numbers(self) -> dict[str, int]:
         """The number of each file, by its name."""
         return {name: number for number, name in enumerate(self.names)}
+
+
+class _Notes:
+    """Where a file can be cut, as it shows while its records are read in order."""
+
+    def __init__(self) -> None:
+        self.rows: list[Int64Array] = []  # numbers and offsets of records, shape (n, 2)
+        self._last = np.array([[-1, -1]])  # number and offset of the last record
+        self._end: Int64Array = self._last
+
+    def add(self, places: Int64Array, last_length: int) -> None:
+        """Note records by their places, and the length of the last one."""
+        self.rows.append(places[marks_in(places[:, 2], int(self._last[0, 1])), 1:])
+        self._last = places[-1:, 1:].copy()
+        self._end = np.add(self._last, (1, last_length + OVERHEAD_BYTES))
+
+    def marks(self, name: str) -> FileMarks:
+        """Return the marks of the whole file."""
+        numbers, offsets = np.concatenate([*self.rows, self._end]).T.copy()
+        return FileMarks(name, offsets, numbers)
+
+
+def size_now(name: str, options: ReadSettings) -> int | None:
+    """Return the size of a file, of a URL too; None if it is not known, or there is no such file."""
+    if is_url(name):
+        with suppress(OSError, FailedPreconditionError):
+            return open_handle(name, options.storage_options).size()
+    return local_size(name)
 
 
 def _stamp(name: str) -> _Stamp:
@@ -253,7 +289,7 @@ class ShuffledRecords(Source):
     seed: int
     is_seeded: bool
     reshuffles: bool = True
-    key: MemoryKey = field(default_factory=lambda: MemoryKey(travels=True), compare=False)
+    key: Memory = field(default_factory=lambda: Memory(travels=True), compare=False)
 
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> ShuffledRecords:
         """Return a node that gives every `n_workers`-th of these records."""
@@ -261,14 +297,17 @@ class ShuffledRecords(Source):
 
     def size(self) -> int:
         """Return the number of records of this part."""
-        return len(range(len(self._opened()))[self.step])
+        return self.part_size(len(self._opened()))
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield the records of this part."""
         file = self._opened()
-        run.sizes.update({name: local_size(name) or 0 for name in self.names if not is_url(name)})
+        run.sizes.update(zip(self.names, (index.end for index in file.indexes), strict=True))
         key = run.key(self.seed, 0, reshuffles=self.reshuffles, is_shared=self.is_shared)
-        wanted = order.permutation(key, len(file))[self.step]
+        wanted = order.permutation(key, len(file))
+        if self.even:
+            wanted = np.resize(wanted, self.part_size(wanted.size) * self.step.step)
+        wanted = wanted[self.step]
         n_bytes = sum(int(index.sizes.sum()) for index in file.indexes)
         # Where files are asked for anew each time, as those that cannot all stay open, more at once.
         is_far = len(self.names) > MAX_OPEN or any(map(is_url, self.names))

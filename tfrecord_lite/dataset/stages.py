@@ -17,7 +17,7 @@ import numpy as np
 from tfrecord_lite.block import Block
 from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, compacted
 from tfrecord_lite.dataset.cutting import Demand, elements
-from tfrecord_lite.dataset.plan import Content, MemoryKey, Run, Stage, feed_of
+from tfrecord_lite.dataset.plan import Content, Memory, Run, Stage, feed_of
 
 if TYPE_CHECKING:
     from tfrecord_lite.dataset.cutting import Feed, Pair, State
@@ -227,7 +227,7 @@ class Cache(Stage):
     """
 
     is_one_to_one: ClassVar[bool] = True
-    key: MemoryKey = field(default_factory=MemoryKey, compare=False)
+    key: Memory = field(default_factory=Memory, compare=False)
 
     def with_input(self, node: Any) -> Cache:
         """Return a cache of other elements, empty."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -16,7 +15,7 @@ from tfrecord_lite.dataset.sources import Files, ShuffledRecords
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
-from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
+from tfrecord_lite.options import ReadOptions, ReadSettings, num_files_in_turns, read_settings
 from tfrecord_lite.schema import DenseLike, FeatureLike
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
         seed: int | None
         num_epochs: int | None
         shard: tuple[int, int] | None
+        even: bool | Literal["drop"]
         drop_remainder: bool
         num_workers: int
         columns: Sequence[str] | None
@@ -58,8 +58,8 @@ class TFRecordDataset(Dataset[bytes]):
     buffer_size : int, optional
         Has no effect, as it changes no result (rule B1).
     num_parallel_reads : int, optional
-        Number of files whose records are taken in turns, one at a time; -1: as many as there are
-        processors.
+        Number of files whose records are taken in turns, one at a time; -1: a third of the number of processors
+        that the process may use, rounded up, as TensorFlow takes them.
     name : str, optional
         Ignored.
     **options
@@ -112,7 +112,7 @@ class TFRecordDataset(Dataset[bytes]):
         settings = read_settings(options)
         if buffer_size is not None:
             require_int("buffer_size", buffer_size, -1)
-        cycle = (os.cpu_count() or 1) if num_parallel_reads == -1 else num_parallel_reads
+        cycle = num_files_in_turns() if num_parallel_reads == -1 else num_parallel_reads
         cycle = 1 if cycle is None else require_int("num_parallel_reads", cycle, 1)
         super().__init__(files_of(filenames, settings, cycle, folders="refuse"))
 
@@ -350,6 +350,7 @@ def read_batches(
     num_epochs: int | None = 1,
     label_key: str | None = None,
     shard: tuple[int, int] | None = None,
+    even: bool | Literal["drop"] = False,
     drop_remainder: bool = False,
     num_workers: int = 0,
     columns: Sequence[str] | None = None,
@@ -383,6 +384,10 @@ def read_batches(
         known where records begin, a rank reads runs of about 1 MiB in turn with the others, and nothing else:
         from the first epoch on in files with an index beside them, or with records of 16 KB and more on average; from the
         second on in other local, uncompressed files. Otherwise it reads all files, and takes every n-th record.
+    even : bool or "drop", optional
+        With `shard`, whether all ranks get the same number of records, and so of batches, if they have the same number
+        of workers. True pads: a rank, or a worker of one, that would get one record less than others gets one that
+        another has, too. ``"drop"`` leaves the last few records of the epoch out instead.
     drop_remainder : bool, optional
         Leave out a last batch that is not full.
     num_workers : int, optional
@@ -422,6 +427,8 @@ def read_batches(
 
     if isinstance(shuffle, str) and shuffle != "all":
         raise argument_error(f"shuffle is {shuffle!r}, expected True, False, 'all' or a number")
+    if even not in (True, False, "drop"):
+        raise argument_error(f"even is {even!r}, expected True, False or 'drop'")
     if isinstance(shuffle, (bool, str)):
         buffer_size = _BUFFER_SIZE if shuffle is True else 0
     else:
@@ -438,6 +445,8 @@ def read_batches(
         if not isinstance(shard, (tuple, list)) or len(shard) != 2:
             raise TypeError(f"shard must be (number of ranks, this rank), not {shard!r}")
         part: Any = dataset.shard(*shard)._plan  # noqa: SLF001 - of this module
+        if even and part.n_parts > 1:
+            part = replace(part, even="drop" if even == "drop" else "pad")
         if isinstance(part, Files):  # in runs, not every n-th
             part = replace(part, n_parts=1, number=0, ranks=(part.n_parts, part.number))
         dataset = dataset_of(part)

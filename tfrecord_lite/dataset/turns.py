@@ -86,14 +86,15 @@ class _OpenFile:
         if not self._ready:
             return None
         first, start = self._ready[0], self._n_used
-        chunk = first[start : start + most] if start or len(first) > most else first
-        self._n_used += len(chunk)
-        if self._n_used == len(first):
+        n_left = len(first) - start
+        n = min(n_left, most)
+        self._n_used += n
+        if n == n_left:
             self._n_bytes -= self._ready.popleft().nbytes
             self._n_used = 0
-        self.n_ready -= len(chunk)
-        self.n_taken += len(chunk)
-        return chunk
+        self.n_ready -= n
+        self.n_taken += n
+        return first[start : start + n] if start or n < n_left else first
 
 
 def interleaved(
@@ -102,17 +103,18 @@ def interleaved(
     """Yield the records of files in turns, each chunk with the state after it."""
     at: dict[str, Any] = state or {"next": 0, "turn": 0, "given": 0, "slots": [None] * cycle_length}
     next_file, turn, n_given = at["next"], at["turn"], at["given"]  # of the records of this turn
-    slots = [_OpenFile(read, *where) if where else None for where in at["slots"]]
+    where = at["slots"]  # the file in each slot, and how many of its records were given
+    slots = [_OpenFile(read, *place) if place else None for place in where]
     while next_file < n_files or any(slots):
-        n_rounds = 0
+        n_rounds, slot = 0, slots[turn]
         if block_length < _LONG_TURN and n_given == 0:
             active = [slot for slot in slots[turn:] + slots[:turn] if slot is not None]
             if next_file == n_files or len(active) == cycle_length:
                 n_rounds = _whole_rounds(active, block_length)
         if n_rounds:
             chunk: Block | None = _take_rounds(active, n_rounds, block_length)
+            where = [[slot.file, slot.n_taken] if slot else None for slot in slots]
         else:
-            slot = slots[turn]
             if slot is None and next_file < n_files:
                 slot = slots[turn] = _OpenFile(read, next_file, 0)
                 next_file += 1
@@ -123,11 +125,12 @@ def interleaved(
                 raise slot.error  # it remains this slot's turn, also in a resumed run
             if chunk is None:
                 slots[turn] = None
+            where = list(where)
+            where[turn] = None if chunk is None or slot is None else [slot.file, slot.n_taken]
             n_given += block_length if chunk is None else len(chunk)
             if n_given >= block_length:
                 turn, n_given = (turn + 1) % cycle_length, 0
         if chunk is not None:
-            where = [None if slot is None else [slot.file, slot.n_taken] for slot in slots]
             yield chunk, {"next": next_file, "turn": turn, "given": n_given, "slots": where}
 
 

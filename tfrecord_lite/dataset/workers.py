@@ -221,8 +221,9 @@ def _death_error(code: int, *, has_begun: bool) -> RuntimeError:
     text = f"a worker process ended with exit code {code}"
     if code == 1 and not has_begun:
         text += (
-            " while it imported the program; what starts worker processes belongs below "
-            'if __name__ == "__main__":, unless in_processes has start_method="fork"'
+            " while it imported the program, or looked there for what it runs; what starts worker processes belongs "
+            'below if __name__ == "__main__":, and functions into a module, not a shell or notebook, unless '
+            'in_processes has start_method="fork"'
         )
     if code < 0:
         with contextlib.suppress(ValueError):

@@ -83,7 +83,10 @@ def with_text(
         if item.original is not None:
             original = replace(item.original, text="str")
         else:
-            shape = item.spec.shape if isinstance(item.spec, FixedLenFeature) else (None,)
+            partitions = getattr(item.spec, "partitions", ())
+            shape = (None, *(getattr(part, "length", None) for part in partitions))
+            if isinstance(item.spec, FixedLenFeature):
+                shape = item.spec.shape
             original = Original("string", shape, "str")
         items[name] = item._replace(original=original)
     return described._replace(schema=Schema.of_items(items))
@@ -93,7 +96,7 @@ def _may_be_text(item: SchemaItem) -> bool:
     """Return whether a feature has byte strings that nothing says are text."""
     if item.original is not None:
         return item.original.dtype == "string" and item.original.text is None
-    return item.kind is Kind.BYTES and not getattr(item.spec, "partitions", ())
+    return item.kind is Kind.BYTES
 
 
 def _texts_in(schema: Schema, blocks: Iterable[Block]) -> list[str]:

@@ -28,13 +28,14 @@ import os
 import re
 import warnings
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.convert.arrow import Description
-from tfrecord_lite.described.formats import superserial, tfds
+from tfrecord_lite.described.formats import seqio, superserial, tfds
 from tfrecord_lite.described.frames import check_description
 from tfrecord_lite.described.structure import Structure, is_flat_dict, structure_of_json
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, levels_to_caller
@@ -65,7 +66,7 @@ SchemaLike: TypeAlias = Path | Mapping[str, FeatureLike] | SequenceSchema
 
 __all__ = ["FingerprintingFile", "SchemaLike", "Sidecar", "content_to_write"]
 
-_NEVER_SCHEMAS = ("a Git LFS", "an HTML", "XML", "the index")
+_NEVER_SCHEMAS = ("a Git LFS", "an HTML", "XML", "the index", "a graph_schema")
 """How the recogniser of foreign files names texts that are no schema either."""
 _TFDS_INFO = "dataset_info.json"
 _READ_BYTES = 1024 * 1024
@@ -78,7 +79,7 @@ _TFX = re.compile(
 
 
 def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema | Any:
-    """Read a schema file: a sidecar, or a file of Super Serial, TFDS or TFX.
+    """Read a schema file: a sidecar, or a file of Super Serial, TFDS, TFX or seqio.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema
     Returns
     -------
     Schema, or SequenceSchema
-        With the original dtypes and shapes that the file has.
+        With the original dtypes and shapes that the file has, of all features that can be read.
 
     Raises
     ------
@@ -100,8 +101,8 @@ def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema
     ImportError
         For a Super Serial header, if PyYAML is not installed.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` if the content is in none of these formats; ``UNSUPPORTED`` for features
-        that cannot be read, with the feature's name in `key`. `source` is the file.
+        ``BAD_ARGUMENT`` if the content is in none of these formats; ``UNSUPPORTED`` if no feature
+        can be read, with the name of the first in `key`. `source` is the file.
 
     Examples
     --------
@@ -145,6 +146,17 @@ class Sidecar(NamedTuple):
     """Of the data file, as parsed from JSON; None if the schema fits any data."""
     dataframe: Description | None = None
     """Of a data frame: its library, types and index."""
+    refused: Mapping[str, InvalidArgumentError] = MappingProxyType({})
+    """The features that a file describes, but that cannot be read, with the reasons."""
+
+    def check_readable(self, columns: Collection[str] | None) -> None:
+        """Raise about the first feature that is asked for, though it cannot be read."""
+        for name, error in self.refused.items():
+            if columns is None:
+                how = f"columns= (--columns) of the other {len(self.schema)} leaves it out"
+                raise error.at(key=name, detail=f"{error.detail}; {how}")
+            if name in columns:
+                raise error.at(key=name)
 
 
 def read_beside(
@@ -259,6 +271,8 @@ def content_of(name: str, storage_options: StorageOptions) -> bytes:
 
 def tfds_directory(directory: Path, storage_options: StorageOptions = None) -> str:
     """Return the directory with a ``dataset_info.json``: this one, or the only one below."""
+    if not os.fspath(directory):
+        raise argument_error("the name of a directory is empty; '.' is the current one")
     name = os.fspath(directory).rstrip("/") or "/"
     name = name if is_url(name) else os.path.expanduser(name)  # noqa: PTH111
     if os.path.basename(name) == _TFDS_INFO:  # noqa: PTH119 - may be a URL
@@ -327,7 +341,8 @@ def parse(name: str, content: bytes, tfds_info: bytes | None = None) -> Sidecar:
     if name.endswith(_TFX_NAMES) or _TFX.search(content):
         from tfrecord_lite.described.formats import tfx  # noqa: PLC0415 - loads the protobuf runtime
 
-        return Sidecar(tfx.from_text(content))
+        schema, refused = tfx.from_text(content)
+        return Sidecar(schema, refused=refused)
     return Sidecar(superserial.from_yaml(content))
 
 
@@ -348,10 +363,14 @@ def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
     if found.get("format") == SEQUENCE_FORMAT:
         return Sidecar(SequenceSchema.from_json(content), None, found.get("data"))
     if tfds.is_features(found):
-        return Sidecar(tfds.from_json(content, tfds_info))
+        features = tfds.from_json(content, tfds_info)
+        return Sidecar(features.schema, refused=features.refused)
+    if seqio.is_info(found):
+        schema, refused = seqio.from_mapping(found)
+        return Sidecar(schema, refused=refused)
     raise argument_error(
-        f'this JSON is not a schema; expected a sidecar with "format": "{FORMAT}", or a '
-        "features.json of TFDS"
+        f'this JSON is not a schema; expected a sidecar with "format": "{FORMAT}", a '
+        "features.json of TFDS, or an info.SPLIT.json of seqio"
     )
 
 
@@ -420,7 +439,7 @@ class FingerprintingFile:
 def fingerprint_of(name: str, storage_options: StorageOptions = None) -> Fingerprint:
     """Compute the fingerprint of a file, by its path or URL."""
     n_bytes = crc32 = 0
-    with closing(open_seekable(name, storage_options, _HEAD_BYTES)) as file:
+    with closing(open_seekable(name, storage_options, 1)) as file:  # no more than is read
         while n_bytes < _HEAD_BYTES and (data := file.read(_HEAD_BYTES - n_bytes)):
             crc32 = zlib.crc32(data, crc32)
             n_bytes += len(data)

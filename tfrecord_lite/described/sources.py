@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -29,6 +30,7 @@ from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.files.folders import is_saved
 from tfrecord_lite.files.names import Source, name_of
+from tfrecord_lite.files.remote import for_each_file
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.saved import SavedData, schema_of_saved
 from tfrecord_lite.schema import Original, Schema, SchemaItem, SequenceSchema, SparseFeature
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["described_by", "originals_of", "row_restorer", "sidecars_of"]
 
+_SHARD_OF_SEQIO = re.compile(r"^(.*/)?([^/]+)\.tfrecord-\d+-of-\d+$", re.ASCII)
 _TFDS_FILES = ("features.json", "dataset_info.json")
 
 
@@ -48,7 +51,7 @@ def described_by(
     """Return the schema that is given, or that of the files beside the data; None without any."""
     if schema is not None:
         return sidecar.resolve_schema(schema, options.storage_options)
-    return _saved_of(sources, options) or sidecars_of(sources, options) or _tfds_of(sources)
+    return _saved_of(sources, options) or sidecars_of(sources, options) or _in_folder_of(sources)
 
 
 def parser_for(
@@ -72,6 +75,7 @@ def parser_for(
         names = names_asked_for(columns, text)
         described = Sidecar(inferred(sample(), FOR_BATCHES, sources, names))
         hint = FOR_BATCHES.hint if columns is None else None
+    described.check_readable(columns)
     if text is not False:
         described = with_text(described, text, sample, columns)
     if columns is not None:
@@ -146,15 +150,15 @@ def row_restorer(schema: Schema) -> Callable[[bytes], dict[str, AnyArray]]:
 # ----------------------------------------------------------------- files beside the data
 
 
-def _tfds_of(sources: list[Source]) -> Sidecar | None:
-    """Read the features.json of TensorFlow Datasets in the one folder that all files are in, if it is there."""
+def _in_folder_of(sources: list[Source]) -> Sidecar | None:
+    """Read what describes the one folder that all files are in: the features.json of TFDS, the info of seqio."""
     names = [name_of(source) for source in sources if isinstance(source, str | os.PathLike)]
     folders = {os.path.dirname(name) for name in names}  # noqa: PTH120 - may be URLs
     if len(names) != len(sources) or len(folders) != 1:
         return None
     features, info = (os.path.join(*folders, name) for name in _TFDS_FILES)  # noqa: PTH118
     if not os.path.isfile(features):  # noqa: PTH113
-        return None
+        return _of_seqio(names)
     try:
         return sidecar.read(features)
     except InvalidArgumentError:
@@ -180,13 +184,27 @@ def _saved_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
     return described
 
 
+def _of_seqio(names: list[str]) -> Sidecar | None:
+    """Read the ``info.SPLIT.json`` beside ``SPLIT.tfrecord-00000-of-00064``, of all splits alike; None without it."""
+    places = {_SHARD_OF_SEQIO.sub(r"\g<1>info.\2.json", name) for name in names}
+    if not all(place.endswith(".json") and os.path.isfile(place) for place in places):  # noqa: PTH113
+        return None
+    try:
+        first, *others = map(sidecar.read, sorted(places))
+    except InvalidArgumentError:
+        return None  # it may be any program's
+    return first if all(other == first for other in others) else None
+
+
 def sidecars_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
     """Merge the sidecars of all files; None if there are none."""
-    may_skip = options.on_error != "raise"
-    found = [
-        (s, sidecar.read_beside(s, options.storage_options, may_be_damaged=may_skip))
-        for s in sources
-    ]
+    read = functools.partial(
+        sidecar.read_beside,
+        storage_options=options.storage_options,
+        may_be_damaged=options.on_error != "raise",
+    )
+    names = list(map(name_of, sources))
+    found = list(zip(sources, for_each_file(names, sources, read), strict=True))
     if not any(one for _, one in found):
         return None
 

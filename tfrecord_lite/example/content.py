@@ -10,7 +10,7 @@ share their first field::
     Event (TensorBoard)      1: double wall_time          2: int64 step      3: string file_version, ...
 
 So a record counts as one of the first two only if it has no unknown fields, a feature has a
-kind, and no name begins with the byte ``\n``, the tag of a field: such names appear when an
+kind or all have a value without one, and no name begins with the byte ``\n``, the tag of a field: such names appear when an
 ExampleListWithContext is read as something else. A SequenceExample without feature lists has
 the same bytes as an Example, and is reported as one.
 
@@ -24,7 +24,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.proto import FEATURES_TAG
@@ -66,6 +66,12 @@ _CLASSES = {
     ContentType.EXAMPLE_LIST: "ExampleListWithContext",
 }
 
+_TYPES = {
+    "tensorflow.Example": (ContentType.EXAMPLE,),
+    "tensorflow.SequenceExample": (ContentType.SEQUENCE_EXAMPLE, ContentType.EXAMPLE),
+}
+"""What records of these classes may hold."""
+
 _OTHERS = {
     ContentType.SEQUENCE_EXAMPLE: "have feature lists, so they are SequenceExamples, not {wanted}s; "
     "read them with sequence_examples(), batches of them with read_batches or parse_sequence_example",
@@ -105,7 +111,7 @@ def detect(record: bytes, likely: ContentType | None = None) -> Content:
         return Content(ContentType.EMPTY, record)
     for type_ in (ContentType.SEQUENCE_EXAMPLE, ContentType.EXAMPLE, ContentType.EXAMPLE_LIST):
         message = _parse(record, type_)
-        if message is not None and _is_plausible(message):
+        if message is not None and _is_plausible(message, len(record)):
             return Content(type_, record, message)
     fields = _fields(record, _MAX_FIELDS)
     if fields and _is_event(fields):
@@ -140,6 +146,34 @@ def type_error(block: Block, number: int, *wanted: ContentType) -> InvalidArgume
     if is_guess and any(record and not _other_type(record, wanted) for record in block[:_N_FIRST]):
         return None
     return error_about(block.place(number), found, wanted[0])
+
+
+def check_class(block: Block, message_class: Any) -> None:
+    """Raise if the first record is an Example that is not of this protobuf class, or the reverse."""
+    name, record = message_class.DESCRIPTOR.full_name, block[0]
+    if name in _TYPES:
+        if (error := type_error(block, 0, *_TYPES[name])) is not None:
+            raise error
+        return
+    found = detect(record).type
+    is_example = found in (ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE)
+    if not is_example or _has_features(message_class.DESCRIPTOR, record[0] >> 3):
+        return
+    reader = "examples()" if found is ContentType.EXAMPLE else "sequence_examples()"
+    detail = f"the records look like {found}s, not like {name} messages; TFRecordReader(path).{reader} reads them"
+    raise block.place(0).locate(InvalidArgumentError(Reason.MALFORMED, detail=detail))
+
+
+def _has_features(descriptor: Any, number: int) -> bool:
+    """Return whether a field of a class can hold Features, or FeatureLists: messages with entries that have a name."""
+    for level, field_number in enumerate((number, 1, 1)):
+        field = descriptor.fields_by_number.get(field_number)
+        if field is None or field.type == field.TYPE_BYTES:
+            return field is not None
+        descriptor = field.message_type
+        if descriptor is None:
+            return level == 2 and field.type == field.TYPE_STRING
+    return False
 
 
 def error_about(
@@ -217,8 +251,8 @@ def _parse(record: bytes, type_: ContentType, *, with_unknown: bool = False) -> 
     return message if is_known else None
 
 
-def _is_plausible(message: Message) -> bool:
-    """Return whether a message that parses also makes sense."""
+def _is_plausible(message: Message, n_bytes: int | None = None) -> bool:
+    """Return whether a message that parses, from so many bytes, also makes sense."""
     if is_list(message):
         parts = [part for part in (message.context, *message.examples) if part.ByteSize()]
         return bool(parts) and all(map(_is_plausible, parts))
@@ -227,7 +261,8 @@ def _is_plausible(message: Message) -> bool:
         return bool(lists) and all(map(_is_name, [*lists, *message.context.feature]))
     features = message.features.feature
     has_kind = any(feature.WhichOneof("kind") is not None for feature in features.values())
-    return has_kind and all(map(_is_name, features))
+    # Without any kind: features have values, if empty ones, where other messages have none at all.
+    return (has_kind or message.ByteSize() == n_bytes) and all(map(_is_name, features))
 
 
 def _is_name(name: str) -> bool:

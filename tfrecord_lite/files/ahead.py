@@ -20,6 +20,7 @@ import os
 import warnings
 from collections import deque
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from tfrecord_lite.errors import levels_to_caller
@@ -77,12 +78,14 @@ class ReadAhead:
         n_at_once: int = 1,
     ) -> None:
         self.storage_options = storage_options
-        self._max_bytes = MAX_BYTES if max_bytes is None else max_bytes
         options = {"block_size": PIECE_BYTES, **(storage_options or {})}
         block = int(options.get("default_block_size", options["block_size"]))
-        self._max_bytes *= block != 0
-        share = self._max_bytes // (2 * n_at_once)
-        self.piece_bytes: int = max(min(block, share), 1)
+        max_bytes = MAX_BYTES if max_bytes is None else max_bytes
+        self._max_bytes = max_bytes if block else 0
+        self._n_at_once = n_at_once
+        # Several pieces for each file in turns, but not so small that requests cannot be enough.
+        n_pieces = max(2 * n_at_once, min(4 * n_at_once, 2 * MAX_REQUESTS))
+        self.piece_bytes: int = max(min(block, self._max_bytes // n_pieces), 1)
         self._first_bytes = max(n_at_once, 2) * self.piece_bytes
         self._n_read = 0
         names = [name_of(source) for source in sources if not is_file_object(source)]
@@ -128,13 +131,13 @@ class ReadAhead:
     def next_piece(self, file: _File) -> bytes:
         """Return the next piece of a file, and ask for more of all files; b"" at its end."""
         self._check_process()
-        self._n_read += file.n_held
         file.n_held = 0
         if not file.n_pieces and file.wants_more:
             file.ask_piece()
         self._ask_states()
         self._ask_pieces()
         piece = file.take()
+        self._n_read += len(piece)
         self._warn()
         return piece
 
@@ -156,26 +159,29 @@ class ReadAhead:
         return min(self._first_bytes + _GROWTH * self._n_read, self._max_bytes)
 
     def _ask_states(self) -> None:
-        """Ask for the sizes of the files that the window will reach."""
-        n_files = min(-(-self._window // self.piece_bytes), MAX_REQUESTS)
-        for file, _ in zip(self._upcoming, range(n_files), strict=False):
+        """Ask for the sizes of the next files, which may be small."""
+        for file in islice(self._upcoming, MAX_REQUESTS):
             # What is wrong with it is raised when it is opened.
             with contextlib.suppress(OSError, ImportError, ValueError):
                 if file.has_ranges:
                     file.ask_state()
 
     def _ask_pieces(self) -> None:
-        """Ask for pieces while there is room: of open files in turns, then of the next in order."""
-        upcoming = [file for file in self._upcoming if file.is_known]
-        files = [*self._opened, *upcoming]
+        """Ask for pieces while there is room: of files in turns, equally, then of the next in order."""
+        files = [*self._opened, *islice(self._upcoming, MAX_REQUESTS)]
+        n_turns = max(self._n_at_once, len(self._opened))
         n_bytes = sum(file.n_bytes for file in files)
         n_requests = sum(file.n_requests for file in files)
         while n_bytes + self.piece_bytes <= self._window and n_requests < MAX_REQUESTS:
-            opened = [file for file in self._opened if file.wants_more]
-            waiting = opened or [file for file in upcoming if file.wants_more]
+            in_turns = [file for file in files[:n_turns] if file.wants_more]
+            waiting = [
+                file for file in in_turns or files[n_turns:] if file.is_known and file.wants_more
+            ]
             if not waiting:
                 break
-            file = min(opened, key=lambda file: file.n_pieces) if opened else waiting[0]
+            file = min(waiting, key=lambda file: file.n_bytes) if in_turns else waiting[0]
+            if in_turns and file.n_bytes + self.piece_bytes > self._window // len(in_turns):
+                break
             n_bytes += file.ask_piece()
             n_requests += 1
 
@@ -279,8 +285,8 @@ class _File:
 
     @property
     def wants_more(self) -> bool:
-        """Whether there is more to ask for."""
-        return self._asked < self._end
+        """Whether there is more to ask for, as far as is known."""
+        return not self.is_known or self._asked < self._end
 
     def ask_piece(self) -> int:
         """Ask for the next piece; return its number of bytes."""

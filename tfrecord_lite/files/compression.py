@@ -369,6 +369,9 @@ class TFRecordCompressionType(IntEnum):
 CompressionType: TypeAlias = "TFRecordOptions | TFRecordCompressionType | str | int | None"
 """Every way to name a compression: ``"GZIP"``, 2, an options object; ``"infer"`` or None."""
 
+_NOT_WRITTEN = (".deflate", ".xz", ".lzma", ".snappy", ".lz4", ".br")
+"""Endings of compressions that are not written."""
+
 INFER = "infer"
 """When reading: by the first bytes of the file. When writing: by the ending of its name; if that
 names none, ``recover`` writes the compression of the damaged file."""
@@ -492,7 +495,12 @@ def compression_to_write(name: object, compression: CompressionType) -> TFRecord
     compression = _in_table_form(compression)
     if is_infer(compression):
         is_path = isinstance(name, (str, bytes, os.PathLike))
-        compression = compression_of_name(os.fsdecode(name)) if is_path else ""  # type: ignore[arg-type]
+        path = os.fsdecode(name) if is_path else ""  # type: ignore[arg-type]
+        compression = compression_of_name(path)
+        if path.lower().endswith(_NOT_WRITTEN):
+            known = ", ".join(codec.endings[0] for codec in CODECS.values())
+            detail = f"cannot compress as {os.path.splitext(path)[1]} says, only {known}; rename it"
+            raise argument_error(f"{detail}, or give the compression, as 'none'", source=path)
     if isinstance(compression, TFRecordOptions):
         return compression
     return TFRecordOptions(compression)

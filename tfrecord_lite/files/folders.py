@@ -11,7 +11,12 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from tfrecord_lite.errors import plural
-from tfrecord_lite.files.remote import as_os_errors, forget_listings, remote_place
+from tfrecord_lite.files.remote import (
+    as_os_errors,
+    for_each_file,
+    forget_listings,
+    remote_place,
+)
 from tfrecord_lite.files.urls import is_companion, is_http, is_pattern, is_url, split_name
 
 _OTHER_FORMATS = re.compile(
@@ -23,7 +28,6 @@ SAVED = "snapshot.metadata"
 """The file that stands for a folder of ``tf.data.Dataset.save`` in a list of files."""
 _TFDS_INFO = "dataset_info.json"
 _MAX_NAMES = 3
-_MAX_ASKING = 16
 
 
 class Folder(NamedTuple):
@@ -58,7 +62,8 @@ def named_kinds(url: str, path: str, entries: Mapping[str, Mapping[str, Any]]) -
     Objects of no bytes that stand for a folder are left out.
     """
     head, rest = split_name(url)
-    head, path = head.rstrip("/"), path.removesuffix(rest).rstrip("/")
+    head = re.sub("(?<=[^:/])/+$", "", head)
+    path = path.removesuffix(rest).rstrip("/")
     pairs = zip(reversed(head), reversed(path), strict=False)
     n_common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     before, start = path[: len(path) - n_common], head[: len(head) - n_common]
@@ -81,11 +86,8 @@ def kinds_of(
     ImportError, InvalidArgumentError
         For a URL that no installed file system is for.
     """
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only for URLs
-
     places = [(url, *remote_place(url, storage_options, keeps_listings=True)) for url in urls]
-    with ThreadPoolExecutor(min(len(places), _MAX_ASKING)) as threads:
-        return dict(zip(urls, threads.map(_kind, places), strict=True))
+    return dict(zip(urls, for_each_file([*urls], places, _kind), strict=True))
 
 
 def _kind(place: tuple[str, Any, str]) -> str:

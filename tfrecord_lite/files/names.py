@@ -284,8 +284,7 @@ def _named(
     data = {match: is_folder for match, is_folder in matches.items() if not is_companion(match)}
     if not data:
         only = " but sidecars and indexes, which are not data" if matches else ""
-        detail = f"no file matches the pattern {name!r}{only}"
-        raise FileNotFoundError(detail)
+        raise FileNotFoundError(errno.ENOENT, f"no file matches the pattern{only}", name)
     if not may_mix:
         check_sets(name, list(data))
     return sorted(data.items())

@@ -32,7 +32,7 @@ from tfrecord_lite.files.names import (
     position_of,
 )
 from tfrecord_lite.files.remote import as_os_errors, os_error, remote_place
-from tfrecord_lite.files.urls import hint, is_pattern
+from tfrecord_lite.files.urls import hint, is_pattern, split_name
 
 __all__ = ["OpenFiles", "OutputFile", "open_output", "remove"]
 
@@ -74,8 +74,8 @@ class _StoreFiles:
         (self._filesystem.rm_file if is_pattern(path) else self._filesystem.rm)(path)
 
     def mv(self, old: str, new: str) -> None:
-        """Give a file another name."""
-        if not is_pattern(old) or "mv" in vars(type(self._filesystem)):
+        """Give a file another name; the general `mv` would move it into a folder of that name."""
+        if "mv" in vars(type(self._filesystem)):
             self._filesystem.mv(old, new)
         else:
             self._filesystem.cp_file(old, new)
@@ -251,7 +251,9 @@ class OutputFile:
         """Move a finished atomic file to its place. May be called twice."""
         if self._temporary is not None and self._place is None:
             place = self._place_of(self.name)
-            self._filesystem.mv(self._temporary, place)
+            passed = () if is_url(self.name) else (Exception,)
+            with as_os_errors(self.name, *passed):
+                self._filesystem.mv(self._temporary, place)
             self._place = place
 
     def replaces(self, name: str) -> bool:
@@ -442,15 +444,16 @@ def remove(name: str | os.PathLike[str], storage_options: StorageOptions = None)
 def _remote_output(url: str, storage_options: StorageOptions, *, atomic: bool) -> OutputFile:
     try:
         filesystem, path = remote_place(url, storage_options)
-        directory, _, base = path.rpartition("/")
-        if not atomic:
-            with contextlib.suppress(PermissionError):
-                filesystem.makedirs(directory, exist_ok=True)
-            with as_os_errors(url, NotImplementedError, ValueError):
-                return OutputFile(url, filesystem.open(path, "wb"))
-        temporary = f"{directory}/.{base}.{os.urandom(4).hex()}.tmp"
+        directory, slash, base = path.rpartition("/")
+        if split_name(url)[0].endswith("/") or not (slash or "::" in url):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), url)
+        temporary = f"{directory}{slash}.{base}.{os.urandom(4).hex()}.tmp" if atomic else None
         with as_os_errors(url, NotImplementedError, ValueError):
-            file = filesystem.open(temporary, "wb")
+            try:
+                file = filesystem.open(temporary or path, "wb")
+            except FileNotFoundError:  # no store, where a new name is enough, but folders
+                filesystem.makedirs(directory, exist_ok=True)
+                file = filesystem.open(temporary or path, "wb")
         return OutputFile(
             url,
             file,

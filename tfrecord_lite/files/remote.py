@@ -15,13 +15,18 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, TypeVar
 
 from tfrecord_lite.errors import argument_error
+from tfrecord_lite.files.urls import is_url
 
 _Answer = TypeVar("_Answer")
+_Item = TypeVar("_Item")
+
+MAX_OPENING = 16
+"""How many remote files are asked about, or opened, at a time."""
 
 
 def fsspec_module() -> Any:
@@ -49,6 +54,12 @@ def remote_place(
     """
     with _choosing_file_system(url):
         filesystem, path = fsspec_module().core.url_to_fs(url, **(storage_options or {}))
+    if "::" in url and not (hasattr(filesystem, "fs") or hasattr(filesystem, "fo")):
+        scheme = url.partition("://")[0]
+        detail = (
+            f"'::' begins the URL of what holds the file, but {scheme}:// is not read from another"
+        )
+        raise argument_error(detail, source=url)
     if not keeps_listings:
         forget(filesystem)
     return filesystem, path
@@ -235,6 +246,18 @@ def again(request: Callable[[], _Answer]) -> _Answer:
                 raise
         time.sleep(pause)
     return request()
+
+
+def for_each_file(
+    names: Sequence[str], items: Sequence[_Item], work: Callable[[_Item], _Answer]
+) -> list[_Answer]:
+    """Do something with an item for each file; if some are remote, with several at a time."""
+    if not any(map(is_url, names)):
+        return list(map(work, items))
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only for URLs
+
+    with ThreadPoolExecutor(min(len(items), MAX_OPENING)) as threads:
+        return list(threads.map(work, items))
 
 
 def short_error(url: str, n_bytes: int, size: int) -> OSError:

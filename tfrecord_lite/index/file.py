@@ -39,14 +39,13 @@ from tfrecord_lite.files.names import (
     is_url,
     name_of,
 )
+from tfrecord_lite.files.remote import MAX_OPENING, for_each_file
 from tfrecord_lite.index.handles import (
-    MAX_OPENING,
     AnyHandle,
     FileStamp,
     Handle,
     RemoteFrames,
     RemoteHandle,
-    for_each_file,
     local_handle,
     open_handle,
     read_frames,
@@ -195,8 +194,11 @@ class TFRecordFile:
     @property
     def is_stale(self) -> bool:
         """Whether a file has changed since it was indexed."""
-        options = self._storage_options
-        return [FileStamp.of(_opened(n, options)) for n in self._names] != self._stamps
+
+        def stamp(name: str) -> FileStamp:
+            return FileStamp.of(_opened(name, self._storage_options))
+
+        return for_each_file(self._names, self._names, stamp) != self._stamps
 
     def __len__(self) -> int:
         """Return the number of records."""
@@ -434,8 +436,11 @@ class TFRecordFile:
         ['0 49\n', '49 50\n', '99 51\n']
         """
         names = [companion(name, INDEX_SUFFIX) for name in self._names]
-        for index, name in zip(self._indexes, names, strict=True):
-            save_index(index, name, self._storage_options if is_url(name) else None)
+
+        def save(item: tuple[RecordIndex, str]) -> None:
+            save_index(*item, self._storage_options if is_url(item[1]) else None)
+
+        for_each_file(names, list(zip(self._indexes, names, strict=True)), save)
         return names
 
     def _locate_one(self, index: int) -> tuple[int, int]:

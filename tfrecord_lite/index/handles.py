@@ -19,8 +19,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from tempfile import TemporaryFile
@@ -47,14 +46,10 @@ from tfrecord_lite.files.remote import (
 )
 
 if TYPE_CHECKING:
-    _Item = TypeVar("_Item")
-    _Result = TypeVar("_Result")
     AnyError = TypeVar("AnyError", OSError, TFRecordError)
 
 _MAX_READ_BYTES = 1 << 30
 """Linux reads no more than 2 GiB with one call."""
-MAX_OPENING = 16
-"""How many remote files are opened at a time."""
 MAX_GAP_BYTES = 64 * 1024
 """Frames with at most this many bytes between them are fetched together."""
 MAX_REQUEST_BYTES = 8 * 1024 * 1024
@@ -219,16 +214,6 @@ class FileStamp:
                 "make a new TFRecordFile"
             )
             raise FailedPreconditionError(Reason.STALE_INDEX, source=handle.name, detail=detail)
-
-
-def for_each_file(
-    names: Sequence[str], items: Sequence[_Item], work: Callable[[_Item], _Result]
-) -> list[_Result]:
-    """Do something with an item for each file; if some are remote, with several at a time."""
-    if not any(map(is_url, names)):
-        return list(map(work, items))
-    with ThreadPoolExecutor(min(len(items), MAX_OPENING)) as threads:
-        return list(threads.map(work, items))
 
 
 def read_frames(

@@ -23,6 +23,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -39,13 +40,8 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.names import Sources, expand, is_url, local_size, name_of
-from tfrecord_lite.index.handles import (
-    AnyHandle,
-    FileStamp,
-    RemoteHandle,
-    for_each_file,
-    open_handle,
-)
+from tfrecord_lite.files.remote import for_each_file
+from tfrecord_lite.index.handles import AnyHandle, FileStamp, RemoteHandle, open_handle
 from tfrecord_lite.index.index import beside
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamagedSpans, DamageLog, SkippingStream
@@ -356,12 +352,21 @@ def _has_large_records(handle: AnyHandle) -> bool:
     return bool(borders[-1] >= _LARGE_BYTES * (borders.size - 1))
 
 
-def deal(files: Sequence[FileMarks], n_readers: int, number: int) -> list[list[FilePart]]:
+def deal(
+    files: Sequence[FileMarks],
+    ranks: tuple[int, int],
+    workers: tuple[int, int] = (1, 0),
+    even: Literal["", "pad", "drop"] = "",
+) -> list[list[FilePart]]:
     """Return one reader's parts of each file that it has any of: runs in turns, counted over all files.
 
-    Readers have equal numbers of records, to within one: what a reader has too few, it takes from the
-    runs of the one before.
+    A reader is one worker of one rank; both are (how many there are, which one this is). Ranks have equal numbers of
+    records, to within one, and so have readers: what a reader has too few, it takes from the runs of the one before.
+    To be `even`, those that have one less also read a record of the one before, or the others leave one out.
     """
+    n_readers = ranks[0] * workers[0]
+    number = ranks[1] * workers[0] + workers[1]
+    turns = np.arange(n_readers).reshape(workers[0], ranks[0]).T.reshape(-1)  # of each reader
     counts = np.concatenate(
         [np.diff(file.numbers) for file in files]
     )  # of records, from mark to mark
@@ -371,7 +376,10 @@ def deal(files: Sequence[FileMarks], n_readers: int, number: int) -> list[list[F
     order = np.argsort(runs % n_readers, kind="stable")
     splits = row_splits(counts[order])
     size, rest = divmod(int(splits[-1]), n_readers)
-    low, high = (i * size + min(i, rest) for i in (number, number + 1))
+    sizes = size + (turns < (0 if even == "drop" else rest))
+    low, high = row_splits(sizes)[number : number + 2].tolist()
+    if even == "pad" and rest and turns[number] >= rest:
+        low -= 1
     begins = np.maximum(low - splits[:-1], 0)
     ends = np.minimum(high - splits[:-1], counts[order])
     rows = np.flatnonzero(begins < ends)
@@ -431,6 +439,11 @@ class PartReader:
         report = self._log.report()
         # Without a file it is not opened yet.
         return report if report.files else DamageReport((FileReport(self._part.source, 0, 0),))
+
+    @property
+    def file_bytes(self) -> int:
+        """The size of the file; 0 if it was not opened yet, or that is not known."""
+        return 0 if self._stream is None else self._stream.file_bytes
 
     def next_block(self, num_records: int | None = None) -> Block | None:
         """Return the next records, `num_records` or what one read brings; None at the end.

@@ -43,6 +43,8 @@ class ExampleSource(IndexedExamples):
         Uncompressed, local or remote.
     schema : Schema, dict of specifications, path or ExampleParser, optional
         As for :func:`read_batches`.
+    **options
+        As for :class:`TFRecordFile`, such as `storage_options`.
 
     Raises
     ------

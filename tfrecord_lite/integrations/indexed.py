@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from tfrecord_lite.columns import Column
 from tfrecord_lite.convert.lists import row_of
 from tfrecord_lite.dataset.batching import is_dense
-from tfrecord_lite.errors import TFRecordError
+from tfrecord_lite.errors import TFRecordError, argument_error
 from tfrecord_lite.files.names import Sources
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.index.file import parser_of
+from tfrecord_lite.options import ReadOptions
 
 if TYPE_CHECKING:
     from tfrecord_lite.described.sidecar import SchemaLike
@@ -20,13 +21,25 @@ if TYPE_CHECKING:
     from tfrecord_lite.index.file import Indices
 
 
+def file_of(file: TFRecordFile | Sources, options: ReadOptions) -> TFRecordFile:
+    """Return the file that was opened already, or open one."""
+    if not isinstance(file, TFRecordFile):
+        return TFRecordFile(file, **options)
+    if options:
+        raise argument_error(f"{', '.join(options)}: give it to the TFRecordFile, which is open")
+    return file
+
+
 class IndexedExamples:
     """A :class:`TFRecordFile` and a parser."""
 
     def __init__(
-        self, file: TFRecordFile | Sources, schema: SchemaLike | ExampleParser[Any] | None = None
+        self,
+        file: TFRecordFile | Sources,
+        schema: SchemaLike | ExampleParser[Any] | None = None,
+        **options: Unpack[ReadOptions],
     ) -> None:
-        self.file: TFRecordFile = file if isinstance(file, TFRecordFile) else TFRecordFile(file)
+        self.file: TFRecordFile = file_of(file, options)
         self._parser = parser_of(self.file, schema)
 
     def __len__(self) -> int:

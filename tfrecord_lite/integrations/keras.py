@@ -14,7 +14,7 @@ import contextlib
 import importlib.util
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from tfrecord_lite.errors import TFRecordError, argument_error, require_int
 from tfrecord_lite.files.names import Sources
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.index.file import parser_of
+from tfrecord_lite.integrations.indexed import file_of
 from tfrecord_lite.reader import batches_at_once
 from tfrecord_lite.schema.text import nearest
 
@@ -52,6 +53,7 @@ def keras_dataset(
     shuffle: bool = False,
     seed: int | None = None,
     drop_remainder: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Any:
     """Make a ``keras.utils.PyDataset`` of batches of Examples.
@@ -74,6 +76,8 @@ def keras_dataset(
         For the same orders in another run.
     drop_remainder : bool, default False
         Whether to leave out the last batch if it is smaller.
+    storage_options : mapping, optional
+        As for :class:`TFRecordReader`.
     **options
         As for ``PyDataset``: `workers`, threads that make batches ahead (from 2 on), `max_queue_size`, and
         `use_multiprocessing`. Threads are faster than processes unless `transform` is slow Python: a process
@@ -103,7 +107,7 @@ def keras_dataset(
     >>> inputs, targets
     (array([b'Ada', b'Alan'], dtype=object), array([36, 41]))
     """
-    file = paths if isinstance(paths, TFRecordFile) else TFRecordFile(paths)
+    file = file_of(paths, {"storage_options": storage_options} if storage_options else {})
     labels = [label_key] if isinstance(label_key, str) else list(label_key or ())
     size = require_int("batch_size", batch_size, 1)
     parser = parser_of(file, schema)
@@ -143,11 +147,6 @@ class _RecordDataset(PyDataset):  # type: ignore[misc]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock())
-
-    @property
-    def num_batches(self) -> int:
-        """The number of batches per epoch."""
-        return self._n_batches
 
     def __len__(self) -> int:
         return self._n_batches

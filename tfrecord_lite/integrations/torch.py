@@ -25,8 +25,9 @@ torch is imported when one of these is first called.
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -34,14 +35,8 @@ from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.dataset import Dataset, DatasetIterator
 from tfrecord_lite.dataset.sharding import current_worker, register_with_torch
-from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.files.names import Sources
-from tfrecord_lite.index import TFRecordFile
+from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.integrations.indexed import IndexedExamples
-
-if TYPE_CHECKING:
-    from tfrecord_lite.described.sidecar import SchemaLike
-    from tfrecord_lite.example.parse import ExampleParser
 
 __all__ = ["IndexedTensors", "IterableTensors", "as_tensors", "jagged"]
 
@@ -196,6 +191,8 @@ class IterableTensors:
     ----------
     dataset : Dataset
         For example, from :func:`tfrecord_lite.read_batches`.
+    length : int, optional
+        What ``len`` reports, if it cannot find out the number of elements.
 
     Examples
     --------
@@ -209,10 +206,11 @@ class IterableTensors:
     {'age': tensor([37])}
     """
 
-    def __init__(self, dataset: Dataset[Any]) -> None:
+    def __init__(self, dataset: Dataset[Any], length: int | None = None) -> None:
         _torch()
         if not isinstance(dataset, Dataset):
             raise TypeError(f"expected a Dataset, not {type(dataset).__name__}")
+        self._length = None if length is None else require_int("length", length, 0)
         self._made = dataset.map(_made)
         vars(self._made).update({**vars(dataset), "_plan": self._made._plan, "_parts": {}})  # noqa: SLF001 - in its epoch
         register_with_torch(type(self))
@@ -236,6 +234,39 @@ class IterableTensors:
     def __iter__(self) -> DatasetIterator[Any]:
         """Start the next epoch."""
         return iter(self._made)
+
+    def __bool__(self) -> bool:
+        """Return True: whether there are elements is not known without reading."""
+        return True
+
+    def __len__(self) -> int:
+        """Return the number of elements of an epoch: of all workers of the ``DataLoader`` that asks.
+
+        Raises
+        ------
+        TypeError
+            If the files would have to be read for it, or it depends on what the elements are.
+
+        Examples
+        --------
+        >>> from torch.utils.data import DataLoader
+        >>> from tfrecord_lite.integrations.torch import IterableTensors
+        >>> _ = save("people.tfrecord", {"age": [36, 41, 37]})
+        >>> batches = read_batches("people.tfrecord", {"age": int}, 2)
+        >>> batches.count()  # or an index beside each file
+        2
+        >>> len(DataLoader(IterableTensors(batches), batch_size=None))
+        2
+        """
+        if self._length is not None:
+            return self._length
+        # Each worker batches its own part, so the loader whose __len__ called this has to be asked.
+        frame: Any = inspect.currentframe()
+        n_workers = getattr(frame.f_back.f_locals.get("self"), "num_workers", 0)
+        try:
+            return self._made.count(n_workers, read=False)
+        except TypeError as error:
+            raise TypeError(f"{error}; or give IterableTensors a length") from None
 
     def __repr__(self) -> str:
         """Name the data set."""
@@ -263,6 +294,8 @@ class IndexedTensors(IndexedExamples):
     file : TFRecordFile, or path, pattern or list of them
     schema : Schema, dict of specifications, path or ExampleParser, optional
         As for :func:`tfrecord_lite.read_batches`.
+    **options
+        As for :class:`tfrecord_lite.TFRecordFile`, such as `storage_options`.
 
     Raises
     ------
@@ -278,12 +311,6 @@ class IndexedTensors(IndexedExamples):
     >>> people[1], people[[2, 0]]
     ({'age': tensor(41)}, {'age': tensor([37, 36])})
     """
-
-    def __init__(
-        self, file: TFRecordFile | Sources, schema: SchemaLike | ExampleParser[Any] | None = None
-    ) -> None:
-        _torch()
-        super().__init__(file, schema)
 
     def __getitem__(self, index: int | Sequence[int] | AnyArray) -> dict[str, Any]:
         """Return one record as ``parse_single`` does, or many as columns."""

@@ -153,6 +153,7 @@ class Feature(Message):
     LIFECYCLE_STAGE_FIELD_NUMBER: int
     PRESENCE_FIELD_NUMBER: int
     INT_DOMAIN_FIELD_NUMBER: int
+    STRUCT_DOMAIN_FIELD_NUMBER: int
     SHAPE_FIELD_NUMBER: int
     VALUE_COUNT_FIELD_NUMBER: int
     VALUE_COUNTS_FIELD_NUMBER: int
@@ -164,6 +165,8 @@ class Feature(Message):
     def presence(self) -> FeaturePresence: ...
     @property
     def int_domain(self) -> IntDomain: ...
+    @property
+    def struct_domain(self) -> StructDomain: ...
     @property
     def shape(self) -> FixedShape: ...
     @property
@@ -179,13 +182,30 @@ class Feature(Message):
         lifecycle_stage: LifecycleStage.ValueType | None = ...,
         presence: FeaturePresence | None = ...,
         int_domain: IntDomain | None = ...,
+        struct_domain: StructDomain | None = ...,
         shape: FixedShape | None = ...,
         value_count: ValueCount | None = ...,
         value_counts: ValueCountList | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: Literal["deprecated", b"deprecated", "int_domain", b"int_domain", "lifecycle_stage", b"lifecycle_stage", "name", b"name", "presence", b"presence", "shape", b"shape", "shape_type", b"shape_type", "type", b"type", "value_count", b"value_count", "value_counts", b"value_counts"]) -> bool: ...
-    def ClearField(self, field_name: Literal["deprecated", b"deprecated", "int_domain", b"int_domain", "lifecycle_stage", b"lifecycle_stage", "name", b"name", "presence", b"presence", "shape", b"shape", "shape_type", b"shape_type", "type", b"type", "value_count", b"value_count", "value_counts", b"value_counts"]) -> None: ...
+    def HasField(self, field_name: Literal["deprecated", b"deprecated", "int_domain", b"int_domain", "lifecycle_stage", b"lifecycle_stage", "name", b"name", "presence", b"presence", "shape", b"shape", "shape_type", b"shape_type", "struct_domain", b"struct_domain", "type", b"type", "value_count", b"value_count", "value_counts", b"value_counts"]) -> bool: ...
+    def ClearField(self, field_name: Literal["deprecated", b"deprecated", "int_domain", b"int_domain", "lifecycle_stage", b"lifecycle_stage", "name", b"name", "presence", b"presence", "shape", b"shape", "shape_type", b"shape_type", "struct_domain", b"struct_domain", "type", b"type", "value_count", b"value_count", "value_counts", b"value_counts"]) -> None: ...
     def WhichOneof(self, oneof_group: Literal["shape_type", b"shape_type"]) -> Literal["shape", "value_count", "value_counts"] | None: ...
+
+@final
+class StructDomain(Message):
+    """The features of what is nested; those of steps in a SequenceExample."""
+
+    DESCRIPTOR: Descriptor
+
+    FEATURE_FIELD_NUMBER: int
+    @property
+    def feature(self) -> RepeatedCompositeFieldContainer[Feature]: ...
+    def __init__(
+        self,
+        *,
+        feature: Iterable[Feature] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: Literal["feature", b"feature"]) -> None: ...
 
 @final
 class FeaturePresence(Message):

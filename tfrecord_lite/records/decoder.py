@@ -19,7 +19,6 @@ than the buffer grows it step by step, as the bytes come in (rule R6).
 from __future__ import annotations
 
 import struct
-import sys
 from collections.abc import Callable
 from typing import cast
 
@@ -328,7 +327,10 @@ class FrameDecoder:
         view, at = self._view, self._next
         last = self._stop - OVERHEAD_BYTES
         found: list[int] = []
-        for _ in range(sys.maxsize if n_records is None else n_records - n_known):
+        while n_records is None and at <= last:  # the loop that takes longest of all reading
+            found.append(at)
+            at += _read_length(view, at)[0] + OVERHEAD_BYTES
+        for _ in range((n_records or 0) - n_known):
             if at > last:
                 break
             found.append(at)

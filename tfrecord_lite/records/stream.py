@@ -9,12 +9,15 @@ Writing is :class:`tfrecord_lite.records.sink.RecordSink`'s.
 
 from __future__ import annotations
 
-from typing import cast
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, cast
 
 from tfrecord_lite.block import HEADER_BYTES, Block
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.files.ahead import AheadInput, ReadAhead
-from tfrecord_lite.files.compression import codec_named, detect
+from tfrecord_lite.files.compression import CODECS, codec_named, detect
 from tfrecord_lite.files.inflate import Inflated, InflationLimits
 from tfrecord_lite.files.input import InputFile, open_input
 from tfrecord_lite.files.names import Source, name_of, opening_error
@@ -69,6 +72,8 @@ class RecordStream:
         except BaseException:
             self._file.close()
             raise
+        self.file_bytes: int = self._file.remaining()
+        """The size of the file when it was opened; 0 if that is not known."""
         self.reuses_memory: bool = False
         """Whether the next call may overwrite a block: for callers that copy what they need."""
         self.is_closed: bool = False
@@ -217,11 +222,16 @@ class RecordStream:
         except DataLossError as loss:
             if loss.reason is Reason.COMPRESSED_CORRUPT:  # so may be what was inflated before
                 return error
-        head = decoder.pending if is_whole else decoder.pending[:_LOOK_BYTES]
-        found = looks_like(head.tobytes(), is_whole=is_whole)
+        head = (decoder.pending if is_whole else decoder.pending[:_LOOK_BYTES]).tobytes()
+        found = looks_like(head, is_whole=is_whole)
+        inside = f", compressed with {self.compression}" * bool(self.compression)
+        if self.compression and (inner := _compression_inside(head)) is not None:
+            found = f"records compressed twice, with {inner}, then with {self.compression}"
+            inside = "; inflate the file once"
+        elif _begins_with_record(head, lambda: zlib.decompressobj(-zlib.MAX_WBITS)):
+            found = "records compressed with DEFLATE, without a header (zlib.decompress(data, -15) inflates them)"
         if found is None:
             return error
-        inside = f", compressed with {self.compression}" * bool(self.compression)
         detail = f"{Reason.NOT_A_TFRECORD}; it looks like {found}{inside}"
         return DataLossError(Reason.NOT_A_TFRECORD, source=self.name, detail=detail)
 
@@ -229,6 +239,19 @@ class RecordStream:
         """Close the file; records that were read from it already can still be given out."""
         self.is_closed = True
         self._file.close()
+
+
+def _compression_inside(head: bytes) -> str | None:
+    """Name the compression of records that begin with these bytes; None if they cannot be inflated."""
+    names = (name for name in CODECS if _begins_with_record(head, CODECS[name].decompressor))
+    return next(names, None)
+
+
+def _begins_with_record(head: bytes, decompressor: Callable[[], Any]) -> bool:
+    """Whether these bytes inflate to the header of a record."""
+    with suppress(Exception):  # what decompressors raise, or that one is not installed
+        return is_header(decompressor().decompress(head, HEADER_BYTES))
+    return False
 
 
 def _detect(file: InputFile) -> str:

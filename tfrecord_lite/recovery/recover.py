@@ -43,6 +43,7 @@ from tfrecord_lite.files.names import (
     SIDECAR_SUFFIX,
     StorageOptions,
     check_storage_options,
+    companion,
     expand,
     is_file_object,
     is_same_file,
@@ -133,7 +134,7 @@ def recover(
     settings = settings_of(options)
     storage_options = settings.storage_options
     check_storage_options(storage_options, path, target)
-    files = expand(path, storage_options)
+    files = expand(path, storage_options if is_url(name_of(path)) else None)
     if len(files) > 1:
         detail = (
             f"recover takes one file, this names {len(files)}; to save what is left of several in one, "
@@ -179,7 +180,7 @@ def recover(
         if n_records or not damage.kept:
             (fingerprint,) = made.finish()
             if described is not None:
-                place = f"{target}{SIDECAR_SUFFIX}"
+                place = companion(target, SIDECAR_SUFFIX)
                 made.add_sidecar(place, described._replace(fingerprint=fingerprint))
             made.commit()
             sidecar.remove_stale(target, storage_options)

@@ -7,11 +7,11 @@ the GIL. Spawned processes would have to import everything first, and cannot tak
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import repeat
 from threading import Event
 from typing import TYPE_CHECKING, TypeAlias, Unpack, cast
 
@@ -25,9 +25,9 @@ from tfrecord_lite.errors import (
     argument_error,
     require_int,
 )
-from tfrecord_lite.files.ahead import share_of
-from tfrecord_lite.files.names import Source, Sources, expand, is_file_object, name_of
-from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
+from tfrecord_lite.files.ahead import ReadAhead, share_of
+from tfrecord_lite.files.names import Source, Sources, expand, is_file_object, is_url, name_of
+from tfrecord_lite.options import ReadOptions, ReadSettings, num_processors, read_settings
 from tfrecord_lite.progress import Progress, check_progress, metered, title_of, total_bytes
 from tfrecord_lite.reader import check_message_class, parse_messages
 from tfrecord_lite.records.damage import DamageLog
@@ -64,7 +64,8 @@ def verify(
     schema : Schema, SequenceSchema, or mapping of str to feature specification, optional
         Check also that each intact record can be parsed with it.
     num_threads : int, optional
-        How many files to read at a time; by default, the number of processors.
+        How many files to read at a time; by default, the number of processors, and 1 if there are URLs,
+        whose files are fetched ahead.
     progress : bool or callable, optional
         Show a progress bar, as for :func:`load`; a callable may be called by any of the threads,
         one at a time.
@@ -137,16 +138,16 @@ def verify_each(
     `sources` holds no patterns; the other arguments are those of :func:`verify`.
     """
     if num_threads is None:
-        num_threads = os.cpu_count() or 1
+        num_threads = 1 if any(map(is_url, map(name_of, sources))) else num_processors()
     num_threads = min(require_int("num_threads", num_threads, 1), len(sources))
     options = replace(options, read_ahead=share_of(options.read_ahead, num_threads))
     _new_check(messages, schema)  # reject a wrong schema before anything is read
     check_progress(progress)
     is_over = Event()
 
-    def report(source: Source) -> FileReport:
+    def report(source: Source, ahead: ReadAhead | None = None) -> FileReport:
         try:
-            stream = RecordStream(source, options)
+            stream = RecordStream(source, options, ahead=ahead)
         # ValueError is what fsspec's file systems raise about URLs.
         except (OSError, ImportError, ValueError) as error:
             return FileReport(name_of(source), 0, 0, failure=error)
@@ -187,7 +188,8 @@ def verify_each(
         if meter.is_on:
             meter.expect(total_bytes(sources))
         if num_threads <= 1 or any(map(is_file_object, sources)):
-            yield from map(report, sources)
+            with ReadAhead(sources, options.storage_options, options.read_ahead) as ahead:
+                yield from map(report, sources, repeat(ahead))
         else:
             with ThreadPoolExecutor(num_threads, "tfrecord-verify") as threads:
                 try:

@@ -54,13 +54,9 @@ class FeatureSpec:
         """The name of the dtype, as specifications print it."""
         return self.kind.label
 
-    def _items(self) -> list[tuple[str, Any]]:
-        """Return names and values of the fields, in order."""
-        return [(f.name, getattr(self, f.name)) for f in fields(self)]  # type: ignore[arg-type]
-
     def _identity(self) -> tuple[Any, ...]:
         """Return the fields in a form that can be hashed and compares by meaning."""
-        return tuple(_meaning(name, value) for name, value in self._items())
+        return tuple((name, _meaning(name, value)) for name, value in arguments_of(self))
 
     def __eq__(self, other: object) -> bool:
         """Compare the class and the meaning of all fields."""
@@ -75,13 +71,20 @@ class FeatureSpec:
     def __repr__(self) -> str:
         """Return the call that creates an equal specification."""
         texts = []
-        for name, value in self._items():
+        for name, value in arguments_of(self):
             text = repr(value.name) if isinstance(value, np.dtype) else repr(value)
             if name == "dtype":
                 with contextlib.suppress(TypeError, ValueError):
                     text = repr(kind_of(value).label)
             texts.append(f"{name}={text}")
         return f"{type(self).__name__}({', '.join(texts)})"
+
+
+def arguments_of(spec: FeatureSpec) -> list[tuple[str, Any]]:
+    """Return names and values of the fields, in order, without keys that are the name of the specification."""
+    items = [(f.name, getattr(spec, f.name)) for f in fields(spec)]  # type: ignore[arg-type]
+    may_lack = () if isinstance(spec, RaggedFeature) else ("value_key", "shape_key")
+    return [(name, value) for name, value in items if value is not None or name not in may_lack]
 
 
 def _meaning(name: str, value: Any) -> Any:
@@ -115,6 +118,8 @@ class FixedLenFeature(FeatureSpec):
     default_value : array-like, optional
         Value for examples without the feature, with as many values as `shape` holds. Without
         a default, such an example is an error.
+    value_key : str, optional
+        The feature to read, if it has another name than this specification; not in TensorFlow.
 
     Examples
     --------
@@ -125,6 +130,7 @@ class FixedLenFeature(FeatureSpec):
     shape: Any
     dtype: Any
     default_value: Any = None
+    value_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -135,6 +141,8 @@ class VarLenFeature(FeatureSpec):
     ----------
     dtype : dtype
         float32, int64 or string.
+    value_key : str, optional
+        As for :class:`FixedLenFeature`.
 
     Examples
     --------
@@ -143,6 +151,7 @@ class VarLenFeature(FeatureSpec):
     """
 
     dtype: Any
+    value_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -185,7 +194,8 @@ class SparseFeature(FeatureSpec):
     dtype : dtype
         float32, int64 or string.
     size : int or list of int
-        The dense shape; a list if and only if `index_key` is one.
+        The dense shape; a list if and only if `index_key` is one. -1 where it is not known, and
+        the largest index of a batch tells it.
     already_sorted : bool, default False
         Whether the coordinates are known to be in order.
 
@@ -350,16 +360,20 @@ class RawFeature(FeatureSpec):
     Parameters
     ----------
     shape : int or sequence of int
-        Shape of one example's array; ``[]`` for a single number. The first dimension may be None:
-        then results are RaggedTensors, of rows whose number varies.
+        Shape of one example's array; ``[]`` for a single number. One dimension may be None:
+        then results are RaggedTensors.
     dtype : dtype
         Any number, bool or complex dtype of NumPy, or one of ml_dtypes such as ``"bfloat16"``.
+    value_key : str, optional
+        The feature with the byte string; by default the one with the name of this specification.
+    shape_key : str, optional
+        The int64 feature with each array's shape; then any dimension may be None.
 
     Raises
     ------
     InvalidArgumentError
         ``UNSUPPORTED`` for another `dtype`, or one that is big-endian; ``BAD_ARGUMENT`` for a
-        dimension that is negative, or not known and not the first.
+        dimension that is negative, or for several that are not known.
     TypeError
         If `dtype` is not a dtype, or `shape` not made of ints.
 
@@ -373,6 +387,8 @@ class RawFeature(FeatureSpec):
 
     shape: Any
     dtype: Any
+    value_key: str | None = None
+    shape_key: str | None = None
 
     def __post_init__(self) -> None:
         """Check and normalize the arguments."""
@@ -382,21 +398,22 @@ class RawFeature(FeatureSpec):
         ):
             detail = f"a RawFeature holds little-endian numbers or bools, not {dtype}"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-        dims = (self.shape,) if hasattr(self.shape, "__index__") else tuple(self.shape)
-        if None in dims[1:]:
-            detail = f"only the first dimension of a RawFeature may be None, not others as in {list(dims)}"
-            raise argument_error(detail)
-        varying = dims[:1] if None in dims else ()
+        shape = (self.shape,) if hasattr(self.shape, "__index__") else tuple(self.shape)
+        if shape.count(None) > 1 and self.shape_key is None:
+            detail = (
+                f"only one dimension of a RawFeature may be None, not several as in {list(shape)}"
+            )
+            raise argument_error(f"{detail}; with a shape_key any may be")
         try:
-            known = tuple(map(operator.index, dims[len(varying) :]))
+            shape = tuple(dim if dim is None else operator.index(dim) for dim in shape)
         except TypeError:
             raise TypeError(f"shape must be a list of integers, not {self.shape!r}") from None
+        known = [dim for dim in shape if dim is not None]
         if min(known, default=0) < 0:
-            raise argument_error(f"a dimension must not be negative, as in {list(dims)}")
-        if varying and 0 in known:
-            detail = f"rows of the shape {list(known)} hold nothing, so they cannot be counted"
+            raise argument_error(f"a dimension must not be negative, as in {list(shape)}")
+        if None in shape and 0 in known:
+            detail = f"rows of the shape {known} hold nothing, so they cannot be counted"
             raise argument_error(detail)
-        shape = (*varying, *known)
         object.__setattr__(self, "dtype", dtype.newbyteorder("="))
         object.__setattr__(self, "shape", shape)
 
@@ -412,8 +429,8 @@ class RawFeature(FeatureSpec):
 
     @property
     def varies(self) -> bool:
-        """Whether arrays may have any number of rows."""
-        return None in self.shape
+        """Whether arrays may have several shapes."""
+        return None in self.shape or self.shape_key is not None
 
     @property
     def n_bytes(self) -> int:

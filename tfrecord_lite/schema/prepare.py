@@ -12,7 +12,8 @@ specification                prepared                          column for a batc
 ``SparseFeature``            :class:`Sparse`                   SparseTensor, rank 1 + sizes
 ``RaggedFeature``            :class:`Ragged`                   RaggedTensor
 ``RawFeature``               :class:`Dense`, in a list         ndarray (batch, \*shape) of
-                             :class:`Padded`, of one string    its dtype
+                             :class:`Padded`, of one string;   its dtype, RaggedTensor if the
+                             :class:`Shaped` with a shape_key  shape varies
 ===========================  ================================  ============================
 
 Each key is read once, as one kind; two features may share a key only if they agree on
@@ -116,7 +117,7 @@ class Sparse:
     value_key: str
     kind: Kind
     sizes: tuple[int, ...]
-    """One per index key; not negative."""
+    """One per index key; not negative, or -1 where it is not known."""
     already_sorted: bool
 
     def reads(self) -> tuple[tuple[str, Kind], ...]:
@@ -144,7 +145,19 @@ class Ragged:
         return ((self.key, self.kind), *((p.key, Kind.INT64) for p in keyed))
 
 
-Prepared: TypeAlias = Dense | Padded | VarLen | Sparse | Ragged
+@dataclass(frozen=True, slots=True)
+class Shaped(_OneKey):
+    """A byte string that is an array, and its shape in another feature."""
+
+    shape_key: str
+    raw: RawFeature
+
+    def reads(self) -> tuple[tuple[str, Kind], ...]:
+        """Return the keys to read, each with its kind; that of the bytes first."""
+        return ((self.key, self.kind), (self.shape_key, Kind.INT64))
+
+
+Prepared: TypeAlias = Dense | Padded | VarLen | Sparse | Ragged | Shaped
 """A checked feature, as a parser works with it."""
 
 MAX_DIMENSIONS = 62
@@ -203,8 +216,11 @@ def prepare_sequence(
     for name, feature in prepared_lists.items():
         if isinstance(feature, Dense):  # a RawFeature: each step is a string
             prepared_lists[name] = Padded(
-                name, Kind.BYTES, (), padding, allow_missing=False, raw=feature.raw
+                feature.key, Kind.BYTES, (), padding, allow_missing=False, raw=feature.raw
             )
+        elif isinstance(feature, Shaped):
+            detail = "a shape_key is not possible in a feature list"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
     return prepared_context, prepared_lists
 
 
@@ -363,7 +379,14 @@ def _dense(name: str, spec: FixedLenFeature) -> Dense:
     default = None
     if spec.default_value is not None:
         default = _default_array(name, spec.default_value, kind, shape)
-    return Dense(name, kind, shape, default if default is not None and default.size else None)
+    default = default if default is not None and default.size else None
+    return Dense(_value_key(name, spec), kind, shape, default)
+
+
+def _value_key(name: str, spec: FixedLenFeature | VarLenFeature | RawFeature) -> str:
+    key = name if spec.value_key is None else spec.value_key
+    check_key(name, key, InvalidArgumentError)
+    return key
 
 
 def _padded(name: str, spec: FixedLenSequenceFeature) -> Padded:
@@ -396,7 +419,7 @@ def _sparse(name: str, spec: SparseFeature) -> Sparse:
     if len(sizes) != len(keys):
         detail = f"size has {len(sizes)} numbers, expected one for each of {len(keys)} index keys"
         raise argument_error(detail, key=name)
-    checked = tuple(_count(name, "size", size) for size in sizes)
+    checked = tuple(-1 if size == -1 else _count(name, "size", size) for size in sizes)
     return Sparse(name, keys, spec.value_key, kind, checked, bool(spec.already_sorted))
 
 
@@ -415,16 +438,20 @@ def _ragged(name: str, spec: RaggedFeature) -> Ragged:
     return Ragged(name, key, kind, tuple(partitions), spec.row_splits_dtype, spec.validate)
 
 
-def _raw(name: str, spec: RawFeature) -> Dense:
-    _shape(name, spec.shape[spec.varies :])
+def _raw(name: str, spec: RawFeature) -> Dense | Shaped:
+    _shape(name, [dim for dim in spec.shape if dim is not None])
+    key = _value_key(name, spec)
+    if spec.shape_key is not None:
+        check_key(name, spec.shape_key, InvalidArgumentError)
+        return Shaped(key, Kind.BYTES, spec.shape_key, spec)
     # One that varies is read as a string, which its type as an original is then restored to.
-    return Dense(name, Kind.BYTES, (), None, None if spec.varies else spec)
+    return Dense(key, Kind.BYTES, (), None, None if spec.varies else spec)
 
 
 _BUILDERS: dict[type, Callable[[str, Any], Prepared]] = {
     FixedLenFeature: _dense,
     FixedLenSequenceFeature: _padded,
-    VarLenFeature: lambda name, spec: VarLen(name, kind_of(spec.dtype, name)),
+    VarLenFeature: lambda name, spec: VarLen(_value_key(name, spec), kind_of(spec.dtype, name)),
     SparseFeature: _sparse,
     RaggedFeature: _ragged,
     RawFeature: _raw,
@@ -497,8 +524,7 @@ def _check_sharing(prepared: Mapping[str, Prepared]) -> None:
     """Raise an error if two features read one key in different ways (rule E7)."""
     seen: dict[str, tuple[str, tuple[Any, ...]]] = {}
     for name, feature in prepared.items():
-        # Two dense features never share a key: their keys are their names.
-        family = _FAMILIES[type(feature)]
+        family = _FAMILIES.get(type(feature), "dense")
         for key, kind in feature.reads():
             way = (family, kind.label, getattr(feature, "splits_dtype", None))
             other, its_way = seen.setdefault(key, (name, way))
@@ -514,7 +540,7 @@ def _check_sharing(prepared: Mapping[str, Prepared]) -> None:
                 raise argument_error(detail, key=key)
 
 
-_FAMILIES = {Dense: "dense", Padded: "dense", VarLen: "sparse", Sparse: "sparse", Ragged: "ragged"}
+_FAMILIES = {VarLen: "sparse", Sparse: "sparse", Ragged: "ragged"}
 
 
 # ------------------------------------------------------------------------ default values

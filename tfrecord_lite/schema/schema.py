@@ -61,12 +61,14 @@ class Original:
         The values that a column of categories may have, in their order, each once.
     ordered : bool, default False
         Whether the categories have an order.
+    compression : "zlib", optional
+        How the bytes of an array are compressed, which is stored as one byte string.
 
     Raises
     ------
     InvalidArgumentError
         ``UNSUPPORTED`` for another dtype, ``BAD_ARGUMENT`` for a negative dimension, another
-        `text`, a `zone` of what is not datetime64, categories that are not of the dtype.
+        `text` or `compression`, a `zone` of what is not datetime64, categories that are not of the dtype.
     TypeError
         If `dtype` is not a dtype, `shape` not made of ints, or another argument of the wrong type.
 
@@ -89,6 +91,7 @@ class Original:
     zone: str | None = None
     categories: Any = None
     ordered: bool = False
+    compression: str | None = None
 
     def __post_init__(self) -> None:
         """Check the fields, and normalize dtype and shape."""
@@ -106,6 +109,8 @@ class Original:
             )
         if self.zone is not None and not (self.zone and self.dtype.startswith("datetime64")):
             raise argument_error(f"only datetime64 has a zone, not {self.dtype}: {self.zone!r}")
+        if self.compression not in (None, "zlib") or (self.compression and self.dtype == "string"):
+            raise argument_error(f"compression must be 'zlib', of numbers: {self.compression!r}")
         if self.ordered and self.categories is None:
             raise argument_error("ordered is for categories, of which there are none")
         if self.categories is not None:
@@ -232,8 +237,11 @@ def _check_original(
         fits = (original.dtype, original.shape) == (own.dtype, own.shape)
     elif isinstance(spec, dense | RaggedFeature):
         shape = original.shape or ()
-        rank = shape.count(None)  # dimensions that vary are the first ones
-        fits = None not in shape[rank:] and not (rank and (0 in shape or original.missing))
+        rank = shape.count(None)
+        # Dimensions that vary are the first ones, but for the last of them.
+        fits = shape[: max(rank - 1, 0)] == (None,) * (rank - 1)
+        fits &= not (rank and (0 in shape or original.missing))
+        fits &= original.compression is None or is_raw(original, spec.kind)
         if isinstance(spec, dense) and original.shape is not None:
             is_whole = not rank and math.prod(shape) == math.prod(spec.shape)
             is_one = rank <= 1 and spec.shape == ()
@@ -488,7 +496,7 @@ class Schema(Mapping[str, FeatureSpec]):
         """Return the features and their originals as JSON values."""
         described = {name: text.describe(item.spec) for name, item in self._items.items()}
         for name, (spec, original) in self._items.items():
-            if original is None or (isinstance(spec, RawFeature) and original.categories is None):
+            if original is None or text.is_told(spec, original):
                 continue
             members = original._members()  # noqa: SLF001 - of the same module
             described[name]["original"] = {k: text.json_value(v) for k, v in members.items()}

@@ -267,7 +267,9 @@ class Summary(Mapping[str, FeatureSummary]):
                 detail = f"no such feature for this default{nearest(name, self)}"
                 raise argument_error(detail, key=name)
         if not any(summary.lists for summary in self._features.values()):
-            held = "no record has a feature" if self.n_records else "there are no records"
+            held = (
+                "no record has a feature with a value" if self.n_records else "there are no records"
+            )
             raise argument_error(f"cannot infer a schema: {held}")
         features = self._features if names is None else {name: self[name] for name in names}
         specs = {

@@ -43,6 +43,7 @@ from tfrecord_lite.schema.features import (
     RaggedFeature,
     RawFeature,
     SparseFeature,
+    arguments_of,
 )
 from tfrecord_lite.schema.kinds import Kind, is_float, kind_of
 
@@ -81,15 +82,14 @@ def _is_narrowed(feature: Mapping[str, Any]) -> bool:
 def describe(spec: FeatureSpec) -> dict[str, Any]:
     """Convert a canonical specification to JSON values."""
     described: dict[str, Any] = {"specification": type(spec).__name__}
-    for field in fields(spec):  # type: ignore[arg-type]
-        value = getattr(spec, field.name)
-        if field.name == "dtype":
-            value = spec.dtype_name
-        elif field.name == "row_splits_dtype":
-            value = value.name
-        elif field.name == "partitions":
-            value = [{"partition": type(one).__name__} | asdict(one) for one in value]
-        described[field.name] = json_value(value)
+    for name, value in arguments_of(spec):
+        if name == "dtype":
+            value = spec.dtype_name  # noqa: PLW2901
+        elif name == "row_splits_dtype":
+            value = value.name  # noqa: PLW2901
+        elif name == "partitions":
+            value = [{"partition": type(p).__name__} | asdict(p) for p in spec.partitions]  # type: ignore[attr-defined]  # noqa: PLW2901
+        described[name] = json_value(value)
     return described
 
 
@@ -285,7 +285,6 @@ def _row(name: str, spec: FeatureSpec, original: Any) -> tuple[str, ...]:
     """Return the cells of one feature."""
     shape = getattr(spec, "shape", None)
     default = getattr(spec, "default_value", None)
-    is_told = isinstance(spec, RawFeature) and original.categories is None
     return (
         shown_name(name),
         type(spec).__name__,
@@ -293,13 +292,20 @@ def _row(name: str, spec: FeatureSpec, original: Any) -> tuple[str, ...]:
         "" if shape is None else _brackets(shape),
         "" if default is None else _short(default),
         _details(spec),
-        "" if original is None or is_told else _original_text(original),
+        "" if is_told(spec, original) else _original_text(original),
     )
+
+
+def is_told(spec: FeatureSpec, original: Any) -> bool:
+    """Return whether a specification says all that an original does, or there is none."""
+    is_more = original is not None and (original.categories, original.compression) != (None, None)
+    return original is None or (isinstance(spec, RawFeature) and not is_more)
 
 
 def _original_text(original: Any) -> str:
     """Return the cell of an original."""
-    words = [original.dtype, _brackets(original.shape), original.text or "", original.zone or ""]
+    words = [original.dtype, _brackets(original.shape), original.text, original.zone]
+    words.append(original.compression)
     if original.categories is not None:
         kind = "ordered " if original.ordered else ""
         count = len(original.categories)
@@ -319,7 +325,8 @@ def _details(spec: FeatureSpec) -> str:
             ]
             return ", ".join(key + levels)
         case _:
-            return ""
+            words = {"value_key": "values", "shape_key": "shape"}
+            return ", ".join(f"{words[n]} {key!r}" for n, key in arguments_of(spec) if n in words)
 
 
 def _brackets(shape: tuple[int | None, ...] | None) -> str:

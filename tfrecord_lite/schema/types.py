@@ -41,6 +41,7 @@ class Type:
     zone: str | None = None
     categories: tuple[Any, ...] | None = None
     ordered: bool = False
+    compression: str | None = None
 
     @classmethod
     def of(cls, item: SchemaItem) -> Type:

@@ -197,6 +197,7 @@ class Loader:
         *,
         rejects_others: bool = False,
     ) -> None:
+        described.check_readable(columns)
         schema: Any = described.schema
         self._library, self._dataframe = library, described.dataframe
         self._is_sequence = isinstance(schema, SequenceSchema)

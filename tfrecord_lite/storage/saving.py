@@ -38,7 +38,13 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.example.encode.columns import encode_column_batches
 from tfrecord_lite.files.compression import TFRecordOptions, compression_to_write
 from tfrecord_lite.files.folders import SAVED
-from tfrecord_lite.files.names import SIDECAR_SUFFIX, check_storage_options, is_same_file, name_of
+from tfrecord_lite.files.names import (
+    SIDECAR_SUFFIX,
+    check_storage_options,
+    companion,
+    is_same_file,
+    name_of,
+)
 from tfrecord_lite.files.output import remove
 from tfrecord_lite.options import ReadSettings, WriteOptions, check_keywords
 from tfrecord_lite.progress import Progress, check_progress, metered
@@ -185,7 +191,7 @@ def save(
     if format != "tfrecord":
         raise argument_error(f"unknown format {format!r}, expected 'tfrecord' or 'tf.data'")
     names = data_names(name_of(path), num_shards)
-    beside = [f"{name}{SIDECAR_SUFFIX}" for name in names]
+    beside = [companion(name, SIDECAR_SUFFIX) for name in names]
     if schema_path is not None:
         sidecar.check_path("schema_path", schema_path)
     schema_paths = beside if schema_path is None else [name_of(schema_path)]

@@ -55,7 +55,7 @@ def decode_raw(
     Raises
     ------
     InvalidArgumentError
-        ``WRONG_COUNT`` for strings of different sizes, with the first that differs as
+        ``WRONG_COUNT`` for strings of different sizes, with the record of the first that differs as
         `index`, and for a size that is not a whole number of values (rule D2);
         ``UNSUPPORTED`` for another dtype (rules D3, D6); ``BAD_ARGUMENT`` for a
         `fixed_length` that is not positive, 2 GB or more, or not a whole number of values,
@@ -113,9 +113,13 @@ def _common_length(strings: Strings, kind: TensorType) -> int:
     n_bytes = int(lengths[0])
     other = np.flatnonzero(lengths != n_bytes)
     if other.size:
-        i = int(other[0])
-        detail = f"the string has {int(lengths[i])} bytes, expected {n_bytes} as in the first"
-        raise InvalidArgumentError(Reason.WRONG_COUNT, index=i, detail=detail)
+        record, *steps = map(int, np.unravel_index(other[0], strings.shape))
+        step = f"step {', '.join(map(str, steps))}: " if steps else ""
+        detail = (
+            f"{step}the string has {int(lengths[other[0]])} bytes, expected {n_bytes} as in the first; "
+            "a RawFeature in the schema allows for several lengths, and fixed_length cuts or pads the strings"
+        )
+        raise InvalidArgumentError(Reason.WRONG_COUNT, index=record, detail=detail)
     if n_bytes % kind.dtype.itemsize:
         size = kind.dtype.itemsize
         detail = f"the string has {n_bytes} bytes, expected a multiple of {size} for {kind.name}"

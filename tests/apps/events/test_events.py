@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from google.protobuf.struct_pb2 import Struct
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +32,7 @@ from tests.support.corpus import CorpusFile, corpus_files
 from tests.support.example_messages import is_settled
 from tests.support.skips import in_c
 from tfrecord_lite import Block, TFRecordReader, testing
-from tfrecord_lite.apps.events import Events, Image, find_runs, parse, read_events
+from tfrecord_lite.apps.events import Events, Image, find_runs, parse, read_events, tabulate_runs
 from tfrecord_lite.apps.events.parse import Tags, parse_events
 from tfrecord_lite.errors import (
     DamagedSpan,
@@ -213,7 +218,7 @@ def test_a_tag_may_be_of_several_kinds() -> None:
 
 def test_histograms_of_both_styles() -> None:
     old = HistogramProto(
-        min=-0.5, max=2.5, bucket_limit=[-1, 0, 1, 2, 1e308], bucket=[0, 1, 0, 2, 3]
+        min=-0.5, max=2.5, bucket_limit=[-1, 0.1, 1, 2, 1e308], bucket=[0, 1, 0, 2.3, 3]
     )
     new = np.array([[0.0, 1, 3], [1, 2, 4]])
     events = events_of(
@@ -223,7 +228,8 @@ def test_histograms_of_both_styles() -> None:
     )
 
     first, second, third = events.histograms().value
-    testing.assert_same(first, np.array([[-0.5, 0, 1], [0, 1, 0], [1, 2, 2], [2, 2.5, 3]]))
+    doubles = [[-0.5, 0.1, 1], [0.1, 1, 0], [1, 2, 2.3], [2, 2.5, 3]]
+    testing.assert_same(first, np.array(doubles))
     testing.assert_same(second, new)
     testing.assert_same(third, np.empty((0, 3)))
     assert events.tags["histograms"] == ("old", "new", "none")
@@ -384,6 +390,87 @@ def test_a_file_cut_at_any_byte_gives_what_is_whole(tmp_path: Path) -> None:
         (found,) = events.report.files
         assert (found.records, found.num_damaged, found.lost_bytes) == (n_whole, 0, 0)
         assert found.record_bytes == sum(map(len, RECORDS[:n_whole]))
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zlib.compress, bz2.compress])
+def test_compressed_files_are_read_as_far_as_they_go(
+    tmp_path: Path, compress: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / "events.out.tfevents.1.gz"
+    whole = compress(STREAM)
+    path.write_bytes(whole)
+    assert read_events(tmp_path).scalars().step.tolist() == [0, 1, 2, 3]
+
+    path.write_bytes(whole[:-1])
+    events = read_events(tmp_path)
+    assert events.torn == (str(path),)
+    assert events.scalars().step.tolist() == [0, 1, 2, 3][: len(events)]
+
+
+# ------------------------------------------------------------------------------ hyperparameters
+
+SETTINGS = st.dictionaries(
+    st.text(max_size=3), st.one_of(st.floats(allow_nan=False), st.text(max_size=5), st.booleans())
+)
+
+
+def session(settings: dict[str, Any]) -> bytes:
+    """Return the event in which add_hparams stores hyperparameters; a Struct has the same encoding."""
+    struct = Struct()
+    struct.update(settings)
+    info = struct.SerializeToString() + b"\x22\x01g"  # and a name of the group
+    value = Value(tag="_hparams_/session_start_info", metadata=metadata("hparams"))
+    value.metadata.plugin_data.content = b"\x1a" + written_varint(len(info)) + info + b"\x08\0"
+    return event(0, value)
+
+
+def written_varint(number: int) -> bytes:
+    return bytes([number & 127 | 128, number >> 7]) if number > 127 else bytes([number])
+
+
+@given(SETTINGS)
+def test_hyperparameters_are_those_that_were_logged(settings: dict[str, Any]) -> None:
+    found = events_of(event(1, scalar("loss", 1)), session(settings)).hparams()
+
+    assert found == settings
+    assert [*map(type, found.values())] == [type(settings[name]) for name in found]
+    assert [*found] == sorted(settings)
+
+
+def test_runs_are_a_table_of_hyperparameters_and_last_values(tmp_path: Path) -> None:
+    runs = {
+        "a": [session({"lr": 0.1, "deep": True, "opt": "sgd"}), event(1, scalar("loss", 3))],
+        "b/c": [session({"lr": 1, "deep": False, "loss": "L1"}), event(1, scalar("loss", 3))],
+        "d": [event(7, scalar("accuracy", 0.5)), event(6, scalar("accuracy", 0.25))],
+    }
+    for name, records in runs.items():
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "events.out.tfevents.1").write_bytes(frame(records))
+
+    table = tabulate_runs(tmp_path)
+
+    expected = {
+        "run": np.array(["a", "b/c", "d"], object),
+        "deep": np.array([True, False, None], object),
+        "lr": np.array([0.1, 1, np.nan]),
+        "opt": np.array(["sgd", None, None], object),
+        "loss": np.array([None, "L1", None], object),
+        "loss (last value)": np.array([3, 3, np.nan]),
+        "accuracy": np.array([np.nan, np.nan, 0.25]),
+    }
+    assert [*table] == [*expected]
+    for name, column in expected.items():
+        testing.assert_same(table[name], column)
+
+
+def test_hyperparameters_that_are_none_or_damaged() -> None:
+    assert events_of(VERSION).hparams() == {}
+    value = Value(tag="_hparams_/session_start_info", metadata=metadata("hparams"))
+    for content in (b"\x1a", b"\x1a\x02\x0a\x05"):
+        value.metadata.plugin_data.content = content
+        with pytest.raises(InvalidArgumentError, match="_hparams_/session_start_info") as caught:
+            events_of(event(0, value)).hparams()
+        assert caught.value.reason is Reason.MALFORMED
 
 
 def test_events_behind_a_record_that_only_seems_torn_are_read() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import struct
 import sys
+import zlib
 from random import Random
 from typing import Any
 
@@ -24,7 +26,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.apps.images import decode_image, decode_images, encode_image, image_row
 from tfrecord_lite.apps.images.image import FORMATS
-from tfrecord_lite.errors import Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.testing import assert_same
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra image")
@@ -111,6 +113,38 @@ def test_a_palette_with_transparency_has_four_channels() -> None:
         assert decode_image(data, 1).shape == (5, 7, 1)
         assert decode_image(data)[0, 0, 3] == 0
         assert decode_image(data)[:, :, 3].max() == 255
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "float32"])
+def test_images_of_more_than_8_bits(dtype: str) -> None:
+    depth = np.add.outer(np.arange(16) * 4000, np.arange(8)).astype(dtype)
+    png = encode_image(depth if dtype == "uint16" else depth.view(np.uint8).reshape(16, 8, 4))
+
+    assert decode_image(png, dtype=dtype).tobytes() == depth.tobytes()
+    whole: Any = decode_images([png, png], channels=1, dtype=dtype)
+    assert [each.tobytes() for each in whole] == [depth.tobytes()] * 2
+    small: Any = decode_images([png], (4, 2), channels=1, dtype=dtype)
+    assert (small.dtype, small.shape) == (dtype, (1, 4, 2, 1))
+    mean = depth.astype(np.float64).reshape(4, 4, 2, 4).mean((1, 3))
+    assert np.abs(small[0, 1:3, :, 0] - mean[1:3]).max() < 1  # borders have fewer neighbours
+    with pytest.raises(InvalidArgumentError, match="float32 takes an image of 4 channels"):
+        decode_image(encode_image(np.zeros((2, 2), np.uint8)), dtype=np.float32)
+    with pytest.raises(InvalidArgumentError, match="dtype is int64, expected uint8, uint16"):
+        decode_image(png, dtype=int)
+
+
+@pytest.mark.parametrize("n_channels", [1, 2, 3, 4])
+def test_16_bits_of_several_channels(n_channels: int) -> None:
+    pixels = np.random.default_rng(0).integers(0, 65536, (3, 5, n_channels), np.uint16)
+    rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in pixels)
+    header = struct.pack(">IIBBBBB", 5, 3, 16, (0, 4, 2, 6)[n_channels - 1], 0, 0, 0)
+    chunks = {b"IHDR": header, b"IDAT": zlib.compress(rows), b"IEND": b""}
+    png = b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in chunks.items()
+    )
+
+    assert (decode_image(png, dtype=np.uint16) == pixels).all()
 
 
 def test_of_16_bits_the_upper_8_are_kept() -> None:
@@ -264,7 +298,7 @@ def test_the_image_of_a_column_that_is_damaged_is_numbered() -> None:
         np.array([column], object),
         RaggedTensor.from_row_splits(column, [0, 2, len(column)]),
     ):
-        with pytest.raises(TypeError, match="give the flat_values of a RaggedTensor, or a row"):
+        with pytest.raises(TypeError, match="the flat_values of a RaggedTensor, or a row"):
             decode_images(nested)
 
 

@@ -226,8 +226,9 @@ class TestSidecars:
 
     def test_that_of_other_data_is_an_error_or_left_out(self, tmp_path: Path) -> None:
         save(tmp_path / "0", {"x": [1.5]})
-        with TFRecordWriter(tmp_path / "0") as writer:
+        with TFRecordWriter(tmp_path / "other") as writer:
             writer.write(b"")
+        (tmp_path / "other").replace(tmp_path / "0")
 
         with pytest.raises(InvalidArgumentError, match="was written for other data"):
             merge_files(tmp_path / "0", tmp_path / "new")

@@ -343,20 +343,21 @@ def values_of(path: Path) -> list[Any]:
 
 class TestSequences:
     @given(st.lists(sequence_examples_for(LISTS, LISTS, allow_nan=False), max_size=4))
-    @pytest.mark.slow
     def test_come_back_from_parquet(
         self, tmp_path_factory: pytest.TempPathFactory, rows: list[SequenceExample]
     ) -> None:
+        import pyarrow as pa
+
         folder = tmp_path_factory.mktemp("sequences")
-        full: Any = {
-            "i": [1, 2],
-            "f": [1.5],
-            "b": [b"x"],
-        }  # of which all have values, and so a type
+        full: Any = {"i": [1, 2], "f": [1.5], "b": [b"x"]}  # all have values, and so a type
+        # Before 26, pyarrow neither writes nor reads a null among lists of a fixed size in Parquet; with
+        # two lengths they are lists of any size.
+        lengths = (1,) if int(pa.__version__.partition(".")[0]) >= 26 else (1, 2)
         with TFRecordWriter(folder / "a.tfrecord") as writer:
-            writer.write_sequence_example(
-                {"context": full, "feature_lists": {k: [v] for k, v in full.items()}}
-            )
+            for n in lengths:
+                longer = {key: values * n for key, values in full.items()}
+                steps = {key: [values] for key, values in longer.items()}
+                writer.write_sequence_example({"context": longer, "feature_lists": steps})
             for row in rows:
                 writer.write(row.SerializeToString())
 

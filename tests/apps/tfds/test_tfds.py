@@ -119,6 +119,8 @@ SLICES = {
     "test + train[:75%]": [0, 1, *range(9)],
     "all": [*range(12), *range(2), *range(3)],
     "validation[34%:]": range(1, 3),
+    "train[12.5%:87.5%]": range(2, 10),  # 1.5 and 10.5: to the even one
+    "train[:5.%]+test": [0, 0, 1],
 }
 
 
@@ -186,7 +188,7 @@ def test_info_tells_splits_labels_and_files(today: Path) -> None:
     "template",
     [
         "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}",
-        "{SPLIT}/data-{SHARD_INDEX}.{FILEFORMAT}",
+        "data-{SPLIT}-{SHARD_INDEX}.{FILEFORMAT}",
         "{SPLIT}-{SHARD_INDEX}of{NUM_SHARDS}",
     ],
 )
@@ -202,6 +204,109 @@ def test_files_may_have_other_names(tmp_path: Path, template: str) -> None:
     (tmp_path / "features.json").write_text(json.dumps(FEATURES))
 
     assert numbers_of(tmp_path, "train[-2:]+test") == [10, 11, 0, 1]
+
+
+OUTSIDE = [
+    "../x",
+    "/x",
+    "{SPLIT}/x",
+    "a\\b",
+    "..",
+    "{SHARD_INDEX.real}",
+    "{FOO}",
+    "",
+    "{DATASET}-{SPLIT}",
+]
+
+
+@pytest.mark.parametrize("template", OUTSIDE)
+def test_metadata_name_files_of_their_folder_only(today: Path, template: str) -> None:
+    split = {"name": "train", "shardLengths": [1], "filepathTemplate": template}
+    write_info(today, name="a/../b" if "DATASET" in template else "flowers", splits=[split])
+    if template:
+        with pytest.raises(InvalidArgumentError, match="filepathTemplate") as caught:
+            tfds_info(today)
+        assert caught.value.reason is Reason.BAD_ARGUMENT
+    else:  # the usual one
+        assert tfds_info(today).files("train") == [f"{today}/flowers-train.tfrecord-00000-of-00001"]
+    with pytest.raises(InvalidArgumentError, match="the name of a directory is empty"):
+        load_tfds("", "train")
+
+
+def test_a_data_set_needs_no_name(today: Path) -> None:
+    write_info(today, name=None)
+    with pytest.raises(InvalidArgumentError, match="names no data set"):
+        tfds_info(today)
+    write_shards(today, "{}-{:05}-of-{:05}.tfrecord")
+    template = "{SPLIT}-{SHARD_X_OF_Y}.{FILEFORMAT}"
+    splits = [{"name": "test", "shardLengths": ["2"], "filepathTemplate": template}]
+    write_info(today, name=None, splits=splits)
+
+    assert tfds_info(today).name is None
+    assert numbers_of(today, "test") == [0, 1]
+
+
+def test_a_feature_that_cannot_be_read_refuses_only_itself(today: Path) -> None:
+    own = {"pythonClassName": "mine.Own", "jsonFeature": {"json": "{}"}}
+    nested = of_class("FeaturesDict", "featuresDict", features={"own": own})
+    members = {**MEMBERS, "objects": of_class("Sequence", "sequence", feature=nested), "own": own}
+    features = of_class("FeaturesDict", "featuresDict", features=members)
+    (today / "features.json").write_text(json.dumps(features))
+    info = tfds_info(today)
+    path = info.files("test")[0]
+
+    assert list(info.schema) == list(load_schema(today)) == ["image", "label", "n", "pixels"]
+    assert list(info.refused) == ["objects/own", "own"]
+    assert info.num_classes == {"label": 3}
+    reads: list[Any] = [
+        lambda names: load_tfds(today, "test", names)["n"],
+        lambda names: load(path, names)["n"],
+        lambda names: next(iter(read_batches(path, batch_size=2, columns=names)))["n"],
+        lambda names: load(path, names, as_="arrow")["n"],
+    ]
+    for read in reads:
+        assert np.asarray(read(["label", "n"])).tolist() == [0, 1]
+        for names, key in ((None, "objects/own"), (["n", "own"], "own")):
+            with pytest.raises(
+                InvalidArgumentError, match="the class 'Own' is not known"
+            ) as caught:
+                read(names)
+            assert (caught.value.reason, caught.value.key) == (Reason.UNSUPPORTED, key)
+
+
+TEXT = of_class("Text", "text")
+WORDS = of_class("Sequence", "sequence", feature=TEXT)
+TEXTS = {"t": TEXT, "words": WORDS, "lists": of_class("Sequence", "sequence", feature=WORDS)}
+
+
+def test_texts_are_str_where_asked_for(tmp_path: Path) -> None:
+    members = {**TEXTS, "id": of_class("Tensor", "tensor", dtype="string", shape={})}
+    features = of_class("FeaturesDict", "featuresDict", features=members)
+    (tmp_path / "features.json").write_text(json.dumps(features))
+    write_info(tmp_path, splits=[{"name": "train", "shardLengths": [2]}])
+    lists = {"lists/ragged_flat_values": ["x", "y"], "lists/ragged_row_lengths_0": [0, 2]}
+    with TFRecordWriter(tmp_path / "flowers-train.tfrecord-00000-of-00001") as writer:
+        for t in ("ü", "b"):
+            writer.write_example({"t": t, "words": [t, t], "id": "n", **lists})
+
+    def types(**how: Any) -> list[type]:
+        found: Any = load_tfds(tmp_path, "train", **how)
+        flat = [getattr(found[name], "flat_values", found[name])[0] for name in members]
+        return list(map(type, flat))
+
+    assert tfds_info(tmp_path).texts == list(TEXTS)
+    assert types() == types(text=False) == [bytes] * 4
+    assert types(text=True) == [str] * 3 + [bytes]
+    assert types(text=["t", "id"]) == [str, bytes, bytes, str]
+    table: Any = load_tfds(tmp_path, "train", as_="arrow")
+    assert table.to_pylist()[0] == {
+        "t": "ü",
+        "words": ["ü"] * 2,
+        "lists": [[], ["x", "y"]],
+        "id": b"n",
+    }
+    with pytest.raises(InvalidArgumentError, match="'n' in text is not a column of byte strings"):
+        load_tfds(tmp_path, "train", text=["n"])
 
 
 def test_without_features_json_the_schema_is_inferred(old: Path) -> None:
@@ -332,7 +437,7 @@ def test_other_file_formats_are_unsupported(today: Path, name: str) -> None:
 
 
 DAMAGED = [
-    "", "[]", "{", '{"name": 3}', '{"splits": []}', '{"name": "d", "splits": 3}',
+    "", "[]", "{", '{"name": 3}', '{"version": "1.0.0"}', '{"name": "d", "splits": 3}',
     '{"name": "d", "splits": [3]}', '{"name": "d", "splits": [{}]}',
     '{"name": "d", "splits": [{"name": "x", "shardLengths": ["a"]}]}',
     '{"name": "d", "splits": [{"name": "x", "numShards": 2}]}',

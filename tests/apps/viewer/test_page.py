@@ -195,6 +195,7 @@ def test_events_and_messages_of_a_class_have_a_column_per_path(tmp_path: Path) -
 
     page = page_of([events])
 
+    assert '<th scope="col" class="tfl-number">x</th>' in page  # in the table of runs
     (row,) = re.findall('<tr class="row">(.*?)</tr>', page, re.DOTALL)
     assert re.findall(r">(42\.5|7, 8, 9)</span>", row) == ["42.5", "7, 8, 9"]
     expected = ["step", "summary.value.simple_value", "summary.value.tag", "summary.value.tensor"]

@@ -12,7 +12,7 @@ Sources: TensorBoard's ``event.proto`` and ``summary.proto``; its ``io_wrapper``
 
 from __future__ import annotations
 
-from tfrecord_lite.apps.events.run import find_runs, read_events
+from tfrecord_lite.apps.events.run import find_runs, read_events, tabulate_runs
 from tfrecord_lite.apps.events.series import Events, Image, Series
 
-__all__ = ["Events", "Image", "Series", "find_runs", "read_events"]
+__all__ = ["Events", "Image", "Series", "find_runs", "read_events", "tabulate_runs"]

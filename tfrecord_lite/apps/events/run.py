@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import Any, cast
 
+import numpy as np
+
 from tfrecord_lite.apps.events.parse import EventValues, Tags, parse_events
 from tfrecord_lite.apps.events.series import Events
-from tfrecord_lite.errors import (
-    DataLossError,
-    Reason,
-)
+from tfrecord_lite.arrays import AnyArray
+from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.files.names import (
     Source,
     Sources,
@@ -107,7 +107,7 @@ def read_events(
     parts: list[EventValues] = []
     try:
         for source in sources:
-            stream = RecordStream(source, ReadSettings("", storage_options=storage_options))
+            stream = RecordStream(source, ReadSettings(storage_options=storage_options))
             with closing(stream):
                 records = stream if log is None else log.skipping(stream, may_be_torn=True)
                 parts += _new_values(records, tags, torn)
@@ -169,6 +169,80 @@ def find_runs(
     return dict(sorted(found.items()))
 
 
+def tabulate_runs(
+    folder: str | os.PathLike[str],
+    *,
+    on_error: OnError = "raise",
+    max_errors: int | None = None,
+    storage_options: StorageOptions = None,
+) -> dict[str, AnyArray]:
+    """Tabulate the runs below a folder: their hyperparameters, and the last value of each scalar.
+
+    Parameters
+    ----------
+    folder : str or PathLike
+        As for :func:`find_runs`.
+    on_error, max_errors, storage_options
+        As for :func:`read_events`.
+
+    Returns
+    -------
+    dict of str to array
+        The columns of the table, as ``pandas.DataFrame`` takes them, with a row per run: ``"run"``, its path
+        relative to `folder`; each hyperparameter; the last value of each scalar, by its tag. If a tag is also the
+        name of a hyperparameter, its column is ``"TAG (last value)"``. Columns of numbers are float64,
+        with NaN for a run that lacks one; others have None there.
+
+    Raises
+    ------
+    FileNotFoundError, NotADirectoryError, DataLossError, InvalidArgumentError
+        As :func:`find_runs`, :func:`read_events`, :meth:`Events.hparams` and :meth:`Events.scalars`.
+
+    Examples
+    --------
+    >>> import os
+    >>> from tfrecord_lite.messages import Event, Summary
+    >>> for run, value in ("a", 0.5), ("b", 0.25):
+    ...     os.makedirs(f"logs/{run}")
+    ...     loss = Summary.Value(tag="loss", simple_value=value)
+    ...     with TFRecordWriter(f"logs/{run}/events.out.tfevents.1.example") as writer:
+    ...         writer.write(Event(step=7, summary=Summary(value=[loss])).SerializeToString())
+    >>> tabulate_runs("logs")
+    {'run': array(['a', 'b'], dtype=object), 'loss': array([0.5 , 0.25])}
+    """
+    options: Any = {
+        "on_error": on_error,
+        "max_errors": max_errors,
+        "storage_options": storage_options,
+    }
+    runs = find_runs(folder, storage_options=storage_options)
+    return table_of((name, read_events(path, **options)) for name, path in runs.items())
+
+
+def table_of(runs: Iterable[tuple[str, Events]]) -> dict[str, AnyArray]:
+    """Return the table of :func:`tabulate_runs` about runs with their names."""
+    names, settings, lasts = list[str](), list[dict[str, Any]](), list[dict[str, Any]]()
+    for name, run in runs:
+        scalars = run.scalars()
+        names.append(name)
+        settings.append(run.hparams())
+        lasts.append(dict(zip(scalars.tag.tolist(), scalars.value.tolist(), strict=True)))
+    columns: dict[str, list[Any]] = {"run": names}
+    for rows, what in (settings, "hyperparameter"), (lasts, "last value"):
+        for name in dict.fromkeys(name for row in rows for name in row):
+            label = f"{name} ({what})" if name in columns else name
+            columns[label] = [row.get(name) for row in rows]
+    return {name: _column(values) for name, values in columns.items()}
+
+
+def _column(values: list[Any]) -> AnyArray:
+    """Return values as float64 if they are numbers or missing, as bool if all are; otherwise as objects."""
+    types = set(map(type, values))
+    if types == {bool} or (float in types and types <= {float, type(None)}):
+        return np.array(values, np.bool_ if bool in types else np.float64)
+    return np.array([*values, None], object)[:-1]
+
+
 def _sources(paths: Sources, storage_options: StorageOptions) -> list[Source]:
     """Return the files in the order in which they are read."""
     if isinstance(paths, (str, bytes, os.PathLike)):
@@ -196,7 +270,7 @@ def _new_values(
         try:
             block = stream.next_block()
         except DataLossError as error:
-            if error.reason is not Reason.TRUNCATED:
+            if error.reason not in (Reason.TRUNCATED, Reason.COMPRESSED_TRUNCATED):
                 raise
             torn.append(stream.name)
             return

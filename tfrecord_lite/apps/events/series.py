@@ -32,11 +32,15 @@ from tfrecord_lite.apps.markup.charts import sparkline
 from tfrecord_lite.apps.markup.tables import Cell, Html, panel, table
 from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
 from tfrecord_lite.errors import DamageReport, InvalidArgumentError, Reason, plural
+from tfrecord_lite.wire.scalar import LEN, WireError, walk
 
 if TYPE_CHECKING:
     from tfrecord_lite.messages.summary_pb2 import SummaryMetadata
 
 CATEGORIES = ("scalars", "histograms", "images", "audio", "texts", "tensors")
+
+_SESSION, _SESSION_START = "_hparams_/session_start_info", 3
+"""The tag whose metadata holds the hyperparameters, and the field of TensorBoard's HParamsPluginData that does."""
 
 _CATEGORY_OF_FORM = {SIMPLE: "scalars", HISTO: "histograms", IMAGE: "images", AUDIO: "audio"}
 _CATEGORY_OF_PLUGIN = {
@@ -175,6 +179,45 @@ class Events:
         'mean of the batch'
         """
         return self._tags.metadata.get(self._number_of(tag))
+
+    def hparams(self) -> dict[str, Any]:
+        r"""Return the hyperparameters of the run, by name; empty if none were logged.
+
+        These are what ``add_hparams`` of torch and tensorboardX, Keras's ``hp.KerasCallback`` and TensorBoard's
+        ``hp.hparams`` store: each is a float, a str or a bool. :func:`tabulate_runs` compares those of many runs.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``MALFORMED`` if they cannot be parsed.
+
+        Examples
+        --------
+        >>> from tfrecord_lite.messages import Event, Summary
+        >>> value = Summary.Value(tag="_hparams_/session_start_info")
+        >>> value.metadata.plugin_data.content = b"\x1a\x0e\n\x0c\n\x03opt\x12\x05\x1a\x03sgd"
+        >>> with TFRecordWriter("events.out.tfevents.1.example") as writer:
+        ...     writer.write(Event(summary=Summary(value=[value])).SerializeToString())
+        >>> read_events(".").hparams()
+        {'opt': 'sgd'}
+        """
+        from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
+        from google.protobuf.struct_pb2 import Struct  # noqa: PLC0415 - seldom needed
+
+        metadata = self.metadata(_SESSION) if _SESSION in self._tags.names else None
+        content = b"" if metadata is None else metadata.plugin_data.content
+        try:
+            # The map of hyperparameters has the encoding of a Struct.
+            info = [
+                content[a:b]
+                for *key, a, b in walk(content, 0, len(content))
+                if key == [_SESSION_START, LEN]
+            ]
+            settings = Struct.FromString(b"".join(info))
+        except (DecodeError, UnicodeDecodeError, WireError):
+            detail = f"the hyperparameters in {_SESSION!r} cannot be parsed"
+            raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
+        return {name: settings[name] for name in sorted(settings)}
 
     def scalars(self, tag: str | None = None) -> Series:
         """Return the scalars of one tag, or of all; `value` is float64.

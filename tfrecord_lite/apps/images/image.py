@@ -2,7 +2,8 @@
 
 An encoded image is the content of a JPEG, PNG, ... file in a bytes feature, usually called
 ``image/encoded``. Other features hold its format and size, under the names that ImageNet's
-scripts use. A decoded image is a uint8 array (height, width, channels).
+scripts use. A decoded image is an array (height, width, channels) of uint8, or of uint16 or float32
+if these are asked for.
 
 Pillow is imported when a function here is called. Only formats that Pillow decodes itself
 are opened (:data:`FORMATS`), none for which it would start another program.
@@ -11,7 +12,6 @@ are opened (:data:`FORMATS`), none for which it would start another program.
 from __future__ import annotations
 
 import io
-import os
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
@@ -23,9 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
+from tfrecord_lite.options import num_processors
 
 if TYPE_CHECKING:
-    from tfrecord_lite.arrays import ObjectArray, Uint8Array
+    from tfrecord_lite.arrays import AnyArray, ObjectArray
 
 __all__ = ["FORMATS", "decode_image", "decode_images", "encode_image", "image_row"]
 
@@ -40,7 +41,9 @@ _CHANNELS = {"bmp": (1, 3), "jpeg": (1, 3), "png": (1, 2, 3, 4), "webp": (3, 4)}
 _QUALITY = 95
 
 
-def decode_image(contents: bytes | ObjectArray, channels: int = 0) -> Uint8Array:
+def decode_image(
+    contents: bytes | ObjectArray, channels: int = 0, *, dtype: npt.DTypeLike = np.uint8
+) -> AnyArray:
     """Decode an image, as ``tf.io.decode_image`` with ``expand_animations=False``.
 
     Parameters
@@ -51,19 +54,24 @@ def decode_image(contents: bytes | ObjectArray, channels: int = 0) -> Uint8Array
     channels : int, optional
         1 for grey, 3 for RGB, 4 for RGBA; 0 for those of the image. Palettes become RGB, or
         RGBA if they have transparency.
+    dtype : dtype, optional
+        uint8, to which 16-bit numbers lose the lower 8 bits; uint16, which keeps them, and to which 8 bits are
+        scaled; or float32, for PNGs whose four channels are the bytes of one number, as those of
+        TensorFlow Datasets' ``Image(dtype=float32)``.
 
     Returns
     -------
-    uint8, shape (height, width, channels)
-        The pixels, in memory of their own. Only the first picture of an animation; 16-bit
-        numbers lose the lower 8 bits; the orientation in EXIF data is not applied.
+    array of `dtype`, shape (height, width, channels)
+        The pixels, in memory of their own. Only the first picture of an animation; the orientation in
+        EXIF data is not applied.
 
     Raises
     ------
     InvalidArgumentError
         ``MALFORMED`` if this is not an image, is damaged, or is a PNG without its end;
         ``TENSOR_TOO_LARGE`` for more pixels than Pillow's ``Image.MAX_IMAGE_PIXELS``;
-        ``BAD_ARGUMENT`` for other `channels`.
+        ``BAD_ARGUMENT`` for other `channels`; ``UNSUPPORTED`` for another `dtype`, or float32 of
+        an image without 4 channels.
     TypeError
         If `contents` is not bytes, or `channels` not an integer.
     ImportError
@@ -75,7 +83,7 @@ def decode_image(contents: bytes | ObjectArray, channels: int = 0) -> Uint8Array
     (2, 3, 3)
     """
     _check_channels(channels)
-    return _pixels(contents, channels, None)
+    return _pixels(contents, channels, None, _checked_dtype(dtype))
 
 
 def decode_images(
@@ -84,7 +92,8 @@ def decode_images(
     num_threads: int | None = None,
     *,
     channels: int = 3,
-) -> Uint8Array | list[Uint8Array]:
+    dtype: npt.DTypeLike = np.uint8,
+) -> AnyArray | list[AnyArray]:
     """Decode a column of images, in threads.
 
     Parameters
@@ -97,11 +106,13 @@ def decode_images(
     num_threads : int, optional
         By default one for each processor.
     channels : int, default 3
+        As for :func:`decode_image`; of float32 there is always 1.
+    dtype : dtype, optional
         As for :func:`decode_image`.
 
     Returns
     -------
-    uint8, shape (n, height, width, channels), or list of uint8 arrays
+    array of `dtype`, shape (n, height, width, channels), or list of arrays
         With `size` one array; without, an array per image.
 
     Raises
@@ -127,20 +138,21 @@ def decode_images(
         raise TypeError(f"{detail}or the flat_values of a RaggedTensor, or a row")
     contents = list(column)
     require_pillow()
+    kind = _checked_dtype(dtype)
 
-    def pixels(number: int) -> Uint8Array:
+    def pixels(number: int) -> AnyArray:
         try:
-            return _pixels(contents[number], channels, size)
+            return _pixels(contents[number], channels, size, kind)
         except InvalidArgumentError as error:
             raise error.at(index=number) from None
 
     if num_threads is not None:
         num_threads = require_int("num_threads", num_threads, 1)
-    with ThreadPoolExecutor(num_threads or os.cpu_count()) as threads:
+    with ThreadPoolExecutor(num_threads or num_processors()) as threads:
         found = threads.map(pixels, range(len(contents)))
         if size is None:
             return list(found)
-        out = np.empty((len(contents), *size, channels), np.uint8)
+        out = np.empty((len(contents), *size, 1 if kind == np.float32 else channels), kind)
         for number, image in enumerate(found):
             out[number] = image
         return out
@@ -153,19 +165,90 @@ def _check_channels(channels: int, *, is_sized: bool = False) -> None:
         raise argument_error(given + ", ".join(map(str, expected)))
 
 
-def _pixels(contents: Any, channels: int, size: tuple[int, int] | None) -> Uint8Array:
+def _checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    kind = np.dtype(dtype)
+    if kind not in (np.uint8, np.uint16, np.float32):
+        detail = f"dtype is {kind}, expected uint8, uint16, or float32 of numbers in 4 channels"
+        raise _error(detail, Reason.UNSUPPORTED)
+    return kind
+
+
+def _pixels(
+    contents: Any, channels: int, size: tuple[int, int] | None, dtype: np.dtype[Any]
+) -> AnyArray:
     """Return the pixels of one image."""
     contents = _content_of(contents)
     picture = _opened(contents)
-    with _decoding(picture, contents):
+    with _decoding(picture, contents) as data:
+        if dtype != np.uint8:
+            pixels = _wide_pixels(picture, contents, data, dtype)
+            if dtype == np.uint16:
+                pixels = _with_channels(pixels, channels or pixels.shape[2])
+            return pixels if size is None else _resized(pixels, size)
         if size is not None:
             picture.draft(None, (2 * size[1], 2 * size[0]))
         picture.load()
         found = _converted(picture, _MODES[channels])
         if size is not None:
             found = found.resize(size[::-1], require_pillow().Resampling.BILINEAR)
-    pixels = np.array(found, np.uint8)
+        pixels = np.array(found, np.uint8)
     return pixels.reshape(*pixels.shape[:2], -1)
+
+
+# Of PNGs with 16 bits, by color type: how Pillow, which has no such images of several channels, reads the
+# first and the second byte of each number.
+_WIDE = {
+    0: ("I;16", "I;16B"),
+    2: ("RGB", "RGB;16B", "RGB;16L"),
+    4: ("RGBA", "RGBA"),
+    6: ("RGBA", "RGBA;16B", "RGBA;16L"),
+}
+
+
+def _wide_pixels(picture: Any, contents: bytes, data: bytes, dtype: np.dtype[Any]) -> AnyArray:
+    """Return pixels with 16 bits in as many channels as there are, or with one float32."""
+    shape = picture.height, picture.width, -1
+    if dtype == np.float32:
+        if picture.mode != "RGBA":
+            detail = f"float32 takes an image of 4 channels, not one of mode {picture.mode}"
+            raise _error(detail, Reason.UNSUPPORTED)
+        return np.array(picture, np.uint8).view("<f4").astype(np.float32, copy=False)
+    if picture.format != "PNG" or contents[24] != 16:
+        pixels = np.array(_converted(picture, None), np.uint16).reshape(shape)
+        return pixels * np.uint16(257 if picture.format == "PNG" else 256)
+    mode, *forms = _WIDE[contents[25]]
+    frombytes, is_interlaced = require_pillow().frombytes, contents[28]
+    first, *second = (
+        np.asarray(frombytes(mode, picture.size, data, "zip", form, is_interlaced))
+        for form in forms
+    )
+    if second:
+        pixels = first.astype(np.uint16) << 8 | second[0]
+    else:
+        pixels = first if first.dtype == np.uint16 else first.view(">u2")
+    return pixels.astype(np.uint16).reshape(shape)
+
+
+def _with_channels(pixels: AnyArray, channels: int) -> AnyArray:
+    """Return 16-bit pixels with another number of channels: grey, grey with alpha, RGB or RGBA."""
+    own = pixels.shape[2]
+    color = pixels[:, :, : own - (own in {2, 4})]
+    alpha = pixels[:, :, own - 1 :] if own in {2, 4} else np.full_like(pixels[:, :, :1], 65535)
+    if own == channels:
+        return pixels
+    if channels == 1 and color.shape[2] == 3:
+        color = np.rint(color @ np.array([[0.299], [0.587], [0.114]])).astype(np.uint16)
+    elif channels > 1:
+        color = np.broadcast_to(color, (*color.shape[:2], 3))
+    return np.concatenate([color, alpha], 2) if channels == 4 else color.copy()
+
+
+def _resized(pixels: AnyArray, size: tuple[int, int]) -> AnyArray:
+    """Average pixels of more than 8 bits, channel by channel."""
+    pillow = require_pillow()
+    planes = [pillow.fromarray(plane.astype(np.float32)) for plane in np.moveaxis(pixels, 2, 0)]
+    small = np.stack([p.resize(size[::-1], pillow.Resampling.BILINEAR) for p in planes], 2)
+    return small if pixels.dtype == np.float32 else np.rint(small).astype(pixels.dtype)
 
 
 def encode_image(
@@ -178,7 +261,7 @@ def encode_image(
     Parameters
     ----------
     image : uint8, shape (height, width) or (height, width, channels)
-        Grey, grey with alpha, RGB or RGBA, by the number of channels.
+        Grey, grey with alpha, RGB or RGBA, by the number of channels. Grey PNGs may be uint16.
     format : str, optional
         ``"png"``, ``"bmp"``, ``"jpeg"``, ``"jpg"`` or ``"webp"``, in upper or lower case.
         PNG and BMP keep every pixel. BMP and JPEG have 1 or 3 channels, WEBP 3 or 4.
@@ -219,10 +302,12 @@ def encode_image(
         pixels = np.asarray(image)
     except ValueError:
         raise _error("the rows of an image must have the same length", Reason.BAD_SHAPE) from None
-    if pixels.dtype != np.uint8:
-        raise _error(f"the pixels are {pixels.dtype}, expected uint8", Reason.UNSUPPORTED)
     if pixels.ndim == 3 and pixels.shape[2] == 1:
         pixels = pixels[:, :, 0]
+    is_wide = pixels.dtype == np.uint16 and pixels.ndim == 2 and name == "png"
+    if pixels.dtype != np.uint8 and not is_wide:
+        detail = f"the pixels are {pixels.dtype}, expected uint8, or uint16 of a grey png"
+        raise _error(detail, Reason.UNSUPPORTED)
     n_channels = pixels.shape[2] if pixels.ndim == 3 else 1
     found = f"the pixels have shape {list(pixels.shape)}"
     if pixels.ndim not in {2, 3} or not pixels.size or n_channels > 4:
@@ -311,13 +396,12 @@ def image_features(contents: bytes, *, is_checked: bool = False) -> dict[str, An
 
 
 @contextmanager
-def _decoding(picture: Any, contents: bytes) -> Iterator[None]:
-    """Check the chunks of a PNG, and raise MALFORMED about whatever a decoder raises."""
-    if picture.format == "PNG":
-        _check_chunks(picture, contents)
+def _decoding(picture: Any, contents: bytes) -> Iterator[bytes]:
+    """Check the chunks of a PNG, whose data are yielded, and raise MALFORMED about whatever a decoder raises."""
+    data = _checked_data(picture, contents) if picture.format == "PNG" else []
     try:
-        yield
-    except MemoryError:
+        yield b"".join(data if contents[24:25] == b"\x10" else [])
+    except (MemoryError, InvalidArgumentError):
         raise
     except Exception as error:  # noqa: BLE001 - decoders raise anything
         raise _damaged(picture, type(error).__name__) from None
@@ -364,12 +448,12 @@ def _opened(contents: bytes) -> Any:
 _TOO_LARGE = "the image has more pixels than PIL.Image.MAX_IMAGE_PIXELS, which you can set"
 
 
-def _check_chunks(picture: Any, contents: bytes) -> None:
-    """Raise for a PNG without its end, or with a wrong checksum in a critical chunk.
+def _checked_data(picture: Any, contents: bytes) -> list[memoryview]:
+    """Return the compressed pixels of a PNG; raise if it has no end, or a wrong checksum in a critical chunk.
 
     Pillow stops after the last pixel and does not check the pixels' chunks; TensorFlow does both.
     """
-    view, at = memoryview(contents).cast("B"), 8
+    view, at, data = memoryview(contents).cast("B"), 8, []
     while at + 12 <= len(view):
         length, name = struct.unpack_from(">I4s", view, at)
         stop = at + 8 + length
@@ -378,8 +462,10 @@ def _check_chunks(picture: Any, contents: bytes) -> None:
         is_critical = not name[0] & 0x20  # by a capital letter
         if is_critical and zlib.crc32(view[at + 4 : stop]) != int.from_bytes(view[stop : stop + 4]):
             raise _damaged(picture, f"checksum of {name.decode('latin-1')!r}")
+        if name == b"IDAT":
+            data.append(view[at + 8 : stop])
         if name == b"IEND":
-            return
+            return data
         at = stop + 4
     raise _damaged(picture, "cut off before its end")
 

@@ -46,7 +46,7 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.files.names import StorageOptions, is_url, name_of
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.files.remote import remote_place
-from tfrecord_lite.options import ReadSettings, WriteOptions
+from tfrecord_lite.options import ReadSettings, WriteOptions, num_processors
 from tfrecord_lite.progress import Meter, Progress, check_progress, metered
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.schema.text import nearest
@@ -176,7 +176,7 @@ def pack_images(
         raise argument_error(f"on_error is {on_error!r}, expected 'raise' or 'skip'")
     settings: dict[str, Any] = {**options}  # what is left of them in the end is checked by `save`
     num_threads = settings.pop("num_threads", None)
-    num_threads = (os.cpu_count() or 1) if num_threads is None else num_threads
+    num_threads = num_processors() if num_threads is None else num_threads
     require_int("num_threads", num_threads, 1)
     if num_shards is not None:
         require_int("num_shards", num_shards, 1)

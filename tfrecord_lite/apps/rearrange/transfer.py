@@ -33,6 +33,7 @@ from tfrecord_lite.files.names import (
     Sources,
     StorageOptions,
     check_storage_options,
+    companion,
     is_file_object,
     is_url,
     name_of,
@@ -228,13 +229,13 @@ class Outputs(DataFiles):
         if described is not None:
             for name, fingerprint in zip(names, fingerprints, strict=True):
                 one = described._replace(fingerprint=fingerprint)
-                self.add_sidecar(f"{name}{SIDECAR_SUFFIX}", one)
+                self.add_sidecar(companion(name, SIDECAR_SUFFIX), one)
         self.commit()
         if described is None and self._is_named:
             # Of data that were replaced, or deleted before, the sidecars go.
             for name, is_replaced in zip(names, replaced, strict=True):
                 if is_replaced:
-                    remove(f"{name}{SIDECAR_SUFFIX}", self._storage_options)
+                    remove(companion(name, SIDECAR_SUFFIX), self._storage_options)
                 else:
                     sidecar.remove_stale(name, self._storage_options)
         return Rearranged(

@@ -38,6 +38,7 @@ class RecordBatches:
     def __init__(
         self, described: Sidecar, names: Sequence[str] | None = None, hint: str | None = None
     ) -> None:
+        described.check_readable(names)
         if names is not None:
             names = _checked(names, _columns_of(described.schema))
             described = _selected(described, names)

@@ -45,6 +45,7 @@ from tfrecord_lite.files.compression import CODECS, COMPRESSION_WORDS
 from tfrecord_lite.files.names import (
     SIDECAR_SUFFIX,
     Source,
+    companion,
     expand,
     is_companion,
     is_file_object,
@@ -394,7 +395,7 @@ def _pieces(source: Source, from_: str | None) -> Iterator[_Piece]:
             kind = named or formats.format_of_file(file)
             if kind is None:
                 formats.check_not_of_loader(name_of(file))
-                detail = "neither name nor content tells a format; --from names it"
+                detail = "neither name nor content tells a format; --from names it, such as jsonl for JSON lines"
                 raise argument_error(detail, source=name_of(file))
             yield _Piece(file, kind)
         return
@@ -497,7 +498,7 @@ class _Log:
         self._path = Path(path)
         settings, schema = plan.settings, plan.settings.schema
         names = [name_of(piece.source) for _, pieces in plan.outputs for piece in pieces]
-        files = [*names, *(f"{name}{SIDECAR_SUFFIX}" for name in names)]
+        files = [*names, *(companion(name, SIDECAR_SUFFIX) for name in names)]
         files += [str(schema)] if isinstance(schema, str | os.PathLike) else []
         parts = [
             replace(settings, make_condition=None, schema=None, options=None),  # type: ignore[arg-type]

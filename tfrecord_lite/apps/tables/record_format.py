@@ -36,6 +36,7 @@ from tfrecord_lite.files.names import (
     SIDECAR_SUFFIX,
     Source,
     StorageOptions,
+    companion,
     is_file_object,
     is_url,
     name_of,
@@ -195,7 +196,7 @@ class RecordTarget:
         self.n_bytes = fingerprint["bytes"]
         found = self._sidecar if self._encoder is None else self._encoder.described()
         if found is not None and self._with_sidecar and self._is_named:
-            place = f"{name_of(self._target)}{SIDECAR_SUFFIX}"
+            place = companion(name_of(self._target), SIDECAR_SUFFIX)
             self._files.add_sidecar(place, found._replace(fingerprint=fingerprint))
 
     def commit(self) -> None:

@@ -504,7 +504,7 @@ def _as_lists(described: Sidecar) -> Sidecar:
     schema = described.schema
     if isinstance(schema, SequenceSchema):
         lists = {
-            name: item._replace(spec=RaggedFeature(item.spec.dtype))
+            name: item._replace(spec=RaggedFeature(item.spec.dtype, item.spec.value_key))
             if isinstance(item.spec, VarLenFeature)
             else item
             for name, item in schema.feature_lists.to_items().items()
@@ -527,7 +527,8 @@ def _as_lists(described: Sidecar) -> Sidecar:
         elif not isinstance(spec, VarLenFeature):
             items[name] = item
             continue
-        items[name] = item._replace(spec=RaggedFeature(spec.dtype), original=original)
+        key = spec.value_key if isinstance(spec, VarLenFeature) else None
+        items[name] = item._replace(spec=RaggedFeature(spec.dtype, key), original=original)
     return described._replace(schema=Schema.of_items(items))
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.described import sidecar
+from tfrecord_lite.described.formats import tfds
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.files.names import StorageOptions, check_storage_options
 from tfrecord_lite.reader import TFRecordReader
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 _LABELS = ".labels.txt"
 _TEMPLATE = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}"
+_FIELD = re.compile(r"\{(DATASET|SPLIT|FILEFORMAT|SHARD_INDEX|NUM_SHARDS|SHARD_X_OF_Y)\}")
+_FILE_NAME = re.compile(r"(?!\.{1,2}$)[^/\\{}\0]+")
 _DASHES = str.maketrans("/.", "--")
 
 
@@ -41,14 +44,24 @@ class TfdsInfo:
     ----------
     directory : str
         The directory with the ``dataset_info.json``.
-    name : str
-    config, version : str or None
+    name, config, version : str or None
     splits : dict of str to int
         Number of records of each split.
     schema : Schema
         How to parse the records, with their original dtypes and shapes.
     label_names : dict of str to list of str
         Of each feature that is a ClassLabel, the names of the labels 0, 1, ...
+    num_classes : dict of str to int
+        Their numbers, for each feature that is a ClassLabel.
+    bbox_formats : dict of str to str
+        Of each feature that is a BBoxFeature, the format that was declared: ``"REL_YXYX"``. What is
+        stored is always ymin, xmin, ymax, xmax as they were given.
+    supervised_keys : nested tuples and dicts of str, or None
+        The features that are input and target, as ``as_supervised`` of TensorFlow Datasets yields them.
+    texts : list of str
+        The features that are Text, which :func:`load_tfds` makes str of.
+    refused : dict of str to str
+        The features that cannot be read, and are not in `schema`, each with the reason.
 
     Examples
     --------
@@ -64,12 +77,17 @@ class TfdsInfo:
     """
 
     directory: str
-    name: str
+    name: str | None
     config: str | None
     version: str | None
     splits: dict[str, int]
     schema: Schema
     label_names: dict[str, list[str]]
+    num_classes: dict[str, int]
+    bbox_formats: dict[str, str]
+    supervised_keys: Any
+    texts: list[str]
+    refused: dict[str, str]
     _files: dict[str, list[str]] = field(repr=False)
 
     _repr_html_ = repr_html
@@ -121,8 +139,8 @@ def tfds_info(directory: Path, *, storage_options: StorageOptions = None) -> Tfd
         If no ``dataset_info.json`` is there.
     InvalidArgumentError
         ``BAD_ARGUMENT`` if there are several data sets below the directory, or a file of its
-        description is damaged; ``UNSUPPORTED`` if the data are not in TFRecord files, or a
-        feature cannot be read.
+        description is damaged or names a file elsewhere; ``UNSUPPORTED`` if the data are not in
+        TFRecord files, or no feature can be read.
 
     Notes
     -----
@@ -139,17 +157,22 @@ def tfds_info(directory: Path, *, storage_options: StorageOptions = None) -> Tfd
     >>> tfds_info("people").splits
     {'train': 3}
     """
-    found = Directory(directory, storage_options)
-    schema = found.schema()
+    folder = Directory(directory, storage_options)
+    features = folder.features()
     return TfdsInfo(
-        found.path,
-        found.name,
-        found.config,
-        found.version,
-        {name: sum(count for _, count in files) for name, files in found.splits.items()},
-        schema,
-        found.label_names(schema),
-        {name: [file for file, count in files if count] for name, files in found.splits.items()},
+        directory=folder.path,
+        name=folder.name,
+        config=folder.config,
+        version=folder.version,
+        splits={name: sum(n for _, n in files) for name, files in folder.splits.items()},
+        schema=features.schema,
+        label_names=folder.label_names(features.schema),
+        num_classes=features.num_classes,
+        bbox_formats=features.bbox_formats,
+        supervised_keys=folder.supervised_keys,
+        texts=features.texts,
+        refused={name: str(error.detail) for name, error in features.refused.items()},
+        _files={name: [path for path, n in files if n] for name, files in folder.splits.items()},
     )
 
 
@@ -173,20 +196,25 @@ class Directory:
             found: Any = json.loads(document)
         except ValueError as error:
             raise argument_error(f"not valid JSON ({type(error).__name__})") from None
-        if not isinstance(found, dict) or not isinstance(found.get("name"), str):
-            raise argument_error("not a dataset_info.json, which has the name of a data set")
+        is_named = isinstance(found, dict) and isinstance(found.get("name"), str | None)
+        if not is_named or not {"name", "splits"} & found.keys():
+            detail = "not a dataset_info.json, which has the name of a data set, or its splits"
+            raise argument_error(detail)
         file_format = found.get("fileFormat") or "tfrecord"
         if file_format != "tfrecord":
             detail = f"the data files are {file_format!r}, expected tfrecord"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-        self.name: str = found["name"]
+        self.name: str | None = found.get("name") or None
         self.config: str | None = found.get("configName") or None
         self.version: str | None = found.get("version") or None
+        self.supervised_keys: Any = _keys_of(found.get("supervisedKeys"))
         self.splits: dict[str, list[tuple[str, int]]] = {}
         """The files of each split, each with the number of its records."""
         try:
             for item in found.get("splits") or []:
                 self.splits[item["name"]] = self._files_of(item)
+        except InvalidArgumentError:
+            raise
         except (AttributeError, LookupError, TypeError, ValueError):
             detail = "the splits of this dataset_info.json are damaged, or from before 2020"
             raise argument_error(detail) from None
@@ -209,27 +237,39 @@ class Directory:
                 "NUM_SHARDS": n_shards,
                 "SHARD_X_OF_Y": f"{index}-of-{n_shards}",
             }
-            files.append((self._folder + template.format_map(words), int(length)))
+            if self.name is None and "{DATASET}" in template:
+                raise argument_error("this dataset_info.json names no data set, for {DATASET}")
+            # Literally: in a format, {SPLIT.x} would be an attribute.
+            name = _FIELD.sub(lambda field, words=words: words[field[1]], template)
+            if not _FILE_NAME.fullmatch(name) or os.path.basename(name) != name:  # noqa: PTH119
+                detail = f"the filepathTemplate {template!r} makes {name!r}, which is not the "
+                raise argument_error(f"{detail}name of a file in this folder")
+            files.append((self._folder + name, int(length)))
         return files
 
-    def schema(self) -> Any:
-        """Return how the records are parsed."""
+    def features(self) -> tfds.Features:
+        """Return what is known of the features: how the records are parsed."""
+        place = f"{self._folder}features.json"
         try:
-            return sidecar.read(f"{self._folder}features.json", self.options).schema
+            return tfds.from_json(sidecar.content_of(place, self.options))
         except FileNotFoundError:
-            pass
-        there = [
-            file
+            return tfds.Features(infer_schema(self._whole()), {}, [], {}, {})
+        except InvalidArgumentError as error:
+            raise error.at(source=place) from None
+
+    def _whole(self) -> TFRecordReader:
+        """Return a reader of all files that are there, to look at."""
+        paths = [
+            path
             for files in self.splits.values()
-            for file, count in files
-            if count and sidecar.is_there(file, self.options)
+            for path, count in files
+            if count and sidecar.is_there(path, self.options)
         ]
-        if not there:
+        if not paths:
             detail = "there is no features.json, and there are no data files to look at"
             raise argument_error(detail, source=self.path)
         # Damage is reported when the data are read, not before.
-        reader = TFRecordReader(there, on_error=lambda _: None, storage_options=self.options)
-        return infer_schema(reader)
+        return TFRecordReader(paths, on_error=lambda _: None, storage_options=self.options)
 
     def label_names(self, schema: Schema) -> dict[str, list[str]]:
         """Return the label names by the feature that they are of."""
@@ -243,11 +283,27 @@ class Directory:
         return named
 
 
+def _keys_of(document: Any) -> Any:
+    """Return supervised keys as nested tuples and dicts of names; None for what is neither."""
+    match document:
+        case {"input": str() as key, "output": str() as target}:  # of the oldest releases
+            return key, target
+        case {"tuple": {"items": [*items]}}:
+            return tuple(map(_keys_of, items))
+        case {"dict": {"dict": dict() as items}}:
+            return {name: _keys_of(item) for name, item in items.items()}
+        case {"featureKey": str() as key}:
+            return key
+    return None
+
+
 # ------------------------------------------------------------------------ parts of splits
 
 # Expressions such as ``train[:75%]+test``.
 _PART = re.compile(r"(?P<split>[\w.\-]+)(\[(?P<ends>[^\[\]]*)\])?")
-_END = re.compile(r"(?P<number>-?\d[\d_]*)(?P<unit>%|shard)?", re.ASCII)
+_END = re.compile(
+    r"(?P<number>-?\d[\d_]*)(?P<unit>%|shard)?|(?P<percent>-?(\d+\.\d*|\.\d+))(?P<sign>%)", re.ASCII
+)
 
 
 def parts_of(expression: str, lengths: Mapping[str, Sequence[int]]) -> list[tuple[str, int, int]]:
@@ -281,8 +337,11 @@ def _slice(text: str, name: str, ends: str, lengths: Sequence[int]) -> tuple[int
     """Return the first record and the end of a slice; percents are rounded as Python's round does."""
     given = ends.split(":")
     found = [_END.fullmatch(end) for end in given]
-    numbers = [match and int(match["number"]) for match in found]
-    units = {match["unit"] or "" for match in found if match}
+    numbers: list[Any] = [
+        match and (float(match["percent"]) if match["percent"] else int(match["number"]))
+        for match in found
+    ]
+    units = {match["unit"] or match["sign"] or "" for match in found if match}
     if len(units) > 1:
         raise argument_error(f"both ends of {text!r} must be in the same unit")
     if len(given) == 1 and units == {"shard"}:

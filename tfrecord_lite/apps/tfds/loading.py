@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.apps.tfds.info import Directory, parts_of
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import Library, check_library
+from tfrecord_lite.described.columns import with_text
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.files.names import StorageOptions
@@ -25,6 +26,7 @@ def load_tfds(
     split: str,
     columns: Sequence[str] | None = None,
     *,
+    text: bool | Sequence[str] | None = None,
     as_: Library | None = None,
     storage_options: StorageOptions = None,
 ) -> Any:
@@ -37,9 +39,13 @@ def load_tfds(
     split : str
         ``"train"``; a slice by number ``"train[100:200]"``, percent ``"train[:10%]"``,
         ``"train[-5%:]"``, or shard ``"train[:2shard]"``; several joined by ``+``; ``"all"``.
-        Percents are rounded to the nearest record, as TensorFlow Datasets does.
+        Percents, which may have a fraction, are rounded to the nearest record, as TensorFlow Datasets does.
     columns : sequence of str, optional
-        The names of the features to load; the others are not parsed.
+        The names of the features to load; the others are not parsed. One that cannot be read
+        is an error only if it is asked for.
+    text : bool or sequence of str, optional
+        Whether the features that are Text in the ``features.json`` are str, or the names of those that are
+        to be; by default they are bytes, but str in a data frame.
     as_ : {"pandas", "polars", "arrow"}, optional
         Return a data frame of this library instead of a dict, as :func:`load`.
     storage_options : dict, optional
@@ -60,7 +66,8 @@ def load_tfds(
         If a file is damaged.
     InvalidArgumentError
         As :func:`tfds_info` and :func:`load`; ``BAD_ARGUMENT`` for an unknown split or one out of
-        range or without records, ``WRONG_COUNT`` if a file that was read to its end does not
+        range or without records, and for a file name that leads out of the directory; ``UNSUPPORTED``
+        for a feature that cannot be read; ``WRONG_COUNT`` if a file that was read to its end does not
         hold the number of records that the ``dataset_info.json`` says.
     TypeError
         If `split` is not a str.
@@ -86,11 +93,16 @@ def load_tfds(
     """
     if as_ is not None:
         check_library(as_)
-    found = Directory(directory, storage_options)
-    lengths = {name: [count for _, count in files] for name, files in found.splits.items()}
+    folder = Directory(directory, storage_options)
+    lengths = {name: [count for _, count in files] for name, files in folder.splits.items()}
     parts = parts_of(split, lengths)
-    described = Sidecar(found.schema())
-    return Loader(described, columns, as_).whole(_blocks(found, parts))
+    features = folder.features()
+    described = Sidecar(features.schema, refused=features.refused)
+    if text is True or (text is None and as_ is not None):
+        text = [name for name in features.texts if columns is None or name in columns]
+    if text:
+        described = with_text(described, text, list)
+    return Loader(described, columns, as_).whole(_blocks(folder, parts))
 
 
 def _blocks(found: Directory, parts: list[tuple[str, int, int]]) -> Iterator[Block]:

@@ -11,6 +11,7 @@ is damaged or empty has a report too, which says so.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from textwrap import indent
@@ -18,17 +19,25 @@ from typing import Any
 
 import numpy as np
 
+from tfrecord_lite.apps.events.run import read_events, table_of
 from tfrecord_lite.apps.markup.cells import Cells
 from tfrecord_lite.apps.markup.pictures import Budget
+from tfrecord_lite.apps.markup.tables import Html, table
 from tfrecord_lite.apps.statistics.sampling import Sample, draw_sample
 from tfrecord_lite.apps.statistics.statistics import Collector
 from tfrecord_lite.apps.viewer.cards import Card, make_cards, spec_code
 from tfrecord_lite.apps.viewer.records import RecordView, describe_record
 from tfrecord_lite.block import Place
 from tfrecord_lite.described.sources import originals_of, row_restorer
-from tfrecord_lite.errors import TFRecordError, argument_error, human_bytes, plural
+from tfrecord_lite.errors import (
+    DamagedSpan,
+    TFRecordError,
+    argument_error,
+    human_bytes,
+    plural,
+)
 from tfrecord_lite.example.content import ContentType, detect, detect_all
-from tfrecord_lite.files.names import Source, local_size, name_of
+from tfrecord_lite.files.names import Source, is_file_object, local_size, name_of
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.schema import Schema, SequenceSchema
@@ -60,6 +69,8 @@ class Report:
     n_without_card: int = 0
     schema: str = ""
     """As Python; empty if there is none."""
+    runs: Html | None = None
+    """A table of TensorBoard's runs: their hyperparameters, and the last value of each scalar."""
     records: list[RecordView] = field(default_factory=list)
     is_cut: bool = False
     """Whether fewer records are shown than were asked for, as the page would be too large."""
@@ -103,6 +114,8 @@ def make_report(
     originals = originals_of(sources, options)
     if report.types and report.types[0] in _WITH_STATISTICS:
         _add_statistics(report, sample, originals, wanted, budget, meter)
+    if ContentType.EVENT in report.types and sample.is_whole:
+        _add_runs(report, sources, options)
     _add_records(report, sample, originals, wanted, budget)
     return report
 
@@ -175,6 +188,25 @@ def schema_code(schema: Schema | SequenceSchema) -> str:
         return f"Schema({{\n{''.join(lines)}}})" if lines else "Schema({})"
     parts = (indent(f"{schema_code(part)},\n", "    ") for part in schema)
     return f"SequenceSchema(\n{''.join(parts)})"
+
+
+def _add_runs(report: Report, sources: list[Source], options: ReadSettings) -> None:
+    """Add a table of the runs: of each folder, the event files that are shown."""
+    folders: dict[str, list[Source]] = {}
+    for source in sources:
+        if not is_file_object(source):
+            folders.setdefault(posixpath.dirname(name_of(source)) or ".", []).append(source)
+    spans: list[DamagedSpan] = []  # which the sample has reported
+    reading: Any = {"on_error": spans.append, "storage_options": options.storage_options}
+    try:
+        columns = table_of((name, read_events(files, **reading)) for name, files in folders.items())
+    except (TFRecordError, OSError) as error:
+        report.problems.append(f"There is no table of runs: {error}")
+        return
+    values = zip(*(column.tolist() for column in columns.values()), strict=True)
+    rows = ([str(cell) if isinstance(cell, bool) else cell for cell in row] for row in values)
+    shown = table([*columns], rows, n_rows=len(folders), noun="run")
+    report.runs = Html(shown.replace("<table>", '<table class="plain">', 1))
 
 
 # ------------------------------------------------------------------------------ records

@@ -1,6 +1,7 @@
 """Schemas that other programs wrote: a text in, a Schema out.
 
 =============================  ============================================  ===========
+:func:`seqio.from_mapping`     ``info.SPLIT.json`` of seqio
 :func:`superserial.from_yaml`  the YAML header of Super Serial               needs yaml
 :func:`tfds.from_json`         ``features.json`` of TensorFlow Datasets
 :func:`tfx.from_text`          ``schema.pbtxt`` of TFX, tensorflow-metadata
@@ -44,12 +45,12 @@ def nearest_kind(name: str, dtype: str) -> Kind:
 def specification(name: str, dtype: str, shape: Shape, *, optional: bool = False) -> SchemaItem:
     """Return the specification of a tensor that was stored flat, and its original if it differs.
 
-    FixedLenFeature for a known shape; RaggedFeature without partitions if the first dimension
-    varies, or the feature is `optional`.
+    FixedLenFeature for a known shape; RaggedFeature without partitions if a dimension varies, or
+    the feature is `optional`.
     """
     kind = nearest_kind(name, dtype)
-    if None in shape[1:]:
-        detail = f"only the first dimension of the shape may be unknown, not those of {list(shape)}"
+    if shape.count(None) > 1:
+        detail = f"only one dimension of the shape may be unknown, not those of {list(shape)}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
     is_plain = dtype == kind.label
     if None not in shape and not optional:

@@ -2,7 +2,8 @@
 
 =========================  ===============================================================
 FeaturesDict               its features, with names joined by ``/``
-Tensor, Scalar             a list of the nearest kind; with `encoding` one string
+Tensor, Scalar             a list of the nearest kind; with `encoding` one string of bytes, and
+                           with several unknown dimensions ``NAME/value`` and ``NAME/shape``
 ClassLabel                 an int64
 Text, Image                a string: the text, or the image file
 Video                      the image files of its frames, one string each
@@ -15,7 +16,7 @@ Sequence, Dataset          one more dimension for each feature in it; a sequence
 
 The file has had several forms, all of which are read: today's (``pythonClassName`` and a member
 named after the class), and older ones (``type`` and ``content``, which may be JSON in a string).
-What TFDS does with the values afterwards (decode images, decompress zlib) is left to the user.
+A feature that cannot be read is left out of the schema, with the reason. Images are not decoded.
 """
 
 from __future__ import annotations
@@ -23,13 +24,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tfrecord_lite.described.formats import Shape, nearest_kind, specification
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.schema import Original, RaggedFeature, Schema, SchemaItem
+from tfrecord_lite.schema import (
+    FixedLenFeature,
+    Kind,
+    Original,
+    RaggedFeature,
+    RawFeature,
+    Schema,
+    SchemaItem,
+)
+from tfrecord_lite.schema.features import Partition
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +51,23 @@ class _Tensor:
     shape: Shape
     sequences: int = 0
     """Number of its leading dimensions that are sequences."""
-    encoded: tuple[str, Shape] | None = None
-    """dtype and shape of the raw values in its single string, if it has them."""
+    encoding: str = "none"
+    """Of numbers in strings, one for each tensor: ``"bytes"`` or ``"zlib"``."""
     is_optional: bool = False
+    is_text: bool = False
+    trait: Any = None
+    """The number of classes of a label; the format of a bounding box."""
+
+
+class Features(NamedTuple):
+    """What a ``features.json`` says."""
+
+    schema: Schema
+    refused: dict[str, InvalidArgumentError]
+    """The features that cannot be read, each with the reason."""
+    texts: list[str]
+    num_classes: dict[str, int]
+    bbox_formats: dict[str, str]
 
 
 def is_features(document: object) -> bool:
@@ -53,36 +77,52 @@ def is_features(document: object) -> bool:
     )
 
 
-def from_json(features: str | bytes, info: str | bytes | None = None) -> Schema:
-    """Read a ``features.json``; `info`, the ``dataset_info.json``, tells the data's file format.
+def from_json(features: str | bytes, info: str | bytes | None = None) -> Features:
+    """Read a ``features.json``; `info`, the ``dataset_info.json``, has the data's file format.
 
     >>> from_json('{"featuresDict": {"features": {"label": {"classLabel": {"numClasses": "10"}},'
-    ...           ' "tokens": {"sequence": {"feature": {"tensor": {"dtype": "int32"}}}}}}}')
+    ...           ' "tokens": {"sequence": {"feature": {"tensor": {"dtype": "int32"}}}}}}}').schema
     Schema of 2 features
     name    specification    dtype  shape  original
     ------  ---------------  -----  -----  ---------
     label   FixedLenFeature  int64  []
     tokens  RaggedFeature    int64         int32 [?]
     """
+    refused: dict[str, InvalidArgumentError] = {}
     try:
-        found = {} if info is None else json.loads(info)
-        file_format = found.get("fileFormat", "tfrecord") if isinstance(found, Mapping) else None
+        document = {} if info is None else json.loads(info)
+        file_format = document.get("fileFormat") if isinstance(document, Mapping) else None
         document = json.loads(features)
         is_valid = is_features(document)
-        items = dict(map(_stored, _tensors("", document))) if is_valid else {}
+        tensors = list(_tensors("", document, refused)) if is_valid else []
     except InvalidArgumentError:
         raise
     except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
         detail = f"not a features.json of TFDS ({type(error).__name__}: {error})"
         raise argument_error(detail) from None
-    if file_format != "tfrecord":
+    if file_format not in (None, "tfrecord"):
         raise _unsupported_error(f"the data files are {file_format!r}, expected tfrecord")
     if not is_valid:
         raise argument_error("TFDS features: not a features.json, which names a feature class")
+    items: dict[str, SchemaItem] = {}
+    for tensor in tensors:
+        try:
+            items |= Schema.of_items({tensor.name: _stored(tensor)}).to_items()
+        except InvalidArgumentError as error:
+            refused[tensor.name] = error
+    if refused and not items:
+        raise next(iter(refused.values()))
     if not items or "" in items:
         detail = "the features must have names, in a FeaturesDict or a Translation"
         raise argument_error(f"TFDS features: {detail}")
-    return Schema.of_items(items)
+    traits = {tensor.name: tensor.trait for tensor in tensors}
+    return Features(
+        Schema.of_items(items),
+        refused,
+        [tensor.name for tensor in tensors if tensor.is_text and tensor.name in items],
+        {name: trait for name, trait in traits.items() if isinstance(trait, int)},
+        {name: trait for name, trait in traits.items() if isinstance(trait, str)},
+    )
 
 
 def _unsupported_error(detail: str, key: str | None = None) -> InvalidArgumentError:
@@ -92,42 +132,50 @@ def _unsupported_error(detail: str, key: str | None = None) -> InvalidArgumentEr
 # ------------------------------------------------------------------ from JSON to tensors
 
 
-def _tensors(name: str, node: Mapping[str, Any]) -> Iterator[_Tensor]:
-    """Yield the tensors of a feature."""
+def _tensors(
+    name: str, node: Mapping[str, Any], refused: dict[str, InvalidArgumentError]
+) -> Iterator[_Tensor]:
+    """Yield the tensors of a feature; add to `refused` the members that have none to read."""
     prefix = f"{name}/" if name else ""
     word, content = _class_and_content(node)
+    content = content or {}
     match word:
         case "FeaturesDict":
             for key, below in content.get("features", content).items():
-                yield from _tensors(prefix + key, below)
+                try:
+                    yield from list(_tensors(prefix + key, below, refused))
+                except InvalidArgumentError as error:
+                    refused[prefix + key] = error
         case "Tensor" | "Scalar":
             yield from _tensor(name, content)
         case "ClassLabel":
-            yield _Tensor(name, "int64", ())
-        case "Image" | "LabeledImage" | "Text":
+            n_classes = content.get("numClasses") or content.get("num_classes")
+            yield _Tensor(name, "int64", (), trait=n_classes and int(n_classes))
+        case "Image" | "LabeledImage":
             yield _Tensor(name, "string", ())
+        case "Text":
+            yield _Tensor(name, "string", (), is_text=True)
         case "Video":
             yield _Tensor(name, "string", _shape(content["shape"])[:1], sequences=1)
         case "BBox" | "BBoxFeature":
-            content = content or {}
             shape = _shape(content.get("shape")) or (4,)
-            yield _Tensor(name, _dtype(name, content.get("dtype") or "float32"), shape)
+            dtype = _dtype(content.get("dtype") or "float32")
+            yield _Tensor(name, dtype, shape, trait=content.get("bboxFormat"))
         case "Audio" if content.get("lazyDecode") or content.get("lazy_decode"):
             yield _Tensor(name, "string", ())
         case "Audio":
-            given = content.get("shape") or [None]
-            yield from _tensor(name, {"dtype": "int64", **content, "shape": given})
+            of_samples = {"dtype": "int64", **content, "shape": content.get("shape") or [None]}
+            yield from _tensor(name, of_samples)
         case "Translation":
             for language in content["languages"]:
-                yield _Tensor(f"{prefix}{language}", "string", ())
+                yield _Tensor(f"{prefix}{language}", "string", (), is_text=True)
         case "TranslationVariableLanguages":
             for part in ("language", "translation"):
-                yield _Tensor(f"{prefix}{part}", "string", (None,), sequences=1)
+                yield _Tensor(f"{prefix}{part}", "string", (None,), sequences=1, is_text=True)
         case "Sequence" | "Dataset":
             length = _dimension(content.get("length"))
-            for tensor in _tensors(name, content["feature"]):
-                shape, sequences = (length, *tensor.shape), tensor.sequences + 1
-                yield replace(tensor, shape=shape, sequences=sequences, encoded=None)
+            for tensor in _tensors(name, content["feature"], refused):
+                yield replace(tensor, shape=(length, *tensor.shape), sequences=tensor.sequences + 1)
         case _:
             raise _unsupported_error(f"the class {word!r} is not known", name)
 
@@ -161,20 +209,16 @@ def _class_and_content(node: Mapping[str, Any]) -> tuple[str, Any]:
 
 
 def _tensor(name: str, content: Mapping[str, Any]) -> Iterator[_Tensor]:
-    dtype = _dtype(name, content.get("dtype", "float32"))
-    shape = _shape(content.get("shape"))
-    encoding = str(content.get("encoding", "none") or "none").lower()
-    is_optional = bool(content.get("optional"))
-    if encoding == "none":
-        yield _Tensor(name, dtype, shape, is_optional=is_optional)
-    elif encoding not in ("bytes", "zlib"):
+    encoding = str(content.get("encoding") or "none").lower()
+    if encoding not in ("none", "bytes", "zlib"):
         raise argument_error(f"TFDS features: unknown encoding {encoding!r}", key=name)
-    elif shape.count(None) < 2:
-        raw = (dtype, shape) if encoding == "bytes" else None
-        yield _Tensor(name, "string", (), encoded=raw, is_optional=is_optional)
-    else:
-        yield _Tensor(f"{name}/shape", "int32", (len(shape),), is_optional=is_optional)
-        yield _Tensor(f"{name}/value", "string", (), is_optional=is_optional)
+    yield _Tensor(
+        name,
+        _dtype(content.get("dtype", "float32")),
+        _shape(content.get("shape")),
+        encoding=encoding,
+        is_optional=bool(content.get("optional")),
+    )
 
 
 def _shape(given: Any) -> Shape:
@@ -190,33 +234,41 @@ def _dimension(dim: Any) -> int | None:
     return None if number < 0 else number
 
 
-def _dtype(name: str, dtype: str) -> str:
-    """Return a dtype's name; that of strings has several forms."""
-    word = "string" if dtype in ("object", "object_", "str", "bytes") else dtype
-    nearest_kind(name, word)
-    return word
+def _dtype(dtype: str) -> str:
+    """Return a dtype's name; for strings it has several forms."""
+    return "string" if dtype in ("object", "object_", "str", "bytes") else dtype
 
 
 # ------------------------------------------------------- from tensors to specifications
 
 
-def _stored(tensor: _Tensor) -> tuple[str, SchemaItem]:
-    """Return the feature in which a tensor is stored, under its name."""
-    name = tensor.name
-    if tensor.sequences < 2:
-        item = specification(name, tensor.dtype, tensor.shape, optional=tensor.is_optional)
-        raw = tensor.encoded
-        return name, item if raw is None else item._replace(original=Original(*raw))
-    below = tensor.shape[tensor.sequences :]
-    if None in below:
-        detail = f"the shape inside sequences must be known, not {list(below)}"
+def _stored(tensor: _Tensor) -> SchemaItem:
+    """Return the feature in which a tensor is stored."""
+    name, dtype, is_optional = tensor.name, tensor.dtype, tensor.is_optional
+    outer, inner = tensor.shape[: tensor.sequences], tensor.shape[tensor.sequences :]
+    is_encoded = tensor.encoding != "none"
+    if len(outer) < 2 and not is_encoded:
+        return specification(name, dtype, tensor.shape, optional=is_optional)
+    if inner.count(None) > (is_encoded and (1 if outer else len(inner))):
+        detail = f"the shape inside sequences must be known, not {list(inner)}"
         raise _unsupported_error(detail, name)
-    kind = nearest_kind(name, tensor.dtype)
-    partitions = [
-        RaggedFeature.RowLengths(f"{name}/ragged_row_lengths_{level}")
-        for level in range(tensor.sequences - 1)
-    ]
-    spec = RaggedFeature(kind.dtype, f"{name}/ragged_flat_values", partitions, np.int64)
-    is_plain = tensor.dtype == kind.label and not below
-    shape = (*[None] * tensor.sequences, *below)
-    return name, SchemaItem(spec, None if is_plain else Original(tensor.dtype, shape))
+    compression = "zlib" if tensor.encoding == "zlib" else None
+    original = Original(dtype, (*[None] * len(outer), *inner), compression=compression)
+    if inner.count(None) > 1:
+        return SchemaItem(RawFeature(inner, dtype, f"{name}/value", f"{name}/shape"), original)
+    if not outer and is_optional and None not in inner:
+        return SchemaItem(RaggedFeature(bytes), replace(original, missing=True))
+    if not outer:
+        return SchemaItem(FixedLenFeature((), bytes, b"" if is_optional else None), original)
+    kind = Kind.BYTES if is_encoded else nearest_kind(name, dtype)
+    key: str | None = None
+    partitions: list[Partition] = []
+    if len(outer) > 1:
+        key = f"{name}/ragged_flat_values"
+        levels = range(len(outer) - 1)
+        partitions += [RaggedFeature.RowLengths(f"{name}/ragged_row_lengths_{i}") for i in levels]
+        if not is_encoded:  # row lengths count items, not numbers
+            partitions += [RaggedFeature.UniformRowLength(n) for n in inner if n is not None]
+    spec = RaggedFeature(kind.dtype, key, partitions, np.int64)
+    is_plain = not is_encoded and dtype == kind.label and not inner
+    return SchemaItem(spec, None if is_plain else original)

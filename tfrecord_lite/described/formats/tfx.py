@@ -9,9 +9,14 @@ or of unknown size or rank
 ``value_count``, or nothing                  VarLenFeature; RaggedFeature, if the schema
                                              has ``represent_variable_length_as_ragged``
 ``sparse_feature``                           SparseFeature, instead of its parts
-``tensor_representation_group`` ""           as it represents the columns that it names
+``tensor_representation_group`` ""           as it represents the columns that it names, under
+                                             names of its own
+STRUCT ``##SEQUENCE##``                      the feature lists of SequenceExamples, of any
+                                             number of steps and values
 a lifecycle stage such as ``DEPRECATED``     omitted
 ===========================================  =============================================
+
+A feature that cannot be read is left out, with the reason.
 
 This follows tensorflow-metadata's description of its schema; the lifecycle stages that TFX's own
 readers omit have differed between the readers and their releases. protobuf parses the text with
@@ -22,7 +27,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from google.protobuf import text_format
@@ -35,6 +42,7 @@ from tfrecord_lite.schema import (
     Kind,
     RaggedFeature,
     Schema,
+    SequenceSchema,
     SparseFeature,
     VarLenFeature,
 )
@@ -49,16 +57,21 @@ _DEFAULTS: dict[Kind, tuple[str, ...]] = {
 }
 # Our messages lack this field; a dimension without a size means the same.
 _UNKNOWN_RANK = re.compile(r"\bunknown_rank\s*:\s*(?:true|True|t|1)\b")
+_SEQUENCE = "##SEQUENCE##"
 _IN_USE = frozenset({tfmd.UNKNOWN_STAGE, tfmd.BETA, tfmd.PRODUCTION})
 
 
-def from_text(text: str | bytes) -> Schema:
+def from_text(
+    text: str | bytes,
+) -> tuple[Schema | SequenceSchema, dict[str, InvalidArgumentError]]:
     """Read a ``schema.pbtxt``: features in the order of the text, sparse ones after the others.
+
+    Returns also the features that cannot be read, with the reasons.
 
     >>> from_text('''
     ... feature { name: "age" type: INT presence { min_fraction: 1 } shape {} }
     ... feature { name: "tags" type: BYTES skew_comparator { anything: 1 } }
-    ... ''')
+    ... ''')[0]
     Schema of 2 features
     name  specification    dtype   shape
     ----  ---------------  ------  -----
@@ -94,89 +107,100 @@ def _unsupported_error(detail: str, key: str) -> InvalidArgumentError:
     return InvalidArgumentError(Reason.UNSUPPORTED, key=key, detail=f"TFX schema: {detail}")
 
 
+_Maker: TypeAlias = Callable[[], FeatureSpec]
+
+
 class _Reader:
     """Converts a parsed schema to specifications."""
 
     def __init__(self, schema: tfmd.Schema) -> None:
         self._schema = schema
-        self._features: dict[str, tfmd.Feature] = {}
-        for feature in schema.feature:
-            if not feature.name or feature.name in self._features:
-                raise _schema_error("a feature must have a name of its own", feature.name)
-            self._features[feature.name] = feature
+        self._features = _by_name(schema.feature)
+        steps = self._features.pop(_SEQUENCE, None)
+        self._is_sequence = steps is not None
+        self._steps = {} if steps is None else _by_name(steps.struct_domain.feature)
+        self._refused: dict[str, InvalidArgumentError] = {}
 
-    def read(self) -> Schema:
-        specs: dict[str, FeatureSpec] = {}
+    def read(self) -> tuple[Schema | SequenceSchema, dict[str, InvalidArgumentError]]:
         group = self._schema.tensor_representation_group
         # Indexing the map with a key that it lacks would add the key.
         represented = group[""].tensor_representation if "" in group else {}
+        makers: tuple[dict[str, _Maker], dict[str, _Maker]] = {}, {}
         for name in sorted(represented):
-            key, specs[key] = self._represented(name, represented[name])
-        for sparse in self._schema.sparse_feature:
-            if _is_in_use(sparse):
-                keys = [part.name for part in sparse.index_feature]
-                specs[sparse.name] = self._sparse(
-                    sparse.name,
-                    keys,
-                    sparse.value_feature.name,
-                    sparse.dense_shape,
-                    is_sorted=sparse.is_sorted,
-                )
-        # Columns that others are made of.
-        composed = {key for n, spec in specs.items() for key in keys_to_read(prepare({n: spec}))}
-        plain = {
-            name: self._plain(name, feature)
-            for name, feature in self._features.items()
-            if name not in composed and name not in specs and _is_in_use(feature)
-        }
-        if not plain and not specs:
-            raise _schema_error("there are no features; expected a Schema of tensorflow-metadata")
-        order = [name for name in self._features if name in plain or name in specs]
-        order += [name for name in specs if name not in order]
-        return Schema({name: plain.get(name) or specs[name] for name in order})
+            is_step = represented[name].ragged_tensor.feature_path.step[:1] == [_SEQUENCE]
+            makers[is_step][name] = partial(self._represented, name, represented[name])
+        for sparse in filter(_is_in_use, self._schema.sparse_feature):
+            keys, value = [part.name for part in sparse.index_feature], sparse.value_feature.name
+            make = partial(self._sparse, sparse.name, keys, value, sparse.dense_shape)
+            makers[0][sparse.name] = partial(make, is_sorted=sparse.is_sorted)
+        specs = self._made(makers[0], self._features, "context/" * self._is_sequence)
+        lists = self._made(makers[1], self._steps, "feature_lists/")
+        if not specs and not lists:
+            error = _schema_error("there are no features; expected a Schema of tensorflow-metadata")
+            raise next(iter(self._refused.values()), error)
+        schema = SequenceSchema(specs, lists) if self._is_sequence else Schema(specs)
+        return schema, self._refused
 
-    def _kind(self, name: str, owner: str | None = None) -> Kind:
+    def _made(
+        self, makers: Mapping[str, _Maker], features: Mapping[str, tfmd.Feature], prefix: str
+    ) -> dict[str, FeatureSpec]:
+        """Return specifications, and those of the columns that none of them is made of; in the schema's order."""
+        specs: dict[str, FeatureSpec] = {}
+        composed: set[str] = set()
+        plain: dict[str, _Maker] = {
+            name: partial(self._plain, name, feature) for name, feature in features.items()
+        }
+        for name, make in (*makers.items(), *plain.items()):
+            is_plain = make is plain.get(name)
+            if is_plain and (name in composed or not _is_in_use(features[name])):
+                continue
+            composed.add(name)
+            try:
+                spec = make()
+                composed.update(keys_to_read(prepare({name: spec})))
+                specs[name] = spec
+            except InvalidArgumentError as error:
+                self._refused[prefix + name] = error
+        order = [name for name in features if name in specs]
+        return {name: specs[name] for name in dict.fromkeys([*order, *specs])}
+
+    def _kind(
+        self, name: str, owner: str, features: Mapping[str, tfmd.Feature] | None = None
+    ) -> Kind:
         """Return the kind of a feature; errors name `owner`, of which it is a part."""
-        owner = owner or name
-        if name not in self._features:
+        features = self._features if features is None else features
+        if name not in features:
             raise _schema_error(f"its part {name!r} is not a feature", owner)
-        word = self._features[name].type
-        if word == tfmd.STRUCT:
-            raise _unsupported_error("an Example holds lists of values, not STRUCT", owner)
-        if word not in _KINDS:
-            raise _schema_error("a feature must have the type BYTES, INT or FLOAT", owner)
-        return _KINDS[word]
+        return _kind_of(features[name], owner)
 
     def _plain(self, name: str, feature: tfmd.Feature) -> FeatureSpec:
-        kind = self._kind(name)
+        kind = _kind_of(feature, name)
         if feature.HasField("value_counts"):
             detail = "value_counts describe nested values, which an Example cannot hold"
             raise _unsupported_error(detail, name)
-        is_known = feature.HasField("shape") and _is_known(feature.shape)
+        is_step = self._steps.get(name) is feature
+        is_known = feature.HasField("shape") and _is_known(feature.shape) and not is_step
         if is_known and feature.presence.min_fraction == 1:
             return FixedLenFeature(_shape(name, feature.shape), kind.dtype)
-        if self._schema.represent_variable_length_as_ragged:
+        if self._schema.represent_variable_length_as_ragged or is_step:
             return RaggedFeature(kind.dtype, row_splits_dtype=np.int64)
         return VarLenFeature(kind.dtype)
 
     def _sparse(
         self, name: str, keys: list[str], value: str, shape: tfmd.FixedShape, *, is_sorted: bool
     ) -> FeatureSpec:
-        """Return a sparse feature; without a dense shape, its size is the range of its indices."""
+        """Return a sparse feature; without a dense shape, its size is the range of its indices, if that is known."""
         sizes = _shape(name, shape) if shape.dim else []
         for key in [] if shape.dim else keys:
             self._kind(key, name)
             domain = self._features[key].int_domain
-            if not domain.HasField("max"):
-                detail = f"give a dense_shape, or an int_domain with a max for its index {key!r}"
-                raise _schema_error(detail, name)
-            sizes.append(domain.max + 1)
+            sizes.append(domain.max + 1 if domain.HasField("max") else -1)
         if not keys or any(self._kind(key, name) is not Kind.INT64 for key in keys):
             raise _schema_error("the indices must be features of type INT", name)
         return SparseFeature(keys, value, self._kind(value, name).dtype, sizes, is_sorted)
 
-    def _represented(self, name: str, wanted: tfmd.TensorRepresentation) -> tuple[str, FeatureSpec]:
-        """Return the name and specification of a representation."""
+    def _represented(self, name: str, wanted: tfmd.TensorRepresentation) -> FeatureSpec:
+        """Return the specification of a representation."""
         word = wanted.WhichOneof("kind")
         given: Any = getattr(wanted, word or "", None)
         match word:
@@ -186,22 +210,23 @@ class _Reader:
                 default = None
                 if given.HasField("default_value"):
                     default = _default(name, given.default_value, kind, shape)
-                # A dense feature is named by its key; the representation may have another name.
-                return key, FixedLenFeature(shape, kind.dtype, default)
+                return FixedLenFeature(shape, kind.dtype, default, None if key == name else key)
             case "varlen_sparse_tensor":
                 key = given.column_name
-                return key, VarLenFeature(self._kind(key, name).dtype)
+                return VarLenFeature(self._kind(key, name).dtype, None if key == name else key)
             case "sparse_tensor":
                 keys, value = list(given.index_column_names), given.value_column_name
                 is_sorted = given.already_sorted
-                return name, self._sparse(name, keys, value, given.dense_shape, is_sorted=is_sorted)
+                return self._sparse(name, keys, value, given.dense_shape, is_sorted=is_sorted)
             case "ragged_tensor":
-                return name, self._ragged(name, given)
+                return self._ragged(name, given)
             case _:
                 raise _schema_error("the representation is of no known kind", name)
 
     def _ragged(self, name: str, wanted: tfmd.TensorRepresentation.RaggedTensor) -> FeatureSpec:
-        steps = list(wanted.feature_path.step)
+        steps, features = list(wanted.feature_path.step), self._features
+        if self._is_sequence and steps[:1] == [_SEQUENCE]:
+            steps, features = steps[1:], self._steps
         if len(steps) != 1:
             detail = f"the path {steps} must have one step, as an Example is not nested"
             raise _unsupported_error(detail, name)
@@ -213,7 +238,25 @@ class _Reader:
                 partitions.append(RaggedFeature.UniformRowLength(part.uniform_row_length))
         is_short = wanted.row_partition_dtype == tfmd.TensorRepresentation.INT32
         splits = np.int32 if is_short else np.int64
-        return RaggedFeature(self._kind(steps[0], name).dtype, steps[0], partitions, splits)
+        kind = self._kind(steps[0], name, features)
+        return RaggedFeature(kind.dtype, steps[0], partitions, splits)
+
+
+def _by_name(features: Iterable[tfmd.Feature]) -> dict[str, tfmd.Feature]:
+    found: dict[str, tfmd.Feature] = {}
+    for feature in features:
+        if not feature.name or feature.name in found:
+            raise _schema_error("a feature must have a name of its own", feature.name)
+        found[feature.name] = feature
+    return found
+
+
+def _kind_of(feature: tfmd.Feature, owner: str) -> Kind:
+    if feature.type == tfmd.STRUCT:
+        raise _unsupported_error("an Example holds lists of values, not STRUCT", owner)
+    if feature.type not in _KINDS:
+        raise _schema_error("a feature must have the type BYTES, INT or FLOAT", owner)
+    return _KINDS[feature.type]
 
 
 def _is_in_use(feature: tfmd.Feature | tfmd.SparseFeature) -> bool:

@@ -45,13 +45,14 @@ from tfrecord_lite.convert.restore import (
     restore_values,
     result,
     sparse_result,
+    unpacked,
     values_of,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.example.decode.first_error import MisfitError
+from tfrecord_lite.example.decode.first_error import MisfitError, misfits
 from tfrecord_lite.schema import Kind, RaggedFeature, RawFeature
 from tfrecord_lite.schema.features import KeyedPartition
-from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Sparse, VarLen
+from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Shaped, Sparse, VarLen
 from tfrecord_lite.schema.types import WIRE, Type
 
 _ALIGN = 8
@@ -109,6 +110,8 @@ def own_type(feature: Prepared) -> Type:
         case Ragged():
             lengths = (getattr(partition, "length", None) for partition in feature.partitions)
             return Type(kind, dtype, (None, *lengths))
+        case Shaped():
+            return Type(kind, dtype, feature.raw.shape)
         case _:
             return Type(kind, dtype, (None,))
 
@@ -133,6 +136,8 @@ def divided(
         case Ragged():
             partitions = {key: column(key) for key, _ in feature.reads()[1:]}
             return ragged(column(feature.key), partitions, feature, own, single=single)
+        case Shaped():
+            return shaped(column(feature.key), column(feature.shape_key), feature, own)
 
 
 def dense(key: str, lists: Lists, feature: Dense, own: Type) -> Lists:
@@ -216,6 +221,35 @@ def raw(strings: Any, spec: RawFeature, key: str) -> AnyArray:
     else:
         data = strings.joined()
     return numbers_of(data, spec.dtype)  # rule D3
+
+
+def shaped(strings: Lists, shapes: Lists, feature: Shaped, own: Type) -> Lists:
+    """Return byte strings, one per message, as the values of arrays, divided by the shapes of these."""
+    key, dims = feature.key, own.shape or ()
+    one = Dense(key, Kind.BYTES, (), None)
+    shape = replace(one, key=feature.shape_key, kind=Kind.INT64, shape=(len(dims),))
+    strings = dense(key, strings, one, Type(Kind.BYTES, shape=()))
+    with misfits():
+        values = unpacked(key, strings, own)
+    shapes = dense(shape.key, shapes, shape, Type(Kind.INT64, shape=shape.shape))
+    sizes = shapes.flat.reshape(shapes.n, len(dims))
+    is_other = [size != dim for size, dim in zip(sizes.T, dims, strict=True) if dim is not None]
+    # As floats, so that no product overflows. Rows of arrays without values are limited, too.
+    rows = np.cumprod(sizes, axis=1, dtype=np.float64)
+    wrong = (sizes < 0).any(axis=1) | np.any(is_other, axis=0) | (rows[:, -1] != values.lengths)
+    wrong |= rows.max(axis=1) > np.maximum(values.lengths, _MAX_MEAN_GAPS)
+
+    def detail(message: int) -> str:
+        found = f"the shape {sizes[message].tolist()} for {shown(values, message)}"
+        return f"{found}, expected {list(dims)}".replace("None", "any")
+
+    reject(shape.key, wrong, Reason.WRONG_COUNT, detail)
+    counts = np.ones(shapes.n, np.int64)
+    levels: list[Any] = []
+    for size, dim in zip(sizes.T, dims, strict=True):
+        levels.append(np.repeat(size, counts) if dim is None else dim)
+        counts = counts * size
+    return Lists(values.n, own, tuple(levels), values.flat)
 
 
 def blocks(key: str, lists: Lists, feature: Padded, own: Type) -> Lists:
@@ -322,7 +356,7 @@ def sparse(values: Lists, indices: dict[str, Lists], feature: Sparse) -> SparseL
             raise MisfitError(first, Reason.BAD_INDEX, key, detail)
     places = [np.asarray(index.flat) for index in indices.values()]
     for key, place, size in zip(indices, places, feature.sizes, strict=True):
-        wrong = (place < 0) | (place >= size)
+        wrong = (place < 0) | (place >= size if size != -1 else False)
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
             detail = f"an index is {place[first]}, expected 0 to {size - 1}"

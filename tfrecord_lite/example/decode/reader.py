@@ -31,7 +31,7 @@ from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.example.decode.first_error import MisfitError, misfits
 from tfrecord_lite.schema import FeatureLike, Kind, RawFeature, Schema
-from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Sparse, keys_to_read
+from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Sparse, keys_to_read
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.wire.keys import KeyTable
 
@@ -77,9 +77,8 @@ class ColumnReader:
         self._again: set[str] = set()
         """Features whose values are those of another feature, too."""
         for name, feature in prepared.items():
-            if isinstance(feature, Ragged | Sparse):
-                key = feature.key if isinstance(feature, Ragged) else feature.value_key
-                self._again |= {name} if key in keys else set()
+            key = feature.value_key if isinstance(feature, Sparse) else feature.key
+            self._again |= {name} if key in keys else set()
             keys |= {key for key, _ in feature.reads()}
 
     def results(

@@ -3,7 +3,7 @@
 A step in lockstep costs as much for one message as for a thousand, so for a few messages the
 runtime's own parser is faster. It reads the same values from the same bytes. If it cannot read every
 message, it reads none (:class:`UnsureError`), and all are read the general way: the runtime rejects
-messages without saying where, and its Python floats do not keep the bits of every NaN (rule P3).
+messages without saying where, and Python floats do not keep the bits of every NaN (rule P3).
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from google.protobuf.message import DecodeError
 from tfrecord_lite.arrays import AnyArray, BoolArray, ByteItems, Int64Array, Uint8Array
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.example.decode.features import Features
-from tfrecord_lite.messages import Example
+from tfrecord_lite.messages import Example, FloatList
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
 
 if TYPE_CHECKING:
     from tfrecord_lite.wire.keys import KeyTable
 
+_KEEPS_NANS = hasattr(FloatList().value, "__array__")
+"""Whether lists of numbers are arrays without a Python object per value, as from protobuf 7 on."""
 _IN_PYTHON = api_implementation.Type() == "python"
 
 _KINDS = {None: 0, "bytes_list": Kind.BYTES, "float_list": Kind.FLOAT, "int64_list": Kind.INT64}
@@ -45,7 +47,7 @@ def parsed(message: Any, serialized: bytes) -> Any:
 
 
 def array_of(feature: Any) -> tuple[int, AnyArray | None]:
-    """Return a Feature's kind and values, 0 and None without one; UnsureError for a NaN."""
+    """Return a Feature's kind and values, 0 and None without one; UnsureError for a NaN whose bits may be lost."""
     kind = _KINDS[feature.WhichOneof("kind")]
     if kind == Kind.BYTES:
         return kind, np.array([*feature.bytes_list.value, None], object)[:-1]
@@ -53,7 +55,7 @@ def array_of(feature: Any) -> tuple[int, AnyArray | None]:
         return kind, np.array(feature.int64_list.value, np.int64)
     if kind == Kind.FLOAT:
         values = feature.float_list.value
-        if isnan(sum(values)):
+        if not _KEEPS_NANS and isnan(sum(values)):
             raise UnsureError("there may be a NaN")
         return kind, np.array(values, np.float32)
     return 0, None

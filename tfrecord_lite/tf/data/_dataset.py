@@ -17,6 +17,7 @@ from tfrecord_lite.dataset.batching import Batch
 from tfrecord_lite.dataset.plan import PlanNode, chain, plan_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.names import expand, name_of
+from tfrecord_lite.options import num_files_in_turns, num_processors
 from tfrecord_lite.tf._ops import TensorSpec, is_tensor
 from tfrecord_lite.tf._tensor import Tensor, fits, map_structure, plain_array, unwrap, wrap
 from tfrecord_lite.tf._unavailable import unavailable_error
@@ -326,8 +327,12 @@ class Dataset(metaclass=_HintingType):
         name: str | None = None,
     ) -> Dataset:
         """Make a data set of each element, and yield their elements in turns."""
-        is_open = cycle_length is None or cycle_length == AUTOTUNE
-        cycle = (os.cpu_count() or 1) if is_open else int(cycle_length or 0)
+        if cycle_length is None or cycle_length == AUTOTUNE:
+            is_open = num_parallel_calls == AUTOTUNE
+            cycle_length = (
+                num_files_in_turns() if is_open else num_parallel_calls or num_processors()
+            )
+        cycle = int(cycle_length)
         block = 1 if block_length is None else block_length
         if cycle < 1 or block < 1:
             detail = f"cycle_length is {cycle_length} and block_length {block_length}, expected 1 or more"

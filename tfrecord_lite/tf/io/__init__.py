@@ -209,10 +209,10 @@ def _path(filename: Any) -> str:
 
 
 def _decoded(contents: Any, channels: int | None, dtype: object) -> Tensor:
-    if as_dtype(dtype) != "uint8":
-        detail = "images are decoded to uint8; use tf.cast on the result"
+    if (name := as_dtype(dtype).name) not in ("uint8", "uint16"):
+        detail = "images are decoded to uint8 and uint16; use tf.cast on the result"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    return Tensor(images.decode_image(contents, channels or 0))
+    return Tensor(images.decode_image(contents, channels or 0, dtype=name))
 
 
 def _check_settings(settings: dict[str, Any]) -> None:
