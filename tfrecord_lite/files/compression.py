@@ -32,7 +32,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Protocol, TypeAlias, cast
 
-from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files import snappy
 
@@ -296,7 +295,7 @@ SNAPPY = Codec(
     endings=(".snappy",),
     words=("snappy",),
 )
-"""Read where it is recognised, and never written."""
+"""Read where a :class:`~tfrecord_lite.records.stream.RecordStream` recognises it; never named, nor written."""
 
 COMPRESSION_WORDS: dict[str, str] = {
     "none": "",
@@ -317,8 +316,6 @@ def codec_named(name: str) -> Codec | None:
     """
     if name == "":
         return None
-    if name == SNAPPY.name:
-        return SNAPPY
     if name not in CODECS:
         raise _unknown_error(name)
     return CODECS[name]
@@ -347,7 +344,7 @@ def detect(head: bytes) -> str:
         for codec in CODECS.values():
             if codec.is_start(head):
                 return codec.name
-    return SNAPPY.name if len(head) >= HEADER_BYTES and SNAPPY.is_start(head) else ""
+    return ""
 
 
 class TFRecordCompressionType(IntEnum):

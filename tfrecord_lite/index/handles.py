@@ -174,7 +174,10 @@ class SavedHandle(Handle):
 
 def local_handle(name: str) -> Handle:
     """Open a path to read records by number."""
-    return SavedHandle(name) if is_saved(name) else Handle(name)
+    try:
+        return SavedHandle(name) if is_saved(name) else Handle(name)
+    except OSError as error:
+        raise opening_error(error, name) from None
 
 
 def open_handle(name: str, storage_options: StorageOptions = None) -> AnyHandle:
@@ -184,10 +187,7 @@ def open_handle(name: str, storage_options: StorageOptions = None) -> AnyHandle:
         raise FailedPreconditionError(Reason.UNSUPPORTED, source=name, detail=detail)
     if is_url(name):
         return RemoteHandle(name, storage_options)
-    try:
-        return Handle(name)
-    except OSError as error:
-        raise opening_error(error, name) from None
+    return local_handle(name)
 
 
 @dataclass(frozen=True, slots=True)
