@@ -259,13 +259,16 @@ def engines(session: nox.Session, engine: str) -> None:
 
 @nox.session
 def stores(session: nox.Session) -> None:
-    """Run the tests with S3 and Azure, by their emulators moto and azurite, which is from npm."""
+    """Run the tests with S3, Azure and GCS by their emulators, of which azurite is from npm."""
     install(session, "test", "stores")
+    session.env["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] = (
+        "false"  # asks what emulators have no answer to
+    )
     Path(".azurite").mkdir(exist_ok=True)
     Path(".azurite", "package.json").write_text("{}")
     command = "npm install --no-audit --no-fund --silent --prefix .azurite azurite"
     session.run(*command.split(), external=True)
-    require(session, "adlfs, moto.server, s3fs")
+    require(session, "adlfs, gcp_storage_emulator, gcsfs, moto.server, s3fs")
     session.run("pytest", *ALL, "-n", "0", "-rs", "tests/engines/test_stores.py", *session.posargs)
 
 

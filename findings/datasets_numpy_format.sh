@@ -2,9 +2,8 @@
 # datasets 5.2.0: with_format("numpy") gives float32 for float64, and for integers with a missing value.
 #
 # Seen: a column whose type is float64 comes as float32 arrays, so that 0.1 has 7 digits and 1e300 is inf. An int64 column
-# in which one value is missing becomes float32 too: 16777217 is 16777216, and 2**53 + 1 loses 9 digits. int8 becomes
-# int64. Without a format, and with format "arrow", all values are exact. Giving with_format("numpy", dtype=...) applies
-# one dtype to all columns. Expected: the dtype that the features have.
+# in which one value is missing becomes float32 too: 16777217 is 16777216. int8 becomes int64. The features name the
+# right dtypes, and without a format all values are exact. Expected: the dtypes that the features have.
 #
 # Prints what it saw, and fails if that is no longer so.
 set -euo pipefail
@@ -14,8 +13,6 @@ python3 -m venv "$folder/env"
 "$folder/env/bin/pip" install --quiet datasets==5.2.0 numpy==2.4.6
 cd "$folder"
 env/bin/python - <<'PYTHON'
-import logging
-
 import datasets
 import numpy as np
 

@@ -2,9 +2,8 @@
 # NumPy 2.4.6 with ml_dtypes 0.6.0: numpy.save of bfloat16, float8 and int4 succeeds, and load gives raw bytes.
 #
 # Seen: the file says '|V2' (or '|V1') for the dtype, and loads as void: no value can be used, bfloat16 and any other type
-# of two bytes cannot be told apart, and nothing is said when it is saved or loaded. A view restores the numbers, for who
-# knows the dtype. savez and savez_compressed do the same. Expected: an error, as numpy.save raises for
-# objects with allow_pickle=False, or the dtype.
+# of two bytes cannot be told apart, and nothing is said when it is saved or loaded. A view restores the numbers if the
+# dtype is known. Expected: an error, as numpy.save raises for objects with allow_pickle=False, or the dtype.
 #
 # Prints what it saw, and fails if that is no longer so.
 set -euo pipefail

@@ -4,8 +4,8 @@
 # Seen: a message in a message has an unknown field. After the outer one was measured or written once (ByteSize,
 # SerializeToString), DiscardUnknownFields removes the field, but not the length that was computed before: the next
 # SerializeToString has the old length before the shorter content, and FromString of it raises "Truncated message". The
-# C runtime (upb) writes a correct message. The pure one is what free-threaded Pythons and other platforms without a wheel
-# get, and what PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION=python asks for.
+# C runtime (upb) writes a correct message. PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION=python asks for the pure one, which
+# also serves where there is no wheel with the other.
 #
 # Prints what it saw, and fails if that is no longer so.
 set -euo pipefail

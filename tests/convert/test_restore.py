@@ -378,8 +378,8 @@ def test_arrays_of_any_shape_come_back(data: st.DataObject, name: str, how: str 
     if isinstance(spec, RawFeature):
         with pytest.raises(InvalidArgumentError, match="a shape_key is only read"):
             encode_examples({"x": rows}, schema)
-        arrays = [np.asarray(row, np.int16) for row in rows]
-        strings = [zlib.compress(each.tobytes()) if how else each.tobytes() for each in arrays]
+        raw = [np.asarray(row, np.int16).tobytes() for row in rows]
+        strings = [zlib.compress(each) if how else each for each in raw]
         sizes = [drawn_sizes.pop(0) for _ in rows]
         block = encode_examples({"v": strings, "s": sizes})
     else:

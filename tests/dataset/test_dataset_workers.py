@@ -371,6 +371,8 @@ def test_damage_in_a_range_comes_after_the_records_before_it(
     even=st.sampled_from([False, True, "drop"]),
     repeats=st.booleans(),
     with_index=st.booleans(),
+    are_mixed=st.booleans(),
+    read_ahead=st.sampled_from(["local", None, 0, 50]),
     n_stop=st.integers(0, 30),
 )
 def test_ranks_and_workers_read_each_record_once(
@@ -385,27 +387,33 @@ def test_ranks_and_workers_read_each_record_once(
     even: bool | Literal["drop"],
     repeats: bool,
     with_index: bool,
+    are_mixed: bool,
+    read_ahead: Any,
 ) -> None:
     """In runs or not, and as many each; a fresh process resumes anywhere, and knows of no earlier epoch.
 
-    Made even, no record is left out, or none comes twice.
+    Made even, no record is left out, or none comes twice. The files may be in a store, or those of two data sets.
     """
-    names = write_files(tmp_path_factory.mktemp("r"), counts)
+    folder = tmp_path_factory.mktemp("r")
+    names = write_files(folder, counts)
     if with_index:
         TFRecordFile(names).save_index()
+    is_local = read_ahead == "local"
+    options: dict[str, Any] = {} if is_local else {"read_ahead": read_ahead}
+    if not is_local:
+        fsspec = pytest.importorskip("fsspec")
+        fsspec.filesystem("memory").put(f"{folder}/*", f"/{folder.name}/")
+        names = [f"memory://{folder.name}/{Path(name).name}" for name in names]
+    groups = [names[:1], names[1:]] if are_mixed and len(names) > 1 else [names]
 
     def part(rank: int, worker: int) -> PlanNode:
-        batches = read_batches(
-            names,
-            FEATURES,
-            1,
-            shuffle=shuffle,
-            seed=1,
-            shard=(n_ranks, rank),
-            even=even,
-            num_epochs=1 + repeats,
-        )
-        return worker_part(batches._plan, n_workers, worker)
+        shard = n_ranks, rank
+        keywords = {"shuffle": shuffle, "seed": 1, "shard": shard, "even": even, **options}
+        batches = [
+            read_batches(group, FEATURES, 1, num_epochs=1 + repeats, **keywords) for group in groups
+        ]
+        mixed = Dataset.mix(batches, seed=2, stop="all") if len(batches) > 1 else batches[0]
+        return worker_part(mixed._plan, n_workers, worker)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(file_parts, "_MARK_BYTES", 60)
@@ -417,25 +425,26 @@ def test_ranks_and_workers_read_each_record_once(
             mine = [numbers(chunk.to_list()) for chunk, _ in pairs]
             found.update(n for chunk in mine for n in chunk)
             sizes.append(sum(map(len, mine)))
-            if with_index or shuffle == "all":
+            if (with_index and is_local) or shuffle == "all":
                 assert part(*reader).size() == sizes[-1]
             if pairs:
                 place = n_stop % len(pairs)
                 rest = part(*reader).chunks(Run((epoch,)), json.loads(json.dumps(pairs[place][1])))
                 resumed = [n for chunk, _ in rest for n in numbers(chunk.to_list())]
                 assert resumed == [n for chunk in mine[place + 1 :] for n in chunk]
-    total, n_readers = sum(counts), len(readers)
+    totals = [sum(counts[:1]), sum(counts[1:])] if len(groups) > 1 else [sum(counts)]
+    n_readers, most = len(readers), (1 + repeats) * len(groups)
     if even and n_ranks > 1:
-        size = total // n_readers if even == "drop" else -(-total // n_readers)
+        size = sum(n // n_readers if even == "drop" else -(-n // n_readers) for n in totals)
         assert sizes == [size * (1 + repeats)] * n_readers
         times = (0, 1) if even == "drop" else (1, n_readers)
-        assert all(times[0] <= found[n] / (1 + repeats) <= times[1] for n in range(total))
+        assert all(times[0] <= found[n] / (1 + repeats) <= times[1] for n in range(sum(counts)))
         return
-    assert found == Counter(dict.fromkeys(range(total), 1 + repeats))
+    assert found == Counter(dict.fromkeys(range(sum(counts)), 1 + repeats))
     if n_ranks > 1 or shuffle or repeats or len(counts) < n_workers:  # not whole files
-        assert max(sizes) - min(sizes) <= 1 + repeats
+        assert max(sizes) - min(sizes) <= most
         of_ranks = [sum(sizes[i : i + n_workers]) for i in range(0, n_readers, n_workers)]
-        assert max(of_ranks) - min(of_ranks) <= 1 + repeats
+        assert max(of_ranks) - min(of_ranks) <= most
 
 
 def test_runs_are_read_by_one_rank_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""S3 and Azure by their emulators, moto and azurite: what is read, listed, and missing."""
+"""S3, Azure and GCS by their emulators, moto, azurite and gcp-storage-emulator: what is read, listed, and missing."""
 
 from __future__ import annotations
 
@@ -81,6 +81,18 @@ def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         process.terminate()
 
 
+@pytest.fixture(scope="module")
+def gcs() -> Iterator[Store]:
+    from gcp_storage_emulator.server import create_server
+
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    server = create_server("127.0.0.1", port, in_memory=True)
+    server.start()
+    yield made("gs", {"endpoint_url": f"http://127.0.0.1:{port}", "token": "anon", "project": "p"})
+    server.stop()
+
+
 def made(scheme: str, options: dict[str, Any]) -> Store:
     """Make a bucket."""
     other = fsspec.filesystem(scheme, skip_instance_cache=True, use_listings_cache=False, **options)
@@ -88,7 +100,7 @@ def made(scheme: str, options: dict[str, Any]) -> Store:
     return Store(f"{scheme}://bucket", options, other)
 
 
-@pytest.fixture(params=["s3", "azure"])
+@pytest.fixture(params=["s3", "azure", "gcs"])
 def store(request: pytest.FixtureRequest) -> Store:
     store: Store = request.getfixturevalue(request.param)
     return store

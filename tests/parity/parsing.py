@@ -22,6 +22,7 @@ from tfrecord_lite.example.sequence.parse import (
     parse_single_sequence_example,
 )
 from tfrecord_lite.schema import FeatureSpec
+from tfrecord_lite.schema.features import arguments_of
 
 __all__ = ["Parsing", "agree", "bits", "bits_of_all", "error_name", "in_one"]
 
@@ -49,7 +50,7 @@ class Parsing:
         """Return TensorFlow's form of a specification; of anything else, itself."""
         if not isinstance(spec, FeatureSpec):
             return spec
-        values = {f.name: getattr(spec, f.name) for f in fields(spec)}  # type: ignore[arg-type]
+        values = dict(arguments_of(spec))
         for name in ("dtype", "row_splits_dtype"):
             if isinstance(values.get(name), str | np.dtype):
                 values[name] = self.tf.as_dtype(values[name])

@@ -16,7 +16,8 @@ import pytest
 
 from tests.parity.answers import Answer, ask, assert_same_error
 from tests.parity.rules import deviation, rule
-from tfrecord_lite import schema
+from tfrecord_lite import encode_examples, schema
+from tfrecord_lite import tf as our_tf
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.kinds import kind_of
 from tfrecord_lite.schema.prepare import prepare
@@ -39,7 +40,10 @@ def parameters(cls: Any) -> list[tuple[str, Any, Any]]:
 
 @pytest.mark.parametrize("name", SPECIFICATIONS)
 def test_specifications_have_the_same_signatures(tf: Any, name: str) -> None:
-    assert parameters(getattr(schema, name)) == parameters(getattr(tf.io, name))
+    ours, theirs = (parameters(getattr(io, name)) for io in (schema, tf.io))
+
+    assert ours[: len(theirs)] == theirs
+    assert [key for key, *_ in ours[len(theirs) :]] in ([], ["value_key"])
 
 
 @pytest.mark.parametrize("name", PARTITIONS)
@@ -143,9 +147,14 @@ def test_features_are_taken_or_rejected_alike(tf: Any, expression: str) -> None:
 
 @deviation("Z5")
 def test_what_is_taken_on_one_side_only(tf: Any) -> None:
-    theirs, ours = both(tf, "{'a': SparseFeature('i', 'v', 'float32', -1)}")
-    assert theirs.error is None
-    assert isinstance(ours.error, ValueError)
+    message = encode_examples({"i": [[3, 0]], "v": [[1.5, 2.5]]})[0]
+    shapes = [
+        io.parse_example([message], {"a": io.SparseFeature("i", "v", io_float, -1)})[
+            "a"
+        ].dense_shape
+        for io, io_float in ((tf.io, tf.float32), (our_tf.io, our_tf.float32))
+    ]
+    assert [np.asarray(shape).tolist() for shape in shapes] == [[1, -1], [1, 4]]
     for dtype in ("int", "bytes", "str"):
         theirs, ours = both(tf, f"{{'a': VarLenFeature({dtype})}}")
         assert isinstance(theirs.error, TypeError)

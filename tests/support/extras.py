@@ -46,7 +46,7 @@ GROUPS = {
     "loaders": ("webdataset", "array_record", "pyarrow"),
     "notebook": ("IPython",),
     "parity": ("tensorflow",),
-    "stores": ("s3fs", "moto", "adlfs"),
+    "stores": ("s3fs", "moto", "adlfs", "gcsfs", "gcp_storage_emulator"),
     "tables": ("pandas", "polars", "pyarrow", "duckdb", "datasets"),
     "training": (
         "accelerate",

@@ -358,6 +358,7 @@ def text_of(error: Any, name: str) -> str:
 _OPTIONS = (
     (r"(, or with the schema of )?schema_of\(.*?\)", ""),
     (r"\bgive schema\b", "give --schema"),
+    (r"as columns=\[\.\.\.\]", "with --columns"),
     (r"lossless=True", "--lossless"),
     (r"overwrite=True", "--overwrite"),
     (r"on_error='skip'", "--skip-damage"),

@@ -24,6 +24,7 @@ import warnings
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -205,10 +206,8 @@ def store(
     if own.categories is not None:
         _check_categories(key, lists, own)
     if isinstance(feature, Shaped):
-        detail = (
-            f"a feature with a shape_key is only read; write {feature.key!r}, byte strings, and "
-        )
-        detail += f"{feature.shape_key!r}, numbers, as features of their own"
+        keys = f"{feature.key!r} and {feature.shape_key!r}"
+        detail = f"a feature with a shape_key is only read; write {keys} as features of their own"
         raise column_error(key, detail, None, Reason.UNSUPPORTED)
     n_levels = 1 + len(partitions) if own.rank and isinstance(feature, Ragged) else 0
     values = _values(key, lists, own, rounded, n_levels)
@@ -380,9 +379,8 @@ def _sparse(
     if not isinstance(sparse, SparseLists):
         detail = "a SparseFeature is written from a SparseTensor, not from rows of values"
         raise column_error(key, detail, None, Reason.WRONG_KIND)
-    if any(b not in (-1, a) for a, b in zip(sparse.sizes, feature.sizes, strict=False)) or len(
-        sparse.sizes
-    ) != len(feature.sizes):
+    pairs = zip_longest(sparse.sizes, feature.sizes)
+    if any(own is None or size not in (own, -1) for own, size in pairs):
         detail = f"rows of the dense shape {sparse.sizes}, but the schema says {feature.sizes}"
         raise column_error(key, detail, None, Reason.WRONG_COUNT)
     rows = sparse.values

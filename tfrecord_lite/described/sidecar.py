@@ -30,7 +30,6 @@ import warnings
 import zlib
 from collections.abc import Collection, Mapping
 from contextlib import closing
-from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from tfrecord_lite.block import HEADER_BYTES
@@ -146,15 +145,15 @@ class Sidecar(NamedTuple):
     """Of the data file, as parsed from JSON; None if the schema fits any data."""
     dataframe: Description | None = None
     """Of a data frame: its library, types and index."""
-    refused: Mapping[str, InvalidArgumentError] = MappingProxyType({})
+    refused: Mapping[str, InvalidArgumentError] = {}
     """The features that a file describes, but that cannot be read, with the reasons."""
 
     def check_readable(self, columns: Collection[str] | None) -> None:
         """Raise about the first feature that is asked for, though it cannot be read."""
         for name, error in self.refused.items():
             if columns is None:
-                how = f"columns= (--columns) of the other {len(self.schema)} leaves it out"
-                raise error.at(key=name, detail=f"{error.detail}; {how}")
+                detail = f"{error.detail}; name the columns to read without it, as columns=[...]"
+                raise error.at(key=name, detail=detail)
             if name in columns:
                 raise error.at(key=name)
 

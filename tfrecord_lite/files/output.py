@@ -32,7 +32,7 @@ from tfrecord_lite.files.names import (
     position_of,
 )
 from tfrecord_lite.files.remote import as_os_errors, os_error, remote_place
-from tfrecord_lite.files.urls import hint, is_pattern, split_name
+from tfrecord_lite.files.urls import hint, split_name
 
 __all__ = ["OpenFiles", "OutputFile", "open_output", "remove"]
 
@@ -71,11 +71,14 @@ class _StoreFiles:
 
     def rm(self, path: str) -> None:
         """Remove a file."""
-        (self._filesystem.rm_file if is_pattern(path) else self._filesystem.rm)(path)
+        try:
+            self._filesystem.rm_file(path)
+        except NotImplementedError:
+            self._filesystem.rm(path)
 
     def mv(self, old: str, new: str) -> None:
-        """Give a file another name; the general `mv` would move it into a folder of that name."""
-        if "mv" in vars(type(self._filesystem)):
+        """Give a file another name; the `mv` of stores would move it into a folder of that name."""
+        if "mv" in vars(type(self._filesystem)) and not self._filesystem.async_impl:
             self._filesystem.mv(old, new)
         else:
             self._filesystem.cp_file(old, new)
@@ -129,7 +132,7 @@ class OutputFile:
         self._place: str | None = None  # where commit has moved it
         self._open_files = open_files
         self._is_resting = False  # its descriptor is closed for the moment
-        self._sync_error: OSError | None = None
+        self._final_error: Exception | None = None
         # Where the next write goes in a local file; None for others, which know it themselves.
         self._offset = position_of(file) if owned and isinstance(file, io.FileIO) else None
         self._wake()
@@ -176,12 +179,15 @@ class OutputFile:
                     left = left[self._put(left) :]
                     if self._offset is None:  # what a pipe has taken cannot be written over
                         pending[0] = left
-            except OSError as error:
+            except Exception as error:  # noqa: BLE001 - clients of stores raise any
                 if self._offset is not None:
                     with contextlib.suppress(OSError):  # a device cannot be cut
                         self._file.truncate(self._offset)
                         self._file.seek(self._offset)
-                raise self._named(error) from None
+                named = self._final_error or self._named(error)
+                if is_url(self.name):  # whose client has given up, and may have kept a part
+                    self._final_error = named
+                raise named from None
             if self._offset is not None:
                 self._offset += len(pending[0])
             del pending[0]
@@ -196,12 +202,10 @@ class OutputFile:
         # Objects that return None have taken all.
         return len(data) if n_bytes is None else n_bytes
 
-    def _named(self, error: OSError) -> OSError:
-        if error.filename is not None:
-            return error
+    def _named(self, error: Exception) -> Exception:
         if is_url(self.name):
             return os_error(error, self.name)
-        if error.errno is None:
+        if not isinstance(error, OSError) or error.filename is not None or error.errno is None:
             return error
         return OSError(error.errno, error.strerror, self.name)
 
@@ -210,7 +214,7 @@ class OutputFile:
         try:
             if hasattr(self._file, "flush") and not self._is_resting:
                 self._file.flush()
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001 - clients of stores raise any
             raise self._named(error) from None
 
     def finish(self) -> None:
@@ -222,8 +226,8 @@ class OutputFile:
             If it cannot be closed or synced. A failed sync is final: the system may have
             dropped what it could not store, and report success when asked again.
         """
-        if self._sync_error is not None:
-            raise self._sync_error
+        if self._final_error is not None:
+            raise self._final_error
         if self._owned and self._file.closed and not self._is_resting:
             return
         self._wake()
@@ -233,10 +237,10 @@ class OutputFile:
                 try:
                     os.fsync(self._file.fileno())
                 except OSError as error:
-                    self._sync_error = self._named(error)
+                    self._final_error = self._named(error)
                     raise
             self._close()
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001 - clients of stores raise any
             raise self._named(error) from None
 
     def _close(self) -> None:
@@ -274,7 +278,7 @@ class OutputFile:
     def abandon(self) -> None:
         """Close the file; remove an atomic one that was not committed."""
         try:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(Exception):
                 self._close()
         finally:
             if self._temporary is not None and self._place is None:

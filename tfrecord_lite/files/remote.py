@@ -304,9 +304,9 @@ _MISSING = {
 
 def os_error(error: Exception, url: str, offset: int | None = None) -> OSError:
     """Return an OSError with the URL, and the offset if it is known; Python chooses its subclass by the number."""
-    # To fsspec's HTTP client a file that it cannot reach is missing, whatever the reason.
+    # To fsspec's HTTP client a file that it cannot reach is missing, whatever the reason; Azure's fails at run time.
     cause = None if isinstance(error.__cause__, KeyError) else error.__cause__  # of an archive
-    if isinstance(error, FileNotFoundError) and isinstance(cause, Exception):
+    if isinstance(error, FileNotFoundError | RuntimeError) and isinstance(cause, Exception):
         return os_error(cause, url, offset)
     if isinstance(error, OSError) and error.filename == url:
         return error

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -180,6 +180,10 @@ def _sparse(column: SparseTensor) -> Any:
     return _torch().sparse_coo_tensor(indices, values, shape, check_invariants=False)
 
 
+class _NoLengthError(TypeError, AttributeError):
+    """Of ``len``; for Keras, which asks ``hasattr``, there is no ``__len__`` then."""
+
+
 class IterableTensors:
     """The elements of a data set as tensors: an ``IterableDataset`` of torch.
 
@@ -239,7 +243,8 @@ class IterableTensors:
         """Return True: whether there are elements is not known without reading."""
         return True
 
-    def __len__(self) -> int:
+    @property
+    def __len__(self) -> Callable[[], int]:
         """Return the number of elements of an epoch: of all workers of the ``DataLoader`` that asks.
 
         Raises
@@ -258,15 +263,16 @@ class IterableTensors:
         >>> len(DataLoader(IterableTensors(batches), batch_size=None))
         2
         """
-        if self._length is not None:
-            return self._length
-        # Each worker batches its own part, so the loader whose __len__ called this has to be asked.
-        frame: Any = inspect.currentframe()
-        n_workers = getattr(frame.f_back.f_locals.get("self"), "num_workers", 0)
-        try:
-            return self._made.count(n_workers, read=False)
-        except TypeError as error:
-            raise TypeError(f"{error}; or give IterableTensors a length") from None
+        length = self._length
+        if length is None:
+            # Each worker batches its own part, so the loader whose __len__ called this has to be asked.
+            frame: Any = inspect.currentframe()
+            n_workers = getattr(frame.f_back.f_locals.get("self"), "num_workers", 0)
+            try:
+                length = self._made.count(n_workers, read=False)
+            except TypeError as error:
+                raise _NoLengthError(f"{error}; or give IterableTensors a length") from None
+        return lambda: length
 
     def __repr__(self) -> str:
         """Name the data set."""

@@ -9,7 +9,8 @@
 :class:`RawFeature`               a byte string that is an array: an ndarray
 ================================  =======================================================
 
-Names, arguments, their order and defaults are TensorFlow's, which has no RawFeature but ``tf.io.decode_raw``.
+Names, arguments, their order and defaults are TensorFlow's, which has no RawFeature but ``tf.io.decode_raw``,
+and no ``value_key`` of a FixedLenFeature or VarLenFeature.
 dtypes are NumPy's, or their names. Specifications are immutable and can be pickled; they compare and hash by meaning, so
 that ``[2]`` equals ``(2,)`` and ``np.float32`` equals ``"float32"``. All but
 :class:`RaggedFeature` and :class:`RawFeature` accept any arguments; these are checked when they are

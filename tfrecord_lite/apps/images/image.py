@@ -232,15 +232,16 @@ def _wide_pixels(picture: Any, contents: bytes, data: bytes, dtype: np.dtype[Any
 def _with_channels(pixels: AnyArray, channels: int) -> AnyArray:
     """Return 16-bit pixels with another number of channels: grey, grey with alpha, RGB or RGBA."""
     own = pixels.shape[2]
-    color = pixels[:, :, : own - (own in {2, 4})]
-    alpha = pixels[:, :, own - 1 :] if own in {2, 4} else np.full_like(pixels[:, :, :1], 65535)
     if own == channels:
         return pixels
-    if channels == 1 and color.shape[2] == 3:
+    color, alpha = pixels, np.full_like(pixels[:, :, :1], 65535)
+    if own in {2, 4}:
+        color, alpha = np.split(pixels, [own - 1], axis=2)
+    if channels == 1 and own > 2:
         color = np.rint(color @ np.array([[0.299], [0.587], [0.114]])).astype(np.uint16)
     elif channels > 1:
         color = np.broadcast_to(color, (*color.shape[:2], 3))
-    return np.concatenate([color, alpha], 2) if channels == 4 else color.copy()
+    return np.concatenate([color, alpha] if channels == 4 else [color], axis=2)
 
 
 def _resized(pixels: AnyArray, size: tuple[int, int]) -> AnyArray:
