@@ -28,9 +28,11 @@ from tfrecord_lite.described.widening import IncompatibleError, as_absent, as_ra
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
+from tfrecord_lite.files.folders import is_saved
 from tfrecord_lite.files.names import Source, name_of
 from tfrecord_lite.files.remote import for_each_file
 from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.saved import SavedData, schema_of_saved
 from tfrecord_lite.schema import Original, Schema, SchemaItem, SequenceSchema, SparseFeature
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ def described_by(
     """Return the schema that is given, or that of the files beside the data; None without any."""
     if schema is not None:
         return sidecar.resolve_schema(schema, options.storage_options)
-    return sidecars_of(sources, options) or _in_folder_of(sources)
+    return _saved_of(sources, options) or sidecars_of(sources, options) or _in_folder_of(sources)
 
 
 def parser_for(
@@ -163,6 +165,23 @@ def _in_folder_of(sources: list[Source]) -> Sidecar | None:
         if os.path.isfile(info):  # noqa: PTH113
             raise
         return None  # it may be any program's
+
+
+def _saved_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
+    """Return what describes folders of ``tf.data.Dataset.save``, which must be alike."""
+    described: Sidecar | None = None
+    for name in map(name_of, sources):
+        if not is_saved(name):
+            if described is None:
+                continue
+            raise argument_error("a file among saved data sets; read them apart", source=name)
+        data = SavedData(name, options.storage_options)
+        own = Sidecar(schema_of_saved(data, options), data.structure)
+        if described not in (None, own):
+            detail = "this data set has another spec than those before it; read them apart"
+            raise argument_error(detail, source=name)
+        described = own
+    return described
 
 
 def _of_seqio(names: list[str]) -> Sidecar | None:

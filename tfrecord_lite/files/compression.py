@@ -11,6 +11,7 @@ follow another in a file, and what makes a compressor and a decompressor
     ZLIB    RFC 1950   yes                  no                      .zlib .zz
     ZSTD    RFC 8878   no                   yes                     .zst .zstd
     BZ2     bzip2      no                   yes                     .bz2
+    SNAPPY  blocks     yes                  yes                     .snappy; only read
 
 TFRecordOptions and TFRecordCompressionType have TensorFlow's names and rules (O1, O2, O8).
 This package's own arguments say ``"infer"`` too, and take any of :data:`COMPRESSION_WORDS` in any letter case.
@@ -32,6 +33,7 @@ from enum import IntEnum
 from typing import Any, Protocol, TypeAlias, cast
 
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
+from tfrecord_lite.files import snappy
 
 __all__ = [
     "CODECS",
@@ -282,6 +284,18 @@ CODECS: dict[str, Codec] = {
     ]
 }
 """Every compression by its name, except ""."""
+
+SNAPPY = Codec(
+    name="SNAPPY",
+    is_start=snappy.is_start,
+    decompressor=snappy.Decompressor,
+    compressor=snappy.compressor,
+    errors=snappy.errors,
+    joinable=True,
+    endings=(".snappy",),
+    words=("snappy",),
+)
+"""Read where a :class:`~tfrecord_lite.records.stream.RecordStream` recognises it; never named, nor written."""
 
 COMPRESSION_WORDS: dict[str, str] = {
     "none": "",

@@ -24,7 +24,8 @@ _OTHER_FORMATS = re.compile(
     re.IGNORECASE,
 )
 _MARKERS = {"COMPLETED", "COMPLETE", "DONE", "SUCCESS", "FAILED", "README", "LICENSE", "MANIFEST"}
-_OF_TF_DATA = {"dataset_spec.pb", "snapshot.metadata"}
+SAVED = "snapshot.metadata"
+"""The file that stands for a folder of ``tf.data.Dataset.save`` in a list of files."""
 _TFDS_INFO = "dataset_info.json"
 _MAX_NAMES = 3
 
@@ -117,20 +118,34 @@ def is_hidden(name: str) -> bool:
     return _base(name).startswith((".", "_"))
 
 
+def is_saved(name: str) -> bool:
+    """Whether a file stands for a folder of ``tf.data.Dataset.save``."""
+    return _base(name) == SAVED
+
+
 def data_files(folder: str, storage_options: Mapping[str, Any] | None = None) -> list[str]:
     """List the data files that are directly in a folder, sorted.
 
-    Left out are hidden names, sidecars and indexes, markers, and files of other formats by their endings.
+    A folder that ``tf.data.Dataset.save`` wrote is its one description. Left out are hidden names, sidecars and indexes, markers, and files of other formats by their endings.
 
     Raises
     ------
     FileNotFoundError
         If there is none; it says what is there.
     IsADirectoryError
-        For a data set of TensorFlow Datasets or of ``tf.data.Dataset.save``, whose files have a reader.
+        For a data set of TensorFlow Datasets, which has a reader of its own.
     """
     files, folders = listing(folder, storage_options)
     data = [name for name in files if _is_data(_base(name))]
+    if (
+        not data and len(folders) == 1
+    ):  # of Dataset.snapshot, which names it by the hash of its graph
+        files = [
+            *files,
+            *(name for name in listing(folders[0], storage_options).files if is_saved(name)),
+        ]
+    if saved := [name for name in files if is_saved(name)]:
+        return saved
     special = _special(folder, map(_base, files), looks_below=not data)
     if special:
         raise IsADirectoryError(errno.EISDIR, f"{os.strerror(errno.EISDIR)}{special}", folder)
@@ -176,8 +191,8 @@ def _is_data(base: str) -> bool:
 def _special(folder: str, bases: Iterable[str], *, looks_below: bool) -> str:
     """Say how a folder that another library wrote is read; empty for any other folder."""
     names = set(bases)
-    if _OF_TF_DATA & names:
-        return " of tf.data.Dataset.save; its records are tensors in */*/*.snapshot"
+    if SAVED in names:
+        return " of tf.data.Dataset.save; load and TFRecordReader read it"
     below = ("*", "*/*") if looks_below and not is_url(folder) else ()
     infos = (os.path.join(glob.escape(folder), each, _TFDS_INFO) for each in below)
     if _TFDS_INFO in names or any(next(glob.iglob(info), None) for info in infos):

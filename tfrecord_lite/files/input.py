@@ -11,10 +11,12 @@ import errno
 import io
 import os
 import stat
+from importlib import import_module
 from typing import IO, TypeAlias, cast
 
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.files.ahead import AheadInput, ReadAhead
+from tfrecord_lite.files.folders import is_saved
 from tfrecord_lite.files.names import (
     Source,
     StorageOptions,
@@ -198,6 +200,10 @@ def open_input(
     if not isinstance(source, (str, bytes, os.PathLike)):
         check_binary(source, "rb")
         return _ObjectInput(name, source, owned=False)
+    if is_saved(name):
+        # Found by name: what makes Examples of tensors stands above the files.
+        file = import_module("tfrecord_lite.saved.stream").ExampleFile(name, storage_options)
+        return _ObjectInput(name, file, owned=True)
     if is_url(name):
         is_owner = ahead is None
         ahead = ahead or ReadAhead(storage_options=storage_options, max_bytes=read_ahead)

@@ -21,6 +21,7 @@ from tfrecord_lite.files.folders import (
     inside,
     is_folder,
     is_hidden,
+    is_saved,
     kinds_of,
     listing,
     named_kinds,
@@ -52,6 +53,7 @@ __all__ = [
     "is_folder",
     "is_hidden",
     "is_same_file",
+    "is_saved",
     "is_url",
     "listing",
     "local_size",
@@ -360,7 +362,9 @@ def _open_files_limit() -> str:
 
 
 def local_size(source: Source) -> int | None:
-    """Return the size of a local file in bytes; None if there is no such file."""
+    """Return the size of a local file in bytes; None if there is none, or its records are made while they are read."""
     if not isinstance(source, (str, bytes, os.PathLike)) or not os.path.isfile(source):
+        return None
+    if is_saved(os.fsdecode(source)):
         return None
     return os.path.getsize(source)

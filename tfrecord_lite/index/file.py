@@ -32,6 +32,7 @@ from tfrecord_lite.files.ahead import share_of
 from tfrecord_lite.files.names import (
     INDEX_SUFFIX,
     Sources,
+    StorageOptions,
     companion,
     expand,
     is_file_object,
@@ -45,6 +46,7 @@ from tfrecord_lite.index.handles import (
     Handle,
     RemoteFrames,
     RemoteHandle,
+    local_handle,
     open_handle,
     read_frames,
     read_remote_frames,
@@ -194,7 +196,7 @@ class TFRecordFile:
         """Whether a file has changed since it was indexed."""
 
         def stamp(name: str) -> FileStamp:
-            return FileStamp.of(open_handle(name, self._storage_options))
+            return FileStamp.of(_opened(name, self._storage_options))
 
         return for_each_file(self._names, self._names, stamp) != self._stamps
 
@@ -529,9 +531,13 @@ class TFRecordFile:
         return f"<TFRecordFile of {names}: {len(self):,} records>"
 
 
+def _opened(name: str, storage_options: StorageOptions) -> AnyHandle:
+    return open_handle(name, storage_options) if is_url(name) else local_handle(name)
+
+
 def _opened_again(names: list[str], stamps: list[FileStamp], number: int) -> Handle:
     """Open a local file, which must look like its stamp."""
-    handle = Handle(names[number])
+    handle = local_handle(names[number])
     stamps[number].check(handle)
     return handle
 
@@ -546,7 +552,7 @@ def _open_once(
     """
     name, wanted = place
     storage_options = settings.storage_options if is_url(name) else None
-    handle = open_handle(name, storage_options)
+    handle = _opened(name, storage_options)
     stamp = FileStamp.of(handle)
     kept = handle if isinstance(handle, RemoteHandle) else None
     if wanted is not None and wanted != "auto":

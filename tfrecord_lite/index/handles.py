@@ -20,7 +20,9 @@ import os
 import stat
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -29,6 +31,8 @@ from tfrecord_lite.arrays import ByteRanges, Int64Array, Uint8Array, scatter
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError
 from tfrecord_lite.files import remote
+from tfrecord_lite.files.folders import is_saved
+from tfrecord_lite.files.input import open_input
 from tfrecord_lite.files.names import StorageOptions, is_url, opening_error
 from tfrecord_lite.files.remote import (
     FileState,
@@ -50,6 +54,9 @@ MAX_GAP_BYTES = 64 * 1024
 """Frames with at most this many bytes between them are fetched together."""
 MAX_REQUEST_BYTES = 8 * 1024 * 1024
 """A request for several frames asks for about this much."""
+
+
+_COPY_BYTES = 1024 * 1024
 
 
 class Handle:
@@ -148,14 +155,39 @@ class RemoteHandle:
 AnyHandle: TypeAlias = "Handle | RemoteHandle"
 
 
-def open_handle(name: str, storage_options: StorageOptions = None) -> AnyHandle:
-    """Open a path or URL."""
-    if is_url(name):
-        return RemoteHandle(name, storage_options)
+class SavedHandle(Handle):
+    """The Examples of a saved data set, kept in a file without a name so that they are read at any offset."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._version = super().version()
+        with TemporaryFile() as file, closing(open_input(name)) as examples:
+            while data := examples.read(_COPY_BYTES):
+                file.write(data)
+            file.flush()
+            os.dup2(file.fileno(), self._fd, inheritable=False)
+
+    def version(self) -> int:
+        """Return the time of the last change of the data set."""
+        return self._version
+
+
+def local_handle(name: str) -> Handle:
+    """Open a path to read records by number."""
     try:
-        return Handle(name)
+        return SavedHandle(name) if is_saved(name) else Handle(name)
     except OSError as error:
         raise opening_error(error, name) from None
+
+
+def open_handle(name: str, storage_options: StorageOptions = None) -> AnyHandle:
+    """Open a path or URL; ``UNSUPPORTED`` for a saved data set, whose records have no places."""
+    if is_saved(name):
+        detail = "the records of a saved data set are made while they are read, in order"
+        raise FailedPreconditionError(Reason.UNSUPPORTED, source=name, detail=detail)
+    if is_url(name):
+        return RemoteHandle(name, storage_options)
+    return local_handle(name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Any, cast
 from tfrecord_lite.block import HEADER_BYTES, Block
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.files.ahead import AheadInput, ReadAhead
-from tfrecord_lite.files.compression import CODECS, codec_named, detect
+from tfrecord_lite.files.compression import CODECS, SNAPPY, codec_named, detect
 from tfrecord_lite.files.inflate import Inflated, InflationLimits
 from tfrecord_lite.files.input import InputFile, open_input
 from tfrecord_lite.files.names import Source, name_of, opening_error
@@ -64,7 +64,7 @@ class RecordStream:
         try:
             named = options.codec_name
             self.compression: str = _detect(self._file) if named is None else named
-            codec = codec_named(self.compression)
+            codec = SNAPPY if self.compression == SNAPPY.name else codec_named(self.compression)
             limits = limits or options.inflation
             self._content = (
                 self._file if codec is None else Inflated(self._file, codec, self.name, limits)
@@ -261,6 +261,8 @@ def _detect(file: InputFile) -> str:
     """Find a file's compression; the CRC of the first length proves that there is none."""
     first = file.peek(HEADER_BYTES)
     name = "" if is_header(first) else detect(first)
+    if not name and len(first) == HEADER_BYTES and SNAPPY.is_start(first) and not is_header(first):
+        return SNAPPY.name
     # The first bytes of some texts could also be those of a compressed stream.
     # A few bytes of text are text, unless all of them are the magic of BZ2, which is text too.
     is_whole = len(first) < HEADER_BYTES and name != "BZ2"

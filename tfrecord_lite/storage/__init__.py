@@ -19,7 +19,7 @@ Nothing is pickled, and nothing in a sidecar can name code.
 
 from __future__ import annotations
 
-from tfrecord_lite.storage.loading import load
+from tfrecord_lite.storage.loading import load, saved_elements
 from tfrecord_lite.storage.saving import save
 
-__all__ = ["load", "save"]
+__all__ = ["load", "save", "saved_elements"]

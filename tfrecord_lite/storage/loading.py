@@ -37,10 +37,12 @@ from tfrecord_lite.errors import require_int
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import ListsParser, SequenceExampleParser
 from tfrecord_lite.example.survey import check_of_either, reject_sequences
-from tfrecord_lite.files.names import Sources, expand
-from tfrecord_lite.options import ReadOptions, read_settings
+from tfrecord_lite.files.folders import is_saved
+from tfrecord_lite.files.names import Sources, expand, name_of
+from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
+from tfrecord_lite.saved import SavedData, columns_of, elements_of
 from tfrecord_lite.schema import Schema, SequenceSchema
 
 if TYPE_CHECKING:
@@ -132,6 +134,16 @@ def load(
     columns = None if columns is None else names_of(columns)
     settings = read_settings(options)
     sources = expand(paths, settings.storage_options)
+    if (
+        schema is None
+        and as_ is None
+        and not text
+        and len(sources) == 1
+        and is_saved(name_of(sources[0]))
+    ):
+        return _load_saved(
+            SavedData(name_of(sources[0]), settings.storage_options), columns, num_records, settings
+        )
     reader = reader_with(sources, settings)
     described = described_by(schema, sources, settings)
     if described is None:
@@ -148,6 +160,23 @@ def load(
     found = first_of(reader.blocks(), num_records)
     blocks = reported(found, progress, title_of(sources))
     return Loader(described, columns, as_).whole(blocks)
+
+
+def _load_saved(
+    data: SavedData, names: list[str] | None, num_records: int | None, settings: ReadSettings
+) -> Any:
+    """Load a folder of ``tf.data.Dataset.save``: its tensors become columns without Examples between."""
+    if names is not None:
+        names = known_columns(names, [component.name for component in data.components])
+    columns = columns_of(data, names, num_records, settings)
+    return columns if names is not None else rebuild(data.structure, columns)
+
+
+def saved_elements(place: str, cycle_length: int) -> Iterator[Any]:
+    """Yield the elements of a folder of ``tf.data.Dataset.save``, in turns of so many shards."""
+    data = SavedData(place)
+    for element in elements_of(data, ReadSettings(), cycle_length):
+        yield rebuild(data.structure, element)
 
 
 # ---------------------------------------------------------------------- blocks to columns

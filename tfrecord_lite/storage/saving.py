@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
@@ -27,10 +27,17 @@ from tfrecord_lite.convert.store import stored, warn_of_rounding
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.frames import fitting_description, part_of
 from tfrecord_lite.described.sidecar import Sidecar
-from tfrecord_lite.described.structure import flatten
-from tfrecord_lite.errors import InvalidArgumentError, argument_error, levels_to_caller, plural
+from tfrecord_lite.described.structure import Structure, flatten
+from tfrecord_lite.errors import (
+    InvalidArgumentError,
+    argument_error,
+    levels_to_caller,
+    plural,
+    require_int,
+)
 from tfrecord_lite.example.encode.columns import encode_column_batches
-from tfrecord_lite.files.compression import compression_to_write
+from tfrecord_lite.files.compression import TFRecordOptions, compression_to_write
+from tfrecord_lite.files.folders import SAVED
 from tfrecord_lite.files.names import (
     SIDECAR_SUFFIX,
     check_storage_options,
@@ -39,8 +46,9 @@ from tfrecord_lite.files.names import (
     name_of,
 )
 from tfrecord_lite.files.output import remove
-from tfrecord_lite.options import WriteOptions, check_keywords
+from tfrecord_lite.options import ReadSettings, WriteOptions, check_keywords
 from tfrecord_lite.progress import Progress, check_progress, metered
+from tfrecord_lite.saved import SavedData, schema_of_saved, write_columns
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.storage.builder import SchemaBuilder, first_misfit, row_batches
 from tfrecord_lite.storage.data_files import DataFiles, data_names
@@ -63,6 +71,7 @@ def save(
     schema: SchemaLike | None = None,
     lossless: bool = False,
     num_shards: int | None = None,
+    format: Literal["tfrecord", "tf.data"] = "tfrecord",  # noqa: A002 - as pandas, and TensorFlow's file formats
     progress: Progress = None,
     **options: Unpack[WriteOptions],
 ) -> Schema:
@@ -106,6 +115,11 @@ def save(
         which the number goes before the ending: ``"train-00000-of-00008.tfrecord"``. Each has a sidecar of its own,
         with the one schema of all. Columns, and rows whose number ``len`` tells, are divided
         evenly, in their order; of other rows, number i goes to shard i modulo `num_shards`.
+    format : {"tfrecord", "tf.data"}, default "tfrecord"
+        ``"tf.data"``: make `path` a folder that ``tf.data.Dataset.load`` of TensorFlow reads, and :func:`load`. Its
+        elements are the rows, their spec has the dtypes and shapes, and there is no sidecar, nor a `schema`; `compression` is
+        none, or GZIP or ZLIB, which TensorFlow has to be told. Rows are all held in memory. Data that are there before are
+        replaced by those of this call, though their files stay.
     progress : bool or callable, optional
         Show a progress bar; by default for work of more than a second, on a terminal or in a
         notebook, if tqdm is installed (the extra ``cli``). A callable is called with the number of
@@ -169,6 +183,13 @@ def save(
         detail += "by `tfrecord convert` from a TFRecord"
         raise argument_error(detail, source=name_of(path))
     check_progress(progress)
+    if format == "tf.data":
+        if (schema, schema_path, lossless) != (None, None, False):
+            raise argument_error("a saved data set of tf.data has no schema, sidecar or rounding")
+        check_keywords(options, WriteOptions)
+        return _save_elements(path, data, num_shards or 1, progress, options)
+    if format != "tfrecord":
+        raise argument_error(f"unknown format {format!r}, expected 'tfrecord' or 'tf.data'")
     names = data_names(name_of(path), num_shards)
     beside = [companion(name, SIDECAR_SUFFIX) for name in names]
     if schema_path is not None:
@@ -222,6 +243,54 @@ def save(
         if not any(is_same_file(place, each, storage_options) for each in schema_paths):
             remove(place, storage_options)
     return written.schema
+
+
+def _save_elements(
+    path: str | os.PathLike[str],
+    data: Any,
+    n_shards: int,
+    progress: Progress,
+    options: WriteOptions,
+) -> Schema:
+    """Write columns or rows as a folder of ``tf.data.Dataset.save``."""
+    folder, storage_options = name_of(path).rstrip("/"), options.get("storage_options")
+    check_storage_options(storage_options, path)
+    compression = TFRecordOptions.get_compression_type_string(options.get("compression") or "")
+    structure, columns = elements_of(data)
+    with metered(progress, folder, "records") as meter:
+        try:
+            write_columns(
+                folder,
+                structure,
+                columns,
+                num_shards=require_int("num_shards", n_shards, 1),
+                compression=compression,
+                storage_options=storage_options,
+                wrote=meter.advance,
+            )
+        except InvalidArgumentError as error:
+            raise error.at(source=folder) from None
+    written = SavedData(f"{folder}/{SAVED}", storage_options)
+    return schema_of_saved(written, ReadSettings(storage_options=storage_options))
+
+
+def elements_of(data: Any) -> tuple[Structure, dict[str, Any]]:
+    """Return the structure and the columns of columns, a data frame, or rows, which are held in memory."""
+    if is_frame(data) or is_stream(data):
+        frame = dict(open_columns(data).columns)
+        return {name: name for name in frame}, frame
+    if isinstance(data, _COLUMNS) or is_series(data):
+        return flatten(data)
+    structure: Structure = {}
+    rows: dict[str, list[Any]] = {}
+    for number, row in enumerate(data):
+        own, leaves = flatten(row)
+        if number and own != structure:
+            raise argument_error("the rows must all be nested alike").at(index=number)
+        structure = own
+        for name, value in leaves.items():
+            rows.setdefault(name, []).append(value)
+    return structure, dict(rows)
 
 
 def _write_columns(files: DataFiles, data: Any, builder: SchemaBuilder) -> Sidecar:

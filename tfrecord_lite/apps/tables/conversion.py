@@ -52,6 +52,7 @@ from tfrecord_lite.files.names import (
     is_folder,
     is_hidden,
     is_same_file,
+    is_saved,
     is_url,
     listing,
     local_size,
@@ -398,8 +399,12 @@ def _pieces(source: Source, from_: str | None) -> Iterator[_Piece]:
                 raise argument_error(detail, source=name_of(file))
             yield _Piece(file, kind)
         return
-    is_empty = True
-    for name in listing(name_of(source)).files:
+    is_empty, names = True, listing(name_of(source)).files
+    for name in names:
+        if is_saved(name):  # the other files belong to it
+            yield _Piece(name, "tfrecord")
+            return
+    for name in names:
         if is_companion(name) or is_hidden(name):
             continue
         kind = (formats.format_of_file if formats.is_numbered(name) else formats.format_of)(name)

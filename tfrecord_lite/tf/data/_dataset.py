@@ -11,6 +11,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from tfrecord_lite import dataset as library
+from tfrecord_lite import storage
 from tfrecord_lite.dataset import mixtures
 from tfrecord_lite.dataset.batching import Batch
 from tfrecord_lite.dataset.plan import PlanNode, chain, plan_of
@@ -143,7 +144,6 @@ _HINTS = {
     "choose_from_datasets": "use interleave, or Dataset.from_generator",
     "get_single_element": "use next(iter(dataset))",
     "random": "use Dataset.from_generator and NumPy",
-    "save": "write a TFRecord file",
 }
 
 
@@ -207,6 +207,56 @@ class Dataset(metaclass=_HintingType):
     def range(*args: int, output_type: object = "int64", name: str | None = None) -> Dataset:
         """Make a data set of numbers, as Python's ``range``."""
         return Dataset.from_tensor_slices(plain_array(np.arange(*args), output_type))
+
+    @staticmethod
+    def load(
+        path: Any,
+        element_spec: Any = None,
+        compression: str | None = None,
+        reader_func: Any = None,
+        wait: bool = False,
+    ) -> Dataset:
+        """Make a data set of what ``save`` wrote, ours or TensorFlow's, in TensorFlow's order.
+
+        That is in turns: one element of each of as many shards as there are processors, here this machine's. The
+        compression is recognised. `element_spec` and `wait` have no effect.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``UNSUPPORTED`` for a `reader_func`.
+        """
+        if reader_func is not None:
+            detail = (
+                "reader_func gets data sets of TensorFlow's; load without it, and use interleave"
+            )
+            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+        (place,) = map(name_of, expand(_paths(path)))
+        elements = partial(storage.saved_elements, place, os.cpu_count() or 1)
+        return Dataset(library.Dataset(nodes.Calls(function=elements)))
+
+    def save(
+        self,
+        path: Any,
+        compression: str | None = None,
+        shard_func: Any = None,
+        checkpoint_args: Any = None,
+    ) -> None:
+        """Write all elements to a folder that ``load`` and TensorFlow read; they are all held in memory.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``UNSUPPORTED`` for a `shard_func` or `checkpoint_args`.
+        """
+        if shard_func is not None or checkpoint_args is not None:
+            detail = (
+                "save writes one shard; save(..., format='tf.data', num_shards=...) writes more"
+            )
+            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+        storage.save(
+            _paths(path), iter(self._dataset), format="tf.data", compression=compression or ""
+        )
 
     @staticmethod
     def list_files(

@@ -1,0 +1,132 @@
+"""Saved data sets: TensorFlow's are read as it loads them, and it loads ours."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import tfrecord_lite as tl
+from tests.support.saved import DTYPES, data_sets
+from tfrecord_lite.convert.lists import row_of
+from tfrecord_lite.described.structure import flatten
+from tfrecord_lite.tf.data import Dataset
+
+tf = pytest.importorskip("tensorflow")
+
+_RAGGED = [[[1, 2], [3]], [], [[4]]]
+
+
+def _ragged(rank: int) -> Any:
+    rows = tf.ragged.constant([_RAGGED, [], [[[5]]]], dtype=tf.int64)
+    return tf.data.Dataset.from_tensor_slices(rows if rank == 2 else rows.merge_dims(1, 2))
+
+
+def _sparse(number: Any) -> Any:
+    return tf.sparse.SparseTensor([[0, number]], [number], [2, 4])
+
+
+def _data_sets() -> dict[str, Any]:
+    dataset = tf.data.Dataset
+    nested = {"b": np.arange(4), "a": (np.arange(4.0), {"c": np.arange(8).reshape(4, 2)})}
+    numbers = dataset.range(5)
+    return {
+        "nested": dataset.from_tensor_slices(nested),
+        "batched": dataset.range(10).batch(4),
+        "batched strings": dataset.from_tensor_slices([b"a", b"", b"b" * 300]).batch(2),
+        "ragged 0": numbers.map(lambda number: tf.range(number)).ragged_batch(2),  # noqa: PLW0108
+        "ragged 1": _ragged(1),
+        "ragged 2": _ragged(2),
+        "ragged 1 batched": _ragged(1).batch(2),
+        "ragged 2 batched": _ragged(2).batch(2),
+        "sparse": numbers.take(4).map(_sparse),
+        "sparse batched": numbers.take(4).map(_sparse).batch(3),
+        "several lengths": numbers.map(lambda n: tf.ones([2, n], tf.float16)),
+        "empty": numbers.take(0),
+        "one": dataset.from_tensors({"x": [[b"a", b"b"]]}),
+        "optional": numbers.map(lambda n: tf.experimental.Optional.from_value(n)),  # noqa: PLW0108
+        **{
+            dtype: dataset.from_tensors(tf.cast([[0, 1], [2, 3]], dtype)).unbatch()
+            for dtype in DTYPES
+            if dtype != "string"
+        },
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return one element's value, ours or TensorFlow's, as lists."""
+    if hasattr(value, "has_value"):
+        value = value.get_value() if value.has_value() else None
+    if isinstance(value, np.ma.MaskedArray):
+        value = None if np.ma.getmaskarray(value).any() else np.ma.getdata(value)
+    if hasattr(value, "indices"):
+        return [
+            np.asarray(part).tolist() for part in (value.indices, value.values)
+        ]  # one column has one dense shape
+    if hasattr(value, "to_list"):
+        return value.to_list()
+    return (
+        value.numpy().tolist()
+        if hasattr(value, "numpy")
+        else getattr(value, "tolist", lambda: value)()
+    )
+
+
+def _elements(data: Any) -> list[dict[str, Any]]:
+    return [{name: _plain(leaf) for name, leaf in flatten(element)[1].items()} for element in data]
+
+
+def _rows(data: Any) -> list[dict[str, Any]]:
+    """Return what `load` gave as elements."""
+    columns = flatten(data)[1]
+    column = next(iter(columns.values()))
+    n = column.shape[0] if hasattr(column, "shape") else len(column)
+    return [{name: _plain(row_of(c, i)) for name, c in columns.items()} for i in range(n)]
+
+
+@pytest.mark.parametrize("compression", [None, "GZIP"])
+@pytest.mark.parametrize("name", list(_data_sets()))
+def test_read_as_tensorflow_loads(name: str, compression: str | None, tmp_path: Path) -> None:
+    data = _data_sets()[name]
+    data.take(2).save(str(tmp_path))  # a run that the next save leaves behind
+    data.save(str(tmp_path), compression=compression)
+    wanted = _elements(tf.data.Dataset.load(str(tmp_path), compression=compression))
+    got = tl.load(tmp_path)
+    assert _rows(got) == wanted
+    (column, *_), (spec, *_) = flatten(got)[1].values(), tf.nest.flatten(data.element_spec)
+    if hasattr(spec, "dtype") and spec.dtype != tf.string:
+        assert column.dtype == spec.dtype.as_numpy_dtype
+    if name != "optional":
+        assert _elements(Dataset.load(tmp_path)) == wanted
+    records = [row for batch in tl.read_batches(tmp_path, batch_size=3) for row in _rows(batch)]
+    assert records == wanted
+
+
+def test_shards_are_read_in_order_or_in_turns(tmp_path: Path) -> None:
+    tf.data.Dataset.range(50).save(str(tmp_path), shard_func=lambda number: number % 7)
+    assert tl.load(tmp_path).tolist() == sorted(range(50), key=lambda number: number % 7)
+    turns = list(Dataset.load(tmp_path).as_numpy_iterator())
+    assert turns == list(tf.data.Dataset.load(str(tmp_path)).as_numpy_iterator())
+
+
+def test_snapshots_are_read(tmp_path: Path) -> None:
+    data = tf.data.Dataset.from_tensor_slices(
+        {"x": np.arange(6.0), "y": np.arange(12).reshape(6, 2)}
+    )
+    list(data.snapshot(str(tmp_path), compression="GZIP"))
+    columns = tl.load(tmp_path)
+    assert sorted(columns[-2].tolist()) == list(range(6))
+    assert sorted(columns[-1].tolist()) == np.arange(12).reshape(6, 2).tolist()
+
+
+@given(data_sets())
+def test_tensorflow_loads_what_is_written(data: dict[str, Any]) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        tl.save(place, data, format="tf.data", num_shards=1, compression="GZIP")
+        loaded = tf.data.Dataset.load(place, compression="GZIP")
+        assert _elements(loaded) == _rows(data)
+        assert int(loaded.cardinality()) == len(_rows(data))

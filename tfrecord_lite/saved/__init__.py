@@ -1,0 +1,18 @@
+"""Data sets that ``tf.data.Dataset.save`` keeps: folders of tensors, without TensorFlow.
+
+::
+
+    dataset_spec.pb   ── spec ───> one Component per leaf: its name, dtype and shape
+    snapshot.metadata ── folder ─> the files of the run that counts, in order
+    RUN/*/*.snapshot  ── read ───> Lists per component; write makes such a folder
+                         stream ─> the same data as a file of Examples, for whatever reads TFRecords
+"""
+
+from __future__ import annotations
+
+from tfrecord_lite.saved.folder import SavedData
+from tfrecord_lite.saved.read import columns_of, elements_of
+from tfrecord_lite.saved.stream import schema_of_saved
+from tfrecord_lite.saved.write import write_columns
+
+__all__ = ["SavedData", "columns_of", "elements_of", "schema_of_saved", "write_columns"]

@@ -1,0 +1,136 @@
+"""The folder of a saved data set: its description, and the files of the run that counts.
+
+::
+
+    FOLDER/dataset_spec.pb                          the spec; a snapshot has none
+    FOLDER/snapshot.metadata                        names RUN; other runs are left over
+    FOLDER/RUN/00000000.shard/00000000.snapshot     records: one per component of each element
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.files.folders import SAVED, listing
+from tfrecord_lite.files.input import open_seekable
+from tfrecord_lite.files.names import StorageOptions
+from tfrecord_lite.saved.spec import VARIANT, Component, components_of, fields
+from tfrecord_lite.tensors.dtypes import type_of_number
+from tfrecord_lite.wire.scalar import WireError, read_varint
+
+Structure: TypeAlias = Any
+_SPEC = "dataset_spec.pb"
+_VERSION = 2
+
+
+class SavedData:
+    """One saved data set, a snapshot, or the chunks of ``distributed_save``.
+
+    Attributes
+    ----------
+    place : str
+        The path or URL of its ``snapshot.metadata``.
+    components : list of Component
+    structure
+        The names of the components, nested as the elements are.
+    num_elements : int or None
+        None if the description does not say.
+    """
+
+    def __init__(self, place: str, storage_options: StorageOptions = None) -> None:
+        self.place = place
+        self.folder: str = place.removesuffix(SAVED).rstrip("/") or "."
+        self._options = storage_options
+        try:
+            self._read(self._content(SAVED))
+        except (WireError, ValueError) as error:
+            if isinstance(error, InvalidArgumentError):
+                raise error.at(source=place) from None
+            detail = "this is not the description of a data set that tf.data has saved"
+            raise argument_error(detail, source=place) from None
+
+    def _content(self, name: str) -> bytes:
+        with open_seekable(f"{self.folder}/{name}", self._options) as file:
+            return b"".join(iter(lambda: file.read(1 << 20), b""))
+
+    def _read(self, metadata: bytes) -> None:
+        self.num_elements: int | None = None
+        if metadata.startswith(b"element_spec:"):  # text, of distributed_save
+            self.run, dtypes = "chunks", []
+        else:
+            found: dict[int, Any] = dict(fields(metadata))
+            if found.get(4, _VERSION) != _VERSION:
+                detail = f"version {found[4]} of saved data sets cannot be read, only {_VERSION}"
+                raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+            self.run, dtypes = found.get(2, b"").decode(), _numbers(metadata)
+            self.num_elements = found.get(6, None if dtypes else 0)
+        if not self.run or "/" in self.run or self.run.startswith("."):
+            raise argument_error("it does not name the folder of a run")
+        names = {os.path.basename(name) for name in self._listed("").files}  # noqa: PTH119 - may be a URL
+        if _SPEC in names:
+            self.structure, self.components = components_of(self._content(_SPEC))
+        else:  # a snapshot, which knows the dtypes alone
+            self.components = [_of_snapshot(i, number) for i, number in enumerate(dtypes)]
+            self.structure = tuple(component.name for component in self.components)
+
+    def _listed(self, below: str) -> Any:
+        return listing(f"{self.folder}/{below}".rstrip("/"), self._options)
+
+    @cached_property
+    def files(self) -> list[str]:
+        """The files of the run: those of the first shard, of the second, and so on."""
+        folders = {os.path.basename(name) for name in self._listed("").folders}  # noqa: PTH119
+        if self.run not in folders:
+            return []
+        run = self._listed(self.run)
+        if self.run == "chunks":
+            return sorted(run.files, key=_chunk_number)
+        shards = [name for name in run.folders if name.endswith(".shard")]
+        return [
+            file
+            for shard in sorted(shards)
+            for file in listing(shard, self._options).files
+            if file.endswith(".snapshot")
+        ]
+
+    @property
+    def shards(self) -> list[list[str]]:
+        """The files of each shard."""
+        found: dict[str, list[str]] = {}
+        for file in self.files:
+            key = file if self.run == "chunks" else os.path.dirname(file)  # noqa: PTH120
+            found.setdefault(key, []).append(file)
+        return list(found.values())
+
+    def chosen(self, names: Sequence[str] | None) -> list[Component]:
+        """Return the components of these names; all by default."""
+        known = {component.name: component for component in self.components}
+        return self.components if names is None else [known[name] for name in names]
+
+
+def _numbers(metadata: bytes) -> list[int]:
+    """Return the dtypes of the components, packed in field 5 or one by one."""
+    numbers = []
+    for number, value in fields(metadata):
+        if number == 5 and isinstance(value, int):
+            numbers.append(value)
+        elif number == 5:
+            at = 0
+            while at < len(value):
+                dtype, at = read_varint(value, at, len(value))
+                numbers.append(dtype)
+    return numbers
+
+
+def _of_snapshot(i: int, number: int) -> Component:
+    dtype = None if number == VARIANT else type_of_number(number).name
+    return Component(str(i), "tensor", dtype, None)
+
+
+def _chunk_number(name: str) -> tuple[int, ...]:
+    parts = os.path.basename(name).split("_")  # noqa: PTH119 - may be a URL
+    return tuple(int(part) for part in parts if part.isdecimal())

@@ -1,0 +1,197 @@
+"""The element spec of a saved data set: a StructuredValue, read to components, and written.
+
+A *component* is a leaf of the nested spec. Each has one record per element. They are in the order of
+TensorFlow's ``nest``: the keys of a dict sorted, everything else by place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.tensors.dtypes import TensorType, tensor_type, type_of_number
+from tfrecord_lite.wire.scalar import LEN, WireError, read_varint, varint, walk
+
+Form = Literal["tensor", "ragged", "sparse", "optional"]
+Shape = tuple[int | None, ...]
+
+VARIANT = 21
+_CLASSES: dict[int, Form] = {1: "sparse", 3: "ragged", 7: "optional"}
+_NUMBERS: dict[str, int] = {form: number for number, form in _CLASSES.items()}
+_NAMES = {"sparse": b"SparseTensorSpec", "ragged": b"RaggedTensorSpec", "optional": b"OptionalSpec"}
+_NONE, _INT, _SHAPE, _DTYPE, _TENSOR, _TYPE, _BOUNDED = 1, 12, 31, 32, 33, 34, 35
+_LIST, _TUPLE, _DICT, _NAMED = 51, 52, 53, 54
+
+
+class Component(NamedTuple):
+    """One leaf of a spec."""
+
+    name: str
+    """Its path: ``box/x``, ``0``, or ``value`` if there is no nesting."""
+    form: Form
+    """How its records hold it: as a plain tensor, or inside a variant."""
+    dtype: str | None
+    """None if the spec does not say: only the records know."""
+    shape: Shape | None
+    """Of an element, without that of its batch; None if the number of dimensions is not known."""
+    ragged_rank: int = 0
+    """How many vectors of row splits a ragged one has."""
+
+
+def fields(data: bytes) -> Iterator[tuple[int, Any]]:
+    """Yield the fields of a message: their numbers and their values, bytes or integers."""
+    for number, wire_type, start, stop in walk(data, 0, len(data)):
+        value = data[start:stop]
+        yield number, value if wire_type == LEN else read_varint(data, start, stop)[0]
+
+
+def message(*parts: tuple[int, bytes | int]) -> bytes:
+    """Return a message of these fields."""
+    out = []
+    for number, value in parts:
+        if isinstance(value, int):
+            out.append(varint(number << 3) + varint(value))
+        else:
+            out.append(varint(number << 3 | LEN) + varint(len(value)) + value)
+    return b"".join(out)
+
+
+# -------------------------------------------------------------------------------- to read
+
+
+def components_of(spec: bytes) -> tuple[Any, list[Component]]:
+    """Return the structure of a dataset_spec.pb, with names as its leaves, and the components."""
+    components: list[Component] = []
+    try:
+        structure = _structure(spec, "", components)
+    except (WireError, IndexError, ValueError) as error:
+        if isinstance(error, InvalidArgumentError):
+            raise
+        raise argument_error("this is not the spec of a saved data set") from None
+    names = [component.name for component in components]
+    if len(set(names)) < len(names):
+        raise argument_error("two components have one name, as / joins the names of nested ones")
+    return structure, components
+
+
+def _structure(spec: bytes, name: str, components: list[Component]) -> Any:
+    number, value = next(fields(spec), (_NONE, b""))
+
+    def below(key: str, item: bytes) -> Any:
+        return _structure(item, f"{name}/{key}" if name else key, components)
+
+    if number == _NONE:
+        return ()
+    if number in (_LIST, _TUPLE):
+        items = [item for field, item in fields(value) if field == 1]
+        return tuple(below(str(i), item) for i, item in enumerate(items))
+    if number in (_DICT, _NAMED):
+        pairs = [
+            dict(fields(pair)) for n, pair in fields(value) if n == (1 if number == _DICT else 2)
+        ]
+        keyed = [(pair.get(1, b"").decode(), pair.get(2, b"")) for pair in pairs]
+        return {
+            key: below(key, item) for key, item in (sorted(keyed) if number == _DICT else keyed)
+        }
+    component = _component(number, value, name or "value")
+    if component is None:
+        return ()
+    components.append(component)
+    return component.name
+
+
+def _component(number: int, value: bytes, name: str) -> Component | None:
+    """Return the component that a spec describes; None for a None."""
+    if number in (_TENSOR, _BOUNDED):
+        spec = dict(fields(value))
+        return Component(name, "tensor", _dtype(spec.get(3, 0), name), _shape(spec.get(2, b"")))
+    if number == _TYPE:
+        spec = dict(fields(value))
+        form, class_name = _CLASSES.get(spec.get(1, 0)), spec.get(3, b"").decode()
+        if "NoneTensorSpec" in class_name:
+            return None
+        if form is not None:
+            state = [dict(fields(item)) for item in _items(spec.get(2, b""))]
+            if form == "optional":
+                inner = _component(*next(fields(_items(spec[2])[0])), name)
+                if inner is not None and inner.form == "tensor":
+                    return inner._replace(form="optional")
+                class_name = "OptionalSpec of more than one tensor"
+            else:
+                dtype, rank = _dtype(state[1].get(_DTYPE, 0), name), 0
+                if form == "ragged":
+                    rank = state[2].get(_INT, 0) >> 1
+                return Component(name, form, dtype, _shape(state[0].get(_SHAPE, b"")), rank)
+    else:
+        class_name = f"type number {number}"
+    detail = f"a component of {class_name or 'an unknown type'} cannot be read"
+    raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
+
+
+def _items(state: bytes) -> list[bytes]:
+    """Return the items of a tuple."""
+    return [item for n, items in fields(state) if n in (_LIST, _TUPLE) for _, item in fields(items)]
+
+
+def _dtype(number: int, name: str) -> str:
+    try:
+        return type_of_number(number).name
+    except InvalidArgumentError as error:
+        raise error.at(key=name) from None
+
+
+def _shape(shape: bytes) -> Shape | None:
+    dims = []
+    for number, value in fields(shape):
+        if number == 3 and value:
+            return None
+        if number == 2:
+            size = dict(fields(value)).get(1, 0)
+            dims.append(None if size >= 2**63 else size)
+    return tuple(dims)
+
+
+# ------------------------------------------------------------------------------- to write
+
+
+def spec_of(structure: Any, components: dict[str, Component]) -> bytes:
+    """Return the StructuredValue of a structure with components as its leaves."""
+    if isinstance(structure, dict):
+        pairs = [
+            (1, message((1, k.encode()), (2, spec_of(v, components)))) for k, v in structure.items()
+        ]
+        return message((_DICT, message(*pairs)))
+    if isinstance(structure, tuple):
+        return message((_TUPLE, message(*((1, spec_of(item, components)) for item in structure))))
+    return _leaf(components[structure])
+
+
+def _leaf(component: Component) -> bytes:
+    kind: TensorType = tensor_type(component.dtype)
+    shape = b"".join(
+        message((2, message((1, -1 if size is None else size)))) for size in component.shape or ()
+    )
+    state = [message((_SHAPE, shape)), message((_DTYPE, kind.number))]
+    if component.form == "ragged":
+        state += [message((_INT, component.ragged_rank << 1)), message((_DTYPE, 9))]
+    if component.form in ("tensor", "optional"):
+        tensor = message((_TENSOR, message((2, shape), (3, kind.number))))
+        if component.form == "tensor":
+            return tensor
+        state = [tensor]
+    n_flat = {"ragged": component.ragged_rank + 1, "sparse": 3, "optional": 1}[component.form]
+    spec: list[tuple[int, bytes | int]] = [
+        (1, _NUMBERS[component.form]),
+        (2, message((_TUPLE, message(*((1, s) for s in state))))),
+    ]
+    return message((_TYPE, message(*spec, (3, _NAMES[component.form]), (4, n_flat))))
+
+
+def order_of(structure: Any) -> list[str]:
+    """Return the names of the leaves in the order of their records."""
+    if isinstance(structure, dict):
+        return [name for key in sorted(structure) for name in order_of(structure[key])]
+    if isinstance(structure, tuple):
+        return [name for item in structure for name in order_of(item)]
+    return [structure]
