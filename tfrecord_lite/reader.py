@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import replace
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
 
@@ -470,16 +469,11 @@ class TFRecordReader:
 
     def _batches(self, parser: Any, size: int, *, drop_remainder: bool) -> Iterator[Any]:
         """Read whole batches, after the first as many at once as are to be parsed, and parse them."""
-        from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
-
-        # A parser of the user's own may read the records after parsing them.
-        is_owned = type(parser) is ExampleParser
         n_batches = 1
         with contextlib.closing(self._blocks(lambda: n_batches * size)) as blocks:
             for block in blocks:
                 n_used = len(block) // size * size if drop_remainder else len(block)
-                records = replace(block[:n_used], is_owned=is_owned)
-                for batches in _parsed(parser, records, size):
+                for batches in _parsed(parser, block[:n_used], size):
                     yield from batches
                 n_batches = batches_at_once(size, len(block), block.nbytes)
 

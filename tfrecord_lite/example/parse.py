@@ -221,8 +221,7 @@ class ExampleParser(Generic[_ColumnT_co]):
         def parse(some: Block) -> list[dict[str, Column]]:
             own = splits if some is block else [0, len(some)]
             stops = some.offsets + some.lengths
-            data, starts, is_owned = some.data, some.offsets, some.is_owned
-            return self._reader.read(data, starts, stops, own, single=single, is_owned=is_owned)
+            return self._reader.read(some.data, some.offsets, stops, own, single=single)
 
         return self._or_first_error(block, names, parse)
 

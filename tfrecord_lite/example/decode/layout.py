@@ -104,9 +104,6 @@ class ValueForm(Enum):
     """A Feature that is not asked for."""
 
 
-_EVEN_FORMS = (ValueForm.FIXED, ValueForm.VARINT, ValueForm.STRING)
-
-
 @dataclass(frozen=True, slots=True)
 class LayoutEntry:
     """One map entry of a layout."""
@@ -484,16 +481,6 @@ class LayoutMatch:
         """Return the :class:`Kind` of a feature in every message, 0 for none."""
         slots = self._layout.slots
         return slots[feature].entry.kind if feature in slots else 0
-
-    def even(self, feature: int, kind: Kind) -> Lists | None:
-        """Return the values of a feature if all messages have as many, and are as learnt."""
-        slot = self._layout.slots.get(feature)
-        if self.chosen is not None or slot is None or slot.entry.kind != kind:
-            return None
-        if slot.entry.form not in _EVEN_FORMS:
-            return None
-        found = self._lists(slot, kind)
-        return found if isinstance(found.levels[0], int) else None
 
     def lists(self, feature: int, kind: Kind) -> Lists:
         """Read the values of a feature in each message; none if it is of another kind.

@@ -277,13 +277,6 @@ class PlainMatch:
         is_chunk: list[bool] = (self._are_chunks | (self._kinds == 0)).all(axis=1).tolist()
         return is_chunk
 
-    def even(self, feature: int, kind: Kind) -> Lists | None:
-        """Return the values of a feature if every message has as many; None if one may not."""
-        if self._one_kind[feature] != kind or self.n_messages == 0:
-            return None
-        found = self.lists(feature, kind)
-        return found if isinstance(found.levels[0], int) else None
-
     def lists(self, feature: int, kind: Kind) -> Lists:
         """Read the values of a feature in each message; none where it is of another kind.
 
