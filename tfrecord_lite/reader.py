@@ -453,7 +453,7 @@ class TFRecordReader:
         types = [ContentType.SEQUENCE_EXAMPLE] * of_sequences + [ContentType.EXAMPLE]
         check = TypeCheck(*types)
         decode = Decoder(of_sequences=of_sequences).parts
-        for stream in self._streams(reuses_memory=True):
+        for stream in self._streams():
             while (block := stream.next_block()) is not None:
                 try:
                     check(block)
@@ -504,20 +504,20 @@ class TFRecordReader:
         if parts:
             yield Block.concat(parts)
 
-    def _streams(self, *, reuses_memory: bool = False) -> Iterator[RecordStream | SkippingStream]:
+    def _streams(self) -> Iterator[RecordStream | SkippingStream]:
         """Open one file after the other, and close each."""
         options = self._options
         self._log = log = DamageLog.begin(options.on_error, options.max_errors)
         if log is None:
-            yield from self._opened(reuses_memory=reuses_memory)
+            yield from self._opened()
             return
         try:
-            for stream in self._opened(reuses_memory=reuses_memory):
+            for stream in self._opened():
                 yield log.skipping(stream)
         finally:  # also if the caller stops early, or a further file is missing
             log.give_warning()
 
-    def _opened(self, *, reuses_memory: bool) -> Iterator[RecordStream]:
+    def _opened(self) -> Iterator[RecordStream]:
         self._n_bytes_before, options = 0, self._options
         ahead = ReadAhead(self._sources, options.storage_options, options.read_ahead)
         self._open_aheads.add(ahead)
@@ -533,7 +533,6 @@ class TFRecordReader:
                         seek_to(source, self._starts[number])
                     self._begun.add(number)
                 stream = RecordStream(source, options, ahead=ahead)
-                stream.reuses_memory = reuses_memory
                 self._open_streams.add(stream)
                 try:
                     yield stream
