@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Generator, Iterator
-from itertools import chain, islice, pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
 
 from tfrecord_lite.arrays import AnyArray
@@ -452,20 +452,19 @@ class TFRecordReader:
 
         types = [ContentType.SEQUENCE_EXAMPLE] * of_sequences + [ContentType.EXAMPLE]
         check = TypeCheck(*types)
-        decode = Decoder(of_sequences=of_sequences).parts
+        decode = Decoder(of_sequences=of_sequences)
         for stream in self._streams():
             while (block := stream.next_block()) is not None:
                 try:
                     check(block)
-                    parts = decode(block)
+                    rows = decode(block)
                 except InvalidArgumentError as error:
                     first = block.place(0).index
                     if error.index is not None and first is not None:
-                        yield from chain.from_iterable(decode(block[: error.index - first]))
+                        yield from decode(block[: error.index - first])
                     raise
-                for rows in parts:
-                    yield from rows
-                    del rows  # frees them before the next ones are made
+                yield from rows
+                del rows  # frees them before the next ones are made
 
     def _batches(self, parser: Any, size: int, *, drop_remainder: bool) -> Iterator[Any]:
         """Read whole batches, after the first as many at once as are to be parsed, and parse them."""

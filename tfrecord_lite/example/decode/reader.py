@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.example.decode.first_error import MisfitError, misfits
 from tfrecord_lite.schema import FeatureLike, Kind, RawFeature, Schema
-from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Sparse, keys_to_read
+from tfrecord_lite.schema.prepare import Padded, Prepared, Sparse, keys_to_read
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.wire.keys import KeyTable
 
@@ -167,12 +167,6 @@ class FeatureReader(ColumnReader):
         super().__init__(prepared, features, strings)
         self._no_kind_is_missing = no_kind_is_missing
         self._learnt = self.table, LayoutMemory()  # one attribute, as several threads may set it
-        self._numbers: set[str] = {
-            name
-            for name, feature in prepared.items()
-            if isinstance(feature, Dense) and feature.kind is not Kind.BYTES
-        } - self._originals.keys()
-        """Features of which the result is an array of the values."""
         self.rejects_others = False
         """Whether a feature that is not asked for, and has values, is an error."""
 
@@ -215,8 +209,6 @@ class FeatureReader(ColumnReader):
 
     def result(self, name: str, lists: Lists | SparseLists) -> Column:
         """Make the result of a feature, of one batch or several that were joined."""
-        if name in self._numbers:
-            return cast("Lists", lists).flat.reshape(lists.n, *self._own[name].shape or ())  # type: ignore[no-any-return]
         feature, original = self.prepared[name], self._originals.get(name)
         column: Any = build.finished(feature, lists, with_objects=self.strings == "ndarray")
         shape = None if original is None else original.shape
