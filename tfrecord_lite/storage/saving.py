@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Iterable, Mapping, Sized
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -22,14 +22,14 @@ from tfrecord_lite.convert.arrow import (
     open_columns,
     open_frames,
 )
-from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.convert.store import stored, warn_of_rounding
+from tfrecord_lite.convert.types import numbered_from
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.frames import fitting_description, part_of
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.described.structure import flatten
-from tfrecord_lite.errors import InvalidArgumentError, argument_error, levels_to_caller, plural
-from tfrecord_lite.example.encode.columns import encode_column_batches
+from tfrecord_lite.errors import InvalidArgumentError, argument_error, levels_to_caller
+from tfrecord_lite.example.encode.columns import count_records, encode_column_batches
 from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import (
     SIDECAR_SUFFIX,
@@ -239,9 +239,10 @@ def _write_frames(files: DataFiles, frames: Iterable[Frame], builder: SchemaBuil
     first = 0
     for frame in frames:
         described = None if frame.described is None else frame.described()
-        with _numbered_from(first):
+        with numbered_from(first):
             columns, schema = builder.add_frame(frame)
-            n_rows = frame.n_rows or _num_records(frame.columns | columns)
+            known = frame.columns | columns
+            n_rows = frame.n_rows or (count_records(known.items()) if known else 0)
             if isinstance(frames, list):
                 files.n_records = n_rows
             _put_columns(files, columns, schema, n_rows, builder.rounded)
@@ -260,30 +261,22 @@ def _write_rows(files: DataFiles, rows: Iterable[Any], builder: SchemaBuilder) -
             detail += ": pyarrow.RecordBatchReader.from_batches(schema, batches)"
             raise argument_error(detail).at(index=first)
         columns, schema = builder.add_rows(batch)
-        try:
-            _put_columns(files, columns, schema, len(batch), builder.rounded)
-        except InvalidArgumentError as error:
-            key, index = error.key, error.index
-            if key is None or key not in columns or builder.given is None:
-                raise error.at(index=None if index is None else first + index) from None
-            encode = partial(_encode_alone, key, builder.given.select([key]))
-            number, cause = first_misfit(columns[key], encode, error)
-            raise cause.at(index=first + number) from None
+        with numbered_from(first):
+            try:
+                _put_columns(files, columns, schema, len(batch), builder.rounded)
+            except InvalidArgumentError as error:
+                key = error.key
+                if key is None or key not in columns or builder.given is None:
+                    raise
+                encode = partial(_encode_alone, key, builder.given.select([key]))
+                number, cause = first_misfit(columns[key], encode, error)
+                raise cause.at(index=number) from None
         first += len(batch)
     return Sidecar(builder.schema, builder.structure)
 
 
 def _encode_alone(name: str, schema: Schema, values: list[Any]) -> None:
     stored({name: values}, schema)
-
-
-@contextlib.contextmanager
-def _numbered_from(first: int) -> Iterator[None]:
-    """Make errors about a record of a batch name its number among all."""
-    try:
-        yield
-    except InvalidArgumentError as error:
-        raise error.at(index=None if error.index is None else first + error.index) from None
 
 
 def _put_columns(
@@ -299,21 +292,3 @@ def _put_columns(
         return
     for block in encode_column_batches(columns, schema, rounded):
         files.put(block)
-
-
-def _n_records(column: Any) -> int:
-    if isinstance(column, Lists | SparseLists):
-        return column.n
-    return int(column.shape[0]) if isinstance(column, SparseTensor) else len(column)
-
-
-def _num_records(columns: Mapping[str, Any]) -> int:
-    """Return the number of records, which all columns must have."""
-    found = None
-    for name, column in columns.items():
-        size = _n_records(column)
-        if found not in (None, size):
-            detail = f"this column has {plural(size, 'row')}; the others have {found:,}"
-            raise argument_error(detail, key=name)
-        found = size
-    return found or 0

@@ -401,16 +401,10 @@ class MessageWriter:
 
     def _write_waiting(self, record: bytes) -> None:
         """Write a record after the rows that wait."""
-        rows = self._row_buffer()
+        rows: Any = self._rows
         rows.add_record(record)
         if rows.is_full:
             self._put_rows()
-
-    def _row_buffer(self) -> RowBuffer | SequenceRowBuffer:
-        """Return the buffer of rows; loading what encodes them is left to the first row."""
-        if self._rows is None:
-            self._rows = _new_buffer(of_sequences=False)
-        return self._rows
 
     def _begin_rows(self, row: Mapping[str, Any], *, of_sequences: bool) -> None:
         """Write the first row of a kind; rows of the other are written before it."""
