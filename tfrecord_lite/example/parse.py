@@ -27,7 +27,7 @@ from tfrecord_lite.example.decode.reader import (
     is_one_message,
 )
 from tfrecord_lite.example.survey import TypeCheck, reject_sequences
-from tfrecord_lite.schema import DenseLike, FeatureLike, RaggedFeature, Schema, SparseSpec
+from tfrecord_lite.schema import DenseLike, FeatureLike, RaggedFeature, SparseSpec
 from tfrecord_lite.schema.prepare import prepare, specifications
 from tfrecord_lite.schema.text import listed
 
@@ -106,9 +106,7 @@ class ExampleParser(Generic[_ColumnT_co]):
     ) -> None:
         specs = specifications(features)
         self._reader = FeatureReader(prepare(specs), specs, strings)
-        self.features: Mapping[str, FeatureLike] = (
-            specs if isinstance(specs, Schema) else dict(specs)
-        )
+        self.features: Mapping[str, FeatureLike] = specs
         self.strings = strings
         self._hint: str | None = None
 

@@ -24,7 +24,6 @@ from tfrecord_lite.files.compression import CompressionType, TFRecordOptions, co
 from tfrecord_lite.files.names import StorageOptions, check_storage_options, is_url, shard_names
 from tfrecord_lite.files.output import lock_set, unlock_set
 from tfrecord_lite.records.shard_set import Filling, ShardSet
-from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.writer.single import MessageWriter
 
 __all__ = ["ShardedTFRecordWriter"]
@@ -174,7 +173,7 @@ class ShardedTFRecordWriter(MessageWriter):
                 names = shard_names(self._name, shard + 1) or []
                 self._files.open(names[-1])
             self._parts.popleft()
-            _give(part, self._sinks[shard])  # what it cannot write waits in the sink
+            self._sinks[shard].add_shared(part)  # what it cannot write waits in the sink
 
     def _put_block(self, block: Block) -> None:
         self._put(block)
@@ -261,10 +260,3 @@ class ShardedTFRecordWriter(MessageWriter):
                 warnings.warn(text, ResourceWarning, 2, source=self)
             finally:  # a warning may be an error
                 self.abandon()
-
-
-def _give(records: Sequence[Buffer] | Block, sink: RecordSink) -> None:
-    if isinstance(records, Block):
-        sink.add_block(records)
-    else:
-        sink.add_all(records)

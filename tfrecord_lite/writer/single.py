@@ -597,7 +597,7 @@ class TFRecordWriter(MessageWriter):
         self._sink.add_pieces(pieces)
 
     def _put_block(self, block: Block) -> None:
-        self._sink.add_block(block)
+        self._sink.add_shared(block)
 
     def flush(self) -> None:
         """Make everything written so far readable by others (rule O6).

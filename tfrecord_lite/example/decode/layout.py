@@ -490,9 +490,6 @@ class LayoutMatch:
         slot = self._layout.slots.get(feature)
         if slot is None or slot.entry.kind != kind:
             return Lists(self.n_messages, WIRE[kind], (0,), NO_VALUES[kind])
-        return self._lists(slot, kind)
-
-    def _lists(self, slot: _Slot, kind: Kind) -> Lists:
         counts, flat = self._values(slot, kind)
         return Lists(self.n_messages, WIRE[kind], (counts,), flat)
 

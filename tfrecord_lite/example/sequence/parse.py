@@ -115,10 +115,7 @@ class SequenceExampleParser:
         list_specs = specifications(sequence_features or {}, is_list=True)
         if isinstance(list_specs, Schema):
             check_steps(list_specs)
-        self.features: tuple[Mapping[str, FeatureLike], Mapping[str, FeatureLike]] = (
-            context_specs if isinstance(context_specs, Schema) else dict(context_specs),
-            list_specs if isinstance(list_specs, Schema) else dict(list_specs),
-        )
+        self.features: tuple[Features, Features] = context_specs, list_specs
         self.strings = strings
         self._required = [
             feature
