@@ -218,16 +218,12 @@ class ExampleParser(Generic[_ColumnT_co]):
 
         def parse(some: Block) -> list[dict[str, Column]]:
             own = splits if some is block else [0, len(some)]
-            stops = some.offsets + some.lengths
-            return self._reader.read(some.data, some.offsets, stops, own, single=single)
+            return self._reader.read(some, own, single=single)
 
         return self._or_first_error(block, names, parse)
 
     def _read_lists(self, block: Block) -> dict[str, Lists | SparseLists]:
-        def parse(some: Block) -> dict[str, Lists | SparseLists]:
-            return self._reader.lists_of(some.data, some.offsets, some.offsets + some.lengths)
-
-        return self._or_first_error(block, None, parse)
+        return self._or_first_error(block, None, self._reader.lists_of)
 
     def _reader_of(self, path: str) -> tuple[ColumnReader, str]:
         return self._reader, path

@@ -104,8 +104,8 @@ def save(
         Write this many files, named as those of :class:`ShardedTFRecordWriter`: `path` is
         ``"train@8.tfrecord"``, which needs no `num_shards`, a name with ``{shard}``, or a plain name, in
         which the number goes before the ending: ``"train-00000-of-00008.tfrecord"``. Each has a sidecar of its own,
-        with the one schema of all. Columns, and rows whose number ``len`` tells, are divided
-        evenly, in their order; of other rows, number i goes to shard i modulo `num_shards`.
+        with the one schema of all. Columns and rows are divided evenly, in their order; rows whose number
+        ``len`` does not tell wait in a temporary file until it is known.
     progress : bool or callable, optional
         Show a progress bar; by default for work of more than a second, on a terminal or in a
         notebook, if tqdm is installed (the extra ``cli``). A callable is called with the number of

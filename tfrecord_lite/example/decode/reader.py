@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, Int64Array, Uint8Array, keep_freed_pages
+from tfrecord_lite.arrays import AnyArray, keep_freed_pages
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, Column
 from tfrecord_lite.columns.bytes import owned_slice
@@ -78,18 +78,10 @@ class ColumnReader:
             self._again |= {name} if key in keys else set()
             keys |= {key for key, _ in feature.reads()}
 
-    def results(self, batch: Any, splits: list[int], *, single: bool) -> list[dict[str, Any]]:
-        """Build the results of several batches, which were read as one; `splits` are theirs.
-
-        No two results share memory. Raises WireError or MisfitError about one of the messages that
-        are wrong, maybe not the first.
-        """
-        return self.results_of(self.lists(batch, single=single), splits)
-
     def results_of(
         self, whole: Mapping[str, Lists | SparseLists], splits: list[int]
     ) -> list[dict[str, Any]]:
-        """Build the results of several batches, given the lists of all."""
+        """Build the results of several batches, given the lists of all; no two share memory."""
         if len(splits) == 2:
             return [{name: self.result(name, lists) for name, lists in whole.items()}]
         results: list[dict[str, Any]] = [{} for _ in splits[1:]]
@@ -99,7 +91,10 @@ class ColumnReader:
         return results
 
     def lists(self, batch: Any, *, single: bool = False) -> dict[str, Lists | SparseLists]:
-        """Read features as they were before they were stored, checked; errors as :meth:`results`."""
+        """Read features as they were before they were stored, checked.
+
+        Raises WireError or MisfitError about one of the messages that are wrong, maybe not the first.
+        """
         columns: dict[str, Lists] = {}
 
         def column(key: str) -> Lists:
@@ -170,31 +165,21 @@ class FeatureReader(ColumnReader):
         self.rejects_others = False
         """Whether a feature that is not asked for, and has values, is an error."""
 
-    def read(
-        self,
-        data: Uint8Array,
-        starts: Int64Array,
-        stops: Int64Array,
-        splits: list[int],
-        *,
-        single: bool,
-    ) -> list[dict[str, Column]]:
-        """Parse the messages of several batches at once; as :meth:`results`."""
-        return self.results(self._messages(data, starts, stops), splits, single=single)
+    def read(self, block: Block, splits: list[int], *, single: bool) -> list[dict[str, Column]]:
+        """Parse the messages of several batches at once, whose `splits` are given; errors as :meth:`lists`."""
+        return self.results_of(self.lists(self._messages(block), single=single), splits)
 
-    def lists_of(
-        self, data: Uint8Array, starts: Int64Array, stops: Int64Array
-    ) -> dict[str, Lists | SparseLists]:
+    def lists_of(self, block: Block) -> dict[str, Lists | SparseLists]:
         """Read the features of messages, as :meth:`lists`, with memory of their own."""
-        found = self.lists(self._messages(data, starts, stops))
-        return {name: apart(lists) for name, lists in found.items()}
+        return {name: apart(lists) for name, lists in self.lists(self._messages(block)).items()}
 
-    def _messages(self, data: Uint8Array, starts: Int64Array, stops: Int64Array) -> MessageBatch:
+    def _messages(self, block: Block) -> MessageBatch:
         table, memory = self._learnt
-        batch = MessageBatch(data, starts, stops, table, memory)
+        extents = block.data, block.offsets, block.offsets + block.lengths
+        batch = MessageBatch(*extents, table, memory)
         while self.rejects_others and (others := self._others(batch, table)):
             self._learnt = table, memory = KeyTable([*table.keys, *others]), LayoutMemory()
-            batch = MessageBatch(data, starts, stops, table, memory)
+            batch = MessageBatch(*extents, table, memory)
         return batch
 
     def _read(
