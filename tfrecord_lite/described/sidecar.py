@@ -38,7 +38,7 @@ from tfrecord_lite.described.formats import seqio, superserial, tfds
 from tfrecord_lite.described.frames import check_description
 from tfrecord_lite.described.structure import Structure, is_flat_dict, structure_of_json
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, levels_to_caller
-from tfrecord_lite.files.ahead import AheadInput, ReadAhead
+from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.compression import detect
 from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.files.names import (
@@ -438,15 +438,22 @@ class FingerprintingFile:
 
 def fingerprint_of(name: str, storage_options: StorageOptions = None) -> Fingerprint:
     """Compute the fingerprint of a file, by its path or URL."""
+    if is_url(name):
+        with ReadAhead((), storage_options) as ahead:
+            if (file := ahead.open(name)) is not None:
+                with closing(file):
+                    file.end_at(_HEAD_BYTES)
+                    n_bytes, crc32 = _head_of(file)
+                    return {"bytes": n_bytes + file.remaining(), "crc32_of_head": crc32}
+    with closing(open_seekable(name, storage_options, 1)) as whole:
+        _, crc32 = _head_of(whole)
+        return {"bytes": whole.seek(0, os.SEEK_END), "crc32_of_head": crc32}
+
+
+def _head_of(file: Any) -> tuple[int, int]:
+    """Return how many bytes a file begins with, 64 KiB at most, and their CRC."""
     n_bytes = crc32 = 0
-    with ReadAhead((), storage_options) as ahead:
-        ranges = ahead.open(name) if is_url(name) else None
-        if ranges is not None:
-            ranges.end_at(_HEAD_BYTES)
-        with closing(ranges or open_seekable(name, storage_options, 1)) as file:
-            while n_bytes < _HEAD_BYTES and (data := file.read(_HEAD_BYTES - n_bytes)):
-                crc32 = zlib.crc32(data, crc32)
-                n_bytes += len(data)
-            if isinstance(file, AheadInput):
-                return {"bytes": n_bytes + file.remaining(), "crc32_of_head": crc32}
-            return {"bytes": file.seek(0, os.SEEK_END), "crc32_of_head": crc32}
+    while n_bytes < _HEAD_BYTES and (data := file.read(_HEAD_BYTES - n_bytes)):
+        crc32 = zlib.crc32(data, crc32)
+        n_bytes += len(data)
+    return n_bytes, crc32

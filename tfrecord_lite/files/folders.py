@@ -120,7 +120,7 @@ def is_hidden(name: str) -> bool:
 
 def is_saved(name: str) -> bool:
     """Whether a file stands for a folder of ``tf.data.Dataset.save``."""
-    return _base(name) == SAVED
+    return SAVED in name and _base(name) == SAVED
 
 
 def data_files(folder: str, storage_options: Mapping[str, Any] | None = None) -> list[str]:

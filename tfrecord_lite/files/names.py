@@ -218,7 +218,7 @@ def expand(
                 refuse_folder(folder)
                 data.append(folder)
         found += data
-    return found if is_one else without_companions(found)
+    return found if is_one or len(found) == 1 else without_companions(found)
 
 
 def refuse_folder(name: str) -> None:

@@ -255,8 +255,10 @@ class OutputFile:
         """Move a finished atomic file to its place. May be called twice."""
         if self._temporary is not None and self._place is None:
             place = self._place_of(self.name)
-            passed = () if is_url(self.name) else (Exception,)
-            with as_os_errors(self.name, *passed):
+            if is_url(self.name):
+                with as_os_errors(self.name):
+                    self._filesystem.mv(self._temporary, place)
+            else:
                 self._filesystem.mv(self._temporary, place)
             self._place = place
 

@@ -83,9 +83,12 @@ class FeatureSpec:
 
 def arguments_of(spec: FeatureSpec) -> list[tuple[str, Any]]:
     """Return names and values of the fields, in order, without keys that are the name of the specification."""
-    items = [(f.name, getattr(spec, f.name)) for f in fields(spec)]  # type: ignore[arg-type]
     may_lack = () if isinstance(spec, RaggedFeature) else ("value_key", "shape_key")
-    return [(name, value) for name, value in items if value is not None or name not in may_lack]
+    return [
+        (field.name, value)
+        for field in fields(spec)  # type: ignore[arg-type]
+        if (value := getattr(spec, field.name)) is not None or field.name not in may_lack
+    ]
 
 
 def _meaning(name: str, value: Any) -> Any:

@@ -380,11 +380,11 @@ def _dense(name: str, spec: FixedLenFeature) -> Dense:
     if spec.default_value is not None:
         default = _default_array(name, spec.default_value, kind, shape)
     default = default if default is not None and default.size else None
-    return Dense(_value_key(name, spec), kind, shape, default)
+    key = name if spec.value_key is None else _value_key(name, spec.value_key)
+    return Dense(key, kind, shape, default)
 
 
-def _value_key(name: str, spec: FixedLenFeature | VarLenFeature | RawFeature) -> str:
-    key = name if spec.value_key is None else spec.value_key
+def _value_key(name: str, key: str) -> str:
     check_key(name, key, InvalidArgumentError)
     return key
 
@@ -424,7 +424,7 @@ def _sparse(name: str, spec: SparseFeature) -> Sparse:
 
 
 def _ragged(name: str, spec: RaggedFeature) -> Ragged:
-    key = name if spec.value_key is None else spec.value_key
+    key = name if spec.value_key is None else _value_key(name, spec.value_key)
     partitions: list[Partition] = []
     for partition in spec.partitions:
         if isinstance(partition, RaggedFeature.UniformRowLength):
@@ -434,13 +434,12 @@ def _ragged(name: str, spec: RaggedFeature) -> Ragged:
             check_key(name, partition.key, InvalidArgumentError)
             partitions.append(partition)
     kind = kind_of(spec.dtype, name)
-    check_key(name, key, InvalidArgumentError)
     return Ragged(name, key, kind, tuple(partitions), spec.row_splits_dtype, spec.validate)
 
 
 def _raw(name: str, spec: RawFeature) -> Dense | Shaped:
     _shape(name, [dim for dim in spec.shape if dim is not None])
-    key = _value_key(name, spec)
+    key = name if spec.value_key is None else _value_key(name, spec.value_key)
     if spec.shape_key is not None:
         check_key(name, spec.shape_key, InvalidArgumentError)
         return Shaped(key, Kind.BYTES, spec.shape_key, spec)
@@ -451,7 +450,10 @@ def _raw(name: str, spec: RawFeature) -> Dense | Shaped:
 _BUILDERS: dict[type, Callable[[str, Any], Prepared]] = {
     FixedLenFeature: _dense,
     FixedLenSequenceFeature: _padded,
-    VarLenFeature: lambda name, spec: VarLen(_value_key(name, spec), kind_of(spec.dtype, name)),
+    VarLenFeature: lambda name, spec: VarLen(
+        name if spec.value_key is None else _value_key(name, spec.value_key),
+        kind_of(spec.dtype, name),
+    ),
     SparseFeature: _sparse,
     RaggedFeature: _ragged,
     RawFeature: _raw,

@@ -496,7 +496,7 @@ class Schema(Mapping[str, FeatureSpec]):
         """Return the features and their originals as JSON values."""
         described = {name: text.describe(item.spec) for name, item in self._items.items()}
         for name, (spec, original) in self._items.items():
-            if original is None or text.is_told(spec, original):
+            if original is None or (isinstance(spec, RawFeature) and text.is_told(spec, original)):
                 continue
             members = original._members()  # noqa: SLF001 - of the same module
             described[name]["original"] = {k: text.json_value(v) for k, v in members.items()}

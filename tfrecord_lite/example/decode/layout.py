@@ -239,8 +239,8 @@ class _ShortStretches:
         if self.mask.shape[2] > _TILED_WORDS:
             return self.mask, self.want
         if self._tiles is None or self._tiles[0].shape[1] < n_messages:
-            mask, want = (np.repeat(row, n_messages, axis=1) for row in (self.mask, self.want))
-            self._tiles = mask, want
+            mask = np.repeat(self.mask, n_messages, axis=1)
+            self._tiles = mask, np.repeat(self.want, n_messages, axis=1)
         mask, want = self._tiles
         return mask[:, :n_messages], want[:, :n_messages]
 
