@@ -96,8 +96,6 @@ class Block:
         its header there. -1 in place of the first for a record from memory, of the second if it is not known.
     is_framed : bool, default False
         Whether the buffer has each record in its frame, whose CRCs were found right.
-    is_owned : bool, default False
-        Whether nobody else reads the buffer: who parses the records may write there, and keep it.
 
     Raises
     ------
@@ -119,7 +117,6 @@ class Block:
     sources: Sequence[str | None] = ()
     places: Int64Array | None = None
     is_framed: bool = False
-    is_owned: bool = False
 
     def __post_init__(self) -> None:
         """Check the arrays, then the extents."""
@@ -417,7 +414,6 @@ def block_of(
         _FIELDS, (data, offsets, lengths, sources, places, is_framed), strict=True
     ):
         object.__setattr__(block, name, value)
-    object.__setattr__(block, "is_owned", False)
     return block
 
 

@@ -17,8 +17,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import replace
-from itertools import chain, islice, pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
 
 from tfrecord_lite.arrays import AnyArray
@@ -453,33 +452,27 @@ class TFRecordReader:
 
         types = [ContentType.SEQUENCE_EXAMPLE] * of_sequences + [ContentType.EXAMPLE]
         check = TypeCheck(*types)
-        decode = Decoder(of_sequences=of_sequences).parts
-        for stream in self._streams(reuses_memory=True):
+        decode = Decoder(of_sequences=of_sequences)
+        for stream in self._streams():
             while (block := stream.next_block()) is not None:
                 try:
                     check(block)
-                    parts = decode(block)
+                    rows = decode(block)
                 except InvalidArgumentError as error:
                     first = block.place(0).index
                     if error.index is not None and first is not None:
-                        yield from chain.from_iterable(decode(block[: error.index - first]))
+                        yield from decode(block[: error.index - first])
                     raise
-                for rows in parts:
-                    yield from rows
-                    del rows  # frees them before the next ones are made
+                yield from rows
+                del rows  # frees them before the next ones are made
 
     def _batches(self, parser: Any, size: int, *, drop_remainder: bool) -> Iterator[Any]:
         """Read whole batches, after the first as many at once as are to be parsed, and parse them."""
-        from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
-
-        # A parser of the user's own may read the records after parsing them.
-        is_owned = type(parser) is ExampleParser
         n_batches = 1
         with contextlib.closing(self._blocks(lambda: n_batches * size)) as blocks:
             for block in blocks:
                 n_used = len(block) // size * size if drop_remainder else len(block)
-                records = replace(block[:n_used], is_owned=is_owned)
-                for batches in _parsed(parser, records, size):
+                for batches in _parsed(parser, block[:n_used], size):
                     yield from batches
                 n_batches = batches_at_once(size, len(block), block.nbytes)
 
@@ -510,20 +503,20 @@ class TFRecordReader:
         if parts:
             yield Block.concat(parts)
 
-    def _streams(self, *, reuses_memory: bool = False) -> Iterator[RecordStream | SkippingStream]:
+    def _streams(self) -> Iterator[RecordStream | SkippingStream]:
         """Open one file after the other, and close each."""
         options = self._options
         self._log = log = DamageLog.begin(options.on_error, options.max_errors)
         if log is None:
-            yield from self._opened(reuses_memory=reuses_memory)
+            yield from self._opened()
             return
         try:
-            for stream in self._opened(reuses_memory=reuses_memory):
+            for stream in self._opened():
                 yield log.skipping(stream)
         finally:  # also if the caller stops early, or a further file is missing
             log.give_warning()
 
-    def _opened(self, *, reuses_memory: bool) -> Iterator[RecordStream]:
+    def _opened(self) -> Iterator[RecordStream]:
         self._n_bytes_before, options = 0, self._options
         ahead = ReadAhead(self._sources, options.storage_options, options.read_ahead)
         self._open_aheads.add(ahead)
@@ -539,7 +532,6 @@ class TFRecordReader:
                         seek_to(source, self._starts[number])
                     self._begun.add(number)
                 stream = RecordStream(source, options, ahead=ahead)
-                stream.reuses_memory = reuses_memory
                 self._open_streams.add(stream)
                 try:
                     yield stream

@@ -184,54 +184,6 @@ def memory_of(batch: Any) -> list[Any]:
     return [array for array in arrays if array.flags.writeable]
 
 
-def test_a_batch_of_images_is_not_copied_and_a_wrong_one_is_told_as_any(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    messages = images([100_000 + number for number in range(110)])
-    path.write_bytes(frame(messages))
-    features = {name: IMAGES[name] for name in ("high", "image", "label")}
-    columns = ExampleParser(features, strings="BytesColumn")
-
-    for size in (24, 8):  # one batch or several at once
-        batches = list(TFRecordReader(path).batches(columns, size))
-        in_place = []
-        for n, batch in enumerate(batches):
-            image = batch["image"]
-            held = image.data.nbytes if image.data.base is None else image.data.base.nbytes
-            in_place.append(held > image.nbytes + int(image.lengths.max()))
-            assert_same(batch, columns(messages[n * size : n * size + size]))
-            assert list(batch) == list(features)
-            assert held < 1.34 * image.nbytes
-            assert image.data.ctypes.data % 8 == 0
-            assert image.data.flags.writeable
-        assert in_place == [n < (4 if size == 24 else 1) for n in range(len(batches))]
-
-    features["label"] = FixedLenFeature([], "int64")
-    with pytest.raises(InvalidArgumentError, match="record 0, byte 0, feature 'label': found"):
-        list(TFRecordReader(path).batches(features, 24, strings="BytesColumn"))
-    block = next(TFRecordReader(path).blocks(16))
-    before = block.to_list()
-    ExampleParser(features | {"label": IMAGES["label"]}, strings="BytesColumn")(block)
-    assert block.to_list() == before
-
-
-class Twice(ExampleParser[Any]):
-    """Reads the records again after parsing them, as a parser of the user's own may."""
-
-    def parse_batches(self, block: Block, splits: Any) -> Any:
-        return zip(
-            super().parse_batches(block, splits), super().parse_batches(block, splits), strict=True
-        )
-
-
-def test_the_records_of_a_parser_of_ones_own_do_not_change(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_bytes(frame(images([100_000] * 30)))
-    features = {"image": IMAGES["image"]}
-
-    for one, other in TFRecordReader(path).batches(Twice(features, strings="BytesColumn"), 24):
-        assert_same(one, other)
-
-
 @pytest.mark.parametrize("batch_size", [1, 3, 64, 99, 100, 101, 1000])
 @pytest.mark.parametrize("drop_remainder", [False, True])
 def test_a_reader_cuts_files_into_batches(

@@ -3,10 +3,13 @@
 import contextlib
 import gzip
 import importlib
+import io
+import json
 import multiprocessing
 import threading
 import time
 import warnings
+import zlib
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +19,14 @@ import pytest
 from hypothesis import given
 
 from tests.support.http_files import FileServer, serving
-from tfrecord_lite import TFRecordDataset, TFRecordReader
+from tfrecord_lite import (
+    FixedLenFeature,
+    Schema,
+    TFRecordDataset,
+    TFRecordReader,
+    TFRecordWriter,
+    load,
+)
 from tfrecord_lite.errors import DataLossError
 from tfrecord_lite.files import remote
 from tfrecord_lite.files.ahead import MAX_REQUESTS, PIECE_BYTES, ReadAhead
@@ -148,6 +158,22 @@ def test_files_in_turns_are_fetched_equally_from_the_start(server: FileServer) -
         idle(server)
     assert [(first, n > 1) for _, first, n in server.ranges].count((0, True)) == 4
     assert len(server.ranges) <= 6 + 8
+
+
+@pytest.mark.parametrize("options", [{}, {"cache_type": "all"}])
+def test_a_sidecar_costs_the_head_of_its_file(server: FileServer, options: dict[str, Any]) -> None:
+    content = io.BytesIO()
+    with TFRecordWriter(content) as writer:
+        writer.write_examples({"x": [[1.0] * 1000] * 1000})
+    data = content.getvalue()
+    fingerprint = {"bytes": len(data), "crc32_of_head": zlib.crc32(data[: 64 * 1024])}
+    schema = json.loads(Schema({"x": FixedLenFeature([1000], "float32")}).to_json())
+    sidecar = json.dumps({**schema, "data": fingerprint}).encode()
+    server.files = {"/a": data, "/a.schema.json": sidecar}
+
+    assert len(load(f"{server.url}/a", storage_options=options)["x"]) == 1000
+    n_sent = sum(n for name, _, n in server.ranges if name == "/a")
+    assert n_sent <= 1.02 * len(data)
 
 
 def leave_by_close(reader: TFRecordReader) -> None:

@@ -54,7 +54,6 @@ def by_records(decoder: FrameDecoder, chunks: Iterable[bytes]) -> Outcome:
     out: list[bytes] = []
     try:
         for chunk in chunks:
-            decoder.recycle()
             put(decoder, chunk)
             while (items := decoder.next_block()) is not None:
                 assert items

@@ -32,7 +32,7 @@ from tests.support.example_messages import (
 )
 from tests.support.reference_example import BYTES, FLOAT, INT64, RejectedError
 from tfrecord_lite import arrays
-from tfrecord_lite.arrays import ByteRanges, gather, lanes, ranges, short_lanes
+from tfrecord_lite.arrays import ByteRanges, gather, lanes, ranges
 from tfrecord_lite.messages import BytesList, FloatList, Int64List
 from tfrecord_lite.testing.reencode import Reencoder, chooser
 from tfrecord_lite.wire import fields as wire_fields
@@ -43,7 +43,7 @@ from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.repeated import repeated_float, repeated_len, repeated_varint
 from tfrecord_lite.wire.scalar import WireError, walk
 from tfrecord_lite.wire.template import Hole, Template
-from tfrecord_lite.wire.varint import TOO_LONG, read_short, read_sized, read_varints, squeeze
+from tfrecord_lite.wire.varint import TOO_LONG, read_sized, read_varints, squeeze
 
 fills = st.sampled_from([b"\0", b"\xff", b"\x80", b"\x0a", b"\x0a\x01", b"\x08\x96\x01"])
 everywhere = pytest.mark.parametrize("few", [0, 24, 10**9], ids=["lockstep", "both", "walk"])
@@ -137,24 +137,6 @@ def test_varints_of_known_sizes(longest: int, fill: bytes) -> None:
         _, wrong = read_sized(lanes(data), starts, changed.copy())
         found = [] if wrong is None else np.flatnonzero(wrong).tolist()
         assert found == [i] * int(size != sizes[i])
-
-
-@given(st.lists(st.integers(0, 2**28 - 1), min_size=1), st.data())
-def test_short_varints_of_known_size(numbers: list[int], data: st.DataObject) -> None:
-    runs = [bytearray(varint(number)) for number in numbers]
-    if data.draw(st.booleans()):
-        run = data.draw(st.sampled_from(runs))
-        run[data.draw(st.integers(0, len(run) - 1))] ^= 0x80
-    joined = np.frombuffer(b"".join(runs) + b"\xff" * 16, np.uint8)
-    sizes = np.array([len(run) for run in runs])
-    starts = np.cumsum(sizes) - sizes
-    found = read_short(short_lanes(joined)[starts], sizes.astype(np.uint32))
-    values, true_sizes = read_varints(lanes(joined), starts)
-    if (true_sizes == sizes).all():
-        assert found is not None
-        assert found.tolist() == values.tolist()
-    else:
-        assert found is None
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1), st.integers(1, 8))

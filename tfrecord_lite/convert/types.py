@@ -105,6 +105,15 @@ def at_record(
 
 
 @contextmanager
+def numbered_from(first: int) -> Iterator[None]:
+    """Make errors about a record of a batch name its number among all."""
+    try:
+        yield
+    except InvalidArgumentError as error:
+        raise error.at(index=None if error.index is None else first + error.index) from None
+
+
+@contextmanager
 def at_records(splits: Splits) -> Iterator[None]:
     """Make errors about one of the values name the record that has it."""
     try:

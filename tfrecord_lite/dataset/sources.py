@@ -223,8 +223,8 @@ class Files(Source):
             part, n_skip = part.after(n_skip, self.options)
         with closing(PartReader(part, self.options, log, _LARGE_RECORDS, ahead=ahead)) as reader:
             while (block := reader.next_block(None if n_skip else demand.n)) is not None:
-                if reader.file_bytes:  # of URLs too, which nobody asks about again
-                    sizes[name] = reader.file_bytes
+                if reader.remote_bytes:
+                    sizes[name] = reader.remote_bytes
                 places = block.places  # which nobody else has; all chunks have the same sources
                 if places is not None:
                     places[:, 0] = self._numbers[name]

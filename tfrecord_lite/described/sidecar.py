@@ -38,6 +38,7 @@ from tfrecord_lite.described.formats import seqio, superserial, tfds
 from tfrecord_lite.described.frames import check_description
 from tfrecord_lite.described.structure import Structure, is_flat_dict, structure_of_json
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, levels_to_caller
+from tfrecord_lite.files.ahead import AheadInput, ReadAhead
 from tfrecord_lite.files.compression import detect
 from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.files.names import (
@@ -438,8 +439,14 @@ class FingerprintingFile:
 def fingerprint_of(name: str, storage_options: StorageOptions = None) -> Fingerprint:
     """Compute the fingerprint of a file, by its path or URL."""
     n_bytes = crc32 = 0
-    with closing(open_seekable(name, storage_options, 1)) as file:  # no more than is read
-        while n_bytes < _HEAD_BYTES and (data := file.read(_HEAD_BYTES - n_bytes)):
-            crc32 = zlib.crc32(data, crc32)
-            n_bytes += len(data)
-        return {"bytes": file.seek(0, os.SEEK_END), "crc32_of_head": crc32}
+    with ReadAhead((), storage_options) as ahead:
+        ranges = ahead.open(name) if is_url(name) else None
+        if ranges is not None:
+            ranges.end_at(_HEAD_BYTES)
+        with closing(ranges or open_seekable(name, storage_options, 1)) as file:
+            while n_bytes < _HEAD_BYTES and (data := file.read(_HEAD_BYTES - n_bytes)):
+                crc32 = zlib.crc32(data, crc32)
+                n_bytes += len(data)
+            if isinstance(file, AheadInput):
+                return {"bytes": n_bytes + file.remaining(), "crc32_of_head": crc32}
+            return {"bytes": file.seek(0, os.SEEK_END), "crc32_of_head": crc32}

@@ -27,7 +27,7 @@ from tfrecord_lite.example.decode.reader import (
     is_one_message,
 )
 from tfrecord_lite.example.survey import TypeCheck, reject_sequences
-from tfrecord_lite.schema import DenseLike, FeatureLike, RaggedFeature, Schema, SparseSpec
+from tfrecord_lite.schema import DenseLike, FeatureLike, RaggedFeature, SparseSpec
 from tfrecord_lite.schema.prepare import prepare, specifications
 from tfrecord_lite.schema.text import listed
 
@@ -106,9 +106,7 @@ class ExampleParser(Generic[_ColumnT_co]):
     ) -> None:
         specs = specifications(features)
         self._reader = FeatureReader(prepare(specs), specs, strings)
-        self.features: Mapping[str, FeatureLike] = (
-            specs if isinstance(specs, Schema) else dict(specs)
-        )
+        self.features: Mapping[str, FeatureLike] = specs
         self.strings = strings
         self._hint: str | None = None
 
@@ -220,17 +218,12 @@ class ExampleParser(Generic[_ColumnT_co]):
 
         def parse(some: Block) -> list[dict[str, Column]]:
             own = splits if some is block else [0, len(some)]
-            stops = some.offsets + some.lengths
-            data, starts, is_owned = some.data, some.offsets, some.is_owned
-            return self._reader.read(data, starts, stops, own, single=single, is_owned=is_owned)
+            return self._reader.read(some, own, single=single)
 
         return self._or_first_error(block, names, parse)
 
     def _read_lists(self, block: Block) -> dict[str, Lists | SparseLists]:
-        def parse(some: Block) -> dict[str, Lists | SparseLists]:
-            return self._reader.lists_of(some.data, some.offsets, some.offsets + some.lengths)
-
-        return self._or_first_error(block, None, parse)
+        return self._or_first_error(block, None, self._reader.lists_of)
 
     def _reader_of(self, path: str) -> tuple[ColumnReader, str]:
         return self._reader, path

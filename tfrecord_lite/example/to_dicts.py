@@ -7,22 +7,21 @@
                         "feature_lists": {"tokens": [array([5, 6]), array([7, 8, 9])]}}
 
 A batch is read like any other once its keys are known: those of earlier batches, and the new ones
-found in it. The result is a dictionary per record, made a few at a time: users drop most of the arrays
-soon, and the next ones reuse that memory while it is in the cache.
+found in it. The result is a dictionary per record.
 
 A single message is read by the protobuf runtime, which is faster than a lockstep of one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, ByteStrings, Int64Array, Uint8Array, row_splits
+from tfrecord_lite.arrays import AnyArray, Uint8Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.restore import objects_of
@@ -55,10 +54,6 @@ class SequenceRow(TypedDict):
     feature_lists: dict[str, list[AnyArray]]
 
 
-_ROWS_AT_ONCE = 256
-_BYTES_AT_ONCE = 1024 * 1024
-"""Dictionaries made at a time, and about the bytes of their messages."""
-_SEQUENCES_AT_ONCE = 16
 _WIDE_BYTES = 256
 """Rows of this size and more are copied, so that one row does not keep its batch in memory."""
 
@@ -75,28 +70,16 @@ class Decoder:
 
     def __call__(self, block: Block) -> list[Any]:
         """Decode a block, as :func:`decode_examples` or :func:`decode_sequence_examples`."""
-        return list(chain.from_iterable(self.parts(block)))
+        rows = self._by_runtime(block) if len(block) <= FEW else None
+        if rows is not None:
+            return rows
+        message_type = "SequenceExample" if self._of_sequences else "Example"
+        return parse_or_first_error(block, None, self._read, message_type)
 
     def one(self, serialized: bytes | str) -> Any:
         """Decode one message."""
         record = as_bytes(serialized)
         return (self._by_runtime([record]) or self(as_block([record])))[0]
-
-    def parts(self, block: Block) -> Iterator[list[Any]]:
-        """Read a block, and return an iterator that makes its dictionaries, a few at a time.
-
-        The block must stay as it is until then.
-        """
-        rows = self._by_runtime(block) if len(block) <= FEW else None
-        if rows is not None:
-            return iter([rows])
-        message_type = "SequenceExample" if self._of_sequences else "Example"
-        batches = parse_or_first_error(block, None, self._read, message_type)
-        at_once = _SEQUENCES_AT_ONCE
-        if not self._of_sequences:
-            n_bytes = max(int(block.lengths.sum()), 1)
-            at_once = min(_BYTES_AT_ONCE * len(block) // n_bytes + 1, _ROWS_AT_ONCE)
-        return chain.from_iterable(parts(at_once) for parts in batches)
 
     def _by_runtime(self, records: Iterable[bytes]) -> list[Any] | None:
         """Decode a few messages with the protobuf runtime; None if it is unsure of one."""
@@ -108,29 +91,30 @@ class Decoder:
 
         return by_runtime(read)
 
-    def _read(self, block: Block) -> list[Callable[[int], Iterator[list[Any]]]]:
-        """Read a block; return functions that make its dictionaries, so many at a time.
+    def _read(self, block: Block) -> list[Any]:
+        """Read a block, a half at a time if it has too many keys for one table.
 
-        Several if it has too many keys for one table. Raises WireError about one of the malformed
-        messages, maybe not the first.
+        Raises WireError about one of the malformed messages, maybe not the first.
         """
         if not self._of_sequences:
             batch = self._keys.read_examples(block)
             if batch is not None:
-                return [_Decoded(batch, self._keys.table.keys, None).parts]
+                return _rows_of(batch, self._keys.table.keys)
         elif (sequences := read_sequences(self._list_keys, block)) is not None:
             batch = self._keys.read_examples(sequences.contexts(block))
             if batch is not None:
-                keys = enumerate(self._list_keys.table.keys)
-                lists = [_DecodedList(sequences, number, key.decode()) for number, key in keys]
-                return [_Decoded(batch, self._keys.table.keys, lists).parts]
-        rows = self._by_runtime(block)
-        if rows is not None:
-            return [lambda _: iter([rows])]
+                contexts = _rows_of(batch, self._keys.table.keys)
+                rows: list[SequenceRow] = [{"context": c, "feature_lists": {}} for c in contexts]
+                for number, key in enumerate(self._list_keys.table.keys):
+                    _add_list(rows, sequences, number, key.decode())
+                return rows
+        few = self._by_runtime(block)
+        if few is not None:
+            return few
         middle = len(block) // 2
-        found = self._read(block[:middle])
+        first = self._read(block[:middle])
         with renumbered(middle):
-            return found + self._read(block[middle:])
+            return first + self._read(block[middle:])
 
 
 def _sequence_row(runtime: Any, serialized: bytes) -> SequenceRow:
@@ -147,52 +131,26 @@ def _sequence_row(runtime: Any, serialized: bytes) -> SequenceRow:
     return {"context": runtime.arrays_of(message.context), "feature_lists": lists}
 
 
-class _Decoded:
-    """Messages that were read together: the features of all, and those that only some have.
-
-    Of SequenceExamples, these are the contexts, and `lists` the feature lists.
-    """
-
-    def __init__(
-        self, batch: MessageBatch, keys: tuple[bytes, ...], lists: list[_DecodedList] | None
-    ) -> None:
-        self._n_rows = batch.n_messages
-        self._lists = lists
-        self._names: list[str] = []
-        self._arrays: list[_Arrays] = []
-        self._partial: list[tuple[str, Int64Array, _Arrays]] = []
-        for number, key in enumerate(keys):
-            for kind, having in kinds_in(batch.kinds(number), batch.n_messages):
-                arrays = _Arrays(batch.lists(number, kind))
-                if having is None:
-                    self._names.append(key.decode())
-                    self._arrays.append(arrays)
-                else:
-                    self._partial.append((key.decode(), having, arrays))
-
-    def parts(self, at_once: int) -> Iterator[list[Any]]:
-        """Make the dictionaries, so many at a time."""
-        for first in range(0, self._n_rows, max(at_once, 1)):
-            rows: list[Any] = self._rows(first, min(first + at_once, self._n_rows))
-            if self._lists is not None:
-                rows = [{"context": row, "feature_lists": {}} for row in rows]
-                for steps in self._lists:
-                    steps.add_to(rows, first)
-            yield rows
-
-    def _rows(self, first: int, last: int) -> list[Row]:
-        rows: list[Row] = [{} for _ in range(first, last)]
-        if self._names:
-            columns = [arrays.some(first, last) for arrays in self._arrays]
-            rows = list(map(_dict_maker(tuple(self._names)), *columns))
-        for name, having, arrays in self._partial:
-            some = having[slice(*np.searchsorted(having, (first, last)))].tolist()
-            if not some:
-                continue
-            values = arrays.some(some[0], some[-1] + 1)
-            for i in some:
-                rows[i - first][name] = values[i - some[0]]
-        return rows
+def _rows_of(batch: MessageBatch, keys: tuple[bytes, ...]) -> list[Row]:
+    """Make dictionaries of messages that were read together, given all their keys."""
+    names: list[str] = []  # of the features that every message has
+    columns: list[Any] = []
+    partial: list[tuple[str, list[int], Any]] = []
+    for number, key in enumerate(keys):
+        for kind, having in kinds_in(batch.kinds(number), batch.n_messages):
+            arrays = _arrays_of(batch.lists(number, kind))
+            if having is None:
+                names.append(key.decode())
+                columns.append(arrays)
+            else:
+                partial.append((key.decode(), having.tolist(), arrays))
+    rows: list[Row] = [{} for _ in range(batch.n_messages)]
+    if names:
+        rows = list(map(_dict_maker(tuple(names)), *columns))
+    for name, numbers, arrays in partial:
+        for i in numbers:
+            rows[i][name] = arrays[i]
+    return rows
 
 
 @lru_cache(maxsize=64)
@@ -203,42 +161,23 @@ def _dict_maker(names: tuple[str, ...]) -> Callable[..., Row]:
     return eval(f"lambda {', '.join(arguments)}: {{{items}}}")  # type: ignore[no-any-return]  # noqa: S307
 
 
-class _DecodedList:
-    """The steps of one feature list in all messages of a batch, as arrays."""
-
-    def __init__(self, batch: SequenceMessageBatch, number: int, name: str) -> None:
-        self._name = name
-        kinds = batch.kinds(number)
-        wanted = batch.kinds_present(number)
-        lists = batch.lists(number, wanted[0])
-        self._splits = row_splits(lists.lengths).tolist()
-        present = lists.present
-        self._is_present = None if present is None or present.all() else present.tolist()
-        below = lists.below()
-        arrays = _Arrays(below)
-        self._some = arrays.some
-        if len(wanted) > 1:
-            steps = list(arrays.some(0, below.n))
-            for kind in wanted[1:]:
-                others = _Arrays(batch.lists(number, kind).below()).some(0, below.n)
-                for i in np.flatnonzero(kinds == kind).tolist():
-                    steps[i] = others[i]
-            self._some = lambda first, last: steps[first:last]
-        self._kinds = None
-        if not isinstance(kinds, int) and not kinds.all():
-            self._kinds = kinds  # some steps have no kind
-
-    def add_to(self, rows: list[SequenceRow], first: int) -> None:
-        """Add the list to those rows that have it; the first row is number `first`."""
-        splits = self._splits[first : first + len(rows) + 1]
-        steps = list(self._some(splits[0], splits[-1]))
-        for i, row in enumerate(rows):
-            if self._is_present is None or self._is_present[first + i]:
-                own = slice(splits[i] - splits[0], splits[i + 1] - splits[0])
-                row["feature_lists"][self._name] = steps[own]
-                if self._kinds is not None:
-                    kinds = self._kinds[splits[i] : splits[i + 1]]
-                    _match_empty(row["feature_lists"][self._name], kinds)
+def _add_list(rows: list[SequenceRow], batch: SequenceMessageBatch, number: int, name: str) -> None:
+    """Add the steps of one feature list to the messages that have it."""
+    kinds, (first, *others) = batch.kinds(number), batch.kinds_present(number)
+    lists = batch.lists(number, first)
+    steps = list(_arrays_of(lists.below()))
+    for kind in others:
+        arrays = _arrays_of(batch.lists(number, kind).below())
+        for i in np.flatnonzero(kinds == kind).tolist():
+            steps[i] = arrays[i]
+    with_empty = None if isinstance(kinds, int) or kinds.all() else kinds
+    present = [True] * lists.n if lists.present is None else lists.present.tolist()
+    bounds = pairwise(row_splits(lists.lengths).tolist())
+    for row, is_there, (start, stop) in zip(rows, present, bounds, strict=True):
+        if is_there:
+            row["feature_lists"][name] = own = steps[start:stop]
+            if with_empty is not None:
+                _match_empty(own, with_empty[start:stop])
 
 
 def _match_empty(steps: list[AnyArray], kinds: Uint8Array) -> None:
@@ -248,43 +187,16 @@ def _match_empty(steps: list[AnyArray], kinds: Uint8Array) -> None:
         steps[i] = np.empty(0, first.dtype)
 
 
-class _Arrays:
-    """The values of a feature, to be divided into an array per message."""
-
-    def __init__(self, lists: Lists) -> None:
-        flat: Any = lists.flat
-        count = lists.levels[0]
-        self._splits = row_splits(count) if not isinstance(count, int) else None
-        self._count = count
-        self._flat: Any = None
-        self._long: ByteStrings | None = None
-        self._is_wide = False
-        if lists.kind is Kind.BYTES:
-            if int(flat.lengths.sum()) > _WIDE_BYTES * len(flat):
-                self._long = flat  # objects are made when they are asked for
-                return
-            flat = objects_of(flat)
-        if self._splits is None:
-            flat = flat.reshape(lists.n, count)
-        self._flat = flat
-        self._is_wide = flat.nbytes > _WIDE_BYTES * max(lists.n, 1)
-
-    def some(self, first: int, last: int) -> Any:
-        """Return the arrays of a range of messages, in a list or an array; short ones are views."""
-        if self._splits is None:
-            count = cast("int", self._count)
-            if self._long is not None:
-                some = self._long.take(slice(first * count, last * count))
-                return list(objects_of(some).reshape(-1, count))
-            rows = self._flat[first:last]
-        else:
-            splits = self._splits[first : last + 1]
-            flat = self._flat
-            if self._long is not None:
-                some = self._long.take(slice(int(splits[0]), int(splits[-1])))
-                flat, splits = objects_of(some), splits - splits[0]
-            rows = [flat[a:b] for a, b in pairwise(splits.tolist())]
-        return [row.copy() for row in rows] if self._is_wide else rows
+def _arrays_of(lists: Lists) -> Any:
+    """Divide the values of a feature into an array per message, in a list or an array; short ones are views."""
+    count = lists.levels[0]
+    flat: Any = objects_of(lists.flat) if lists.kind is Kind.BYTES else lists.flat
+    if isinstance(count, int):
+        rows: Any = flat.reshape(lists.n, count)
+    else:
+        rows = [flat[start:stop] for start, stop in pairwise(row_splits(count).tolist())]
+    is_wide = lists.n_bytes > _WIDE_BYTES * lists.n
+    return [row.copy() for row in rows] if is_wide else rows
 
 
 def decode_example(serialized: bytes | str) -> Row:

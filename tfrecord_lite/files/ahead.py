@@ -409,6 +409,11 @@ class AheadInput:
         self._offset, self._rest = offset, memoryview(b"")
         self._file.move_to(offset)
 
+    @property
+    def size(self) -> int:
+        """The size of the file when it was opened."""
+        return self._file.size
+
     def remaining(self) -> int:
         """Return how many bytes follow."""
         return max(self._file.size - self._offset, 0)

@@ -441,9 +441,9 @@ class PartReader:
         return report if report.files else DamageReport((FileReport(self._part.source, 0, 0),))
 
     @property
-    def file_bytes(self) -> int:
-        """The size of the file; 0 if it was not opened yet, or that is not known."""
-        return 0 if self._stream is None else self._stream.file_bytes
+    def remote_bytes(self) -> int:
+        """The size of a file of a store, once it was opened; 0 of others, or if it is not known."""
+        return 0 if self._stream is None else self._stream.remote_bytes
 
     def next_block(self, num_records: int | None = None) -> Block | None:
         """Return the next records, `num_records` or what one read brings; None at the end.

@@ -11,8 +11,7 @@ Reading takes three steps, and only the first is a Python loop:
 :class:`FrameDecoder` does this for a stream that comes in pieces of any size. Frames
 themselves are described in :mod:`tfrecord_lite.records.framing`.
 
-It never opens a file, never overwrites memory that it has given out (unless its caller says by
-:meth:`~FrameDecoder.recycle` that it is done with it), and never makes room for a record because its length says so: a record larger
+It never opens a file, never overwrites memory that it has given out, and never makes room for a record because its length says so: a record larger
 than the buffer grows it step by step, as the bytes come in (rule R6).
 """
 
@@ -65,8 +64,7 @@ class FrameDecoder:
     The CRCs of the data are checked if `verify`; those of the lengths always, since after a
     damaged length it is unknown where the next record is. `source`, a path or URL, is for errors.
 
-    Blocks share the memory of a buffer that is only appended to until :meth:`recycle` is called,
-    and lives as long as a block of it does. Not thread-safe.
+    Blocks share the memory of a buffer that is only appended to, and lives as long as a block of it does. Not thread-safe.
 
     An error comes after every intact record before it, and asking again repeats
     the same error (R7).
@@ -174,27 +172,13 @@ class FrameDecoder:
             wanted = max(wanted, self.pending_bytes)
         room = self._buffer.size - SPARE_BYTES - self._stop
         if room < _MIN_ROOM_BYTES:
-            self._move_to(np.empty(self.pending_bytes + wanted + SPARE_BYTES, np.uint8))
+            start, pending = self._start, self.pending
+            self._buffer = np.empty(pending.size + wanted + SPARE_BYTES, np.uint8)
+            self._buffer[: pending.size] = pending
+            self._view = memoryview(self._buffer)  # type: ignore[arg-type]
+            self._edges, self._base = self._edges - start, self._base + start
+            self._stop = pending.size
         return self._view[self._stop : self._buffer.size - SPARE_BYTES]
-
-    def recycle(self, n_records: int = 0) -> None:
-        """Let the memory of all blocks given out so far be written again.
-
-        For a caller that has copied the records it needs: reused memory is in the cache
-        already, and costs no page faults. It grows to have room for `n_records`.
-        """
-        wanted = min(n_records * self._mean_bytes, _MAX_AHEAD_BYTES) + SPARE_BYTES
-        is_small = self._buffer.size < wanted
-        self._move_to(np.empty(wanted, np.uint8) if is_small else self._buffer)
-
-    def _move_to(self, buffer: Uint8Array) -> None:
-        """Continue in `buffer`, with what is pending at its beginning."""
-        start, pending = self._start, self.pending
-        buffer[: pending.size] = pending
-        self._buffer, self._view = buffer, memoryview(buffer)  # type: ignore[arg-type]
-        self._edges = self._edges - start
-        self._base += start
-        self._stop = pending.size
 
     def advance(self, n_bytes: int) -> None:
         """Take in `n_bytes` that were written to what :meth:`writable` returned."""

@@ -176,10 +176,7 @@ class Spool:
 
     def put(self, records: Block | Sequence[bytes]) -> None:
         """Add records; the memory of a block is not written to."""
-        if isinstance(records, Block):
-            self._sink.add_block(records)
-        else:
-            self._sink.add_all(records)
+        self._sink.add_shared(records)
 
     def blocks(self) -> Iterator[Block]:
         """Yield all records."""

@@ -100,12 +100,14 @@ class RecordSink:
         if self._n_bytes >= self._buffer_bytes:
             self._drain()
 
-    def add_block(self, block: Block) -> None:
-        """Add the records of a block that others may hold too; its memory is not written to."""
-        if block.nbytes < _SMALL_BLOCK_BYTES:
-            self.add_all(block.to_list())
+    def add_shared(self, records: Sequence[Buffer] | Block) -> None:
+        """Add many records as :meth:`add_all`; of a block that others may hold too, whose memory is not written to."""
+        if not isinstance(records, Block):
+            self.add_all(records)
+        elif records.nbytes < _SMALL_BLOCK_BYTES:
+            self.add_all(records.to_list())
         else:
-            self._write_frames(frames_of(block), len(block))
+            self._write_frames(frames_of(records), len(records))
 
     def add_framed(self, block: Block) -> None:
         """Write a block's records as they were read: in intact frames that follow each other."""

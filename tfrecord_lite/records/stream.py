@@ -73,10 +73,6 @@ class RecordStream:
         except BaseException:
             self._file.close()
             raise
-        self.file_bytes: int = self._file.remaining()
-        """The size of the file when it was opened; 0 if that is not known."""
-        self.reuses_memory: bool = False
-        """Whether the next call may overwrite a block: for callers that copy what they need."""
         self.is_closed: bool = False
         self._end: int | None = None  # what follows this offset is not read
         self._read_error: OSError | None = None  # to be raised by the next read
@@ -93,13 +89,10 @@ class RecordStream:
         one that begins as files of another format do.
         """
         decoder = self.decoder
-        wanted = n_records or self._block_records
         try:
             while (block := decoder.next_block(n_records)) is None:
-                if self.reuses_memory:
-                    decoder.recycle(wanted)
                 try:
-                    goes_on = self.fill(wanted)
+                    goes_on = self.fill(n_records or self._block_records)
                 except (DataLossError, OSError) as error:
                     # Return the records before it first; the next call meets the error again.
                     if not len(rest := decoder.rest()):
@@ -118,7 +111,7 @@ class RecordStream:
     def next_records(self) -> Block | list[bytes] | None:
         """Return the next records, at least one; large ones as ``bytes``, read without a copy.
 
-        A block's memory is written again by the next call. Otherwise as :meth:`next_block`.
+        Otherwise as :meth:`next_block`.
         """
         decoder = self.decoder
         found: Block | list[bytes] | None
@@ -130,7 +123,6 @@ class RecordStream:
                     found = decoder.next_large(self._file.read, self._file.remaining())
                     if found is not None:
                         break
-                decoder.recycle()
                 if not self.fill(None):
                     decoder.close()
                     break
@@ -157,6 +149,11 @@ class RecordStream:
     def inflated(self) -> Inflated:
         """The content of a compressed file."""
         return cast("Inflated", self._content)
+
+    @property
+    def remote_bytes(self) -> int:
+        """The size of a file of a store when it was opened; 0 of others, or if it is not known."""
+        return self._file.size if isinstance(self._file, AheadInput) else 0
 
     def begin_at(self, offset: int, n_records: int) -> None:
         """Start an uncompressed file at this offset, after `n_records`; before anything is read."""

@@ -129,7 +129,6 @@ def _blocks(data: SavedData, files: Sequence[str], options: ReadSettings) -> Ite
     k = len(data.components)
     for file in files if k else ():
         with closing(RecordStream(file, replace(options, compression="infer"))) as stream:
-            stream.reuses_memory = True  # whatever is parsed is a copy
             n = 1
             while (block := stream.next_block(n * k)) is not None:
                 if len(block) % k:

@@ -64,7 +64,7 @@ def write_columns(
                 parts = [
                     _records(components[name], values[name].cut([first, last])[0]) for name in order
                 ]
-                sink.add_block(_interleaved(parts))
+                sink.add_all(_interleaved(parts))
                 wrote(last - first)
             sink.finish()
             stack.pop_all()

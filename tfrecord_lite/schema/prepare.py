@@ -292,7 +292,7 @@ def not_a_specification_error(name: str, given: object, more: str = "") -> Inval
 def specifications(
     features: Mapping[str, FeatureLike], *, is_list: bool = False
 ) -> Mapping[str, FeatureSpec]:
-    """Return features with a specification for each shorthand; those without any as they are.
+    """Return features with a specification for each shorthand; a copy, but a Schema as it is.
 
     A shorthand is a dtype, or a tuple of dtype and shape. It stands for a FixedLenFeature; among
     feature lists, for the FixedLenSequenceFeature whose steps have that dtype and shape.
@@ -303,7 +303,7 @@ def specifications(
     if not isinstance(features, Mapping):
         return features
     if all(issubclass(cls, FeatureSpec) for cls in set(map(type, features.values()))):
-        return features  # type: ignore[return-value]
+        return features if hasattr(features, "to_items") else dict(features)  # type: ignore[return-value, arg-type]
     return {name: specification(name, spec, is_list=is_list) for name, spec in features.items()}
 
 

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Iterable, Mapping, Sized
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -22,8 +22,8 @@ from tfrecord_lite.convert.arrow import (
     open_columns,
     open_frames,
 )
-from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.convert.store import stored, warn_of_rounding
+from tfrecord_lite.convert.types import numbered_from
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.frames import fitting_description, part_of
 from tfrecord_lite.described.sidecar import Sidecar
@@ -32,10 +32,9 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     argument_error,
     levels_to_caller,
-    plural,
     require_int,
 )
-from tfrecord_lite.example.encode.columns import encode_column_batches
+from tfrecord_lite.example.encode.columns import count_records, encode_column_batches
 from tfrecord_lite.files.compression import TFRecordOptions, compression_to_write
 from tfrecord_lite.files.folders import SAVED
 from tfrecord_lite.files.names import (
@@ -113,8 +112,8 @@ def save(
         Write this many files, named as those of :class:`ShardedTFRecordWriter`: `path` is
         ``"train@8.tfrecord"``, which needs no `num_shards`, a name with ``{shard}``, or a plain name, in
         which the number goes before the ending: ``"train-00000-of-00008.tfrecord"``. Each has a sidecar of its own,
-        with the one schema of all. Columns, and rows whose number ``len`` tells, are divided
-        evenly, in their order; of other rows, number i goes to shard i modulo `num_shards`.
+        with the one schema of all. Columns and rows are divided evenly, in their order; rows whose number
+        ``len`` does not tell wait in a temporary file until it is known.
     format : {"tfrecord", "tf.data"}, default "tfrecord"
         ``"tf.data"``: make `path` a folder that ``tf.data.Dataset.load`` of TensorFlow reads, and :func:`load`. Its
         elements are the rows, their spec has the dtypes and shapes, and there is no sidecar, nor a `schema`; `compression` is
@@ -308,9 +307,10 @@ def _write_frames(files: DataFiles, frames: Iterable[Frame], builder: SchemaBuil
     first = 0
     for frame in frames:
         described = None if frame.described is None else frame.described()
-        with _numbered_from(first):
+        with numbered_from(first):
             columns, schema = builder.add_frame(frame)
-            n_rows = frame.n_rows or _num_records(frame.columns | columns)
+            known = frame.columns | columns
+            n_rows = frame.n_rows or (count_records(known.items()) if known else 0)
             if isinstance(frames, list):
                 files.n_records = n_rows
             _put_columns(files, columns, schema, n_rows, builder.rounded)
@@ -329,30 +329,22 @@ def _write_rows(files: DataFiles, rows: Iterable[Any], builder: SchemaBuilder) -
             detail += ": pyarrow.RecordBatchReader.from_batches(schema, batches)"
             raise argument_error(detail).at(index=first)
         columns, schema = builder.add_rows(batch)
-        try:
-            _put_columns(files, columns, schema, len(batch), builder.rounded)
-        except InvalidArgumentError as error:
-            key, index = error.key, error.index
-            if key is None or key not in columns or builder.given is None:
-                raise error.at(index=None if index is None else first + index) from None
-            encode = partial(_encode_alone, key, builder.given.select([key]))
-            number, cause = first_misfit(columns[key], encode, error)
-            raise cause.at(index=first + number) from None
+        with numbered_from(first):
+            try:
+                _put_columns(files, columns, schema, len(batch), builder.rounded)
+            except InvalidArgumentError as error:
+                key = error.key
+                if key is None or key not in columns or builder.given is None:
+                    raise
+                encode = partial(_encode_alone, key, builder.given.select([key]))
+                number, cause = first_misfit(columns[key], encode, error)
+                raise cause.at(index=number) from None
         first += len(batch)
     return Sidecar(builder.schema, builder.structure)
 
 
 def _encode_alone(name: str, schema: Schema, values: list[Any]) -> None:
     stored({name: values}, schema)
-
-
-@contextlib.contextmanager
-def _numbered_from(first: int) -> Iterator[None]:
-    """Make errors about a record of a batch name its number among all."""
-    try:
-        yield
-    except InvalidArgumentError as error:
-        raise error.at(index=None if error.index is None else first + error.index) from None
 
 
 def _put_columns(
@@ -368,21 +360,3 @@ def _put_columns(
         return
     for block in encode_column_batches(columns, schema, rounded):
         files.put(block)
-
-
-def _n_records(column: Any) -> int:
-    if isinstance(column, Lists | SparseLists):
-        return column.n
-    return int(column.shape[0]) if isinstance(column, SparseTensor) else len(column)
-
-
-def _num_records(columns: Mapping[str, Any]) -> int:
-    """Return the number of records, which all columns must have."""
-    found = None
-    for name, column in columns.items():
-        size = _n_records(column)
-        if found not in (None, size):
-            detail = f"this column has {plural(size, 'row')}; the others have {found:,}"
-            raise argument_error(detail, key=name)
-        found = size
-    return found or 0

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -38,10 +37,7 @@ from tfrecord_lite.wire.scalar import (
 )
 from tfrecord_lite.wire.varint import TOO_LONG, read_varints
 
-_Tags: TypeAlias = "tuple[npt.NDArray[np.int32], Uint8Array]"
-
-_BYTE, _EIGHT = np.uint64(0xFF), np.uint64(8)
-_TAG_AND_TOP_BIT = np.uint64(0x80FF)
+_BYTE = np.uint64(0xFF)
 _FEW = 24
 """With fewer messages left, a step in lockstep costs more than walking them one by one."""
 
@@ -107,19 +103,14 @@ def tokenise(data: Uint8Array, starts: Int64Array, stops: Int64Array, depth: int
     at, end = starts[live], stops[live]
     steps: list[Fields] = []
     walked: list[tuple[int, int, int]] = []
-    tags: dict[int, _Tags] = {}
     while live.size > _FEW:
-        fields = _plain_step(words, live, at, end, tags)
-        if fields is None:
-            fields = _step(words, live, at, end)
-            following = fields.stop
-            groups = np.flatnonzero(fields.wire_type == START_GROUP)
-            if groups.size:
-                walked += zip(*(a[groups].tolist() for a in (live, at, end)), strict=True)
-                following[groups] = end[groups]
-                fields = fields.only(fields.wire_type != START_GROUP)
-        else:
-            following = fields.stop
+        fields = _step(words, live, at, end)
+        following = fields.stop
+        groups = np.flatnonzero(fields.wire_type == START_GROUP)
+        if groups.size:
+            walked += zip(*(a[groups].tolist() for a in (live, at, end)), strict=True)
+            following[groups] = end[groups]
+            fields = fields.only(fields.wire_type != START_GROUP)
         steps.append(fields)
         more = following < end
         if more.all():
@@ -129,32 +120,6 @@ def tokenise(data: Uint8Array, starts: Int64Array, stops: Int64Array, depth: int
     walked += zip(live.tolist(), at.tolist(), end.tolist(), strict=True)
     rest = _walk_all(data, walked, depth)
     return join([*steps, rest]) if steps else rest
-
-
-def _plain_step(
-    words: Uint64Array, live: Int64Array, at: Int64Array, end: Int64Array, tags: dict[int, _Tags]
-) -> Fields | None:
-    """Read one field of each message if all have the same LEN tag and a length of one byte.
-
-    None if they do not, or if a value leaves its message. The arrays that the fields of a tag
-    have in common are made once, and kept in `tags`.
-    """
-    loaded = words[at]
-    tag = int(loaded[0]) & 0xFF
-    if tag & 7 != LEN or not LEN < tag < 0x80:
-        return None
-    if ((loaded & _TAG_AND_TOP_BIT) != np.uint64(tag)).any():
-        return None
-    loaded >>= _EIGHT
-    loaded &= _BYTE
-    begin = at + 2
-    following = begin + loaded.view(np.int64)
-    if (following > end).any():
-        return None
-    if tag not in tags:  # the number of live messages only falls
-        tags[tag] = np.full(at.size, tag >> 3, np.int32), np.full(at.size, LEN, np.uint8)
-    numbers, types = tags[tag]
-    return Fields(live, numbers[: at.size], types[: at.size], begin, following)
 
 
 def _step(words: Uint64Array, live: Int64Array, at: Int64Array, end: Int64Array) -> Fields:

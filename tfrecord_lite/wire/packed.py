@@ -27,10 +27,9 @@ from tfrecord_lite.arrays import (
     Uint8Array,
     lanes,
     row_splits,
-    short_lanes,
 )
 from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, WireError
-from tfrecord_lite.wire.varint import SHORT_BYTES, read_short, read_varints
+from tfrecord_lite.wire.varint import read_sized
 
 _GROUP_BYTES = 192 * 1024
 """Runs are decoded together up to this size, so that planes stay in the cache."""
@@ -82,19 +81,12 @@ def _one_each(runs: ByteRanges) -> Int64Array | None:
     if not 0 < longest <= MAX_VARINT_BYTES or int(lengths.min()) < 1:
         return None
     values = np.empty(starts.size, np.int64)
-    words, short = lanes(data), short_lanes(data)
+    words, sizes = lanes(data), lengths.astype(np.uint8)
     for first in range(0, starts.size, _GROUP_VALUES):
         some = slice(first, first + _GROUP_VALUES)
-        if longest <= SHORT_BYTES:
-            found = read_short(short[starts[some]], lengths[some].astype(np.uint32))
-            if found is None:
-                return None
-            values[some] = found
-            continue
-        numbers, sizes = read_varints(words, starts[some])
-        if (sizes != lengths[some]).any():
+        values[some], differs = read_sized(words, starts[some], sizes[some])
+        if differs is not None:
             return None
-        values[some] = numbers.view(np.int64)
     return values
 
 
@@ -170,9 +162,9 @@ def _decode(data: Uint8Array, before: Int64Array, goes_on: AnyArray, at: int) ->
         rest <<= np.uint64(28)
         values |= rest
     else:
-        some = goes_on.nonzero()[0]
-        sure = np.ones(some.size, np.bool_)
-        rest = _decode(data, before.take(some), sure, at + _BYTES_PER_LEVEL).astype(np.uint64)
+        longer = goes_on.nonzero()[0]
+        every = np.ones(longer.size, np.bool_)
+        rest = _decode(data, before.take(longer), every, at + _BYTES_PER_LEVEL).astype(np.uint64)
         rest <<= np.uint64(28)
-        values[some] |= rest
+        values[longer] |= rest
     return values

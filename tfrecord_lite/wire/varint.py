@@ -47,9 +47,6 @@ from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES
 
 Words = TypeVar("Words", "Uint64Array", "Uint32Array")
 
-SHORT_BYTES = 4
-"""Bytes of the varints that :func:`read_short` decodes."""
-
 TOO_LONG = MAX_VARINT_BYTES + 1
 """Stands for the size of a varint that has not ended after 10 bytes."""
 
@@ -57,28 +54,25 @@ _TOP_BITS = np.uint64(0x8080808080808080)
 _ONE = np.uint64(1)
 _ALL_BUT_LAST = np.uint64(0x0080808080808080)
 # Each step of squeeze joins pairs of groups: shift, bits of the lower one, of the upper one.
-_STEPS: dict[int, list[tuple[int, Any, Any, Any]]] = {
-    word(0).itemsize: [
-        (reach, word(reach), word(low & int(~word(0))), word(high & int(~word(0))))
-        for reach, low, high in (
-            (1, 0x007F007F007F007F, 0x7F007F007F007F00),
-            (2, 0x00003FFF00003FFF, 0x3FFF00003FFF0000),
-            (4, 0x000000000FFFFFFF, 0x0FFFFFFF00000000),
-        )
-    ]
-    for word in (np.uint32, np.uint64)
-}
+_STEPS = [
+    (np.uint64(shift), np.uint64(low), np.uint64(high))
+    for shift, low, high in (
+        (1, 0x007F007F007F007F, 0x7F007F007F007F00),
+        (2, 0x00003FFF00003FFF, 0x3FFF00003FFF0000),
+        (4, 0x000000000FFFFFFF, 0x0FFFFFFF00000000),
+    )
+]
 
 
-def squeeze(words: Words, n_bytes: int = 8) -> Words:
+def squeeze(words: Uint64Array, n_bytes: int = 8) -> Uint64Array:
     """Drop the top bit of each byte of words, and close the gaps; in place.
 
     At most the `n_bytes` low bytes of a word are not zero; of one byte alone the top bit is clear.
     Returns words of 7 bits per byte.
     """
     moved = np.empty_like(words)
-    for reach, shift, low, high in _STEPS[words.itemsize]:
-        if n_bytes > reach:
+    for shift, low, high in _STEPS:
+        if n_bytes > shift:
             np.bitwise_and(words, high, out=moved)
             moved >>= shift
             words &= low
@@ -109,21 +103,6 @@ def read_varints(words: Uint64Array, offsets: Int64Array) -> tuple[Uint64Array, 
         sizes[long] = np.where(ninth, 9, np.where(tenth, 10, TOO_LONG))
         values[long[ninth]] &= np.uint64(0x7FFFFFFFFFFFFFFF)
     return values, sizes
-
-
-def read_short(words: Uint32Array, sizes: Uint32Array) -> Uint32Array | None:
-    """Decode varints of known size, 1 to 4 bytes, each at the start of a 32-bit word.
-
-    Overwrites both arrays. None if the bytes of some are anything else than one varint.
-    """
-    sizes <<= np.uint32(3)
-    unused = np.subtract(np.uint32(32), sizes, out=sizes)
-    words <<= unused
-    words >>= unused
-    continued = np.uint32(0x00808080) >> unused  # the top bits of all bytes but the last
-    if (words & np.uint32(0x80808080) != continued).any():
-        return None
-    return squeeze(words, SHORT_BYTES)
 
 
 def read_sized(

@@ -11,13 +11,10 @@ import os
 import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Self
 
 from tfrecord_lite.arrays import Buffer
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
-    FailedPreconditionError,
-    Reason,
     argument_error,
     plural,
     require_int,
@@ -27,8 +24,7 @@ from tfrecord_lite.files.compression import CompressionType, TFRecordOptions, co
 from tfrecord_lite.files.names import StorageOptions, check_storage_options, is_url, shard_names
 from tfrecord_lite.files.output import lock_set, unlock_set
 from tfrecord_lite.records.shard_set import Filling, ShardSet
-from tfrecord_lite.records.sink import RecordSink
-from tfrecord_lite.writer.single import MessageWriter, as_record
+from tfrecord_lite.writer.single import MessageWriter
 
 __all__ = ["ShardedTFRecordWriter"]
 
@@ -98,10 +94,9 @@ class ShardedTFRecordWriter(MessageWriter):
         storage_options: StorageOptions = None,
     ) -> None:
         self.paths: list[str] = []
-        self._is_open = False  # to records
-        self._pattern = os.fspath(pattern)
-        self._options = compression_to_write(self._pattern, compression)
-        check_storage_options(storage_options, self._pattern)
+        self._name = os.fspath(pattern)
+        self._options = compression_to_write(self._name, compression)
+        check_storage_options(storage_options, self._name)
         if num_shards is not None:
             num_shards = require_int("num_shards", num_shards, 1)
         if bytes_per_shard is not None:
@@ -114,7 +109,7 @@ class ShardedTFRecordWriter(MessageWriter):
         self._files = ShardSet(self._options, storage_options, len(names))
         self._sinks = self._files.sinks
         self._lock = None if is_url(names[0]) else lock_set(names[0])
-        self._is_open, self._is_done = True, False
+        self._is_closed = self._is_done = False
         try:
             for name in names:
                 self._files.open(name)
@@ -124,7 +119,7 @@ class ShardedTFRecordWriter(MessageWriter):
 
     def _names(self, num_shards: int | None, bytes_per_shard: int | None) -> list[str]:
         """Return the names of the shards to open now: all of them, or the first."""
-        pattern = self._pattern
+        pattern = self._name
         has_field = "{shard" in pattern
         by_bytes = bytes_per_shard is not None
         if by_bytes == (num_shards is not None or not has_field) or (
@@ -141,36 +136,6 @@ class ShardedTFRecordWriter(MessageWriter):
             detail = f"the pattern {pattern!r} names no shard; expected 'name@10' or '{{shard}}'"
             raise argument_error(detail)
         return names
-
-    def write(self, record: bytes | bytearray | str | Block) -> None:
-        """Write one record, as :meth:`TFRecordWriter.write`, to the next shard in turn.
-
-        The records of a block go to the shards in turn, or fill them, as single ones do.
-
-        Examples
-        --------
-        >>> with ShardedTFRecordWriter("names@2.tfrecord") as writer:
-        ...     for name in ("Ada", "Alan", "Grace"):
-        ...         writer.write(name)
-        >>> list(TFRecordReader("names-00000-of-00002.tfrecord"))
-        [b'Ada', b'Grace']
-        """
-        if not self._is_open:
-            self._check_open()  # raises
-        if type(record) is not bytes:
-            if isinstance(record, Block):
-                self._write_block(record)
-                return
-            record = as_record(record)
-        if self._rows:
-            self._write_waiting(record)
-        else:
-            self._add(record)
-
-    def _check_open(self) -> None:
-        if not self._is_open:
-            detail = "the writer is closed; open another"
-            raise FailedPreconditionError(Reason.CLOSED, source=self._pattern, detail=detail)
 
     def _add(self, record: bytes) -> None:
         if self._filling is not None:
@@ -205,10 +170,10 @@ class ShardedTFRecordWriter(MessageWriter):
             shard, part = self._parts[0]
             if shard == len(self._sinks):
                 self._files.finish_file(-1)
-                names = shard_names(self._pattern, shard + 1) or []
+                names = shard_names(self._name, shard + 1) or []
                 self._files.open(names[-1])
             self._parts.popleft()
-            _give(part, self._sinks[shard])  # what it cannot write waits in the sink
+            self._sinks[shard].add_shared(part)  # what it cannot write waits in the sink
 
     def _put_block(self, block: Block) -> None:
         self._put(block)
@@ -236,8 +201,8 @@ class ShardedTFRecordWriter(MessageWriter):
         self._put_parts()
         for i in range(len(self._sinks)):
             self._files.finish_file(i)
-        self._is_open = False
-        paths = shard_names(self._pattern, len(self._sinks)) or []
+        self._is_closed = True
+        paths = shard_names(self._name, len(self._sinks)) or []
         for file, path in zip(self._files.files, paths, strict=True):
             file.name = path
         self._files.commit()
@@ -251,12 +216,12 @@ class ShardedTFRecordWriter(MessageWriter):
         parts = [
             plural(n_records, "record"),
             f"{plural(len(self._sinks), 'shard')} so far"
-            if self._filling is not None and self._is_open
+            if self._filling is not None and not self._is_closed
             else plural(len(self._sinks), "shard"),
             TFRecordOptions.get_compression_type_string(self._options) or "uncompressed",
-            "open" if self._is_open else "closed",
+            "closed" if self._is_closed else "open",
         ]
-        return f"<ShardedTFRecordWriter of {short_name(self._pattern)}: {', '.join(parts)}>"
+        return f"<ShardedTFRecordWriter of {short_name(self._name)}: {', '.join(parts)}>"
 
     def abandon(self) -> None:
         """Remove all that was written; no file appears.
@@ -270,16 +235,12 @@ class ShardedTFRecordWriter(MessageWriter):
         >>> glob.glob("names*")
         []
         """
-        self._is_open, self._is_done = False, True
+        self._is_closed = self._is_done = True
         try:
             self._files.abandon()
         finally:
             if self._lock is not None:
                 unlock_set(self._lock)
-
-    def __enter__(self) -> Self:
-        """Return the writer itself."""
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Close; after an error, remove all that was written."""
@@ -294,15 +255,8 @@ class ShardedTFRecordWriter(MessageWriter):
     def __del__(self) -> None:
         """Remove the files of a writer that was forgotten."""
         if not self._is_done and all(sink.belongs_here for sink in self._sinks):
-            text = f"the shards of {self._pattern} were not closed"
+            text = f"the shards of {self._name} were not closed"
             try:
                 warnings.warn(text, ResourceWarning, 2, source=self)
             finally:  # a warning may be an error
                 self.abandon()
-
-
-def _give(records: Sequence[Buffer] | Block, sink: RecordSink) -> None:
-    if isinstance(records, Block):
-        sink.add_block(records)
-    else:
-        sink.add_all(records)

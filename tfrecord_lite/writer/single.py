@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, cast
 
@@ -79,6 +79,52 @@ class MessageWriter:
 
     _rows: RowBuffer | SequenceRowBuffer | None = None
     """Rows that are not encoded yet, and the records written between them."""
+    _name: str
+    _is_closed = True
+    """Whether no record can be written: not yet, or not any more."""
+    _add: Callable[[bytes], None]
+    """Writes an encoded record that nothing waits before."""
+
+    def write(self, record: bytes | bytearray | str | Block) -> None:
+        """Write one record, or all of a block.
+
+        Parameters
+        ----------
+        record : bytes, bytearray, numpy.bytes_, str or Block
+            The record's data; str is written as UTF-8 (rule O4). A block is written without a
+            Python object per record; :meth:`write_blocks` takes many. Of several shards each record
+            goes to the next in turn, or to the one that is being filled.
+
+        Raises
+        ------
+        TypeError
+            For anything else.
+        DataLossError
+            ``DATA_CRC`` for a block with a damaged record, as :meth:`write_blocks`.
+        FailedPreconditionError
+            ``CLOSED`` after :meth:`close` (rule O5).
+        OSError
+            If the records collected so far cannot be written.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("names.tfrecord") as writer:
+        ...     writer.write(b"Ada")
+        ...     writer.write(Block.from_records([b"Alan", b"Grace"]))
+        >>> list(TFRecordReader("names.tfrecord"))
+        [b'Ada', b'Alan', b'Grace']
+        """
+        if self._is_closed:
+            self._check_open()  # raises
+        if type(record) is not bytes:
+            if isinstance(record, Block):
+                self._write_block(record)
+                return
+            record = as_record(record)
+        if self._rows:
+            self._write_waiting(record)
+        else:
+            self._add(record)
 
     def write_example(
         self, row: Mapping[str, Any], schema: Mapping[str, FeatureLike] | None = None
@@ -355,16 +401,10 @@ class MessageWriter:
 
     def _write_waiting(self, record: bytes) -> None:
         """Write a record after the rows that wait."""
-        rows = self._row_buffer()
+        rows: Any = self._rows
         rows.add_record(record)
         if rows.is_full:
             self._put_rows()
-
-    def _row_buffer(self) -> RowBuffer | SequenceRowBuffer:
-        """Return the buffer of rows; loading what encodes them is left to the first row."""
-        if self._rows is None:
-            self._rows = _new_buffer(of_sequences=False)
-        return self._rows
 
     def _begin_rows(self, row: Mapping[str, Any], *, of_sequences: bool) -> None:
         """Write the first row of a kind; rows of the other are written before it."""
@@ -385,7 +425,9 @@ class MessageWriter:
 
     def _check_open(self) -> None:
         """Raise if the writer is closed."""
-        raise NotImplementedError
+        if self._is_closed:
+            detail = "the writer is closed; open another"
+            raise FailedPreconditionError(Reason.CLOSED, source=self._name, detail=detail)
 
     def _put(self, records: Sequence[Buffer] | Block) -> None:
         """Write encoded records."""
@@ -398,6 +440,10 @@ class MessageWriter:
     def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
         """Write one record in pieces, which may change after this call."""
         raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        """Return the writer itself."""
+        return self
 
     def __reduce__(self) -> NoReturn:
         """Raise: two copies would write to one file."""
@@ -490,7 +536,6 @@ class TFRecordWriter(MessageWriter):
     [b'Ada', b'text is written as UTF-8']
     """
 
-    _is_closed = True  # until the file is open
     _described: Sidecar | None = None
     """The sidecar of a file that records are appended to."""
     _n_bytes_before = 0
@@ -545,54 +590,6 @@ class TFRecordWriter(MessageWriter):
         self._is_closed = False
         self._add = self._sink.add
 
-    def write(self, record: bytes | bytearray | str | Block) -> None:
-        """Write one record, or all of a block.
-
-        Parameters
-        ----------
-        record : bytes, bytearray, numpy.bytes_, str or Block
-            The record's data; str is written as UTF-8 (rule O4). A block is written without a
-            Python object per record; :meth:`write_blocks` takes many.
-
-        Raises
-        ------
-        TypeError
-            For anything else.
-        DataLossError
-            ``DATA_CRC`` for a block with a damaged record, as :meth:`write_blocks`.
-        FailedPreconditionError
-            ``CLOSED`` after :meth:`close` (rule O5).
-        OSError
-            If the records collected so far cannot be written.
-
-        Examples
-        --------
-        >>> with TFRecordWriter("names.tfrecord") as writer:
-        ...     writer.write(b"Ada")
-        ...     writer.write(Block.from_records([b"Alan", b"Grace"]))
-        >>> list(TFRecordReader("names.tfrecord"))
-        [b'Ada', b'Alan', b'Grace']
-        """
-        if self._is_closed:
-            raise self._closed()
-        if type(record) is not bytes:
-            if isinstance(record, Block):
-                self._write_block(record)
-                return
-            record = as_record(record)
-        if self._rows:
-            self._write_waiting(record)
-        else:
-            self._add(record)
-
-    def _check_open(self) -> None:
-        if self._is_closed:
-            raise self._closed()
-
-    def _closed(self) -> FailedPreconditionError:
-        detail = "the writer is closed; open another"
-        return FailedPreconditionError(Reason.CLOSED, source=self._name, detail=detail)
-
     def _put(self, records: Sequence[Buffer] | Block) -> None:
         self._sink.add_all(records)
 
@@ -600,7 +597,7 @@ class TFRecordWriter(MessageWriter):
         self._sink.add_pieces(pieces)
 
     def _put_block(self, block: Block) -> None:
-        self._sink.add_block(block)
+        self._sink.add_shared(block)
 
     def flush(self) -> None:
         """Make everything written so far readable by others (rule O6).
@@ -651,10 +648,6 @@ class TFRecordWriter(MessageWriter):
         state = "closed" if self._is_closed else "open"
         parts = [plural(n_records, "record"), self._sink.compression or "uncompressed", state]
         return f"<TFRecordWriter of {short_name(self._name)}: {', '.join(parts)}>"
-
-    def __enter__(self) -> Self:
-        """Return the writer itself."""
-        return self
 
     def __exit__(
         self,

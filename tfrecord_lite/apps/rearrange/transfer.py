@@ -196,7 +196,7 @@ class Outputs(DataFiles):
         if part.nbytes < _SMALL_BYTES:
             self.sinks[-1].add_framed(compact(part))
         else:
-            self.sinks[-1].add_block(part)
+            self.sinks[-1].add_shared(part)
 
     def open_through(self, last: int) -> None:
         """Open the files up to this one, under as many names as there need to be."""

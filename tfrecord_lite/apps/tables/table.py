@@ -179,6 +179,10 @@ def scan(
     return TFRecordTable(RecordBatches(described, columns, hint), reading)
 
 
+_LOOK_BYTES = 256 * 1024
+"""What is fetched of a store ahead of a look at the first records."""
+
+
 @dataclass(frozen=True)
 class _Reading:
     """How a table reads its files."""
@@ -197,7 +201,9 @@ class _Reading:
     @cached_property
     def usual_size(self) -> int:
         """Number of records in a batch of the usual size, by those of the first read."""
-        with closing(blocks_ahead(self.sources, self.options)) as blocks:
+        most = self.options.read_ahead
+        look = replace(self.options, read_ahead=_LOOK_BYTES if most is None else most)
+        with closing(blocks_ahead(self.sources, look)) as blocks:
             first = next(blocks, Block.from_records([b""]))
         return fitting_size(first, LEAST)
 

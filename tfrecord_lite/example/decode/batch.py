@@ -210,17 +210,15 @@ class MessageBatch:
             kinds[chosen] = part.kinds(feature)
         return kinds
 
-    def even(self, feature: int, kind: Kind) -> Lists | None:
-        """Return the values of a feature if every message has as many; None if one may not."""
-        return self._parts[0][1].even(feature, kind) if len(self._parts) == 1 else None
-
     def lists(self, feature: int, kind: Kind) -> Lists:
         """Return a feature of all messages, with the values of one kind."""
+        if len(self._parts) == 1:  # of all messages
+            return self._parts[0][1].lists(feature, kind)
         parts: list[tuple[Int64Array, Lists]] = []
         for numbers, part in self._parts:
             with renumbered(numbers):
                 parts.append((numbers, part.lists(feature, kind)))
-        return parts[0][1] if len(parts) == 1 else merge(kind, self.n_messages, parts)
+        return merge(kind, self.n_messages, parts)
 
 
 def by_runtime(read: Callable[[Any], Found]) -> Found | None:

@@ -28,14 +28,11 @@ import numpy as np
 from tfrecord_lite.arrays import (
     AnyArray,
     BoolArray,
-    ByteRanges,
     Int64Array,
-    place_all,
     ranges,
     row_splits,
-    views,
 )
-from tfrecord_lite.columns import BytesColumn, Column, SparseTensor
+from tfrecord_lite.columns import Column, SparseTensor
 from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.convert.restore import (
@@ -55,8 +52,6 @@ from tfrecord_lite.schema.features import KeyedPartition
 from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Shaped, Sparse, VarLen
 from tfrecord_lite.schema.types import WIRE, Type
 
-_ALIGN = 8
-"""Arrays of any type may begin at a multiple of this."""
 _MAX_GAPS, _MAX_MEAN_GAPS = 2**20, 2**10
 """Most empty rows that the row ids of a batch may leave, and how many more per message: one wrong
 number must not make the result huge."""
@@ -88,15 +83,6 @@ def reject_sizes(key: str, lists: Lists, wrong: BoolArray, feature: Dense | Padd
     shape = f"expected {feature.size:,} for shape {list(feature.shape)}"
     how = "RaggedFeature and VarLenFeature take any number"
     reject(key, wrong, Reason.WRONG_COUNT, lambda i: f"found {shown(lists, i)}, {shape}; {how}")
-
-
-def strings_in_place(stored: ByteRanges) -> BytesColumn:
-    """Move byte strings, which are in order, end to end in their own buffer, and make a column of it."""
-    data, starts, lengths = stored.data, stored.starts, stored.lengths
-    splits = row_splits(lengths)
-    first = int(starts[0]) & -_ALIGN  # in the record's header at the least
-    place_all(data, splits[:-1] + first, views(data, starts, lengths))
-    return BytesColumn(splits, data[first : first + int(splits[-1])])
 
 
 def own_type(feature: Prepared) -> Type:
@@ -142,28 +128,21 @@ def divided(
 
 def dense(key: str, lists: Lists, feature: Dense, own: Type) -> Lists:
     """Check the values of a FixedLenFeature, and fill in its default (rules X1, X3 to X5)."""
-    counts, present = lists.levels[0], lists.present
-    if present is None and isinstance(counts, int) and counts == feature.size:
-        return in_shape(lists, feature, own)
-    present = np.ones(lists.n, np.bool_) if present is None else present
-    if feature.default is None:
-        detail = (
-            f"required feature {key!r} is missing and has no default; "
-            "pass default_value=, or use VarLenFeature"
-        )
-        reject(key, ~present, Reason.MISSING, lambda _: detail)
-    reject_sizes(key, lists, present & (lists.lengths != feature.size), feature)
-    if feature.default is not None and not present.all():
-        lists = lists.with_(flat=_filled(lists, present, feature.default))
-    return in_shape(lists, feature, own)
-
-
-def in_shape(lists: Lists, feature: Dense, own: Type) -> Lists:
-    """Give values the shape of a FixedLenFeature, of which every message has as many as it takes."""
-    flat, levels = lists.flat, cast("tuple[int, ...]", own.shape)
+    counts, present, flat = lists.levels[0], lists.present, lists.flat
+    if present is not None or not isinstance(counts, int) or counts != feature.size:
+        present = np.ones(lists.n, np.bool_) if present is None else present
+        if feature.default is None:
+            detail = (
+                f"required feature {key!r} is missing and has no default; "
+                "pass default_value=, or use VarLenFeature"
+            )
+            reject(key, ~present, Reason.MISSING, lambda _: detail)
+        reject_sizes(key, lists, present & (lists.lengths != feature.size), feature)
+        if feature.default is not None and not present.all():
+            flat = _filled(lists, present, feature.default)
     if feature.raw is not None:
-        flat = raw(flat, feature.raw, feature.key)
-    return Lists(lists.n, own, levels, flat)
+        flat = raw(flat, feature.raw, key)
+    return Lists(lists.n, own, cast("tuple[int, ...]", own.shape), flat)
 
 
 def restored(feature: Prepared, lists: Lists | SparseLists, original: Type) -> Lists | SparseLists:
@@ -216,11 +195,7 @@ def raw(strings: Any, spec: RawFeature, key: str) -> AnyArray:
         found, wanted = plural(int(strings.lengths[wrong[0]]), "byte"), list(spec.shape)
         detail = f"found {found}, expected {spec.n_bytes:,} for {spec.dtype_name} {wanted}"
         raise MisfitError(int(wrong[0]), Reason.WRONG_COUNT, key, detail)
-    if isinstance(strings, BytesColumn):
-        data = strings.data[strings.offsets[0] : strings.offsets[-1]]
-    else:
-        data = strings.joined()
-    return numbers_of(data, spec.dtype)  # rule D3
+    return numbers_of(strings.joined(), spec.dtype)  # rule D3
 
 
 def shaped(strings: Lists, shapes: Lists, feature: Shaped, own: Type) -> Lists:

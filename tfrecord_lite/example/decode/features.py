@@ -51,13 +51,6 @@ class Features(Protocol):
     def kinds(self, feature: int) -> Uint8Array | int:
         """Return the :class:`Kind` of a feature in each message, 0 for none; one number if all agree."""
 
-    def even(self, feature: int, kind: Kind) -> Lists | None:
-        """Return the lists of a feature if every message is known to have as many values of this kind.
-
-        Their level is a number then. None if a message may have another number: ask for `lists`.
-        """
-        return None
-
     def lists(self, feature: int, kind: Kind) -> Lists:
         """Return the values of one kind of a feature; empty lists for messages that have none of it.
 

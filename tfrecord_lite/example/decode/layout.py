@@ -104,9 +104,6 @@ class ValueForm(Enum):
     """A Feature that is not asked for."""
 
 
-_EVEN_FORMS = (ValueForm.FIXED, ValueForm.VARINT, ValueForm.STRING)
-
-
 @dataclass(frozen=True, slots=True)
 class LayoutEntry:
     """One map entry of a layout."""
@@ -485,16 +482,6 @@ class LayoutMatch:
         slots = self._layout.slots
         return slots[feature].entry.kind if feature in slots else 0
 
-    def even(self, feature: int, kind: Kind) -> Lists | None:
-        """Return the values of a feature if all messages have as many, and are as learnt."""
-        slot = self._layout.slots.get(feature)
-        if self.chosen is not None or slot is None or slot.entry.kind != kind:
-            return None
-        if slot.entry.form not in _EVEN_FORMS:
-            return None
-        found = self._lists(slot, kind)
-        return found if isinstance(found.levels[0], int) else None
-
     def lists(self, feature: int, kind: Kind) -> Lists:
         """Read the values of a feature in each message; none if it is of another kind.
 
@@ -503,9 +490,6 @@ class LayoutMatch:
         slot = self._layout.slots.get(feature)
         if slot is None or slot.entry.kind != kind:
             return Lists(self.n_messages, WIRE[kind], (0,), NO_VALUES[kind])
-        return self._lists(slot, kind)
-
-    def _lists(self, slot: _Slot, kind: Kind) -> Lists:
         counts, flat = self._values(slot, kind)
         return Lists(self.n_messages, WIRE[kind], (counts,), flat)
 

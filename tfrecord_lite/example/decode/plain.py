@@ -80,8 +80,6 @@ class KnownKeys:
         keys = [key for key in (*table.keys, *self.others) if len(key) <= _LONGEST_KEY]
         self.features: Int64Array = np.array(features, np.int64)
         """The number in the table of each key that is there; the others come after these."""
-        self.n_entries = 0
-        """Entries that every message had, where the last ones were read; a guess for the next."""
         sizes = np.array([len(key) for key in keys], np.int64)
         self._shortest, longest = int(sizes.min()), int(sizes.max())
         self.value_places: Int64Array = sizes + _KEY_PLACE
@@ -205,9 +203,7 @@ class PlainMatch:
     def _read(self, some: slice, at: Int64Array, stops: Int64Array, bad: BoolArray) -> None:
         """Fill in the cells of some messages, and mark as bad those that are left."""
         data, keys, bad = self._data, self._keys, bad[some]
-        places, lengths, owners, keys.n_entries = _walk(
-            data, at[some], stops[some], bad, keys.n_entries
-        )
+        places, lengths, owners = _walk(data, at[some], stops[some], bad)
         values = np.full((len(self._starts), bad.size), -1, np.int64)
         rooms = np.zeros(values.shape, np.uint8)
         first_cells = keys.features * bad.size
@@ -277,13 +273,6 @@ class PlainMatch:
         is_chunk: list[bool] = (self._are_chunks | (self._kinds == 0)).all(axis=1).tolist()
         return is_chunk
 
-    def even(self, feature: int, kind: Kind) -> Lists | None:
-        """Return the values of a feature if every message has as many; None if one may not."""
-        if self._one_kind[feature] != kind or self.n_messages == 0:
-            return None
-        found = self.lists(feature, kind)
-        return found if isinstance(found.levels[0], int) else None
-
     def lists(self, feature: int, kind: Kind) -> Lists:
         """Read the values of a feature in each message; none where it is of another kind.
 
@@ -321,39 +310,19 @@ class PlainMatch:
 
 
 def _walk(
-    data: Uint8Array, starts: Int64Array, stops: Int64Array, bad: BoolArray, n_sure: int = 0
-) -> tuple[Int64Array, Uint8Array, Int64Array, int]:
-    """Find all entries; mark the messages that are left as bad.
-
-    Returns place, length and message of each entry, and how many every message has. For the first `n_sure`
-    the ends are not looked for in vain, if every message has as many.
-    """
-    n_messages = starts.size
-    sure = np.empty((n_sure + 1, n_messages), np.int64)
-    """Where each entry starts, less two bytes for each before it, its tag and its length."""
-    sizes = np.empty((n_sure, n_messages), np.uint8)
-    sure[0] = starts
-    for step in range(n_sure):
-        data[2 * step + 1 :].take(sure[step], out=sizes[step], mode="clip")
-        np.add(sure[step], sizes[step], out=sure[step + 1])
-    sure += np.arange(0, 2 * n_sure + 1, 2)[:, None]
-    places: list[AnyArray] = [sure[:-1].reshape(-1)]
-    lengths: list[AnyArray] = [sizes.reshape(-1)]
-    owner = np.arange(n_messages)
-    owners: list[AnyArray] = [np.broadcast_to(owner, sizes.shape).reshape(-1)]
-    at, left = sure[-1], stops
-    n_entries, n_steps = n_sure, n_sure
-    while owner.size and n_steps < _MOST_STEPS:
-        more = at < left
+    data: Uint8Array, starts: Int64Array, stops: Int64Array, bad: BoolArray
+) -> tuple[Int64Array, Uint8Array, Int64Array]:
+    """Find all entries: place, length and message of each; mark the messages that are left as bad."""
+    places: list[AnyArray] = [np.empty(0, np.int64)]
+    lengths: list[AnyArray] = [np.empty(0, np.uint8)]
+    owners: list[AnyArray] = [np.empty(0, np.int64)]
+    at, owner = starts, np.arange(starts.size)
+    while owner.size and len(places) <= _MOST_STEPS:
+        more = at < stops
         if np.count_nonzero(more) < more.size:
-            wrong = at > left
-            if np.count_nonzero(wrong):
-                if n_steps == n_sure > 0:  # some may have ended before
-                    return _walk(data, starts, stops, bad)
-                bad[owner[wrong]] = True
-            n_entries = n_entries or n_steps
-            at, owner, left = at[more], owner[more], left[more]
-            if owner.size <= n_messages // _LEFT:
+            bad[owner[at > stops]] = True
+            at, owner, stops = at[more], owner[more], stops[more]
+            if owner.size <= starts.size // _LEFT:
                 break
         length = data[1:].take(at, mode="clip")
         places.append(at)
@@ -361,10 +330,7 @@ def _walk(
         owners.append(owner)
         at = at + length
         at += 2
-        n_steps += 1
     bad[owner] = True
-    if len(places) == 1 and not np.count_nonzero(bad):
-        return places[0], lengths[0], owners[0], n_entries
     place = np.concatenate(places)
     np.minimum(place, data.size - _FURTHEST, out=place)  # those of bad messages may be anywhere
-    return place, np.concatenate(lengths), np.concatenate(owners), n_entries
+    return place, np.concatenate(lengths), np.concatenate(owners)

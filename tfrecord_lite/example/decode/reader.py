@@ -12,15 +12,14 @@ Also what a caller may pass as messages: :func:`as_block`, :func:`as_bytes`, :fu
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, ByteRanges, Int64Array, Uint8Array, keep_freed_pages
+from tfrecord_lite.arrays import AnyArray, keep_freed_pages
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, Column
 from tfrecord_lite.columns.bytes import owned_slice
@@ -31,7 +30,7 @@ from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.example.decode.first_error import MisfitError, misfits
 from tfrecord_lite.schema import FeatureLike, Kind, RawFeature, Schema
-from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Sparse, keys_to_read
+from tfrecord_lite.schema.prepare import Padded, Prepared, Sparse, keys_to_read
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.wire.keys import KeyTable
 
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
     StringForm: TypeAlias = Literal["ndarray", "BytesColumn"]
 
 
-_LARGE_BYTES = 4096
-"""From this size on moving a byte string costs little more than its bytes."""
 _MOST_OTHERS = 64
 """Keys that are not asked for, and are looked at in one go."""
 
@@ -81,20 +78,10 @@ class ColumnReader:
             self._again |= {name} if key in keys else set()
             keys |= {key for key, _ in feature.reads()}
 
-    def results(
-        self, batch: Any, splits: list[int], *, single: bool, but: str | None = None
-    ) -> list[dict[str, Any]]:
-        """Build the results of several batches, which were read as one, `but` that; `splits` are theirs.
-
-        No two results share memory. Raises WireError or MisfitError about one of the messages that
-        are wrong, maybe not the first.
-        """
-        return self.results_of(self.lists(batch, single=single, but=but), splits)
-
     def results_of(
         self, whole: Mapping[str, Lists | SparseLists], splits: list[int]
     ) -> list[dict[str, Any]]:
-        """Build the results of several batches, given the lists of all."""
+        """Build the results of several batches, given the lists of all; no two share memory."""
         if len(splits) == 2:
             return [{name: self.result(name, lists) for name, lists in whole.items()}]
         results: list[dict[str, Any]] = [{} for _ in splits[1:]]
@@ -103,10 +90,11 @@ class ColumnReader:
                 columns[name] = column
         return results
 
-    def lists(
-        self, batch: Any, *, single: bool = False, but: str | None = None
-    ) -> dict[str, Lists | SparseLists]:
-        """Read features as they were before they were stored, checked; errors as :meth:`results`."""
+    def lists(self, batch: Any, *, single: bool = False) -> dict[str, Lists | SparseLists]:
+        """Read features as they were before they were stored, checked.
+
+        Raises WireError or MisfitError about one of the messages that are wrong, maybe not the first.
+        """
         columns: dict[str, Lists] = {}
 
         def column(key: str) -> Lists:
@@ -116,9 +104,8 @@ class ColumnReader:
 
         found: dict[str, Lists | SparseLists] = {}
         for name in self.prepared:
-            if name != but:
-                lists = self._read(batch, name, column, single=single)
-                found[name] = lists.owned() if name in self._again else lists
+            lists = self._read(batch, name, column, single=single)
+            found[name] = lists.owned() if name in self._again else lists
         return found
 
     def _cut(self, name: str, lists: Lists | SparseLists, splits: list[int]) -> Iterable[Any]:
@@ -175,102 +162,38 @@ class FeatureReader(ColumnReader):
         super().__init__(prepared, features, strings)
         self._no_kind_is_missing = no_kind_is_missing
         self._learnt = self.table, LayoutMemory()  # one attribute, as several threads may set it
-        reads = Counter(key for feature in prepared.values() for key, _ in feature.reads())
-        self._dense: dict[str, tuple[Dense, int, int]] = {
-            name: (feature, self.numbers[feature.key], feature.size)
-            for name, feature in prepared.items()
-            if isinstance(feature, Dense) and reads[feature.key] == 1
-        }
-        """Features of one size that nothing else reads, their numbers and sizes."""
-        self._numbers: set[str] = {
-            name
-            for name, (dense, _, _) in self._dense.items()
-            if dense.kind is not Kind.BYTES and name not in self._originals
-        }
-        """Those of which the result is an array of the values."""
         self.rejects_others = False
         """Whether a feature that is not asked for, and has values, is an error."""
 
-    def read(
-        self,
-        data: Uint8Array,
-        starts: Int64Array,
-        stops: Int64Array,
-        splits: list[int],
-        *,
-        single: bool,
-        is_owned: bool = False,
-    ) -> list[dict[str, Column]]:
-        """Parse the messages of several batches at once; as :meth:`results`.
+    def read(self, block: Block, splits: list[int], *, single: bool) -> list[dict[str, Column]]:
+        """Parse the messages of several batches at once, whose `splits` are given; errors as :meth:`lists`."""
+        return self.results_of(self.lists(self._messages(block), single=single), splits)
 
-        If the buffer `is_owned`, byte strings that fill most of it, as images do, become a column there, in the
-        last step: nothing else can be read from it afterwards.
-        """
-        batch = self._messages(data, starts, stops)
-        large = self._large(batch, data.size) if is_owned and len(splits) == 2 else None
-        if large is not None:
-            name, dense, values = large
-            (others,) = self.results(batch, splits, single=single, but=name)
-            values.flat = build.strings_in_place(values.flat)
-            others[name] = self.result(name, build.in_shape(values, dense, self._own[name]))
-            return [{key: others[key] for key in self.prepared}]
-        return self.results(batch, splits, single=single)
-
-    def lists_of(
-        self, data: Uint8Array, starts: Int64Array, stops: Int64Array
-    ) -> dict[str, Lists | SparseLists]:
+    def lists_of(self, block: Block) -> dict[str, Lists | SparseLists]:
         """Read the features of messages, as :meth:`lists`, with memory of their own."""
-        found = self.lists(self._messages(data, starts, stops))
-        return {name: apart(lists) for name, lists in found.items()}
+        return {name: apart(lists) for name, lists in self.lists(self._messages(block)).items()}
 
-    def _large(self, batch: MessageBatch, n_bytes: int) -> tuple[str, Dense, Lists] | None:
-        """Return a feature with a long byte string in each message, if it fills most of the buffer, and its values."""
-        if self._originals or n_bytes < _LARGE_BYTES * batch.n_messages:
-            return None
-        for name, (dense, number, size) in self._dense.items():
-            if self.strings == "ndarray" and not dense.raw:
-                continue
-            values = batch.even(number, dense.kind)
-            if values is None or values.levels[0] != size:
-                continue
-            if isinstance(values.flat, ByteRanges) and 4 * values.n_bytes > 3 * n_bytes:
-                return name, dense, values
-        return None
-
-    def _messages(self, data: Uint8Array, starts: Int64Array, stops: Int64Array) -> MessageBatch:
+    def _messages(self, block: Block) -> MessageBatch:
         table, memory = self._learnt
-        batch = MessageBatch(data, starts, stops, table, memory)
+        extents = block.data, block.offsets, block.offsets + block.lengths
+        batch = MessageBatch(*extents, table, memory)
         while self.rejects_others and (others := self._others(batch, table)):
             self._learnt = table, memory = KeyTable([*table.keys, *others]), LayoutMemory()
-            batch = MessageBatch(data, starts, stops, table, memory)
+            batch = MessageBatch(*extents, table, memory)
         return batch
 
     def _read(
         self, batch: MessageBatch, name: str, column: Callable[[str], Lists], *, single: bool
     ) -> Lists | SparseLists:
         feature, original = self.prepared[name], self._originals.get(name)
-        lists: Lists | SparseLists | None = self._at_once(batch, name)
-        if lists is None:
-            lists = build.divided(feature, self._own[name], column, single=single)
+        lists = build.divided(feature, self._own[name], column, single=single)
         if original is None:
             return lists
         with misfits():
             return build.restored(feature, lists, original)
 
-    def _at_once(self, batch: MessageBatch, name: str) -> Lists | None:
-        """Read a feature of which nothing needs to be checked; None of another."""
-        if name not in self._dense:
-            return None
-        dense, number, size = self._dense[name]
-        lists = batch.even(number, dense.kind)
-        if lists is None or lists.levels[0] != size:
-            return None
-        return build.in_shape(lists, dense, self._own[name])
-
     def result(self, name: str, lists: Lists | SparseLists) -> Column:
         """Make the result of a feature, of one batch or several that were joined."""
-        if name in self._numbers:
-            return cast("Lists", lists).flat.reshape(lists.n, *self._own[name].shape or ())  # type: ignore[no-any-return]
         feature, original = self.prepared[name], self._originals.get(name)
         column: Any = build.finished(feature, lists, with_objects=self.strings == "ndarray")
         shape = None if original is None else original.shape
@@ -304,11 +227,12 @@ class FeatureReader(ColumnReader):
     def _column(self, batch: MessageBatch, key: str) -> Lists:
         kind, number = self.kinds[key], self.numbers[key]
         lists, kinds = batch.lists(number, kind), batch.kinds(number)
+        if isinstance(kinds, int) and kinds == kind:
+            return lists
         check_kinds(key, kind, kinds)
-        if not (isinstance(kinds, int) and kinds):
-            is_filled = np.not_equal(kinds, 0)
-            present = is_filled if self._no_kind_is_missing else batch.present(number)
-            lists.present = np.broadcast_to(present, lists.n)
+        is_filled = np.not_equal(kinds, 0)
+        present = is_filled if self._no_kind_is_missing else batch.present(number)
+        lists.present = np.broadcast_to(present, lists.n)
         return lists
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from tfrecord_lite.arrays import ByteItems, row_splits
 from tfrecord_lite.block import Block
+from tfrecord_lite.columns import SparseTensor
 from tfrecord_lite.convert.arrow import (
     DataFrame,
     Frame,
@@ -28,11 +29,11 @@ from tfrecord_lite.convert.arrow import (
     open_columns,
     open_frames,
 )
-from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.convert.lossless import with_carried
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.store import stored
-from tfrecord_lite.convert.types import column_error
+from tfrecord_lite.convert.types import column_error, numbered_from
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.example.encode.one import encode_features, encoded_key, entry_levels
 from tfrecord_lite.example.proto import FEATURES_TAG, KIND_TAGS, LIST_VALUE_TAG
@@ -213,11 +214,8 @@ def _encode_stream(
     first = 0
     with closing(open_frames(stream)) as frames:
         for frame in frames:
-            try:
+            with numbered_from(first):
                 yield from encode_column_batches(frame, schema, rounded)
-            except InvalidArgumentError as error:
-                index = None if error.index is None else first + error.index
-                raise error.at(index=index) from None
             first += frame.n_rows
 
 
@@ -288,10 +286,14 @@ def count_records(columns: Iterable[tuple[str, Any]]) -> int:
     """Return the number of records that all columns have."""
     n_records: int | None = None
     for key, column in columns:
-        if n_records not in (None, column.n):
-            rows = plural(column.n, "row")
+        if isinstance(column, Lists | SparseLists):
+            size = column.n
+        else:
+            size = int(column.shape[0]) if isinstance(column, SparseTensor) else len(column)
+        if n_records not in (None, size):
+            rows = plural(size, "row")
             raise column_error(key, f"this column has {rows}; the others have {n_records:,}")
-        n_records = column.n
+        n_records = size
     if n_records is None:
         raise argument_error("no columns, so nothing says how many records there are")
     return n_records

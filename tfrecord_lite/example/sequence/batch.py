@@ -451,9 +451,10 @@ class SequenceMessageBatch:
 
 def read_sequences(keys: DiscoveredKeys, block: Block) -> SequenceMessageBatch | None:
     """Read a block of SequenceExamples with all feature lists; None if it has too many keys."""
+    return keys.read(len(block), lambda table, _: sequences_in(block, table))
+
+
+def sequences_in(block: Block, table: KeyTable) -> SequenceMessageBatch:
+    """Read a block of SequenceExamples, with the feature lists whose keys are in a table."""
     stops = block.offsets + block.lengths
-
-    def read(table: KeyTable, _: object) -> SequenceMessageBatch:
-        return SequenceMessageBatch(block.data, block.offsets, stops, table)
-
-    return keys.read(len(block), read)
+    return SequenceMessageBatch(block.data, block.offsets, stops, table)

@@ -40,7 +40,7 @@ from tfrecord_lite.example.decode.reader import (
     is_one_message,
 )
 from tfrecord_lite.example.parse import ExampleParser
-from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
+from tfrecord_lite.example.sequence.batch import SequenceMessageBatch, sequences_in
 from tfrecord_lite.schema import FeatureLike, Schema
 from tfrecord_lite.schema.prepare import (
     Dense,
@@ -115,10 +115,7 @@ class SequenceExampleParser:
         list_specs = specifications(sequence_features or {}, is_list=True)
         if isinstance(list_specs, Schema):
             check_steps(list_specs)
-        self.features: tuple[Mapping[str, FeatureLike], Mapping[str, FeatureLike]] = (
-            context_specs if isinstance(context_specs, Schema) else dict(context_specs),
-            list_specs if isinstance(list_specs, Schema) else dict(list_specs),
-        )
+        self.features: tuple[Features, Features] = context_specs, list_specs
         self.strings = strings
         self._required = [
             feature
@@ -265,9 +262,8 @@ class SequenceExampleParser:
 
         def parse(some: Block) -> list[tuple[Results, Results, Lengths]]:
             own = splits if some is block else [0, len(some)]
-            data, starts, stops = some.data, some.offsets, some.offsets + some.lengths
-            batch = SequenceMessageBatch(data, starts, stops, self._lists.table)
-            contexts = self._context.read(data, starts, batch.context_stops, own, single=single)
+            batch = sequences_in(some, self._lists.table)
+            contexts = self._context.read(batch.contexts(some), own, single=single)
             lists = self._lists.read(batch, own, single=single)
             return [(context, *found) for context, found in zip(contexts, lists, strict=True)]
 
@@ -275,9 +271,8 @@ class SequenceExampleParser:
 
     def _read_lists(self, block: Block) -> dict[str, Lists | SparseLists]:
         def parse(some: Block) -> dict[str, Lists | SparseLists]:
-            data, starts, stops = some.data, some.offsets, some.offsets + some.lengths
-            batch = SequenceMessageBatch(data, starts, stops, self._lists.table)
-            features = self._context.lists_of(data, starts, batch.context_stops)
+            batch = sequences_in(some, self._lists.table)
+            features = self._context.lists_of(batch.contexts(some))
             steps = {name: apart(lists) for name, lists in self._lists.lists(batch).items()}
             return {f"context/{name}": lists for name, lists in features.items()} | {
                 f"feature_lists/{name}": lists for name, lists in steps.items()
