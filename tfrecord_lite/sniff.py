@@ -398,11 +398,12 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
                 advice = f"struct.unpack({layout!r}, file.read({n_bytes})) and file.read(length)"
             return f"{noun} after {prefix} (read them with {advice}; TFRecordWriter writes records)"
     if _are_snappy_blocks(head):
-        advice = "cramjam.snappy.decompress_raw inflates each, which follows its length in 4 bytes"
-        return f"blocks compressed with Snappy ({advice})"
+        return SNAPPY_BLOCKS
     return None
 
 
+SNAPPY_BLOCKS = "blocks compressed with Snappy (pip install cramjam, and they are read)"
+"""What the files look like that TensorFlow, or the package tfrecords, compressed with Snappy."""
 _LENGTHS = ("", "<q", ">q", "<I", ">I")
 """How the length of a message is stored before it, in the words of struct; "" for a varint."""
 _MAX_MESSAGES = 50

@@ -21,11 +21,8 @@ _MOST_EXPANSION = 32
 
 
 def _cramjam() -> Any:
-    try:
-        import cramjam  # noqa: PLC0415 - optional
-    except ImportError:
-        detail = "this file is compressed with SNAPPY, which needs cramjam: pip install cramjam"
-        raise ImportError(detail) from None
+    import cramjam  # noqa: PLC0415 - optional; without it no file is taken for such a one
+
     return cramjam
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.util import find_spec
 from typing import Any, cast
 
 from tfrecord_lite.block import HEADER_BYTES, Block
@@ -24,7 +25,7 @@ from tfrecord_lite.files.names import Source, name_of, opening_error
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.decoder import LARGE_BYTES, FrameDecoder
 from tfrecord_lite.records.framing import is_header
-from tfrecord_lite.sniff import HEAD_BYTES, looks_like
+from tfrecord_lite.sniff import HEAD_BYTES, SNAPPY_BLOCKS, looks_like
 
 _DEFAULTS = ReadSettings()
 
@@ -256,7 +257,8 @@ def _detect(file: InputFile) -> str:
     first = file.peek(HEADER_BYTES)
     name = "" if is_header(first) else detect(first)
     if not name and len(first) == HEADER_BYTES and SNAPPY.is_start(first) and not is_header(first):
-        return SNAPPY.name
+        is_snappy = looks_like(file.peek(_PEEK_BYTES), is_whole=False) == SNAPPY_BLOCKS
+        return SNAPPY.name if is_snappy and find_spec("cramjam") else ""
     # The first bytes of some texts could also be those of a compressed stream.
     # A few bytes of text are text, unless all of them are the magic of BZ2, which is text too.
     is_whole = len(first) < HEADER_BYTES and name != "BZ2"
