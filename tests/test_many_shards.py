@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 from collections.abc import Callable, Iterator
@@ -32,6 +33,7 @@ N_SHARDS = 300
 
 @pytest.fixture
 def few_files() -> Iterator[None]:
+    gc.collect()  # which closes what other tests have left open
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (LIMIT, hard))
     yield
