@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 import tfrecord_lite as tl
-from tests.support.saved import DTYPES, data_sets
+from tests.saved.written import DTYPES, data_sets
 from tfrecord_lite.convert.lists import row_of
 from tfrecord_lite.described.structure import flatten
 from tfrecord_lite.tf.data import Dataset

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tfrecord_lite as tl
-from tests.support.saved import assert_same, data_sets
+from tests.saved.written import assert_same, data_sets
 from tfrecord_lite.described.structure import flatten
 from tfrecord_lite.saved.spec import fields, message
 from tfrecord_lite.tf.data import Dataset

@@ -11,8 +11,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tests.storage.joined import join
 from tests.support.columns import same
-from tests.support.joined import join
 from tfrecord_lite import (
     ExampleParser,
     FixedLenSequenceFeature,
