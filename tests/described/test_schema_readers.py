@@ -150,6 +150,7 @@ def test_schemas_of_other_programs(name: str) -> None:
     golden.check(Path(__file__).with_name(f"{name}.txt"), names)
 
 
+@pytest.mark.needs("arrow")
 def test_tensors_of_tfx_have_names_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "schema.pbtxt").write_text(TWO_OF_ONE_COLUMN)
     path = tmp_path / "data.tfrecord"

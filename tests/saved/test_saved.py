@@ -43,6 +43,7 @@ def test_columns_come_back(data: dict[str, Any], n_shards: int, compression: str
             assert_same(rows[0], {name: flat[name] for name in sorted(flat)})
 
 
+@pytest.mark.needs("arrow")
 def test_every_reader_takes_the_folder(folder: str) -> None:
     table = tl.scan(folder)
     assert table.column_names == sorted(COLUMNS)

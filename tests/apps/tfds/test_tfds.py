@@ -246,6 +246,7 @@ def test_a_data_set_needs_no_name(today: Path) -> None:
     assert numbers_of(today, "test") == [0, 1]
 
 
+@pytest.mark.needs("arrow")
 def test_a_feature_that_cannot_be_read_refuses_only_itself(today: Path) -> None:
     own = {"pythonClassName": "mine.Own", "jsonFeature": {"json": "{}"}}
     nested = of_class("FeaturesDict", "featuresDict", features={"own": own})
@@ -279,6 +280,7 @@ WORDS = of_class("Sequence", "sequence", feature=TEXT)
 TEXTS = {"t": TEXT, "words": WORDS, "lists": of_class("Sequence", "sequence", feature=WORDS)}
 
 
+@pytest.mark.needs("arrow")
 def test_texts_are_str_where_asked_for(tmp_path: Path) -> None:
     members = {**TEXTS, "id": of_class("Tensor", "tensor", dtype="string", shape={})}
     features = of_class("FeaturesDict", "featuresDict", features=members)
