@@ -56,7 +56,7 @@ class Decompressor:
     def __init__(self) -> None:
         self._piece = b""
         self._ready: memoryview | None = None
-        self.unused_data = b""
+        self.unused_data: bytes = b""
 
     @property
     def eof(self) -> bool:

@@ -41,8 +41,14 @@ class SavedData:
         None if the description does not say.
     """
 
+    run: str
+    """The name of the folder of the run that counts."""
+    structure: Any
+    components: list[Component]
+    num_elements: int | None
+
     def __init__(self, place: str, storage_options: StorageOptions = None) -> None:
-        self.place = place
+        self.place: str = place
         self.folder: str = place.removesuffix(SAVED).rstrip("/") or "."
         self._options = storage_options
         try:
@@ -58,7 +64,7 @@ class SavedData:
             return b"".join(iter(lambda: file.read(1 << 20), b""))
 
     def _read(self, metadata: bytes) -> None:
-        self.num_elements: int | None = None
+        self.num_elements = None
         if metadata.startswith(b"element_spec:"):  # text, of distributed_save
             self.run, dtypes = "chunks", []
         else:

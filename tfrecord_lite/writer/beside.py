@@ -1,4 +1,4 @@
-"""The sidecar beside a file that is written: brought up to date where records are appended, removed where it is stale."""
+"""The sidecar beside a file that is written: brought up to date where records are appended."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, companion
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.schema import SequenceSchema
-
-remove_stale = sidecar.remove_stale
 
 
 def describing(name: str) -> sidecar.Sidecar | None:

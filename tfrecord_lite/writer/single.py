@@ -635,12 +635,14 @@ class TFRecordWriter(MessageWriter):
             is_url(self._name) or os.path.exists(companion(self._name, SIDECAR_SUFFIX))  # noqa: PTH110
         ):
             return
-        from tfrecord_lite.writer import beside  # noqa: PLC0415 - loads the engine
+        from tfrecord_lite.described.sidecar import remove_stale  # noqa: PLC0415 - loads the engine
 
         if self._described is not None:
+            from tfrecord_lite.writer import beside  # noqa: PLC0415 - loads the engine
+
             beside.extend(self._name, self._described, self._n_bytes_before)
         elif not self._appends:
-            beside.remove_stale(self._name, self._storage_options)
+            remove_stale(self._name, self._storage_options)
 
     def __repr__(self) -> str:
         """Name the file and its compression, and count the records written so far."""
