@@ -617,7 +617,10 @@ class TestShards:
 
 
 class TestTheSidecarBesideTheFile:
-    @given(st.lists(st.integers(-9, 9), max_size=8), st.lists(st.integers(-9, 9), max_size=8))
+    @given(
+        st.lists(st.integers(-9, 9), min_size=1, max_size=8),
+        st.lists(st.integers(-9, 9), max_size=8),
+    )
     def test_appended_rows_are_read_by_the_sidecar_of_save(
         self, first: list[int], more: list[int]
     ) -> None:

@@ -350,6 +350,16 @@ def test_a_sidecar_beside_other_data_is_rejected_unless_it_is_given(
 # ---------------------------------------------------------------------------------- loading
 
 
+def test_lists_that_are_empty_in_all_rows_come_back(tmp_path: Path) -> None:
+    schema = save(
+        tmp_path / "a", [{"texts": ["a"], "numbers": [1.5]}, {"texts": [], "numbers": []}]
+    )
+    save(tmp_path / "b", [{"texts": [], "numbers": []}] * 5, schema=schema)
+
+    data = load(tmp_path / "b")
+    assert data["texts"].to_list() == data["numbers"].to_list() == [[]] * 5
+
+
 def test_the_schema_may_be_anywhere(tmp_path: Path) -> None:
     data = {"x": np.arange(3, dtype=np.uint8)}
     schema = save(tmp_path / "d", data, tmp_path / "elsewhere.json")

@@ -127,7 +127,10 @@ def _regrouped(key: str, lists: Lists, kind: Type, stored: tuple[int | None, ...
         rows = lists.with_(levels=tuple(outer))
         detail = f"{found} cannot be divided into rows of the shape {(*lead, *inner)}"
         raise rows.error(key, detail, first, Reason.WRONG_COUNT)
-    varying = () if is_whole else (np.repeat(counts // size if size else counts, math.prod(lead)),)
+    n_rows: Any = counts // size if size else counts
+    if isinstance(n_rows, np.ndarray):  # not the same in all lists
+        n_rows = np.repeat(n_rows, math.prod(lead))
+    varying = () if is_whole else (n_rows,)
     dims = (*stored[: rank - 1], *lead, *[None for _ in varying], *inner)
     return lists.with_(type=replace(kind, shape=dims), levels=(*outer, *lead, *varying, *inner))
 

@@ -546,10 +546,8 @@ class TestInterrupts:
         )
         assert process.stdout is not None
         assert process.stdout.readline() == b"batch\n"
-        log = out / ".convert"
-        for _ in range(200):  # until all that is there is noted, and something is being written
-            num_noted = len(log.read_text().splitlines()) - 1 if log.exists() else 0
-            if 0 < num_noted == len(list(out.glob("part*"))) and list(out.glob(".part*.tmp")):
+        for _ in range(200):  # until one is complete, and another is being written
+            if list(out.glob("part*")) and list(out.glob(".part*.tmp")):
                 break
             time.sleep(0.02)
         assert list(out.glob(".part*.tmp"))

@@ -517,12 +517,14 @@ class _Log:
             with contextlib.suppress(ValueError):  # of a line that was cut short
                 base, rows, n_bytes = json.loads(line)
                 name = os.path.join(os.path.dirname(path), base)  # noqa: PTH118, PTH120
-                if local_size(name) == n_bytes:
-                    self.complete[name] = Output(name, rows, n_bytes)
+                size = local_size(name)
+                self.complete.pop(name, None)
+                if size is not None and n_bytes in (size, None):
+                    self.complete[name] = Output(name, rows, size)
 
-    def add(self, output: Output) -> None:
-        """Note that an output is complete."""
-        line = json.dumps([os.path.basename(output.name), output.rows, output.n_bytes])  # noqa: PTH119
+    def add(self, name: str, rows: int, n_bytes: int | None) -> None:
+        """Note that an output is complete, or, without its size, that it is if it is there."""
+        line = json.dumps([os.path.basename(name), rows, n_bytes])  # noqa: PTH119
         with self._path.open("a") as file:
             file.write(f"\n{line}" if file.tell() else f"{self._digest}\n{line}")
 
@@ -634,10 +636,13 @@ class _Maker:
                             break
             target.finish()
             rounded = getattr(target, "rounded", ())
+            name = name_of(place)
+            if self._log is not None and local_size(name) is None:
+                self._log.add(name, n_rows, None)  # what is there from now on is complete
             target.commit()
-            output = Output(name_of(place), n_rows, local_size(place) or 0, rounded)
+            output = Output(name, n_rows, local_size(place) or 0, rounded)
             if self._log is not None:
-                self._log.add(output)
+                self._log.add(name, n_rows, output.n_bytes)
         except BaseException:
             if target is not None:
                 target.abandon()
