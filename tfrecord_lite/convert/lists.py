@@ -90,6 +90,11 @@ class Lists:
         return np.full(self.n, level) if isinstance(level, int) else level
 
     @property
+    def mask(self) -> BoolArray:
+        """Which records have the feature, shape (n,); do not change it."""
+        return np.ones(self.n, np.bool_) if self.present is None else self.present
+
+    @property
     def is_single(self) -> bool:
         """Whether every record is known to have one value, in lists of one level."""
         level = self.levels[0]
@@ -202,8 +207,7 @@ class Lists:
         typed = [part for part in parts if part.kind is not None] or parts
         present = None
         if any(part.present is not None for part in parts):
-            masks = [np.ones(p.n, np.bool_) if p.present is None else p.present for p in parts]
-            present = np.concatenate(masks)
+            present = np.concatenate([part.mask for part in parts])
         levels: list[Level] = []
         rows = [part.n for part in parts]  # of the level, in each part
         for own in zip(*[part.levels for part in parts], strict=True):

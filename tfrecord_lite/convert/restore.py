@@ -316,8 +316,7 @@ def result(lists: Lists, *, with_objects: bool, splits_dtype: Any = np.int64) ->
     if not kind.missing:
         return values if isinstance(values, BytesColumn) else values.reshape(lists.n, *shape)
     values = as_array(values).reshape(lists.n, *shape)
-    present = np.ones(lists.n, np.bool_) if lists.present is None else lists.present
-    mask = np.broadcast_to(~present.reshape(-1, *[1] * len(shape)), values.shape).copy()
+    mask = np.broadcast_to(~lists.mask.reshape(-1, *[1] * len(shape)), values.shape).copy()
     return np.ma.MaskedArray(values, mask)
 
 

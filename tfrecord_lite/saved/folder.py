@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.folders import SAVED, listing
@@ -22,7 +22,6 @@ from tfrecord_lite.saved.spec import VARIANT, Component, components_of, fields
 from tfrecord_lite.tensors.dtypes import type_of_number
 from tfrecord_lite.wire.scalar import WireError, read_varint
 
-Structure: TypeAlias = Any
 _SPEC = "dataset_spec.pb"
 _VERSION = 2
 
@@ -76,7 +75,7 @@ class SavedData:
             self.num_elements = found.get(6, None if dtypes else 0)
         if not self.run or "/" in self.run or self.run.startswith("."):
             raise argument_error("it does not name the folder of a run")
-        names = {os.path.basename(name) for name in self._listed("").files}  # noqa: PTH119 - may be a URL
+        names = {os.path.basename(name) for name in self._root.files}  # noqa: PTH119 - may be a URL
         if _SPEC in names:
             self.structure, self.components = components_of(self._content(_SPEC))
         else:  # a snapshot, which knows the dtypes alone
@@ -87,9 +86,13 @@ class SavedData:
         return listing(f"{self.folder}/{below}".rstrip("/"), self._options)
 
     @cached_property
+    def _root(self) -> Any:
+        return self._listed("")
+
+    @cached_property
     def files(self) -> list[str]:
         """The files of the run: those of the first shard, of the second, and so on."""
-        folders = {os.path.basename(name) for name in self._listed("").folders}  # noqa: PTH119
+        folders = {os.path.basename(name) for name in self._root.folders}  # noqa: PTH119
         if self.run not in folders:
             return []
         run = self._listed(self.run)

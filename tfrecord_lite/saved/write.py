@@ -124,7 +124,7 @@ def _records(component: Component, lists: Lists | SparseLists) -> Block:
         return Block.from_records(list(_ragged(component, lists)))
     column = result(lists, with_objects=True)
     if component.form == "optional":
-        rows = zip(np.ma.getdata(column), _present(lists), strict=True)
+        rows = zip(np.ma.getdata(column), lists.mask, strict=True)
         records = [
             _variant((), [(b"tensorflow::data::Optional", b"\x01", [_tensor(row, kind)])])
             if there
@@ -133,10 +133,6 @@ def _records(component: Component, lists: Lists | SparseLists) -> Block:
         ]
         return Block.from_records(records)
     return Block.from_records([_tensor(row, kind) for row in column])
-
-
-def _present(lists: Lists) -> AnyArray:
-    return np.ones(lists.n, np.bool_) if lists.present is None else lists.present
 
 
 def _alike(rows: AnyArray, kind: TensorType, shape: tuple[Any, ...]) -> Block:
