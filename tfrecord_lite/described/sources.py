@@ -114,14 +114,14 @@ def originals_of(
     if may_be_damaged:
         options = replace(options, on_error="skip")
     try:
-        found = described_by(None, list(sources), options)
+        description = described_by(None, list(sources), options)
     except (TFRecordError, OSError, ImportError):
-        found = None
-    if found is None or isinstance(found.schema, SequenceSchema):
+        description = None
+    if description is None or isinstance(description.schema, SequenceSchema):
         return Schema({})
     items = {
         name: item
-        for name, item in found.schema.to_items().items()
+        for name, item in description.schema.to_items().items()
         if item.original is not None
         and item.original.dtype not in ("string", item.kind.label)
         and not isinstance(item.spec, SparseFeature)
@@ -204,20 +204,20 @@ def sidecars_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
         may_be_damaged=options.on_error != "raise",
     )
     names = list(map(name_of, sources))
-    found = list(zip(sources, for_each_file(names, sources, read), strict=True))
-    if not any(one for _, one in found):
+    pairs = list(zip(sources, for_each_file(names, sources, read), strict=True))
+    if not any(one for _, one in pairs):
         return None
 
     def without(one: Sidecar | None) -> Sidecar | None:
         """Return what the sidecars of a frame's shards have in common."""
         return one and one._replace(dataframe=without_numbers(one.dataframe))
 
-    alike = [without(one) for _, one in found]
+    alike = [without(one) for _, one in pairs]
     if any(one != alike[0] for one in alike):
         # A file without records goes with any others.
-        found = [pair for pair in found if _has_records(pair[0], options)] or found
+        pairs = [pair for pair in pairs if _has_records(pair[0], options)] or pairs
     merged: Sidecar | None = None
-    for source, one in found:
+    for source, one in pairs:
         if one is None:
             detail = "this file has no sidecar, but others have; give schema"
             raise argument_error(detail, source=name_of(source))

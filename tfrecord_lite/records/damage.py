@@ -215,10 +215,10 @@ class SkippingStream:
         if n_intact or not is_header(decoder.pending[:HEADER_BYTES].tobytes()):
             return stream.next_block(n_intact or 1)
         start, n_bytes, is_end = decoder.offset, decoder.damaged_bytes, False
-        while (found := finder.find(decoder.pending, start, start, is_end=is_end)) is None:
+        while (place := finder.find(decoder.pending, start, start, is_end=is_end)) is None:
             is_end = not self._fill()
         is_whole = n_bytes <= min(decoder.pending_bytes, decoder.max_record_bytes + OVERHEAD_BYTES)
-        if is_whole and found != start:
+        if is_whole and place != start:
             raise DataLossError(
                 Reason.DATA_CRC,
                 offset=start,
@@ -282,11 +282,11 @@ class SkippingStream:
             )  # the length was chance or forged: search as far as it reaches
         is_end = False
         while True:
-            found = finder.find(
+            place = finder.find(
                 decoder.pending, decoder.offset, start + 1, is_end=is_end, through=through
             )
-            if found is not None:
-                return found
+            if place is not None:
+                return place
             if finder.wanted_from > decoder.offset:
                 decoder.go_to(min(finder.wanted_from, decoder.offset + decoder.pending_bytes))
             is_end = not self._fill()

@@ -82,7 +82,7 @@ class SchemaBuilder:
         raw_images: bool = True,
         null_as_empty: bool = False,
     ) -> None:
-        self.given: Schema | None = given
+        self.given_schema: Schema | None = given
         self._null_as_empty = null_as_empty
         self._lossless = lossless
         self._type_of = partial(type_of, lossless=lossless, raw_images=raw_images)
@@ -102,8 +102,8 @@ class SchemaBuilder:
     @property
     def schema(self) -> Schema:
         """The schema of everything so far, with the columns in the order of the first batch."""
-        if self.given is not None:
-            return self.given
+        if self.given_schema is not None:
+            return self.given_schema
         if self._schema is None:
             items = {name: column.item for name, column in self._columns.items()}
             self._schema = Schema.of_items(items)
@@ -116,7 +116,7 @@ class SchemaBuilder:
 
     def nested(self, structure: Structure) -> Structure:
         """Return a structure with all features of a schema that is given."""
-        return structure if self.given is None else completed(structure, self.given)
+        return structure if self.given_schema is None else completed(structure, self.given_schema)
 
     def add_rows(self, rows: list[Any]) -> tuple[dict[str, Any], Schema]:
         """Return rows as columns, and the schema to write these with.
@@ -124,10 +124,10 @@ class SchemaBuilder:
         Both omit columns with nothing but None, or empty lists of which nothing tells the kind. Raises InvalidArgumentError
         about the first row that does not fit the schema, or those before it.
         """
-        if self.given is not None:
-            found = self._found_in(rows, self.given)
+        if self.given_schema is not None:
+            own_columns = self._columns_of(rows, self.given_schema)
             self._n_rows += len(rows)
-            return found, self.given
+            return own_columns, self.given_schema
         columns = {}
         for name, values in self._values_of(rows).items():
             add = self._columns[name].with_values
@@ -152,9 +152,9 @@ class SchemaBuilder:
 
         Both omit columns of empty lists whose type tells no kind. An error has the record's number in the batch.
         """
-        if self.given is not None:
+        if self.given_schema is not None:
             self.originals |= _originals_of(frame.columns)
-            return frame.columns, self.given
+            return frame.columns, self.given_schema
         frame, carried = with_carried(frame)
         items, columns = carried.to_items(), {}
         for name, column in frame.columns.items():
@@ -222,15 +222,15 @@ class SchemaBuilder:
             detail = "the row is nested differently than earlier rows"
         return InvalidArgumentError(Reason.BAD_ARGUMENT, key=added, detail=detail)
 
-    def _found_in(self, rows: list[Any], given: Schema) -> dict[str, list[Any]]:
+    def _columns_of(self, rows: list[Any], schema: Schema) -> dict[str, list[Any]]:
         """Return the values of each feature of the schema; None where a row lacks it."""
-        values: dict[str, list[Any]] = {name: [None] * len(rows) for name in given}
+        values: dict[str, list[Any]] = {name: [None] * len(rows) for name in schema}
         for i, row in enumerate(rows):
             structure, leaves = flatten(row)
             self._structure = structure if self._structure is None else self._structure
             for name, value in leaves.items():
                 if name not in values:
-                    detail = f"this feature is not in the schema{nearest(name, given)}"
+                    detail = f"this feature is not in the schema{nearest(name, schema)}"
                     raise argument_error(detail, key=name).at(index=self._n_rows + i)
                 values[name][i] = value
         return values
@@ -323,8 +323,8 @@ class _Column:
 
 def _originals_of(columns: Mapping[str, object]) -> dict[str, Original]:
     """Return the originals that columns have by themselves; without those that have none."""
-    found: dict[str, Original] = {}
+    originals: dict[str, Original] = {}
     for name, column in columns.items():
         with contextlib.suppress(InvalidArgumentError):
-            found[name] = type_of(name, opened(name, column, "strict"), lossless=True).original
-    return found
+            originals[name] = type_of(name, opened(name, column, "strict"), lossless=True).original
+    return originals

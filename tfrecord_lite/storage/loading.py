@@ -157,8 +157,8 @@ def load(
         most = min(num_records or SAMPLE, SAMPLE)
         sample = partial(first_blocks, sources, settings, most)
         described = with_text(described, text, sample, columns)
-    found = first_of(reader.blocks(), num_records)
-    blocks = reported(found, progress, title_of(sources))
+    block = first_of(reader.blocks(), num_records)
+    blocks = reported(block, progress, title_of(sources))
     return Loader(described, columns, as_).whole(blocks)
 
 
@@ -260,8 +260,8 @@ class Loader:
 
     def columns_of(self, block: Block) -> dict[str, Any]:
         """Return the columns of a block, with their original types."""
-        found = self.lists_of(block)
-        return {name: self._parse.result(name, lists) for name, lists in found.items()}
+        lists_by_name = self.lists_of(block)
+        return {name: self._parse.result(name, lists) for name, lists in lists_by_name.items()}
 
     def lists_of(self, block: Block) -> dict[str, Lists | SparseLists]:
         """Return the values of a block as they were before they were stored."""

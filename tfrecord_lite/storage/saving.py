@@ -203,8 +203,8 @@ def save(
     ):
         detail = "schema_path must be another file than the data"
         raise argument_error(detail, source=name_of(path))
-    given = None if schema is None else sidecar.resolve_schema(schema, storage_options).schema
-    if isinstance(given, SequenceSchema):
+    resolved = None if schema is None else sidecar.resolve_schema(schema, storage_options).schema
+    if isinstance(resolved, SequenceSchema):
         raise argument_error("save writes Examples, and a SequenceSchema is for SequenceExamples")
     are_columns = isinstance(data, _COLUMNS) or is_frame(data) or is_series(data)
     if not are_columns and (
@@ -214,7 +214,7 @@ def save(
         hint = hint if hasattr(data, "iter_batches") else ""
         raise TypeError(f"data must be columns or rows, not {type(data).__name__}{hint}")
     write = _write_columns if are_columns else _write_rows
-    builder = SchemaBuilder(given, lossless=lossless)
+    builder = SchemaBuilder(resolved, lossless=lossless)
     with (
         metered(progress, name_of(path), "records") as meter,
         DataFiles(names, record_options, storage_options, meter) as files,
@@ -239,7 +239,9 @@ def save(
         text = f"{name_of(path)}: uint64 from 2**63 on is stored as negative numbers in {negative}"
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
     for place in beside:
-        if not any(is_same_file(place, each, storage_options) for each in schema_paths):
+        if not any(
+            is_same_file(place, sidecar_path, storage_options) for sidecar_path in schema_paths
+        ):
             remove(place, storage_options)
     return written.schema
 
@@ -315,8 +317,8 @@ def _write_frames(files: DataFiles, frames: Iterable[Frame], builder: SchemaBuil
                 files.n_records = n_rows
             _put_columns(files, columns, schema, n_rows, builder.rounded)
         first += n_rows
-    if builder.given is not None:
-        described = fitting_description(described, builder.given, builder.originals)
+    if builder.given_schema is not None:
+        described = fitting_description(described, builder.given_schema, builder.originals)
     return Sidecar(builder.schema, None, dataframe=described)
 
 
@@ -334,9 +336,9 @@ def _write_rows(files: DataFiles, rows: Iterable[Any], builder: SchemaBuilder) -
                 _put_columns(files, columns, schema, len(batch), builder.rounded)
             except InvalidArgumentError as error:
                 key = error.key
-                if key is None or key not in columns or builder.given is None:
+                if key is None or key not in columns or builder.given_schema is None:
                     raise
-                encode = partial(_encode_alone, key, builder.given.select([key]))
+                encode = partial(_encode_alone, key, builder.given_schema.select([key]))
                 number, cause = first_misfit(columns[key], encode, error)
                 raise cause.at(index=number) from None
         first += len(batch)

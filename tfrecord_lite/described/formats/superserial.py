@@ -54,12 +54,12 @@ def from_yaml(text: str | bytes) -> Schema:
 
     Loader.add_constructor("tag:yaml.org,2002:python/tuple", construct_tuple)
     try:
-        found = yaml.load(text, Loader)  # noqa: S506
+        document = yaml.load(text, Loader)  # noqa: S506
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}" if mark is not None else ""
         raise _header_error(f"not valid YAML{where} ({type(error).__name__})") from None
-    return from_mapping(found)
+    return from_mapping(document)
 
 
 def from_mapping(header: object) -> Schema:

@@ -196,13 +196,13 @@ def encode_column_batches(
     rounded: dict[str, None] | None = None,
 ) -> Generator[Block]:
     """Encode columns as :func:`encode_examples`, in blocks that fit the cache."""
-    found = _lists(columns, schema, rounded)
-    n_records = count_records(found.items())
-    n_bytes = sum(lists.n_bytes for lists in found.values())
+    features = _lists(columns, schema, rounded)
+    n_records = count_records(features.items())
+    n_bytes = sum(lists.n_bytes for lists in features.values())
     step = _BATCH_BYTES * n_records // max(n_bytes, 1)
     step = min(max(step, _MIN_RECORDS), _MAX_RECORDS)
     splits = [*range(0, n_records, step), n_records]
-    parts = {key: iter(lists.parts(splits)) for key, lists in found.items()}
+    parts = {key: iter(lists.parts(splits)) for key, lists in features.items()}
     for first, last in pairwise(splits):
         yield encode_lists({key: next(rest) for key, rest in parts.items()}, last - first)
 
@@ -247,8 +247,8 @@ def _lists(
 ) -> dict[str, Lists]:
     frame = open_columns(columns)
     if not hasattr(frame.columns, "items"):
-        found = type(columns).__name__
-        raise TypeError(f"columns must be a dict, with one column per feature, not {found}")
+        actual = type(columns).__name__
+        raise TypeError(f"columns must be a dict, with one column per feature, not {actual}")
     if schema is not None:
         return stored(frame.columns, schema, rounded)
     lists: dict[str, Lists] = {}
@@ -266,11 +266,11 @@ def _lists(
     return lists
 
 
-def encode_lists(found: Mapping[str, Lists], n_records: int | None = None) -> Block:
+def encode_lists(lists: Mapping[str, Lists], n_records: int | None = None) -> Block:
     """Encode lists, one per feature, as Examples; `n_records` if there may be none."""
     if n_records is None:
-        n_records = count_records(found.items())
-    return encode_fields([(FEATURES_TAG, features_parts(found))], n_records)
+        n_records = count_records(lists.items())
+    return encode_fields([(FEATURES_TAG, features_parts(lists))], n_records)
 
 
 def encode_fields(fields: list[tuple[bytes, list[Part]]], n_records: int) -> Block:
@@ -299,15 +299,15 @@ def count_records(columns: Iterable[tuple[str, Any]]) -> int:
     return n_records
 
 
-def sorted_keys(found: Iterable[str]) -> list[tuple[bytes, str]]:
+def sorted_keys(keys: Iterable[str]) -> list[tuple[bytes, str]]:
     """Return keys, encoded and as they are, in the order of their bytes."""
-    return sorted((encoded_key(key), key) for key in found)
+    return sorted((encoded_key(key), key) for key in keys)
 
 
-def features_parts(found: Mapping[str, Lists]) -> list[Part]:
+def features_parts(lists: Mapping[str, Lists]) -> list[Part]:
     """Return the Features that have lists, one per key, as parts of messages."""
-    keys = sorted_keys(found)
-    return [part for raw, key in keys for part in feature_parts(entry_levels(raw), found[key])]
+    keys = sorted_keys(lists)
+    return [part for raw, key in keys for part in feature_parts(entry_levels(raw), lists[key])]
 
 
 def feature_parts(entry: tuple[bytes, ...], lists: Lists) -> list[Part]:

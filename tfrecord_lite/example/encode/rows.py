@@ -124,20 +124,20 @@ class Waiting:
     def take(self) -> list[Any] | Block:
         """Return everything as records, bytes-like and in order, and start anew."""
         blocks = [plan.encoded() for plan in self._active]
-        found: list[Any] | Block
+        taken: list[Any] | Block
         if len(blocks) == 1 and not self._records:
-            found = blocks[0]
+            taken = blocks[0]
         else:
             order = [number for plan in self._active for number, _ in plan.rows]
             order += [number for number, _ in self._records]
             records: list[Any] = [record for block in blocks for record in block.views()]
             records += [record for _, record in self._records]
-            found = [records[i] for i in np.argsort(np.array(order, np.int64)).tolist()]
+            taken = [records[i] for i in np.argsort(np.array(order, np.int64)).tolist()]
         for plan in self._active:
             plan.rows = []
         self._n = self._n_bytes = 0
         self._records, self._active = [], []
-        return found
+        return taken
 
 
 class RowBuffer(Waiting):
@@ -415,7 +415,7 @@ class RowPlan:
         """Return rows taken as lists, one per key."""
         n_rows = len(rows)
         _, numbers, strings, vectors = zip(*rows, strict=True)
-        found: dict[str, Lists] = {}
+        lists: dict[str, Lists] = {}
         dtypes = {"q": "<i8", "f": "<f4"}
         fields = [(str(i), dtypes[letter], (n,)) for i, (_, letter, n) in enumerate(self._fields)]
         # dtype.itemsize is 0 without fields, which frombuffer rejects.
@@ -424,14 +424,14 @@ class RowPlan:
         for i, (key, letter, count) in enumerate(self._fields):
             flat = np.ascontiguousarray(table[str(i)]).reshape(-1)
             kind = Kind.INT64 if letter == "q" else Kind.FLOAT
-            found[key] = Lists(n_rows, WIRE[kind], (count,), flat)
+            lists[key] = Lists(n_rows, WIRE[kind], (count,), flat)
         if self._texts:
-            found |= self._string_columns(n_rows, list(chain.from_iterable(strings)))
+            lists |= self._string_columns(n_rows, list(chain.from_iterable(strings)))
         for i, (_, key, _, _) in enumerate(self._vectors):
             parts = [of_row[i] for of_row in vectors]
             counts = np.fromiter(map(len, parts), np.int64, n_rows)
-            found[key] = _joined_vectors(key, np.concatenate(parts), counts)
-        return found
+            lists[key] = _joined_vectors(key, np.concatenate(parts), counts)
+        return lists
 
     def encoded(self) -> Block:
         """Return the rows taken as messages."""
@@ -443,14 +443,14 @@ class RowPlan:
         together = ByteItems.of(strings).to_ranges()
         starts = together.starts.reshape(n_rows, -1)
         lengths = together.lengths.reshape(n_rows, -1)
-        found: dict[str, Lists] = {}
+        lists: dict[str, Lists] = {}
         place = 0
         for key, count in self._texts:
-            some = slice(place, place + count)
-            own = ByteRanges(together.data, starts[:, some].ravel(), lengths[:, some].ravel())
-            found[key] = Lists(n_rows, WIRE[Kind.BYTES], (count,), own)
+            span = slice(place, place + count)
+            own = ByteRanges(together.data, starts[:, span].ravel(), lengths[:, span].ravel())
+            lists[key] = Lists(n_rows, WIRE[Kind.BYTES], (count,), own)
             place += count
-        return found
+        return lists
 
 
 # ----------------------------------------------------------------------------- all at once
@@ -476,7 +476,7 @@ def encode_rows(rows: Sequence[Any]) -> Block | None:
     keys = rows[0].keys()
     if any(row.keys() != keys for row in rows):
         return None
-    found: dict[str, Lists] = {}
+    features: dict[str, Lists] = {}
     n_bytes = 0
     try:
         for key in keys:
@@ -491,10 +491,10 @@ def encode_rows(rows: Sequence[Any]) -> Block | None:
             n_bytes += lists.n_bytes
             if n_bytes > _MOST_BYTES:
                 return None
-            found[key] = lists
+            features[key] = lists
     except (ArithmeticError, TypeError, ValueError, struct.error):
         return None
-    return encode_lists(found, len(rows)) if found else None
+    return encode_lists(features, len(rows)) if features else None
 
 
 def _values(values: list[Any], types: set[type]) -> Lists | None:
@@ -528,8 +528,8 @@ def _arrays(key: str, values: list[Any]) -> Lists | None:
         return None
     dtype = dtypes.pop()
     if dtype.hasobject:
-        found = _values([value.tolist() for value in values], {list})
-        return found if found is not None and found.kind is Kind.BYTES else None
+        strings = _values([value.tolist() for value in values], {list})
+        return strings if strings is not None and strings.kind is Kind.BYTES else None
     counts = np.fromiter(map(len, values), np.int64, len(values))
     if dtype.itemsize * int(counts.sum()) > _MOST_BYTES:
         return None

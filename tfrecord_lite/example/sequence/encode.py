@@ -130,10 +130,12 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
     return b"".join(pieces)
 
 
-def _checked_dict(name: str, given: Any) -> Mapping[str, Any]:
-    if not isinstance(given, Mapping):
-        raise TypeError(f"{name} must be a dict with an entry per list, not {type(given).__name__}")
-    return given
+def _checked_dict(name: str, values: Any) -> Mapping[str, Any]:
+    if not isinstance(values, Mapping):
+        raise TypeError(
+            f"{name} must be a dict with an entry per list, not {type(values).__name__}"
+        )
+    return values
 
 
 def _check_is_sequence(key: str, steps: Any) -> None:
@@ -337,8 +339,8 @@ def _lists_of_array(key: str, column: AnyArray, lengths: Any) -> Lists:
         return _lists_of_steps(key, steps, n_steps)
     n_steps = np.asarray(lengths)
     if n_steps.shape != (n_records,) or (n_steps.size and n_steps.dtype.kind not in "iu"):
-        found = f"the lengths are {n_steps.dtype} of shape {list(n_steps.shape)}"
-        raise column_error(key, f"{found}, expected an integer for each of {n_records} records")
+        actual = f"the lengths are {n_steps.dtype} of shape {list(n_steps.shape)}"
+        raise column_error(key, f"{actual}, expected an integer for each of {n_records} records")
     wrong = (n_steps < 0) | (n_steps > longest)
     if wrong.any():
         first = int(wrong.argmax())
@@ -419,12 +421,14 @@ class SequenceRowBuffer(Waiting):
         if type(context) is not dict or type(lists) is not dict:
             return False
         context = {key: _as_list(value) for key, value in context.items()}
-        found = [values for steps in lists.values() if (values := _step_values(steps))]
-        if len(found) < len(lists) or any(values.n_bytes > _LARGE_BYTES for values in found):
+        step_values = [values for steps in lists.values() if (values := _step_values(steps))]
+        if len(step_values) < len(lists) or any(
+            values.n_bytes > _LARGE_BYTES for values in step_values
+        ):
             return False
-        types = tuple([(values.dtype, values.counts is None) for values in found])
+        types = tuple([(values.dtype, values.counts is None) for values in step_values])
         alike = self._plans.setdefault((tuple(row), tuple(lists), types), [])
-        n_bytes = 1 + sum([values.n_bytes for values in found])
+        n_bytes = 1 + sum([values.n_bytes for values in step_values])
         for plan in alike:
             taken = plan.take(context)
             if taken is not None:
@@ -440,14 +444,14 @@ class SequenceRowBuffer(Waiting):
             if taken is None:
                 return False
             alike.append(plan)
-        self._keep(plan, (taken, found), n_bytes + taken[0])
+        self._keep(plan, (taken, step_values), n_bytes + taken[0])
         return True
 
     def take(self) -> list[Any] | Block:
         """Return everything as messages, in order, and start anew."""
-        found = super().take()
+        taken = super().take()
         self._plans = {}
-        return found
+        return taken
 
 
 class _SequencePlan:
