@@ -63,13 +63,13 @@ from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.entries import LIST_READERS, NO_VALUES, Flat, chunk_values
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
+from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, content_start, read_length
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
 from tfrecord_lite.wire.varint import read_sized, read_varints
 
 if TYPE_CHECKING:
     from tfrecord_lite.convert.lists import Level
-    from tfrecord_lite.wire.keys import KeyTable
 
 _IN_ROW_BYTES = 64
 _LARGEST_BYTE = 0x7F
@@ -120,6 +120,13 @@ class LayoutEntry:
     """The lengths around the payload, outermost first; places count from the entry's start."""
     length: int
     """Bytes of payload in the message it was learnt from."""
+
+    def __str__(self) -> str:
+        """Return key, kind, form, and the bytes of payload and before it."""
+        kind = Kind(self.kind).label if self.kind else "no kind"
+        return (
+            f"{self.key!r}, {kind}, {self.form.name}, {self.length} bytes after {len(self.prefix)}"
+        )
 
 
 @dataclass(slots=True)
@@ -302,6 +309,7 @@ class Layout:
     """The map entries of messages that look alike, in order."""
 
     def __init__(self, entries: list[LayoutEntry]) -> None:
+        self.entries: list[LayoutEntry] = entries
         self.unknown: list[bytes] = [entry.key for entry in entries if entry.feature < 0]
         """The keys that are not in the table."""
         stretches = _join(entries)
@@ -356,6 +364,24 @@ class Layout:
         self.numbers: _Payloads = _Payloads.of(numbers)
         self.extents: _Payloads = _Payloads.of(extents)
         self.float_rows: list[int] = [row for _, row, stretch in extents if stretch.holds_floats]
+
+    def describe(self, message: bytes | None = None) -> str:
+        """Return what was learnt, a line per entry; or, for a message, the first entry that differs."""
+        if message is None:
+            return "\n".join(map(str, self.entries))
+        table, view = KeyTable([entry.key for entry in self.entries]), memoryview(message)
+        at = content_start(view, 0, len(view), proto.FEATURES_TAG[0])
+        if at is None:
+            return "not one Features message"
+        for number, expected in enumerate(self.entries):
+            entry, stop = _entry(view, at, table, like=expected) if at < len(view) else (None, at)
+            is_unread = expected.feature < 0 and entry is not None and entry.key == expected.key
+            if entry is None or not (is_unread or _is_alike(entry, expected)):
+                return f"entry {number}: {entry or 'none that can be learnt'}; expected {expected}"
+            at = stop
+        return (
+            "no difference" if at == len(view) else f"{len(view) - at} bytes after the last entry"
+        )
 
     def match(self, data: Uint8Array, starts: Int64Array, stops: Int64Array) -> LayoutMatch:
         """Read the messages that look like this; spare bytes follow the last in `data`."""
@@ -630,6 +656,19 @@ def learn(
         is_fixed = is_fixed or not entry.holes
         entries.append(replace(entry, form=ValueForm.FIXED) if is_fixed else entry)
     return Layout(entries)
+
+
+def _is_alike(entry: LayoutEntry, expected: LayoutEntry) -> bool:
+    """Whether an entry is read as another one: with other lengths, unless these are fixed."""
+    is_fixed = expected.form is ValueForm.FIXED
+    form = entry.form if is_fixed else expected.form
+    length = expected.length if is_fixed else entry.length
+    return (entry.key, entry.kind, entry.form, entry.length) == (
+        expected.key,
+        expected.kind,
+        form,
+        length,
+    )
 
 
 def _is_like(view: memoryview, start: int, entry: LayoutEntry) -> bool:
