@@ -284,5 +284,5 @@ def _copy_pieces(
     to, source = rows(out, width), rows(data, width)
     step = max(_PIECES_BYTES // width, 1)
     for first in range(0, places.size, step):
-        some = slice(first, first + step)
-        to[places[some]] = source[starts[some]]
+        span = slice(first, first + step)
+        to[places[span]] = source[starts[span]]

@@ -523,7 +523,9 @@ def printable(text: str) -> str:
     >>> printable("a\tb")
     'a\\tb'
     """
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    return "".join(
+        character if character.isprintable() else repr(character)[1:-1] for character in text
+    )
 
 
 def require_int(name: str, value: Any, at_least: int | None = None) -> int:

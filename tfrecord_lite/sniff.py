@@ -380,8 +380,8 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
         is_no_header = any(head[4:8]) or head.strip() in (b"{}", b"[]")
         if not (is_whole and is_no_header):
             return None
-    if (found := _text_kind(head, is_whole=is_whole)) is not None:
-        return found
+    if (text_kind := _text_kind(head, is_whole=is_whole)) is not None:
+        return text_kind
     is_header = head[4:8] == bytes(4)
     for form in _FORMATS:
         if (form.is_sure or not is_header) and form.details(head) is not None:
@@ -569,9 +569,9 @@ def recognize_value(value: bytes) -> ValueContent:
         return ValueContent("empty", "", 0)
     if (media := recognize(value)) is not None:
         return ValueContent(media.format, media.details, n_bytes, media)
-    found = _tensor(value) or _array(value)
-    if found is not None:
-        label, shape, size = found
+    recognized = _tensor(value) or _array(value)
+    if recognized is not None:
+        label, shape, size = recognized
         shown = [str(side) for side in shape[:8]] + ["..."] * (len(shape) > 8)
         details = f"[{', '.join(shown)}]"
         return ValueContent(label, details, n_bytes if size is None else size, shape=shape)
@@ -651,14 +651,14 @@ def _tensor(data: bytes) -> tuple[str, tuple[int, ...], int | None] | None:
 
 def _array(data: bytes) -> tuple[str, tuple[int, ...], int] | None:
     """Read the header of a .npy file, a dictionary in Python's syntax; None if it is another."""
-    found = _NPY.match(data)
-    if found is None:
+    header = _NPY.match(data)
+    if header is None:
         return None
-    digits: list[bytes] = re.findall(rb"\d+", found[2])
+    digits: list[bytes] = re.findall(rb"\d+", header[2])
     if max(map(len, digits), default=0) > 18:
         return None
     try:
-        dtype = np.dtype(found[1].decode())
+        dtype = np.dtype(header[1].decode())
     except (TypeError, ValueError):
         return None
     shape = tuple(map(int, digits))

@@ -136,11 +136,11 @@ class Parse(Stage):
                 return
             if isinstance(chunk, BatchChunk) and len(chunk) > 1:
                 try:
-                    made = self._parse_all(chunk)
+                    parsed_chunk = self._parse_all(chunk)
                 except TFRecordError:
                     pass  # parse batch by batch, so that those before the bad one come first
                 else:
-                    yield made, {"feed": feed.state()}
+                    yield parsed_chunk, {"feed": feed.state()}
                     continue
             for i in range(len(chunk)):
                 element = self._parse_one(chunk[i : i + 1])
@@ -207,6 +207,7 @@ def is_dense(features: Any) -> bool:
     """Whether the columns of these features can be cut by rows: arrays, of whatever was saved too."""
     originals = getattr(features, "originals", {}).values()
     return all(
-        isinstance(each, FixedLenFeature) or (isinstance(each, RawFeature) and not each.varies)
-        for each in features.values()
+        isinstance(feature, FixedLenFeature)
+        or (isinstance(feature, RawFeature) and not feature.varies)
+        for feature in features.values()
     ) and not any(None in (original.shape or ()) for original in originals)

@@ -193,7 +193,9 @@ class DatasetIterator(Generic[T_co]):
 
     @property
     def _names(self) -> tuple[str, ...]:
-        return tuple(name for each in sources_of(self._plan) for name in getattr(each, "names", ()))
+        return tuple(
+            name for source in sources_of(self._plan) for name in getattr(source, "names", ())
+        )
 
     @functools.cached_property
     def _files(self) -> str | None:
@@ -814,7 +816,7 @@ class Dataset(Generic[T_co]):
         >>> b"".join(mixed)
         b'abaaabbb'
         """
-        plans = tuple(each._plan for each in datasets)  # noqa: SLF001 - of this class
+        plans = tuple(dataset._plan for dataset in datasets)  # noqa: SLF001 - of this class
         values = [1.0] * len(plans) if weights is None else list(map(float, weights))
         if not plans or len(values) != len(plans):
             raise argument_error(f"weights are {len(values)} of {len(plans)} data sets")
@@ -843,7 +845,7 @@ class Dataset(Generic[T_co]):
         >>> list(names.concatenate(names.take(1)))
         [b'Ada', b'Alan', b'Ada']
         """
-        plans = tuple(each._plan for each in (self, *others))  # noqa: SLF001 - of this class
+        plans = tuple(dataset._plan for dataset in (self, *others))  # noqa: SLF001 - of this class
         return Dataset(mixtures.Concatenated(inputs=plans))
 
     @staticmethod
@@ -858,7 +860,7 @@ class Dataset(Generic[T_co]):
         >>> list(Dataset.zip(names, names.map(len)))
         [(b'Ada', 3), (b'Alan', 4)]
         """
-        return Dataset(mixtures.Zipped(inputs=tuple(each._plan for each in datasets)))  # noqa: SLF001 - of this class
+        return Dataset(mixtures.Zipped(inputs=tuple(dataset._plan for dataset in datasets)))  # noqa: SLF001 - of this class
 
     def in_processes(self, num_workers: int, start_method: str | None = None) -> Dataset[T_co]:
         """Make the elements in `num_workers` processes, each from its part of the records.
@@ -1109,8 +1111,8 @@ def parsed_by(
     label_key: str | None = None,
 ) -> Dataset[Any]:
     """Return the data set of what a parser makes of records."""
-    found: Any = parser.features
-    groups = found if isinstance(found, tuple) else (found,)
+    features: Any = parser.features
+    groups = features if isinstance(features, tuple) else (features,)
     if label_key is not None and label_key not in groups[0]:
         known = ", ".join(map(repr, sorted(groups[0])))
         detail = f"label_key {label_key!r} is not a feature; expected one of {known}"
@@ -1123,5 +1125,5 @@ def parsed_by(
         parser=parser,
         features=batching.fingerprint(*groups, strings=parser.strings),
         label_key=label_key,
-        is_dense=len(groups) == 1 and batching.is_dense(found),
+        is_dense=len(groups) == 1 and batching.is_dense(features),
     )

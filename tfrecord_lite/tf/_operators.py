@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def _true_divide(x: AnyArray, y: AnyArray) -> Any:
     """Divide; integers of up to 16 bits become float32, larger ones float64."""
     if x.dtype.kind in "iu":
-        wanted = np.float32 if x.itemsize <= 2 else np.float64
-        return np.true_divide(x.astype(wanted), y.astype(wanted))
+        target = np.float32 if x.itemsize <= 2 else np.float64
+        return np.true_divide(x.astype(target), y.astype(target))
     return np.true_divide(x, y)
 
 
