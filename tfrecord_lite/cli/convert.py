@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
 from tfrecord_lite.errors import argument_error, human_bytes, plural
-from tfrecord_lite.files.compression import COMPRESSION_WORDS
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.tables.conversion import Summary
@@ -31,25 +30,23 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
         "features, each NAME:TYPE, then [4] for a shape, [?] for any length, ? if it may be missing"
     )
     inputs.add(schema, "--features NAME:TYPE,...", text)
-    inputs.add(group, "--text all|NAME,...", "byte strings in TFRecords that are text")
+    inputs.add_text(group, "none")
     group = parser.add_argument_group("rows and columns")
     inputs.add_columns(group, "convert these columns only")
     text = "convert the rows for which this is true; needs pip install duckdb pyarrow"
     inputs.add(group, "--where CONDITION", text)
-    number = inputs.count_of("rows", at_least=0)
-    inputs.add(group, "--limit N", "convert N rows at most", number)
+    inputs.add_limit(group, "convert N rows at most", at_least=0)
     group = parser.add_argument_group("output")
     inputs.add_shards(group)
-    text = "inside Parquet and Arrow files, or of the whole file: none, gz, zst, bz2, zlib, snappy, lz4, brotli"
-    choices = [*COMPRESSION_WORDS, "snappy", "lz4", "brotli"]
-    inputs.add(group, "--compression NAME", text, choices=choices, dest="output_compression")
+    text = "inside Parquet and Arrow files, or of the whole file"
+    inputs.add_output_compression(group, text, *inputs.INNER_CODECS)
     inputs.add_lossless(group)
     text = "write N files at a time, each in a process (default: 1)"
     inputs.add(group, "--jobs N", text, inputs.count_of("jobs"), default=1)
     inputs.add_overwrite(group)
     text = "keep the files that an interrupted call with the same arguments has completed"
     inputs.add(group, "--resume", text)
-    inputs.add_reading(parser, can_skip=True, has_compression=False)
+    inputs.add_reading(parser, can_skip=True)
     inputs.add_json(parser, "the summary as JSON")
     text = "a path, a URL, a pattern, shards as train@10, a directory, or - for standard input"
     inputs.add(parser, "sources SRC", text, nargs="+")
@@ -94,7 +91,7 @@ def run_convert(args: argparse.Namespace, console: Console) -> None:
             from_=args.from_,
             to=args.to,
             schema=schema,
-            text=False if args.text is None else args.text == "all" or inputs.names(args.text),
+            text=args.text or False,
             sample=args.sample,
             options=inputs.settings_of(args),
             columns=None if args.columns is None else tuple(args.columns),

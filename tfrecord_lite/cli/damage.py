@@ -25,9 +25,10 @@ def add_verify(parser: argparse.ArgumentParser) -> None:
     inputs.add_json(parser)
     _add_all(parser)
     inputs.add(parser, "--messages", "also check that every record is a tf.train.Example")
-    inputs.add(
-        parser, "--schema SCHEMA", "also check that every record can be parsed with this schema"
-    )
+    group = parser.add_mutually_exclusive_group()
+    inputs.add_message(group)
+    text = "also check that every record can be parsed with this schema"
+    inputs.add(group, "--schema SCHEMA", text)
     inputs.add_jobs(parser, "files")
     inputs.add_files(parser, can_skip=False)
 
@@ -54,7 +55,7 @@ def run_verify(args: argparse.Namespace, console: Console) -> None:
     for report in verify_each(
         inputs.find(args, console),
         inputs.settings_of(args),
-        messages=args.messages,
+        messages=args.message or args.messages,
         schema=schema,
         num_threads=args.jobs,
     ):
@@ -158,6 +159,7 @@ def add_recover(parser: argparse.ArgumentParser) -> None:
     inputs.add_json(parser)
     _add_all(parser)
     inputs.add_overwrite(parser, "DST if it exists")
+    inputs.add_output_compression(parser, "compression of DST")
     inputs.add(parser, "--strict", "exit with status 1 if anything was lost")
     inputs.add_reading(parser)
     inputs.add(parser, "source SRC", "a path, or a URL")
@@ -184,7 +186,13 @@ def run_recover(args: argparse.Namespace, console: Console) -> None:
 
     options = inputs.read_options(args)
     try:
-        report = recover(args.source, args.target, overwrite=args.overwrite, **options)
+        report = recover(
+            args.source,
+            args.target,
+            output_compression=args.output_compression or "infer",
+            overwrite=args.overwrite,
+            **options,
+        )
         found = report.files[0]
     except (OSError, ImportError, ValueError) as error:
         found = FileReport(args.source, 0, 0, failure=error)

@@ -36,8 +36,10 @@ def add_sql(parser: argparse.ArgumentParser) -> None:
     inputs.add_overwrite(parser, "FILE if it exists")
     inputs.add_lossless(parser)
     text = f"rows to print, or to write (default: {_MAX_ROWS} for a table, all otherwise)"
-    inputs.add(parser, "--max-rows N", text, inputs.count_of("rows"))
+    inputs.add_limit(parser, text)
+    inputs.add_output_compression(parser, "compression of FILE", *inputs.INNER_CODECS)
     inputs.add_schema(parser, parser)
+    inputs.add_text(parser, "all")
     inputs.add_reading(parser)
 
 
@@ -59,28 +61,32 @@ def run_sql(args: argparse.Namespace, console: Console) -> None:
     from tfrecord_lite.integrations.duckdb import sql  # noqa: PLC0415 - needs duckdb
 
     options: Any = {"sample": args.sample, **inputs.read_options(args)}
+    if args.text is not None:
+        options["text"] = args.text
     kind = None
     if args.output is not None:
-        from tfrecord_lite.apps.tables.formats import FORMATS, format_of  # noqa: PLC0415 - needs pyarrow
+        from tfrecord_lite.apps.tables.formats import FORMATS, check_compression, format_of  # noqa: PLC0415 - needs pyarrow
 
         kind = format_of(args.output)
         if kind is None:
             endings = ", ".join(f".{known}" for known in FORMATS)
             raise argument_error(f"{args.output!r} has none of the endings {endings}")
+        check_compression(kind, args.output_compression)
         _check_output(args)
     reader = sql(args.query, schema=args.schema, **options)
     if kind is not None:
-        n_rows, rounded = _copy(reader, args.output, kind, args.max_rows, lossless=args.lossless)
+        how = {"lossless": args.lossless, "compression": args.output_compression}
+        n_rows, rounded = _copy(reader, args.output, kind, args.limit, **how)
         inputs.note_rounded(rounded, console)
         console.say(f"{args.output}: {plural(n_rows, 'row')}")
     elif args.json or args.csv:
         kind = "jsonl" if args.json else "csv"
         try:
-            _copy(reader, console.open_output(is_text=True), kind, args.max_rows)
+            _copy(reader, console.open_output(is_text=True), kind, args.limit)
         except BrokenPipeError as error:
             raise OutputError from error
     else:
-        _print_table(reader, args.max_rows or _MAX_ROWS, console)
+        _print_table(reader, args.limit or _MAX_ROWS, console)
 
 
 def _first(reader: Any, n_rows: int | None) -> Iterator[Any]:
@@ -115,13 +121,19 @@ def _check_output(args: argparse.Namespace) -> None:
 
 
 def _copy(
-    reader: Any, target: Any, kind: str, max_rows: int | None, *, lossless: bool = False
+    reader: Any,
+    target: Any,
+    kind: str,
+    max_rows: int | None,
+    *,
+    compression: str | None = None,
+    lossless: bool = False,
 ) -> tuple[int, Sequence[str]]:
     """Write the rows to a target of a format; return their number, and the columns that were rounded."""
     from tfrecord_lite.apps.tables.formats import open_target  # noqa: PLC0415 - needs pyarrow
 
     n_rows = 0
-    file = open_target(target, kind, reader.schema, None, lossless=lossless)
+    file = open_target(target, kind, reader.schema, compression, lossless=lossless)
     # To the terminal itself, rows are progress enough.
     is_shown = not (is_file_object(target) and is_terminal(sys.stdout))
     try:
@@ -158,7 +170,7 @@ def _print_table(reader: Any, max_rows: int, console: Console) -> None:
     for line in lines:
         console.say(line if len(line) <= width else f"{line[: width - 3]}...")
     if len(rows) > max_rows:
-        console.say(f"(the first {plural(max_rows, 'row')}; --max-rows N prints more)")
+        console.say(f"(the first {plural(max_rows, 'row')}; --limit N prints more)")
 
 
 def _values(column: Any) -> Any:
