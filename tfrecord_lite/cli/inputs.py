@@ -195,7 +195,7 @@ def add_message(parser: Any) -> None:
 
 def message_class(text: str) -> Any:
     """Import a protobuf class, also from the working directory."""
-    module, _, name = text.partition(":")
+    module, _, name = text.partition(":") if ":" in text else text.rpartition(".")
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
