@@ -43,7 +43,7 @@ def test_every_bit_is_kept_if_asked_for(run: Run) -> None:
     assert run("sql", query, "-o", "out.tfrecord", "--overwrite", "--lossless").err == []
     assert scan("out.tfrecord").to_arrow()["x"].to_pylist() == [0.1]
     done = run("sql", "select 1e300::double x", "-o", "large.tfrecord")
-    assert (done.status, "save it with --lossless" in done.err[0]) == (2, True)
+    assert (done.status, "--lossless stores it as it is" in done.err[0]) == (2, True)
 
 
 def test_a_file_does_not_appear_if_the_query_fails(run: Run, folder: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
+from tfrecord_lite.cli.words import shell_text
 from tfrecord_lite.errors import argument_error, human_bytes, plural
 
 if TYPE_CHECKING:
@@ -179,7 +180,9 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
                 {"file": one.name, "rows": one.rows, "bytes": one.n_bytes, "kept": one in kept}
                 for one in sorted([*outputs, *kept], key=lambda one: one.name)
             ],
-            "failures": [{"file": name, "error": str(error)} for name, error in summary.failures],
+            "failures": [
+                {"file": name, "error": shell_text(str(error))} for name, error in summary.failures
+            ],
             "rows": summary.rows,
             "seconds": round(summary.seconds, 3),
             "damaged_places": summary.damage.num_damaged,

@@ -8,6 +8,7 @@ from typing import Any
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, Status
 from tfrecord_lite.cli.texts import exact_bytes
+from tfrecord_lite.cli.words import shell_text
 from tfrecord_lite.errors import DamagedSpan, DamageReport, FileReport, Reason, lost_of, plural
 
 _OF_SPAN = ("index", "offset", "length", "num_records", "records_before", "records_after")
@@ -85,7 +86,7 @@ def _say_places(report: FileReport, console: Console, *, are_all_wanted: bool) -
     lines += [str(error.at(source=report.source)) for error in report.message_errors]
     shown = lines if are_all_wanted else lines[:_MAX_LINES]
     for line in shown:
-        console.say(line)
+        console.say(shell_text(line))
     if left_out := len(lines) - len(shown):
         console.say(f"{report.source}: {left_out:,} more lines like these; --all shows them")
 
@@ -146,7 +147,7 @@ def _say_json(report: FileReport, console: Console, **more: Any) -> None:
         lost_bytes=report.lost_bytes,
         breaks_off=report.breaks_off,
         message_errors=report.num_message_errors,
-        error=None if failure is None else inputs.text_of(failure, report.source),
+        error=None if failure is None else shell_text(inputs.text_of(failure, report.source)),
         **more,
     )
 

@@ -18,7 +18,6 @@ from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from tfrecord_lite.cli.console import Status
-from tfrecord_lite.cli.words import shell_text
 from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossError
 from tfrecord_lite.files.compression import CODECS, COMPRESSION_WORDS
 from tfrecord_lite.files.names import Source, expand, name_of, without_companions
@@ -377,5 +376,4 @@ def text_of(error: Any, name: str) -> str:
         can_replace = isinstance(error, FileExistsError) and reason == os.strerror(error.errno or 0)
         return f"{name}: {reason}" + "; --overwrite replaces it" * can_replace
     text = str(error) or type(error).__name__
-    text = shell_text(text)
     return text if name in text else f"{name}: {text}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from difflib import get_close_matches
 
 VERBS = {
     "info": "ls list inspect describe file size du summary",
@@ -60,23 +59,49 @@ OPTIONS = {
 }
 """What Python, other programs, and this one before call an option."""
 
-OF_PYTHON = (
-    (r"(, or with the schema of )?schema_of\(.*?\)", ""),
-    (r"\bgive schema\b", "give --schema"),
-    (r"as columns=\[\.\.\.\]", "with --columns"),
-    (r"lossless=True", "--lossless"),
-    (r"overwrite=True", "--overwrite"),
-    (r"on_error='skip'", "--skip-damage"),
-    (r"raise max_record_bytes", "raise --max-record-bytes"),
+OF_PYTHON = {
+    r"(?:store|save) it (?:as it is, )?with (?:lossless=True, or with )?the schema of schema_of\(columns, lossless=True\)": "--lossless stores it as it is",
+    r"(, or with the schema of )?schema_of\(.*?\)": "",
+    r"; make the schema with schema_of, from columns that have all values": "; give a --schema of a wider dtype",
+    r"leave out restore, or give a schema with (an Original of a wider dtype|a wider Original)": "give another --schema, or leave the feature out",
+    r"pass sample=None, or schema": "give --sample all, or --schema",
+    r"\bgive (?:a )?schema\b": "give --schema",
+    r"and text by name": "and --text by name",
+    r"pass default_value=": "give it a default_value in the schema",
+    r"saved with one schema=": "saved with one schema",
+    r"infer_schema makes (one of its|a schema of the) records": "tfrecord schema --json makes one of records",
+    r"load_schema reads it(, load_tfds its directory)?": "--schema takes it",
+    r"as columns=\[\.\.\.\]": "with --columns",
+    r"; load (it|them) with as_=None": "",
+    r"lossless=True": "--lossless",
+    r"overwrite=True": "--overwrite",
+    r", or merge_files with a TFRecordReader\(files, on_error='skip'\)": "",
+    r"on_error='skip'": "--skip-damage",
+    r"or give the compression, as 'none'": "or give --output-compression none",
+    r"pandas\.read_parquet reads it": "tfrecord convert --from parquet reads it",
+    r"pyarrow\.(feather\.read_table|ipc\.open_stream) reads it": "tfrecord convert --from arrow reads it",
+    r"TFRecordReader\(path\)\.messages\(YourMessage\) reads them, tfrecord head shows their fields": "tfrecord head --message MODULE:CLASS names their fields",
+    r"tfrecord_lite\.apps\.events\.read_events reads them": "tfrecord events prints their scalars",
+    r"TFRecordReader\(path\)\.examples\(\) gives each record as it is": "tfrecord cat prints each record as it is",
+    r"TFRecordReader\(path\)\.\w+\(\) reads them": "without --message they are shown",
+    r"iterating over TFRecordReader\(path\) returns their bytes": "tfrecord cat prints them",
+    r"read them with (sequence_examples\(\).*?parse_sequence_example|TFRecordReader\(path\)\.messages\(\S+\))": "tfrecord cat prints them",
+    r"read it in order \(TFRecordReader, .*?\(TFRecordWriter\)": "tfrecord merge writes its records to an uncompressed file",
+    r"load and TFRecordReader read it|load_tfds reads it": "tfrecord head, stats and convert read it",
+}
+"""What errors of the package advise, and how the command line says it."""
+
+_KEYWORD = re.compile(
+    r"(?<!['\w-])(max_(?:record_bytes|inflated_bytes|inflated_ratio)|num_shards|(?:bytes|records)_per_shard)\b(=?)"
 )
-"""The keywords that errors of the package name, and the options of the command line."""
+"""A keyword that is an option of the same name."""
 
 
 def shell_text(text: str) -> str:
     """Return an error of the package in the words of the command line."""
-    for of_python, of_shell in OF_PYTHON:
+    for of_python, of_shell in OF_PYTHON.items():
         text = re.sub(of_python, of_shell, text)
-    return text
+    return _KEYWORD.sub(lambda match: f"--{match[1].replace('_', '-')}{' ' * bool(match[2])}", text)
 
 
 def verb_meant(word: str, verbs: Collection[str]) -> str | None:
@@ -84,6 +109,8 @@ def verb_meant(word: str, verbs: Collection[str]) -> str | None:
     word = word.lower().replace("_", "-")
     if re.match(r"(to|from|as)-", word):
         return "convert"
+    from difflib import get_close_matches  # noqa: PLC0415 - for errors alone
+
     exact = [verb for verb, words in VERBS.items() if verb in verbs and word in words.split()]
     return next(iter(exact or get_close_matches(word, verbs, 1)), None)
 
@@ -92,6 +119,8 @@ def option_hint(option: str, verb: str, options_of: Mapping[str, Sequence[str]])
     """Return what to say of an unknown option: the one that was probably meant, or the verbs that have it."""
     name = option.partition("=")[0].replace("_", "-").lower()
     names = [name, *(own for own, words in OPTIONS.items() if name[2:] in words.split())]
+    from difflib import get_close_matches  # noqa: PLC0415 - for errors alone
+
     own = options_of[verb]
     near = [one for one in names if one in own] or get_close_matches(name, own, 1, 0.7)
     if near:
