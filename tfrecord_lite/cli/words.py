@@ -67,7 +67,7 @@ OF_PYTHON = {
     r"pass sample=None, or schema": "give --sample all, or --schema",
     r"\bgive (?:a )?schema\b": "give --schema",
     r"and text by name": "and --text by name",
-    r"pass default_value=": "give it a default_value in the schema",
+    r"pass default_value=": "give it a default_value in the schema, ? in --features",
     r"saved with one schema=": "saved with one schema",
     r"infer_schema makes (one of its|a schema of the) records": "tfrecord schema --json makes one of records",
     r"load_schema reads it(, load_tfds its directory)?": "--schema takes it",
