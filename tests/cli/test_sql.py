@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.samples import damage, flower, odd, write
-from tfrecord_lite import RaggedFeature, Schema, save, scan
+from tfrecord_lite import RaggedFeature, Schema, load, save, scan
 from tfrecord_lite.convert.arrow import imported
 
 pytestmark = pytest.mark.needs("sql")
@@ -32,6 +32,16 @@ def test_rows_are_written_to_a_file(run: Run, name: str) -> None:
     is_parquet = name.endswith("parquet")
     found = imported("pyarrow.parquet").read_table(name) if is_parquet else scan(name, text=True)
     assert imported("pyarrow").table(found).to_pylist() == [{"label": 1, "name": "rose"}] * 3
+
+
+def test_sums_are_numbers(run: Run) -> None:
+    save("sums.tfrecord", {"n": np.arange(5)})
+    query = "select sum(n) s, [sum(n)] l, 1.5 d from 'sums.tfrecord'"
+
+    assert run("sql", query, "--json").out == ['{"s": 10, "l": [10], "d": 1.5}']
+    assert run("sql", query).out[-1].split() == ["10", "[10]", "1.5"]
+    assert run("sql", query, "-o", "sums.out.tfrecord").status == 0
+    assert load("sums.out.tfrecord")["s"].tolist() == [10]
 
 
 def test_every_bit_is_kept_if_asked_for(run: Run) -> None:

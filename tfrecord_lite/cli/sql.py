@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +201,11 @@ def _cell(value: Any) -> str:
         text = text_of(value)
         return f"{plural(len(value), 'byte')}" if text is None else _cell(text)
     if isinstance(value, list | dict):
-        value = json.dumps(value, default=_cell, ensure_ascii=False)
+        value = json.dumps(value, default=_in_json, ensure_ascii=False)
     text = printable(value if isinstance(value, str) else str(value))
     return text if len(text) <= _MAX_CELL else f"{text[: _MAX_CELL - 3]}..."
+
+
+def _in_json(value: Any) -> Any:
+    """Return what JSON has for a value: a number for an integer beyond 64 bits, as sums are, or text."""
+    return int(value) if isinstance(value, Decimal) and value == int(value) else _cell(value)
