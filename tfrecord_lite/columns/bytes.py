@@ -46,7 +46,7 @@ class BytesColumn:
 
     Notes
     -----
-    The layout is that of Arrow's ``LargeBinary``, so
+    The layout is the same as Arrow's ``LargeBinary``, so
     ``pyarrow.LargeBinaryArray.from_buffers(pyarrow.large_binary(), len(column),
     [None, pyarrow.py_buffer(column.offsets), pyarrow.py_buffer(column.data)])`` copies
     nothing.

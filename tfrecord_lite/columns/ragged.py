@@ -71,7 +71,7 @@ class RaggedTensor:
     ------
     InvalidArgumentError
         ``BAD_ARGUMENT`` if the splits are not a vector of int32 or int64, are empty, or have
-        another dtype than those of `values`.
+        another dtype than the splits of `values`.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class RaggedTensor:
             raise argument_error("row_splits must not be empty; use [0] for no rows")
         if preferred is not None and splits.dtype != preferred:
             raise argument_error(
-                f"row_splits must be {preferred} as those of the values, not {splits.dtype}"
+                f"row_splits must be {preferred} as in the values, not {splits.dtype}"
             )
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "row_splits", splits)
@@ -257,7 +257,7 @@ class RaggedTensor:
         validate : bool, default True
             Whether to check that the rows cover all values; without, left-over values get no row.
         row_splits_dtype : int32 or int64, optional
-            By default that of `values` if they are ragged, otherwise int64.
+            By default the dtype in `values` if they are ragged, otherwise int64.
 
         Examples
         --------
@@ -631,7 +631,7 @@ class RaggedTensor:
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if the shape has another rank, is negative, or differs from that of
+            ``BAD_ARGUMENT`` if the shape has another rank, is negative, or differs from the shape of
             the values below the ragged levels; or if the default does not fit.
         TypeError
             If the default is not of the type of the values.

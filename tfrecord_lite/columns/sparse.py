@@ -117,7 +117,7 @@ class SparseTensor:
         Returns
         -------
         dtype, shape (*dense_shape,)
-            Owns its memory, which is that of the whole array.
+            Owns its memory, as large as the whole array.
 
         Raises
         ------

@@ -279,7 +279,7 @@ def _is_name(name: str) -> bool:
 
 
 def _is_event(fields: list[tuple[int, int, bytes]]) -> bool:
-    """Return whether top-level fields are those of a TensorBoard event."""
+    """Return whether top-level fields fit a TensorBoard event."""
     number, wire_type, data = fields[0]
     if number != 1 or wire_type != 1:  # every event has a wall time
         return False

@@ -1,4 +1,4 @@
-"""Folders, local ones and those of stores: what is in them, and what of it is data."""
+"""Folders, local and in stores: what is in them, and what of it is data."""
 
 from __future__ import annotations
 

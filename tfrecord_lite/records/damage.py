@@ -267,7 +267,7 @@ class SkippingStream:
 
         Otherwise nothing is known about what follows: all offsets after the start of the damaged
         record are searched for the first record whose length and data both have the right CRC. It
-        may be one that was part of a damaged record's data; that cannot be told apart.
+        may be one that was part of a damaged record's data; the two cannot be distinguished.
         """
         decoder, finder, start, through = self._decoder, self._finder, self._decoder.offset, 0
         if error.reason is Reason.DATA_CRC:

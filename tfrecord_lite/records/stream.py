@@ -38,7 +38,7 @@ class RecordStream:
 
     Damage is raised, whatever `options` say about it; :class:`tfrecord_lite.records.damage.SkippingStream`
     skips it. `limits` on what
-    a compressed file inflates to replace those of the options. If records are large and no number
+    a compressed file inflates to replace the options' limits. If records are large and no number
     is asked for, a block has room for `block_records`. `ahead` fetches this file with others.
 
     At the end of the file every method returns None, and can be called again: if the
@@ -261,7 +261,7 @@ def _detect(file: InputFile) -> str:
     if not name and len(first) == HEADER_BYTES and SNAPPY.is_start(first) and not is_header(first):
         is_snappy = looks_like(file.peek(_PEEK_BYTES), is_whole=False) == SNAPPY_BLOCKS
         return SNAPPY.name if is_snappy and find_spec("cramjam") else ""
-    # The first bytes of some texts could also be those of a compressed stream.
+    # The first bytes of some texts could also begin a compressed stream.
     # A few bytes of text are text, unless all of them are the magic of BZ2, which is text too.
     is_whole = len(first) < HEADER_BYTES and name != "BZ2"
     is_text = name and first.isascii() and looks_like(file.peek(_PEEK_BYTES), is_whole=is_whole)

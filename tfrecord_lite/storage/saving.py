@@ -106,10 +106,10 @@ def save(
         schema that came along in their metadata, if they still have its types.
     lossless : bool, default False
         True: keep every bit. float64 is stored as its bytes, and so are arrays of 16 or more bools, int8 or uint8, which only this library
-        understands. By default float64 is rounded to float32, and a warning names the columns in which that changed a number, and those of
+        understands. By default float64 is rounded to float32, and a warning names the columns in which that changed a number, and columns of
         uint64 that others see as negative; a finite number beyond float32 is an error. A `schema` decides by itself.
     num_shards : int, optional
-        Write this many files, named as those of :class:`ShardedTFRecordWriter`: `path` is
+        Write this many files, named as by :class:`ShardedTFRecordWriter`: `path` is
         ``"train@8.tfrecord"``, which needs no `num_shards`, a name with ``{shard}``, or a plain name, in
         which the number goes before the ending: ``"train-00000-of-00008.tfrecord"``. Each has a sidecar of its own,
         with the one schema of all. Columns and rows are divided evenly, in their order; rows whose number
@@ -117,8 +117,8 @@ def save(
     format : {"tfrecord", "tf.data"}, default "tfrecord"
         ``"tf.data"``: make `path` a folder that ``tf.data.Dataset.load`` of TensorFlow reads, and :func:`load`. Its
         elements are the rows, their spec has the dtypes and shapes, and there is no sidecar, nor a `schema`; `compression` is
-        none, or GZIP or ZLIB, which TensorFlow has to be told. Rows are all held in memory. Data that are there before are
-        replaced by those of this call, though their files stay.
+        none, or GZIP or ZLIB, which TensorFlow must be given. Rows are all held in memory. Data that are there before are
+        replaced by the data of this call, though their files stay.
     progress : bool or callable, optional
         Show a progress bar; by default for work of more than a second, on a terminal or in a
         notebook, if tqdm is installed (the extra ``cli``). A callable is called with the number of
@@ -304,7 +304,7 @@ def _write_columns(files: DataFiles, data: Any, builder: SchemaBuilder) -> Sidec
 
 
 def _write_frames(files: DataFiles, frames: Iterable[Frame], builder: SchemaBuilder) -> Sidecar:
-    """Write columns as they come; those of a list are one frame."""
+    """Write columns as they come; the columns of a list are one frame."""
     described: Description | None = None
     first = 0
     for frame in frames:

@@ -204,7 +204,7 @@ class MessageWriter:
         FailedPreconditionError
             ``CLOSED`` after :meth:`close`.
         OSError
-            If the records collected so far cannot be written. They stay pending; those of
+            If the records collected so far cannot be written. They stay pending; the records of
             `rows` that had not been added yet are not among them.
 
         Examples
@@ -232,7 +232,7 @@ class MessageWriter:
             return
         from tfrecord_lite.example.encode.rows import encode_rows, rows_at_once  # noqa: PLC0415
 
-        first = 0  # those of one form at once
+        first = 0  # rows of one form at once
         while first < len(rows):
             part = rows[first : first + max(rows_at_once(rows[first]), 1)]
             block = encode_rows(part)
@@ -269,7 +269,7 @@ class MessageWriter:
 
         Notes
         -----
-        Rows wait to be encoded together, copied, as those of :meth:`write_example` do.
+        Rows wait to be encoded together, copied, as for :meth:`write_example`.
 
         Examples
         --------
@@ -340,7 +340,7 @@ class MessageWriter:
         Parameters
         ----------
         blocks : iterable of Block
-            For example, those of :meth:`TFRecordReader.blocks`, or what is left of them after
+            For example, the blocks of :meth:`TFRecordReader.blocks`, or what is left of them after
             ``block[mask]``. The method ``write`` takes one block.
 
         Raises
