@@ -22,6 +22,7 @@ from tfrecord_lite import (
     TFRecordReader,
     encode_example,
     encode_examples,
+    encode_sequence_example,
     infer_schema,
     read_batches,
     save,
@@ -161,13 +162,15 @@ def test_the_schema_is_python_that_reads_the_files(tmp_path: Path, kind: str) ->
         assert made == expected
 
 
-def test_integers_are_exact_in_cards(tmp_path: Path) -> None:
+def test_integers_are_exact_in_cards_and_times_dates(tmp_path: Path) -> None:
     rows = 30
     columns = {
         "date": [20240101, 20240102] * (rows // 2),
         "one": [2**62 + 1] * rows,
         "id": [2**62 + i for i in range(rows)],
-        "time": [1_700_000_000 + 1000 * i for i in range(rows)],
+        "salt": [1_700_000_000 + 1000 * i for i in range(rows)],
+        "time": [1_700_000_000_000 + 1000 * i for i in range(rows)],
+        "when": [1_700_000_000, 1_700_000_001] * (rows // 2),
     }
     path = write(tmp_path / "a.tfrecord", encode_examples(columns))
 
@@ -177,8 +180,10 @@ def test_integers_are_exact_in_cards(tmp_path: Path) -> None:
     assert {"20240101", "20240102"} <= set(re.findall(r">(\d+)</span>", cards["date"]))
     assert f"<dd>{2**62 + 1}</dd>" in cards["one"]
     assert f"<span>{2**62}</span><span>{2**62 + rows - 1}</span>" in cards["id"]
-    assert "<span>1700000000</span><span>1700029000</span>" in cards["time"]
-    assert "<dt>mean</dt><dd>1,700,014,500</dd>" in cards["time"]
+    assert "<span>1700000000</span><span>1700029000</span>" in cards["salt"]
+    assert "<dt>mean</dt><dd>1,700,014,500</dd>" in cards["salt"]
+    assert "<span>2023-11-14T22:13:20</span><span>2023-11-14T22:13:49</span>" in cards["time"]
+    assert re.findall(r">(2023-[^<]*)</span>", cards["when"])[1] == "2023-11-14T22:13:21"
 
 
 def test_events_and_messages_of_a_class_have_a_column_per_path(tmp_path: Path) -> None:
@@ -209,12 +214,33 @@ def test_events_and_messages_of_a_class_have_a_column_per_path(tmp_path: Path) -
         shown = [re.findall(rf'data-name="{name}".*?>(1, 0, 0, .*?)<', row) for row in rows]
         assert shown == [["1, 0, 0, 0"], ["1, 0, 0, 0.25"]]
         assert what in page
+        cards = re.findall('<h3 title="(.*?)">', page)
+        assert ("pose.transform" in cards) == (cls is not None)
         assert ("Fields are shown by number" in page) == (cls is None)
         assert "location_sf" not in page_of([frames], columns={name}, message_class=cls)
     with pytest.raises(InvalidArgumentError, match="the 9 bytes of the record are not a foreign"):
         page_of([write(tmp_path / "text", [b"some text"])], message_class=Frame)
     with pytest.raises(TypeError, match="expected a protobuf message class"):
         page_of([frames], message_class=int)
+
+
+def test_a_page_of_mixed_files_names_what_each_holds(tmp_path: Path) -> None:
+    from tfrecord_lite.messages import Event
+
+    sequence = encode_sequence_example({"feature_lists": {"x": [[1.0]]}})
+    event = Event(wall_time=1.5, file_version="brain.Event:2").SerializeToString()
+    path = write(tmp_path / "e", [event] * 9)
+    paths = [path, write(tmp_path / "s", [sequence]), write(tmp_path / "t", [b"some text"])]
+    paths += [write(tmp_path / f"x{i}", [encode_example({"id": 1})] * 2 + [b""]) for i in range(3)]
+    outline = parsed(page_of(paths))
+
+    kinds = "TensorBoard event records, tf.train.Example records, tf.train.SequenceExample records and text records"
+    assert kinds in outline.text
+    assert outline.count("card") == 2
+    assert "of those read cannot be parsed as tf.train.Example; the first: " in outline.text
+    assert "data intact" in " ".join(outline.text.split())
+    Path(path).write_bytes(Path(path).read_bytes()[:-1])
+    assert "data damaged" in " ".join(parsed(page_of(paths)).text.split())
 
 
 def test_records_that_cannot_be_parsed_are_named_and_the_others_shown(tmp_path: Path) -> None:
