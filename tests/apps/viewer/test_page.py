@@ -8,6 +8,7 @@ import sys
 import webbrowser
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -318,6 +319,26 @@ def test_the_page_opens_in_the_browser_unless_it_has_a_name(
     with (tmp_path / "c.html").open("wb") as file:
         view(path, output=file)
     assert (tmp_path / "c.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_a_notebook_shows_the_page_or_says_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    display = SimpleNamespace(HTML=str, display=shown.append)
+    monkeypatch.setitem(sys.modules, "ipykernel", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    monkeypatch.setattr(webbrowser, "open", pytest.fail)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    path = write(tmp_path / "a.tfrecord", [encode_example({"x": ["<b>&amp;"]})])
+    page = view(path)
+    (source,) = parsed(shown[0]).values("srcdoc")
+    assert source == Path(page).read_text("utf-8")
+    view(path, output=tmp_path / "b.html")
+    monkeypatch.setattr("tfrecord_lite.apps.viewer.page._MAX_FRAMED_BYTES", 10)
+    page = view(path)
+    assert len(shown) == 2
+    assert page in parsed(shown[1]).text
 
 
 def test_progress_is_reported_and_what_it_raises_leaves_no_page(

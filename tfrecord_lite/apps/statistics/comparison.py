@@ -65,6 +65,7 @@ from tfrecord_lite.progress import Progress, title_of
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import RaggedFeature
 from tfrecord_lite.schema.text import nearest, shown_name
+from tfrecord_lite.shown import repr_html
 from tfrecord_lite.sniff import recognize_value
 from tfrecord_lite.storage.infer import blocks_of
 
@@ -317,6 +318,7 @@ class Comparison:
         return "\n".join(map(printable, lines))
 
     __repr__ = __str__
+    _repr_html_ = repr_html
 
 
 def compare(
