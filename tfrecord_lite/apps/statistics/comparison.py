@@ -624,19 +624,12 @@ def _presence_text(count: int, num_records: int) -> str:
 
 
 def _range_text(numbers: Distribution, dtype: str | None) -> str:
-    if dtype is not None:
-        return " .. ".join(figure_texts({"min": numbers.min, "max": numbers.max}, dtype).values())
-    ends = numbers.min, numbers.max
-    return " .. ".join(f"{n:,}" if isinstance(n, int) else f"{n:.6g}" for n in ends)
+    return " .. ".join(figure_texts({"min": numbers.min, "max": numbers.max}, dtype).values())
 
 
 def _figures(numbers: Distribution, dtype: str | None) -> str:
-    if numbers.mean is None:
-        return "none finite"
-    mean = f"{numbers.mean:.4g}"
-    if dtype is not None:
-        mean = figure_texts({"mean": numbers.mean}, dtype)["mean"]
-    return f"mean {mean}, std {numbers.std:.4g}"
+    figures = figure_texts({"mean": numbers.mean, "std": numbers.std}, dtype)
+    return ", ".join(" ".join(figure) for figure in figures.items()) or "none finite"
 
 
 def _spec_of(found: FeatureStatistics | None, num_records: int) -> Any:
