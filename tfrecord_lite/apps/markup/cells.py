@@ -240,10 +240,10 @@ class Cells:
         return Form(html, _image(large, f"{what}, larger", _LARGE_SIZE))
 
     def _left_out(self, reason: str, what: str = "") -> Html:
-        """Say what a picture or sound is that is left out; why only once, but of broken ones."""
-        shown = () if reason in self._said else (reason,)
-        self._said |= set() if reason.startswith("broken") else {reason}
-        text = ": ".join(filter(None, (*shown, what)))
+        """Say what a picture or sound is that is left out; why only once, if that holds for all that follow."""
+        text = what if reason in self._said else ": ".join(filter(None, (reason, what)))
+        if reason.startswith(("not shown", "not here")):
+            self._said.add(reason)
         return _span("note", text) if text else _NOTHING
 
     def _pixels(self, array: AnyArray, sizes: Mapping[str, int] | None) -> Uint8Array | None:
