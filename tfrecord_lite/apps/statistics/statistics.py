@@ -67,6 +67,7 @@ _TIME_NAME = re.compile(
     r"time|date|stamp|when|epoch|(?<![a-z])(ts?|at|start|end|created|updated|s|ms|us|ns)(?![a-z])|At$",
     re.IGNORECASE,
 )
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _FIGURES = "min", "mean", "std", "median", "max", "zeros", "NaN", "infinite"
 COLUMNS = "name", "kind", "records", "steps", "length", "histogram", *_FIGURES
 _LEFT_OUT = "std", "histogram", "median", "mean", "zeros", "NaN", "infinite", "steps", "records"
@@ -453,8 +454,11 @@ def _chart(name: str, found: FeatureStatistics, cells: Cells) -> Html | None:
 def laid_out(cells: list[dict[str, str]], width: int) -> list[str]:
     """Return the head, a rule and the line of each feature, with as many columns as the width has room for."""
     columns = [name for name in COLUMNS if any(row.get(name) for row in cells)]
-    for left_out in ("", *_LEFT_OUT):
+    for left_out in ("", "dates", *_LEFT_OUT):
         columns = [name for name in columns if name != left_out]
+        if left_out == "dates":  # of times, the smallest and largest are enough
+            short = {"mean": "", "median": ""}
+            cells = [row | short if _DATE.match(row.get("max", "")) else row for row in cells]
         sides = "".join(">" if name in _FIGURES else "<" for name in columns)
         lines = aligned(
             [columns, *([row.get(name, "") for name in columns] for row in cells)], sides
