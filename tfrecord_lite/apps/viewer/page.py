@@ -84,8 +84,8 @@ def view(
     max_bytes : int, optional
         About how large the page may become: more pictures and records are left out, and it says so.
     message_class : type of Message, optional
-        The protobuf class of the records, if they are messages of another type; their fields are shown
-        by number without it.
+        The protobuf class of the records, if they are messages of another type. Each path of its fields
+        has a card; without it, fields are shown by number.
     overwrite : bool, optional
         Replace an `output` that exists; never one of the files shown.
     open_browser : bool, optional
