@@ -146,6 +146,16 @@ def test_no_representation_grows_with_what_it_shows() -> None:
         page_of(thing)
 
 
+def test_the_text_of_a_batch_says_what_byte_strings_are() -> None:
+    images = np.array([png()] * 9, object)
+    ages = np.ma.MaskedArray(np.arange(9), [True] + [False] * 8)
+    lines = repr(show({"image": images, "age": ages, "list": images[:, None]})).splitlines()
+    assert "[<PNG 3 x 2, " in lines[3]
+    assert lines[4].endswith("[--, 1, 2, 3, 4, 5, 6, 7, ...]")
+    assert "[[<PNG 3 x 2, " in lines[5]
+    assert "[[<PNG 3 x 2, " in repr(show({"steps": [images[:1]] * 9}))
+
+
 def test_comparisons_and_summaries_have_the_cells_of_their_text() -> None:
     comparison = compare(encode_examples({"x": [1, 2]}), encode_examples({"x": [1, 300]}))
     page = page_of(comparison)

@@ -27,6 +27,7 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import DamageReport, TFRecordError, plural, require_int, short_name
 from tfrecord_lite.schema import Schema, SequenceSchema, summary_rows
 from tfrecord_lite.schema.text import aligned, shown_name, table_rows
+from tfrecord_lite.shown import value_text
 
 __all__ = ["Shown", "load_ipython_extension", "show", "unload_ipython_extension"]
 
@@ -205,10 +206,17 @@ def _type_of(value: Any) -> str:
 
 def _brief(value: Any) -> str:
     """Return the beginning of a value's text on one line."""
-    if isinstance(value, np.ndarray):
-        text = np.array2string(value, threshold=8, edgeitems=3, max_line_width=10**6)
+    if isinstance(value, np.ma.MaskedArray):  # whose masked values NumPy cannot format
+        text = f"[{', '.join(map(value_text, value.ravel()[:8]))}{', ...' * (value.size > 8)}]"
+    elif isinstance(value, np.ndarray):
+        strings: Any = {"object": value_text}
+        text = np.array2string(
+            value, threshold=8, edgeitems=3, max_line_width=10**6, formatter=strings
+        )
+    elif isinstance(value, list):
+        text = f"[{', '.join(map(_brief, value[:3]))}{', ...' * (len(value) > 3)}]"
     else:
-        text = repr(value[:3] if isinstance(value, bytes | list) else value)
+        text = value_text(value) if isinstance(value, bytes) else repr(value)
     text = " ".join(text.split())
     return text if len(text) <= _TEXT_WIDTH else text[: _TEXT_WIDTH - 3] + "..."
 
