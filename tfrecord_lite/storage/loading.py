@@ -94,8 +94,9 @@ def load(
     dict of str to column
         In the structure that was saved, with the original dtypes and shapes: ndarray;
         masked array where records lack the value; RaggedTensor where lengths vary. Byte
-        strings are object arrays. Without a sidecar or schema, a dict of float32, int64 and
-        byte strings. Of SequenceExamples, ``{"context": {...}, "feature_lists": {...}}``: lists
+        strings are object arrays, which NumPy prints in full: print
+        :func:`show(data) <tfrecord_lite.apps.notebook.show>` instead. Without a sidecar or schema,
+        a dict of float32, int64 and byte strings. Of SequenceExamples, ``{"context": {...}, "feature_lists": {...}}``: lists
         are RaggedTensors of steps, or SparseTensors for a VarLenFeature. With `as_` a data frame.
 
     Raises

@@ -174,7 +174,7 @@ def save(
     >>> rows = ({"x": i / 4, "tags": ["odd"] * (i % 2)} for i in range(3))
     >>> _ = save("rows.tfrecord", rows)
     >>> load("rows.tfrecord")["tags"]
-    <RaggedTensor [[], [odd], []]>
+    <RaggedTensor [[], ['odd'], []]>
     """
     sidecar.check_path("path", path)
     if other := _OTHER_FORMAT.search(name_of(path)):
