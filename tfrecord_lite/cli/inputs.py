@@ -145,6 +145,12 @@ def add_seed(parser: Any, what: str, default: int | None = None) -> None:
     add(parser, "--seed N", what, seed, default=default)
 
 
+def add_memory(parser: Any, what: str) -> None:
+    """Declare how much memory to use."""
+    text = f"how much memory to use for {what} (default: 1GiB)"
+    add(parser, "--memory SIZE", text, positive_size, default=1024**3)
+
+
 def add_shards(group: Any) -> Any:
     """Declare how many files to write; return the group, to add other ways to say so."""
     shards = group.add_mutually_exclusive_group()
