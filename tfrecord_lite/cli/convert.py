@@ -31,7 +31,7 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
         "features, each NAME:TYPE, then [4] for a shape, [?] for any length, ? if it may be missing"
     )
     inputs.add(schema, "--features NAME:TYPE,...", text)
-    inputs.add(group, "--text all|NAME,...", "byte strings in TFRecords that are text")
+    inputs.add_text(group, default=False)
     group = parser.add_argument_group("rows and columns")
     inputs.add_columns(group, "convert these columns only")
     text = "convert the rows for which this is true; needs pip install duckdb pyarrow"
@@ -94,7 +94,7 @@ def run_convert(args: argparse.Namespace, console: Console) -> None:
             from_=args.from_,
             to=args.to,
             schema=schema,
-            text=False if args.text is None else args.text == "all" or inputs.names(args.text),
+            text=args.text,
             sample=args.sample,
             options=inputs.settings_of(args),
             columns=None if args.columns is None else tuple(args.columns),

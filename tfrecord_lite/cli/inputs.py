@@ -62,7 +62,7 @@ def add(
     if kind is not None:
         more["type"] = kind
     if not metavar and "choices" not in more:
-        more["action"] = "store_true"
+        more.setdefault("action", "store_true")
     parser.add_argument(*names.split("/"), help=text, **more)
 
 
@@ -164,6 +164,19 @@ def add_schema(group: Any, parser: Any) -> None:
     add(group, "--schema SCHEMA", "a schema file (default: the sidecar beside a file, or inferred)")
     text = "records from which a schema is inferred (default: 10000)"
     add(parser, "--sample N|all", text, sample_size, default=10_000)
+
+
+def add_text(group: Any, *, default: bool) -> None:
+    """Declare which byte strings are text."""
+    usual = "all that look so" if default else "none"
+    text = f"columns of byte strings in TFRecords that are text (default: {usual})"
+    add(group, "--text all|NAME,...", text, text_columns, default=default)
+    add(group, "--no-text", "leave byte strings as they are", dest="text", action="store_false")
+
+
+def text_columns(text: str) -> bool | list[str]:
+    """Parse which columns are text."""
+    return text == "all" or names(text)
 
 
 def add_message(parser: Any) -> None:

@@ -38,14 +38,16 @@ def add_sql(parser: argparse.ArgumentParser) -> None:
     text = f"rows to print, or to write (default: {_MAX_ROWS} for a table, all otherwise)"
     inputs.add(parser, "--max-rows N", text, inputs.count_of("rows"))
     inputs.add_schema(parser, parser)
+    inputs.add_text(parser, default=True)
     inputs.add_reading(parser)
 
 
 def run_sql(args: argparse.Namespace, console: Console) -> None:
-    """Run a query over files of Examples, and print its rows.
+    """Run a query over files of Examples or SequenceExamples, and print its rows.
 
     A quoted name in the FROM clause is a path, a
-    URL, a pattern or shards; files that DuckDB reads by itself (.csv, .parquet, .json) can be joined. With
+    URL, a pattern or shards; files that DuckDB reads by itself (.csv, .parquet, .json) can be joined. Columns of
+    SequenceExamples are "context/NAME" and "feature_lists/NAME", lists of steps. With
     -o, the ending of FILE is its format. Needs pip install duckdb pyarrow.
 
     examples:
@@ -58,7 +60,7 @@ def run_sql(args: argparse.Namespace, console: Console) -> None:
     """
     from tfrecord_lite.integrations.duckdb import sql  # noqa: PLC0415 - needs duckdb
 
-    options: Any = {"sample": args.sample, **inputs.read_options(args)}
+    options: Any = {"sample": args.sample, "text": args.text, **inputs.read_options(args)}
     kind = None
     if args.output is not None:
         from tfrecord_lite.apps.tables.formats import FORMATS, format_of  # noqa: PLC0415 - needs pyarrow

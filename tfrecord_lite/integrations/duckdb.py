@@ -72,12 +72,12 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
     Parameters
     ----------
     query : str
-        Quoted names in its FROM clauses are files of Examples, whatever ``paths`` of :func:`scan` may be:
-        paths, patterns, shards (``train@8``), URLs. Files that DuckDB reads by itself (``.csv``,
-        ``.parquet``, ``.json``, ...) are left to it.
+        Quoted names in its FROM clauses are files of Examples or SequenceExamples, whatever ``paths`` of
+        :func:`scan` may be: paths, patterns, shards (``train@8``), URLs. Files that DuckDB reads by itself
+        (``.csv``, ``.parquet``, ``.json``, ...) are left to it.
     schema : Schema, SequenceSchema, dict of specifications, or path, optional
     **options
-        As for :func:`scan`, for all files of Examples; but `text` is True by default.
+        As for :func:`scan`, for all these files; but `text` is True by default.
 
     Returns
     -------
