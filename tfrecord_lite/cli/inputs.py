@@ -272,15 +272,16 @@ def source_of(name: str) -> Source:
     return cast("IO[bytes]", _StandardInput())
 
 
-def files_of(name: str) -> list[Source]:
+def sources_of(name: str) -> list[Source]:
     """List the files of a name; of a directory of TensorFlow Datasets, those of all splits."""
-    if os.path.isdir(name):  # noqa: PTH112 - may be a URL
-        from tfrecord_lite.apps.tfds.info import Directory  # noqa: PLC0415 - not light
+    if name == "-":
+        return [source_of(name)]
+    try:
+        return expand(name)
+    except IsADirectoryError:
+        from tfrecord_lite.apps.tfds.info import files_of  # noqa: PLC0415 - not light
 
-        with suppress(FileNotFoundError):
-            splits = Directory(name, None).splits.values()
-            return [file for files in splits for file, count in files if count]
-    return expand(name)
+        return files_of(name)
 
 
 def find(args: argparse.Namespace, console: Console) -> list[Source]:
@@ -288,7 +289,7 @@ def find(args: argparse.Namespace, console: Console) -> list[Source]:
     sources: list[Source] = []
     for file in args.files:
         try:
-            sources += [source_of(file)] if file == "-" else files_of(file)
+            sources += sources_of(file)
         # ValueError is what file systems raise for a URL that they do not accept.
         except (OSError, ImportError, ValueError) as error:
             console.complain(str(error) if file == "-" else text_of(error, file))

@@ -18,7 +18,7 @@ import numpy as np
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError
 from tfrecord_lite.errors import argument_error, plural, printable
-from tfrecord_lite.files.names import expand, is_file_object, is_same_file, is_url, name_of
+from tfrecord_lite.files.names import is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.progress import is_terminal, metered
 from tfrecord_lite.schema.text import aligned
 
@@ -105,7 +105,7 @@ def _check_output(args: argparse.Namespace) -> None:
     for name in names_in(args.query):
         files: list[Any] = [name]
         with contextlib.suppress(OSError, ImportError, ValueError):  # it need not be a file
-            files += expand(name)
+            files += inputs.sources_of(name)
         if any(is_same_file(name_of(file), args.output) for file in files):
             detail = "the query names this file; give another one for its rows"
             raise argument_error(detail, source=args.output)
