@@ -165,6 +165,7 @@ def add_filter(parser: argparse.ArgumentParser) -> None:
     text = "an expression of DuckDB's over the features"
     inputs.add(parser, "--where SQL", text, required=True)
     inputs.add_schema(parser, parser)
+    inputs.add_text(parser, default=True)
     add_merge(parser)
 
 
@@ -176,6 +177,7 @@ def run_filter(args: argparse.Namespace, console: Console) -> None:
     examples:
       tfrecord filter --where 'label = 3 and width > 100' train.tfrecord threes.tfrecord
       tfrecord filter --where '"image/class/label" is not null' train.tfrecord labelled.tfrecord
+      tfrecord filter --where 'len("feature_lists/frames") >= 8' clips.tfrecord long.tfrecord
     """
     _run("filter_records", args, console)
 
@@ -233,7 +235,7 @@ def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Bl
     table = scan(  # which opens no file if it has a schema
         list(map(name_of, reader.sources)),
         schema=args.schema,
-        text=not is_piped,
+        text=args.text if args.text is not True else not is_piped,
         sample=args.sample,
         **inputs.read_options(args),
     )
