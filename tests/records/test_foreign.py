@@ -72,7 +72,9 @@ class TestRecognised:
         path = tmp_path / "a.tfrecord.BR"
         path.write_bytes(bytes(range(100)))
 
-        with pytest.raises(DataLossError, match=r"if it is compressed as \.BR says, unpack it first"):
+        with pytest.raises(
+            DataLossError, match=r"if it is compressed as \.BR says, unpack it first"
+        ):
             list(TFRecordReader(path))
 
     @pytest.mark.parametrize("kind", ["Parquet", "Feather", "stream"])
