@@ -436,7 +436,7 @@ class DamageReport:
         return self.is_sound
 
     def __repr__(self) -> str:
-        """Return what was found, in numbers; `summary` tells more."""
+        """Return what was found, in numbers; `summary` says more."""
         return f"<DamageReport of {plural(len(self.files), 'file')}: {_found(self.files)}>"
 
     _repr_html_ = repr_html

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.samples import flower, write
-from tfrecord_lite import TFRecordReader, TFRecordWriter, save
+from tfrecord_lite import TFRecordReader, TFRecordWriter, encode_sequence_example, save
 
 pytestmark = pytest.mark.needs("sql")
 
@@ -41,6 +41,32 @@ def test_other_features_are_not_parsed(run: Run, tmp_path: Path) -> None:
     arguments = ("--where", 'x = 1 and "label/of" > 1', "--schema", tmp_path / "schema")
 
     assert "wrote 2 of 3" in run("filter", *arguments, tmp_path / "a", tmp_path / "x").out[0]
+
+
+@pytest.mark.parametrize(
+    ("condition", "kept"),
+    [
+        ('"context/id" > 2', [3, 4]),
+        ('len("feature_lists/x") = 2 and "context/name" like \'n%\'', [1]),
+        ("\"feature_lists/words\"[3][1] = 'é'", [2, 3, 4]),
+    ],
+)
+def test_columns_of_sequence_examples(
+    run: Run, tmp_path: Path, condition: str, kept: list[int]
+) -> None:
+    records = [
+        encode_sequence_example(
+            {
+                "context": {"id": i, "name": f"n{i}"},
+                "feature_lists": {"x": [[1.5]] * (i + 1), "words": [[], ["a"], ["é"]][: i + 1]},
+            }
+        )
+        for i in range(5)
+    ]
+    path = write(tmp_path / "a", records)
+
+    assert run("filter", "--where", condition, path, tmp_path / "x").err == []
+    assert list(TFRecordReader(tmp_path / "x")) == [records[i] for i in kept]
 
 
 def test_an_error_names_the_file_that_does_not_fit(run: Run, tmp_path: Path) -> None:

@@ -38,7 +38,8 @@ GROUPS = {
     },
     "rearrange": {
         "merge": ("rearranging", "write the records of many files to one"),
-        "split": ("rearranging", "divide the records of a file, or of several, among shards"),
+        "split": ("rearranging", "divide records among shards, or into parts such as train and test"),
+        "unique": ("rearranging", "write records without duplicates"),
         "shuffle": ("rearranging", "write all records in random order, also of files larger than memory"),
         "sample": ("rearranging", "write some records, chosen at random"),
         "filter": ("rearranging", "write the records for which a condition is true"),

@@ -272,7 +272,7 @@ def _whole(key: str, is_there: BoolArray, detail: str = _PARTLY) -> BoolArray | 
 
 
 def _in_shape(key: str, lists: Lists, shape: tuple[int, ...]) -> Lists:
-    """Return the lists of all values of an array as those of its rows."""
+    """Return the lists of all values of an array, divided by its rows."""
     own, outer = lists.type, shape[1:]
     below = own.shape or ()
     present = None
@@ -493,7 +493,7 @@ def _flattened_rows(key: str, items: list[Any], types: set[type]) -> Lists:
     if len(dtypes) == 1 and None not in dtypes and _OBJECT not in dtypes:
         counts = np.fromiter((item.size for item in items), np.int64, len(items))
         flat = np.concatenate([item.reshape(-1) for item in items])
-        if flat.size or flat.dtype != np.float64:  # that of np.array([]) is NumPy's default
+        if flat.size or flat.dtype != np.float64:  # np.array([]) has NumPy's default
             own = type_of_dtype(flat.dtype, (None,))
             return Lists(len(items), own, (counts,), flat_values(flat))
     lists = [flattened(key, item) for item in items]
@@ -507,7 +507,7 @@ def _flattened_rows(key: str, items: list[Any], types: set[type]) -> Lists:
 
 
 def flattened(key: str, item: Any) -> list[Any]:
-    """Return the values of nested sequences, end to end; those of arrays as NumPy's scalars."""
+    """Return the values of nested sequences, end to end; items of arrays as NumPy's scalars."""
     values = _values_of(item)
     if has_any(values, _SEQUENCES):
         _check_depth(key, values)

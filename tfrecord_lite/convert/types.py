@@ -17,7 +17,7 @@ float32 does not hold, uint64 from 2**63 on, complex, NaT, objects of several ki
 datetime, date and timedelta become arrays only under the strict policy.
 
 The converters here take values end to end and raise errors whose `index` is the number of a
-value; :func:`at_records` turns it into that of a record. No columns, schemas or wire format.
+value; :func:`at_records` turns it into a record's value. No columns, schemas or wire format.
 """
 
 from __future__ import annotations
@@ -620,7 +620,7 @@ _TIME_DTYPES: dict[type, str] = {
 def _array_of_times(items: list[Any]) -> AnyArray:
     """Return times as an array of the unit that Python counts them in."""
     types = set(map(type, items))
-    # Not their subclasses: those of pandas are finer.
+    # Not their subclasses: pandas' are finer.
     if len(types) != 1 or type(items[0]) not in _TIME_DTYPES:
         raise _no_array_error(items)
     for i, item in enumerate(items):

@@ -211,7 +211,7 @@ class DatasetIterator(Generic[T_co]):
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on where another iterator stood, of a data set made in the same way.
 
-        The data set's next iteration is the epoch after that of the state. Shuffles without a seed take the
+        The data set's next iteration is the epoch after the state's. Shuffles without a seed take the
         seeds that the state's have drawn.
 
         Raises
@@ -667,7 +667,7 @@ class Dataset(Generic[T_co]):
     def cache(self) -> Dataset[T_co]:
         """Keep the elements of epoch 0 in memory once all of them were made, and give them in every epoch.
 
-        A shuffle after it gives new orders; one before it has that of epoch 0. The elements belong
+        A shuffle after it gives new orders; one before it keeps the order of epoch 0. The elements belong
         to the process. In torch's ``DataLoader`` each worker keeps its part, from epoch to epoch
         only with ``persistent_workers=True``.
 
@@ -835,7 +835,7 @@ class Dataset(Generic[T_co]):
         )
 
     def concatenate(self, *others: Dataset[T_co]) -> Dataset[T_co]:
-        """Give the elements of this data set, and then those of others.
+        """Give the elements of this data set, and then of others.
 
         Examples
         --------
@@ -939,7 +939,7 @@ class Dataset(Generic[T_co]):
         if part not in self._parts:
             self._parts[part] = sharding.worker_part(self._plan, *part)
         # Workers may start each epoch with a copy of the data set as it was at first; torch's seed
-        # tells the epochs apart. It differs between ranks, so where these share an order, only
+        # distinguishes the epochs. It differs between ranks, so where these share an order, only
         # set_epoch can.
         is_fixed = self._is_epoch_set or sharding.is_rank_bound(self._plan)
         salt = () if is_fixed else (worker.salt,)
@@ -1024,7 +1024,7 @@ class Dataset(Generic[T_co]):
             raise TypeError("the number of elements depends on what they are, or there is no end")
         raise TypeError(
             "the number of elements is not known without reading the files; count() of the data set "
-            "finds it out, and count_records(paths) that of the records"
+            "finds it out, and count_records(paths) the number of records"
         )
 
     def epoch_plan(self, epoch: int = 0) -> list[dict[str, Any]]:
@@ -1035,7 +1035,7 @@ class Dataset(Generic[T_co]):
         list of dict
             For each part of a file that a worker reads: ``worker``, ``file``, ``first`` (the number of the first
             record in the file), ``records`` (None for all that follow) and ``step``: 1 if the worker gives all of
-            these records, n if every n-th of those of all its files.
+            these records, n if every n-th record of all its files.
 
         Examples
         --------

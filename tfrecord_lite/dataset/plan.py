@@ -93,7 +93,7 @@ class Run:
     def key(
         self, seed: int, number: int, *, reshuffles: bool, is_shared: bool = False
     ) -> tuple[int, ...]:
-        """Return the key of a random order: that of shuffle `number` of the plan; 0 for the files.
+        """Return the key of a random order: shuffle `number` of the plan; 0 for the files.
 
         If ranks share the order, it is without the salt, which differs between them.
         """
@@ -246,7 +246,7 @@ class Stage(PlanNode):
 
     @property
     def content(self) -> Content:
-        """Which chunks it gives: by default, those of its input."""
+        """Which chunks it gives: by default, its input's."""
         return self.gives or self.input.content
 
     def size(self) -> int | None:

@@ -18,7 +18,14 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import Column
 from tfrecord_lite.described import sidecar
-from tfrecord_lite.described.columns import known_columns, names_asked_for, names_of, with_text
+from tfrecord_lite.described.columns import (
+    items_of,
+    known_columns,
+    names_asked_for,
+    names_of,
+    schema_like,
+    with_text,
+)
 from tfrecord_lite.described.frames import merged_description, without_numbers
 from tfrecord_lite.described.inferred import FOR_BATCHES, blocks_ahead, first_blocks, inferred
 from tfrecord_lite.described.sidecar import Sidecar
@@ -48,7 +55,7 @@ _TFDS_FILES = ("features.json", "dataset_info.json")
 def described_by(
     schema: SchemaLike | None, sources: list[Source], options: ReadSettings
 ) -> Sidecar | None:
-    """Return the schema that is given, or that of the files beside the data; None without any."""
+    """Return the schema that is given, or the schema of the files beside the data; None without any."""
     if schema is not None:
         return sidecar.resolve_schema(schema, options.storage_options)
     return _saved_of(sources, options) or sidecars_of(sources, options) or _in_folder_of(sources)
@@ -89,16 +96,8 @@ def parser_for(
 
 def _chosen(schema: Schema | SequenceSchema, columns: list[str]) -> Schema | SequenceSchema:
     """Return a schema of some columns, of SequenceExamples named by part: ``context/label``."""
-    if not isinstance(schema, SequenceSchema):
-        return schema.select(known_columns(columns, schema))
-    parts = schema._asdict()
-    known_columns(columns, [f"{part}/{name}" for part, specs in parts.items() for name in specs])
-    return SequenceSchema(
-        *(
-            Schema(specs).select([name for name in specs if f"{part}/{name}" in columns])
-            for part, specs in parts.items()
-        )
-    )
+    items = items_of(schema)
+    return schema_like(schema, {name: items[name] for name in known_columns(columns, items)})
 
 
 # --------------------------------------------------------------------------- for displays
@@ -107,7 +106,7 @@ def _chosen(schema: Schema | SequenceSchema, columns: list[str]) -> Schema | Seq
 def originals_of(
     sources: Sequence[Source], options: ReadSettings, *, may_be_damaged: bool = True
 ) -> Schema:
-    """Return the features of Examples whose values had another dtype; none if nothing tells, or not for all files.
+    """Return the features of Examples whose values had another dtype; none if that is unknown, or not known for all files.
 
     Sidecars of files that are damaged since are used, too: what is intact is shown as it was saved.
     """
@@ -237,13 +236,13 @@ def _has_records(source: Source, options: ReadSettings) -> bool:
 
 
 def _merged(merged: Sidecar, one: Sidecar, source: Source) -> Sidecar:
-    """Merge the sidecar of one more file into that of the files before."""
+    """Merge the sidecar of one more file into the schema of the files before."""
 
     def error(detail: str, key: str | None = None) -> InvalidArgumentError:
         return argument_error(detail, source=name_of(source), key=key)
 
     if isinstance(merged.schema, SequenceSchema) or isinstance(one.schema, SequenceSchema):
-        raise error("this file's schema differs from that of the files before; give schema")
+        raise error("this file's schema differs from the files before; give schema")
     ours, theirs = merged.schema.to_items(), one.schema.to_items()
     if ours and theirs and not ours.keys() & theirs.keys():
         raise error("this file has none of the features of those before it")
@@ -268,7 +267,7 @@ def _merged(merged: Sidecar, one: Sidecar, source: Source) -> Sidecar:
 def _widened(name: str, ours: SchemaItem, theirs: SchemaItem) -> SchemaItem:
     """Return the item that fits the files before and one more.
 
-    A feature without any value was saved as byte strings, as nothing told its type; if such a file
+    A feature without any value was saved as byte strings, as its type was unknown; if such a file
     does have byte strings, its records will not fit.
     """
     pairs = ((ours, theirs), (theirs, ours))
@@ -282,6 +281,6 @@ def _widened(name: str, ours: SchemaItem, theirs: SchemaItem) -> SchemaItem:
 
 
 def structure_of(described: Sidecar) -> Structure:
-    """Return the structure of data, also that of a flat dict."""
+    """Return the structure of data, also of a flat dict."""
     names: Structure = {name: name for name in described.schema}
     return names if described.structure is None else described.structure

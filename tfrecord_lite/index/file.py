@@ -109,7 +109,7 @@ class TFRecordFile:
     Notes
     -----
     A remote file without an index beside it is read once, whole, to make one: save the index
-    with the file. Records are then read by range requests: those of one call to :meth:`block` or
+    with the file. Records are then read by range requests: the records of one call to :meth:`block` or
     ``__getitems__`` all at once, and neighbours together.
 
     The index takes 16 bytes of memory per record. Threads may share this object, and so may
@@ -213,7 +213,7 @@ class TFRecordFile:
     @overload
     def __getitem__(self, key: slice) -> list[bytes]: ...
     def __getitem__(self, key: int | slice) -> bytes | list[bytes]:
-        """Return one record, counted from the end if negative, or those of a slice.
+        """Return one record, counted from the end if negative, or the records of a slice.
 
         Raises
         ------

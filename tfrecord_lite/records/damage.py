@@ -155,7 +155,6 @@ class SkippingStream:
 
     def __init__(self, stream: RecordStream, log: DamageLog, *, may_be_torn: bool = False) -> None:
         self.name: str = stream.name
-        self.compression: str = stream.compression
         self._stream = stream
         self._decoder = stream.decoder
         self._may_be_torn = may_be_torn
@@ -267,7 +266,7 @@ class SkippingStream:
 
         Otherwise nothing is known about what follows: all offsets after the start of the damaged
         record are searched for the first record whose length and data both have the right CRC. It
-        may be one that was part of a damaged record's data; that cannot be told apart.
+        may be one that was part of a damaged record's data; the two cannot be distinguished.
         """
         decoder, finder, start, through = self._decoder, self._finder, self._decoder.offset, 0
         if error.reason is Reason.DATA_CRC:
@@ -297,6 +296,11 @@ class SkippingStream:
             return self._stream.fill(None)
         except DataLossError:
             return False
+
+    @property
+    def compression(self) -> str:
+        """The compression of the file."""
+        return self._stream.compression
 
     @property
     def is_closed(self) -> bool:

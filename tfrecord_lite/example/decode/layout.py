@@ -16,7 +16,7 @@ about one size are compared at once, in all messages, whatever their number::
 
     places      stretch x message          walked: place + bytes of the stretch + length of its value
     rows        stretch x message x word   one gather
-    expected    known bytes, and lengths: linear in that of the value, as all are of one byte
+    expected    known bytes, and lengths: linear in the value's length, as all are of one byte
 
 Only stretches with lengths of several bytes are compared one by one (:mod:`~tfrecord_lite.wire.template`).
 
@@ -134,7 +134,7 @@ class _FloatRun:
     """Floats of features that lie evenly in a stretch, as many each."""
 
     place: int
-    """Where those of the first begin."""
+    """Where the first feature's floats begin."""
     n_bytes: int
     """Of each feature."""
     features: list[int]
@@ -160,7 +160,7 @@ class _Stretch:
         holes: list[Hole],
     ) -> None:
         self.known: bytes = known
-        """Its bytes; those of holes and payloads have no meaning."""
+        """Its bytes; the bytes of holes and payloads have no meaning."""
         self.unknown: list[tuple[int, int]] = [(place, entry.length) for entry, place in fixed]
         """The offset and length of each payload of fixed size in it."""
         self.runs: list[_FloatRun] = []
@@ -282,7 +282,7 @@ class _Slot(NamedTuple):
     entry: LayoutEntry
     kept: _Kept
     number: int
-    """Among those kept alike; of floats that of their run."""
+    """The number among values kept alike; for floats, the number of their run."""
     place: int = 0
     """Of floats: the place in the run."""
 

@@ -10,7 +10,7 @@ values. What it keeps of them is a copy, already checked::
           ╰─ struct.pack ─╯     ╰─ strings        ╰─ copies
              "<fq"
 
-The rows become lists without another look: their numbers lie in memory as those of a structured
+The rows become lists without another look: their numbers lie in memory as in a structured
 array, and vectors end to end. A row of a new form, or one with large, unusual or wrong
 values, is encoded alone at once, so the call that passes a bad row raises, and keeps nothing of it.
 Every row, and every record that is written between rows, has a number; they come out in order.
@@ -252,7 +252,7 @@ def _copier(value: Any) -> tuple[Callable[[Any], AnyArray], int]:
 
 
 def _float_copy(array: AnyArray) -> AnyArray:
-    if not array.size:  # np.array([]), which tells no kind
+    if not array.size:  # np.array([]), which has no kind
         raise TypeError
     return rounded(array).ravel()
 
@@ -269,7 +269,7 @@ def plain_values(
 ) -> AnyArray | list[Any] | None:
     """Copy Python's numbers into an array of int64 or float32, or encode strings; None if there is anything else.
 
-    `types` are those of the values, if they are known. Raises ArithmeticError for a number that is
+    `types` are the values' types, if they are known. Raises ArithmeticError for a number that is
     too large, and UnicodeEncodeError.
     """
     if types is None:
@@ -335,7 +335,7 @@ class RowPlan:
         """The rows taken, with their numbers."""
 
     def _place(self, values: tuple[Any, ...]) -> None:
-        """Decide where each value goes; places count a row's values, then those of its short lists."""
+        """Decide where each value goes; places count a row's values, then the values of its short lists."""
         numbers: list[int] = []
         strings: list[int] = []
         code = "<"

@@ -331,7 +331,7 @@ def _lists_of_steps(
 def _lists_of_array(key: str, column: AnyArray, lengths: Any) -> Lists:
     """Convert an array, without the padding if it has some."""
     if column.ndim < 2:
-        raise column_error(key, "a feature list needs a dimension of steps after that of records")
+        raise column_error(key, "a feature list needs a dimension of steps after the records")
     n_records, longest = column.shape[:2]
     if lengths is None:
         n_steps = np.full(n_records, longest, np.int64)
@@ -382,7 +382,7 @@ def _lists_of_sequences(key: str, column: Sequence[Any]) -> Lists:
 
 
 def _encode_rows(rows: Iterable[Mapping[str, Any]]) -> Block:
-    """Encode dictionaries: those of one form as columns, any other alone."""
+    """Encode dictionaries: rows of one form as columns, any other alone."""
     blocks: list[Block] = []
     buffer = SequenceRowBuffer()
     for index, row in enumerate(rows):
@@ -457,7 +457,7 @@ class SequenceRowBuffer(Waiting):
 class _SequencePlan:
     """Takes records of one form apart, and keeps their values.
 
-    A form is the keys of context and lists, those of the context's plan, the dtype of each list,
+    A form is the keys of context and lists, the form of the context's plan, the dtype of each list,
     and whether its steps are sequences.
     """
 
