@@ -319,9 +319,8 @@ class Input:
 
     def count(self) -> int:
         """Count the records, in a reading of its own; damage is reported by another one."""
-        may_skip = self._options.on_error != "raise"
-        quiet: Any = (lambda span: None) if may_skip else "raise"  # noqa: ARG005
-        options = replace(self._options, verify=may_skip, on_error=quiet, max_errors=None)
+        options = self._options.quietly()
+        options = replace(options, verify=options.leaves_out)
         count = 0
         reader = reader_with(self.sources, options)
         found: Any = reader.blocks()
