@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.untyped import load
 from tfrecord_lite import (
+    ExampleParser,
     FixedLenFeature,
     FixedLenSequenceFeature,
     Schema,
@@ -209,16 +210,16 @@ def test_without_a_schema_that_of_the_file_decides_or_the_type_of_message(tmp_pa
 
 
 def test_many_cost_little_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
     with TFRecordWriter(tmp_path / "a") as writer:
         writer.write_examples({"n": ["x"] * 2000})
     reader = TFRecordReader(tmp_path / "a", on_misfit=lambda error: None)  # noqa: ARG005
-    from tfrecord_lite.example.parse import ExampleParser
+    call, calls = ExampleParser.__call__, []
 
-    call = ExampleParser.__call__
-    monkeypatch.setattr(
-        ExampleParser, "__call__", lambda *args: calls.append(len(args[1])) or call(*args)
-    )
+    def counted(parser: Any, block: Any, *rest: Any) -> Any:
+        calls.append(len(block))
+        return call(parser, block, *rest)
+
+    monkeypatch.setattr(ExampleParser, "__call__", counted)
 
     assert list(reader.batches({"n": int})) == []
     assert len(calls) < 2100
