@@ -209,8 +209,8 @@ class TFRecordDataset(Dataset[bytes]):
         files = self._files()
         if files.skips_damage:
             detail = (
-                "shuffle_all needs intact files, whose records fit: write such files first, with recover, "
-                "or with 'tfrecord filter --drop-bad', and leave out on_error and on_misfit"
+                "shuffle_all needs intact files: recover the files first, or write the records that fit with "
+                "'tfrecord filter --drop-bad', and leave out on_error and on_misfit"
             )
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         return dataset_of(

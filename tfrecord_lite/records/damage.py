@@ -118,7 +118,7 @@ class DamageLog:
         places += [plural(misfits, "misfit")] * (misfits > 0)
         if places:
             were = "was" if damaged + misfits == 1 else "were"
-            limit = f"{' and '.join(places)} before it {were} left out, the limit of max_errors"
+            limit = f"{' and '.join(places)} before it {were} skipped, the limit of max_errors"
         raise error.at(detail=f"{error.detail or error.reason}; {limit}") from None
 
     def tell(self, lost: DamagedSpan | InvalidArgumentError) -> None:
