@@ -673,17 +673,19 @@ class TestRowsOfSeveralKinds:
         self, one: Any, other: Any, before: str, kind: str, cure: str, how: str, tmp_path: Path
     ) -> None:
         rows = [*[one] * 20, *[other] * 20, *[one, other] * 20]
-        with (
-            pytest.warns(
-                UserWarning, match=f"'x' holds {kind} in this row, but {before}"
-            ) as caught,
-            TFRecordWriter(tmp_path / "a") as writer,
-        ):
-            if how == "each":
-                for row in rows:
-                    writer.write_example(row)
-            else:
-                writer.write_examples(rows if how == "list" else iter(rows))
+
+        def write_rows() -> None:
+            with TFRecordWriter(tmp_path / "a") as writer:
+                if how == "each":
+                    for row in rows:
+                        writer.write_example(row)
+                else:
+                    writer.write_examples(rows if how == "list" else iter(rows))
+
+        with pytest.warns(
+            UserWarning, match=f"'x' holds {kind} in this row, but {before}"
+        ) as caught:
+            write_rows()
 
         assert len(caught) == 1
         assert caught[0].filename == __file__
