@@ -449,7 +449,7 @@ class DamageReport:
         return self.is_sound
 
     def __repr__(self) -> str:
-        """Return what was found, in numbers; `summary` tells more."""
+        """Return what was found, in numbers; `summary` says more."""
         return f"<DamageReport of {plural(len(self.files), 'file')}: {_found(self.files)}>"
 
     _repr_html_ = repr_html
@@ -545,7 +545,9 @@ def printable(text: str) -> str:
     >>> printable("a\tb")
     'a\\tb'
     """
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    return "".join(
+        character if character.isprintable() else repr(character)[1:-1] for character in text
+    )
 
 
 def require_int(name: str, value: Any, at_least: int | None = None) -> int:

@@ -162,8 +162,8 @@ class ReadSettings:
         name = compression_to_read(self.compression)
         object.__setattr__(self, "compression", INFER if name is None else name)
         if not isinstance(self.storage_options, (Mapping, type(None))):
-            found = type(self.storage_options).__name__
-            raise TypeError(f"storage_options must be a dict of options for fsspec, not {found}")
+            actual = type(self.storage_options).__name__
+            raise TypeError(f"storage_options must be a dict of options for fsspec, not {actual}")
         n_bytes = require_int("max_record_bytes", self.max_record_bytes, 0)
         if n_bytes >= 2**64:
             raise argument_error(f"max_record_bytes is {n_bytes}, expected less than 2**64")

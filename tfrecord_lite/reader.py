@@ -502,11 +502,11 @@ class TFRecordReader:
             for stream in self._streams(check):
                 while True:
                     n_records = num_records()
-                    wanted = None if n_records is None else n_records - n_started
-                    block = stream.next_block(wanted)
+                    n_wanted = None if n_records is None else n_records - n_started
+                    block = stream.next_block(n_wanted)
                     if block is None:
                         break
-                    if len(block) == wanted or wanted is None:
+                    if len(block) == n_wanted or n_wanted is None:
                         whole, parts, n_started = Block.concat([*parts, block]), [], 0
                         yield whole
                     else:

@@ -8,7 +8,14 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.samples import flower, write
-from tfrecord_lite import FixedLenFeature, Schema, TFRecordReader, TFRecordWriter, save
+from tfrecord_lite import (
+    FixedLenFeature,
+    Schema,
+    TFRecordReader,
+    TFRecordWriter,
+    encode_example,
+    save,
+)
 
 pytestmark = pytest.mark.needs("sql")
 
@@ -47,7 +54,7 @@ def test_bad_records_are_left_out_and_listed(run: Run, tmp_path: Path) -> None:
     rows = [{"n": i} if i % 3 else {"n": "x"} for i in range(90)]
     with TFRecordWriter(tmp_path / "a") as writer:
         for row in rows:
-            writer.write_example(row)
+            writer.write(encode_example(row))
     schema = tmp_path / "s.json"
     schema.write_text(Schema({"n": FixedLenFeature([], int)}).to_json())
     arguments = ("--drop-bad", "--schema", schema, tmp_path / "a")

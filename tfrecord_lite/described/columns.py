@@ -26,8 +26,8 @@ def names_of(columns: Sequence[str]) -> list[str]:
         hint = f"; give it as as_={columns!r}" if columns in get_args(Library) else ""
         raise TypeError(f"columns must be a list of names, not the str {columns!r}{hint}")
     if isinstance(columns, (Mapping, SequenceSchema)):
-        found = type(columns).__name__
-        raise TypeError(f"columns must be a list of names, not a {found}; give it as schema=")
+        actual = type(columns).__name__
+        raise TypeError(f"columns must be a list of names, not a {actual}; give it as schema=")
     return list(columns)
 
 
@@ -36,7 +36,7 @@ def known_columns(columns: Sequence[str], known: Collection[str]) -> list[str]:
     columns = names_of(columns)
     unknown = [name for name in columns if name not in known]
     if unknown:
-        nested = next((each for each in known if "/" in each), None)
+        nested = next((path for path in known if "/" in path), None)
         paths = "" if nested is None else f"; nested names are paths, such as {nested!r}"
         raise argument_error(f"no column {unknown[0]!r}{choices(unknown[0], known)}{paths}")
     return columns

@@ -54,7 +54,7 @@ _Rows = TypeVar("_Rows", Block, Any)
 SAMPLE = 10_000
 """Records from which a schema is inferred, where not all are read."""
 _SAMPLE_BYTES = 64 * 1024 * 1024
-_FROM_SAMPLE = "the schema is that of a sample, the first records: pass"
+_FROM_SAMPLE = "the schema comes from a sample, the first records: pass"
 
 
 class Policy(NamedTuple):
@@ -84,7 +84,7 @@ def inferred(
     sources: Sequence[Source],
     names: Sequence[str] | None = None,
 ) -> Schema | SequenceSchema:
-    """Return the schema of the records in some blocks, which are those of `sources`, or the first ones.
+    """Return the schema of the records in some blocks, which come from `sources`, or the first ones.
 
     With `names`, the schema has these features alone, named by path in SequenceExamples, and the
     others are not judged. Raises InvalidArgumentError as :meth:`Summary.schema`, for an unknown name,

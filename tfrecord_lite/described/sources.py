@@ -49,7 +49,7 @@ _TFDS_FILES = ("features.json", "dataset_info.json")
 def described_by(
     schema: SchemaLike | None, sources: list[Source], options: ReadSettings
 ) -> Sidecar | None:
-    """Return the schema that is given, or that of the files beside the data; None without any."""
+    """Return the schema that is given, or the schema of the files beside the data; None without any."""
     if schema is not None:
         return sidecar.resolve_schema(schema, options.storage_options)
     return _saved_of(sources, options) or sidecars_of(sources, options) or _in_folder_of(sources)
@@ -125,21 +125,21 @@ def _chosen(schema: Schema | SequenceSchema, columns: list[str]) -> Schema | Seq
 def originals_of(
     sources: Sequence[Source], options: ReadSettings, *, may_be_damaged: bool = True
 ) -> Schema:
-    """Return the features of Examples whose values had another dtype; none if nothing tells, or not for all files.
+    """Return the features of Examples whose values had another dtype; none if that is unknown, or not known for all files.
 
     Sidecars of files that are damaged since are used, too: what is intact is shown as it was saved.
     """
     if may_be_damaged:
         options = replace(options, on_error="skip")
     try:
-        found = described_by(None, list(sources), options)
+        description = described_by(None, list(sources), options)
     except (TFRecordError, OSError, ImportError):
-        found = None
-    if found is None or isinstance(found.schema, SequenceSchema):
+        description = None
+    if description is None or isinstance(description.schema, SequenceSchema):
         return Schema({})
     items = {
         name: item
-        for name, item in found.schema.to_items().items()
+        for name, item in description.schema.to_items().items()
         if item.original is not None
         and item.original.dtype not in ("string", item.kind.label)
         and not isinstance(item.spec, SparseFeature)
@@ -222,20 +222,20 @@ def sidecars_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
         may_be_damaged=options.on_error != "raise",
     )
     names = list(map(name_of, sources))
-    found = list(zip(sources, for_each_file(names, sources, read), strict=True))
-    if not any(one for _, one in found):
+    pairs = list(zip(sources, for_each_file(names, sources, read), strict=True))
+    if not any(one for _, one in pairs):
         return None
 
     def without(one: Sidecar | None) -> Sidecar | None:
         """Return what the sidecars of a frame's shards have in common."""
         return one and one._replace(dataframe=without_numbers(one.dataframe))
 
-    alike = [without(one) for _, one in found]
+    alike = [without(one) for _, one in pairs]
     if any(one != alike[0] for one in alike):
         # A file without records goes with any others.
-        found = [pair for pair in found if _has_records(pair[0], options)] or found
+        pairs = [pair for pair in pairs if _has_records(pair[0], options)] or pairs
     merged: Sidecar | None = None
-    for source, one in found:
+    for source, one in pairs:
         if one is None:
             detail = "this file has no sidecar, but others have; give schema"
             raise argument_error(detail, source=name_of(source))
@@ -255,13 +255,13 @@ def _has_records(source: Source, options: ReadSettings) -> bool:
 
 
 def _merged(merged: Sidecar, one: Sidecar, source: Source) -> Sidecar:
-    """Merge the sidecar of one more file into that of the files before."""
+    """Merge the sidecar of one more file into the schema of the files before."""
 
     def error(detail: str, key: str | None = None) -> InvalidArgumentError:
         return argument_error(detail, source=name_of(source), key=key)
 
     if isinstance(merged.schema, SequenceSchema) or isinstance(one.schema, SequenceSchema):
-        raise error("this file's schema differs from that of the files before; give schema")
+        raise error("this file's schema differs from the files before; give schema")
     ours, theirs = merged.schema.to_items(), one.schema.to_items()
     if ours and theirs and not ours.keys() & theirs.keys():
         raise error("this file has none of the features of those before it")
@@ -286,7 +286,7 @@ def _merged(merged: Sidecar, one: Sidecar, source: Source) -> Sidecar:
 def _widened(name: str, ours: SchemaItem, theirs: SchemaItem) -> SchemaItem:
     """Return the item that fits the files before and one more.
 
-    A feature without any value was saved as byte strings, as nothing told its type; if such a file
+    A feature without any value was saved as byte strings, as its type was unknown; if such a file
     does have byte strings, its records will not fit.
     """
     pairs = ((ours, theirs), (theirs, ours))
@@ -300,6 +300,6 @@ def _widened(name: str, ours: SchemaItem, theirs: SchemaItem) -> SchemaItem:
 
 
 def structure_of(described: Sidecar) -> Structure:
-    """Return the structure of data, also that of a flat dict."""
+    """Return the structure of data, also of a flat dict."""
     names: Structure = {name: name for name in described.schema}
     return names if described.structure is None else described.structure

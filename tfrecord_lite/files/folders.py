@@ -1,4 +1,4 @@
-"""Folders, local ones and those of stores: what is in them, and what of it is data."""
+"""Folders, local and in stores: what is in them, and what of it is data."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def _special(folder: str, bases: Iterable[str], *, looks_below: bool) -> str:
     if SAVED in names:
         return " of tf.data.Dataset.save; load and TFRecordReader read it"
     below = ("*", "*/*") if looks_below and not is_url(folder) else ()
-    infos = (os.path.join(glob.escape(folder), each, _TFDS_INFO) for each in below)
+    infos = (os.path.join(glob.escape(folder), name, _TFDS_INFO) for name in below)
     if _TFDS_INFO in names or any(next(glob.iglob(info), None) for info in infos):
         return " of TensorFlow Datasets; load_tfds reads it"
     return ""

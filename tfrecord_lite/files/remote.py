@@ -89,7 +89,7 @@ class FileState:
     size: int | None
     """In bytes; None if ranges of it cannot be read."""
     version: str | None
-    """What tells this content from another, an entity tag for instance; None if nothing is said."""
+    """What identifies this content, an entity tag for instance; None if nothing is said."""
 
     @classmethod
     def of(cls, info: Mapping[str, Any]) -> FileState:
@@ -268,7 +268,7 @@ def short_error(url: str, n_bytes: int, size: int) -> OSError:
 
 @contextlib.contextmanager
 def as_os_errors(url: str, *passed: type[Exception]) -> Iterator[None]:
-    """Raise the errors of a client as Python raises those of a local file, except `passed`."""
+    """Raise the errors of a client as Python raises errors of a local file, except `passed`."""
     try:
         yield
     except passed:

@@ -284,7 +284,7 @@ class FileMarks:
     offsets: Int64Array
     """Bytes from the start of the file to each of these records, and to the end of the last, shape (n + 1,)."""
     numbers: Int64Array
-    """The numbers of these records in the file, and that of all records, shape (n + 1,)."""
+    """The numbers of these records in the file, and the number of all records, shape (n + 1,)."""
 
     @classmethod
     def of(cls, source: str, borders: Int64Array) -> FileMarks:

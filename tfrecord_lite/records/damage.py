@@ -278,10 +278,10 @@ class SkippingStream:
         if n_intact or not is_header(decoder.pending[:HEADER_BYTES].tobytes()):
             return stream.next_block(n_intact or 1)
         start, n_bytes, is_end = decoder.offset, decoder.damaged_bytes, False
-        while (found := finder.find(decoder.pending, start, start, is_end=is_end)) is None:
+        while (place := finder.find(decoder.pending, start, start, is_end=is_end)) is None:
             is_end = not self._fill()
         is_whole = n_bytes <= min(decoder.pending_bytes, decoder.max_record_bytes + OVERHEAD_BYTES)
-        if is_whole and found != start:
+        if is_whole and place != start:
             raise DataLossError(
                 Reason.DATA_CRC,
                 offset=start,
@@ -331,7 +331,7 @@ class SkippingStream:
 
         Otherwise nothing is known about what follows: all offsets after the start of the damaged
         record are searched for the first record whose length and data both have the right CRC. It
-        may be one that was part of a damaged record's data; that cannot be told apart.
+        may be one that was part of a damaged record's data; the two cannot be distinguished.
         """
         decoder, finder, start, through = self._decoder, self._finder, self._decoder.offset, 0
         if error.reason is Reason.DATA_CRC:
@@ -346,11 +346,11 @@ class SkippingStream:
             )  # the length was chance or forged: search as far as it reaches
         is_end = False
         while True:
-            found = finder.find(
+            place = finder.find(
                 decoder.pending, decoder.offset, start + 1, is_end=is_end, through=through
             )
-            if found is not None:
-                return found
+            if place is not None:
+                return place
             if finder.wanted_from > decoder.offset:
                 decoder.go_to(min(finder.wanted_from, decoder.offset + decoder.pending_bytes))
             is_end = not self._fill()

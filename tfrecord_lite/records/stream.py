@@ -38,7 +38,7 @@ class RecordStream:
 
     Damage is raised, whatever `options` say about it; :class:`tfrecord_lite.records.damage.SkippingStream`
     skips it. `limits` on what
-    a compressed file inflates to replace those of the options. If records are large and no number
+    a compressed file inflates to replace the options' limits. If records are large and no number
     is asked for, a block has room for `block_records`. `ahead` fetches this file with others.
 
     At the end of the file every method returns None, and can be called again: if the
@@ -114,21 +114,21 @@ class RecordStream:
         Otherwise as :meth:`next_block`.
         """
         decoder = self.decoder
-        found: Block | list[bytes] | None
+        records: Block | list[bytes] | None
         try:
-            while (found := decoder.next_block()) is None:
+            while (records := decoder.next_block()) is None:
                 # Nobody has set an end, and the file's own is known.
                 is_raw = self._content is self._file and not self.is_closed and self._end is None
                 if is_raw and decoder.next_length >= LARGE_BYTES:
-                    found = decoder.next_large(self._file.read, self._file.remaining())
-                    if found is not None:
+                    records = decoder.next_large(self._file.read, self._file.remaining())
+                    if records is not None:
                         break
                 if not self.fill(None):
                     decoder.close()
                     break
         except DataLossError as error:
             raise self._explained(error) from None
-        return found
+        return records
 
     @property
     def n_records(self) -> int:
@@ -207,9 +207,11 @@ class RecordStream:
             return error
         if error.reason is Reason.COMPRESSION:
             ahead = self.inflated.ahead
-            found = looks_like(ahead, is_whole=len(ahead) < HEADER_BYTES)
-            detail = f"not a {self.compression} stream, nor a TFRecord file; it looks like {found}"
-            return error.at(detail=detail) if found else error
+            content = looks_like(ahead, is_whole=len(ahead) < HEADER_BYTES)
+            detail = (
+                f"not a {self.compression} stream, nor a TFRecord file; it looks like {content}"
+            )
+            return error.at(detail=detail) if content else error
         decoder, is_whole = self.decoder, False
         try:
             while decoder.pending_bytes < HEAD_BYTES and not is_whole:
@@ -221,16 +223,16 @@ class RecordStream:
             if loss.reason is Reason.COMPRESSED_CORRUPT:  # so may be what was inflated before
                 return error
         head = (decoder.pending if is_whole else decoder.pending[:_LOOK_BYTES]).tobytes()
-        found = looks_like(head, is_whole=is_whole)
+        content = looks_like(head, is_whole=is_whole)
         inside = f", compressed with {self.compression}" * bool(self.compression)
         if self.compression and (inner := _compression_inside(head)) is not None:
-            found = f"records compressed twice, with {inner}, then with {self.compression}"
+            content = f"records compressed twice, with {inner}, then with {self.compression}"
             inside = "; inflate the file once"
         elif _begins_with_record(head, lambda: zlib.decompressobj(-zlib.MAX_WBITS)):
-            found = "records compressed with DEFLATE, without a header (zlib.decompress(data, -15) inflates them)"
-        if found is None:
+            content = "records compressed with DEFLATE, without a header (zlib.decompress(data, -15) inflates them)"
+        if content is None:
             return error
-        detail = f"{Reason.NOT_A_TFRECORD}; it looks like {found}{inside}"
+        detail = f"{Reason.NOT_A_TFRECORD}; it looks like {content}{inside}"
         return DataLossError(Reason.NOT_A_TFRECORD, source=self.name, detail=detail)
 
     def close(self) -> None:
@@ -259,7 +261,7 @@ def _detect(file: InputFile) -> str:
     if not name and len(first) == HEADER_BYTES and SNAPPY.is_start(first) and not is_header(first):
         is_snappy = looks_like(file.peek(_PEEK_BYTES), is_whole=False) == SNAPPY_BLOCKS
         return SNAPPY.name if is_snappy and find_spec("cramjam") else ""
-    # The first bytes of some texts could also be those of a compressed stream.
+    # The first bytes of some texts could also begin a compressed stream.
     # A few bytes of text are text, unless all of them are the magic of BZ2, which is text too.
     is_whole = len(first) < HEADER_BYTES and name != "BZ2"
     is_text = name and first.isascii() and looks_like(file.peek(_PEEK_BYTES), is_whole=is_whole)

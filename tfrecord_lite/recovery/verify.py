@@ -135,7 +135,7 @@ def verify_each(
 ) -> Iterator[FileReport]:
     """Yield the reports of :func:`verify` file by file, each as soon as those before it are done.
 
-    `sources` holds no patterns; the other arguments are those of :func:`verify`.
+    `sources` holds no patterns; the other arguments are as for :func:`verify`.
     """
     if num_threads is None:
         num_threads = 1 if any(map(is_url, map(name_of, sources))) else num_processors()

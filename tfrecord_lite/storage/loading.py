@@ -158,8 +158,8 @@ def load(
         described = with_text(described, text, sample, columns)
     loader = Loader(described, columns, as_)
     reader = reader_with(sources, settings.dropping(loader.part_of))
-    found = first_of(reader.blocks(), num_records)
-    return loader.whole(reported(found, progress, title_of(sources)))
+    blocks = first_of(reader.blocks(), num_records)
+    return loader.whole(reported(blocks, progress, title_of(sources)))
 
 
 def _load_saved(
@@ -264,8 +264,8 @@ class Loader:
 
     def columns_of(self, block: Block) -> dict[str, Any]:
         """Return the columns of a block, with their original types."""
-        found = self.lists_of(block)
-        return {name: self._parse.result(name, lists) for name, lists in found.items()}
+        lists_by_name = self.lists_of(block)
+        return {name: self._parse.result(name, lists) for name, lists in lists_by_name.items()}
 
     def lists_of(self, block: Block) -> dict[str, Lists | SparseLists]:
         """Return the values of a block as they were before they were stored."""

@@ -106,10 +106,10 @@ def save(
         schema that came along in their metadata, if they still have its types.
     lossless : bool, default False
         True: keep every bit. float64 is stored as its bytes, and so are arrays of 16 or more bools, int8 or uint8, which only this library
-        understands. By default float64 is rounded to float32, and a warning names the columns in which that changed a number, and those of
+        understands. By default float64 is rounded to float32, and a warning names the columns in which that changed a number, and columns of
         uint64 that others see as negative; a finite number beyond float32 is an error. A `schema` decides by itself.
     num_shards : int, optional
-        Write this many files, named as those of :class:`ShardedTFRecordWriter`: `path` is
+        Write this many files, named as by :class:`ShardedTFRecordWriter`: `path` is
         ``"train@8.tfrecord"``, which needs no `num_shards`, a name with ``{shard}``, or a plain name, in
         which the number goes before the ending: ``"train-00000-of-00008.tfrecord"``. Each has a sidecar of its own,
         with the one schema of all. Columns and rows are divided evenly, in their order; rows whose number
@@ -117,8 +117,8 @@ def save(
     format : {"tfrecord", "tf.data"}, default "tfrecord"
         ``"tf.data"``: make `path` a folder that ``tf.data.Dataset.load`` of TensorFlow reads, and :func:`load`. Its
         elements are the rows, their spec has the dtypes and shapes, and there is no sidecar, nor a `schema`; `compression` is
-        none, or GZIP or ZLIB, which TensorFlow has to be told. Rows are all held in memory. Data that are there before are
-        replaced by those of this call, though their files stay.
+        none, or GZIP or ZLIB, which TensorFlow must be given. Rows are all held in memory. Data that are there before are
+        replaced by the data of this call, though their files stay.
     progress : bool or callable, optional
         Show a progress bar; by default for work of more than a second, on a terminal or in a
         notebook, if tqdm is installed (the extra ``cli``). A callable is called with the number of
@@ -203,8 +203,8 @@ def save(
     ):
         detail = "schema_path must be another file than the data"
         raise argument_error(detail, source=name_of(path))
-    given = None if schema is None else sidecar.resolve_schema(schema, storage_options).schema
-    if isinstance(given, SequenceSchema):
+    resolved = None if schema is None else sidecar.resolve_schema(schema, storage_options).schema
+    if isinstance(resolved, SequenceSchema):
         raise argument_error("save writes Examples, and a SequenceSchema is for SequenceExamples")
     are_columns = isinstance(data, _COLUMNS) or is_frame(data) or is_series(data)
     if not are_columns and (
@@ -214,7 +214,7 @@ def save(
         hint = hint if hasattr(data, "iter_batches") else ""
         raise TypeError(f"data must be columns or rows, not {type(data).__name__}{hint}")
     write = _write_columns if are_columns else _write_rows
-    builder = SchemaBuilder(given, lossless=lossless)
+    builder = SchemaBuilder(resolved, lossless=lossless)
     with (
         metered(progress, name_of(path), "records") as meter,
         DataFiles(names, record_options, storage_options, meter) as files,
@@ -239,7 +239,9 @@ def save(
         text = f"{name_of(path)}: uint64 from 2**63 on is stored as negative numbers in {negative}"
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
     for place in beside:
-        if not any(is_same_file(place, each, storage_options) for each in schema_paths):
+        if not any(
+            is_same_file(place, sidecar_path, storage_options) for sidecar_path in schema_paths
+        ):
             remove(place, storage_options)
     return written.schema
 
@@ -302,7 +304,7 @@ def _write_columns(files: DataFiles, data: Any, builder: SchemaBuilder) -> Sidec
 
 
 def _write_frames(files: DataFiles, frames: Iterable[Frame], builder: SchemaBuilder) -> Sidecar:
-    """Write columns as they come; those of a list are one frame."""
+    """Write columns as they come; the columns of a list are one frame."""
     described: Description | None = None
     first = 0
     for frame in frames:
@@ -315,8 +317,8 @@ def _write_frames(files: DataFiles, frames: Iterable[Frame], builder: SchemaBuil
                 files.n_records = n_rows
             _put_columns(files, columns, schema, n_rows, builder.rounded)
         first += n_rows
-    if builder.given is not None:
-        described = fitting_description(described, builder.given, builder.originals)
+    if builder.given_schema is not None:
+        described = fitting_description(described, builder.given_schema, builder.originals)
     return Sidecar(builder.schema, None, dataframe=described)
 
 
@@ -334,9 +336,9 @@ def _write_rows(files: DataFiles, rows: Iterable[Any], builder: SchemaBuilder) -
                 _put_columns(files, columns, schema, len(batch), builder.rounded)
             except InvalidArgumentError as error:
                 key = error.key
-                if key is None or key not in columns or builder.given is None:
+                if key is None or key not in columns or builder.given_schema is None:
                     raise
-                encode = partial(_encode_alone, key, builder.given.select([key]))
+                encode = partial(_encode_alone, key, builder.given_schema.select([key]))
                 number, cause = first_misfit(columns[key], encode, error)
                 raise cause.at(index=number) from None
         first += len(batch)

@@ -66,8 +66,8 @@ def as_record(record: object) -> bytes:
         return record.encode()
     if isinstance(record, (bytes, bytearray)):
         return bytes(record)
-    found = type(record).__name__
-    detail = f"write takes bytes, bytearray or str as a record, or a Block of records, not {found}"
+    actual = type(record).__name__
+    detail = f"write takes bytes, bytearray or str as a record, or a Block of records, not {actual}"
     raise TypeError(detail)
 
 
@@ -211,7 +211,7 @@ class MessageWriter:
         FailedPreconditionError
             ``CLOSED`` after :meth:`close`.
         OSError
-            If the records collected so far cannot be written. They stay pending; those of
+            If the records collected so far cannot be written. They stay pending; the records of
             `rows` that had not been added yet are not among them.
 
         Examples
@@ -239,15 +239,15 @@ class MessageWriter:
             return
         from tfrecord_lite.example.encode.rows import encode_rows, rows_at_once  # noqa: PLC0415
 
-        first = 0  # those of one form at once
+        first = 0  # rows of one form at once
         while first < len(rows):
-            some = rows[first : first + max(rows_at_once(rows[first]), 1)]
-            block = encode_rows(some, self._kinds_of_rows())
+            part = rows[first : first + max(rows_at_once(rows[first]), 1)]
+            block = encode_rows(part, self._kinds_of_rows())
             if block is None:
-                self._write_each(some, first)
+                self._write_each(part, first)
             else:
                 self._write_encoded(block)
-            first += len(some)
+            first += len(part)
 
     def _write_each(self, rows: Iterable[Mapping[str, Any]], first: int) -> None:
         """Write rows one by one; the first is number `first`."""
@@ -276,7 +276,7 @@ class MessageWriter:
 
         Notes
         -----
-        Rows wait to be encoded together, copied, as those of :meth:`write_example` do.
+        Rows wait to be encoded together, copied, as for :meth:`write_example`.
 
         Examples
         --------
@@ -347,7 +347,7 @@ class MessageWriter:
         Parameters
         ----------
         blocks : iterable of Block
-            For example, those of :meth:`TFRecordReader.blocks`, or what is left of them after
+            For example, the blocks of :meth:`TFRecordReader.blocks`, or what is left of them after
             ``block[mask]``. The method ``write`` takes one block.
 
         Raises
@@ -375,15 +375,15 @@ class MessageWriter:
         """
         self._check_open()
         if isinstance(blocks, Block) or not hasattr(blocks, "__iter__"):
-            found = type(blocks).__name__
+            actual = type(blocks).__name__
             detail = (
-                f"write_blocks takes an iterable of blocks, and write a single one; not {found}"
+                f"write_blocks takes an iterable of blocks, and write a single one; not {actual}"
             )
             raise TypeError(detail)
         for block in blocks:
             if not isinstance(block, Block):
-                found = type(block).__name__
-                raise TypeError(f"write_blocks takes blocks, as blocks() yields, not {found}")
+                actual = type(block).__name__
+                raise TypeError(f"write_blocks takes blocks, as blocks() yields, not {actual}")
             self._write_block(block)
 
     # What is given to a writer is pending even if writing fails: each of these takes it in first,
@@ -719,11 +719,11 @@ def _whole_bytes(path: Source, options: TFRecordOptions, torn: str) -> int | Non
             pass
     except DataLossError as error:
         if error.reason not in (Reason.TRUNCATED, Reason.COMPRESSED_TRUNCATED):
-            found = _compression_of(path)
-            if found == compression:
+            own_compression = _compression_of(path)
+            if own_compression == compression:
                 raise
             detail = (
-                f"by its first bytes the file's compression is {found or 'none'}, "
+                f"by its first bytes the file's compression is {own_compression or 'none'}, "
                 f"not {compression or 'none'}"
             )
             raise argument_error(detail, source=name_of(path)) from None

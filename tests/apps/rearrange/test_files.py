@@ -253,7 +253,7 @@ class TestSidecars:
 
         assert caught[0].filename.endswith(("untyped.py", "test_files.py"))
         assert load(tmp_path / "new")["x"].dtype == np.float64
-        with pytest.raises(InvalidArgumentError, match=r"was written for other data.*verify tells"):
+        with pytest.raises(InvalidArgumentError, match=r"was written for other data.*verify shows"):
             load(tmp_path / "0")
 
     @pytest.mark.parametrize("shards", [None, 2])

@@ -248,14 +248,19 @@ class Cells:
         if array.dtype == np.uint8 and array.ndim > 1:
             is_shape = array.ndim == 2 or (array.ndim == 3 and shape[2] in {1, 3, 4})
             return array if is_shape and min(shape[:2]) >= _MIN_PICTURE else None
-        found = _pixel_shape(array.size, sizes) if sizes else None
-        if found is None or not np.isfinite(array).all() or array.min() < 0 or array.max() > 255:
+        pixel_shape = _pixel_shape(array.size, sizes) if sizes else None
+        if (
+            pixel_shape is None
+            or not np.isfinite(array).all()
+            or array.min() < 0
+            or array.max() > 255
+        ):
             return None
         if (array % 1).any():
             if array.max() > 1:
                 return None
             array = array * 255
-        return array.astype(np.uint8).reshape(found)
+        return array.astype(np.uint8).reshape(pixel_shape)
 
     def _pixels_form(self, pixels: Uint8Array) -> Form:
         """Show pixels of shape (height, width), or with 1, 3 or 4 channels."""

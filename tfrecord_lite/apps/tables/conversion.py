@@ -376,7 +376,7 @@ def _target_kind(target: Source, settings: Settings) -> str:
     if found is None:
         formats.check_not_of_loader(name)
         known = ", ".join(endings[0] for endings in formats.ENDINGS.values())
-        detail = f"the name tells no format; --to names it, or an ending such as {known}"
+        detail = f"the name has no known format; --to names it, or an ending such as {known}"
         raise argument_error(detail, source=name)
     return found
 

@@ -10,7 +10,7 @@ values. What it keeps of them is a copy, already checked::
           ╰─ struct.pack ─╯     ╰─ strings        ╰─ copies
              "<fq"
 
-The rows become lists without another look: their numbers lie in memory as those of a structured
+The rows become lists without another look: their numbers lie in memory as in a structured
 array, and vectors end to end. A row of a new form, or one with large, unusual or wrong
 values, is encoded alone at once, so the call that passes a bad row raises, and keeps nothing of it.
 Every row, and every record that is written between rows, has a number; they come out in order.
@@ -136,20 +136,20 @@ class Waiting:
     def take(self) -> list[Any] | Block:
         """Return everything as records, bytes-like and in order, and start anew."""
         blocks = [plan.encoded() for plan in self._active]
-        found: list[Any] | Block
+        taken: list[Any] | Block
         if len(blocks) == 1 and not self._records:
-            found = blocks[0]
+            taken = blocks[0]
         else:
             order = [number for plan in self._active for number, _ in plan.rows]
             order += [number for number, _ in self._records]
             records: list[Any] = [record for block in blocks for record in block.views()]
             records += [record for _, record in self._records]
-            found = [records[i] for i in np.argsort(np.array(order, np.int64)).tolist()]
+            taken = [records[i] for i in np.argsort(np.array(order, np.int64)).tolist()]
         for plan in self._active:
             plan.rows = []
         self._n = self._n_bytes = 0
         self._records, self._active = [], []
-        return found
+        return taken
 
 
 class KindsOfRows:
@@ -314,7 +314,7 @@ def _copier(value: Any) -> tuple[Callable[[Any], AnyArray], int]:
 
 
 def _float_copy(array: AnyArray) -> AnyArray:
-    if not array.size:  # np.array([]), which tells no kind
+    if not array.size:  # np.array([]), which has no kind
         raise TypeError
     return rounded(array).ravel()
 
@@ -331,7 +331,7 @@ def plain_values(
 ) -> AnyArray | list[Any] | None:
     """Copy Python's numbers into an array of int64 or float32, or encode strings; None if there is anything else.
 
-    `types` are those of the values, if they are known. Raises ArithmeticError for a number that is
+    `types` are the values' types, if they are known. Raises ArithmeticError for a number that is
     too large, and UnicodeEncodeError.
     """
     if types is None:
@@ -397,7 +397,7 @@ class RowPlan:
         """The rows taken, with their numbers."""
 
     def _place(self, values: tuple[Any, ...]) -> None:
-        """Decide where each value goes; places count a row's values, then those of its short lists."""
+        """Decide where each value goes; places count a row's values, then the values of its short lists."""
         numbers: list[int] = []
         strings: list[int] = []
         code = "<"
@@ -477,7 +477,7 @@ class RowPlan:
         """Return rows taken as lists, one per key."""
         n_rows = len(rows)
         _, numbers, strings, vectors = zip(*rows, strict=True)
-        found: dict[str, Lists] = {}
+        lists: dict[str, Lists] = {}
         dtypes = {"q": "<i8", "f": "<f4"}
         fields = [(str(i), dtypes[letter], (n,)) for i, (_, letter, n) in enumerate(self._fields)]
         # dtype.itemsize is 0 without fields, which frombuffer rejects.
@@ -486,14 +486,14 @@ class RowPlan:
         for i, (key, letter, count) in enumerate(self._fields):
             flat = np.ascontiguousarray(table[str(i)]).reshape(-1)
             kind = Kind.INT64 if letter == "q" else Kind.FLOAT
-            found[key] = Lists(n_rows, WIRE[kind], (count,), flat)
+            lists[key] = Lists(n_rows, WIRE[kind], (count,), flat)
         if self._texts:
-            found |= self._string_columns(n_rows, list(chain.from_iterable(strings)))
+            lists |= self._string_columns(n_rows, list(chain.from_iterable(strings)))
         for i, (_, key, _, _) in enumerate(self._vectors):
             parts = [of_row[i] for of_row in vectors]
             counts = np.fromiter(map(len, parts), np.int64, n_rows)
-            found[key] = _joined_vectors(key, np.concatenate(parts), counts)
-        return found
+            lists[key] = _joined_vectors(key, np.concatenate(parts), counts)
+        return lists
 
     def encoded(self) -> Block:
         """Return the rows taken as messages."""
@@ -505,14 +505,14 @@ class RowPlan:
         together = ByteItems.of(strings).to_ranges()
         starts = together.starts.reshape(n_rows, -1)
         lengths = together.lengths.reshape(n_rows, -1)
-        found: dict[str, Lists] = {}
+        lists: dict[str, Lists] = {}
         place = 0
         for key, count in self._texts:
-            some = slice(place, place + count)
-            own = ByteRanges(together.data, starts[:, some].ravel(), lengths[:, some].ravel())
-            found[key] = Lists(n_rows, WIRE[Kind.BYTES], (count,), own)
+            span = slice(place, place + count)
+            own = ByteRanges(together.data, starts[:, span].ravel(), lengths[:, span].ravel())
+            lists[key] = Lists(n_rows, WIRE[Kind.BYTES], (count,), own)
             place += count
-        return found
+        return lists
 
 
 # ----------------------------------------------------------------------------- all at once
@@ -538,7 +538,7 @@ def encode_rows(rows: Sequence[Any], noted: KindsOfRows | None = None) -> Block 
     keys = rows[0].keys()
     if any(row.keys() != keys for row in rows):
         return None
-    found: dict[str, Lists] = {}
+    features: dict[str, Lists] = {}
     n_bytes = 0
     try:
         for key in keys:
@@ -553,13 +553,13 @@ def encode_rows(rows: Sequence[Any], noted: KindsOfRows | None = None) -> Block 
             n_bytes += lists.n_bytes
             if n_bytes > _MOST_BYTES:
                 return None
-            found[key] = lists
+            features[key] = lists
     except (ArithmeticError, TypeError, ValueError, struct.error):
         return None
     if noted is not None:
-        for key, lists in found.items():
+        for key, lists in features.items():
             noted.add(key, lists.kind or Kind.BYTES)
-    return encode_lists(found, len(rows)) if found else None
+    return encode_lists(features, len(rows)) if features else None
 
 
 def _values(values: list[Any], types: set[type]) -> Lists | None:
@@ -593,8 +593,8 @@ def _arrays(key: str, values: list[Any]) -> Lists | None:
         return None
     dtype = dtypes.pop()
     if dtype.hasobject:
-        found = _values([value.tolist() for value in values], {list})
-        return found if found is not None and found.kind is Kind.BYTES else None
+        strings = _values([value.tolist() for value in values], {list})
+        return strings if strings is not None and strings.kind is Kind.BYTES else None
     counts = np.fromiter(map(len, values), np.int64, len(values))
     if dtype.itemsize * int(counts.sum()) > _MOST_BYTES:
         return None
