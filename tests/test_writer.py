@@ -28,6 +28,7 @@ from tests.support import reference
 from tests.support.read_outcome import outcome_of
 from tests.support.subprocesses import run_fresh
 from tfrecord_lite import (
+    Block,
     ShardedTFRecordWriter,
     TFRecordReader,
     TFRecordWriter,
@@ -45,6 +46,7 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.files.compression import MEM_LEVEL, TFRecordCompressionType, TFRecordOptions
 from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.records.framing import frame
+from tfrecord_lite.records.stream import RecordStream
 
 ITEMS = [b"one", b"", b"three", bytes(1000)]
 FRAMES = reference.encode(ITEMS)
@@ -658,6 +660,88 @@ class TestTheSidecarBesideTheFile:
 
         assert names_in(tmp_path) == ["a"]
         assert load(tmp_path / "a")["y"].tolist() == [7]
+
+    @pytest.mark.parametrize("ending", ["", ".gz"])
+    def test_only_what_was_appended_is_read_again(
+        self, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = tmp_path / f"a.tfrecord{ending}"
+        save(path, {"x": np.arange(5000)})
+        with TFRecordWriter(path, mode="a") as writer:
+            writer.write_example({"x": 7})
+            sizes: list[int] = []
+            read = RecordStream.next_block
+
+            def counted(stream: RecordStream) -> Block | None:
+                block = read(stream)
+                sizes.append(len(block or ()))
+                return block
+
+            monkeypatch.setattr(RecordStream, "next_block", counted)
+            writer.close()
+
+        assert sum(sizes) == 1
+        monkeypatch.undo()
+        assert len(load(path)["x"]) == 5001
+
+
+class TestWhatFailsLeavesNothing:
+    @pytest.mark.needs("remote")
+    @pytest.mark.parametrize("scheme", ["memory", "buffered"])
+    @pytest.mark.parametrize("options", [{}, {"atomic": True}, {"compression": "GZIP"}])
+    def test_in_a_store(self, scheme: str, options: dict[str, Any]) -> None:
+        import fsspec
+        from fsspec.implementations.memory import MemoryFileSystem
+        from fsspec.spec import AbstractBufferedFile
+
+        stored: dict[str, bytes] = {}
+
+        class Upload(AbstractBufferedFile):  # type: ignore[misc]
+            def _upload_chunk(self, final: bool = False) -> bool:
+                if final:  # an object appears when it is complete, as in S3
+                    stored[self.path] = self.buffer.getvalue()
+                return final
+
+        class Buffered(MemoryFileSystem):  # type: ignore[misc]
+            protocol = "buffered"
+            cachable = False
+
+            def _open(self, path: str, mode: str = "rb", **_: Any) -> Any:
+                return Upload(self, path, mode)
+
+        fsspec.register_implementation("buffered", Buffered, clobber=True)
+        for is_large in (False, True):
+            with (
+                contextlib.suppress(ZeroDivisionError),
+                TFRecordWriter(f"{scheme}://failing/a", **options) as writer,
+            ):
+                writer.write(b"a" * (8_000_000 * is_large + 1))
+                raise ZeroDivisionError
+        gc.collect()
+
+        assert stored == {}
+        assert fsspec.filesystem("memory").find("/failing") == []
+
+    @pytest.mark.skipif(os.name == "nt", reason="processes are not killed so")
+    def test_the_next_write_removes_what_a_killed_one_has_left(self, tmp_path: Path) -> None:
+        live = TFRecordWriter(tmp_path / "live", atomic=True)
+        run_fresh(
+            "import os, sys\n"
+            "from tfrecord_lite import TFRecordWriter\n"
+            "if not (child := os.fork()):\n"
+            "    writer = TFRecordWriter(sys.argv[1], atomic=True)\n"
+            "    writer.write(b'a')\n"
+            "    os.kill(os.getpid(), 9)\n"
+            "os.waitpid(child, 0)\n",
+            tmp_path / "a",
+        )
+        assert len(names_in(tmp_path)) == 2
+
+        with TFRecordWriter(tmp_path / "a", atomic=True) as writer:
+            writer.write(b"b")
+        live.close()
+
+        assert names_in(tmp_path) == ["a", "live"]
 
 
 class TestRowsOfSeveralKinds:

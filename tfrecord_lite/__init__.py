@@ -20,6 +20,7 @@ from tfrecord_lite import shown as _shown
 __version__ = "0.1.0.dev0"
 
 _NAMES = {
+    "apps.rearrange": "split_records unique_records",
     "apps.tables.table": "TFRecordTable scan",
     "apps.tfds.loading": "load_tfds",
     "apps.viewer.page": "view",

@@ -14,6 +14,7 @@ from tfrecord_lite import (
     TFRecordReader,
     TFRecordWriter,
     encode_example,
+    encode_sequence_example,
     save,
 )
 
@@ -84,6 +85,32 @@ def test_bad_records_are_left_out_and_listed(run: Run, tmp_path: Path) -> None:
         assert "more records were dropped" in done.err[-1]
         assert len(done.err) == 22
     assert run("filter", tmp_path / "a", tmp_path / "x").status == 2
+
+
+@pytest.mark.parametrize(
+    ("condition", "kept"),
+    [
+        ('"context/id" > 2', [3, 4]),
+        ('len("feature_lists/x") = 2 and "context/name" like \'n%\'', [1]),
+        ("\"feature_lists/words\"[3][1] = 'é'", [2, 3, 4]),
+    ],
+)
+def test_columns_of_sequence_examples(
+    run: Run, tmp_path: Path, condition: str, kept: list[int]
+) -> None:
+    records = [
+        encode_sequence_example(
+            {
+                "context": {"id": i, "name": f"n{i}"},
+                "feature_lists": {"x": [[1.5]] * (i + 1), "words": [[], ["a"], ["é"]][: i + 1]},
+            }
+        )
+        for i in range(5)
+    ]
+    path = write(tmp_path / "a", records)
+
+    assert run("filter", "--where", condition, path, tmp_path / "x").err == []
+    assert list(TFRecordReader(tmp_path / "x")) == [records[i] for i in kept]
 
 
 def test_an_error_names_the_file_that_does_not_fit(run: Run, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def add(
     if kind is not None:
         more["type"] = kind
     if not metavar and "choices" not in more:
-        more["action"] = "store_true"
+        more.setdefault("action", "store_true")
     parser.add_argument(*names.split("/"), help=text, **more)
 
 
@@ -156,6 +156,12 @@ def add_seed(parser: Any, what: str, default: int | None = None) -> None:
     add(parser, "--seed N", what, seed, default=default)
 
 
+def add_memory(parser: Any, what: str) -> None:
+    """Declare how much memory to use."""
+    text = f"how much memory to use for {what} (default: 1GiB)"
+    add(parser, "--memory SIZE", text, positive_size, default=1024**3)
+
+
 def add_shards(group: Any) -> Any:
     """Declare how many files to write; return the group, to add other ways to say so."""
     shards = group.add_mutually_exclusive_group()
@@ -175,6 +181,19 @@ def add_schema(group: Any, parser: Any) -> None:
     add(group, "--schema SCHEMA", "a schema file (default: the sidecar beside a file, or inferred)")
     text = "records from which a schema is inferred (default: 10000)"
     add(parser, "--sample N|all", text, sample_size, default=10_000)
+
+
+def add_text(group: Any, *, default: bool) -> None:
+    """Declare which byte strings are text."""
+    usual = "all that look so" if default else "none"
+    text = f"columns of byte strings in TFRecords that are text (default: {usual})"
+    add(group, "--text all|NAME,...", text, text_columns, default=default)
+    add(group, "--no-text", "leave byte strings as they are", dest="text", action="store_false")
+
+
+def text_columns(text: str) -> bool | list[str]:
+    """Parse which columns are text."""
+    return text == "all" or names(text)
 
 
 def add_message(parser: Any) -> None:
@@ -270,15 +289,16 @@ def source_of(name: str) -> Source:
     return cast("IO[bytes]", _StandardInput())
 
 
-def files_of(name: str) -> list[Source]:
+def sources_of(name: str) -> list[Source]:
     """List the files of a name; of a directory of TensorFlow Datasets, those of all splits."""
-    if os.path.isdir(name):  # noqa: PTH112 - may be a URL
-        from tfrecord_lite.apps.tfds.info import Directory  # noqa: PLC0415 - not light
+    if name == "-":
+        return [source_of(name)]
+    try:
+        return expand(name)
+    except IsADirectoryError:
+        from tfrecord_lite.apps.tfds.info import files_of  # noqa: PLC0415 - not light
 
-        with suppress(FileNotFoundError):
-            splits = Directory(name, None).splits.values()
-            return [file for files in splits for file, count in files if count]
-    return expand(name)
+        return files_of(name)
 
 
 def find(args: argparse.Namespace, console: Console) -> list[Source]:
@@ -286,7 +306,7 @@ def find(args: argparse.Namespace, console: Console) -> list[Source]:
     sources: list[Source] = []
     for file in args.files:
         try:
-            sources += [source_of(file)] if file == "-" else files_of(file)
+            sources += sources_of(file)
         # ValueError is what file systems raise for a URL that they do not accept.
         except (OSError, ImportError, ValueError) as error:
             console.complain(str(error) if file == "-" else text_of(error, file))

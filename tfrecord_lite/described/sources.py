@@ -18,7 +18,14 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import Column
 from tfrecord_lite.described import sidecar
-from tfrecord_lite.described.columns import known_columns, names_asked_for, names_of, with_text
+from tfrecord_lite.described.columns import (
+    items_of,
+    known_columns,
+    names_asked_for,
+    names_of,
+    schema_like,
+    with_text,
+)
 from tfrecord_lite.described.frames import merged_description, without_numbers
 from tfrecord_lite.described.inferred import FOR_BATCHES, blocks_ahead, first_blocks, inferred
 from tfrecord_lite.described.sidecar import Sidecar
@@ -107,16 +114,8 @@ def parser_for(
 
 def _chosen(schema: Schema | SequenceSchema, columns: list[str]) -> Schema | SequenceSchema:
     """Return a schema of some columns, of SequenceExamples named by part: ``context/label``."""
-    if not isinstance(schema, SequenceSchema):
-        return schema.select(known_columns(columns, schema))
-    parts = schema._asdict()
-    known_columns(columns, [f"{part}/{name}" for part, specs in parts.items() for name in specs])
-    return SequenceSchema(
-        *(
-            Schema(specs).select([name for name in specs if f"{part}/{name}" in columns])
-            for part, specs in parts.items()
-        )
-    )
+    items = items_of(schema)
+    return schema_like(schema, {name: items[name] for name in known_columns(columns, items)})
 
 
 # --------------------------------------------------------------------------- for displays

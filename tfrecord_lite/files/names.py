@@ -19,6 +19,7 @@ from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error
 from tfrecord_lite.files.folders import (
     data_files,
     inside,
+    is_data,
     is_folder,
     is_hidden,
     is_saved,
@@ -49,6 +50,7 @@ __all__ = [
     "companion",
     "expand",
     "is_companion",
+    "is_data",
     "is_file_object",
     "is_folder",
     "is_hidden",

@@ -181,7 +181,6 @@ class SkippingStream:
 
     def __init__(self, stream: RecordStream, log: DamageLog, *, may_be_torn: bool = False) -> None:
         self.name: str = stream.name
-        self.compression: str = stream.compression
         self._stream = stream
         self._decoder = stream.decoder
         self._may_be_torn = may_be_torn
@@ -361,6 +360,11 @@ class SkippingStream:
             return self._stream.fill(None)
         except DataLossError:
             return False
+
+    @property
+    def compression(self) -> str:
+        """The compression of the file."""
+        return self._stream.compression
 
     @property
     def is_closed(self) -> bool:

@@ -278,6 +278,10 @@ class FrameDecoder:
             length = _read_length(pending)[0]
             self._next_length = length if length <= self.max_record_bytes else None
 
+    def retract(self) -> None:
+        """Forget the bytes that came in and were not given out: they come in again."""
+        self._stop = self._start
+
     def go_to(self, offset: int) -> None:
         """Continue at a later offset of what came in, where a record starts: after damage."""
         self._begin_at(offset - self._base)

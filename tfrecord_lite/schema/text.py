@@ -255,7 +255,9 @@ FOR_SEQUENCES = "; for SequenceExamples give SequenceSchema({'id': int}, {'frame
 
 def nearest(name: object, names: Iterable[str]) -> str:
     """Return the end of an error text about an unknown name: those most like it, if any."""
-    close = get_close_matches(str(name), list(names))
+    names = list(names)
+    below = [path for path in names if path.endswith(f"/{name}")]
+    close = below[:3] or get_close_matches(str(name), names)
     return f"; the nearest: {', '.join(map(repr, close))}" if close else ""
 
 

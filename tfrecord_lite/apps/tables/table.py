@@ -63,6 +63,7 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
 )
+from tfrecord_lite.shown import repr_html
 from tfrecord_lite.storage.loading import Loader
 
 if TYPE_CHECKING:
@@ -479,6 +480,8 @@ class TFRecordTable:
         """Name the columns and their types."""
         fields = "\n".join(f"{field.name}: {field.type}" for field in self.arrow_schema)
         return f"<TFRecordTable of {plural(len(self._reading.sources), 'file')}>\n{fields}"
+
+    _repr_html_ = repr_html
 
     def _is_frame_of(self, name: str) -> bool:
         return (self._batches.described.dataframe or {}).get("library") == name
