@@ -399,6 +399,9 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
             return f"{noun} after {prefix} (read them with {advice}; TFRecordWriter writes records)"
     if _are_snappy_blocks(head):
         return SNAPPY_BLOCKS
+    # Hadoop's blocks have the length of what they hold before them.
+    if head[:1] == b"\0" and _are_snappy_blocks(head[4:]):
+        return f"Snappy blocks of Hadoop ({_UNPACK}, or have Spark write gzip)"
     return None
 
 

@@ -18,7 +18,7 @@ from typing import Any, cast
 from tfrecord_lite.block import HEADER_BYTES, Block
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.files.ahead import AheadInput, ReadAhead
-from tfrecord_lite.files.compression import CODECS, SNAPPY, codec_named, detect
+from tfrecord_lite.files.compression import CODECS, SNAPPY, codec_named, detect, ending_not_written
 from tfrecord_lite.files.inflate import Inflated, InflationLimits
 from tfrecord_lite.files.input import InputFile, open_input
 from tfrecord_lite.files.names import Source, name_of, opening_error
@@ -255,7 +255,9 @@ class RecordStream:
         elif _begins_with_record(head, lambda: zlib.decompressobj(-zlib.MAX_WBITS)):
             content = "records compressed with DEFLATE, without a header (zlib.decompress(data, -15) inflates them)"
         if content is None:
-            return error
+            ending = ending_not_written(self.name)
+            hint = f"; if it is compressed as {ending} says, unpack it first" * bool(ending)
+            return error.at(detail=f"{error.detail}{hint}")
         detail = f"{Reason.NOT_A_TFRECORD}; it looks like {content}{inside}"
         return DataLossError(Reason.NOT_A_TFRECORD, source=self.name, detail=detail)
 
