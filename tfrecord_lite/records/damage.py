@@ -79,7 +79,9 @@ class DamageLog:
         on_misfit: OnMisfit = "raise",
         check: Callable[[Block], object] | None = None,
     ) -> None:
-        self.on_error, self._on_misfit, self.check = on_error, on_misfit, check
+        self.on_error: OnError = on_error
+        self.check: Callable[[Block], object] | None = check
+        self._on_misfit = on_misfit
         self._left = max_errors
         self.is_over: bool = False  # one damaged span too many was raised
         self._files: list[FileReport | SkippingStream] = []  # in the order of their opening
