@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -641,6 +641,7 @@ class TestTheSidecarBesideTheFile:
             assert data["x"].dtype == np.int16
             assert data["s"].tolist() == [*map(str, first + more)]
 
+    @pytest.mark.filterwarnings("ignore:feature 'x' holds")
     @pytest.mark.parametrize("row", [{"x": "text"}, {"x": 1, "other": 2}, {"x": 70_000}])
     def test_other_rows_are_taken_back(self, row: dict[str, Any], tmp_path: Path) -> None:
         path = tmp_path / "a.tfrecord"
@@ -744,3 +745,46 @@ class TestWhatFailsLeavesNothing:
         live.close()
 
         assert names_in(tmp_path) == ["a", "live"]
+
+
+class TestRowsOfSeveralKinds:
+    MIXED: ClassVar = (
+        ({"x": 1}, {"x": 0.5}, "int64", "float32", r"give the rows a schema: {'x': float}"),
+        ({"x": [b"a"]}, {"x": [1, 2]}, "string", "int64", "values of one type"),
+        ({"x": np.ones(3000)}, {"x": ["a"] * 20}, "float32", "string", "values of one type"),
+    )
+
+    @pytest.mark.parametrize(("one", "other", "before", "kind", "cure"), MIXED)
+    @pytest.mark.parametrize("how", ["each", "iterable", "list"])
+    def test_one_warning_says_what_load_will_say_and_how_to_go_on(
+        self, one: Any, other: Any, before: str, kind: str, cure: str, how: str, tmp_path: Path
+    ) -> None:
+        rows = [*[one] * 20, *[other] * 20, *[one, other] * 20]
+
+        def write_rows() -> None:
+            with TFRecordWriter(tmp_path / "a") as writer:
+                if how == "each":
+                    for row in rows:
+                        writer.write_example(row)
+                else:
+                    writer.write_examples(rows if how == "list" else iter(rows))
+
+        with pytest.warns(
+            UserWarning, match=f"'x' holds {kind} in this row, but {before}"
+        ) as caught:
+            write_rows()
+
+        assert len(caught) == 1
+        assert caught[0].filename == __file__
+        assert cure in str(caught[0].message)
+        assert len(list(TFRecordReader(tmp_path / "a").examples())) == len(rows)
+        with pytest.raises(InvalidArgumentError, match="a feature has one kind"):
+            load(tmp_path / "a")
+
+    def test_sequences_too_and_none_where_kinds_agree(self, tmp_path: Path) -> None:
+        rows: list[Any] = [{"context": {"n": i}, "feature_lists": {"n": [[0.5]]}} for i in range(9)]
+        with TFRecordWriter(tmp_path / "a") as writer:
+            writer.write_sequence_examples(rows)
+            writer.write_examples([{"x": v} for v in ([], None, [1, 0.5], 2.0, np.float32(3))])
+            with pytest.warns(UserWarning, match="'feature_lists/n' holds string"):
+                writer.write_sequence_example({"feature_lists": {"n": [["a"]]}})

@@ -259,6 +259,7 @@ def test_what_is_no_sequence_among_sequences_is_rejected(n: int, other: bytes) -
     assert (error.reason, error.index) == (Reason.MALFORMED, n)
 
 
+@pytest.mark.filterwarnings("ignore:feature .* holds")
 def test_a_list_of_two_kinds_is_rejected_with_its_record(tmp_path: Path) -> None:
     rows = [{"feature_lists": {"x": [1, 2]}}] * 5 + [{"feature_lists": {"x": [0.5]}}]
     path = write(tmp_path / "d", rows)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import Console, OutputError, Status
+from tfrecord_lite.cli.console import Console, OutputError
 from tfrecord_lite.cli.words import shell_text
 from tfrecord_lite.errors import argument_error, human_bytes, plural
 from tfrecord_lite.files.names import expand
@@ -49,6 +49,7 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
     inputs.add_overwrite(group)
     text = "keep the files that an interrupted call with the same arguments has completed"
     inputs.add(group, "--resume", text)
+    inputs.add_drop_bad(parser)
     inputs.add_reading(parser, can_skip=True)
     inputs.add_json(parser, "the summary as JSON")
     text = "a path, a URL, a pattern, shards as train@10, a directory, or - for standard input"
@@ -182,8 +183,7 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
         console.complain(
             line if name in line else f"{name} was not written: {line}", inputs.status_of(error)
         )
-    if summary.damage.num_damaged:
-        console.complain(summary.damage.summary(), Status.DAMAGED)
+    inputs.complain_of_skipped(summary.damage, console)
     inputs.note_rounded(summary.rounded, console)
     outputs, kept = summary.outputs, summary.kept
     if args.target == "-":
@@ -200,6 +200,7 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
             "rows": summary.rows,
             "seconds": round(summary.seconds, 3),
             "damaged_places": summary.damage.num_damaged,
+            "dropped_records": summary.damage.num_message_errors,
             "rounded": summary.rounded,
         }
         console.say_json(document)

@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from functools import partial
 from importlib import import_module
+from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from tfrecord_lite.cli.console import Status
-from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossError
+from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossError, TFRecordError
 from tfrecord_lite.files.compression import CODECS, COMPRESSION_WORDS
 from tfrecord_lite.files.names import Source, expand, name_of, without_companions
 from tfrecord_lite.options import ReadSettings
@@ -36,6 +37,8 @@ Records: TypeAlias = "RecordStream | SkippingStream"
 CODEC_WORDS = ("none", *(name.lower() for name in CODECS))
 INNER_CODECS = ("snappy", "lz4", "brotli")
 """What Parquet and Arrow files may also use inside."""
+MAX_LINES = 20
+"""How many damaged places, or dropped records, of a file are shown unless all are asked for."""
 _SIZE = re.compile(r"(\d+)(?:([kmgt])(i?))?b?", re.IGNORECASE)
 
 
@@ -97,6 +100,8 @@ def read_options(args: argparse.Namespace) -> dict[str, Any]:
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     if getattr(args, "skip_damage", False):
         given["on_error"] = skip_quietly
+    if getattr(args, "drop_bad", False):
+        given["on_misfit"] = skip_quietly
     if (compression := getattr(args, "compression", None)) is not None:
         given["compression"] = compression
     return given
@@ -114,6 +119,12 @@ def settings_of(args: argparse.Namespace) -> ReadSettings:
 def add_json(parser: Any, what: str = "JSON objects, one per line") -> None:
     """Declare that the output is for programs."""
     add(parser, "--json", f"print {what}")
+
+
+def add_drop_bad(parser: Any) -> None:
+    """Declare that records that do not fit are left out."""
+    text = "leave out records that do not fit the schema, and list them"
+    add(parser, "--drop-bad", text)
 
 
 def add_overwrite(parser: Any, what: str = "files that exist") -> None:
@@ -353,10 +364,20 @@ def for_each(
 
 
 def complain_of_skipped(report: DamageReport | None, console: Console) -> None:
-    """Report what was skipped, if anything was."""
-    if report is not None and report.num_damaged:
-        status = max(status_of(span) for span in report.spans)
-        console.complain(report.summary(), status)
+    """Report what was skipped and which records were dropped, if any were."""
+    if report is None or report.is_sound:
+        return
+    console.complain(report.summary(), max(map(status_of, report.spans), default=Status.DAMAGED))
+    list_dropped(report.message_errors[1:], report.num_message_errors - 1, console)
+
+
+def list_dropped(errors: Iterable[TFRecordError], count: int, console: Console) -> None:
+    """List the first of the records that were dropped."""
+    for error in islice(errors, MAX_LINES):
+        console.note(f"dropped {error}")
+    if count > MAX_LINES:
+        more = f"{count - MAX_LINES:,} more records were dropped"
+        console.note(f"{more}; tfrecord verify --schema SCHEMA --all lists them")
 
 
 # --------------------------------------------------------------------------------- errors

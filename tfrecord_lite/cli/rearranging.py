@@ -23,7 +23,7 @@ DST is one file, or shards: 'train@8.tfrecord', or a plain name with --num-shard
 --records-per-shard. Its ending chooses the compression (.gz, .zlib, .zst, .bz2)."""
 _STATUS = """\
 exit status: 0 if DST was written; 1 if a file is damaged, and DST was not written (with
---skip-damage, it was); 2 after any other error."""
+--skip-damage, it was), or if --drop-bad left records out; 2 after any other error."""
 
 
 def add_merge(parser: Any) -> None:
@@ -37,6 +37,10 @@ def add_merge(parser: Any) -> None:
     text = "begin the next file when one holds this many records"
     inputs.add(shards, "--records-per-shard N", text, inputs.count_of("records"))
     inputs.add_files(parser)
+    inputs.add_drop_bad(parser)
+    if all(action.dest != "schema" for action in parser._actions):  # noqa: SLF001 - filter has more to say of it
+        text = "a schema file, for --drop-bad (default: the sidecar beside a file, or any Example)"
+        inputs.add(parser, "--schema SCHEMA", text)
     text = "the new file: a path, a URL, shards, or - for standard output"
     inputs.add(parser, "target DST", text)
 
@@ -161,7 +165,7 @@ def run_sample(args: argparse.Namespace, console: Console) -> None:
 def add_filter(parser: argparse.ArgumentParser) -> None:
     """Declare the condition and the schema too."""
     text = "an expression of DuckDB's over the features"
-    inputs.add(parser, "--where SQL", text, required=True)
+    inputs.add(parser, "--where SQL", text)
     inputs.add_schema(parser, parser)
     inputs.add_text(parser, default=True)
     add_merge(parser)
@@ -170,14 +174,19 @@ def add_filter(parser: argparse.ArgumentParser) -> None:
 def run_filter(args: argparse.Namespace, console: Console) -> None:
     """Write the records for which an SQL expression over the features is true to DST.
 
-    A feature that a record lacks is null. Needs pip install duckdb pyarrow.
+    A feature that a record lacks is null. With --drop-bad, records that do not fit the schema are left out, with or
+    without a condition. Needs pip install duckdb pyarrow for the condition.
 
     examples:
       tfrecord filter --where 'label = 3 and width > 100' train.tfrecord threes.tfrecord
       tfrecord filter --where '"image/class/label" is not null' train.tfrecord labelled.tfrecord
+      tfrecord filter --drop-bad --schema train.schema.json raw.tfrecord train.tfrecord
       tfrecord filter --where 'len("feature_lists/frames") >= 8' clips.tfrecord long.tfrecord
     """
-    _run("filter_records", args, console)
+    if args.where is None and not args.drop_bad:
+        console.complain("nothing says which records to keep; give --where, --drop-bad or both")
+        return
+    _run("merge_files" if args.where is None else "filter_records", args, console)
 
 
 def _run(name: str, args: argparse.Namespace, console: Console, **more: Any) -> None:
@@ -190,7 +199,12 @@ def _run(name: str, args: argparse.Namespace, console: Console, **more: Any) -> 
         target = console.open_output(is_text=False)
     if console.status != Status.INTACT:
         return
-    reader = reader_with(sources, inputs.settings_of(args))
+    settings = inputs.settings_of(args)
+    if args.drop_bad:
+        from tfrecord_lite.described.sources import dropping  # noqa: PLC0415 - loads the engine
+
+        settings = dropping(args.schema, sources, settings)
+    reader = reader_with(sources, settings)
     if name == "filter_records":
         more["keep"] = _condition(args, reader)
     if args.output_compression is not None:
@@ -212,7 +226,8 @@ def _run(name: str, args: argparse.Namespace, console: Console, **more: Any) -> 
             files += f" to {os.path.basename(part.paths[-1])}"  # noqa: PTH119 - may be a URL
         count, ending = plural(part.num_records, "record"), ""
         if part is not done or args.verb in ("sample", "filter", "unique"):
-            count = f"{part.num_records:,} of {plural(part.num_read, 'record')}"
+            n_dropped = 0 if reader.report is None else reader.report.num_message_errors
+            count = f"{part.num_records:,} of {plural(part.num_read + n_dropped, 'record')}"
         if part.seed is not None and args.seed is None:
             ending = f"; --seed {part.seed} draws the same"
         if args.verb == "unique":

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import Console, OutputError
+from tfrecord_lite.cli.console import Console, OutputError, Status
 from tfrecord_lite.errors import argument_error, plural, printable
 from tfrecord_lite.files.names import is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.progress import is_terminal, metered
@@ -40,6 +40,7 @@ def add_sql(parser: argparse.ArgumentParser) -> None:
     inputs.add_limit(parser, text)
     inputs.add_output_compression(parser, "compression of FILE", *inputs.INNER_CODECS)
     inputs.add_schema(parser, parser)
+    inputs.add_drop_bad(parser)
     inputs.add_text(parser, default=True)
     inputs.add_reading(parser)
 
@@ -63,6 +64,9 @@ def run_sql(args: argparse.Namespace, console: Console) -> None:
     from tfrecord_lite.integrations.duckdb import sql  # noqa: PLC0415 - needs duckdb
 
     options: Any = {"sample": args.sample, "text": args.text, **inputs.read_options(args)}
+    dropped: dict[Any, Any] = {}  # by their places, as a query may read a file several times
+    if args.drop_bad:
+        options["on_misfit"] = lambda error: dropped.setdefault((error.source, error.offset), error)
     kind = None
     if args.output is not None:
         from tfrecord_lite.apps.tables.formats import FORMATS, check_compression, format_of  # noqa: PLC0415 - needs pyarrow
@@ -87,6 +91,10 @@ def run_sql(args: argparse.Namespace, console: Console) -> None:
             raise OutputError from error
     else:
         _print_table(reader, args.limit or _MAX_ROWS, console)
+    if dropped:
+        misfits = plural(len(dropped), "record that does not fit", "records that do not fit")
+        console.complain(f"dropped {misfits}", Status.DAMAGED)
+        inputs.list_dropped(dropped.values(), len(dropped), console)
 
 
 def _first(reader: Any, n_rows: int | None) -> Iterator[Any]:

@@ -177,7 +177,7 @@ def _rounded_complex(items: list[Any], types: set[type]) -> tuple[Type, Any]:
         return own, flat
     for number, item in enumerate(items):
         if isinstance(item, int) and float(np.float32(item)) != item:
-            detail = "this integer is not exact in float32, which the schema stores"
+            detail = f"this integer, {item}, is not exact in float32, which the schema stores"
             raise InvalidArgumentError(Reason.UNREPRESENTABLE, index=number, detail=detail)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         narrow = flat.astype(np.complex64)
@@ -364,7 +364,11 @@ def _of_arrays(key: str, arrays: Sequence[AnyArray], leaf: Leaf) -> Lists:
     filled = [array for array in arrays if array.size] or arrays[:1]
     inner = filled[0].shape[1:]
     if any(array.shape[1:] != inner for array in filled):
-        detail = "arrays of shapes that differ in more than the first dimension"
+        detail = (
+            "arrays of shapes that differ in more than the first dimension cannot be one column; store each as a "
+            "byte string: pictures with encode_image of tfrecord_lite.apps.images, others with serialize_tensor, "
+            "or array.tobytes() with the shape in another feature"
+        )
         raise column_error(key, detail, None, Reason.UNREPRESENTABLE)
     counts = np.fromiter((array.size for array in arrays), np.int64, len(arrays))
     with at_records(row_splits(counts)):

@@ -242,7 +242,7 @@ def _integers(values: AnyArray) -> FlatList:
     if values.dtype.kind == "u" and values.dtype.itemsize == 8:
         large = np.flatnonzero(values > np.uint64(2**63 - 1))
         if large.size:
-            detail = f"this uint64 is above 2**63 - 1, the largest int64; {_AS_IT_IS}"
+            detail = f"this uint64, {values[large[0]]}, is above 2**63 - 1, the largest int64; {_AS_IT_IS}"
             raise _value_error(int(large[0]), detail)
     return Kind.INT64, np.ascontiguousarray(values.astype(np.int64, copy=False))
 
@@ -512,12 +512,19 @@ def _mixed_strings(items: list[Any]) -> FlatList:
     return _byte_strings(encoded)
 
 
+def _shown(integer: Any) -> str:
+    """Return an integer in digits, of a long one only how long it is."""
+    n_bits = int(integer).bit_length()
+    return f"{integer}" if n_bits <= 128 else f"one of {n_bits:,} bits"
+
+
 def _python_integers(items: list[Any]) -> FlatList:
     try:
         return Kind.INT64, np.fromiter(items, np.int64, len(items))
     except OverflowError:
         number = next(i for i, v in enumerate(items) if not -(2**63) <= int(v) < 2**63)
-        raise _value_error(number, "this integer does not fit into int64") from None
+        detail = f"this integer does not fit into int64: {_shown(items[number])}"
+        raise _value_error(number, detail) from None
 
 
 def _python_floats(items: list[Any]) -> tuple[Kind, AnyArray]:
@@ -540,7 +547,7 @@ def _python_floats(items: list[Any]) -> tuple[Kind, AnyArray]:
         _, narrow = _floats(wide)
         for i, (ours, own) in enumerate(zip(narrow.tolist(), items, strict=True)):  # type: ignore[union-attr]
             if isinstance(own, WHOLE) and ours != int(own):
-                detail = f"this integer among floats is not exact in float32; {_AS_IT_IS}"
+                detail = f"this integer among floats, {_shown(own)}, is not exact in float32; {_AS_IT_IS}"
                 raise _value_error(i, detail)
     return Kind.FLOAT, wide
 

@@ -20,6 +20,7 @@ from tfrecord_lite.dataset.plan import (
     PlanNode,
     Run,
     RunDamage,
+    Stage,
     chain,
     describe,
     difference,
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
+    from tfrecord_lite.block import Block
     from tfrecord_lite.columns import Column
     from tfrecord_lite.errors import DamageReport
     from tfrecord_lite.example.decode.reader import StringForm
@@ -1120,6 +1122,7 @@ def parsed_by(
     if label_key is not None and len(groups) > 1:
         detail = "label_key is for Examples; map takes a label out of SequenceExamples"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    dataset = Dataset(_dropping(dataset._plan, parser))  # noqa: SLF001 - of this module
     return dataset._then(  # noqa: SLF001 - of this module
         Parse,
         parser=parser,
@@ -1127,3 +1130,19 @@ def parsed_by(
         label_key=label_key,
         is_dense=len(groups) == 1 and batching.is_dense(features),
     )
+
+
+def _dropping(plan: PlanNode, check: Callable[[Block], object]) -> PlanNode:
+    """Return a plan whose files drop records that fail a check, if they drop any and nothing changes them before."""
+    if plan.content == "objects":
+        return plan
+    if isinstance(plan, Stage):
+        inner = _dropping(plan.input, check)
+        return plan if inner is plan.input else plan.with_input(inner)
+    if isinstance(plan, mixtures.Joined):
+        inputs = tuple(_dropping(each, check) for each in plan.inputs)
+        are_same = all(a is b for a, b in zip(inputs, plan.inputs, strict=True))
+        return plan if are_same else replace(plan, inputs=inputs)
+    if isinstance(plan, Files) and plan.options.on_misfit != "raise":
+        return replace(plan, options=plan.options.dropping(check))
+    return plan

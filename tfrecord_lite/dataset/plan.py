@@ -66,7 +66,7 @@ class RunDamage:
 
     def begin(self, options: ReadSettings) -> DamageLog | None:
         """Start a log for a pass over the files; None if damage is to be raised."""
-        self.log = log = DamageLog.begin(options.on_error, options.max_errors)
+        self.log = log = DamageLog.begin(options)
         return log
 
     def report(self) -> DamageReport | None:

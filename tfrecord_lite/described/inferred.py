@@ -23,7 +23,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.described.columns import known_columns
 from tfrecord_lite.described.widening import as_absent
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
-from tfrecord_lite.example.survey import Survey
+from tfrecord_lite.example.survey import Survey, check_either
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.names import Source, is_file_object, name_of, position_of, seek_to
 from tfrecord_lite.options import ReadSettings
@@ -156,7 +156,9 @@ def blocks_ahead(sources: Sequence[Source], options: ReadSettings) -> Generator[
         if is_file_object(source) and position_of(source) is None:
             detail = "a stream that cannot seek is read only once; give schema, and text by name"
             raise argument_error(detail, source=name_of(source))
-    log = None if options.on_error == "raise" else DamageLog(lambda _: None, None)
+    if options.check is None:
+        options = options.dropping(check_either)
+    log = DamageLog.begin(options.quietly())
     with ReadAhead(sources, options.storage_options, options.read_ahead) as ahead:
         for source in sources:
             start = position_of(source)

@@ -35,6 +35,7 @@ from tfrecord_lite.described.widening import IncompatibleError, as_absent, as_ra
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
+from tfrecord_lite.example.survey import check_either
 from tfrecord_lite.files.folders import is_saved
 from tfrecord_lite.files.names import Source, name_of
 from tfrecord_lite.files.remote import for_each_file
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.described.sidecar import SchemaLike
     from tfrecord_lite.example.decode.reader import StringForm
 
-__all__ = ["described_by", "originals_of", "row_restorer", "sidecars_of"]
+__all__ = ["described_by", "dropping", "originals_of", "row_restorer", "sidecars_of"]
 
 _SHARD_OF_SEQIO = re.compile(r"^(.*/)?([^/]+)\.tfrecord-\d+-of-\d+$", re.ASCII)
 _TFDS_FILES = ("features.json", "dataset_info.json")
@@ -59,6 +60,23 @@ def described_by(
     if schema is not None:
         return sidecar.resolve_schema(schema, options.storage_options)
     return _saved_of(sources, options) or sidecars_of(sources, options) or _in_folder_of(sources)
+
+
+def dropping(
+    schema: SchemaLike | None, sources: list[Source], options: ReadSettings
+) -> ReadSettings:
+    """Return options by which records are dropped, if they are to be, that do not fit what describes them.
+
+    Without anything that describes them, those are dropped that are neither Examples nor SequenceExamples.
+    """
+    if options.on_misfit == "raise":
+        return options
+    described = described_by(schema, sources, options)
+    if described is None:
+        return options.dropping(check_either)
+    if isinstance(described.schema, SequenceSchema):
+        return options.dropping(SequenceExampleParser(*described.schema, pad=False))
+    return options.dropping(ExampleParser(described.schema))
 
 
 def parser_for(

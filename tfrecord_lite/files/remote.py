@@ -149,7 +149,10 @@ def _choosing_file_system(url: str) -> Iterator[None]:
         if not str(error).startswith("Protocol not known"):
             raise
         scheme = str(error).partition(": ")[2] or url.partition("://")[0]
-        raise argument_error(f"no file system for {scheme}:// is known", source=url) from None
+        detail = f"no file system for {scheme}:// is known"
+        if scheme == "abfss":  # which adlfs makes known
+            detail += "; pip install adlfs"
+        raise argument_error(detail, source=url) from None
     except ImportError as error:
         cause = error.__cause__ or error
         detail = _missing_package(url) or f"its file system cannot be loaded: {cause}"

@@ -137,8 +137,11 @@ class TFRecordFile:
     ) -> None:
         check_progress(progress)
         settings = read_settings(options)
-        if settings.on_error != "raise":
-            raise argument_error("a file of which records are read by number skips no damage")
+        if settings.leaves_out:
+            detail = (
+                "a file of which records are read by number skips no damage, and drops no records"
+            )
+            raise argument_error(detail)
         sources = expand(paths, settings.storage_options)
         for source in filter(is_file_object, sources):
             detail = "random access needs a path, not a file object, whose position is shared"

@@ -425,8 +425,12 @@ class PartReader:
     ) -> None:
         self._part = part
         self._ahead = ahead
+        if options.on_misfit != "raise" and options.check is None:
+            from tfrecord_lite.example.survey import check_either  # noqa: PLC0415 - loads the engine
+
+            options = options.dropping(check_either)
         self._options = options if part.is_whole else replace(options, compression="")
-        self._log = log or DamageLog.begin(options.on_error, options.max_errors)
+        self._log = log or DamageLog.begin(options)
         self._block_records = block_records
         self._stream: RecordStream | None = None
         self._skipping: SkippingStream | None = None

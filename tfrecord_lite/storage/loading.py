@@ -152,7 +152,6 @@ def load(
         return _load_saved(
             SavedData(name_of(sources[0]), settings.storage_options), columns, num_records, settings
         )
-    reader = reader_with(sources, settings)
     described = described_by(schema, sources, settings)
     if described is None:
         names = names_asked_for(columns, text)
@@ -165,9 +164,10 @@ def load(
         most = min(num_records or SAMPLE, SAMPLE)
         sample = partial(first_blocks, sources, settings, most)
         described = with_text(described, text, sample, columns)
-    block = first_of(reader.blocks(), num_records)
-    blocks = reported(block, progress, title_of(sources))
-    return Loader(described, columns, as_).whole(blocks)
+    loader = Loader(described, columns, as_)
+    reader = reader_with(sources, settings.dropping(loader.part_of))
+    blocks = first_of(reader.blocks(), num_records)
+    return loader.whole(reported(blocks, progress, title_of(sources)))
 
 
 def _load_saved(
@@ -259,6 +259,10 @@ class Loader:
     def _table(self, block: Block) -> Any:
         library: Any = self._library
         return table_for(library, self.lists_of(block), self._dataframe, len(block))
+
+    def part_of(self, block: Block) -> Any:
+        """Return what a block alone becomes, or raise about a record that does not fit."""
+        return self.columns_of(block) if self._library is None else self._table(block)
 
     def columns_of(self, block: Block) -> dict[str, Any]:
         """Return the columns of a block, with their original types."""

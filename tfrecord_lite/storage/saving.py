@@ -157,7 +157,7 @@ def save(
 
     Notes
     -----
-    How each dtype is stored, :func:`~tfrecord_lite.convert.lossless.schema_of` says: integers, bools and times as lists of int64,
+    How each dtype is stored, :func:`~tfrecord_lite.schema_of` says: integers, bools and times as lists of int64,
     images, which are arrays of uint8 with two dimensions or more, as their bytes. An empty list is a feature without values, None no feature.
 
     The sidecar appears first, with a fingerprint of its data: their size, and a checksum of the

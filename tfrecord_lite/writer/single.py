@@ -53,7 +53,7 @@ from tfrecord_lite.records.stream import RecordStream
 if TYPE_CHECKING:
     from tfrecord_lite.convert.arrow import DataFrame
     from tfrecord_lite.described.sidecar import Sidecar
-    from tfrecord_lite.example.encode.rows import RowBuffer
+    from tfrecord_lite.example.encode.rows import KindsOfRows, RowBuffer
     from tfrecord_lite.example.sequence.encode import SequenceRowBuffer
     from tfrecord_lite.schema import FeatureLike
 
@@ -78,6 +78,7 @@ class MessageWriter:
     """
 
     _rows: RowBuffer | SequenceRowBuffer | None = None
+    _kinds: KindsOfRows | None = None
     """Rows that are not encoded yet, and the records written between them."""
     _name: str
     _is_closed = True
@@ -149,6 +150,12 @@ class MessageWriter:
             ``CLOSED`` after :meth:`close`.
         OSError
             If the records collected so far cannot be written; the row stays pending, too.
+
+        Warns
+        -----
+        UserWarning
+            Once for a feature that has values of several kinds, such as int64 and float32, in rows of
+            this writer.
 
         Notes
         -----
@@ -235,7 +242,7 @@ class MessageWriter:
         first = 0  # rows of one form at once
         while first < len(rows):
             part = rows[first : first + max(rows_at_once(rows[first]), 1)]
-            block = encode_rows(part)
+            block = encode_rows(part, self._kinds_of_rows())
             if block is None:
                 self._write_each(part, first)
             else:
@@ -408,7 +415,7 @@ class MessageWriter:
 
     def _begin_rows(self, row: Mapping[str, Any], *, of_sequences: bool) -> None:
         """Write the first row of a kind; rows of the other are written before it."""
-        rows = _new_buffer(of_sequences=of_sequences)
+        rows = _new_buffer(self._kinds_of_rows(), of_sequences=of_sequences)
         pieces = rows.add(row)  # raises if the row is wrong
         before, self._rows = self._rows, rows
         try:
@@ -417,6 +424,14 @@ class MessageWriter:
         finally:
             if pieces is not None:
                 self._put_pieces(pieces)
+
+    def _kinds_of_rows(self) -> KindsOfRows:
+        """Return the kinds of the features in the rows so far."""
+        if self._kinds is None:
+            from tfrecord_lite.example.encode.rows import KindsOfRows  # noqa: PLC0415
+
+            self._kinds = KindsOfRows()
+        return self._kinds
 
     def _put_rows(self) -> None:
         """Encode the rows that wait, if any, and write them."""
@@ -454,14 +469,14 @@ class MessageWriter:
         raise TypeError(detail)
 
 
-def _new_buffer(*, of_sequences: bool) -> RowBuffer | SequenceRowBuffer:
+def _new_buffer(kinds: KindsOfRows, *, of_sequences: bool) -> RowBuffer | SequenceRowBuffer:
     if of_sequences:
         from tfrecord_lite.example.sequence.encode import SequenceRowBuffer  # noqa: PLC0415
 
-        return SequenceRowBuffer()
+        return SequenceRowBuffer(kinds)
     from tfrecord_lite.example.encode.rows import RowBuffer  # noqa: PLC0415
 
-    return RowBuffer()
+    return RowBuffer(kinds)
 
 
 class End(NamedTuple):

@@ -54,6 +54,7 @@ SECTIONS = {
 """Of a kind of file, the sections of its page, and some of its text."""
 
 
+@pytest.mark.filterwarnings("ignore:feature .* holds")
 @pytest.mark.parametrize(
     "kind",
     [pytest.param(kind, marks=pytest.mark.slow if kind == "wide" else ()) for kind in KINDS],

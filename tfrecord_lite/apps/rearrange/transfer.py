@@ -333,15 +333,12 @@ class Input:
 
     def count(self) -> int:
         """Count the records, in a reading of its own."""
-        may_skip = self._options.on_error != "raise"
-        with closing(self.blocks_again(verify=may_skip)) as blocks:
+        with closing(self.blocks_again(verify=self._options.leaves_out)) as blocks:
             return sum(map(len, blocks))
 
     def blocks_again(self, *, verify: bool = True) -> Generator[Block, None, None]:
-        """Yield the records in a reading of its own; damage that is skipped is reported by another one."""
-        may_skip = self._options.on_error != "raise"
-        quiet: Any = (lambda span: None) if may_skip else "raise"  # noqa: ARG005
-        options = replace(self._options, verify=verify, on_error=quiet, max_errors=None)
+        """Yield the records in a reading of its own; what is left out is reported by another one."""
+        options = replace(self._options.quietly(), verify=verify)
         reader = reader_with(self.sources, options)
         blocks: Any = reader.blocks()
         with closing(blocks):

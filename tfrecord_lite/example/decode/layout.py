@@ -597,6 +597,8 @@ def _join(entries: list[LayoutEntry]) -> list[_Stretch]:
 
 
 _MAY_BE_FIXED = (ValueForm.CHUNK, ValueForm.SKIPPED)
+_MOST_VARYING = 1000
+"""Of messages with more entries of varying size, a layout costs more than it gains."""
 
 
 @dataclass(slots=True)
@@ -625,6 +627,7 @@ def learn(
             samples.append(_Sample(view, body, []))
     fewest = min(len(samples), 2)
     ended: list[_Sample] = []
+    n_varying = 0
     while samples is not ended:
         # One entry of each, and on with those that look alike.
         groups: dict[Any, list[_Sample]] = {}
@@ -639,8 +642,9 @@ def learn(
                 sample.entries.append(entry)
                 form = entry.key, entry.form, entry.kind
                 groups.setdefault(form, []).append(sample)
+        n_varying += entry is not None and len(entry.holes) > 0 and entry.kind != Kind.FLOAT
         samples = max([ended, *groups.values()], key=len)
-        if len(samples) < fewest:
+        if len(samples) < fewest or n_varying > _MOST_VARYING:
             return None
     lists = [sample.entries for sample in samples]
     known = [entry.feature for entry in lists[0] if entry.feature >= 0] if lists else []

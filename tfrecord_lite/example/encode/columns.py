@@ -83,7 +83,7 @@ def encode_examples(
         The features that the records are to be read with. Columns are checked against it; a
         SparseFeature's coordinates and a RaggedFeature's row lengths are written under their
         keys; and its ``originals`` say how columns of any dtype are stored, see
-        :func:`~tfrecord_lite.convert.lossless.schema_of`.
+        :func:`~tfrecord_lite.schema_of`.
 
     Returns
     -------

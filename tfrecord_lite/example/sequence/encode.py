@@ -54,6 +54,7 @@ from tfrecord_lite.example.encode.one import (
 )
 from tfrecord_lite.example.encode.rows import (
     MAX_PLANS,
+    KindsOfRows,
     RowPlan,
     TakenRow,
     UnplannedError,
@@ -404,14 +405,16 @@ class SequenceRowBuffer(Waiting):
 
     of_sequences = True
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: KindsOfRows | None = None) -> None:
         super().__init__()
+        self._kinds = kinds
         self._plans: dict[Any, list[_SequencePlan]] = {}
 
     def add(self, row: Any) -> None:
         """Add a record. Raises as :func:`encode_sequence_example`, and is then unchanged."""
         if not self.take_in(row):
             self.add_record(encode_sequence_example(row))
+            self._note(row)
 
     def take_in(self, row: Any) -> bool:
         """Take a record in, if it has a form; one that has not may be wrong."""
@@ -444,8 +447,14 @@ class SequenceRowBuffer(Waiting):
             if taken is None:
                 return False
             alike.append(plan)
+            self._note(row)
         self._keep(plan, (taken, step_values), n_bytes + taken[0])
         return True
+
+    def _note(self, row: Mapping[str, Any]) -> None:
+        if self._kinds is not None:
+            for part, values in row.items():
+                self._kinds.note(values or {}, f"{part}/")
 
     def take(self) -> list[Any] | Block:
         """Return everything as messages, in order, and start anew."""
