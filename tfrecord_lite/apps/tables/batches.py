@@ -5,6 +5,8 @@ No files, no plan: whoever reads records, in whatever process, turns them into b
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +24,8 @@ from tfrecord_lite.schema.text import choices
 from tfrecord_lite.storage.loading import Loader
 
 _BATCH_BYTES = 4 * 1024 * 1024
+PANDAS_KEY = b"pandas"
+"""Where Arrow's schemas, and so Parquet, have what pandas says of a frame."""
 LEAST, _MOST = 64, 8192
 """Bytes of records in a batch, about, and bounds of their number."""
 
@@ -104,6 +108,21 @@ class RecordBatches:
         self, columns: Mapping[str, Lists | SparseLists], types: Mapping[str, Any]
     ) -> list[Any]:
         return [arrow.array_of(name, lists, types.get(name)) for name, lists in columns.items()]
+
+
+def with_pandas(schema: Any, described: Sidecar) -> Any:
+    """Return an Arrow schema with the metadata by which pandas restores index and dtypes, if they are known."""
+    frame = described.dataframe or {}
+    metadata = json.dumps(frame["pandas"]).encode() if "pandas" in frame else None
+    if frame.get("library") == "pandas":
+        with contextlib.suppress(ImportError):
+            empty = arrow.joined_frame(
+                "pandas", [schema.empty_table()], described.schema.originals, frame
+            )
+            metadata = arrow.imported().Schema.from_pandas(empty).metadata[PANDAS_KEY]
+    if metadata is None:
+        return schema
+    return schema.with_metadata({**(schema.metadata or {}), PANDAS_KEY: metadata})
 
 
 def _checked(names: Sequence[str], known: Collection[str]) -> list[str]:

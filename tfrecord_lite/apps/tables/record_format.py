@@ -10,13 +10,14 @@ its name: a task that is repeated leaves what one run of it leaves.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from tfrecord_lite.apps.tables.batches import fitting_size
+from tfrecord_lite.apps.tables.batches import PANDAS_KEY, fitting_size, with_pandas
 from tfrecord_lite.apps.tables.table import TFRecordTable
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import SCHEMA_KEY, form_of, imported, open_columns
@@ -89,7 +90,10 @@ class RecordSource:
     @property
     def schema(self) -> Any:
         """The types of the columns that are read; None for blocks."""
-        return None if self._table is None else self._table.arrow_schema
+        if self._table is None:
+            return None
+        described = self._table._batches.described  # noqa: SLF001 - of this app
+        return with_pandas(self._table.arrow_schema, described)
 
     @property
     def damage(self) -> tuple[FileReport, ...]:
@@ -236,6 +240,9 @@ class _ExampleEncoder:
         frame = open_columns(empty)
         self._frames.add_frame(frame)
         self._types = frame.described() if frame.described is not None else None
+        from_pandas = (schema.metadata or {}).get(PANDAS_KEY)
+        if from_pandas is not None and self._types is not None:  # for Parquet that is written of it again
+            self._types = {**self._types, "pandas": json.loads(from_pandas)}
 
     def blocks(self, batch: Any) -> Iterator[Any]:
         """Yield the records of a batch."""
