@@ -225,7 +225,7 @@ def _numbered(
     forward = sorted(number for number in numbers if number >= 0)
     file = None
     if not args.skip_damage and os.path.isfile(stream.name + INDEX_SUFFIX):  # noqa: PTH113 - may be a URL
-        from tfrecord_lite.index import TFRecordFile  # noqa: PLC0415 - loads much
+        from tfrecord_lite.index.file import TFRecordFile  # noqa: PLC0415 - loads much
 
         # The index may be old.
         with contextlib.suppress(FailedPreconditionError, DataLossError):

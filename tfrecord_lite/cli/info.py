@@ -297,7 +297,7 @@ def run_index(args: argparse.Namespace, console: Console) -> None:
     examples:
       tfrecord index 'train-*.tfrecord'
     """
-    from tfrecord_lite.index import TFRecordFile  # noqa: PLC0415 - not light
+    from tfrecord_lite.index.file import TFRecordFile  # noqa: PLC0415 - not light
 
     for source in inputs.find(args, console):
         try:

@@ -34,7 +34,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
@@ -59,7 +58,6 @@ if TYPE_CHECKING:
     Level: TypeAlias = Int64Array | int
 
 
-@dataclass(slots=True, eq=False)
 class Lists:
     """The values of one feature in many records.
 
@@ -67,6 +65,7 @@ class Lists:
     until it is handed on.
     """
 
+    __slots__ = ("flat", "levels", "n", "present", "type")
     n: int
     """The number of records; of steps, if the records are steps."""
     type: Type
@@ -75,8 +74,18 @@ class Lists:
     """The lengths of the rows of each dimension, int64, outermost first; () for one value per record."""
     flat: Any
     """All values end to end: an array, shape (n_values,), or ByteStrings."""
-    present: BoolArray | None = None
+    present: BoolArray | None
     """Which records have the feature, shape (n,); None for all."""
+
+    def __init__(
+        self,
+        n: int,
+        type: Type,  # noqa: A002 - the name of the attribute
+        levels: tuple[Level, ...],
+        flat: Any,
+        present: BoolArray | None = None,
+    ) -> None:
+        self.n, self.type, self.levels, self.flat, self.present = n, type, levels, flat, present
 
     @property
     def kind(self) -> Kind | None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from tfrecord_lite.block import Block
-from tfrecord_lite.convert.arrow import Library
-from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.schema import FixedLenFeature, Kind, Original, Schema, SchemaItem, SequenceSchema
 from tfrecord_lite.schema.text import choices, nearest
-from tfrecord_lite.sniff import text_of
+
+if TYPE_CHECKING:
+    from tfrecord_lite.block import Block
+    from tfrecord_lite.described.sidecar import Sidecar
 
 __all__ = ["names_asked_for", "names_of", "with_text"]
 
@@ -23,6 +23,8 @@ __all__ = ["names_asked_for", "names_of", "with_text"]
 def names_of(columns: Sequence[str]) -> list[str]:
     """Return a choice of columns as a list; raise for a single name, and for a description of features."""
     if isinstance(columns, str):
+        from tfrecord_lite.convert.arrow import Library  # noqa: PLC0415 - for an error
+
         hint = f"; give it as as_={columns!r}" if columns in get_args(Library) else ""
         raise TypeError(f"columns must be a list of names, not the str {columns!r}{hint}")
     if isinstance(columns, (Mapping, SequenceSchema)):
@@ -101,6 +103,8 @@ def _may_be_text(item: SchemaItem) -> bool:
 
 def _texts_in(schema: Schema, blocks: Iterable[Block]) -> list[str]:
     """Return the columns whose byte strings are all printable text, and some not empty."""
+    from tfrecord_lite.sniff import text_of  # noqa: PLC0415 - for text=True
+
     parse = ExampleParser(schema)
     is_text = dict.fromkeys(schema, True)
     has_any = dict.fromkeys(schema, False)

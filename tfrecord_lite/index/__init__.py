@@ -7,10 +7,3 @@
     parts      parts of files, cut at borders of records, for tasks elsewhere
     file       TFRecordFile: records by number; tf_record_random_reader: by offset
 """
-
-from __future__ import annotations
-
-from tfrecord_lite.index.file import RandomReader, TFRecordFile, tf_record_random_reader
-from tfrecord_lite.index.index import RecordIndex
-
-__all__ = ["RandomReader", "RecordIndex", "TFRecordFile", "tf_record_random_reader"]

@@ -34,9 +34,7 @@ from tfrecord_lite.errors import (
     levels_to_caller,
     plural,
 )
-from tfrecord_lite.progress import bars_hidden
 from tfrecord_lite.records.framing import is_header
-from tfrecord_lite.records.resync import RecordFinder
 
 if TYPE_CHECKING:
     from tfrecord_lite.options import OnError
@@ -163,6 +161,8 @@ class SkippingStream:
         self.broke_off: bool = False
         """Whether damage of the compressed stream was skipped, which is its end."""
         self._log = log
+        from tfrecord_lite.records.resync import RecordFinder  # noqa: PLC0415 - for damage alone
+
         self._finder = RecordFinder(stream.decoder.max_record_bytes)
         self._damage = DamagedSpans()
         self._begin, self._first = stream.offset, stream.n_records
@@ -333,5 +333,7 @@ class SkippingStream:
 def warn_of_damage(report: DamageReport) -> None:
     """Warn of damage, if there is any; the warning points to the caller's code."""
     if report.num_damaged:
+        from tfrecord_lite.progress import bars_hidden  # noqa: PLC0415 - for damage alone
+
         with bars_hidden(sys.stderr):
             warnings.warn(report.summary(), DataLossWarning, stacklevel=levels_to_caller())

@@ -31,7 +31,7 @@ from tfrecord_lite.described.inferred import (
     inferred,
 )
 from tfrecord_lite.described.sidecar import Sidecar
-from tfrecord_lite.described.sources import described_by, structure_of
+from tfrecord_lite.described.sources import described_by
 from tfrecord_lite.described.structure import rebuild
 from tfrecord_lite.errors import require_int
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
@@ -201,7 +201,7 @@ class Loader:
         schema: Any = described.schema
         self._library, self._dataframe = library, described.dataframe
         self._is_sequence = isinstance(schema, SequenceSchema)
-        self._structure = structure_of(described)
+        self._structure = described.nesting
         if self._is_sequence:
             parts = schema._asdict()
             self._structure = {p: {n: f"{p}/{n}" for n in specs} for p, specs in parts.items()}
