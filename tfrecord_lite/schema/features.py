@@ -199,7 +199,7 @@ class SparseFeature(FeatureSpec):
         float32, int64 or string.
     size : int or list of int
         The dense shape; a list if and only if `index_key` is one. -1 where it is not known, and
-        the largest index of a batch tells it.
+        it is the largest index of the batch.
     already_sorted : bool, default False
         Whether the coordinates are known to be in order.
 
@@ -214,13 +214,6 @@ class SparseFeature(FeatureSpec):
     dtype: Any
     size: Any
     already_sorted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class KeyedPartition:
-    """A partition that is a feature of its own."""
-
-    key: str
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -257,7 +250,8 @@ class RaggedFeature(FeatureSpec):
     (RaggedFeature.RowLengths(key='n'),)
     """
 
-    class RowSplits(KeyedPartition):
+    @dataclass(frozen=True, slots=True)
+    class RowSplits:
         """Row ``i`` is ``values[splits[i]:splits[i + 1]]``.
 
         Parameters
@@ -266,9 +260,10 @@ class RaggedFeature(FeatureSpec):
             The int64 feature with the splits: 0, then the end of each row.
         """
 
-        __slots__ = ()
+        key: str
 
-    class RowLengths(KeyedPartition):
+    @dataclass(frozen=True, slots=True)
+    class RowLengths:
         """Rows follow each other, with these lengths.
 
         Parameters
@@ -277,9 +272,10 @@ class RaggedFeature(FeatureSpec):
             The int64 feature with the length of each row.
         """
 
-        __slots__ = ()
+        key: str
 
-    class RowStarts(KeyedPartition):
+    @dataclass(frozen=True, slots=True)
+    class RowStarts:
         """Each row starts at a given value and ends where the next one starts.
 
         Parameters
@@ -288,9 +284,10 @@ class RaggedFeature(FeatureSpec):
             The int64 feature with the number of each row's first value.
         """
 
-        __slots__ = ()
+        key: str
 
-    class RowLimits(KeyedPartition):
+    @dataclass(frozen=True, slots=True)
+    class RowLimits:
         """Each row ends before a given value and starts where the previous one ended.
 
         Parameters
@@ -299,9 +296,10 @@ class RaggedFeature(FeatureSpec):
             The int64 feature with the number of each row's last value plus 1.
         """
 
-        __slots__ = ()
+        key: str
 
-    class ValueRowIds(KeyedPartition):
+    @dataclass(frozen=True, slots=True)
+    class ValueRowIds:
         """Each value has the number of its row.
 
         Parameters
@@ -310,7 +308,7 @@ class RaggedFeature(FeatureSpec):
             The int64 feature with the row number of each value, ascending.
         """
 
-        __slots__ = ()
+        key: str
 
     @dataclass(frozen=True, slots=True)
     class UniformRowLength:
@@ -361,7 +359,7 @@ class RawFeature(FeatureSpec):
 
     What ``array.tobytes()`` stored, and TensorFlow reads as ``tf.io.decode_raw`` of a
     ``FixedLenFeature([], tf.string)``. In a feature list each step is such a string, and lists are
-    padded with zeros as those of a :class:`FixedLenSequenceFeature`.
+    padded with zeros, as for a :class:`FixedLenSequenceFeature`.
 
     Parameters
     ----------
@@ -425,7 +423,7 @@ class RawFeature(FeatureSpec):
 
     @property
     def kind(self) -> Kind:
-        """The kind of the list that holds the values: that of strings."""
+        """The kind of the list that holds the values: strings."""
         return Kind.BYTES
 
     @property
@@ -445,6 +443,14 @@ class RawFeature(FeatureSpec):
         return int(math.prod(known) * self.dtype.itemsize)
 
 
+KeyedPartition: TypeAlias = (
+    RaggedFeature.RowSplits
+    | RaggedFeature.RowLengths
+    | RaggedFeature.RowStarts
+    | RaggedFeature.RowLimits
+    | RaggedFeature.ValueRowIds
+)
+"""The partitions that are features of their own."""
 Partition: TypeAlias = KeyedPartition | RaggedFeature.UniformRowLength
 """One level of a :class:`RaggedFeature`."""
 

@@ -220,13 +220,13 @@ class _ShortStretches:
         self,
         stretches: list[_Stretch],
         mask: AnyArray,
-        want: AnyArray,
-        unit: AnyArray,
-        with_unit: list[int],
+        expected: AnyArray,
+        per_length: AnyArray,
+        length_words: list[int],
         longest: Uint8Array,
     ) -> None:
-        self.stretches, self.with_unit, self.longest = stretches, with_unit, longest
-        self.mask, self.want, self.unit = mask, want, unit
+        self.stretches, self.length_words, self.longest = stretches, length_words, longest
+        self.mask, self.expected, self.per_length = mask, expected, per_length
         self._tiles: tuple[AnyArray, AnyArray] | None = None
 
     @classmethod
