@@ -107,14 +107,14 @@ class _Parser(argparse.ArgumentParser):
         self.exit(Status.FAILED)
 
 
-def make_parser(*, is_whole: bool = False) -> argparse.ArgumentParser:
-    """Return the parser of all verbs; only if it is whole, with the arguments of each."""
+def make_parser(*verbs: str, is_whole: bool = False) -> argparse.ArgumentParser:
+    """Return the parser of some verbs, by default of all; only if it is whole, with the arguments of each."""
     parser = _Parser(prog="tfrecord")
     parser.describe(HELP)
     parser.add_argument("--version", action="version", version=f"tfrecord-numpy {__version__}")
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", dest="verb", required=True)
-    for name, (_, summary) in VERBS.items():
-        verb = verbs.add_parser(name, help=summary, verb=name)
+    parsers = parser.add_subparsers(title="verbs", metavar="VERB", dest="verb", required=True)
+    for name in verbs or VERBS:
+        verb = parsers.add_parser(name, help=VERBS[name][1], verb=name)
         if is_whole:
             verb.load()
     return parser
@@ -179,6 +179,11 @@ def _run(args: argparse.Namespace, console: Console) -> None:
     console.flush()
 
 
+def _parsed(arguments: list[str]) -> argparse.Namespace:
+    """Parse arguments; only the parser of their verb is made, if they begin with one."""
+    return make_parser(*(name for name in arguments[:1] if name in VERBS)).parse_args(arguments)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, and return its exit status."""
     console = Console()
@@ -186,9 +191,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with _termination_as_interrupt(), _warnings_as_lines(console):
             given = list(sys.argv[1:] if arguments is None else arguments)
             if not _is_file(given[:1]):
-                _run(make_parser().parse_args(given), console)
+                _run(_parsed(given), console)
             else:
-                args = make_parser().parse_args(["info", *given])
+                args = _parsed(["info", *given])
                 _run(args, console)
                 is_readable = not console.status or args.skip_damage
                 if is_readable and (sources := inputs.find(args, console)):
@@ -196,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                         console.say()
                     options = [each for each in given if each not in args.files]
                     first = ["head", "-n", "1", name_of(sources[0]), *options]
-                    _run(make_parser().parse_args(first), console)
+                    _run(_parsed(first), console)
     except OutputError as error:
         return console.give_up(error)
     except _Terminated as error:
