@@ -69,10 +69,9 @@ _NEVER_SCHEMAS = ("a Git LFS", "an HTML", "XML", "the index", "a graph_schema")
 _TFDS_INFO = "dataset_info.json"
 _READ_BYTES = 1024 * 1024
 _TFX_NAMES = (".pbtxt", ".textproto", ".prototxt")
-_TFX = re.compile(
-    rb"^\s*(feature|sparse_feature|string_domain|int_domain|float_domain"
-    rb"|tensor_representation_group)\s*:?\s*\{",
-    re.MULTILINE,
+_TFX = (
+    rb"(?m)^\s*(feature|sparse_feature|string_domain|int_domain|float_domain"
+    rb"|tensor_representation_group)\s*:?\s*\{"
 )
 
 
@@ -351,7 +350,7 @@ def parse(name: str, content: bytes, tfds_info: bytes | None = None) -> Sidecar:
         raise argument_error("a schema file must be UTF-8 text, not UTF-16, UTF-32 or binary")
     if content.lstrip()[:1] in (b"{", b"[", b'"') or name.endswith(".json"):
         return _parse_json(content, tfds_info)
-    if name.endswith(_TFX_NAMES) or _TFX.search(content):
+    if name.endswith(_TFX_NAMES) or re.search(_TFX, content):
         from tfrecord_lite.described.formats import tfx  # noqa: PLC0415 - loads the protobuf runtime
 
         schema, refused = tfx.from_text(content)
