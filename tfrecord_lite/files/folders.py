@@ -19,9 +19,7 @@ from tfrecord_lite.files.remote import (
 )
 from tfrecord_lite.files.urls import is_companion, is_http, is_pattern, is_url, split_name
 
-_OTHER_FORMATS = (
-    r"(?i)\.(json|jsonl|txt|md|pbtxt|pb|csv|tsv|parquet|arrow|html|yaml|yml|npz|npy|log)(\.gz|\.zst)?$"
-)
+_OTHER_FORMATS = r"(?i)\.(json|jsonl|txt|md|pbtxt|pb|csv|tsv|parquet|arrow|html|yaml|yml|npz|npy|log)(\.gz|\.zst)?$"
 _MARKERS = {"COMPLETED", "COMPLETE", "DONE", "SUCCESS", "FAILED", "README", "LICENSE", "MANIFEST"}
 SAVED = "snapshot.metadata"
 """The file that stands for a folder of ``tf.data.Dataset.save`` in a list of files."""
