@@ -226,7 +226,7 @@ def gather(
     if int(np.maximum.reduce(starts)) + widest > data.size or (
         widest > _WIDEST_ROW_BYTES and not is_even
     ):
-        # NumPy's own memory: unlike that of a bytearray, much of it comes in large pages.
+        # NumPy's own memory: unlike a bytearray's, much of it comes in large pages.
         out = out[: splits[-1]]
         place_all(out, splits[:-1], views(data, starts, lengths))
         return out

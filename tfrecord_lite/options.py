@@ -13,20 +13,23 @@ import math
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, TypedDict
 
-from tfrecord_lite.errors import DamagedSpan, argument_error, require_int
+from tfrecord_lite.errors import DamagedSpan, InvalidArgumentError, argument_error, require_int
 from tfrecord_lite.files.compression import INFER, CompressionType, compression_to_read
 from tfrecord_lite.files.inflate import InflationLimits
 
-__all__ = ["OnError", "ReadOptions", "ReadSettings", "WriteOptions"]
+__all__ = ["OnError", "OnMisfit", "ReadOptions", "ReadSettings", "WriteOptions"]
 
 MAX_RECORD_BYTES = 2**31
 """The default limit on one record: no protobuf message is larger."""
 
 OnError: TypeAlias = "Literal['raise', 'skip'] | Callable[[DamagedSpan], object]"
 """What an `on_error` argument may be; see :class:`TFRecordReader`."""
+
+OnMisfit: TypeAlias = "Literal['raise', 'drop'] | Callable[[InvalidArgumentError], object]"
+"""What an `on_misfit` argument may be; see :class:`TFRecordReader`."""
 
 
 class ReadOptions(TypedDict, total=False):
@@ -36,6 +39,7 @@ class ReadOptions(TypedDict, total=False):
     verify: bool
     max_record_bytes: int
     on_error: OnError
+    on_misfit: OnMisfit
     max_errors: int | None
     max_inflated_bytes: int | None
     max_inflated_ratio: float | None
@@ -67,6 +71,8 @@ _MEANT = {
     "num_records": ("n", "n_rows", "nrows", "num_rows", "limit", "take", "n_records"),
     "num_epochs": ("epochs", "repeat"),
     "drop_remainder": ("drop_last",),
+    "overwrite": ("force", "exist_ok", "replace", "clobber"),
+    "num_shards": ("shards", "n_shards", "num_files", "nshards"),
     "num_workers": ("workers", "n_jobs", "num_parallel_calls", "num_parallel_reads", "num_threads"),
     "num_threads": ("workers", "n_jobs", "num_workers"),
     "batch_size": ("batch", "batchsize", "chunksize"),
@@ -84,24 +90,30 @@ _ELSEWHERE = {
     "columns": f"load, scan and read_batches take columns; elsewhere the schema chooses them: schema={SOME_COLUMNS}",
     "num_records": "the number of records is num_records of load, or scan(paths).head(n)",
     "num_epochs": "read_batches repeats the records num_epochs times",
+    "drop_remainder": "read_batches and Dataset.batch take drop_remainder",
+    "overwrite": "a file that exists is replaced, without a keyword",
+    "num_shards": "save, ShardedTFRecordWriter and split_files take num_shards",
+    "compression": "readers find out the compression; save and TFRecordWriter take compression",
+    "schema": "load, scan and read_batches take a schema",
     "num_workers": "read_batches and scan take num_workers",
 }
 """Where a keyword is that a call has not."""
 
 
-def check_keywords(options: Mapping[str, Any], known: type) -> None:
+def check_keywords(options: Mapping[str, Any], known: type = object) -> None:
     """Refuse keywords that a call of this package does not take, with the one that was probably meant.
 
     Raises
     ------
     TypeError
-        If there is a keyword that is none of the TypedDict `known`.
+        If there is a keyword that is none of the TypedDict `known`; by default, if there is any.
     """
-    for name in options.keys() - known.__annotations__:
+    known_names = getattr(known, "__annotations__", {})
+    for name in options.keys() - known_names:
         from difflib import get_close_matches  # noqa: PLC0415 - for errors alone
 
         call, parameters = _public_call()
-        own = [*parameters, *known.__annotations__]
+        own = [*parameters, *known_names]
         meant = [keyword for keyword, names in _MEANT.items() if name in (keyword, *names)]
         near = [keyword for keyword in meant if keyword in own] or get_close_matches(name, own, 1)
         elsewhere = [_ELSEWHERE[keyword] for keyword in meant if keyword in _ELSEWHERE]
@@ -117,7 +129,10 @@ def _public_call() -> tuple[str, tuple[str, ...]]:
         frame = frame.f_back
     code = frame.f_code
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return code.co_qualname.removesuffix(".__init__"), tuple(p for p in parameters if p != "self")
+    name = code.co_qualname
+    if name.endswith(".__init__"):  # which a subclass may inherit
+        name = type(frame.f_locals["self"]).__name__
+    return name, tuple(p for p in parameters if p != "self")
 
 
 def read_settings(options: ReadOptions) -> ReadSettings:
@@ -132,6 +147,10 @@ def read_settings(options: ReadOptions) -> ReadSettings:
     return ReadSettings(**options)
 
 
+def _ignore(_: object) -> None:
+    """Ignore what was left out; a function that other processes can load."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReadSettings:
     """The keywords of :class:`TFRecordReader`; raises ``BAD_ARGUMENT`` or TypeError if wrong."""
@@ -142,9 +161,12 @@ class ReadSettings:
     max_inflated_bytes: int | None = None
     max_inflated_ratio: float | None = None
     on_error: OnError = "raise"
+    on_misfit: OnMisfit = "raise"
     max_errors: int | None = None
     read_ahead: int | None = None
     storage_options: Mapping[str, Any] | None = field(default=None, repr=False, hash=False)
+    check: Callable[[Any], object] | None = field(default=None, repr=False, compare=False)
+    """Raises an InvalidArgumentError about the first record of a Block that is to be dropped."""
 
     def __post_init__(self) -> None:
         """Check all options."""
@@ -167,14 +189,34 @@ class ReadSettings:
             raise argument_error(
                 f"on_error is {self.on_error!r}, expected 'raise', 'skip' or a function"
             )
+        if not callable(self.on_misfit) and self.on_misfit not in ("raise", "drop"):
+            raise argument_error(
+                f"on_misfit is {self.on_misfit!r}, expected 'raise', 'drop' or a function"
+            )
         if self.max_errors is not None:
             require_int("max_errors", self.max_errors, 0)
         if self.read_ahead is not None:
             require_int("read_ahead", self.read_ahead, 0)
-        if self.max_errors is not None and self.on_error == "raise":
+        if self.max_errors is not None and not self.leaves_out:
             raise argument_error(
                 f"max_errors is {self.max_errors}, but on_error='raise' skips no damage"
             )
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether damage is skipped, or records that do not fit are dropped, rather than raised."""
+        return self.on_error != "raise" or self.on_misfit != "raise"
+
+    def quietly(self) -> ReadSettings:
+        """Return the settings for a look at what is read again, when it is reported what was left out."""
+        on_error, on_misfit = (
+            word if word == "raise" else _ignore for word in (self.on_error, self.on_misfit)
+        )
+        return replace(self, on_error=on_error, on_misfit=on_misfit, max_errors=None)
+
+    def dropping(self, check: Callable[[Any], object]) -> ReadSettings:
+        """Return the settings with which records that fail a check are dropped, if they are to be."""
+        return self if self.on_misfit == "raise" else replace(self, check=check)
 
     @property
     def codec_name(self) -> str | None:

@@ -54,7 +54,7 @@ INTERVAL_SECONDS = 0.1
 
 
 class Meter:
-    """Is told how much is done, and shows it at a bounded rate; threads may share it."""
+    """Receives how much is done, and shows it at a bounded rate; threads may share it."""
 
     error: BaseException | None = None
     """What the callable has raised: not about a file, whatever its class."""
@@ -183,7 +183,7 @@ def reported(blocks: Any, progress: Progress, name: str) -> Iterator[Block]:
 
 
 def _is_seen() -> bool:
-    """Whether somebody sees a bar, and does not see those of other processes beside it."""
+    """Whether somebody sees a bar, and no bars of other processes beside it."""
     is_shown = is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
     processes: Any = sys.modules.get("multiprocessing.process")  # which every worker has loaded
     is_main = processes is None or processes.parent_process() is None

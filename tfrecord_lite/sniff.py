@@ -211,7 +211,7 @@ class _Format(NamedTuple):
 
     begins: re.Pattern[bytes]
     name: str
-    """Of a file, with its article; of media, that of :class:`Media`."""
+    """The name of the format, with its article; for media, as :class:`Media` has it."""
     advice: str = ""
     """What reads such a file."""
     media: Media | None = None
@@ -220,7 +220,7 @@ class _Format(NamedTuple):
     """Whether damage never looks like it: 8 bytes of magic, or a closer look."""
 
     def details(self, data: bytes) -> _Details:
-        """Return what the header tells, nothing if it is cut; None if this is another format after all."""
+        """Return what the header says, nothing if it is cut; None if this is another format after all."""
         try:
             return self.read(data) if self.begins.match(data) else None
         except (StructError, IndexError):
@@ -368,7 +368,7 @@ def recognize(data: bytes) -> Media | None:
 def looks_like(head: bytes, *, is_whole: bool) -> str | None:
     r"""Say what a file looks like by its first bytes, with advice in parentheses; None if unknown.
 
-    `is_whole` tells that there are no more bytes.
+    `is_whole` means that there are no more bytes.
 
     Examples
     --------
@@ -399,6 +399,9 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
             return f"{noun} after {prefix} (read them with {advice}; TFRecordWriter writes records)"
     if _are_snappy_blocks(head):
         return SNAPPY_BLOCKS
+    # Hadoop's blocks have the length of what they hold before them.
+    if head[:1] == b"\0" and _are_snappy_blocks(head[4:]):
+        return f"Snappy blocks of Hadoop ({_UNPACK}, or have Spark write gzip)"
     return None
 
 
@@ -435,7 +438,7 @@ def _after_lengths(data: bytes, layout: str, *, is_whole: bool) -> str | None:
 
 
 def _are_snappy_blocks(data: bytes) -> bool:
-    """Check the length of the first block, that of its content, and that this begins with a literal."""
+    """Check the lengths of the first block and of its content, and that the content begins with a literal."""
     n_bytes = int.from_bytes(data[:4], "big")
     n_plain, at = read_varint(data, 4, min(9, len(data)))
     is_length = n_plain > 0 and 5 < n_bytes <= 32 + n_plain * 7 // 6
@@ -493,7 +496,7 @@ _TEXTS = (
         _JSON + r'[^\0]*?"tensorflow_datasets\.', "a features.json of TFDS",
         "load_schema reads it, load_tfds its directory",
     ),
-    (_JSON, "JSON lines", "tfrecord convert reads it"),
+    (_JSON, "JSON lines", "tfrecord convert --from jsonl reads it"),
     (_JSON, "JSON", ""),
     (
         _COMMENTS + r"(context\s*\{[^\0]*?\}\s*)?(node_sets|edge_sets)\s*:?\s*\{",
@@ -508,7 +511,7 @@ _TEXTS = (
         r"|tensor_representation_group)\s*:?\s*\{(?!\s*key\b)",
         "a schema of TFX in text form", "load_schema reads it",
     ),
-    ("", "CSV", "tfrecord convert reads it"),
+    ("", "CSV", "tfrecord convert --from csv reads it"),
     ("", "plain text", ""),
 )  # fmt: skip
 """How a text begins, what it is, and advice; the first that matches counts, if a closer look agrees."""
@@ -536,7 +539,7 @@ class ValueContent:
     details: str
     """The size of a picture, the shape of a tensor, ...; may be empty."""
     n_bytes: int
-    """Of the byte string; of a tensor or array of numbers, those of its elements."""
+    """For the byte string; for a tensor or array of numbers, for its elements."""
     media: Media | None = None
     """Of an encoded image, sound or film."""
     shape: tuple[int, ...] | None = None

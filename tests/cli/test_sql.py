@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.samples import damage, flower, odd, write
-from tfrecord_lite import RaggedFeature, Schema, save, scan
+from tfrecord_lite import RaggedFeature, Schema, encode_sequence_example, load, save, scan
 from tfrecord_lite.convert.arrow import imported
 
 pytestmark = pytest.mark.needs("sql")
@@ -24,6 +24,32 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize(
+    ("options", "types"),
+    [
+        ([], ["VARCHAR", "VARCHAR[][]"]),
+        (["--text", "feature_lists/words"], ["BLOB", "VARCHAR[][]"]),
+        (["--no-text"], ["BLOB", "BLOB[][]"]),
+    ],
+)
+def test_columns_of_sequence_examples(
+    run: Run, folder: Path, options: list[str], types: list[str]
+) -> None:
+    words = [[["a", "b"], []], [["c"]]]
+    records = [
+        encode_sequence_example({"context": {"name": "é"}, "feature_lists": {"words": steps}})
+        for steps in words
+    ]
+    write(folder / "s", records)
+    columns = """typeof("context/name") t, typeof("feature_lists/words") u, len("feature_lists/words") n"""
+    done = run("sql", "--csv", *options, f"select {columns} from 's'")
+
+    assert done == (0, ["t,u,n", *(f"{','.join(types)},{n}" for n in (2, 1))], [])
+    unknown = run("sql", "select name from 's'")
+    assert unknown.err == ["tfrecord: sql: there is no column 'name'; the nearest: 'context/name'"]
+    assert load("s", text=True)["feature_lists"]["words"].to_list() == words
+
+
 @pytest.mark.parametrize("name", ["out.parquet", "out.tfrecord"])
 def test_rows_are_written_to_a_file(run: Run, name: str) -> None:
     done = run("sql", "select label, name from 'x@2' where label = 1", "-o", name)
@@ -32,6 +58,16 @@ def test_rows_are_written_to_a_file(run: Run, name: str) -> None:
     is_parquet = name.endswith("parquet")
     found = imported("pyarrow.parquet").read_table(name) if is_parquet else scan(name, text=True)
     assert imported("pyarrow").table(found).to_pylist() == [{"label": 1, "name": "rose"}] * 3
+
+
+def test_sums_are_numbers(run: Run) -> None:
+    save("sums.tfrecord", {"n": np.arange(5)})
+    query = "select sum(n) s, [sum(n)] l, 1.5 d from 'sums.tfrecord'"
+
+    assert run("sql", query, "--json").out == ['{"s": 10, "l": [10], "d": 1.5}']
+    assert run("sql", query).out[-1].split() == ["10", "[10]", "1.5"]
+    assert run("sql", query, "-o", "sums.out.tfrecord").status == 0
+    assert load("sums.out.tfrecord")["s"].tolist() == [10]
 
 
 def test_every_bit_is_kept_if_asked_for(run: Run) -> None:
@@ -43,7 +79,7 @@ def test_every_bit_is_kept_if_asked_for(run: Run) -> None:
     assert run("sql", query, "-o", "out.tfrecord", "--overwrite", "--lossless").err == []
     assert scan("out.tfrecord").to_arrow()["x"].to_pylist() == [0.1]
     done = run("sql", "select 1e300::double x", "-o", "large.tfrecord")
-    assert (done.status, "save it with --lossless" in done.err[0]) == (2, True)
+    assert (done.status, "--lossless stores it as it is" in done.err[0]) == (2, True)
 
 
 def test_a_file_does_not_appear_if_the_query_fails(run: Run, folder: Path) -> None:

@@ -68,6 +68,15 @@ class TestRecognised:
 
         assert name == "records compressed twice, with GZIP, then with GZIP; inflate the file once"
 
+    def test_an_ending_is_a_hint(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.tfrecord.BR"
+        path.write_bytes(bytes(range(100)))
+
+        with pytest.raises(
+            DataLossError, match=r"if it is compressed as \.BR says, unpack it first"
+        ):
+            list(TFRecordReader(path))
+
     @pytest.mark.parametrize("kind", ["Parquet", "Feather", "stream"])
     def test_formats_of_arrow(self, tmp_path: Path, kind: str) -> None:
         check(arrow_files()[kind], tmp_path / "a")
@@ -81,7 +90,7 @@ class TestRecognised:
 
         assert caught.value.reason is Reason.COMPRESSION
         assert caught.value.detail == (
-            "not a GZIP stream, nor a TFRecord file; it looks like JSON lines (tfrecord convert reads it)"
+            "not a GZIP stream, nor a TFRecord file; it looks like JSON lines (tfrecord convert --from jsonl reads it)"
         )
 
 
@@ -89,7 +98,7 @@ SMALL = {
     "JSON": Foreign(b'{"a": 1}\n', "JSON"),
     "empty JSON": Foreign(b"{}", "JSON"),
     "empty array": Foreign(b"[]\n", "JSON"),
-    "CSV": Foreign(b"a,b\n1,2\n", "CSV (tfrecord convert reads it)"),
+    "CSV": Foreign(b"a,b\n1,2\n", "CSV (tfrecord convert --from csv reads it)"),
     "YAML": Foreign(b"a: 1\n", "plain text"),
     "HTML": Foreign(b"<html>", "an HTML page"),
     "like ZLIB": Foreign(b"x^2 + 1\n", "plain text"),

@@ -6,6 +6,7 @@ import argparse
 import array
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from tfrecord_lite.errors import (
     human_bytes,
     plural,
 )
-from tfrecord_lite.example.content import Content, ContentType, detect, detect_all
+from tfrecord_lite.example.content import Content, detect, detect_all
 from tfrecord_lite.example.outline import Section, sections
 from tfrecord_lite.files.names import local_size, name_of
 from tfrecord_lite.records.damage import NOT_DAMAGE, SkippingStream
@@ -32,6 +33,7 @@ _N_SAMPLES, _MAX_SAMPLE_BYTES = 8, 1024 * 1024
 def add_info(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser, "one JSON object per file")
+    inputs.add_message(parser)
     inputs.add_files(parser)
 
 
@@ -46,7 +48,7 @@ class _Info:
     record_bytes: int
     sizes: tuple[int, int, int] | None
     """Smallest, median and largest; None without records."""
-    types: list[ContentType]
+    types: list[str]
     first: Content | None
     """The first record."""
     damage: DataLossError | None
@@ -79,7 +81,7 @@ def run_info(args: argparse.Namespace, console: Console) -> None:
     infos: list[_Info] = []
 
     def add_info(stream: Records, progress: Callable[[], None]) -> None:
-        info = _read(stream, progress)
+        info = _read(stream, progress, args.message)
         if info.damage is not None and info.damage.reason in NOT_DAMAGE:
             return  # it is reported at the end, with all that was skipped
         if args.json:
@@ -95,7 +97,7 @@ def run_info(args: argparse.Namespace, console: Console) -> None:
         console.say(line)
 
 
-def _read(stream: Records, progress: Callable[[], None]) -> _Info:
+def _read(stream: Records, progress: Callable[[], None], message: Any) -> _Info:
     """Read a file to its end, or to its first damage."""
     lengths = array.array("q")  # int64: all that grows with the file
     samples: list[bytes] = []
@@ -127,8 +129,8 @@ def _read(stream: Records, progress: Callable[[], None]) -> _Info:
         sizes=tuple(np.quantile(sizes, [0, 0.5, 1], method="lower").tolist())
         if sizes.size
         else None,
-        types=types,
-        first=detect(samples[0], types[0]) if samples else None,
+        types=[message.DESCRIPTOR.full_name] if samples and message else [*types],
+        first=detect(samples[0], types[0]) if samples and not message else None,
         damage=damage,
         is_skipping=isinstance(stream, SkippingStream),
     )

@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from functools import partial
 from importlib import import_module
+from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from tfrecord_lite.cli.console import Status
-from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossError
-from tfrecord_lite.files.compression import COMPRESSION_WORDS
+from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossError, TFRecordError
+from tfrecord_lite.files.compression import CODECS, COMPRESSION_WORDS
 from tfrecord_lite.files.names import Source, expand, name_of, without_companions
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import metered, title_of, total_bytes
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
 Records: TypeAlias = "RecordStream | SkippingStream"
 """The records of an open file, either to the first damage or past all of it."""
 
+CODEC_WORDS = ("none", *(name.lower() for name in CODECS))
+INNER_CODECS = ("snappy", "lz4", "brotli")
+"""What Parquet and Arrow files may also use inside."""
+MAX_LINES = 20
+"""How many damaged places, or dropped records, of a file are shown unless all are asked for."""
 _SIZE = re.compile(r"(\d+)(?:([kmgt])(i?))?b?", re.IGNORECASE)
 
 
@@ -62,7 +68,7 @@ def add(
     if kind is not None:
         more["type"] = kind
     if not metavar and "choices" not in more:
-        more["action"] = "store_true"
+        more.setdefault("action", "store_true")
     parser.add_argument(*names.split("/"), help=text, **more)
 
 
@@ -73,23 +79,19 @@ def add_files(parser: argparse.ArgumentParser, *, can_skip: bool = True) -> None
     add_reading(parser, can_skip=can_skip)
 
 
-def add_reading(
-    parser: argparse.ArgumentParser, *, can_skip: bool = False, has_compression: bool = True
-) -> None:
-    """Declare how to read files: what :func:`read_options` makes keywords of readers of."""
-    group = parser.add_argument_group("reading")
+def add_reading(parser: argparse.ArgumentParser, *, can_skip: bool = False) -> None:
+    """Declare how to read files: what :func:`read_options` makes keywords of readers of.
+
+    The help of all verbs explains them, and that of each names those that it has.
+    """
+    text = argparse.SUPPRESS
     if can_skip:
-        text = "continue after damage with the next intact record, and sum up what was lost"
-        add(group, "--skip-damage", text)
-    if has_compression:
-        text = "none, gzip, zlib, zstd, bz2, or infer (the default): by each file's first bytes"
-        choices = [*COMPRESSION_WORDS, "infer"]
-        add(group, "--compression NAME", text, str.lower, choices=choices, default="infer")
-    add(group, "--max-record-bytes N", "larger records are damage (default: 2GiB)", size)
-    text = "stop reading a compressed file that inflates to more"
-    add(group, "--max-inflated-bytes N", f"{text} (default: no limit)", positive_size)
-    text += " than X times its size (default: no limit)"
-    add(group, "--max-inflated-ratio X", text, number("a number above 0", lambda x: x > 0))
+        add(parser, "--skip-damage", text)
+    add(parser, "--compression NAME", text, compression, choices=[*CODEC_WORDS, "infer"])
+    parser.set_defaults(compression="infer")
+    add(parser, "--max-record-bytes N", text, size)
+    add(parser, "--max-inflated-bytes N", text, positive_size)
+    add(parser, "--max-inflated-ratio X", text, number("a number above 0", lambda x: x > 0))
 
 
 def read_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -98,6 +100,8 @@ def read_options(args: argparse.Namespace) -> dict[str, Any]:
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     if getattr(args, "skip_damage", False):
         given["on_error"] = skip_quietly
+    if getattr(args, "drop_bad", False):
+        given["on_misfit"] = skip_quietly
     if (compression := getattr(args, "compression", None)) is not None:
         given["compression"] = compression
     return given
@@ -117,6 +121,12 @@ def add_json(parser: Any, what: str = "JSON objects, one per line") -> None:
     add(parser, "--json", f"print {what}")
 
 
+def add_drop_bad(parser: Any) -> None:
+    """Declare that records that do not fit are left out."""
+    text = "leave out records that do not fit the schema, and list them"
+    add(parser, "--drop-bad", text)
+
+
 def add_overwrite(parser: Any, what: str = "files that exist") -> None:
     """Declare that files may be replaced."""
     add(parser, "--overwrite", f"replace {what}")
@@ -134,6 +144,18 @@ def note_rounded(names: Iterable[str], console: Console) -> None:
         console.note(f"float64 was rounded to float32 in {found}; --lossless keeps every bit")
 
 
+def add_limit(parser: Any, what: str, default: int | None = None, *, at_least: int = 1) -> None:
+    """Declare how many records or rows there are at most."""
+    add(parser, "-n/--limit N", what, count_of("records", at_least=at_least), default=default)
+
+
+def add_output_compression(parser: Any, what: str, *others: str) -> None:
+    """Declare the compression of what is written: one of ours, or of `others`."""
+    choices = [*CODEC_WORDS, *others]
+    text = f"{what}: {', '.join(choices)} (default: by the ending of its name)"
+    add(parser, "--output-compression NAME", text, compression, choices=choices)
+
+
 def add_jobs(parser: Any, noun: str) -> None:
     """Declare how many threads work."""
     text = f"check N {noun} at a time (default: one per processor)"
@@ -143,6 +165,12 @@ def add_jobs(parser: Any, noun: str) -> None:
 def add_seed(parser: Any, what: str, default: int | None = None) -> None:
     """Declare the seed of what is drawn."""
     add(parser, "--seed N", what, seed, default=default)
+
+
+def add_memory(parser: Any, what: str) -> None:
+    """Declare how much memory to use."""
+    text = f"how much memory to use for {what} (default: 1GiB)"
+    add(parser, "--memory SIZE", text, positive_size, default=1024**3)
 
 
 def add_shards(group: Any) -> Any:
@@ -166,6 +194,19 @@ def add_schema(group: Any, parser: Any) -> None:
     add(parser, "--sample N|all", text, sample_size, default=10_000)
 
 
+def add_text(group: Any, *, default: bool) -> None:
+    """Declare which byte strings are text."""
+    usual = "all that look so" if default else "none"
+    text = f"columns of byte strings in TFRecords that are text (default: {usual})"
+    add(group, "--text all|NAME,...", text, text_columns, default=default)
+    add(group, "--no-text", "leave byte strings as they are", dest="text", action="store_false")
+
+
+def text_columns(text: str) -> bool | list[str]:
+    """Parse which columns are text."""
+    return text == "all" or names(text)
+
+
 def add_message(parser: Any) -> None:
     """Declare the class of messages of another type."""
     text = "the protobuf class of the records, as waymo_open_dataset.dataset_pb2:Frame"
@@ -174,7 +215,7 @@ def add_message(parser: Any) -> None:
 
 def message_class(text: str) -> Any:
     """Import a protobuf class, also from the working directory."""
-    module, _, name = text.partition(":")
+    module, _, name = text.partition(":") if ":" in text else text.rpartition(".")
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
@@ -192,6 +233,12 @@ def message_class(text: str) -> Any:
             detail += f"; run it in the folder of {file}, or set PYTHONPATH"
         raise argparse.ArgumentTypeError(detail) from None
     return found
+
+
+def compression(text: str) -> str:
+    """Return the usual word for a compression: ``gzip`` for ``gz``, ``GZIP`` or ``Gzip``."""
+    word = text.lower()
+    return COMPRESSION_WORDS[word].lower() or "none" if word in COMPRESSION_WORDS else word
 
 
 def names(text: str) -> list[str]:
@@ -259,15 +306,16 @@ def source_of(name: str) -> Source:
     return cast("IO[bytes]", _StandardInput())
 
 
-def files_of(name: str) -> list[Source]:
+def sources_of(name: str) -> list[Source]:
     """List the files of a name; of a directory of TensorFlow Datasets, those of all splits."""
-    if os.path.isdir(name):  # noqa: PTH112 - may be a URL
-        from tfrecord_lite.apps.tfds.info import Directory  # noqa: PLC0415 - not light
+    if name == "-":
+        return [source_of(name)]
+    try:
+        return expand(name)
+    except IsADirectoryError:
+        from tfrecord_lite.apps.tfds.info import files_of  # noqa: PLC0415 - not light
 
-        with suppress(FileNotFoundError):
-            splits = Directory(name, None).splits.values()
-            return [file for files in splits for file, count in files if count]
-    return expand(name)
+        return files_of(name)
 
 
 def find(args: argparse.Namespace, console: Console) -> list[Source]:
@@ -275,7 +323,7 @@ def find(args: argparse.Namespace, console: Console) -> list[Source]:
     sources: list[Source] = []
     for file in args.files:
         try:
-            sources += [source_of(file)] if file == "-" else files_of(file)
+            sources += sources_of(file)
         # ValueError is what file systems raise for a URL that they do not accept.
         except (OSError, ImportError, ValueError) as error:
             console.complain(str(error) if file == "-" else text_of(error, file))
@@ -316,10 +364,20 @@ def for_each(
 
 
 def complain_of_skipped(report: DamageReport | None, console: Console) -> None:
-    """Report what was skipped, if anything was."""
-    if report is not None and report.num_damaged:
-        status = max(status_of(span) for span in report.spans)
-        console.complain(report.summary(), status)
+    """Report what was skipped and which records were dropped, if any were."""
+    if report is None or report.is_sound:
+        return
+    console.complain(report.summary(), max(map(status_of, report.spans), default=Status.DAMAGED))
+    list_dropped(report.message_errors[1:], report.num_message_errors - 1, console)
+
+
+def list_dropped(errors: Iterable[TFRecordError], count: int, console: Console) -> None:
+    """List the first of the records that were dropped."""
+    for error in islice(errors, MAX_LINES):
+        console.note(f"dropped {error}")
+    if count > MAX_LINES:
+        more = f"{count - MAX_LINES:,} more records were dropped"
+        console.note(f"{more}; tfrecord verify --schema SCHEMA --all lists them")
 
 
 # --------------------------------------------------------------------------------- errors
@@ -350,18 +408,4 @@ def text_of(error: Any, name: str) -> str:
         can_replace = isinstance(error, FileExistsError) and reason == os.strerror(error.errno or 0)
         return f"{name}: {reason}" + "; --overwrite replaces it" * can_replace
     text = str(error) or type(error).__name__
-    for of_python, of_shell in _OPTIONS:
-        text = re.sub(of_python, of_shell, text)
     return text if name in text else f"{name}: {text}"
-
-
-_OPTIONS = (
-    (r"(, or with the schema of )?schema_of\(.*?\)", ""),
-    (r"\bgive schema\b", "give --schema"),
-    (r"as columns=\[\.\.\.\]", "with --columns"),
-    (r"lossless=True", "--lossless"),
-    (r"overwrite=True", "--overwrite"),
-    (r"on_error='skip'", "--skip-damage"),
-    (r"raise max_record_bytes", "raise --max-record-bytes"),
-)
-"""The keywords that errors of the package name, and the options of the command line."""

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array, ranges, row_splits
 from tfrecord_lite.errors import argument_error, plural
-from tfrecord_lite.shown import bytes_text, repr_html
+from tfrecord_lite.shown import repr_html, value_text
 
 SHOWN_VALUES = 6
 
@@ -46,7 +46,7 @@ class BytesColumn:
 
     Notes
     -----
-    The layout is that of Arrow's ``LargeBinary``, so
+    The layout is the same as Arrow's ``LargeBinary``, so
     ``pyarrow.LargeBinaryArray.from_buffers(pyarrow.large_binary(), len(column),
     [None, pyarrow.py_buffer(column.offsets), pyarrow.py_buffer(column.data)])`` copies
     nothing.
@@ -288,7 +288,7 @@ class BytesColumn:
 
     def __repr__(self) -> str:
         """Show the first values; of long ones what they are, or how they begin."""
-        shown = [*map(bytes_text, self[:SHOWN_VALUES])]
+        shown = [*map(value_text, self[:SHOWN_VALUES])]
         if len(self) > SHOWN_VALUES:
             shown.append(f"... {len(self)} values")
         return f"<BytesColumn [{', '.join(shown)}]>"

@@ -39,7 +39,7 @@ from tfrecord_lite.arrays import AnyArray, Int64Array, ranges
 from tfrecord_lite.arrays import row_splits as splits_without_gaps
 from tfrecord_lite.columns.bytes import BytesColumn, FlatValues, as_array, fill_value
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.shown import bytes_text, repr_html
+from tfrecord_lite.shown import repr_html, value_text
 
 if TYPE_CHECKING:
     Splits = npt.NDArray[np.int32] | Int64Array
@@ -48,8 +48,8 @@ MAX_IMPLIED_ROWS = 1 << 28
 """Most rows that the largest row number may imply (2 GiB of splits)."""
 SHOWN_ROWS = 10
 """Most rows, and values per row, that ``repr`` shows; of more it leaves out the middle."""
-SHOWN_CHARACTERS = 4000
-"""About how long a ``repr`` may be; fewer rows are shown, if need be."""
+SHOWN_CHARACTERS = 2000
+"""How long a ``repr`` may be; fewer rows are shown, if need be."""
 _VALUE_CHARACTERS = 20
 
 
@@ -71,7 +71,7 @@ class RaggedTensor:
     ------
     InvalidArgumentError
         ``BAD_ARGUMENT`` if the splits are not a vector of int32 or int64, are empty, or have
-        another dtype than those of `values`.
+        another dtype than the splits of `values`.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class RaggedTensor:
             raise argument_error("row_splits must not be empty; use [0] for no rows")
         if preferred is not None and splits.dtype != preferred:
             raise argument_error(
-                f"row_splits must be {preferred} as those of the values, not {splits.dtype}"
+                f"row_splits must be {preferred} as in the values, not {splits.dtype}"
             )
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "row_splits", splits)
@@ -257,7 +257,7 @@ class RaggedTensor:
         validate : bool, default True
             Whether to check that the rows cover all values; without, left-over values get no row.
         row_splits_dtype : int32 or int64, optional
-            By default that of `values` if they are ragged, otherwise int64.
+            By default the dtype in `values` if they are ragged, otherwise int64.
 
         Examples
         --------
@@ -631,7 +631,7 @@ class RaggedTensor:
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if the shape has another rank, is negative, or differs from that of
+            ``BAD_ARGUMENT`` if the shape has another rank, is negative, or differs from the shape of
             the values below the ragged levels; or if the default does not fit.
         TypeError
             If the default is not of the type of the values.
@@ -713,7 +713,10 @@ class RaggedTensor:
 
     def __repr__(self) -> str:
         """Show the rows, without the middle of many."""
-        return f"<RaggedTensor {_text(self, len(self.shape))}>"
+        room = SHOWN_CHARACTERS
+        while len(text := _text(self, len(self.shape), room)) > SHOWN_CHARACTERS and room:
+            room //= 2  # the values were longer than expected
+        return f"<RaggedTensor {text}>"
 
     _repr_html_ = repr_html
 
@@ -733,18 +736,18 @@ def _take(values: RaggedValues, indices: Int64Array) -> RaggedValues:
     return values._of_ranges(starts[indices], lengths, values.uniform_row_length)  # noqa: SLF001
 
 
-def _text(item: Any, n_levels: int, room: int = SHOWN_CHARACTERS) -> str:
+def _text(item: Any, n_levels: int, room: int) -> str:
     """Format rows and values with brackets; of many, the first and the last, so that the text is about as long as `room`.
 
     `n_levels` is the number of brackets that are still to come.
     """
     if not isinstance(item, RaggedTensor | BytesColumn | np.ndarray):
-        return bytes_text(item) if isinstance(item, bytes) else str(item)
+        return value_text(item)
     # What a part needs at least: its first and its last part, and so on.
     least = 2 ** (n_levels - 1) * (
         _VALUE_CHARACTERS if _has_numbers(item) else 2 * _VALUE_CHARACTERS
     )
-    n_shown = min(max(room // least, 2), SHOWN_ROWS)
+    n_shown = min(max(room // least, 1), SHOWN_ROWS)
     if len(item) <= n_shown:
         parts = [_text(part, n_levels - 1, room // n_shown) for part in item]
     else:

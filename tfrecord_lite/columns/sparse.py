@@ -22,7 +22,7 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray, Int64Array
 from tfrecord_lite.columns.bytes import BytesColumn, FlatValues, as_array, fill_value
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.shown import bytes_text, repr_html
+from tfrecord_lite.shown import repr_html, value_text
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -117,7 +117,7 @@ class SparseTensor:
         Returns
         -------
         dtype, shape (*dense_shape,)
-            Owns its memory, which is that of the whole array.
+            Owns its memory, as large as the whole array.
 
         Raises
         ------
@@ -188,7 +188,7 @@ def _int64(name: str, values: Any) -> Int64Array:
 def _text(array: FlatValues) -> str:
     if isinstance(array, BytesColumn):
         return repr(array)
-    strings: Any = {"object": bytes_text}
+    strings: Any = {"object": value_text}
     text = np.array2string(
         array, separator=", ", threshold=40, edgeitems=3, max_line_width=10**6, formatter=strings
     )

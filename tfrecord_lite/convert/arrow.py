@@ -686,7 +686,7 @@ def _integers(name: str, column: Array) -> Array:
 
 
 def _strings(name: str, column: Array) -> Lists:
-    """Return strings where they are; those of no value are of no kind."""
+    """Return strings where they are; a column without values has no kind."""
     n, present = len(column), _present(column)
     text = "str" if form_of(column.type) == "text" else None
     if present is not None and not present.any():
@@ -758,7 +758,7 @@ def _rows(name: str, column: Array) -> Iterator[tuple[str, Lists]]:
     """Yield the columns that lists become, with a level more than their values have."""
     pa, compute, present = imported(), imported("pyarrow.compute"), _present(column)
     lengths = np.asarray(compute.list_value_length(column).fill_null(0)).astype(np.int64)
-    # flatten leaves out those of null lists; drop_null takes wrong ones of slices. By chunk, as all chunks
+    # flatten leaves out the values of null lists; drop_null takes wrong ones of slices. By chunk, as all chunks
     # have no flatten that goes down one level only, and dictionaries with nulls cannot be joined.
     flat = pa.chunked_array([c.flatten() for c in _chunks(column)], column.type.value_type)
     with at_records(row_splits(lengths)):
@@ -779,7 +779,7 @@ def _rows(name: str, column: Array) -> Iterator[tuple[str, Lists]]:
         n_lists = len(column) if present is None else int(np.count_nonzero(present))
         lists = Lists(n_lists, own, (size, *below.levels), below.flat)
         if present is not None and 0 in (size, *inner):
-            detail = "a missing list among lists without values cannot be told from them"
+            detail = "a missing list among lists without values cannot be distinguished from them"
             raise column_error(path, detail, int(np.argmin(present)), Reason.UNREPRESENTABLE)
         yield path, lists if present is None else scattered(lists, present)
 
@@ -803,7 +803,7 @@ def type_error(name: str, dtype: object) -> InvalidArgumentError:
 
 
 def category_error(name: str) -> InvalidArgumentError:
-    """Return the error about categories that are not those of an original."""
+    """Return the error about categories that differ from an original's."""
     detail = "categories that are not different texts, bytes, numbers or bools; convert the column"
     return column_error(name, detail, None, Reason.UNSUPPORTED)
 
@@ -905,7 +905,7 @@ def table_for(
 ) -> Table:
     """Return columns as a Table for the data frame of a library; `n_rows` if there are no columns.
 
-    The description is used if it is of the same library; otherwise the types of the lists tell those of the columns.
+    The description is used if it is of the same library; otherwise the columns' types follow from the lists.
     """
     pa, own_table = imported(), bridge(name)
     known = description if description and description.get("library") == name else {}
@@ -1019,7 +1019,9 @@ def _chosen_array(name: str, lists: Lists, kind: ArrowType) -> Array:
         detail = f"{plain[index].as_py()!r} is not one of the categories in the schema"
         raise column_error(name, detail, index, Reason.UNREPRESENTABLE)
     codes = kind.index_type
-    if len(listed) > np.iinfo(codes.to_pandas_dtype()).max + 1:  # such as those of two files
+    if (
+        len(listed) > np.iinfo(codes.to_pandas_dtype()).max + 1
+    ):  # such as the categories of two files
         codes = pa.int32()
     indices = places.cast(codes)
     return pa.DictionaryArray.from_arrays(indices, categories, ordered=kind.ordered)

@@ -326,7 +326,7 @@ def _is_alike(own: Type, original: Original) -> bool:
 
 
 def _is_time_like(own: str, original: str) -> bool:
-    """Return whether times are those of an original, in the unit that Arrow or Parquet has for it."""
+    """Return whether times match an original, in the unit that Arrow or Parquet has for it."""
     if own == original:
         return True
     if own.partition("[")[0] != original.partition("[")[0]:

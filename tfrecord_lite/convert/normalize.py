@@ -114,7 +114,7 @@ def opened(
     """
     source = column
     if not isinstance(column, _COLUMNS):
-        column = open_series(key, column) if is_series(column) else np.asarray(column)
+        column = open_series(key, column) if is_series(column) else _foreign(key, column)
     try:
         lists: Lists | SparseLists
         if isinstance(column, Lists | SparseLists):
@@ -177,7 +177,7 @@ def _rounded_complex(items: list[Any], types: set[type]) -> tuple[Type, Any]:
         return own, flat
     for number, item in enumerate(items):
         if isinstance(item, int) and float(np.float32(item)) != item:
-            detail = "this integer is not exact in float32, which the schema stores"
+            detail = f"this integer, {item}, is not exact in float32, which the schema stores"
             raise InvalidArgumentError(Reason.UNREPRESENTABLE, index=number, detail=detail)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         narrow = flat.astype(np.complex64)
@@ -272,7 +272,7 @@ def _whole(key: str, is_there: BoolArray, detail: str = _PARTLY) -> BoolArray | 
 
 
 def _in_shape(key: str, lists: Lists, shape: tuple[int, ...]) -> Lists:
-    """Return the lists of all values of an array as those of its rows."""
+    """Return the lists of all values of an array, divided by its rows."""
     own, outer = lists.type, shape[1:]
     below = own.shape or ()
     present = None
@@ -301,6 +301,28 @@ def _raised(below: Lists, lengths: Int64Array) -> Lists:
     return Lists(lengths.size, rows, (lengths, *below.levels), below.flat)
 
 
+def _foreign(key: str, value: Any, index: int | None = None) -> AnyArray:
+    """Return a tensor of another library as an array."""
+    try:
+        return np.asarray(value)
+    except Exception as error:  # of any library  # noqa: BLE001
+        reason = str(error).partition("\n")[0]
+    cure = next((cure for is_so, cure in _CURES if is_so(value)), "give a NumPy array")
+    detail = f"NumPy does not take this {type(value).__name__} ({reason}); {cure}"
+    raise column_error(key, detail, index, Reason.UNSUPPORTED)
+
+
+_CURES: tuple[tuple[Callable[[Any], bool], str], ...] = (
+    (lambda x: "meta" in str(getattr(x, "device", "")), "one on the device 'meta' has no values"),
+    (lambda x: getattr(x, "requires_grad", False), "give tensor.detach()"),
+    (lambda x: getattr(x, "is_nested", False), "give a list of its rows, list(tensor.unbind())"),
+    (lambda x: "sparse" in str(getattr(x, "layout", "")), "give tensor.to_dense()"),
+    (lambda x: "bfloat16" in str(getattr(x, "dtype", "")), "give tensor.float()"),
+    (lambda x: hasattr(x, "cpu"), "give tensor.cpu()"),
+)
+"""What makes NumPy take a tensor, by what keeps it from it."""
+
+
 def _required(key: str, lists: Lists) -> Lists:
     """Return the values of rows; none may be missing, since a row has no way to say so."""
     if lists.present is not None:
@@ -312,6 +334,12 @@ def _required(key: str, lists: Lists) -> Lists:
 def _of_items(key: str, items: list[Any], make: Maker) -> Lists:
     """Return Python's objects, one per record; None for a record that lacks the feature."""
     types = set(map(type, items))
+    if foreign := {cls for cls in types if hasattr(cls, "__array__") and not issubclass(cls, _OWN)}:
+        items = [
+            _foreign(key, item, i) if type(item) in foreign else item
+            for i, item in enumerate(items)
+        ]
+        types = set(map(type, items))
     if any(issubclass(cls, np.ndarray) for cls in types):  # those without dimensions are scalars
         items = [
             item[()] if isinstance(item, np.ndarray) and not item.ndim else item
@@ -364,7 +392,11 @@ def _of_arrays(key: str, arrays: Sequence[AnyArray], leaf: Leaf) -> Lists:
     filled = [array for array in arrays if array.size] or arrays[:1]
     inner = filled[0].shape[1:]
     if any(array.shape[1:] != inner for array in filled):
-        detail = "arrays of shapes that differ in more than the first dimension"
+        detail = (
+            "arrays of shapes that differ in more than the first dimension cannot be one column; store each as a "
+            "byte string: pictures with encode_image of tfrecord_lite.apps.images, others with serialize_tensor, "
+            "or array.tobytes() with the shape in another feature"
+        )
         raise column_error(key, detail, None, Reason.UNREPRESENTABLE)
     counts = np.fromiter((array.size for array in arrays), np.int64, len(arrays))
     with at_records(row_splits(counts)):
@@ -493,7 +525,7 @@ def _flattened_rows(key: str, items: list[Any], types: set[type]) -> Lists:
     if len(dtypes) == 1 and None not in dtypes and _OBJECT not in dtypes:
         counts = np.fromiter((item.size for item in items), np.int64, len(items))
         flat = np.concatenate([item.reshape(-1) for item in items])
-        if flat.size or flat.dtype != np.float64:  # that of np.array([]) is NumPy's default
+        if flat.size or flat.dtype != np.float64:  # np.array([]) has NumPy's default
             own = type_of_dtype(flat.dtype, (None,))
             return Lists(len(items), own, (counts,), flat_values(flat))
     lists = [flattened(key, item) for item in items]
@@ -507,7 +539,7 @@ def _flattened_rows(key: str, items: list[Any], types: set[type]) -> Lists:
 
 
 def flattened(key: str, item: Any) -> list[Any]:
-    """Return the values of nested sequences, end to end; those of arrays as NumPy's scalars."""
+    """Return the values of nested sequences, end to end; items of arrays as NumPy's scalars."""
     values = _values_of(item)
     if has_any(values, _SEQUENCES):
         _check_depth(key, values)
@@ -528,4 +560,5 @@ def _values_of(item: Any) -> list[Any]:
     return list(item)
 
 
+_OWN = (np.ndarray, np.generic, RaggedTensor, SparseTensor, BytesColumn)
 _COLUMNS = (np.ndarray, RaggedTensor, SparseTensor, BytesColumn, Lists, SparseLists, list, tuple)

@@ -80,7 +80,7 @@ def type_of(
     if isinstance(lists, SparseLists):
         own = replace(lists.values.type, shape=lists.sizes)
         if not own.shape:
-            detail = "a SparseTensor of rank 1 has no dimension besides that of records"
+            detail = "a SparseTensor of rank 1 has no dimension besides the records"
             raise column_error(key, detail, None, Reason.UNSUPPORTED)
         size = 1
     else:

@@ -17,7 +17,7 @@ float32 does not hold, uint64 from 2**63 on, complex, NaT, objects of several ki
 datetime, date and timedelta become arrays only under the strict policy.
 
 The converters here take values end to end and raise errors whose `index` is the number of a
-value; :func:`at_records` turns it into that of a record. No columns, schemas or wire format.
+value; :func:`at_records` turns it into a record's value. No columns, schemas or wire format.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ def _integers(values: AnyArray) -> FlatList:
     if values.dtype.kind == "u" and values.dtype.itemsize == 8:
         large = np.flatnonzero(values > np.uint64(2**63 - 1))
         if large.size:
-            detail = f"this uint64 is above 2**63 - 1, the largest int64; {_AS_IT_IS}"
+            detail = f"this uint64, {values[large[0]]}, is above 2**63 - 1, the largest int64; {_AS_IT_IS}"
             raise _value_error(int(large[0]), detail)
     return Kind.INT64, np.ascontiguousarray(values.astype(np.int64, copy=False))
 
@@ -511,12 +511,19 @@ def _mixed_strings(items: list[Any]) -> FlatList:
     return _byte_strings(encoded)
 
 
+def _shown(integer: Any) -> str:
+    """Return an integer in digits, of a long one only how long it is."""
+    n_bits = int(integer).bit_length()
+    return f"{integer}" if n_bits <= 128 else f"one of {n_bits:,} bits"
+
+
 def _python_integers(items: list[Any]) -> FlatList:
     try:
         return Kind.INT64, np.fromiter(items, np.int64, len(items))
     except OverflowError:
         number = next(i for i, v in enumerate(items) if not -(2**63) <= int(v) < 2**63)
-        raise _value_error(number, "this integer does not fit into int64") from None
+        detail = f"this integer does not fit into int64: {_shown(items[number])}"
+        raise _value_error(number, detail) from None
 
 
 def _python_floats(items: list[Any]) -> tuple[Kind, AnyArray]:
@@ -539,7 +546,7 @@ def _python_floats(items: list[Any]) -> tuple[Kind, AnyArray]:
         _, narrow = _floats(wide)
         for i, (ours, own) in enumerate(zip(narrow.tolist(), items, strict=True)):  # type: ignore[union-attr]
             if isinstance(own, WHOLE) and ours != int(own):
-                detail = f"this integer among floats is not exact in float32; {_AS_IT_IS}"
+                detail = f"this integer among floats, {_shown(own)}, is not exact in float32; {_AS_IT_IS}"
                 raise _value_error(i, detail)
     return Kind.FLOAT, wide
 
@@ -619,7 +626,7 @@ _TIME_DTYPES: dict[type, str] = {
 def _array_of_times(items: list[Any]) -> AnyArray:
     """Return times as an array of the unit that Python counts them in."""
     types = set(map(type, items))
-    # Not their subclasses: those of pandas are finer.
+    # Not their subclasses: pandas' are finer.
     if len(types) != 1 or type(items[0]) not in _TIME_DTYPES:
         raise _no_array_error(items)
     for i, item in enumerate(items):

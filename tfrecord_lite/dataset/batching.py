@@ -109,7 +109,7 @@ def stack(elements: list[Any], stack_columns: Callable[[list[Any]], Any] | None 
 
 @dataclass(frozen=True, kw_only=True)
 class Parse(Stage):
-    """The columns of each batch; those of single records by the parser's ``parse_single``."""
+    """The columns of each batch; columns of single records by the parser's ``parse_single``."""
 
     gives: ClassVar[Content | None] = "objects"
     is_one_to_one: ClassVar[bool] = True
@@ -118,7 +118,7 @@ class Parse(Stage):
     """An ExampleParser, or a SequenceExampleParser."""
     label_key: str | None = None
     is_dense: bool
-    """Whether columns of several batches can be cut into those of each."""
+    """Whether columns of several batches can be cut into each batch's."""
 
     def settings(self) -> dict[str, Any]:
         """Return its settings, with a fingerprint of the features."""
@@ -189,7 +189,7 @@ def _with_hint(error: TFRecordError) -> TFRecordError:
     if error.reason is not Reason.WRONG_KIND or not os.path.isfile(sidecar):  # noqa: PTH113
         return error
     detail = (
-        f"{error.detail}; {os.path.basename(sidecar)} tells how the values are stored: "  # noqa: PTH119
+        f"{error.detail}; {os.path.basename(sidecar)} says how the values are stored: "  # noqa: PTH119
         "without a schema of your own they come as they were saved"
     )
     return error.at(detail=detail)

@@ -93,7 +93,7 @@ class Feed:
         """Return `n_wanted` elements; fewer only at the end or before an error.
 
         If elements come `many` at a time, return up to ``n_wanted * times`` of them; those that come
-        one by one may be slow. A `demand` is told what is left. `first` was taken before, and counts.
+        one by one may be slow. A `demand` receives what is left. `first` was taken before, and counts.
         """
         pieces = [] if first is None else [first]
         n_taken, goal = sum(map(len, pieces)), n_wanted * times

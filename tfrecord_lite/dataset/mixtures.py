@@ -37,7 +37,7 @@ class Joined(Source):
         return self.gives or ("records" if are_records else "objects")
 
     def settings(self) -> dict[str, Any]:
-        """Return its own settings, and those of all inputs."""
+        """Return its own settings, and its inputs' settings."""
         return {**super().settings(), "inputs": [describe(plan) for plan in self.inputs]}
 
     def sizes(self) -> list[int] | None:
@@ -121,7 +121,7 @@ class Mixed(Joined):
     stop: Literal["first", "all"]
 
     def settings(self) -> dict[str, Any]:
-        """Return its own settings, and those of all inputs."""
+        """Return its own settings, and its inputs' settings."""
         return {**super().settings(), "weights": list(self.weights)}
 
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Mixed:

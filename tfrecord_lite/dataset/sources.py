@@ -54,8 +54,8 @@ class Files(Source):
 
     @property
     def skips_damage(self) -> bool:
-        """Whether damage is skipped, rather than raised."""
-        return self.options.on_error != "raise"
+        """Whether damage is skipped, or records are dropped, rather than raised."""
+        return self.options.leaves_out
 
     def count(self) -> None:
         """Count the records of all files, so that the size is known."""

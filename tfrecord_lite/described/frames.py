@@ -48,7 +48,7 @@ def fitting_description(
 
 
 def _type_of(original: Original) -> tuple[object, ...]:
-    """Return what tells the type of a column, but for what is missing."""
+    """Return what determines the type of a column, but for what is missing."""
     is_plain = original.text is None, original.categories is None
     return original.dtype, original.shape, original.zone, is_plain
 

@@ -56,7 +56,7 @@ def _merged(merged: Sidecar, one: Sidecar, source: Source) -> Sidecar:
         return argument_error(detail, source=name_of(source), key=key)
 
     if isinstance(merged.schema, SequenceSchema) or isinstance(one.schema, SequenceSchema):
-        raise error("this file's schema differs from that of the files before; give schema")
+        raise error("this file's schema differs from the files before; give schema")
     ours, theirs = merged.schema.to_items(), one.schema.to_items()
     if ours and theirs and not ours.keys() & theirs.keys():
         raise error("this file has none of the features of those before it")

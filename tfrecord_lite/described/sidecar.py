@@ -198,7 +198,7 @@ def read_beside(
     elif expected != actual:
         raise argument_error(
             f"the sidecar was written for other data than are now in {name}; tfrecord verify "
-            "tells whether the file is damaged; delete the sidecar if the file was written anew, or "
+            "shows whether the file is damaged; delete the sidecar if the file was written anew, or "
             "if it does fit, give it as schema",
             source=place,
         )

@@ -17,7 +17,14 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import Column
 from tfrecord_lite.described import sidecar
-from tfrecord_lite.described.columns import known_columns, names_asked_for, names_of, with_text
+from tfrecord_lite.described.columns import (
+    items_of,
+    known_columns,
+    names_asked_for,
+    names_of,
+    schema_like,
+    with_text,
+)
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
@@ -33,7 +40,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.decode.reader import StringForm
     from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 
-__all__ = ["described_by", "originals_of", "row_restorer", "sidecars_of"]
+__all__ = ["described_by", "dropping", "originals_of", "row_restorer", "sidecars_of"]
 
 _SHARD_OF_SEQIO = r"^(.*/)?([^/]+)\.tfrecord-[0-9]+-of-[0-9]+$"
 _TFDS_FILES = ("features.json", "dataset_info.json")
@@ -42,10 +49,33 @@ _TFDS_FILES = ("features.json", "dataset_info.json")
 def described_by(
     schema: SchemaLike | None, sources: list[Source], options: ReadSettings
 ) -> Sidecar | None:
-    """Return the schema that is given, or that of the files beside the data; None without any."""
+    """Return the schema that is given, or the schema of the files beside the data; None without any."""
     if schema is not None:
         return sidecar.resolve_schema(schema, options.storage_options)
     return _saved_of(sources, options) or sidecars_of(sources, options) or _in_folder_of(sources)
+
+
+def dropping(
+    schema: SchemaLike | None, sources: list[Source], options: ReadSettings
+) -> ReadSettings:
+    """Return options by which records are dropped, if they are to be, that do not fit what describes them.
+
+    Without anything that describes them, those are dropped that are neither Examples nor SequenceExamples.
+    """
+    if options.on_misfit == "raise":
+        return options
+    described = described_by(schema, sources, options)
+    if described is None:
+        from tfrecord_lite.example.survey import check_either  # noqa: PLC0415 - without a schema
+
+        return options.dropping(check_either)
+    if isinstance(described.schema, SequenceSchema):
+        from tfrecord_lite.example.sequence.parse import (  # noqa: PLC0415 - of SequenceExamples
+            SequenceExampleParser,
+        )
+
+        return options.dropping(SequenceExampleParser(*described.schema, pad=False))
+    return options.dropping(ExampleParser(described.schema))
 
 
 def parser_for(
@@ -97,16 +127,8 @@ def parser_for(
 
 def _chosen(schema: Schema | SequenceSchema, columns: list[str]) -> Schema | SequenceSchema:
     """Return a schema of some columns, of SequenceExamples named by part: ``context/label``."""
-    if not isinstance(schema, SequenceSchema):
-        return schema.select(known_columns(columns, schema))
-    parts = schema._asdict()
-    known_columns(columns, [f"{part}/{name}" for part, specs in parts.items() for name in specs])
-    return SequenceSchema(
-        *(
-            Schema(specs).select([name for name in specs if f"{part}/{name}" in columns])
-            for part, specs in parts.items()
-        )
-    )
+    items = items_of(schema)
+    return schema_like(schema, {name: items[name] for name in known_columns(columns, items)})
 
 
 # --------------------------------------------------------------------------- for displays
@@ -115,7 +137,7 @@ def _chosen(schema: Schema | SequenceSchema, columns: list[str]) -> Schema | Seq
 def originals_of(
     sources: Sequence[Source], options: ReadSettings, *, may_be_damaged: bool = True
 ) -> Schema:
-    """Return the features of Examples whose values had another dtype; none if nothing tells, or not for all files.
+    """Return the features of Examples whose values had another dtype; none if that is unknown, or not known for all files.
 
     Sidecars of files that are damaged since are used, too: what is intact is shown as it was saved.
     """

@@ -69,6 +69,7 @@ _CLASSES = {
 _TYPES = {
     "tensorflow.Example": (ContentType.EXAMPLE,),
     "tensorflow.SequenceExample": (ContentType.SEQUENCE_EXAMPLE, ContentType.EXAMPLE),
+    "tensorflow.serving.ExampleListWithContext": (ContentType.EXAMPLE_LIST,),
 }
 """What records of these classes may hold."""
 
@@ -153,13 +154,12 @@ def type_error(block: Block, number: int, *expected: ContentType) -> InvalidArgu
 def check_class(block: Block, message_class: Any) -> None:
     """Raise if the first record is an Example that is not of this protobuf class, or the reverse."""
     name, record = message_class.DESCRIPTOR.full_name, block[0]
-    if name in _TYPES:
-        if (error := type_error(block, 0, *_TYPES[name])) is not None:
-            raise error
-        return
+    types = _TYPES.get(name, ())
+    if types and (error := type_error(block, 0, *types)) is not None:
+        raise error
     actual = detect(record).type
-    is_example = actual in (ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE)
-    if not is_example or _has_features(message_class.DESCRIPTOR, record[0] >> 3):
+    is_other = actual in (ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE) and actual not in types
+    if not is_other or _has_features(message_class.DESCRIPTOR, record[0] >> 3):
         return
     reader = "examples()" if actual is ContentType.EXAMPLE else "sequence_examples()"
     detail = f"the records look like {actual}s, not like {name} messages; TFRecordReader(path).{reader} reads them"
@@ -279,7 +279,7 @@ def _is_name(name: str) -> bool:
 
 
 def _is_event(fields: list[tuple[int, int, bytes]]) -> bool:
-    """Return whether top-level fields are those of a TensorBoard event."""
+    """Return whether top-level fields fit a TensorBoard event."""
     number, wire_type, data = fields[0]
     if number != 1 or wire_type != 1:  # every event has a wall time
         return False

@@ -269,6 +269,11 @@ def check_of_either() -> TypeCheck:
     return TypeCheck(ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE)
 
 
+def check_either(block: Block) -> None:
+    """Raise InvalidArgumentError about the first record that is neither an Example nor a SequenceExample."""
+    Survey().add(block)
+
+
 def reject_sequences(block: Block, *, is_first: bool = True) -> None:
     """Raise InvalidArgumentError about the first record that has feature lists.
 

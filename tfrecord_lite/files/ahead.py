@@ -352,7 +352,7 @@ class _File:
 
 
 class AheadInput:
-    """A file of a store, read in order; the methods are those of any InputFile."""
+    """A file of a store, read in order; the methods are as for any InputFile."""
 
     rewindable = True
 

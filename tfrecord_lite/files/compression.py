@@ -13,8 +13,8 @@ follow another in a file, and what makes a compressor and a decompressor
     BZ2     bzip2      no                   yes                     .bz2
     SNAPPY  blocks     yes                  yes                     .snappy; only read
 
-TFRecordOptions and TFRecordCompressionType have TensorFlow's names and rules (O1, O2, O8).
-This package's own arguments say ``"infer"`` too, and take any of :data:`COMPRESSION_WORDS` in any letter case.
+TFRecordOptions and TFRecordCompressionType have TensorFlow's names and rules (O1, O2, O8). Wherever a compression is
+named, any of :data:`COMPRESSION_WORDS` in any letter case will do; this package's own arguments say ``"infer"`` too.
 
 ISA-L (the extra ``fast``) inflates GZIP and ZLIB two to three times as fast as zlib. Writing
 always uses zlib, so that a file's bytes never depend on what is installed. No I/O.
@@ -47,6 +47,7 @@ __all__ = [
     "compression_of_name",
     "compression_to_write",
     "detect",
+    "ending_not_written",
 ]
 
 MEM_LEVEL = 9
@@ -334,13 +335,10 @@ def codec_named(name: str) -> Codec | None:
     return CODECS[name]
 
 
-def _unknown_error(name: object, *others: str) -> InvalidArgumentError:
-    """Return the error about an unknown name; `others` are accepted besides the table's."""
-    known = ", ".join(map(repr, [*others, "", *CODECS]))
+def _unknown_error(name: object) -> InvalidArgumentError:
+    known = ", ".join(map(repr, ["", *CODECS]))
     detail = f"unknown compression {name!r}, expected one of {known}"
-    if isinstance(name, str) and name.lower() in COMPRESSION_WORDS:
-        detail += f"; did you mean {COMPRESSION_WORDS[name.lower()]!r}?"
-    elif name in ("w", "a", "wb", "ab"):
+    if name in ("w", "a", "wb", "ab"):
         detail += f"; a mode is a keyword: mode={name[0]!r}"
     return argument_error(detail)
 
@@ -395,7 +393,7 @@ class TFRecordOptions:
     ----------
     compression_type : str, int, TFRecordCompressionType, TFRecordOptions or None
         ``""`` or None for none, ``"ZLIB"``, ``"GZIP"``; also ``"ZSTD"`` and
-        ``"BZ2"``, which TensorFlow cannot read.
+        ``"BZ2"``, which TensorFlow cannot read; ``"gz"``, ``"zst"`` and the like in any case.
     flush_mode : int, optional
         What a ``flush`` writes: ``zlib.Z_SYNC_FLUSH`` or ``zlib.Z_FULL_FLUSH``
         instead of ``Z_PARTIAL_FLUSH``, which is TensorFlow's and is the default.
@@ -469,8 +467,8 @@ class TFRecordOptions:
             options = options.compression_type
         if not options:
             return ""
-        if isinstance(options, str) and options in CODECS:
-            return options
+        if isinstance(options, str) and options.lower() in COMPRESSION_WORDS:
+            return COMPRESSION_WORDS[options.lower()]
         with contextlib.suppress(ValueError):
             number = cast("int", options)  # of any type that equals one
             return TFRecordCompressionType(number).name
@@ -494,7 +492,7 @@ def compression_to_read(compression: CompressionType) -> str | None:
     """Return the name of a compression to read, or None to infer it from the first bytes."""
     if compression is None or is_infer(compression):
         return None
-    return TFRecordOptions.get_compression_type_string(_in_table_form(compression))
+    return TFRecordOptions.get_compression_type_string(compression)
 
 
 def compression_to_write(name: object, compression: CompressionType) -> TFRecordOptions:
@@ -502,18 +500,23 @@ def compression_to_write(name: object, compression: CompressionType) -> TFRecord
 
     A file object has no name to go by, and is not compressed.
     """
-    compression = _in_table_form(compression)
     if is_infer(compression):
         is_path = isinstance(name, (str, bytes, os.PathLike))
         path = os.fsdecode(name) if is_path else ""  # type: ignore[arg-type]
         compression = compression_of_name(path)
-        if path.lower().endswith(_NOT_WRITTEN):
+        if ending := ending_not_written(path):
             known = ", ".join(codec.endings[0] for codec in CODECS.values())
-            detail = f"cannot compress as {os.path.splitext(path)[1]} says, only {known}; rename it"
+            detail = f"cannot compress as {ending} says, only {known}; rename it"
             raise argument_error(f"{detail}, or give the compression, as 'none'", source=path)
     if isinstance(compression, TFRecordOptions):
         return compression
     return TFRecordOptions(compression)
+
+
+def ending_not_written(path: str) -> str:
+    """Return the ending of a name if it stands for a compression that is not written; else ""."""
+    ending = os.path.splitext(path)[1]
+    return ending if ending.lower() in _NOT_WRITTEN else ""
 
 
 def compression_of_name(name: str) -> str:
@@ -526,12 +529,3 @@ def compression_of_name(name: str) -> str:
     """
     lower = name.lower()
     return next((c.name for c in CODECS.values() if lower.endswith(c.endings)), "")
-
-
-def _in_table_form(compression: CompressionType) -> CompressionType:
-    """Return a name as the table spells it: TensorFlow's names have one form, ours are any word."""
-    if not isinstance(compression, str) or not compression or is_infer(compression):
-        return compression
-    if compression.lower() not in COMPRESSION_WORDS:
-        raise _unknown_error(compression, INFER)
-    return COMPRESSION_WORDS[compression.lower()]

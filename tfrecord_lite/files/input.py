@@ -34,7 +34,7 @@ _PIECE_BYTES = 1024 * 1024
 
 
 class _LocalInput:
-    """A regular file, read at an offset of our own; the methods are those of any InputFile."""
+    """A regular file, read at an offset of our own; the methods are as for any InputFile."""
 
     rewindable = True
 

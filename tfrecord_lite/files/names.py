@@ -19,6 +19,7 @@ from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error
 from tfrecord_lite.files.folders import (
     data_files,
     inside,
+    is_data,
     is_folder,
     is_hidden,
     is_saved,
@@ -49,6 +50,7 @@ __all__ = [
     "companion",
     "expand",
     "is_companion",
+    "is_data",
     "is_file_object",
     "is_folder",
     "is_hidden",
@@ -108,7 +110,7 @@ def is_same_file(one: str, other: str, storage_options: StorageOptions = None) -
 
 
 def name_of(source: Source) -> str:
-    """Return the name of a source: its path or URL, or that of a file object.
+    """Return the name of a source: its path or URL, or the name of a file object.
 
     Raises InvalidArgumentError for a str or bytes that can only be the content of a file.
     """
@@ -131,7 +133,7 @@ def is_file_object(source: Sources) -> bool:
 
 def check_binary(file: object, mode: str) -> None:
     """Raise if a file object is in text mode; `mode` is the one to open it in."""
-    # Wrappers of files, such as those of tempfile, have their attributes.
+    # Wrappers of files, such as tempfile's, have their attributes.
     if isinstance(file, io.TextIOBase) or isinstance(getattr(file, "encoding", None), str):
         name = name_of(cast("Source", file))
         raise TypeError(f'{name} is open in text mode; open it in binary mode, "{mode}"')

@@ -64,7 +64,7 @@ def shard_names(pattern: str, num_shards: int | None = None) -> list[str] | None
 def check_sets(pattern: str, names: Sequence[str]) -> None:
     """Raise if names that a pattern matches are not the shards of whole sets.
 
-    Two sets that only their number tells apart are an error, and so are shards that a pattern with
+    Two sets that differ only in their number are an error, and so are shards that a pattern with
     their number would match, as ``train-*-of-01000``, but that do not exist.
     """
     sets: dict[tuple[str, str], tuple[re.Match[str], set[int]]] = {}

@@ -109,7 +109,7 @@ class TFRecordFile:
     Notes
     -----
     A remote file without an index beside it is read once, whole, to make one: save the index
-    with the file. Records are then read by range requests: those of one call to :meth:`block` or
+    with the file. Records are then read by range requests: the records of one call to :meth:`block` or
     ``__getitems__`` all at once, and neighbours together.
 
     The index takes 16 bytes of memory per record. Threads may share this object, and so may
@@ -137,8 +137,11 @@ class TFRecordFile:
     ) -> None:
         check_progress(progress)
         settings = read_settings(options)
-        if settings.on_error != "raise":
-            raise argument_error("a file of which records are read by number skips no damage")
+        if settings.leaves_out:
+            detail = (
+                "a file of which records are read by number skips no damage, and drops no records"
+            )
+            raise argument_error(detail)
         sources = expand(paths, settings.storage_options)
         for source in filter(is_file_object, sources):
             detail = "random access needs a path, not a file object, whose position is shared"
@@ -213,7 +216,7 @@ class TFRecordFile:
     @overload
     def __getitem__(self, key: slice) -> list[bytes]: ...
     def __getitem__(self, key: int | slice) -> bytes | list[bytes]:
-        """Return one record, counted from the end if negative, or those of a slice.
+        """Return one record, counted from the end if negative, or the records of a slice.
 
         Raises
         ------

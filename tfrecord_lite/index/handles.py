@@ -127,7 +127,7 @@ class RemoteHandle:
         return self._size
 
     def version(self) -> str | None:
-        """Return what tells this content from another; None if the file system does not say."""
+        """Return what identifies this content; None if the file system does not say."""
         return self._state.version
 
     def explained(self, error: AnyError) -> AnyError:
@@ -287,7 +287,7 @@ def _requests(part: RemoteFrames) -> list[tuple[Int64Array, int, int]]:
 
 
 def _fetch(requests: list[tuple[RemoteHandle, int, int]]) -> list[bytes]:
-    """Fetch ranges of bytes, all at once; those of no bytes are not asked for."""
+    """Fetch ranges of bytes, all at once; empty ranges are not requested."""
     answers = [b""] * len(requests)
     by_filesystem: dict[int, list[int]] = {}
     for i, (handle, start, stop) in enumerate(requests):

@@ -61,7 +61,7 @@ class FrameDecoder:
     :meth:`advance`; blocks come out of :meth:`next_block` and :meth:`rest`. How
     the stream was cut changes only the borders between blocks.
 
-    The CRCs of the data are checked if `verify`; those of the lengths always, since after a
+    The CRCs of the data are checked if `verify`; the CRCs of the lengths always, since after a
     damaged length it is unknown where the next record is. `source`, a path or URL, is for errors.
 
     Blocks share the memory of a buffer that is only appended to, and lives as long as a block of it does. Not thread-safe.
@@ -204,7 +204,7 @@ class FrameDecoder:
         Returns None if more bytes are needed, and fewer records if the one after them is
         damaged. If the next record is the damaged one, raises DataLossError: ``LENGTH_CRC``,
         ``DATA_CRC`` or ``RECORD_TOO_LARGE``. Its `offset` is the record's, also for ``DATA_CRC``,
-        where TensorFlow gives that of the data (R5).
+        where TensorFlow gives the offset of the data (R5).
         """
         self._scan(n_records)
         n_found = self._edges.size - 1
@@ -277,6 +277,10 @@ class FrameDecoder:
         if is_header(pending):
             length = _read_length(pending)[0]
             self._next_length = length if length <= self.max_record_bytes else None
+
+    def retract(self) -> None:
+        """Forget the bytes that came in and were not given out: they come in again."""
+        self._stop = self._start
 
     def go_to(self, offset: int) -> None:
         """Continue at a later offset of what came in, where a record starts: after damage."""

@@ -16,7 +16,7 @@ until one of the two rules it out::
 
 Results are kept for the next damage. So the work is linear in the bytes of the stream,
 whatever they hold: a million forged headers that each promise megabytes cost a million
-look-ups, not a million megabytes. Memory is that of the earliest undecided candidate, at
+look-ups, not a million megabytes. Memory is bounded by the earliest undecided candidate, at
 most one record, and about 20 bytes per candidate in it.
 
 A whole record inside another one's data passes both checks too;
@@ -135,7 +135,7 @@ class RecordFinder:
         The stream's end if there is none; None if more bytes are needed to tell. `data`, uint8,
         shape (n_bytes,), is the stream from offset `base` on: from `first` or before it, in a
         further call for the same record from `wanted_from` or before it. `first` is never lower
-        than in an earlier call; `is_end` tells that the stream ends after `data`. All before
+        than in an earlier call; `is_end` means that the stream ends after `data`. All before
         `through` is scanned, even if a record was found already.
         """
         end = base + data.size

@@ -140,7 +140,7 @@ class MemberReader:
     def parts(self) -> Iterator[Block | DamagedSpan]:
         """Yield intact records and damage, in the order of the file.
 
-        A span tells the reason, the detail and the length; its place is only that in its stream.
+        A span has the reason, the detail and the length; its place is relative to its stream.
         """
         self._file.seek(0)
         head = self._file.read(MAGIC_BYTES)

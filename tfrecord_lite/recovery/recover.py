@@ -79,7 +79,7 @@ def recover(
         not one intact record is found in it. If there is a sidecar beside the damaged file, there is
         one beside the new file, too.
     output_compression : str, int, TFRecordOptions or None, optional
-        Of the new file, as for :class:`TFRecordWriter`; but ``"infer"`` means that of the
+        Of the new file, as for :class:`TFRecordWriter`; but ``"infer"`` means the one of the
         damaged file if the new name's ending does not choose one.
     overwrite : bool, optional
         Replace an existing file, if a new one is written.
@@ -195,7 +195,7 @@ def _described(source: str, storage_options: StorageOptions) -> Sidecar | None:
         with warnings.catch_warnings(action="ignore"):  # that the data are damaged is known
             description = sidecar.read_beside(source, storage_options, may_be_damaged=True)
     except InvalidArgumentError as error:
-        text = f"the new file gets no sidecar, since that of the damaged one does not fit: {error}"
+        text = f"the new file gets no sidecar, since the damaged file's does not fit: {error}"
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
         return None
     return description and description._replace(dataframe=without_numbers(description.dataframe))

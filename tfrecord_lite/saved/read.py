@@ -1,6 +1,6 @@
 """The records of a saved data set as Lists, one per component.
 
-A block of ``n`` elements has ``n x k`` records; those of component ``c`` are ``block[c::k]``, TensorProtos.
+A block of ``n`` elements has ``n x k`` records; the records of component ``c`` are ``block[c::k]``, TensorProtos.
 Numbers of one shape are copied at once (:func:`~tfrecord_lite.parse_tensors`). Ragged, sparse and optional
 components are variants: messages of a type name, metadata and tensors, inside a string tensor's content.
 """
@@ -38,7 +38,7 @@ _BLOCK_BYTES = 4 * 1024 * 1024
 _SCALAR_STRING = b"\x08\x07\x12\x00\x22"
 """How the TensorProto of one string begins, before the lengths of its content."""
 _SHORT = 126
-"""The longest string whose own length, and that of the content with it, take a byte each."""
+"""The longest string whose own length, and the length of the content with it, take a byte each."""
 
 Values: TypeAlias = Any
 """Lists, or SparseLists."""
@@ -212,7 +212,7 @@ def empty(component: Component) -> Values:
 def _tensors(
     records: Block, dtype: str | None, shape: Shape | None, *, missing: bool = False
 ) -> Lists:
-    """Parse plain tensors; those of several shapes in groups of one length each."""
+    """Parse plain tensors; tensors of several shapes in groups of one length each."""
     kind, n = tensor_type(dtype), len(records)
     if shape == () and kind.name == "string":
         flat = _short_strings(records)
@@ -374,7 +374,7 @@ def _sparse(
 
 
 def _sizes(records: list[tuple[tuple[int, ...], list[Variant]]]) -> list[list[int]]:
-    """Return the dense shapes of sparse tensors; those of batches with their rows."""
+    """Return the dense shapes of sparse tensors; for batches, with their rows."""
     return [
         [*[len(variants) // 3] * (len(dims) - 1), *parse_tensor(tensors[0]).tolist()]
         for dims, variants in records

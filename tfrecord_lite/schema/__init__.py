@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         SequenceSummary,
         Summary,
         Variable,
+        summary_rows,
     )
 
 __all__ = [
@@ -76,6 +77,7 @@ __all__ = [
     "Variable",
     "is_raw",
     "require_specifications",
+    "summary_rows",
 ]
 
 

@@ -124,7 +124,7 @@ class Sparse(NamedTuple):
     already_sorted: bool
 
     def reads(self) -> tuple[tuple[str, Kind], ...]:
-        """Return the keys to read, each with its kind; that of the values last."""
+        """Return the keys to read, each with its kind; the values' key last."""
         indices = ((key, Kind.INT64) for key in self.index_keys)
         return (*indices, (self.value_key, self.kind))
 
@@ -142,7 +142,7 @@ class Ragged(NamedTuple):
     validate: bool
 
     def reads(self) -> tuple[tuple[str, Kind], ...]:
-        """Return the keys to read, each with its kind; that of the values first."""
+        """Return the keys to read, each with its kind; the values' key first."""
         keyed = (p for p in self.partitions if not isinstance(p, RaggedFeature.UniformRowLength))
         return ((self.key, self.kind), *((p.key, Kind.INT64) for p in keyed))
 
@@ -156,7 +156,7 @@ class Shaped(NamedTuple):
     raw: RawFeature
 
     def reads(self) -> tuple[tuple[str, Kind], ...]:
-        """Return the keys to read, each with its kind; that of the bytes first."""
+        """Return the keys to read, each with its kind; the bytes' key first."""
         return ((self.key, self.kind), (self.shape_key, Kind.INT64))
 
 
@@ -503,7 +503,7 @@ def _shape(name: str, shape: Any) -> tuple[int, ...]:
     checked = tuple(_count(name, "shape", dim) for dim in dims)
     # Empty dimensions count as 1: NumPy rejects such shapes if the other ones are too large.
     if len(checked) > MAX_DIMENSIONS or math.prod(max(dim, 1) for dim in checked) > 2**60:
-        raise argument_error("the shape is larger than that of any array", key=name)
+        raise argument_error("the shape is larger than any array can have", key=name)
     return checked
 
 

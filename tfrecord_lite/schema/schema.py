@@ -227,7 +227,7 @@ def _check_original(
     original: Original | None,
     dense: type[FixedLenFeature | FixedLenSequenceFeature],
 ) -> None:
-    """Raise BAD_ARGUMENT if values of a specification cannot be those of an original.
+    """Raise BAD_ARGUMENT if values of a specification cannot come from an original.
 
     Specifications of the class `dense` have values of one shape: in records, or in steps.
     """
@@ -253,7 +253,7 @@ def _check_original(
 
 
 def check_steps(feature_lists: Schema) -> None:
-    """Raise about an original that the steps of a feature list cannot have; its shape is that of a step."""
+    """Raise about an original that the steps of a feature list cannot have; its shape is the shape of a step."""
     for name, (spec, original) in feature_lists.to_items().items():
         _check_original(name, spec, original, FixedLenSequenceFeature)
         if original is not None and original.missing:

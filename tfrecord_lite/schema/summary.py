@@ -32,6 +32,7 @@ from tfrecord_lite.schema.features import (
 from tfrecord_lite.schema.kinds import Kind
 from tfrecord_lite.schema.schema import Original, Schema, SequenceSchema
 from tfrecord_lite.schema.text import aligned, json_value, nearest, shown_name
+from tfrecord_lite.shown import repr_html
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Place
@@ -76,7 +77,7 @@ class ListSummary:
     first: Place
 
     def __add__(self, other: ListSummary) -> ListSummary:
-        """Return the summary of both sets of records; those of `other` come later."""
+        """Return the summary of both sets of records; the records of `other` come later."""
         if not isinstance(other, ListSummary):
             return NotImplemented
         (low, high), (least, most) = self.lengths, other.lengths
@@ -111,7 +112,7 @@ class FeatureSummary:
         object.__setattr__(self, "lists", dict(sorted(self.lists.items())))
 
     def __add__(self, other: FeatureSummary) -> FeatureSummary:
-        """Return the summary of both sets of records; those of `other` come later."""
+        """Return the summary of both sets of records; the records of `other` come later."""
         if not isinstance(other, FeatureSummary):
             return NotImplemented
         return FeatureSummary(_added(self.lists, other.lists))
@@ -196,7 +197,7 @@ class Summary(Mapping[str, FeatureSummary]):
     __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: Summary) -> Self:
-        """Return the summary of both sets of records; those of `other` come later."""
+        """Return the summary of both sets of records; the records of `other` come later."""
         if not isinstance(other, Summary):
             return NotImplemented
         return type(self)(self.n_records + other.n_records, _added(self, other))
@@ -321,15 +322,12 @@ class Summary(Mapping[str, FeatureSummary]):
     def __str__(self) -> str:
         """Return a table with one line per feature."""
         title = f"{plural(self.n_records, 'record')}, {plural(len(self), 'feature')}"
-        rows: list[tuple[str, ...]] = [("name", "kind", "records", "length", "values")]
-        for name, summary in self._features.items():
-            kinds, *ranges = _cells(summary)
-            rows.append(
-                (shown_name(name), kinds, _share(summary.n_records, self.n_records), *ranges)
-            )
-        return "\n".join([title, *aligned(rows)]) if self._features else title
+        return "\n".join(
+            [title, *(line for _, rows in summary_rows(self) for line in aligned(rows))]
+        )
 
     __repr__ = __str__
+    _repr_html_ = repr_html
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +361,7 @@ class FeatureListSummary:
     values: FeatureSummary
 
     def __add__(self, other: FeatureListSummary) -> FeatureListSummary:
-        """Return the summary of both sets of records; those of `other` come later."""
+        """Return the summary of both sets of records; the records of `other` come later."""
         if not isinstance(other, FeatureListSummary):
             return NotImplemented
         return FeatureListSummary(
@@ -421,7 +419,7 @@ class SequenceSummary:
     feature_lists: Mapping[str, FeatureListSummary]
 
     def __add__(self, other: SequenceSummary | Summary) -> SequenceSummary:
-        """Return the summary of both sets of records; those of `other` come later.
+        """Return the summary of both sets of records; the records of `other` come later.
 
         One of records without feature lists is a :class:`Summary`, of their contexts.
         """
@@ -537,20 +535,29 @@ class SequenceSummary:
         """Return a table with one line per feature of the context, and one with the lists."""
         n_context, n_lists = len(self.context), len(self.feature_lists)
         title = f"{plural(self.n_records, 'record')}, {plural(n_context, 'context feature')}, "
-        parts = [title + plural(n_lists, "feature list")]
-        if self.context:
-            _, _, table = str(self.context).partition("\n")
-            parts.append(f"context\n{table}")
-        rows: list[tuple[str, ...]] = [("name", "kind", "records", "steps", "length", "values")]
-        for name, summary in self.feature_lists.items():
-            kinds, *ranges = _cells(summary.values)
-            share = _share(summary.n_records, self.n_records)
-            rows.append((shown_name(name), kinds, share, _range(summary.steps), *ranges))
-        if self.feature_lists:
-            parts.append("\n".join(["feature lists", *aligned(rows)]))
-        return "\n\n".join(parts)
+        tables = ("\n".join([part, *aligned(rows)]) for part, rows in summary_rows(self))
+        return "\n\n".join([title + plural(n_lists, "feature list"), *tables])
 
     __repr__ = __str__
+    _repr_html_ = repr_html
+
+
+def summary_rows(summary: Summary | SequenceSummary) -> list[tuple[str, list[tuple[str, ...]]]]:
+    """Return a table for each part that has features: its name, and rows of cells, the header first."""
+    n_records = summary.n_records
+    context = summary if isinstance(summary, Summary) else summary.context
+    rows: list[tuple[str, ...]] = [("name", "kind", "records", "length", "values")]
+    for name, found in context.items():
+        kinds, *ranges = _cells(found)
+        rows.append((shown_name(name), kinds, _share(found.n_records, n_records), *ranges))
+    if isinstance(summary, Summary):
+        return [("", rows)] if context else []
+    steps: list[tuple[str, ...]] = [("name", "kind", "records", "steps", "length", "values")]
+    for name, one in summary.feature_lists.items():
+        kinds, *ranges = _cells(one.values)
+        share = _share(one.n_records, n_records)
+        steps.append((shown_name(name), kinds, share, _range(one.steps), *ranges))
+    return [part for part in (("context", rows), ("feature lists", steps)) if len(part[1]) > 1]
 
 
 def _added(ours: Mapping[Any, Any], theirs: Mapping[Any, Any]) -> dict[Any, Any]:

@@ -255,7 +255,9 @@ def nearest(name: object, names: Iterable[str]) -> str:
     """Return the end of an error text about an unknown name: those most like it, if any."""
     from difflib import get_close_matches  # noqa: PLC0415 - for errors
 
-    close = get_close_matches(str(name), list(names))
+    names = list(names)
+    below = [path for path in names if path.endswith(f"/{name}")]
+    close = below[:3] or get_close_matches(str(name), names)
     return f"; the nearest: {', '.join(map(repr, close))}" if close else ""
 
 

@@ -2,7 +2,7 @@
 
 The first batch decides how each column is stored; what comes later may widen that, see
 :meth:`.Type.widened`. A table's schema depends on its types, and on whether anything
-is null: of a stream each batch has one, and they are widened to that of the whole table. With a
+is null: of a stream each batch has one, and they are widened to the schema of the whole table. With a
 schema that is given, batches are brought into its form, see :mod:`~tfrecord_lite.convert.store`.
 """
 
@@ -62,7 +62,9 @@ def _weight(item: Any) -> int:
         return sum(map(_weight, item.values()))
     if isinstance(item, tuple | list):
         return 8 * len(item) + sum(map(_weight, item[:1])) * len(item)
-    size = getattr(item, "nbytes", None)
+    size = None
+    with contextlib.suppress(RuntimeError):  # of a sparse tensor
+        size = getattr(item, "nbytes", None)
     if size is None and isinstance(item, bytes | str):
         size = len(item)
     return 8 if size is None else int(size)
@@ -121,7 +123,7 @@ class SchemaBuilder:
     def add_rows(self, rows: list[Any]) -> tuple[dict[str, Any], Schema]:
         """Return rows as columns, and the schema to write these with.
 
-        Both omit columns with nothing but None, or empty lists of which nothing tells the kind. Raises InvalidArgumentError
+        Both omit columns with nothing but None, or empty lists whose kind is unknown. Raises InvalidArgumentError
         about the first row that does not fit the schema, or those before it.
         """
         if self.given_schema is not None:
@@ -150,7 +152,7 @@ class SchemaBuilder:
     def add_frame(self, frame: Frame) -> tuple[dict[str, Any], Schema]:
         """Return a batch of Arrow data as columns, and the schema to write these with.
 
-        Both omit columns of empty lists whose type tells no kind. An error has the record's number in the batch.
+        Both omit columns of empty lists whose type has no kind. An error has the record's number in the batch.
         """
         if self.given_schema is not None:
             self.originals |= _originals_of(frame.columns)
@@ -237,7 +239,7 @@ class SchemaBuilder:
 
 
 def is_empty(lists: Lists) -> bool:
-    """Return whether nothing tells what the values are, and there are no rows of them in a record."""
+    """Return whether the kind of the values is unknown, and there are no rows of them in a record."""
     return lists.kind is None and (not lists.levels or not lists.below().n)
 
 
@@ -288,7 +290,7 @@ class _Column:
         return replace(self, item=item, type=own)
 
     def with_values(self, values: list[Any]) -> tuple[_Column, Lists | None]:
-        """Return the column with more rows, and these rows as lists (None if nothing tells their kind).
+        """Return the column with more rows, and these rows as lists (None if their kind is unknown).
 
         Raises IncompatibleError or InvalidArgumentError if some row does not fit.
         """

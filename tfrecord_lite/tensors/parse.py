@@ -121,9 +121,9 @@ def parse_tensors(
     serialized : sequence or array of bytes, BytesColumn or Block
         TensorProtos, in an array of any shape.
     out_type : dtype, optional
-        The dtype they must have; by default that of the first.
+        The dtype they must have; by default the first tensor's.
     shape : sequence of int, optional
-        The shape each must have; by default that of the first.
+        The shape each must have; by default the first tensor's.
     max_bytes : int, optional
         As for :func:`parse_tensor`, for the whole array.
 
@@ -135,7 +135,7 @@ def parse_tensors(
     Raises
     ------
     InvalidArgumentError, TypeError, ImportError
-        As :func:`parse_tensor`, with the number of the tensor as `index`, or that of the
+        As :func:`parse_tensor`, with the number of the tensor as `index`, or the number of the
         record for a block that was read. Also ``BAD_SHAPE`` for a tensor of another shape,
         and ``BAD_ARGUMENT`` if there are no tensors and `out_type` is not given.
 

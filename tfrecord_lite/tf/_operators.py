@@ -110,7 +110,7 @@ class Operators:
 
     __slots__ = ()
     __array_priority__: ClassVar[int] = 100
-    """Above that of arrays, whose operators then leave it to these."""
+    """Higher than the priority of arrays, whose operators then leave it to these."""
 
     __add__: ClassVar[_Method] = _operator("+", np.add, "iufcO")
     __sub__: ClassVar[_Method] = _operator("-", np.subtract, "iufc")

@@ -288,7 +288,7 @@ def _call(method: Callable[..., Any], *arguments: Any, **settings: Any) -> Any:
 class SparseTensor(_Composite):
     """Values and their indices, as ``tf.sparse.SparseTensor``.
 
-    The attributes and methods are those of :class:`tfrecord_lite.SparseTensor` (``indices``,
+    The attributes and methods are as in :class:`tfrecord_lite.SparseTensor` (``indices``,
     ``values``, ``dense_shape``, ...), with tensors for arrays.
 
     Parameters
@@ -321,7 +321,7 @@ def _maker(name: str) -> Callable[..., RaggedTensor]:
 class RaggedTensor(_Composite):
     """Rows of any length, as ``tf.RaggedTensor``.
 
-    The attributes and methods are those of :class:`tfrecord_lite.RaggedTensor` (``values``,
+    The attributes and methods are as in :class:`tfrecord_lite.RaggedTensor` (``values``,
     ``row_splits``, ``to_tensor()``, ...), with tensors for arrays.
     """
 

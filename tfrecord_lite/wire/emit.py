@@ -203,7 +203,7 @@ def emit_run(
 ) -> tuple[Uint8Array, Int64Array]:
     """Write one field after the other, with nothing between them.
 
-    `levels` are those of a :class:`Part`; few, so that short payloads have one prefix. Returns the
+    `levels` are as in a :class:`Part`; few, so that short payloads have one prefix. Returns the
     data, owned, with a few unused bytes at the end; and the bytes of each field.
     """
     one = SizedPart(Part(levels, payload))

@@ -45,7 +45,7 @@ class Hole(NamedTuple):
 class Template:
     """A stretch of messages that look alike.
 
-    `known` has its bytes; those of holes and payloads have no meaning. `unknown` has the offset and
+    `known` has its bytes; the bytes of holes and payloads have no meaning. `unknown` has the offset and
     length of each payload of fixed size in it; `holes` the lengths around the payload after it,
     innermost last, empty if none follows.
     """

@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.formats import tfds
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.files.names import StorageOptions, check_storage_options
+from tfrecord_lite.files.names import (
+    Source,
+    StorageOptions,
+    check_storage_options,
+    expand,
+    is_data,
+    listing,
+    name_of,
+)
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.schema.text import nearest
@@ -174,6 +182,26 @@ def tfds_info(directory: Path, *, storage_options: StorageOptions = None) -> Tfd
         refused={name: str(error.detail) for name, error in features.refused.items()},
         _files={name: [path for path, n in files if n] for name, files in folder.splits.items()},
     )
+
+
+def files_of(name: str, storage_options: StorageOptions = None) -> list[Source]:
+    """List the files of a name as readers do; of a directory of TensorFlow Datasets, those of all splits.
+
+    Data files beside them follow.
+    """
+    try:
+        return expand(name, storage_options)
+    except IsADirectoryError:
+        places = expand(name, storage_options, folders="keep")
+    if len(places) > 1:
+        return [file for place in places for file in files_of(name_of(place), storage_options)]
+    folder = Directory(name_of(places[0]), storage_options)
+    counts = {file: count for files in folder.splits.values() for file, count in files}
+    others = filter(is_data, listing(folder.path, storage_options).files)
+    return [
+        *(file for file, count in counts.items() if count),
+        *(file for file in others if file not in counts),
+    ]
 
 
 class Directory:

@@ -16,7 +16,7 @@ strings as they are. The dtypes of the header are the original ones. A first dim
 null varies.
 
 PyYAML parses the text with its safe loader, so a header cannot create objects. The only tag of
-Python's that it may have is that of tuples, which shapes were sometimes written as.
+Python's that it may have is for tuples, which shapes were sometimes written as.
 """
 
 from __future__ import annotations

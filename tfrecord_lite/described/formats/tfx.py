@@ -144,7 +144,7 @@ class _Reader:
     def _made(
         self, makers: Mapping[str, _Maker], features: Mapping[str, tfmd.Feature], prefix: str
     ) -> dict[str, FeatureSpec]:
-        """Return specifications, and those of the columns that none of them is made of; in the schema's order."""
+        """Return specifications, also for the columns that none of them is made of; in the schema's order."""
         specs: dict[str, FeatureSpec] = {}
         composed: set[str] = set()
         plain: dict[str, _Maker] = {

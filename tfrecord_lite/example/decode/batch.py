@@ -248,7 +248,7 @@ AnyBatch = TypeVar("AnyBatch", bound=_HasKeys)
 
 
 class DiscoveredKeys:
-    """The keys found in batches: `table` has at least those of the last batch."""
+    """The keys found in batches: `table` has at least the keys of the last batch."""
 
     def __init__(self) -> None:
         self.table: KeyTable = KeyTable([])
@@ -284,7 +284,7 @@ class DiscoveredKeys:
                 return batch
             keys = [*self.table.keys, *unknown]
             if len(keys) > limit:
-                keys = []  # forget those of earlier batches
+                keys = []  # forget the keys of earlier batches
                 if is_fresh:
                     self.table, self._memory = KeyTable([]), LayoutMemory()
                     return None

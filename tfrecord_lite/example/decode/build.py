@@ -9,7 +9,7 @@
                                           divided                 restore, join     finished
 
 :func:`divided` takes the columns of a batch, and the prepared specification. The lists that it
-returns may be restored to what they were, and joined to those of other batches, before
+returns may be restored to what they were, and joined to other batches' values, before
 :func:`finished` makes the result of them.
 
 Raises :class:`~.first_error.MisfitError` about the first message that does not fit the feature.
@@ -177,7 +177,7 @@ def in_rows(feature: Prepared, lists: Lists, *, with_objects: bool) -> Column:
 
 
 def _filled(lists: Lists, present: BoolArray, default: AnyArray) -> Any:
-    """Return the values of all messages, given those of the `present` ones: the others have the default."""
+    """Return the values of all messages, given the values of the `present` ones: the others have the default."""
     size, fill = default.size, cast("Any", default.reshape(-1))
     fill = as_strings(fill) if lists.kind is Kind.BYTES else fill
     both = Lists.join([lists, Lists(1, lists.type, (size,), fill)]).flat
@@ -485,7 +485,7 @@ def _row_ids(
 def _check(
     partition: KeyedPartition, lengths: Int64Array, rows: Int64Array, items: Int64Array
 ) -> None:
-    """Raise MisfitError for rows that drop values, or take those of others (rules G4, G6)."""
+    """Raise MisfitError for rows that drop values, or take other rows' values (rules G4, G6)."""
     message = np.repeat(np.arange(rows.size), rows)
     taken = np.bincount(message, lengths, minlength=rows.size)  # floats, exact where it is right
     negative = np.zeros(rows.size, np.bool_)

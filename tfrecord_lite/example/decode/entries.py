@@ -40,6 +40,7 @@ The values come as :class:`.Lists`: of one level for a feature of N messages, of
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -432,9 +433,14 @@ class GeneralMessages(Features):
 
     def present(self, feature: int) -> BoolArray:
         """Return which messages have a feature, with or without a kind; shape (n_messages,)."""
+        return self._is_filled[feature * self.n_messages : (feature + 1) * self.n_messages]
+
+    @cached_property
+    def _is_filled(self) -> BoolArray:
+        """Which cells have a feature, shape (n_cells,)."""
         is_filled = np.zeros(self._n_cells, np.bool_)
         is_filled[self._filled] = True
-        return is_filled[feature * self.n_messages : (feature + 1) * self.n_messages]
+        return is_filled
 
     def kinds(self, feature: int) -> Uint8Array:
         """Return the :class:`Kind` of a feature in each message, 0 for none."""

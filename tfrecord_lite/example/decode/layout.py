@@ -16,7 +16,7 @@ about one size are compared at once, in all messages, whatever their number::
 
     places      stretch x message          walked: place + bytes of the stretch + length of its value
     rows        stretch x message x word   one gather
-    expected    known bytes, and lengths: linear in that of the value, as all are of one byte
+    expected    known bytes, and lengths: linear in the value's length, as all are of one byte
 
 Only stretches with lengths of several bytes are compared one by one (:mod:`~tfrecord_lite.wire.template`).
 
@@ -132,7 +132,7 @@ class _FloatRun:
 
     __slots__ = ("features", "n_bytes", "number", "place", "step")
     place: int
-    """Where those of the first begin."""
+    """Where the first feature's floats begin."""
     n_bytes: int
     """Of each feature."""
     features: list[int]
@@ -164,7 +164,7 @@ class _Stretch:
         holes: list[Hole],
     ) -> None:
         self.known: bytes = known
-        """Its bytes; those of holes and payloads have no meaning."""
+        """Its bytes; the bytes of holes and payloads have no meaning."""
         self.unknown: list[tuple[int, int]] = [(place, entry.length) for entry, place in fixed]
         """The offset and length of each payload of fixed size in it."""
         self.runs: list[_FloatRun] = []
@@ -297,7 +297,7 @@ class _Slot(NamedTuple):
     entry: LayoutEntry
     kept: _Kept
     number: int
-    """Among those kept alike; of floats that of their run."""
+    """The number among values kept alike; for floats, the number of their run."""
     place: int = 0
     """Of floats: the place in the run."""
 
@@ -611,6 +611,8 @@ def _join(entries: list[LayoutEntry]) -> list[_Stretch]:
 
 
 _MAY_BE_FIXED = (ValueForm.CHUNK, ValueForm.SKIPPED)
+_MOST_VARYING = 1000
+"""Of messages with more entries of varying size, a layout costs more than it gains."""
 
 
 class _Sample:
@@ -639,6 +641,7 @@ def learn(
             samples.append(_Sample(view, body, []))
     fewest = min(len(samples), 2)
     ended: list[_Sample] = []
+    n_varying = 0
     while samples is not ended:
         # One entry of each, and on with those that look alike.
         groups: dict[Any, list[_Sample]] = {}
@@ -653,8 +656,9 @@ def learn(
                 sample.entries.append(entry)
                 form = entry.key, entry.form, entry.kind
                 groups.setdefault(form, []).append(sample)
+        n_varying += entry is not None and len(entry.holes) > 0 and entry.kind != Kind.FLOAT
         samples = max([ended, *groups.values()], key=len)
-        if len(samples) < fewest:
+        if len(samples) < fewest or n_varying > _MOST_VARYING:
             return None
     lists = [sample.entries for sample in samples]
     known = [entry.feature for entry in lists[0] if entry.feature >= 0] if lists else []

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.convert.lists import Level
 
 MOST_KEYS = 2500
-"""More keys are not known: a hash that tells them apart would take too long to find."""
+"""More keys are not known: a hash that separates them would take too long to find."""
 _AT_ONCE = 2048
 """Messages that are walked together."""
 _ENTRIES_AT_ONCE = 20 * 1024
@@ -70,7 +70,7 @@ _LIST_DEPTH = 4
 
 
 class KnownKeys:
-    """The keys that plain entries may have: those of a table, and others that are skipped."""
+    """The keys that plain entries may have: the table's, and others that are skipped."""
 
     def __init__(self, table: KeyTable, others: Sequence[bytes] = ()) -> None:
         self.table = table
@@ -93,7 +93,7 @@ class KnownKeys:
         self._shift = np.uint32(32 - slot_bits)
         self._slots = np.zeros(1 << slot_bits, np.int16)
         random = np.random.default_rng(0)
-        while True:  # every third trial or so tells the keys apart
+        while True:  # every third trial or so separates the keys
             odd = 2 * random.integers(0, 2**31, len(self._places), np.uint32) + np.uint32(1)
             hashed = (columns[:, self._places] * odd).sum(axis=1, dtype=np.uint32) >> self._shift
             if np.unique(hashed).size == len(keys):
@@ -337,5 +337,7 @@ def _walk(
         at += 2
     bad[owner] = True
     place = np.concatenate(places)
-    np.minimum(place, data.size - _FURTHEST, out=place)  # those of bad messages may be anywhere
+    np.minimum(
+        place, data.size - _FURTHEST, out=place
+    )  # the places of bad messages may be anywhere
     return place, np.concatenate(lengths), np.concatenate(owners)

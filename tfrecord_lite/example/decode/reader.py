@@ -65,7 +65,7 @@ class ColumnReader:
         }
         """What the values of a feature are by its specification."""
         self._originals: dict[str, Type] = {}
-        """What they were before they were stored; of a feature list, those of a step."""
+        """What they were before they were stored; for a feature list, the type of a step."""
         for name, original in originals_of(features).items():
             if self._is_stored_so(original, self._own[name]):
                 # Time zone and categories make no difference.
@@ -74,7 +74,7 @@ class ColumnReader:
                 self._originals[name] = original
         keys: set[str] = set()
         self._again: set[str] = set()
-        """Features whose values are those of another feature, too."""
+        """Features that share their values with another feature."""
         for name, feature in prepared.items():
             key = feature.value_key if isinstance(feature, Sparse) else feature.key
             self._again |= {name} if key in keys else set()

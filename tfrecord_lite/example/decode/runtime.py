@@ -114,7 +114,7 @@ class RuntimeMessages(Features):
 
 
 def _values(pairs: list[tuple[int, AnyArray | None]], kind: Kind) -> Lists:
-    """Join the values of some Features; none of those of another kind."""
+    """Join the values of some Features; Features of another kind have none."""
     none = np.empty(0, kind.dtype)
     arrays = [array if has == kind and array is not None else none for has, array in pairs]
     flat: Any = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)

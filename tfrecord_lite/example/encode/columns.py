@@ -5,7 +5,7 @@
     columns ──> Lists, one per key ──> Part, one or two per key ──> emit ──> Block
                 values                      nested lengths               wire
 
-The bytes are those of the protobuf runtime's ``SerializeToString(deterministic=True)``:
+The bytes are the same as from the protobuf runtime's ``SerializeToString(deterministic=True)``:
 features in the order of their keys' bytes, lists packed, every number as short as possible.
 """
 
@@ -83,7 +83,7 @@ def encode_examples(
         The features that the records are to be read with. Columns are checked against it; a
         SparseFeature's coordinates and a RaggedFeature's row lengths are written under their
         keys; and its ``originals`` say how columns of any dtype are stored, see
-        :func:`~tfrecord_lite.convert.lossless.schema_of`.
+        :func:`~tfrecord_lite.schema_of`.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def encode_examples(
     policy, as protobuf does; P2). With the schema of ``schema_of(columns, lossless=True)`` they
     are kept exactly.
 
-    Working memory is about that of the columns and the result. Batches of 1,000 records or
+    Working memory is about the size of the columns and the result. Batches of 1,000 records or
     more, up to a few megabytes, are fastest.
 
     Examples
@@ -137,7 +137,7 @@ def encode_example(
     row : mapping of str to value
         int, bool, float, str, bytes, a list, tuple or array of these, flattened; None, or a
         value that is masked as a whole, for a missing feature. A list without values becomes
-        a feature without a kind, since nothing tells it; that counts as missing (rule X3).
+        a feature without a kind, since its kind is unknown; that counts as missing (rule X3).
     schema : Schema, or mapping of str to feature specification, optional
         As for :func:`encode_examples`; costs as much as a batch.
 
@@ -370,7 +370,7 @@ def _bytes_payload(lists: Lists) -> Payload:
     payload = compact(flat.data, flat.starts, flat.lengths)
     if is_single:
         return payload
-    # Each string as a field, end to end; then those of each record together.
+    # Each string as a field, end to end; then the fields of each record together.
     data, sizes = emit_run((LIST_VALUE_TAG,), payload, flat.starts.size)
     splits = row_splits(sizes)[lists.splits()]
     return compact(data, splits[:-1], np.diff(splits))

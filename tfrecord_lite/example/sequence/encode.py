@@ -54,6 +54,7 @@ from tfrecord_lite.example.encode.one import (
 )
 from tfrecord_lite.example.encode.rows import (
     MAX_PLANS,
+    KindsOfRows,
     RowPlan,
     TakenRow,
     UnplannedError,
@@ -172,7 +173,8 @@ def _values_of(step: Any) -> Any:
     """Return a step as a sequence of its values; a missing one has none."""
     if step is None:
         return ()
-    return step if isinstance(step, list | tuple | np.ndarray) else [step]
+    is_tensor = hasattr(step, "__array__") and not isinstance(step, np.generic)
+    return step if is_tensor or isinstance(step, list | tuple) else [step]
 
 
 # ------------------------------------------------------------------------------------ columns
@@ -331,7 +333,7 @@ def _lists_of_steps(
 def _lists_of_array(key: str, column: AnyArray, lengths: Any) -> Lists:
     """Convert an array, without the padding if it has some."""
     if column.ndim < 2:
-        raise column_error(key, "a feature list needs a dimension of steps after that of records")
+        raise column_error(key, "a feature list needs a dimension of steps after the records")
     n_records, longest = column.shape[:2]
     if lengths is None:
         n_steps = np.full(n_records, longest, np.int64)
@@ -382,7 +384,7 @@ def _lists_of_sequences(key: str, column: Sequence[Any]) -> Lists:
 
 
 def _encode_rows(rows: Iterable[Mapping[str, Any]]) -> Block:
-    """Encode dictionaries: those of one form as columns, any other alone."""
+    """Encode dictionaries: rows of one form as columns, any other alone."""
     blocks: list[Block] = []
     buffer = SequenceRowBuffer()
     for index, row in enumerate(rows):
@@ -404,14 +406,16 @@ class SequenceRowBuffer(Waiting):
 
     of_sequences = True
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: KindsOfRows | None = None) -> None:
         super().__init__()
+        self._kinds = kinds
         self._plans: dict[Any, list[_SequencePlan]] = {}
 
     def add(self, row: Any) -> None:
         """Add a record. Raises as :func:`encode_sequence_example`, and is then unchanged."""
         if not self.take_in(row):
             self.add_record(encode_sequence_example(row))
+            self._note(row)
 
     def take_in(self, row: Any) -> bool:
         """Take a record in, if it has a form; one that has not may be wrong."""
@@ -444,8 +448,14 @@ class SequenceRowBuffer(Waiting):
             if taken is None:
                 return False
             alike.append(plan)
+            self._note(row)
         self._keep(plan, (taken, step_values), n_bytes + taken[0])
         return True
+
+    def _note(self, row: Mapping[str, Any]) -> None:
+        if self._kinds is not None:
+            for part, values in row.items():
+                self._kinds.note(values or {}, f"{part}/")
 
     def take(self) -> list[Any] | Block:
         """Return everything as messages, in order, and start anew."""
@@ -457,7 +467,7 @@ class SequenceRowBuffer(Waiting):
 class _SequencePlan:
     """Takes records of one form apart, and keeps their values.
 
-    A form is the keys of context and lists, those of the context's plan, the dtype of each list,
+    A form is the keys of context and lists, the form of the context's plan, the dtype of each list,
     and whether its steps are sequences.
     """
 

@@ -403,7 +403,7 @@ class FeatureListReader(ColumnReader):
 
 def _restored(name: str, lists: Lists, original: Type, feature: Prepared) -> Lists:
     """Return a feature list with its steps as they were before they were stored."""
-    # Of the type of the list, the first dimension is that of the steps; a VarLenFeature has none.
+    # Of the type of the list, the first dimension is the steps; a VarLenFeature has none.
     own = lists.type
     restore_steps = restore_values
     if not isinstance(feature, VarLen):
