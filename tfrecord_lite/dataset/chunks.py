@@ -64,6 +64,7 @@ class ObjectChunk:
     """Python objects."""
 
     __slots__ = ("items",)
+    items: list[Any]
 
     def __init__(self, items: list[Any]) -> None:
         self.items = items

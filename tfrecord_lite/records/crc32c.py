@@ -51,7 +51,7 @@ def _loaded() -> Callable[..., int]:
     return function
 
 
-crc32c = _loaded()
+crc32c: Callable[..., int] = _loaded()
 
 
 def masked_crc32c(data: Buffer) -> int:

@@ -25,6 +25,9 @@ class Strings(ByteRanges):
     """
 
     __slots__ = ("block", "is_copy", "shape")
+    shape: tuple[int, ...]
+    block: Block | None
+    is_copy: bool
 
     def __init__(
         self,

@@ -619,6 +619,9 @@ class _Sample:
     """A message that is read entry by entry."""
 
     __slots__ = ("at", "entries", "view")
+    view: memoryview
+    at: int
+    entries: list[LayoutEntry]
 
     def __init__(self, view: memoryview, at: int, entries: list[LayoutEntry]) -> None:
         self.view, self.at, self.entries = view, at, entries
