@@ -19,7 +19,7 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray, ByteItems, ByteRanges, Int64Array, gather, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import SparseTensor
-from tfrecord_lite.convert.lists import Lists, SparseLists, row_of, scattered
+from tfrecord_lite.convert.lists import Joiner, Lists, SparseLists, row_of, scattered
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.restore import outer_rank, result, sparse_result
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason, plural
@@ -51,20 +51,19 @@ def columns_of(
     options: ReadSettings | None = None,
 ) -> dict[str, Any]:
     """Return whole columns of a saved data set, by the names of their components."""
-    parts: dict[str, list[Any]] = {component.name: [] for component in data.chosen(names)}
+    parts = {component.name: Joiner() for component in data.chosen(names)}
     left = num_records
     with closing(lists_of(data, options or ReadSettings(), names)) as blocks:
         for n, lists in blocks:
             for name, own in lists.items():
-                parts[name].append(own if left is None or n <= left else own.cut([0, left])[0])
+                parts[name].add(own if left is None or n <= left else own.cut([0, left])[0])
             left = None if left is None else left - n
             if left is not None and left <= 0:
                 break
     columns = {}
     for component in data.chosen(names):
-        whole: Any = parts.pop(component.name) or [empty(component)]
-        columns[component.name] = column_of(type(whole[0]).join(whole))
-        del whole
+        whole = parts.pop(component.name).joined()
+        columns[component.name] = column_of(empty(component) if whole is None else whole)
     return columns
 
 

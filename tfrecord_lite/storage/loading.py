@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import Library, check_library, joined_frame, table_for
-from tfrecord_lite.convert.lists import Lists, SparseLists
+from tfrecord_lite.convert.lists import Joiner, Lists, SparseLists
 from tfrecord_lite.described.columns import known_columns, names_asked_for, names_of, with_text
 from tfrecord_lite.described.frames import index_names
 from tfrecord_lite.described.inferred import (
@@ -116,7 +116,7 @@ def load(
 
     Notes
     -----
-    Needs memory for the columns, for one of them twice while it is joined, and for a megabyte
+    Needs memory for the columns, twice for a column of strings while it is joined, and for a megabyte
     of records. For batches see :func:`read_batches` and :meth:`TFRecordReader.batches`.
 
     Examples
@@ -230,7 +230,7 @@ class Loader:
 
     def whole(self, blocks: Iterator[Block]) -> Any:
         """Return the records of all blocks; a Table in as many chunks."""
-        parts: dict[str, list[Any]] = {name: [] for name in self._schema}
+        parts = {name: Joiner() for name in self._schema}
         tables = []
         n_rows = 0
         with closing(blocks):  # type: ignore[type-var]
@@ -240,7 +240,7 @@ class Loader:
                     tables.append(self._table(block))
                     continue
                 for name, lists in self.lists_of(block).items():
-                    parts[name].append(lists)
+                    parts[name].add(lists)
         if self._library is not None:
             tables = tables if n_rows else [self._table(Block.from_records([]))]
             originals = self._schema.originals
@@ -248,10 +248,8 @@ class Loader:
         if not n_rows:
             return rebuild(self._structure, self.columns_of(Block.from_records([])))
         columns = {}
-        for name in list(parts):  # which are dropped: only one column is in memory twice
-            own = parts.pop(name)
-            columns[name] = self._parse.result(name, type(own[0]).join(own))
-            del own
+        for name in list(parts):  # which are dropped: only one column is in memory twice, if any
+            columns[name] = self._parse.result(name, parts.pop(name).joined())
         return rebuild(self._structure, columns)
 
     def _table(self, block: Block) -> Any:
