@@ -295,10 +295,11 @@ class SparseLists(NamedTuple):
 
     @staticmethod
     def join(parts: Sequence[SparseLists]) -> SparseLists:
-        """Return the records of all parts, as :meth:`Lists.join`."""
+        """Return the records of all parts, as :meth:`Lists.join`, in the largest sizes."""
         values = Lists.join([part.values for part in parts])
         places = zip(*(part.places for part in parts), strict=True)
-        return SparseLists(values, tuple(map(Lists.join, places)), parts[0].sizes)
+        sizes = map(max, *(part.sizes for part in parts)) if len(parts) > 1 else parts[0].sizes
+        return SparseLists(values, tuple(map(Lists.join, places)), tuple(sizes))
 
 
 class Joiner:
