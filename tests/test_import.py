@@ -61,7 +61,7 @@ def test_dir_shows_the_public_names_and_nothing_else() -> None:
         assert getattr(tfrecord_lite, name) is not None  # which loads its module
 
     assert tfrecord_lite.__all__ == sorted(set(tfrecord_lite.__all__))
-    modules = ["errors", "messages", "options", "testing", "tf"]
+    modules = ["apps", "errors", "integrations", "messages", "options", "testing", "tf"]
     assert dir(tfrecord_lite) == sorted([*tfrecord_lite.__all__, *modules, "__version__"])
     assert all(getattr(tfrecord_lite, name) is not None for name in modules)
 

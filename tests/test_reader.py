@@ -439,6 +439,29 @@ class TestIterator:
 
         assert out == [b"one", b"two"]
 
+    @pytest.mark.parametrize("compression", ["GZIP", "ZLIB", "BZ2", ""])
+    def test_r8_the_compression_is_told_by_what_comes_later(
+        self, tmp_path: Path, compression: str
+    ) -> None:
+        path = tmp_path / "growing"
+        with TFRecordWriter(path, compression) as writer:
+            writer.write(b"a record")
+        content = path.read_bytes()
+        for n_bytes in range(14):
+            path.write_bytes(content[:n_bytes])
+            with closing(RecordStream(path)) as stream:
+                for _ in range(2):
+                    block, loss = None, None
+                    try:
+                        block = stream.next_block()
+                    except DataLossError as error:
+                        loss = error
+                    assert (block, loss is None) == (None, n_bytes == 0), n_bytes
+                path.write_bytes(content)
+                block = stream.next_block()
+                assert list(block or []) == [b"a record"], n_bytes
+                assert stream.compression == compression
+
     def test_r8_a_flushed_zlib_file_can_be_followed(self, tmp_path: Path) -> None:
         path = tmp_path / "growing"
         with TFRecordWriter(path, "ZLIB") as writer:

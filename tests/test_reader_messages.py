@@ -17,7 +17,7 @@ from tests.support.parameter_ids import named
 from tfrecord_lite import TFRecordReader, TFRecordWriter, testing
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.content import ContentType, detect
-from tfrecord_lite.messages import Example, Int64List, SequenceExample
+from tfrecord_lite.messages import Example, ExampleListWithContext, Int64List, SequenceExample
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.testing import encodings
 
@@ -117,6 +117,12 @@ def test_other_messages_are_not_read_as_examples(tmp_path: Path) -> None:
         next(messages)
         with pytest.raises(InvalidArgumentError, match=r"second: record 0.*not"):
             next(messages)
+    for data in (record, example.SerializeToString()):
+        with pytest.raises(InvalidArgumentError, match=r"record 0.*not"):
+            next(TFRecordReader(file_of(data)).messages(ExampleListWithContext))
+    lists = ExampleListWithContext(examples=[example])
+    found = TFRecordReader(file_of(lists.SerializeToString())).messages(ExampleListWithContext)
+    assert list(found) == [lists]
     assert list(TFRecordReader(file_of(b"")).messages(Example)) == [Example()]
 
 

@@ -20,11 +20,13 @@ from tfrecord_lite import shown as _shown
 __version__ = "0.1.0.dev0"
 
 _NAMES = {
+    "apps.rearrange": "split_records unique_records",
     "apps.tables.table": "TFRecordTable scan",
     "apps.tfds.loading": "load_tfds",
     "apps.viewer.page": "view",
     "block": "Block",
     "columns": "BytesColumn RaggedTensor SparseTensor to_dense",
+    "convert.lossless": "schema_of",
     "dataset": "Dataset TFRecordDataset read_batches",
     "described.sidecar": "load_schema",
     "errors": "TFRecordError",
@@ -48,7 +50,7 @@ _NAMES = {
 }
 """The public names, by the module that defines them; ``__init__.pyi`` is made of this."""
 
-_SUBMODULES = ("errors", "messages", "options", "testing", "tf")
+_SUBMODULES = ("apps", "errors", "integrations", "messages", "options", "testing", "tf")
 _HOOKS = ("load_ipython_extension", "unload_ipython_extension")
 """What IPython calls for ``%load_ext tfrecord_lite``."""
 

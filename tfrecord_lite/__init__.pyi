@@ -1,9 +1,11 @@
 # Made of the table in __init__.py: pytest --update-golden tests/test_import.py
+from tfrecord_lite.apps.rearrange import split_records as split_records, unique_records as unique_records
 from tfrecord_lite.apps.tables.table import TFRecordTable as TFRecordTable, scan as scan
 from tfrecord_lite.apps.tfds.loading import load_tfds as load_tfds
 from tfrecord_lite.apps.viewer.page import view as view
 from tfrecord_lite.block import Block as Block
 from tfrecord_lite.columns import BytesColumn as BytesColumn, RaggedTensor as RaggedTensor, SparseTensor as SparseTensor, to_dense as to_dense
+from tfrecord_lite.convert.lossless import schema_of as schema_of
 from tfrecord_lite.dataset import Dataset as Dataset, TFRecordDataset as TFRecordDataset, read_batches as read_batches
 from tfrecord_lite.described.sidecar import load_schema as load_schema
 from tfrecord_lite.errors import TFRecordError as TFRecordError
@@ -24,7 +26,7 @@ from tfrecord_lite.tensors.parse import parse_tensor as parse_tensor
 from tfrecord_lite.tensors.raw import decode_raw as decode_raw
 from tfrecord_lite.tensors.serialize import serialize_tensor as serialize_tensor
 from tfrecord_lite.writer import ShardedTFRecordWriter as ShardedTFRecordWriter, TFRecordWriter as TFRecordWriter
-from tfrecord_lite import errors as errors, messages as messages, options as options, testing as testing, tf as tf
+from tfrecord_lite import apps as apps, errors as errors, integrations as integrations, messages as messages, options as options, testing as testing, tf as tf
 
 __version__: str
-__all__ = ['Block', 'BytesColumn', 'Dataset', 'ExampleParser', 'FixedLenFeature', 'FixedLenSequenceFeature', 'RaggedFeature', 'RaggedTensor', 'RawFeature', 'Schema', 'SequenceExampleParser', 'SequenceSchema', 'ShardedTFRecordWriter', 'SparseFeature', 'SparseTensor', 'TFRecordDataset', 'TFRecordError', 'TFRecordFile', 'TFRecordReader', 'TFRecordTable', 'TFRecordWriter', 'VarLenFeature', 'count_records', 'decode_example', 'decode_examples', 'decode_raw', 'decode_sequence_example', 'decode_sequence_examples', 'encode_example', 'encode_examples', 'encode_sequence_example', 'encode_sequence_examples', 'infer_schema', 'load', 'load_schema', 'load_tfds', 'parse_example', 'parse_sequence_example', 'parse_single_example', 'parse_single_sequence_example', 'parse_tensor', 'read_batches', 'recover', 'save', 'scan', 'serialize_tensor', 'summarize', 'to_dense', 'verify', 'view']
+__all__ = ['Block', 'BytesColumn', 'Dataset', 'ExampleParser', 'FixedLenFeature', 'FixedLenSequenceFeature', 'RaggedFeature', 'RaggedTensor', 'RawFeature', 'Schema', 'SequenceExampleParser', 'SequenceSchema', 'ShardedTFRecordWriter', 'SparseFeature', 'SparseTensor', 'TFRecordDataset', 'TFRecordError', 'TFRecordFile', 'TFRecordReader', 'TFRecordTable', 'TFRecordWriter', 'VarLenFeature', 'count_records', 'decode_example', 'decode_examples', 'decode_raw', 'decode_sequence_example', 'decode_sequence_examples', 'encode_example', 'encode_examples', 'encode_sequence_example', 'encode_sequence_examples', 'infer_schema', 'load', 'load_schema', 'load_tfds', 'parse_example', 'parse_sequence_example', 'parse_single_example', 'parse_single_sequence_example', 'parse_tensor', 'read_batches', 'recover', 'save', 'scan', 'schema_of', 'serialize_tensor', 'split_records', 'summarize', 'to_dense', 'unique_records', 'verify', 'view']

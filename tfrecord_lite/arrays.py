@@ -226,7 +226,7 @@ def gather(
     if int(np.maximum.reduce(starts)) + widest > data.size or (
         widest > _WIDEST_ROW_BYTES and not is_even
     ):
-        # NumPy's own memory: unlike that of a bytearray, much of it comes in large pages.
+        # NumPy's own memory: unlike a bytearray's, much of it comes in large pages.
         out = out[: splits[-1]]
         place_all(out, splits[:-1], views(data, starts, lengths))
         return out
@@ -284,5 +284,5 @@ def _copy_pieces(
     to, source = rows(out, width), rows(data, width)
     step = max(_PIECES_BYTES // width, 1)
     for first in range(0, places.size, step):
-        some = slice(first, first + step)
-        to[places[some]] = source[starts[some]]
+        span = slice(first, first + step)
+        to[places[span]] = source[starts[span]]

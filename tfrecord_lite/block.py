@@ -344,8 +344,8 @@ class Block:
                 raise IndexError(detail)
             return np.flatnonzero(key)
         if key.dtype.kind not in "iu" or key.ndim != 1:
-            found = f"{key.dtype} of shape {key.shape}"
-            raise TypeError(f"the key is an array of {found}, expected a vector of int or bool")
+            actual = f"{key.dtype} of shape {key.shape}"
+            raise TypeError(f"the key is an array of {actual}, expected a vector of int or bool")
         outside = np.flatnonzero((key < -n_records) | (key >= n_records))
         if outside.size:
             self._number(int(key.ravel()[outside[0]]))  # raises
@@ -453,12 +453,12 @@ def _key_array(key: Sequence[int] | AnyArray) -> AnyArray:
 def _check_array(name: str, value: object, dtype: type[np.generic]) -> None:
     """Raise if the value is not a vector of this type."""
     if not isinstance(value, np.ndarray):
-        found = type(value).__name__
+        actual = type(value).__name__
     elif value.dtype != dtype or value.ndim != 1:
-        found = f"{value.dtype} of shape {value.shape}"
+        actual = f"{value.dtype} of shape {value.shape}"
     else:
         return
-    detail = f"{name} is {found}, expected a vector of {dtype.__name__}"
+    detail = f"{name} is {actual}, expected a vector of {dtype.__name__}"
     raise argument_error(detail)
 
 

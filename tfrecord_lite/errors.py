@@ -229,7 +229,9 @@ class FailedPreconditionError(TFRecordError, ValueError):
 
 
 class DataLossWarning(UserWarning):
-    """Damaged bytes were skipped; with ``on_error="skip"``, once at the end of an iteration.
+    """Damaged bytes were skipped, or records that do not fit were dropped, as asked for.
+
+    Given once at the end of an iteration, with ``on_error="skip"`` or ``on_misfit="drop"``.
 
     Examples
     --------
@@ -360,7 +362,8 @@ class FileReport:
     lost_bytes: int = 0
     """Bytes in all of them, of the decompressed stream; more may be lost if `breaks_off`."""
     message_errors: tuple[InvalidArgumentError, ...] = ()
-    """Errors of intact records that are wrong messages, if that was checked; as many at most."""
+    """Errors of intact records that are wrong messages, if that was checked; as many at most. With
+    ``on_misfit="drop"`` those that were dropped, which `records` does not count."""
     num_message_errors: int = 0
     """Number of such records."""
     failure: Exception | None = None
@@ -417,6 +420,16 @@ class DamageReport:
         return sum(file.num_damaged for file in self.files)
 
     @property
+    def message_errors(self) -> tuple[InvalidArgumentError, ...]:
+        """The errors of records that are wrong messages, as far as they are kept."""
+        return tuple(error for file in self.files for error in file.message_errors)
+
+    @property
+    def num_message_errors(self) -> int:
+        """Number of such records."""
+        return sum(file.num_message_errors for file in self.files)
+
+    @property
     def lost_bytes(self) -> int:
         """Bytes in all of them; more may be lost if `breaks_off`."""
         return sum(file.lost_bytes for file in self.files)
@@ -436,7 +449,7 @@ class DamageReport:
         return self.is_sound
 
     def __repr__(self) -> str:
-        """Return what was found, in numbers; `summary` tells more."""
+        """Return what was found, in numbers; `summary` says more."""
         return f"<DamageReport of {plural(len(self.files), 'file')}: {_found(self.files)}>"
 
     _repr_html_ = repr_html
@@ -450,13 +463,22 @@ class DamageReport:
         >>> DamageReport((FileReport("a", 9, 72, (span,), 1, 19),)).summary().partition(";")[0]
         'skipped 1 damaged place (19 bytes) in 1 of 1 file, and read 9 records'
         """
-        n_files = sum(file.num_damaged > 0 for file in self.files)
-        first = f"; the first: {self.spans[0]}" if self.spans else ""
-        return (
-            f"skipped {plural(self.num_damaged, 'damaged place')} "
-            f"({lost_of(self)}) in {n_files:,} of "
-            f"{plural(len(self.files), 'file')}, and read {plural(self.records, 'record')}{first}"
-        )
+        n_misfits = self.num_message_errors
+        files = plural(len(self.files), "file")
+        parts: list[str] = []
+        firsts: list[Any] = []
+        if self.num_damaged or not n_misfits:
+            n_files = sum(file.num_damaged > 0 for file in self.files)
+            places = plural(self.num_damaged, "damaged place")
+            parts.append(f"skipped {places} ({lost_of(self)}) in {n_files:,} of {files}")
+            firsts += self.spans[:1]
+        if n_misfits:
+            n_files = sum(file.num_message_errors > 0 for file in self.files)
+            misfits = plural(n_misfits, "record that does not fit", "records that do not fit")
+            parts.append(f"dropped {misfits} in {n_files:,} of {files}")
+            firsts += self.message_errors[:1]
+        parts.append(f"and read {plural(self.records, 'record')}")
+        return "; the first: ".join([", ".join(parts), *map(str, firsts)])
 
 
 def lost_of(report: FileReport | DamageReport, in_words: Callable[[int], str] | None = None) -> str:
@@ -523,7 +545,9 @@ def printable(text: str) -> str:
     >>> printable("a\tb")
     'a\\tb'
     """
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    return "".join(
+        character if character.isprintable() else repr(character)[1:-1] for character in text
+    )
 
 
 def require_int(name: str, value: Any, at_least: int | None = None) -> int:

@@ -13,20 +13,23 @@ import math
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, TypedDict
 
-from tfrecord_lite.errors import DamagedSpan, argument_error, require_int
+from tfrecord_lite.errors import DamagedSpan, InvalidArgumentError, argument_error, require_int
 from tfrecord_lite.files.compression import INFER, CompressionType, compression_to_read
 from tfrecord_lite.files.inflate import InflationLimits
 
-__all__ = ["OnError", "ReadOptions", "ReadSettings", "WriteOptions"]
+__all__ = ["OnError", "OnMisfit", "ReadOptions", "ReadSettings", "WriteOptions"]
 
 MAX_RECORD_BYTES = 2**31
 """The default limit on one record: no protobuf message is larger."""
 
 OnError: TypeAlias = "Literal['raise', 'skip'] | Callable[[DamagedSpan], object]"
 """What an `on_error` argument may be; see :class:`TFRecordReader`."""
+
+OnMisfit: TypeAlias = "Literal['raise', 'drop'] | Callable[[InvalidArgumentError], object]"
+"""What an `on_misfit` argument may be; see :class:`TFRecordReader`."""
 
 
 class ReadOptions(TypedDict, total=False):
@@ -36,6 +39,7 @@ class ReadOptions(TypedDict, total=False):
     verify: bool
     max_record_bytes: int
     on_error: OnError
+    on_misfit: OnMisfit
     max_errors: int | None
     max_inflated_bytes: int | None
     max_inflated_ratio: float | None
@@ -132,6 +136,10 @@ def read_settings(options: ReadOptions) -> ReadSettings:
     return ReadSettings(**options)
 
 
+def _ignore(_: object) -> None:
+    """Ignore what was left out; a function that other processes can load."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReadSettings:
     """The keywords of :class:`TFRecordReader`; raises ``BAD_ARGUMENT`` or TypeError if wrong."""
@@ -142,17 +150,20 @@ class ReadSettings:
     max_inflated_bytes: int | None = None
     max_inflated_ratio: float | None = None
     on_error: OnError = "raise"
+    on_misfit: OnMisfit = "raise"
     max_errors: int | None = None
     read_ahead: int | None = None
     storage_options: Mapping[str, Any] | None = field(default=None, repr=False, hash=False)
+    check: Callable[[Any], object] | None = field(default=None, repr=False, compare=False)
+    """Raises an InvalidArgumentError about the first record of a Block that is to be dropped."""
 
     def __post_init__(self) -> None:
         """Check all options."""
         name = compression_to_read(self.compression)
         object.__setattr__(self, "compression", INFER if name is None else name)
         if not isinstance(self.storage_options, (Mapping, type(None))):
-            found = type(self.storage_options).__name__
-            raise TypeError(f"storage_options must be a dict of options for fsspec, not {found}")
+            actual = type(self.storage_options).__name__
+            raise TypeError(f"storage_options must be a dict of options for fsspec, not {actual}")
         n_bytes = require_int("max_record_bytes", self.max_record_bytes, 0)
         if n_bytes >= 2**64:
             raise argument_error(f"max_record_bytes is {n_bytes}, expected less than 2**64")
@@ -167,14 +178,34 @@ class ReadSettings:
             raise argument_error(
                 f"on_error is {self.on_error!r}, expected 'raise', 'skip' or a function"
             )
+        if not callable(self.on_misfit) and self.on_misfit not in ("raise", "drop"):
+            raise argument_error(
+                f"on_misfit is {self.on_misfit!r}, expected 'raise', 'drop' or a function"
+            )
         if self.max_errors is not None:
             require_int("max_errors", self.max_errors, 0)
         if self.read_ahead is not None:
             require_int("read_ahead", self.read_ahead, 0)
-        if self.max_errors is not None and self.on_error == "raise":
+        if self.max_errors is not None and not self.leaves_out:
             raise argument_error(
                 f"max_errors is {self.max_errors}, but on_error='raise' skips no damage"
             )
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether damage is skipped, or records that do not fit are dropped, rather than raised."""
+        return self.on_error != "raise" or self.on_misfit != "raise"
+
+    def quietly(self) -> ReadSettings:
+        """Return the settings for a look at what is read again, when it is reported what was left out."""
+        on_error, on_misfit = (
+            word if word == "raise" else _ignore for word in (self.on_error, self.on_misfit)
+        )
+        return replace(self, on_error=on_error, on_misfit=on_misfit, max_errors=None)
+
+    def dropping(self, check: Callable[[Any], object]) -> ReadSettings:
+        """Return the settings with which records that fail a check are dropped, if they are to be."""
+        return self if self.on_misfit == "raise" else replace(self, check=check)
 
     @property
     def codec_name(self) -> str | None:

@@ -54,7 +54,7 @@ INTERVAL_SECONDS = 0.1
 
 
 class Meter:
-    """Is told how much is done, and shows it at a bounded rate; threads may share it."""
+    """Receives how much is done, and shows it at a bounded rate; threads may share it."""
 
     error: BaseException | None = None
     """What the callable has raised: not about a file, whatever its class."""
@@ -112,7 +112,7 @@ SILENT = Meter()
 
 
 @contextmanager
-def metered(progress: Progress, name: str, unit: str) -> Iterator[Meter]:
+def metered(progress: Progress, name: str, noun: str) -> Iterator[Meter]:
     """Yield what to tell of the work on a file, or another thing of that name, in bytes, records, ..."""
     if progress is False or (progress is None and not _is_seen()):
         yield SILENT
@@ -129,7 +129,7 @@ def metered(progress: Progress, name: str, unit: str) -> Iterator[Meter]:
             return  # it would be gone at once
         with suppress(ImportError, OSError, ValueError):  # no tqdm, or nowhere to draw
             if bar is None:
-                bar = _bar(name, unit)
+                bar = _bar(name, noun)
                 bar.start_t = bar.last_print_t = started
             bar.total = total
             bar.update(done - bar.n)
@@ -142,16 +142,16 @@ def metered(progress: Progress, name: str, unit: str) -> Iterator[Meter]:
                 bar.close()
 
 
-def _bar(name: str, unit: str) -> Any:
+def _bar(name: str, noun: str) -> Any:
     """Return a bar of tqdm's for this place, without its thread, which would hinder forks."""
     if _has_widgets():
         from tqdm.notebook import tqdm  # noqa: PLC0415 - optional
     else:
         from tqdm import tqdm  # type: ignore[assignment]  # noqa: PLC0415 - optional
-    is_bytes = unit == "bytes"
+    is_bytes = noun == "bytes"
     return type("Bar", (tqdm,), {"monitor_interval": 0})(
         desc=printable(os.path.basename(name) or name),  # noqa: PTH119 - may be a URL
-        unit="B" if is_bytes else f" {unit}",
+        unit="B" if is_bytes else f" {noun}",
         unit_divisor=1024 if is_bytes else 1000,
         unit_scale=True,
         delay=1e-9,  # the first drawing has numbers
@@ -165,8 +165,8 @@ def _bar(name: str, unit: str) -> Any:
 def check_progress(progress: object) -> None:
     """Raise TypeError unless an argument is None, a bool or a callable; ImportError without tqdm."""
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
-        found = type(progress).__name__
-        raise TypeError(f"progress must be True, False, None or a callable, not {found}")
+        actual = type(progress).__name__
+        raise TypeError(f"progress must be True, False, None or a callable, not {actual}")
     if progress is True and find_spec("tqdm") is None:
         raise ImportError("progress=True needs tqdm: pip install tqdm")
 
@@ -183,7 +183,7 @@ def reported(blocks: Any, progress: Progress, name: str) -> Iterator[Block]:
 
 
 def _is_seen() -> bool:
-    """Whether somebody sees a bar, and does not see those of other processes beside it."""
+    """Whether somebody sees a bar, and no bars of other processes beside it."""
     is_shown = is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
     processes: Any = sys.modules.get("multiprocessing.process")  # which every worker has loaded
     is_main = processes is None or processes.parent_process() is None

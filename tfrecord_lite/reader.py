@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
 
@@ -43,7 +45,7 @@ from tfrecord_lite.files.names import (
     refuse_folder,
     seek_to,
 )
-from tfrecord_lite.options import MAX_RECORD_BYTES, OnError, ReadSettings
+from tfrecord_lite.options import MAX_RECORD_BYTES, OnError, OnMisfit, ReadSettings
 from tfrecord_lite.records.damage import DamageLog, SkippingStream
 from tfrecord_lite.records.stream import RecordStream
 
@@ -99,8 +101,14 @@ class TFRecordReader:
         both have the right CRC, and warns at the end of the iteration; `report` lists each
         place. A callable is called with the :class:`DamagedSpan` of each place after it was
         skipped, and stops the iteration if it raises.
+    on_misfit : {"raise", "drop"} or callable, optional
+        What to do about intact records that do not fit what they are read as: a schema, which may be
+        that of files beside the data, a class of messages, or else Examples and SequenceExamples.
+        "drop" leaves them out before batches are made, and warns at the end of the iteration;
+        ``report.message_errors`` lists them. A callable is called with the error of each that was
+        dropped, and stops the iteration if it raises. Each record is parsed once more for it.
     max_errors : int, optional
-        Maximum number of damaged places to skip; None for no limit.
+        Maximum number of damaged places to skip and records to drop; None for no limit.
     max_inflated_bytes : int, optional
         Stop reading a compressed file that inflates to more. Memory does not depend on this.
     max_inflated_ratio : float, optional
@@ -120,7 +128,7 @@ class TFRecordReader:
         If a pattern matches nothing. A path that is not a pattern is opened when the
         iteration reaches it.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for an unknown compression or `on_error`, a limit out of range, or
+        ``BAD_ARGUMENT`` for an unknown compression, `on_error` or `on_misfit`, a limit out of range, or
         `storage_options` without a URL.
     TypeError
         For limits that are not numbers.
@@ -128,7 +136,7 @@ class TFRecordReader:
     Warns
     -----
     DataLossWarning
-        With ``on_error="skip"``, once an iteration that met damage has ended.
+        With ``on_error="skip"`` or ``on_misfit="drop"``, once an iteration has ended that left something out.
 
     Notes
     -----
@@ -161,6 +169,7 @@ class TFRecordReader:
         verify: bool = True,
         max_record_bytes: int = MAX_RECORD_BYTES,
         on_error: OnError = "raise",
+        on_misfit: OnMisfit = "raise",
         max_errors: int | None = None,
         max_inflated_bytes: int | None = None,
         max_inflated_ratio: float | None = None,
@@ -174,6 +183,7 @@ class TFRecordReader:
             max_inflated_bytes=max_inflated_bytes,
             max_inflated_ratio=max_inflated_ratio,
             on_error=on_error,
+            on_misfit=on_misfit,
             max_errors=max_errors,
             read_ahead=read_ahead,
             storage_options=storage_options,
@@ -201,7 +211,7 @@ class TFRecordReader:
     def report(self) -> DamageReport | None:
         """What the last iteration has read and lost so far.
 
-        None before the first iteration, and with ``on_error="raise"``.
+        None before the first iteration, and if nothing is to be left out.
 
         Examples
         --------
@@ -437,7 +447,8 @@ class TFRecordReader:
         from tfrecord_lite.example.content import check_class  # noqa: PLC0415 - loads the engine
 
         checked: str | None = ""  # the last file
-        for block in self._blocks(lambda: None):
+        check = partial(_parse_all, message_class=message_class)
+        for block in self._blocks(lambda: None, check):
             source = block.place(0).source if len(block) else checked
             if source != checked:
                 check_class(block, message_class)
@@ -453,7 +464,12 @@ class TFRecordReader:
         types = [ContentType.SEQUENCE_EXAMPLE] * of_sequences + [ContentType.EXAMPLE]
         check = TypeCheck(*types)
         decode = Decoder(of_sequences=of_sequences)
-        for stream in self._streams():
+
+        def check_rows(block: Block) -> None:
+            check(block)
+            decode(block)
+
+        for stream in self._streams(check_rows):
             while (block := stream.next_block()) is not None:
                 try:
                     check(block)
@@ -469,26 +485,28 @@ class TFRecordReader:
     def _batches(self, parser: Any, size: int, *, drop_remainder: bool) -> Iterator[Any]:
         """Read whole batches, after the first as many at once as are to be parsed, and parse them."""
         n_batches = 1
-        with contextlib.closing(self._blocks(lambda: n_batches * size)) as blocks:
+        with contextlib.closing(self._blocks(lambda: n_batches * size, parser)) as blocks:
             for block in blocks:
                 n_used = len(block) // size * size if drop_remainder else len(block)
                 for batches in _parsed(parser, block[:n_used], size):
                     yield from batches
                 n_batches = batches_at_once(size, len(block), block.nbytes)
 
-    def _blocks(self, num_records: Callable[[], int | None]) -> Generator[Block, None, None]:
+    def _blocks(
+        self, num_records: Callable[[], int | None], check: Callable[[Block], object] | None = None
+    ) -> Generator[Block, None, None]:
         """Yield blocks of as many records as `num_records` returns, when one is to be read."""
         parts: list[Block] = []  # of the next block
         n_started = 0
         try:
-            for stream in self._streams():
+            for stream in self._streams(check):
                 while True:
                     n_records = num_records()
-                    wanted = None if n_records is None else n_records - n_started
-                    block = stream.next_block(wanted)
+                    n_wanted = None if n_records is None else n_records - n_started
+                    block = stream.next_block(n_wanted)
                     if block is None:
                         break
-                    if len(block) == wanted or wanted is None:
+                    if len(block) == n_wanted or n_wanted is None:
                         whole, parts, n_started = Block.concat([*parts, block]), [], 0
                         yield whole
                     else:
@@ -503,10 +521,21 @@ class TFRecordReader:
         if parts:
             yield Block.concat(parts)
 
-    def _streams(self) -> Iterator[RecordStream | SkippingStream]:
-        """Open one file after the other, and close each."""
+    def _streams(
+        self, check: Callable[[Block], object] | None = None
+    ) -> Iterator[RecordStream | SkippingStream]:
+        """Open one file after the other, and close each; records that fail the check may be dropped.
+
+        By default that are those that do not fit what describes the files.
+        """
         options = self._options
-        self._log = log = DamageLog.begin(options.on_error, options.max_errors)
+        if check is not None:
+            options = options.dropping(check)
+        elif options.on_misfit != "raise" and options.check is None:
+            from tfrecord_lite.described.sources import dropping  # noqa: PLC0415 - loads the engine
+
+            options = dropping(None, self._sources, options)
+        self._log = log = DamageLog.begin(options)
         if log is None:
             yield from self._opened()
             return
@@ -726,6 +755,10 @@ def parse_messages(block: Block, message_class: type[AnyMessage]) -> Iterator[An
 
             raise block.place(i).locate(misfit_error(record, message_class)) from None
         yield message
+
+
+def _parse_all(block: Block, message_class: type[AnyMessage]) -> None:
+    deque(parse_messages(block, message_class), maxlen=0)
 
 
 def check_message_class(message_class: type[AnyMessage]) -> None:

@@ -18,12 +18,16 @@ content_of: Callable[[bytes], str | None] | None = None
 _SHOWN_BYTES = 32
 
 
-def bytes_text(value: bytes) -> str:
-    """Return a byte string as Python writes it; of a long one what it is, or how it begins."""
+def value_text(value: object) -> str:
+    """Return a value as Python writes it; of a long byte string what it is, or how it begins."""
+    if not isinstance(value, bytes | str):
+        text = str(value)
+        return text if len(text) <= 2 * _SHOWN_BYTES else f"{text[: 2 * _SHOWN_BYTES]}..."
     if len(value) <= _SHOWN_BYTES:
         return repr(value)
-    content = content_of(value) if content_of else None
-    return f"<{content}>" if content else f"{value[:_SHOWN_BYTES]!r}... ({len(value):,} bytes)"
+    content = content_of(value) if content_of and isinstance(value, bytes) else None
+    unit = "bytes" if isinstance(value, bytes) else "characters"
+    return f"<{content}>" if content else f"{value[:_SHOWN_BYTES]!r}... ({len(value):,} {unit})"
 
 
 def repr_html(thing: object) -> str:

@@ -211,7 +211,7 @@ class _Format(NamedTuple):
 
     begins: re.Pattern[bytes]
     name: str
-    """Of a file, with its article; of media, that of :class:`Media`."""
+    """The name of the format, with its article; for media, as :class:`Media` has it."""
     advice: str = ""
     """What reads such a file."""
     media: Media | None = None
@@ -220,7 +220,7 @@ class _Format(NamedTuple):
     """Whether damage never looks like it: 8 bytes of magic, or a closer look."""
 
     def details(self, data: bytes) -> _Details:
-        """Return what the header tells, nothing if it is cut; None if this is another format after all."""
+        """Return what the header says, nothing if it is cut; None if this is another format after all."""
         try:
             return self.read(data) if self.begins.match(data) else None
         except (StructError, IndexError):
@@ -368,7 +368,7 @@ def recognize(data: bytes) -> Media | None:
 def looks_like(head: bytes, *, is_whole: bool) -> str | None:
     r"""Say what a file looks like by its first bytes, with advice in parentheses; None if unknown.
 
-    `is_whole` tells that there are no more bytes.
+    `is_whole` means that there are no more bytes.
 
     Examples
     --------
@@ -380,8 +380,8 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
         is_no_header = any(head[4:8]) or head.strip() in (b"{}", b"[]")
         if not (is_whole and is_no_header):
             return None
-    if (found := _text_kind(head, is_whole=is_whole)) is not None:
-        return found
+    if (text_kind := _text_kind(head, is_whole=is_whole)) is not None:
+        return text_kind
     is_header = head[4:8] == bytes(4)
     for form in _FORMATS:
         if (form.is_sure or not is_header) and form.details(head) is not None:
@@ -399,6 +399,9 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
             return f"{noun} after {prefix} (read them with {advice}; TFRecordWriter writes records)"
     if _are_snappy_blocks(head):
         return SNAPPY_BLOCKS
+    # Hadoop's blocks have the length of what they hold before them.
+    if head[:1] == b"\0" and _are_snappy_blocks(head[4:]):
+        return f"Snappy blocks of Hadoop ({_UNPACK}, or have Spark write gzip)"
     return None
 
 
@@ -435,7 +438,7 @@ def _after_lengths(data: bytes, layout: str, *, is_whole: bool) -> str | None:
 
 
 def _are_snappy_blocks(data: bytes) -> bool:
-    """Check the length of the first block, that of its content, and that this begins with a literal."""
+    """Check the lengths of the first block and of its content, and that the content begins with a literal."""
     n_bytes = int.from_bytes(data[:4], "big")
     n_plain, at = read_varint(data, 4, min(9, len(data)))
     is_length = n_plain > 0 and 5 < n_bytes <= 32 + n_plain * 7 // 6
@@ -536,7 +539,7 @@ class ValueContent:
     details: str
     """The size of a picture, the shape of a tensor, ...; may be empty."""
     n_bytes: int
-    """Of the byte string; of a tensor or array of numbers, those of its elements."""
+    """For the byte string; for a tensor or array of numbers, for its elements."""
     media: Media | None = None
     """Of an encoded image, sound or film."""
     shape: tuple[int, ...] | None = None
@@ -569,9 +572,9 @@ def recognize_value(value: bytes) -> ValueContent:
         return ValueContent("empty", "", 0)
     if (media := recognize(value)) is not None:
         return ValueContent(media.format, media.details, n_bytes, media)
-    found = _tensor(value) or _array(value)
-    if found is not None:
-        label, shape, size = found
+    recognized = _tensor(value) or _array(value)
+    if recognized is not None:
+        label, shape, size = recognized
         shown = [str(side) for side in shape[:8]] + ["..."] * (len(shape) > 8)
         details = f"[{', '.join(shown)}]"
         return ValueContent(label, details, n_bytes if size is None else size, shape=shape)
@@ -670,14 +673,14 @@ def _are_items(data: bytes, at: int, stop: int, n_items: int) -> bool:
 
 def _array(data: bytes) -> tuple[str, tuple[int, ...], int] | None:
     """Read the header of a .npy file, a dictionary in Python's syntax; None if it is another."""
-    found = _NPY.match(data)
-    if found is None:
+    header = _NPY.match(data)
+    if header is None:
         return None
-    digits: list[bytes] = re.findall(rb"\d+", found[2])
+    digits: list[bytes] = re.findall(rb"\d+", header[2])
     if max(map(len, digits), default=0) > 18:
         return None
     try:
-        dtype = np.dtype(found[1].decode())
+        dtype = np.dtype(header[1].decode())
     except (TypeError, ValueError):
         return None
     shape = tuple(map(int, digits))

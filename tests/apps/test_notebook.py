@@ -3,6 +3,7 @@
 import io
 import struct
 import zlib
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,19 +26,23 @@ from tfrecord_lite import (
     Schema,
     SequenceSchema,
     SparseTensor,
+    TFRecordWriter,
     VarLenFeature,
     decode_example,
     decode_sequence_examples,
     encode_example,
+    encode_examples,
     encode_sequence_examples,
     parse_sequence_example,
     parse_single_example,
+    scan,
     serialize_tensor,
+    summarize,
 )
 from tfrecord_lite.apps import notebook
 from tfrecord_lite.apps.events import read_events
 from tfrecord_lite.apps.notebook import show
-from tfrecord_lite.apps.statistics import compute_statistics
+from tfrecord_lite.apps.statistics import compare, compute_statistics
 from tfrecord_lite.errors import DamagedSpan, DamageReport, FileReport, InvalidArgumentError, Reason
 from tfrecord_lite.messages import Summary
 from tfrecord_lite.records.framing import frame
@@ -108,6 +113,8 @@ def in_memory(name: str, value: bytes) -> list[Any]:
         RaggedTensor(np.array([name, value], object), [0, 2]), SparseTensor([[0], [1], [2]], column, [3]),
         damage, events, events.scalars(),
         compute_statistics([encode_example({key: value}), encode_example({key: [value, b"x" * 99]})]),
+        summarize([encode_example({key: value})]), summarize(encode_sequence_examples({key: [1]}, {key: [[[value]]]})),
+        compare([encode_example({key: value})], [encode_example({key: value + b"!"})]),
         *map(show, (columns, rows, rows[0], (columns, columns), {"a": columns}, {"s": {key: [name]}})),
     ]  # fmt: skip
 
@@ -137,6 +144,39 @@ def test_no_representation_grows_with_what_it_shows() -> None:
         DamageReport((FileReport(name, 1, 1, spans, 20_000, 20_000),) * 100),
     ]:  # fmt: skip
         page_of(thing)
+
+
+def test_the_text_of_a_batch_says_what_byte_strings_are() -> None:
+    images = np.array([png()] * 9, object)
+    ages = np.ma.MaskedArray(np.arange(9), [True] + [False] * 8)
+    lines = repr(show({"image": images, "age": ages, "list": images[:, None]})).splitlines()
+    assert "[<PNG 3 x 2, " in lines[3]
+    assert lines[4].endswith("[--, 1, 2, 3, 4, 5, 6, 7, ...]")
+    assert "[[<PNG 3 x 2, " in lines[5]
+    assert "[[<PNG 3 x 2, " in repr(show({"steps": [images[:1]] * 9}))
+
+
+def test_comparisons_and_summaries_have_the_cells_of_their_text() -> None:
+    comparison = compare(encode_examples({"x": [1, 2]}), encode_examples({"x": [1, 300]}))
+    page = page_of(comparison)
+    assert page.cells[-4:] == ["1", "x", "2", "300"]
+    assert ["x", "range", "1 .. 2", "1 .. 300", "0.5", "0.01"] in body(page, 6)
+    assert "no difference" in page_of(compare(SEQUENCES, SEQUENCES)).text
+    for summary in (
+        summarize(SEQUENCES),
+        summarize(encode_examples({"x": [1, 2]})),
+        summarize([b""]),
+    ):
+        words = set(str(summary).replace("context feature", "").split())
+        assert {word for cell in page_of(summary).cells for word in cell.split()} <= words
+
+
+@pytest.mark.needs("image")
+def test_why_pictures_are_left_out_is_said_once() -> None:
+    images = {"a": BytesColumn.from_list([png(i, 9) for i in range(1, 100)])}
+    page = page_of(show(images, num_records=99))
+    assert page.text.count("enough pictures") == 1
+    assert page.text.count("PNG ") == 99 - page.tags.count("img")
 
 
 @pytest.mark.needs("image")
@@ -266,13 +306,17 @@ def test_only_some_records_and_features_are_shown() -> None:
 
 # --- IPython
 
-BATCHES: list[dict[str, Any]] = [
+BATCHES: list[Any] = [
     {"a": np.arange(3)},
     {"a": BytesColumn.from_list([b"<b>"]), "b": RaggedTensor([1], [0, 1])},
     {"s": SparseTensor([[0, 0]], [5], [4, 4]), "n": np.zeros((4, 2))},
+    {"context": {"id": np.arange(2)}, "feature_lists": {"x": RaggedTensor([1], [0, 0, 1])}},
+    decode_sequence_examples(SEQUENCES)[0],
+    ({"id": np.arange(2)}, {"x": RaggedTensor([1], [0, 0, 1])}, {"x": np.arange(2)}),
 ]
-OTHERS: list[dict[Any, Any]] = [
+OTHERS: list[Any] = [
     {}, {"a": 1}, {"a": [1, 2]}, {"a": np.arange(3), "b": np.arange(4)}, {1: np.arange(3)},
+    {"context": 1, "feature_lists": {}}, ({}, {}), (1, 2), ({"a": np.arange(2)}, np.arange(2)),
     {"a": np.float32(1)}, {"a": np.array(5)}, {"a": np.arange(2), "b": "text"}, {"a": {"b": np.arange(2)}},
 ]  # fmt: skip
 
@@ -294,8 +338,40 @@ def test_the_extension_shows_batches_and_leaves_other_dictionaries_alone() -> No
     for other in OTHERS:
         assert "text/html" not in show_it(other)[0]
     notebook.unload_ipython_extension(shell)
-    assert "text/html" not in show_it(BATCHES[0])[0]
+    assert [batch for batch in BATCHES if "text/html" in show_it(batch)[0]] == []
     notebook.unload_ipython_extension(shell)
+
+
+@pytest.mark.needs("arrow", "notebook")
+def test_tables_of_files_and_of_arrow(tmp_path: Path) -> None:
+    import pyarrow as pa
+    from IPython.core.formatters import DisplayFormatter
+
+    formatter: Any = DisplayFormatter()
+    notebook.load_ipython_extension(SimpleNamespace(display_formatter=formatter))
+    columns = {"<b>": np.arange(20), "lists": [["x", "y"], []] * 10, "floats": np.ones((20, 2))}
+    with TFRecordWriter(tmp_path / "a") as writer:
+        writer.write_examples(columns)
+    files = scan(tmp_path / "a")
+    tables = (
+        page_of(files),
+        *(
+            parsed(formatter.format(thing)[0]["text/html"])
+            for thing in (files.to_arrow(), files.head(20).to_batches()[0])
+        ),
+    )
+    for page in tables:
+        rows = body(page, 4)
+        assert rows[1] == ["1", "1", "1, 1", "no values"]
+        assert rows[2] == ["2", "2", "1, 1", "xy"]
+    assert tables[0].cells[-4:][0] == "9"
+    assert "... and 10 more rows" in tables[1].text
+    reader = pa.RecordBatchReader.from_batches(files.arrow_schema, files.to_batches())
+    page = parsed(formatter.format(reader)[0]["text/html"])
+    assert [row[0] for row in body(page, 2)] == ["<b>", "floats", "lists"]
+    assert reader.read_all().num_rows == 20
+    (tmp_path / "a").write_bytes(bytes(99))
+    assert "length CRC mismatch" in page_of(files).text
 
 
 @pytest.mark.needs("notebook")

@@ -83,6 +83,7 @@ COMMANDS: dict[str, list[str]] = {
     "recover": ["bad@ saved@", "--json bad@ saved@2", "bad@ good@", "foreign@ x", "absent@ y"],
     "merge": WRITING,
     "split": [f"--num-shards 2 {more}" for more in WRITING],
+    "unique": WRITING,
     "shuffle": WRITING,
     "sample": [f"-n 1 {more}" for more in WRITING],
     "filter": [f"--where {sql} {more}" for sql in ("'\"@\" = 1'", "'n = 1'") for more in WRITING],

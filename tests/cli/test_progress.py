@@ -31,6 +31,7 @@ VERBS: dict[str, list[str]] = {
     "index": ["a"],
     "merge": ["a", "new"],
     "split": ["--num-shards", "2", "a", "new"],
+    "unique": ["a", "new"],
     "shuffle": ["a", "new"],
     "sample": ["-n", "9", "a", "new"],
     "filter": ["--where", "n > 3", "a", "new"],

@@ -20,6 +20,7 @@ VERBS = {
     "merge": [],
     "split": ["--num-shards=2"],
     "shuffle": ["--seed=1"],
+    "unique": ["--by=x"],
     "sample": ["-n=9", "--seed=1"],
     "filter": ["--where=1 = 1"],
 }
@@ -102,6 +103,26 @@ def test_what_a_sidecar_says_is_one_line(run: Run, tmp_path: Path) -> None:
     assert "is used all the same" in cut.err[0]
     assert "skipped 1 damaged place" in cut.err[1]
     assert "was written for other data" in other.err[0]
+
+
+def test_split_into_parts(run: Run, tmp_path: Path) -> None:
+    save(tmp_path / "a", {"x": np.arange(100) % 30})
+    parts = ["--fractions=0.5,0.5", "--by=x"]
+
+    done = run("split", *parts, tmp_path / "a", tmp_path / "p@2", tmp_path / "q.gz")
+
+    assert (done.status, done.err, len(done.out)) == (0, [], 2)
+    assert len(list(TFRecordReader([tmp_path / "p@2", tmp_path / "q.gz"]))) == 100
+    assert "of 100 records" in done.out[1]
+    for arguments, text in {
+        (*parts, "a", "b"): "expected FILEs, then 2 DSTs",
+        (*parts, "a", "b", "-"): "standard output is one file",
+        ("--by=x", "a", "b"): "--by and --seed go with --fractions",
+        ("--fractions=0.5,x", "a", "b", "c"): "'x' is not a number",
+    }.items():
+        assert text in run("split", *arguments).err[0]
+    done = run("unique", "--by=x", tmp_path / "a", tmp_path / "u")
+    assert done.out[0].endswith("; left out 70 duplicates")
 
 
 SHUFFLED = [b"%06d" % i * 40 for i in range(10_000)]

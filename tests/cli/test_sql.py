@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.samples import damage, flower, odd, write
-from tfrecord_lite import RaggedFeature, Schema, save, scan
+from tfrecord_lite import RaggedFeature, Schema, encode_sequence_example, load, save, scan
 from tfrecord_lite.convert.arrow import imported
 
 pytestmark = pytest.mark.needs("sql")
@@ -22,6 +22,32 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(tmp_path / "x-00000-of-00002", map(flower, range(6)))
     write(tmp_path / "x-00001-of-00002", map(flower, range(6, 9)))
     return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("options", "types"),
+    [
+        ([], ["VARCHAR", "VARCHAR[][]"]),
+        (["--text", "feature_lists/words"], ["BLOB", "VARCHAR[][]"]),
+        (["--no-text"], ["BLOB", "BLOB[][]"]),
+    ],
+)
+def test_columns_of_sequence_examples(
+    run: Run, folder: Path, options: list[str], types: list[str]
+) -> None:
+    words = [[["a", "b"], []], [["c"]]]
+    records = [
+        encode_sequence_example({"context": {"name": "é"}, "feature_lists": {"words": steps}})
+        for steps in words
+    ]
+    write(folder / "s", records)
+    columns = """typeof("context/name") t, typeof("feature_lists/words") u, len("feature_lists/words") n"""
+    done = run("sql", "--csv", *options, f"select {columns} from 's'")
+
+    assert done == (0, ["t,u,n", *(f"{','.join(types)},{n}" for n in (2, 1))], [])
+    unknown = run("sql", "select name from 's'")
+    assert unknown.err == ["tfrecord: sql: there is no column 'name'; the nearest: 'context/name'"]
+    assert load("s", text=True)["feature_lists"]["words"].to_list() == words
 
 
 @pytest.mark.parametrize("name", ["out.parquet", "out.tfrecord"])

@@ -402,8 +402,16 @@ def test_the_text_shows_rows_and_leaves_out_the_middle() -> None:
     assert repr(BytesColumn.from_list([b"a", b"\xff"])) == r"<BytesColumn [b'a', b'\xff']>"
     assert repr(RaggedTensor([b"a", b"b"], [0, 1, 1, 2])) == "<RaggedTensor [[b'a'], [], [b'b']]>"
     long = RaggedTensor(np.arange(10**6), np.arange(0, 10**6 + 1, 10**3))
-    for value in (long, BytesColumn.from_list([bytes(10_000)] * 1000)):
-        assert len(repr(value)) < 2000
+    deep: Any = np.array([b"\xff" * 31, "text" * 99, "t" * 9, ["o" * 999]] * 1024, object)
+    wide = RaggedTensor(deep, np.arange(0, 4097, 512))
+    for _ in range(12):
+        deep = RaggedTensor(deep, np.arange(0, len(deep) + 1, 2))
+    floats = RaggedTensor(np.arange(10**6).reshape(1000, 1000) / 7, np.arange(0, 1001, 10))
+    places = np.zeros((4096, 30), int)
+    sparse = SparseTensor(places, wide.values, [1] * 30)
+    for value in (long, BytesColumn.from_list([bytes(10_000)] * 1000), wide, deep, floats, sparse):
+        assert len(repr(value)) < 2100
+    assert "(396 characters)" in repr(deep)
 
 
 def test_numpy_gives_an_array_of_arrays_unless_all_rows_are_alike() -> None:

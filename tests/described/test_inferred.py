@@ -143,8 +143,6 @@ def test_a_list_of_two_kinds_stops_only_who_asks_for_it(
     read: Callable[..., Any], tmp_path: Path
 ) -> None:
     path = write(tmp_path / "x", TWO_KINDS_OF_STEPS)
-    if read is READINGS["text"]:
-        pytest.skip("text is for Examples")
 
     assert [*read(path, ["context/id"])["context/id"]] == [0, 1]
     with pytest.raises(InvalidArgumentError) as caught:

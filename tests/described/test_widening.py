@@ -157,8 +157,8 @@ def test_a_missing_value_of_a_file_may_be_an_empty_row() -> None:
     ("values", "index", "text"),
     [
         ([None, 1, []], 2, "single values and lists are mixed"),
-        ([None] * 2048 + [[]], 2048, "None cannot be told from an empty list"),
-        ([[]] * 2048 + [None], 2048, "None cannot be told from an empty list"),
+        ([None] * 2048 + [[]], 2048, "None cannot be distinguished from an empty list"),
+        ([[]] * 2048 + [None], 2048, "None cannot be distinguished from an empty list"),
         ([np.float32(1)] * 2048 + [2**24 + 1], 2048, "not exact in float32"),
         ([0.5] * 2048 + [2**64 - 1], 2048, "not exact in float64"),
         ([np.float16(0.5)] * 2048 + [2049], 2048, "not exact in float16"),

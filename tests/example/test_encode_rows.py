@@ -203,6 +203,7 @@ def written(rows: list[Any], between: dict[str, Any] | None = None) -> list[byte
     return list(TFRecordReader(io.BytesIO(file.getvalue())))
 
 
+@pytest.mark.filterwarnings("ignore:feature .* holds")
 @given(forms, st.lists(st.tuples(st.integers(0, 3), st.integers(1, 40)), max_size=4), st.randoms())
 def test_lists_of_rows_are_written_as_each_by_itself(
     kinds: list[dict[str, Any]], runs: list[tuple[int, int]], chance: random.Random

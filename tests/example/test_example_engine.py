@@ -29,6 +29,7 @@ from tests.support.example_messages import (
 )
 from tests.support.reference_example import ABSENT, BYTES, FLOAT, INT64, Feature, RejectedError
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
+from tfrecord_lite.example.decode.layout import learn
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.scalar import WireError
@@ -123,6 +124,26 @@ def test_layouts_are_used_and_odd_ones_left_out(number: int) -> None:
 
     odd.insert(number, plain(dict(reversed(EVERY_FORM.items()))))
     assert_engine_agrees(odd, EVERY_FORM)
+
+
+def test_a_layout_describes_what_it_learnt_and_why_a_message_does_not_match() -> None:
+    data, starts, stops = buffer_of(usual := [plain(EVERY_FORM)] * 2)
+    layout = learn(data, starts, stops, KeyTable(list(EVERY_FORM)))
+    assert layout is not None
+    assert len(layout.describe().splitlines()) == len(EVERY_FORM)
+    assert "b'floats', float32, FIXED, 12 bytes after" in layout.describe()
+
+    for message, difference in [
+        (usual[0], "no difference"),
+        (plain({**EVERY_FORM, b"int": SIX}), "no difference"),
+        (plain({**EVERY_FORM, b"floats": FIVE}), "entry 4: b'floats', int64, VARINT"),
+        (plain({b"int": FIVE}), "entry 1: none"),
+        (plain({**EVERY_FORM, b"z": FIVE}), "bytes after the last entry"),
+        (b"", "not one Features message"),
+    ]:
+        assert difference in layout.describe(message)
+        match = layout.match(*buffer_of([message] * 2))
+        assert match.n_messages == 2 * (difference == "no difference")
 
 
 @pytest.mark.parametrize("asked", [[b"int", b"pair", b"name", b"ints"], [b"pair"]], ids=len)

@@ -68,6 +68,15 @@ class TestRecognised:
 
         assert name == "records compressed twice, with GZIP, then with GZIP; inflate the file once"
 
+    def test_an_ending_is_a_hint(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.tfrecord.BR"
+        path.write_bytes(bytes(range(100)))
+
+        with pytest.raises(
+            DataLossError, match=r"if it is compressed as \.BR says, unpack it first"
+        ):
+            list(TFRecordReader(path))
+
     @pytest.mark.parametrize("kind", ["Parquet", "Feather", "stream"])
     def test_formats_of_arrow(self, tmp_path: Path, kind: str) -> None:
         check(arrow_files()[kind], tmp_path / "a")

@@ -218,9 +218,18 @@ def test_a_data_frame_is_that_of_scan(videos: Path, library: Any) -> None:
 
 
 @pytest.mark.parametrize("read", [load, pytest.param(scan, marks=pytest.mark.needs("arrow"))])
-@pytest.mark.parametrize("text", [True, ["label"]])
-def test_text_is_for_examples(videos: Path, read: Any, text: Any) -> None:
-    assert error_of(read, videos, text=text).reason is Reason.UNSUPPORTED
+@pytest.mark.parametrize("columns", [None, ["context/id", "feature_lists/words"]])
+@pytest.mark.parametrize("text", [True, ["context/id", "feature_lists/words"]])
+def test_texts_are_str(videos: Path, read: Any, text: Any, columns: Any) -> None:
+    found = read(videos, columns, text=text)
+    if read is scan:
+        found = found.to_arrow().to_pydict()
+    elif columns is None:
+        found = {f"{part}/{name}": found[part][name] for part in found for name in found[part]}
+    assert list(found["context/id"]) == [f"v{i}" for i in range(10)]
+    words = found["feature_lists/words"]
+    assert list(words[1] if read is scan else words[1].to_list()) == [[], ["w"]]
+    assert "'context/id'" in str(error_of(read, videos, text=["id"]))
 
 
 def test_a_schema_of_examples_does_not_read_sequences(videos: Path) -> None:
@@ -250,6 +259,7 @@ def test_what_is_no_sequence_among_sequences_is_rejected(n: int, other: bytes) -
     assert (error.reason, error.index) == (Reason.MALFORMED, n)
 
 
+@pytest.mark.filterwarnings("ignore:feature .* holds")
 def test_a_list_of_two_kinds_is_rejected_with_its_record(tmp_path: Path) -> None:
     rows = [{"feature_lists": {"x": [1, 2]}}] * 5 + [{"feature_lists": {"x": [0.5]}}]
     path = write(tmp_path / "d", rows)

@@ -209,7 +209,7 @@ def test_a_record_unlike_the_sample_is_an_error_that_says_what_to_do(
     path = written(tmp_path / "a", [{"n": 1}, {"n": 2}, {"n": 3}, late])
     batches = pickle.loads(pickle.dumps(read_batches(path, batch_size=1)))
     with pytest.raises(
-        InvalidArgumentError, match="that of a sample, the first records: pass schema"
+        InvalidArgumentError, match="comes from a sample, the first records: pass schema"
     ) as caught:
         list(batches)
     assert (caught.value.reason, caught.value.index) == (reason, 3)

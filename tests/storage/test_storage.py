@@ -1,8 +1,10 @@
 """Saved data are loaded as they were: values, dtypes, shapes, structure; files appear whole."""
 
 import gc
+import itertools
 import json
 import os
+import tempfile
 import tracemalloc
 import warnings
 import zlib
@@ -789,3 +791,95 @@ def test_rows_are_padded_with_the_default_wherever_blocks_and_files_meet(
     found = load(paths, schema=schema)
     same(found["i"], whole["i"].astype("i1"))
     assert found["s"].tolist()[1] == ["none"] * 3
+
+
+class TestAppend:
+    @given(st.lists(st.lists(st.integers(-9, 9), max_size=5), min_size=1, max_size=4), st.data())
+    def test_all_rows_are_loaded_as_those_of_one_save(
+        self, parts: list[list[int]], data: st.DataObject
+    ) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, data.draw(st.sampled_from(["a", "a.tfrecord.gz"])))
+            schema = schema_of({"x": np.zeros(1, np.int16), "v/f": [0.5], "v/s": ["a"]})
+            for part in parts:
+                rows = [{"x": x, "v": {"f": x / 4, "s": str(x)}} for x in part]
+                save(
+                    path, iter(rows) if data.draw(st.booleans()) else rows, schema=schema, mode="a"
+                )
+
+            loaded, numbers = load(path), list(itertools.chain(*parts))
+            assert loaded["x"].dtype == np.int16
+            assert loaded["x"].tolist() == numbers
+            if not numbers:  # nothing tells how rows are nested
+                return
+            assert loaded["v"]["s"].tolist() == list(map(str, numbers))
+
+    @pytest.mark.parametrize(
+        ("data", "key"),
+        [
+            ([{"x": 1, "s": "a"}, {"x": "1", "s": "a"}], "x"),
+            ({"x": np.array([70_000]), "s": ["a"]}, "x"),
+            ([{"x": 1}], "s"),
+            ({"x": [1], "s": ["a"], "y": [1]}, "y"),
+            ([{"x": 1, "s": {"t": "a"}}], "s/t"),
+        ],
+    )
+    def test_what_does_not_fit_leaves_the_file_as_it_was(
+        self, tmp_path: Path, data: Any, key: str
+    ) -> None:
+        save(tmp_path / "a", {"x": np.arange(3, dtype=np.int16), "s": ["a", "b", "c"]})
+        before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+
+        with pytest.raises(InvalidArgumentError) as caught:
+            save(tmp_path / "a", data, mode="a")
+
+        assert (caught.value.key, caught.value.source) == (key, str(tmp_path / "a"))
+        assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+    def test_rows_that_raise_leave_the_file_as_it_was(self, tmp_path: Path) -> None:
+        def rows() -> Iterator[dict[str, int]]:
+            yield from ({"x": i} for i in range(5000))
+            raise ZeroDivisionError
+
+        save(tmp_path / "a", {"x": [1]})
+        with pytest.raises(ZeroDivisionError):
+            save(tmp_path / "a", rows(), mode="a")
+
+        assert load(tmp_path / "a")["x"].tolist() == [1]
+
+    @pytest.mark.parametrize(
+        ("name", "options"),
+        [
+            ("a@2", {}),
+            ("a", {"num_shards": 2}),
+            ("a", {"schema_path": "b"}),
+            ("a", {"format": "tf.data"}),
+            ("memory://a", {}),
+            ("raw", {}),
+            ("old", {"schema": {"x": float}}),
+            ("old", {"mode": "x"}),
+        ],
+    )
+    def test_what_cannot_be_appended_to(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, options: Any
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        with TFRecordWriter("raw") as writer:
+            writer.write(b"")
+        save("old", {"x": [1]})
+
+        with pytest.raises(InvalidArgumentError, match=r"mode|no sidecar|not equal"):
+            save(name, {"x": [1]}, **{"mode": "a", **options})
+
+        assert len(list(tmp_path.iterdir())) == 3
+
+    @pytest.mark.needs("dataframes")
+    def test_a_data_frame(self, tmp_path: Path) -> None:
+        import pandas as pd
+
+        frame = pd.DataFrame({"x": pd.array([1, None], dtype="Int16")})
+        for _ in range(2):
+            save(tmp_path / "a", frame, mode="a")
+
+        expected = pd.concat([frame, frame], ignore_index=True)
+        pd.testing.assert_frame_equal(load(tmp_path / "a", as_="pandas"), expected)

@@ -193,6 +193,7 @@ def _files() -> dict[str, Foreign]:
         ),
         # With cramjam it is a compression that is read.
         **({} if find_spec("cramjam") else {"Snappy": (blocks, "blocks compressed with Snappy")}),
+        "Snappy of Hadoop": (len(stream).to_bytes(4, "big") + blocks, "Snappy blocks of Hadoop"),
         "framed Snappy": (b"\xff\x06\0\0sNaPpY" + bytes(100), "a Snappy file"),
         "index": (b"0 309\n309 311\n620 304\n", "the index of a TFRecord file"),
         "sidecar": (

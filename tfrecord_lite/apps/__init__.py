@@ -16,3 +16,18 @@ An app imports the public names and the doors of the codec (the contract in pypr
 them, and what else is open to whom), and of
 the other apps only ``tables``, ``statistics`` and ``markup``. Nothing in the codec imports an app.
 """
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+if not _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Load a module of the package when it is first used."""
+        place = f"{__name__}.{name}"
+        try:
+            return _import_module(place)
+        except ModuleNotFoundError as error:
+            if error.name != place:
+                raise
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -24,9 +24,10 @@ from tfrecord_lite.apps.markup.cells import MAX_ROWS, Cells, count_rows, type_te
 from tfrecord_lite.apps.markup.tables import MAX_COLUMNS, Cell, Html, escaped, panel, table
 from tfrecord_lite.apps.markup.tables import MAX_ROWS as MAX_TABLE_ROWS
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.errors import DamageReport, plural, require_int, short_name
-from tfrecord_lite.schema import Schema, SequenceSchema
+from tfrecord_lite.errors import DamageReport, TFRecordError, plural, require_int, short_name
+from tfrecord_lite.schema import Schema, SequenceSchema, summary_rows
 from tfrecord_lite.schema.text import aligned, shown_name, table_rows
+from tfrecord_lite.shown import value_text
 
 __all__ = ["Shown", "load_ipython_extension", "show", "unload_ipython_extension"]
 
@@ -205,10 +206,17 @@ def _type_of(value: Any) -> str:
 
 def _brief(value: Any) -> str:
     """Return the beginning of a value's text on one line."""
-    if isinstance(value, np.ndarray):
-        text = np.array2string(value, threshold=8, edgeitems=3, max_line_width=10**6)
+    if isinstance(value, np.ma.MaskedArray):  # whose masked values NumPy cannot format
+        text = f"[{', '.join(map(value_text, value.ravel()[:8]))}{', ...' * (value.size > 8)}]"
+    elif isinstance(value, np.ndarray):
+        strings: Any = {"object": value_text}
+        text = np.array2string(
+            value, threshold=8, edgeitems=3, max_line_width=10**6, formatter=strings
+        )
+    elif isinstance(value, list):
+        text = f"[{', '.join(map(_brief, value[:3]))}{', ...' * (len(value) > 3)}]"
     else:
-        text = repr(value[:3] if isinstance(value, bytes | list) else value)
+        text = value_text(value) if isinstance(value, bytes) else repr(value)
     text = " ".join(text.split())
     return text if len(text) <= _TEXT_WIDTH else text[: _TEXT_WIDTH - 3] + "..."
 
@@ -293,36 +301,122 @@ def _tfds(info: Any) -> str:
     return panel(f"{title}, of TensorFlow Datasets", *parts)
 
 
+def _summary(summary: Any) -> str:
+    parts = (
+        table(rows[0], rows[1:], n_rows=len(rows) - 1, noun="feature", caption=caption)
+        for caption, rows in summary_rows(summary)
+    )
+    return panel(f"Summary of {plural(summary.n_records, 'record')}", *parts)
+
+
+def _comparison(comparison: Any) -> str:
+    found, records = comparison.findings, comparison.records
+    rows = ((one.feature, one.what, *one.sides, one.distance, one.threshold) for one in found)
+    header = ["feature", "what", "first", "second", "distance", "threshold"]
+    parts = [table(header, rows, n_rows=len(found), noun="difference")] if found else []
+    if records is not None and records.first:
+        pairs = (
+            (record.number, name, *sides)
+            for record in records.first
+            for name, sides in zip(record.features, record.values, strict=False)
+        )
+        caption = str(records)
+        parts.append(table(["record", "feature", "first", "second"], pairs, caption=caption))
+    return panel(str(comparison).partition("\n")[0], *parts)
+
+
+def _scanned(scanned: Any) -> str:
+    """Show the columns of a table of files, and their first rows, which are read."""
+    title = repr(scanned).partition("\n")[0].strip("<>")
+    try:
+        return _arrow(scanned.head(MAX_ROWS), f"{title}, the first rows")
+    except (OSError, TFRecordError) as error:
+        return panel(f"{title}: {error}", _fields(scanned.arrow_schema))
+
+
+def _arrow(data: Any, title: str = "") -> str:
+    """Show a table or batch of Arrow."""
+    columns = [column.slice(0, MAX_ROWS).to_pylist() for column in data.columns[:MAX_COLUMNS]]
+    cells = Cells()
+    rows = (
+        (i, *(cells.cell(_unlisted(value)) for value in row))
+        for i, row in enumerate(zip(*columns, strict=True))
+    )
+    heads = [_head(field.name, str(field.type)) for field in data.schema]
+    shown = table(["#", *heads], rows, n_rows=None if title else data.num_rows, max_rows=MAX_ROWS)
+    return panel(title or plural(data.num_rows, "row"), shown)
+
+
+def _arrow_reader(reader: Any) -> str:
+    """Show the columns of a stream of Arrow, whose rows can be read only once."""
+    return panel("Rows that are not read yet: read_all() makes a table", _fields(reader.schema))
+
+
+def _fields(schema: Any) -> Html:
+    rows = ((field.name, str(field.type)) for field in schema)
+    return table(["column", "type"], rows, n_rows=len(schema), noun="column")
+
+
+def _unlisted(value: Any) -> Any:
+    """Return a value of Arrow with arrays for its innermost lists."""
+    if not isinstance(value, list):
+        return value
+    if any(isinstance(one, list) for one in value):
+        return [_unlisted(one) for one in value]
+    are_numbers = all(isinstance(one, int | float) for one in value)
+    return np.array(value, None if are_numbers else object)
+
+
 _RENDERERS: dict[str, Callable[[Any], str]] = {
     "BytesColumn": _bytes_column,
+    "Comparison": _comparison,
     "DamageReport": _damage,
     "RaggedTensor": _ragged,
     "Schema": _schema,
     "SequenceSchema": _sequence_schema,
+    "SequenceSummary": _summary,
     "SparseTensor": _sparse,
+    "Summary": _summary,
+    "TFRecordTable": _scanned,
     "TfdsInfo": _tfds,
 }
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Show dictionaries that are batches as tables, in a notebook or any other IPython front end.
+    """Show batches as tables, in a notebook or any other IPython front end; tables of pyarrow as well.
 
-    Run by ``%load_ext tfrecord_lite``. A dictionary is a batch if its keys are str and its values columns
-    of the same number of records; others are shown as before.
+    Run by ``%load_ext tfrecord_lite``. A dictionary is a batch if its keys are str and its values columns of the
+    same number of records, and what holds SequenceExamples, or one, if its keys are ``context`` and
+    ``feature_lists``; so is a tuple of two or three batches. Others are shown as before.
     """
     formatter = shell.display_formatter.formatters["text/html"]
-    formatter.for_type(dict, _html_of)
+    for kind in dict, tuple:
+        formatter.for_type(kind, _html_of)
+    for name, renderer in _ARROW.items():
+        formatter.for_type_by_name("pyarrow.lib", name, renderer)
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Show batches as any other dictionary again; run by ``%unload_ext tfrecord_lite``."""
+    """Show all as before again; run by ``%unload_ext tfrecord_lite``."""
     formatter = shell.display_formatter.formatters["text/html"]
-    if formatter.for_type(dict) is _html_of:
-        formatter.pop(dict)
+    for kind in dict, tuple:
+        if formatter.for_type(kind) is _html_of:
+            formatter.pop(kind)
+    for name, renderer in _ARROW.items():
+        if formatter.for_type_by_name("pyarrow.lib", name) is renderer:
+            formatter.pop(f"pyarrow.lib.{name}")
 
 
-def _html_of(data: dict[Any, Any]) -> str | None:
-    """Return a table of a batch; None for any other dictionary."""
-    if not all(isinstance(name, str) for name in data) or not _is_batch(data):
-        return None
-    return show(data)._repr_html_()
+_ARROW = {"Table": _arrow, "RecordBatch": _arrow, "RecordBatchReader": _arrow_reader}
+"""What shows the classes of pyarrow."""
+
+
+def _html_of(data: Any) -> str | None:
+    """Return a table of a batch, or of a SequenceExample; None for any other dictionary or tuple."""
+    if isinstance(data, tuple):
+        is_shown = all(map(_is_mapping, data)) and 2 <= len(data) <= 3 and len(_parts_of(data)) > 1
+    elif data.keys() == {"context", "feature_lists"}:
+        is_shown = all(map(_is_mapping, data.values()))
+    else:
+        is_shown = all(isinstance(name, str) for name in data) and _is_batch(data)
+    return show(data)._repr_html_() if is_shown else None

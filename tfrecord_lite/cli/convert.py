@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import Console, OutputError, Status
+from tfrecord_lite.cli.console import Console, OutputError
 from tfrecord_lite.errors import argument_error, human_bytes, plural
 from tfrecord_lite.files.compression import COMPRESSION_WORDS
+from tfrecord_lite.files.names import expand
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.tables.conversion import Summary
@@ -31,7 +33,7 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
         "features, each NAME:TYPE, then [4] for a shape, [?] for any length, ? if it may be missing"
     )
     inputs.add(schema, "--features NAME:TYPE,...", text)
-    inputs.add(group, "--text all|NAME,...", "byte strings in TFRecords that are text")
+    inputs.add_text(group, default=False)
     group = parser.add_argument_group("rows and columns")
     inputs.add_columns(group, "convert these columns only")
     text = "convert the rows for which this is true; needs pip install duckdb pyarrow"
@@ -49,6 +51,7 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
     inputs.add_overwrite(group)
     text = "keep the files that an interrupted call with the same arguments has completed"
     inputs.add(group, "--resume", text)
+    inputs.add_drop_bad(parser)
     inputs.add_reading(parser, can_skip=True, has_compression=False)
     inputs.add_json(parser, "the summary as JSON")
     text = "a path, a URL, a pattern, shards as train@10, a directory, or - for standard input"
@@ -88,13 +91,13 @@ def run_convert(args: argparse.Namespace, console: Console) -> None:
     if "-" in args.sources and sys.stdin is None:
         raise argument_error("standard input is closed")
     summary = convert(
-        [sys.stdin.buffer if name == "-" else name for name in args.sources],
+        [source for name in args.sources for source in _sources(name)],
         target,
         Settings(
             from_=args.from_,
             to=args.to,
             schema=schema,
-            text=False if args.text is None else args.text == "all" or inputs.names(args.text),
+            text=args.text,
             sample=args.sample,
             options=inputs.settings_of(args),
             columns=None if args.columns is None else tuple(args.columns),
@@ -111,6 +114,18 @@ def run_convert(args: argparse.Namespace, console: Console) -> None:
         resume=args.resume,
     )
     _show(summary, args, console)
+
+
+def _sources(name: str) -> list[Any]:
+    """Return what a name names; of a directory of TensorFlow Datasets its files, others are listed later."""
+    if name == "-":
+        return [sys.stdin.buffer]
+    with contextlib.suppress(FileNotFoundError):
+        try:
+            expand(name)
+        except IsADirectoryError:
+            return list(inputs.sources_of(name))
+    return [name]
 
 
 def _condition(text: str, names: Sequence[str]) -> Any:
@@ -170,8 +185,7 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
         console.complain(
             line if name in line else f"{name} was not written: {line}", inputs.status_of(error)
         )
-    if summary.damage.num_damaged:
-        console.complain(summary.damage.summary(), Status.DAMAGED)
+    inputs.complain_of_skipped(summary.damage, console)
     inputs.note_rounded(summary.rounded, console)
     outputs, kept = summary.outputs, summary.kept
     if args.target == "-":
@@ -186,6 +200,7 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
             "rows": summary.rows,
             "seconds": round(summary.seconds, 3),
             "damaged_places": summary.damage.num_damaged,
+            "dropped_records": summary.damage.num_message_errors,
             "rounded": summary.rounded,
         }
         console.say_json(document)

@@ -12,12 +12,10 @@ from tfrecord_lite.errors import DamagedSpan, DamageReport, FileReport, Reason, 
 
 _OF_SPAN = ("index", "offset", "length", "num_records", "records_before", "records_after")
 """What is printed as JSON of a damaged place."""
-_MAX_LINES = 20
-"""How many damaged places of a file are shown unless all are asked for."""
 
 
 def _add_all(parser: argparse.ArgumentParser) -> None:
-    inputs.add(parser, "--all", f"show every damaged place, not only {_MAX_LINES} of a file")
+    inputs.add(parser, "--all", f"show every damaged place, not only {inputs.MAX_LINES} of a file")
 
 
 def add_verify(parser: argparse.ArgumentParser) -> None:
@@ -82,7 +80,7 @@ def _say_places(report: FileReport, console: Console, *, are_all_wanted: bool) -
     if left_out := report.num_damaged - sum(span.num_records for span in report.spans):
         lines.append(f"{report.source}: {left_out:,} more damaged places")
     lines += [str(error.at(source=report.source)) for error in report.message_errors]
-    shown = lines if are_all_wanted else lines[:_MAX_LINES]
+    shown = lines if are_all_wanted else lines[: inputs.MAX_LINES]
     for line in shown:
         console.say(line)
     if left_out := len(lines) - len(shown):

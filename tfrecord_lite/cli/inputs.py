@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from functools import partial
 from importlib import import_module
+from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from tfrecord_lite.cli.console import Status
-from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossError
+from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossError, TFRecordError
 from tfrecord_lite.files.compression import COMPRESSION_WORDS
 from tfrecord_lite.files.names import Source, expand, name_of, without_companions
 from tfrecord_lite.options import ReadSettings
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 Records: TypeAlias = "RecordStream | SkippingStream"
 """The records of an open file, either to the first damage or past all of it."""
 
+MAX_LINES = 20
+"""How many damaged places, or dropped records, of a file are shown unless all are asked for."""
 _SIZE = re.compile(r"(\d+)(?:([kmgt])(i?))?b?", re.IGNORECASE)
 
 
@@ -62,7 +65,7 @@ def add(
     if kind is not None:
         more["type"] = kind
     if not metavar and "choices" not in more:
-        more["action"] = "store_true"
+        more.setdefault("action", "store_true")
     parser.add_argument(*names.split("/"), help=text, **more)
 
 
@@ -98,6 +101,8 @@ def read_options(args: argparse.Namespace) -> dict[str, Any]:
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     if getattr(args, "skip_damage", False):
         given["on_error"] = skip_quietly
+    if getattr(args, "drop_bad", False):
+        given["on_misfit"] = skip_quietly
     if (compression := getattr(args, "compression", None)) is not None:
         given["compression"] = compression
     return given
@@ -115,6 +120,12 @@ def settings_of(args: argparse.Namespace) -> ReadSettings:
 def add_json(parser: Any, what: str = "JSON objects, one per line") -> None:
     """Declare that the output is for programs."""
     add(parser, "--json", f"print {what}")
+
+
+def add_drop_bad(parser: Any) -> None:
+    """Declare that records that do not fit are left out."""
+    text = "leave out records that do not fit the schema, and list them"
+    add(parser, "--drop-bad", text)
 
 
 def add_overwrite(parser: Any, what: str = "files that exist") -> None:
@@ -145,6 +156,12 @@ def add_seed(parser: Any, what: str, default: int | None = None) -> None:
     add(parser, "--seed N", what, seed, default=default)
 
 
+def add_memory(parser: Any, what: str) -> None:
+    """Declare how much memory to use."""
+    text = f"how much memory to use for {what} (default: 1GiB)"
+    add(parser, "--memory SIZE", text, positive_size, default=1024**3)
+
+
 def add_shards(group: Any) -> Any:
     """Declare how many files to write; return the group, to add other ways to say so."""
     shards = group.add_mutually_exclusive_group()
@@ -164,6 +181,19 @@ def add_schema(group: Any, parser: Any) -> None:
     add(group, "--schema SCHEMA", "a schema file (default: the sidecar beside a file, or inferred)")
     text = "records from which a schema is inferred (default: 10000)"
     add(parser, "--sample N|all", text, sample_size, default=10_000)
+
+
+def add_text(group: Any, *, default: bool) -> None:
+    """Declare which byte strings are text."""
+    usual = "all that look so" if default else "none"
+    text = f"columns of byte strings in TFRecords that are text (default: {usual})"
+    add(group, "--text all|NAME,...", text, text_columns, default=default)
+    add(group, "--no-text", "leave byte strings as they are", dest="text", action="store_false")
+
+
+def text_columns(text: str) -> bool | list[str]:
+    """Parse which columns are text."""
+    return text == "all" or names(text)
 
 
 def add_message(parser: Any) -> None:
@@ -259,15 +289,16 @@ def source_of(name: str) -> Source:
     return cast("IO[bytes]", _StandardInput())
 
 
-def files_of(name: str) -> list[Source]:
+def sources_of(name: str) -> list[Source]:
     """List the files of a name; of a directory of TensorFlow Datasets, those of all splits."""
-    if os.path.isdir(name):  # noqa: PTH112 - may be a URL
-        from tfrecord_lite.apps.tfds.info import Directory  # noqa: PLC0415 - not light
+    if name == "-":
+        return [source_of(name)]
+    try:
+        return expand(name)
+    except IsADirectoryError:
+        from tfrecord_lite.apps.tfds.info import files_of  # noqa: PLC0415 - not light
 
-        with suppress(FileNotFoundError):
-            splits = Directory(name, None).splits.values()
-            return [file for files in splits for file, count in files if count]
-    return expand(name)
+        return files_of(name)
 
 
 def find(args: argparse.Namespace, console: Console) -> list[Source]:
@@ -275,7 +306,7 @@ def find(args: argparse.Namespace, console: Console) -> list[Source]:
     sources: list[Source] = []
     for file in args.files:
         try:
-            sources += [source_of(file)] if file == "-" else files_of(file)
+            sources += sources_of(file)
         # ValueError is what file systems raise for a URL that they do not accept.
         except (OSError, ImportError, ValueError) as error:
             console.complain(str(error) if file == "-" else text_of(error, file))
@@ -316,10 +347,20 @@ def for_each(
 
 
 def complain_of_skipped(report: DamageReport | None, console: Console) -> None:
-    """Report what was skipped, if anything was."""
-    if report is not None and report.num_damaged:
-        status = max(status_of(span) for span in report.spans)
-        console.complain(report.summary(), status)
+    """Report what was skipped and which records were dropped, if any were."""
+    if report is None or report.is_sound:
+        return
+    console.complain(report.summary(), max(map(status_of, report.spans), default=Status.DAMAGED))
+    list_dropped(report.message_errors[1:], report.num_message_errors - 1, console)
+
+
+def list_dropped(errors: Iterable[TFRecordError], count: int, console: Console) -> None:
+    """List the first of the records that were dropped."""
+    for error in islice(errors, MAX_LINES):
+        console.note(f"dropped {error}")
+    if count > MAX_LINES:
+        more = f"{count - MAX_LINES:,} more records were dropped"
+        console.note(f"{more}; tfrecord verify --schema SCHEMA --all lists them")
 
 
 # --------------------------------------------------------------------------------- errors

@@ -1,4 +1,4 @@
-"""``tfrecord merge``, ``split``, ``shuffle``, ``sample`` and ``filter``: records to other files."""
+"""``tfrecord merge``, ``split``, ``unique``, ``shuffle``, ``sample`` and ``filter``: records to other files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DST is one file, or shards: 'train@8.tfrecord', or a plain name with --num-shard
 --records-per-shard. Its ending chooses the compression (.gz, .zlib, .zst, .bz2)."""
 _STATUS = """\
 exit status: 0 if DST was written; 1 if a file is damaged, and DST was not written (with
---skip-damage, it was); 2 after any other error."""
+--skip-damage, it was), or if --drop-bad left records out; 2 after any other error."""
 
 
 def add_merge(parser: Any) -> None:
@@ -39,6 +39,10 @@ def add_merge(parser: Any) -> None:
     text = "begin the next file when one holds this many records"
     inputs.add(shards, "--records-per-shard N", text, inputs.count_of("records"))
     inputs.add_files(parser)
+    inputs.add_drop_bad(parser)
+    if all(action.dest != "schema" for action in parser._actions):  # noqa: SLF001 - filter has more to say of it
+        text = "a schema file, for --drop-bad (default: the sidecar beside a file, or any Example)"
+        inputs.add(parser, "--schema SCHEMA", text)
     text = "the new file: a path, a URL, shards, or - for standard output"
     inputs.add(parser, "target DST", text)
 
@@ -53,25 +57,77 @@ def run_merge(args: argparse.Namespace, console: Console) -> None:
     _run("merge_files", args, console)
 
 
-add_split = add_merge
+def add_split(parser: Any) -> None:
+    """Declare parts by fractions too."""
+    add_merge(parser)
+    group = parser.add_argument_group("parts")
+    text = "parts of these sizes, with one DST each, such as 0.8,0.1,0.1"
+    inputs.add(group, "--fractions X,Y", text, _fractions)
+    _add_by(group, "keep records together that have the same value of this feature, or of several")
+    inputs.add_seed(group, "another one divides in another way (default: 0)", 0)
+
+
+def _add_by(parser: Any, text: str) -> None:
+    inputs.add(parser, "--by KEY", f"{text} (default: the whole record)", inputs.names)
+
+
+def _fractions(text: str) -> list[float]:
+    return [inputs.number("a number above 0", lambda x: x > 0)(one) for one in text.split(",")]
 
 
 def run_split(args: argparse.Namespace, console: Console) -> None:
-    """Divide the records of all FILEs among shards, in their order.
+    """Divide the records of all FILEs among shards, in their order; or with --fractions, into parts with one DST each.
+
+    Of parts, a hash of each record, or of its value of --by, decides where it goes: it stays in its part
+    when data are added.
 
     examples:
       tfrecord split --num-shards 8 train.tfrecord train.tfrecord
       tfrecord split --bytes-per-shard 200MB huge.tfrecord train.tfrecord.gz
       tfrecord split --records-per-shard 10000 huge.tfrecord 'out/{shard:03d}.tfrecord'
+      tfrecord split --fractions 0.9,0.1 all.tfrecord 'train@8.tfrecord' test.tfrecord
+      tfrecord split --fractions 0.8,0.1,0.1 --by patient 'scan-*' train valid test
     """
-    _run("split_files", args, console)
+    if args.fractions is None:
+        if args.by is not None or args.seed:
+            raise argument_error("--by and --seed go with --fractions")
+        _run("split_files", args, console)
+        return
+    names = [*args.files, args.target]
+    n_parts = len(args.fractions)
+    args.files, args.target = names[:-n_parts], names[-n_parts:]
+    if not args.files or "-" in args.target:
+        if args.files:
+            raise argument_error("standard output is one file; give a DST for each part")
+        raise argument_error(
+            f"expected FILEs, then {plural(n_parts, 'DST')}, one for each fraction"
+        )
+    _run("split_records", args, console, fractions=args.fractions, by=args.by, seed=args.seed)
+
+
+def add_unique(parser: Any) -> None:
+    """Declare what is compared, and the memory, too."""
+    _add_by(parser, "records are equal if they have the same value of this feature, or of several")
+    inputs.add_memory(parser, "digests")
+    add_merge(parser)
+
+
+def run_unique(args: argparse.Namespace, console: Console) -> None:
+    """Write the records of all FILEs to DST without duplicates: the first of equal ones, in their order.
+
+    Digests that do not fit into --memory, at about 100 bytes for each record, wait in a temporary file beside DST.
+
+    examples:
+      tfrecord unique 'part-*.tfrecord' all.tfrecord
+      tfrecord unique --by image/filename train.tfrecord unique.tfrecord
+    """
+    _run("unique_records", args, console, by=args.by, memory_bytes=args.memory)
 
 
 def add_shuffle(parser: argparse.ArgumentParser) -> None:
     """Declare the seed and the memory too."""
     inputs.add_seed(parser, "the same result each time (default: a new seed, which is printed)")
-    text = "how much memory to use for records (default: 1GiB)"
-    inputs.add(parser, "--memory SIZE", text, inputs.positive_size, default=1024**3)
+    inputs.add_memory(parser, "records")
     add_merge(parser)
 
 
@@ -111,21 +167,28 @@ def run_sample(args: argparse.Namespace, console: Console) -> None:
 def add_filter(parser: argparse.ArgumentParser) -> None:
     """Declare the condition and the schema too."""
     text = "an expression of DuckDB's over the features"
-    inputs.add(parser, "--where SQL", text, required=True)
+    inputs.add(parser, "--where SQL", text)
     inputs.add_schema(parser, parser)
+    inputs.add_text(parser, default=True)
     add_merge(parser)
 
 
 def run_filter(args: argparse.Namespace, console: Console) -> None:
     """Write the records for which an SQL expression over the features is true to DST.
 
-    A feature that a record lacks is null. Needs pip install duckdb pyarrow.
+    A feature that a record lacks is null. With --drop-bad, records that do not fit the schema are left out, with or
+    without a condition. Needs pip install duckdb pyarrow for the condition.
 
     examples:
       tfrecord filter --where 'label = 3 and width > 100' train.tfrecord threes.tfrecord
       tfrecord filter --where '"image/class/label" is not null' train.tfrecord labelled.tfrecord
+      tfrecord filter --drop-bad --schema train.schema.json raw.tfrecord train.tfrecord
+      tfrecord filter --where 'len("feature_lists/frames") >= 8' clips.tfrecord long.tfrecord
     """
-    _run("filter_records", args, console)
+    if args.where is None and not args.drop_bad:
+        console.complain("nothing says which records to keep; give --where, --drop-bad or both")
+        return
+    _run("merge_files" if args.where is None else "filter_records", args, console)
 
 
 def _run(name: str, args: argparse.Namespace, console: Console, **more: Any) -> None:
@@ -138,7 +201,12 @@ def _run(name: str, args: argparse.Namespace, console: Console, **more: Any) -> 
         target = console.open_output(is_text=False)
     if console.status != Status.INTACT:
         return
-    reader = reader_with(sources, inputs.settings_of(args))
+    settings = inputs.settings_of(args)
+    if args.drop_bad:
+        from tfrecord_lite.described.sources import dropping  # noqa: PLC0415 - loads the engine
+
+        settings = dropping(args.schema, sources, settings)
+    reader = reader_with(sources, settings)
     if name == "filter_records":
         more["keep"] = _condition(args, reader)
     if args.output_compression is not None:
@@ -154,15 +222,19 @@ def _run(name: str, args: argparse.Namespace, console: Console, **more: Any) -> 
     inputs.complain_of_skipped(reader.report, console)
     if args.target == "-":
         return
-    name = done.paths[0]
-    if len(done.paths) > 1:
-        name += f" to {os.path.basename(done.paths[-1])}"  # noqa: PTH119 - may be a URL
-    count = plural(done.num_records, "record")
-    if args.verb in ("sample", "filter"):
-        count = f"{done.num_records:,} of {plural(done.num_read, 'record')}"
-    is_drawn = done.seed is not None and args.seed is None
-    seed = f"; --seed {done.seed} draws the same" if is_drawn else ""
-    console.say(f"{name}: wrote {count}, {exact_bytes(done.nbytes)}{seed}")
+    for part in done if args.verb == "split" and args.fractions else [done]:
+        files = part.paths[0]
+        if len(part.paths) > 1:
+            files += f" to {os.path.basename(part.paths[-1])}"  # noqa: PTH119 - may be a URL
+        count, ending = plural(part.num_records, "record"), ""
+        if part is not done or args.verb in ("sample", "filter", "unique"):
+            n_dropped = 0 if reader.report is None else reader.report.num_message_errors
+            count = f"{part.num_records:,} of {plural(part.num_read + n_dropped, 'record')}"
+        if part.seed is not None and args.seed is None:
+            ending = f"; --seed {part.seed} draws the same"
+        if args.verb == "unique":
+            ending = f"; left out {plural(part.num_read - part.num_records, 'duplicate')}"
+        console.say(f"{files}: wrote {count}, {exact_bytes(part.nbytes)}{ending}")
 
 
 def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Block], BoolArray]:
@@ -178,7 +250,7 @@ def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Bl
     table = scan(  # which opens no file if it has a schema
         list(map(name_of, reader.sources)),
         schema=args.schema,
-        text=not is_piped,
+        text=args.text if args.text is not True else not is_piped,
         sample=args.sample,
         **inputs.read_options(args),
     )

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import Console, OutputError
+from tfrecord_lite.cli.console import Console, OutputError, Status
 from tfrecord_lite.errors import argument_error, plural, printable
-from tfrecord_lite.files.names import expand, is_file_object, is_same_file, is_url, name_of
+from tfrecord_lite.files.names import is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.progress import is_terminal, metered
 from tfrecord_lite.schema.text import aligned
 
@@ -38,14 +38,17 @@ def add_sql(parser: argparse.ArgumentParser) -> None:
     text = f"rows to print, or to write (default: {_MAX_ROWS} for a table, all otherwise)"
     inputs.add(parser, "--max-rows N", text, inputs.count_of("rows"))
     inputs.add_schema(parser, parser)
+    inputs.add_drop_bad(parser)
+    inputs.add_text(parser, default=True)
     inputs.add_reading(parser)
 
 
 def run_sql(args: argparse.Namespace, console: Console) -> None:
-    """Run a query over files of Examples, and print its rows.
+    """Run a query over files of Examples or SequenceExamples, and print its rows.
 
     A quoted name in the FROM clause is a path, a
-    URL, a pattern or shards; files that DuckDB reads by itself (.csv, .parquet, .json) can be joined. With
+    URL, a pattern or shards; files that DuckDB reads by itself (.csv, .parquet, .json) can be joined. Columns of
+    SequenceExamples are "context/NAME" and "feature_lists/NAME", lists of steps. With
     -o, the ending of FILE is its format. Needs pip install duckdb pyarrow.
 
     examples:
@@ -58,7 +61,10 @@ def run_sql(args: argparse.Namespace, console: Console) -> None:
     """
     from tfrecord_lite.integrations.duckdb import sql  # noqa: PLC0415 - needs duckdb
 
-    options: Any = {"sample": args.sample, **inputs.read_options(args)}
+    options: Any = {"sample": args.sample, "text": args.text, **inputs.read_options(args)}
+    dropped: dict[Any, Any] = {}  # by their places, as a query may read a file several times
+    if args.drop_bad:
+        options["on_misfit"] = lambda error: dropped.setdefault((error.source, error.offset), error)
     kind = None
     if args.output is not None:
         from tfrecord_lite.apps.tables.formats import FORMATS, format_of  # noqa: PLC0415 - needs pyarrow
@@ -81,6 +87,10 @@ def run_sql(args: argparse.Namespace, console: Console) -> None:
             raise OutputError from error
     else:
         _print_table(reader, args.max_rows or _MAX_ROWS, console)
+    if dropped:
+        misfits = plural(len(dropped), "record that does not fit", "records that do not fit")
+        console.complain(f"dropped {misfits}", Status.DAMAGED)
+        inputs.list_dropped(dropped.values(), len(dropped), console)
 
 
 def _first(reader: Any, n_rows: int | None) -> Iterator[Any]:
@@ -103,7 +113,7 @@ def _check_output(args: argparse.Namespace) -> None:
     for name in names_in(args.query):
         files: list[Any] = [name]
         with contextlib.suppress(OSError, ImportError, ValueError):  # it need not be a file
-            files += expand(name)
+            files += inputs.sources_of(name)
         if any(is_same_file(name_of(file), args.output) for file in files):
             detail = "the query names this file; give another one for its rows"
             raise argument_error(detail, source=args.output)

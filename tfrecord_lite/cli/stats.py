@@ -188,7 +188,7 @@ def run_diff(args: argparse.Namespace, console: Console) -> None:
         console.complain("only one of A and B can be standard input")
         return
     options = inputs.settings_of(args)
-    a, b = (reader_with(inputs.source_of(name), options) for name in (args.a, args.b))
+    a, b = (reader_with(inputs.sources_of(name), options) for name in (args.a, args.b))
     try:
         comparison = compare(a, b, records=not args.no_records, thresholds=thresholds)
     except DataLossError as error:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array, ranges, row_splits
 from tfrecord_lite.errors import argument_error, plural
-from tfrecord_lite.shown import bytes_text, repr_html
+from tfrecord_lite.shown import repr_html, value_text
 
 SHOWN_VALUES = 6
 
@@ -46,7 +46,7 @@ class BytesColumn:
 
     Notes
     -----
-    The layout is that of Arrow's ``LargeBinary``, so
+    The layout is the same as Arrow's ``LargeBinary``, so
     ``pyarrow.LargeBinaryArray.from_buffers(pyarrow.large_binary(), len(column),
     [None, pyarrow.py_buffer(column.offsets), pyarrow.py_buffer(column.data)])`` copies
     nothing.
@@ -73,8 +73,8 @@ class BytesColumn:
         """Check dtypes, shapes, and the offsets in one pass."""
         offsets, data = self.offsets, self.data
         if offsets.dtype != np.int64 or offsets.ndim != 1 or not offsets.size:
-            found = f"{offsets.dtype} of shape {offsets.shape}"
-            raise argument_error(f"offsets must be int64 of shape (n + 1,), not {found}")
+            actual = f"{offsets.dtype} of shape {offsets.shape}"
+            raise argument_error(f"offsets must be int64 of shape (n + 1,), not {actual}")
         if data.dtype != np.uint8 or data.ndim != 1:
             raise argument_error(
                 f"data must be uint8 of shape (n,), not {data.dtype} of shape {data.shape}"
@@ -253,16 +253,16 @@ class BytesColumn:
         """
         if copy is False:
             raise ValueError("a BytesColumn has no array to share; leave copy out, or copy=None")
-        wanted = np.dtype(object if dtype is None else dtype)
-        if wanted.kind == "O":
+        target = np.dtype(object if dtype is None else dtype)
+        if target.kind == "O":
             return self.to_numpy()
-        if wanted.kind == "T":
-            return self.to_string_dtype().astype(wanted, copy=False)
-        if wanted.kind != "S":
+        if target.kind == "T":
+            return self.to_string_dtype().astype(target, copy=False)
+        if target.kind != "S":
             raise argument_error(
-                f"byte strings are an array of dtype object, S or StringDType, not {wanted}"
+                f"byte strings are an array of dtype object, S or StringDType, not {target}"
             )
-        return self._fixed_width(wanted.itemsize)
+        return self._fixed_width(target.itemsize)
 
     def _fixed_width(self, width: int) -> AnyArray:
         """Return an array of ``S``; of the width of the longest value if `width` is 0."""
@@ -288,7 +288,7 @@ class BytesColumn:
 
     def __repr__(self) -> str:
         """Show the first values; of long ones what they are, or how they begin."""
-        shown = [*map(bytes_text, self[:SHOWN_VALUES])]
+        shown = [*map(value_text, self[:SHOWN_VALUES])]
         if len(self) > SHOWN_VALUES:
             shown.append(f"... {len(self)} values")
         return f"<BytesColumn [{', '.join(shown)}]>"
@@ -318,27 +318,27 @@ def fill_value(default: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> An
             raise TypeError(f"default_value must be bytes, not {type(default).__name__}")
         # As an array: of a byte string itself NumPy would drop NULs at the end.
         return np.array(default.encode() if isinstance(default, str) else default or b"", object)
-    given = np.asarray(0 if default is None else default)
+    fill = np.asarray(0 if default is None else default)
     # Bools and integers are accepted for any dtype; floats not for integers, complex not for floats.
     kinds = "biufc"
-    if given.dtype.kind not in kinds or kinds.index(given.dtype.kind) > max(
+    if fill.dtype.kind not in kinds or kinds.index(fill.dtype.kind) > max(
         kinds.index(dtype.kind), kinds.index("u")
     ):
-        raise TypeError(f"default_value must be {dtype}, not {given.dtype}")
+        raise TypeError(f"default_value must be {dtype}, not {fill.dtype}")
     try:
-        fits = given.ndim <= len(shape) and np.broadcast_shapes(given.shape, shape) == shape
+        fits = fill.ndim <= len(shape) and np.broadcast_shapes(fill.shape, shape) == shape
     except ValueError:
         fits = False
     if not fits:
         raise argument_error(
-            f"default_value has shape {given.shape}, which does not fit values of shape {shape}"
+            f"default_value has shape {fill.shape}, which does not fit values of shape {shape}"
         )
-    if dtype.kind in "iu" and given.size:
+    if dtype.kind in "iu" and fill.size:
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
-        if not (low <= int(given.min()) and int(given.max()) <= high):
+        if not (low <= int(fill.min()) and int(fill.max()) <= high):
             raise argument_error(f"default_value does not fit into {dtype}")
     with np.errstate(over="ignore"):
-        return given.astype(dtype)
+        return fill.astype(dtype)
 
 
 def owned_slice(values: Any, start: int, stop: int) -> Any:

@@ -39,7 +39,7 @@ from tfrecord_lite.arrays import AnyArray, Int64Array, ranges
 from tfrecord_lite.arrays import row_splits as splits_without_gaps
 from tfrecord_lite.columns.bytes import BytesColumn, FlatValues, as_array, fill_value
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.shown import bytes_text, repr_html
+from tfrecord_lite.shown import repr_html, value_text
 
 if TYPE_CHECKING:
     Splits = npt.NDArray[np.int32] | Int64Array
@@ -48,8 +48,8 @@ MAX_IMPLIED_ROWS = 1 << 28
 """Most rows that the largest row number may imply (2 GiB of splits)."""
 SHOWN_ROWS = 10
 """Most rows, and values per row, that ``repr`` shows; of more it leaves out the middle."""
-SHOWN_CHARACTERS = 4000
-"""About how long a ``repr`` may be; fewer rows are shown, if need be."""
+SHOWN_CHARACTERS = 2000
+"""How long a ``repr`` may be; fewer rows are shown, if need be."""
 _VALUE_CHARACTERS = 20
 
 
@@ -71,7 +71,7 @@ class RaggedTensor:
     ------
     InvalidArgumentError
         ``BAD_ARGUMENT`` if the splits are not a vector of int32 or int64, are empty, or have
-        another dtype than those of `values`.
+        another dtype than the splits of `values`.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class RaggedTensor:
             raise argument_error("row_splits must not be empty; use [0] for no rows")
         if preferred is not None and splits.dtype != preferred:
             raise argument_error(
-                f"row_splits must be {preferred} as those of the values, not {splits.dtype}"
+                f"row_splits must be {preferred} as in the values, not {splits.dtype}"
             )
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "row_splits", splits)
@@ -137,10 +137,10 @@ class RaggedTensor:
         >>> RaggedTensor.from_row_splits([5, 7, 9], [0, 2, 2, 3])
         <RaggedTensor [[5, 7], [], [9]]>
         """
-        made = cls(values, row_splits)
+        ragged = cls(values, row_splits)
         if validate:
-            check_splits(made.row_splits, len(made.values))
-        return made
+            check_splits(ragged.row_splits, len(ragged.values))
+        return ragged
 
     @classmethod
     def from_row_lengths(cls, values: Any, row_lengths: Any, *, validate: bool = True) -> Self:
@@ -257,7 +257,7 @@ class RaggedTensor:
         validate : bool, default True
             Whether to check that the rows cover all values; without, left-over values get no row.
         row_splits_dtype : int32 or int64, optional
-            By default that of `values` if they are ragged, otherwise int64.
+            By default the dtype in `values` if they are ragged, otherwise int64.
 
         Examples
         --------
@@ -272,8 +272,8 @@ class RaggedTensor:
         if n_rows < 0:
             raise argument_error(f"nrows must not be negative, but is {n_rows}")
         if validate and n_rows * length != n_values:
-            rows, each = plural(n_rows, "row"), plural(length, "value")
-            detail = f"{rows} of {each} do not cover {plural(n_values, 'value')} exactly"
+            rows, values_per_row = plural(n_rows, "row"), plural(length, "value")
+            detail = f"{rows} of {values_per_row} do not cover {plural(n_values, 'value')} exactly"
             raise argument_error(detail)
         inner = held.row_splits.dtype if isinstance(held, RaggedTensor) else np.dtype(np.int64)
         dtype = inner if row_splits_dtype is None else np.dtype(row_splits_dtype)
@@ -292,10 +292,10 @@ class RaggedTensor:
         """
         if not len(nested_row_splits):
             raise argument_error("nested_row_splits must hold at least one vector of splits")
-        made = flat_values
+        ragged = flat_values
         for splits in reversed(nested_row_splits):
-            made = cls.from_row_splits(made, splits, validate=validate)
-        return cast("Self", made)
+            ragged = cls.from_row_splits(ragged, splits, validate=validate)
+        return cast("Self", ragged)
 
     # ---------------------------------------------------------------------- properties
 
@@ -496,8 +496,8 @@ class RaggedTensor:
                 key = operator.index(key)  # noqa: PLW2901 - the same number as an int
             checked.append(key)
         if len(checked) > rank:
-            given = plural(len(checked), "index", "indices")
-            raise IndexError(f"{given}, but the tensor has {plural(rank, 'dimension')}")
+            indices = plural(len(checked), "index", "indices")
+            raise IndexError(f"{indices}, but the tensor has {plural(rank, 'dimension')}")
         return checked or [slice(None)]
 
     def _bounds(self) -> tuple[Int64Array, Int64Array]:
@@ -631,7 +631,7 @@ class RaggedTensor:
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if the shape has another rank, is negative, or differs from that of
+            ``BAD_ARGUMENT`` if the shape has another rank, is negative, or differs from the shape of
             the values below the ragged levels; or if the default does not fit.
         TypeError
             If the default is not of the type of the values.
@@ -646,15 +646,15 @@ class RaggedTensor:
         >>> scores.to_tensor(shape=[None, 1]).tolist()
         [[5], [0], [9]]
         """
-        wanted = self._wanted(shape)
+        sizes = self._target_sizes(shape)
         flat = self.flat_values
         below = flat.shape[1:]
-        for size, there in zip(wanted[1 + self.ragged_rank :], below, strict=True):
-            if size not in {None, there}:
-                raise argument_error(f"values of shape {list(below)} do not fit the shape {wanted}")
-        return self._padded(fill_value(default_value, flat.dtype, below), wanted)
+        for size, inner_size in zip(sizes[1 + self.ragged_rank :], below, strict=True):
+            if size not in {None, inner_size}:
+                raise argument_error(f"values of shape {list(below)} do not fit the shape {sizes}")
+        return self._padded(fill_value(default_value, flat.dtype, below), sizes)
 
-    def _wanted(self, shape: Any) -> list[int | None]:
+    def _target_sizes(self, shape: Any) -> list[int | None]:
         """Check the shape asked for; None for dimensions that are as large as needed."""
         rank = len(self.shape)
         if shape is None or getattr(shape, "rank", rank) is None:  # TensorFlow's unknown shape
@@ -669,16 +669,16 @@ class RaggedTensor:
             raise argument_error(f"shape must not be negative, but is {checked}")
         return checked
 
-    def _padded(self, fill: Any, wanted: list[int | None]) -> AnyArray:
+    def _padded(self, fill: Any, sizes: list[int | None]) -> AnyArray:
         """Return a dense array of all rows, innermost level first."""
         compact = self._compact()
         if isinstance(compact.values, RaggedTensor):
-            values = compact.values._padded(fill, [None, *wanted[2:]])  # noqa: SLF001 - this class
+            values = compact.values._padded(fill, [None, *sizes[2:]])  # noqa: SLF001 - this class
         else:
             values = as_array(compact.values)
         lengths = np.diff(compact.row_splits)
-        height = self.nrows() if wanted[0] is None else wanted[0]
-        width = int(lengths.max(initial=0)) if wanted[1] is None else wanted[1]
+        height = self.nrows() if sizes[0] is None else sizes[0]
+        width = int(lengths.max(initial=0)) if sizes[1] is None else sizes[1]
         lengths = lengths[:height]
         values = values[: compact.row_splits[lengths.size]]
         if (lengths > width).any():
@@ -713,7 +713,10 @@ class RaggedTensor:
 
     def __repr__(self) -> str:
         """Show the rows, without the middle of many."""
-        return f"<RaggedTensor {_text(self, len(self.shape))}>"
+        room = SHOWN_CHARACTERS
+        while len(text := _text(self, len(self.shape), room)) > SHOWN_CHARACTERS and room:
+            room //= 2  # the values were longer than expected
+        return f"<RaggedTensor {text}>"
 
     _repr_html_ = repr_html
 
@@ -733,18 +736,18 @@ def _take(values: RaggedValues, indices: Int64Array) -> RaggedValues:
     return values._of_ranges(starts[indices], lengths, values.uniform_row_length)  # noqa: SLF001
 
 
-def _text(item: Any, n_levels: int, room: int = SHOWN_CHARACTERS) -> str:
+def _text(item: Any, n_levels: int, room: int) -> str:
     """Format rows and values with brackets; of many, the first and the last, so that the text is about as long as `room`.
 
     `n_levels` is the number of brackets that are still to come.
     """
     if not isinstance(item, RaggedTensor | BytesColumn | np.ndarray):
-        return bytes_text(item) if isinstance(item, bytes) else str(item)
+        return value_text(item)
     # What a part needs at least: its first and its last part, and so on.
     least = 2 ** (n_levels - 1) * (
         _VALUE_CHARACTERS if _has_numbers(item) else 2 * _VALUE_CHARACTERS
     )
-    n_shown = min(max(room // least, 2), SHOWN_ROWS)
+    n_shown = min(max(room // least, 1), SHOWN_ROWS)
     if len(item) <= n_shown:
         parts = [_text(part, n_levels - 1, room // n_shown) for part in item]
     else:
@@ -760,16 +763,16 @@ def _has_numbers(values: RaggedTensor | FlatValues) -> bool:
     return isinstance(values, np.ndarray) and values.dtype != object
 
 
-def _as_values(given: Any) -> Any:
+def _as_values(values: Any) -> Any:
     """Convert values to an array, strings to objects; keep columns as they are."""
-    if isinstance(given, RaggedTensor | BytesColumn):
-        return given
-    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
+    if isinstance(values, RaggedTensor | BytesColumn):
+        return values
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise argument_error("values must not be masked; drop the missing ones, or fill them")
-    array = np.asarray(given)
+    array = np.asarray(values)
     if array.dtype.kind in "SUT":
         # Not from the array: NumPy's own byte strings lose their last zero bytes.
-        objects = np.array(given, object)
+        objects = np.array(values, object)
         flat = [v.encode() if isinstance(v, str) else v for v in objects.ravel().tolist()]
         array = np.empty(objects.size, object)
         array[:] = flat
@@ -821,17 +824,17 @@ def _from_front(number: int, sizes: Int64Array) -> Int64Array:
 # ------------------------------------------------------------------------------ partitions
 
 
-def as_partition(name: str, given: Any, preferred: np.dtype[Any] | None = None) -> Splits:
+def as_partition(name: str, partition: Any, preferred: np.dtype[Any] | None = None) -> Splits:
     """Convert a partition to a vector of int32 or int64.
 
     Arrays of these dtypes are not copied; other integers become `preferred`, or int64.
     """
-    array = np.asarray(given)
+    array = np.asarray(partition)
     if array.ndim != 1:
         raise argument_error(f"{name} must be a vector, not of shape {array.shape}")
     if array.dtype in (np.int32, np.int64):
         return array
-    if array.dtype.kind not in "iu" and (array.size or isinstance(given, np.ndarray)):
+    if array.dtype.kind not in "iu" and (array.size or isinstance(partition, np.ndarray)):
         raise argument_error(f"{name} must be int32 or int64, not {array.dtype}")
     converted: Splits = array.astype(preferred or np.int64)
     return converted

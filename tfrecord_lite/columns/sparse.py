@@ -22,7 +22,7 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray, Int64Array
 from tfrecord_lite.columns.bytes import BytesColumn, FlatValues, as_array, fill_value
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.shown import bytes_text, repr_html
+from tfrecord_lite.shown import repr_html, value_text
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -76,13 +76,13 @@ class SparseTensor:
         if not isinstance(values, BytesColumn):
             values = np.asarray(values)
         if indices.ndim != 2 or len(values.shape) != 1 or shape.ndim != 1:
-            found = f"{indices.shape}, {values.shape}, {shape.shape}"
+            actual = f"{indices.shape}, {values.shape}, {shape.shape}"
             raise argument_error(
-                f"indices, values, dense_shape must be (n, rank), (n,), (rank,), not {found}"
+                f"indices, values, dense_shape must be (n, rank), (n,), (rank,), not {actual}"
             )
         if indices.shape != (len(values), shape.size):
-            wanted = (len(values), shape.size)
-            raise argument_error(f"indices must have shape {wanted}, not {indices.shape}")
+            expected = (len(values), shape.size)
+            raise argument_error(f"indices must have shape {expected}, not {indices.shape}")
         if shape.size and shape.min() < 0:
             raise argument_error(f"dense_shape must not be negative, but has {shape.min()}")
         for name, value in (("indices", indices), ("values", values), ("dense_shape", shape)):
@@ -117,7 +117,7 @@ class SparseTensor:
         Returns
         -------
         dtype, shape (*dense_shape,)
-            Owns its memory, which is that of the whole array.
+            Owns its memory, as large as the whole array.
 
         Raises
         ------
@@ -150,9 +150,9 @@ class SparseTensor:
         wrong = np.flatnonzero(flat[1:] <= flat[:-1])
         if validate_indices and wrong.size:
             i = int(wrong[0]) + 1
-            how = "repeated" if flat[i] == flat[i - 1] else "out of order"
+            fault = "repeated" if flat[i] == flat[i - 1] else "out of order"
             raise argument_error(
-                f"index {self.indices[i].tolist()} of value {i} is {how}; "
+                f"index {self.indices[i].tolist()} of value {i} is {fault}; "
                 "validate_indices=False keeps the last value"
             )
         dense = np.full(shape, fill, self.dtype)
@@ -177,10 +177,10 @@ class SparseTensor:
     _repr_html_ = repr_html
 
 
-def _int64(name: str, given: Any) -> Int64Array:
+def _int64(name: str, values: Any) -> Int64Array:
     """Convert integers to an int64 array, without a copy if they are one."""
-    array = np.asarray(given)
-    if array.dtype.kind not in "iu" and (array.size or isinstance(given, np.ndarray)):
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu" and (array.size or isinstance(values, np.ndarray)):
         raise TypeError(f"{name} must be integers, not {array.dtype}")
     return array.astype(np.int64, copy=False)
 
@@ -188,7 +188,7 @@ def _int64(name: str, given: Any) -> Int64Array:
 def _text(array: FlatValues) -> str:
     if isinstance(array, BytesColumn):
         return repr(array)
-    strings: Any = {"object": bytes_text}
+    strings: Any = {"object": value_text}
     text = np.array2string(
         array, separator=", ", threshold=40, edgeitems=3, max_line_width=10**6, formatter=strings
     )

@@ -296,7 +296,7 @@ def open_columns(data: Source, *, is_later: bool = False) -> Frame:
     series = {key: column for key, column in columns.items() if is_series(column)}
     if name is None and not series:
         return Frame(data)
-    paths = {key: bridge(_origin(each)).paths_of(key, each) for key, each in series.items()}
+    paths = {key: bridge(_origin(column)).paths_of(key, column) for key, column in series.items()}
     check_names([path for key in columns for path in paths.get(key, [key])])
     if not is_later:
         _warn_of_structs(paths)
@@ -406,7 +406,7 @@ def _is_source(data: Source) -> bool:
     if _is_array(data):
         return str(data.type).startswith("struct<")
     methods = ("__arrow_c_stream__",), ("__arrow_c_array__",), _FORMATS
-    return any(_has(data, *each) for each in methods)
+    return any(_has(data, *pair) for pair in methods)
 
 
 def table_of(data: Source) -> Table:
@@ -650,9 +650,9 @@ def objects(items: Sequence[object]) -> ObjectArray:
 def _tick_type(kind: ArrowType) -> tuple[str, ArrowType]:
     """Return NumPy's dtype for times of a type, and the type of their counts."""
     pa, types = imported(), imported("pyarrow.types")
-    unit = "D" if kind == pa.date32() else "ms" if kind == pa.date64() else kind.unit
+    tick = "D" if kind == pa.date32() else "ms" if kind == pa.date64() else kind.unit
     letter = "M" if types.is_timestamp(kind) or types.is_date(kind) else "m"
-    return f"{letter}8[{unit}]", pa.int32() if kind.bit_width == 32 else pa.int64()
+    return f"{letter}8[{tick}]", pa.int32() if kind.bit_width == 32 else pa.int64()
 
 
 def _times(name: str, column: Array) -> AnyArray:
@@ -686,7 +686,7 @@ def _integers(name: str, column: Array) -> Array:
 
 
 def _strings(name: str, column: Array) -> Lists:
-    """Return strings where they are; those of no value are of no kind."""
+    """Return strings where they are; a column without values has no kind."""
     n, present = len(column), _present(column)
     text = "str" if form_of(column.type) == "text" else None
     if present is not None and not present.any():
@@ -758,7 +758,7 @@ def _rows(name: str, column: Array) -> Iterator[tuple[str, Lists]]:
     """Yield the columns that lists become, with a level more than their values have."""
     pa, compute, present = imported(), imported("pyarrow.compute"), _present(column)
     lengths = np.asarray(compute.list_value_length(column).fill_null(0)).astype(np.int64)
-    # flatten leaves out those of null lists; drop_null takes wrong ones of slices. By chunk, as all chunks
+    # flatten leaves out the values of null lists; drop_null takes wrong ones of slices. By chunk, as all chunks
     # have no flatten that goes down one level only, and dictionaries with nulls cannot be joined.
     flat = pa.chunked_array([c.flatten() for c in _chunks(column)], column.type.value_type)
     with at_records(row_splits(lengths)):
@@ -779,7 +779,7 @@ def _rows(name: str, column: Array) -> Iterator[tuple[str, Lists]]:
         n_lists = len(column) if present is None else int(np.count_nonzero(present))
         lists = Lists(n_lists, own, (size, *below.levels), below.flat)
         if present is not None and 0 in (size, *inner):
-            detail = "a missing list among lists without values cannot be told from them"
+            detail = "a missing list among lists without values cannot be distinguished from them"
             raise column_error(path, detail, int(np.argmin(present)), Reason.UNREPRESENTABLE)
         yield path, lists if present is None else scattered(lists, present)
 
@@ -803,7 +803,7 @@ def type_error(name: str, dtype: object) -> InvalidArgumentError:
 
 
 def category_error(name: str) -> InvalidArgumentError:
-    """Return the error about categories that are not those of an original."""
+    """Return the error about categories that differ from an original's."""
     detail = "categories that are not different texts, bytes, numbers or bools; convert the column"
     return column_error(name, detail, None, Reason.UNSUPPORTED)
 
@@ -881,14 +881,14 @@ def _flat_type(name: str, lists: Lists) -> ArrowType:
             return pa.date32()
         unit, count = np.datetime_data(dtype)
         is_calendar = dtype.kind == "m" and unit in ("Y", "M")
-        found = "s" if unit in ("Y", "M", "W", "D", "h", "m") and not is_calendar else unit
-        if found not in ("s", "ms", "us", "ns") or (count != 1 and found == unit):
+        tick = "s" if unit in ("Y", "M", "W", "D", "h", "m") and not is_calendar else unit
+        if tick not in ("s", "ms", "us", "ns") or (count != 1 and tick == unit):
             detail = f"no data frame has times of the dtype {dtype.name}; load them with as_=None"
             raise column_error(name, detail, None, Reason.UNSUPPORTED)
         zone = own.zone
         if zone is not None and zone.startswith(("UTC+", "UTC-")):  # as only pandas writes it
             zone = zone.removeprefix("UTC")
-        return pa.duration(found) if dtype.kind == "m" else pa.timestamp(found, zone)
+        return pa.duration(tick) if dtype.kind == "m" else pa.timestamp(tick, zone)
     if dtype.kind in "biuf":
         return pa.from_numpy_dtype(dtype)
     raise column_error(name, f"Arrow has no type for {dtype.name}", None, Reason.UNSUPPORTED)
@@ -905,14 +905,14 @@ def table_for(
 ) -> Table:
     """Return columns as a Table for the data frame of a library; `n_rows` if there are no columns.
 
-    The description is used if it is of the same library; otherwise the types of the lists tell those of the columns.
+    The description is used if it is of the same library; otherwise the columns' types follow from the lists.
     """
-    pa, made = imported(), bridge(name)
-    found = description if description and description.get("library") == name else {}
-    words, required = found.get("columns", {}), found.get("required", [])
+    pa, own_table = imported(), bridge(name)
+    known = description if description and description.get("library") == name else {}
+    words, required = known.get("columns", {}), known.get("required", [])
     fields, arrays = [], []
     for key, lists in columns.items():
-        array = array_of(key, lists, made.target(key, words.get(key)))
+        array = array_of(key, lists, own_table.target(key, words.get(key)))
         arrays.append(array)
         fields.append(pa.field(key, array.type, nullable=key not in required))
     return pa.table(arrays, schema=pa.schema(fields)) if fields else rows_alone(n_rows)
@@ -929,8 +929,8 @@ def joined_frame(
         table = imported().concat_tables(tables)
     else:
         table = rows_alone(sum(map(len, tables)))
-    found = description if description and description.get("library") == name else {}
-    return bridge(name).frame_of(table, originals, found)
+    known = description if description and description.get("library") == name else {}
+    return bridge(name).frame_of(table, originals, known)
 
 
 def frame_of(table: Table, *_: object) -> Table:
@@ -1019,7 +1019,9 @@ def _chosen_array(name: str, lists: Lists, kind: ArrowType) -> Array:
         detail = f"{plain[index].as_py()!r} is not one of the categories in the schema"
         raise column_error(name, detail, index, Reason.UNREPRESENTABLE)
     codes = kind.index_type
-    if len(listed) > np.iinfo(codes.to_pandas_dtype()).max + 1:  # such as those of two files
+    if (
+        len(listed) > np.iinfo(codes.to_pandas_dtype()).max + 1
+    ):  # such as the categories of two files
         codes = pa.int32()
     indices = places.cast(codes)
     return pa.DictionaryArray.from_arrays(indices, categories, ordered=kind.ordered)

@@ -368,7 +368,7 @@ def cleared(lists: Lists) -> Lists:
 
 
 def scattered(lists: Lists, present: BoolArray) -> Lists:
-    """Return lists of the records that have the feature as those of all.
+    """Return lists of the records that have the feature as lists of all records.
 
     Fillers where a record lacks it if every level is a number, rows without values otherwise.
     """

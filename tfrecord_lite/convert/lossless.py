@@ -134,8 +134,8 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False)
     """
     frame = frame_of_types(columns) if is_stream(columns) else open_columns(columns)
     if not hasattr(frame.columns, "items"):
-        found = type(columns).__name__
-        raise TypeError(f"columns must be a dict, with one column per feature, not {found}")
+        actual = type(columns).__name__
+        raise TypeError(f"columns must be a dict, with one column per feature, not {actual}")
     items = {
         name: item_of(
             name, opened(name, column, "strict"), splits_dtype_of(column), lossless=lossless
@@ -208,16 +208,16 @@ def restore(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     >>> restore(parsed, schema)
     {'x': array([0.1, 0.2]), 'flag': array([ True, False])}
     """
-    found = {}
+    restored = {}
     for name, column in columns.items():
         item = schema.to_items()[name]
         # Of a RawFeature the parser has made arrays; others parse strings.
         is_parsed = isinstance(item.spec, RawFeature) and column.dtype != object
         if item.original is None or is_parsed:
-            found[name] = column
+            restored[name] = column
         else:
-            found[name] = _restored(name, column, Type.of(item))
-    return found
+            restored[name] = _restored(name, column, Type.of(item))
+    return restored
 
 
 def _restored(name: str, column: Any, kind: Type) -> Any:
@@ -274,14 +274,14 @@ def with_carried(frame: Frame, *, any_category: bool = False) -> tuple[Frame, Sc
             continue
         if any_category and item.original is not None:
             item = item._replace(original=replace(item.original, categories=None, ordered=False))  # noqa: PLW2901
-        wanted, lists = _expected(item), columns[name]
-        found = type_of(name, lists, lossless=True)
-        if not _is_alike(found, wanted):
+        as_specified, lists = _expected(item), columns[name]
+        own = type_of(name, lists, lossless=True)
+        if not _is_alike(own, as_specified):
             continue
-        if wanted.dtype.startswith(_TIMES):
-            columns[name] = _in_unit(name, lists, wanted.dtype)
-        if found.missing and isinstance(item.spec, FixedLenFeature | RawFeature):  # not its default
-            item = SchemaItem(RaggedFeature(item.kind.dtype), replace(wanted, missing=True))  # noqa: PLW2901
+        if as_specified.dtype.startswith(_TIMES):
+            columns[name] = _in_unit(name, lists, as_specified.dtype)
+        if own.missing and isinstance(item.spec, FixedLenFeature | RawFeature):  # not its default
+            item = SchemaItem(RaggedFeature(item.kind.dtype), replace(as_specified, missing=True))  # noqa: PLW2901
         items[name] = item
     return frame._replace(columns=columns), Schema.of_items(items)
 
@@ -301,37 +301,37 @@ def _expected(item: SchemaItem) -> Original:
         return original
     if isinstance(spec, FixedLenFeature):
         return replace(original, shape=spec.shape)
-    inner = [getattr(each, "length", None) for each in getattr(spec, "partitions", ())]
+    inner = [getattr(partition, "length", None) for partition in getattr(spec, "partitions", ())]
     return replace(original, shape=(None, *inner, *getattr(spec, "shape", ())))
 
 
-def _is_alike(found: Type, wanted: Original) -> bool:
+def _is_alike(own: Type, original: Original) -> bool:
     """Return whether a column has the type that Arrow data have for an original."""
-    if is_text(wanted) and not is_text(found):
+    if is_text(original) and not is_text(own):
         return False
-    if wanted.text is not None and is_text(found) and not is_text(wanted):
+    if original.text is not None and is_text(own) and not is_text(original):
         return False
-    if wanted.categories is not None:
-        ours, theirs = found.categories, wanted.categories
-        if ours is None or found.ordered != wanted.ordered or not set(ours) <= set(theirs):
+    if original.categories is not None:
+        ours, theirs = own.categories, original.categories
+        if ours is None or own.ordered != original.ordered or not set(ours) <= set(theirs):
             return False
-    if (found.shape, found.zone) != (wanted.shape, wanted.zone):
+    if (own.shape, own.zone) != (original.shape, original.zone):
         return False
-    if wanted.dtype.startswith(_TIMES):
-        return _is_time_like(found.dtype, wanted.dtype)
-    nearest = "float32" if wanted.dtype in EXTRA_FLOATS else wanted.dtype
-    if wanted.dtype in EXTRA_INTEGERS:
-        nearest = "uint8" if wanted.dtype.startswith("u") else "int8"
-    return bool(found.dtype == nearest)
+    if original.dtype.startswith(_TIMES):
+        return _is_time_like(own.dtype, original.dtype)
+    nearest = "float32" if original.dtype in EXTRA_FLOATS else original.dtype
+    if original.dtype in EXTRA_INTEGERS:
+        nearest = "uint8" if original.dtype.startswith("u") else "int8"
+    return bool(own.dtype == nearest)
 
 
-def _is_time_like(found: str, wanted: str) -> bool:
-    """Return whether times are those of an original, in the unit that Arrow or Parquet has for it."""
-    if found == wanted:
+def _is_time_like(own: str, original: str) -> bool:
+    """Return whether times match an original, in the unit that Arrow or Parquet has for it."""
+    if own == original:
         return True
-    if found.partition("[")[0] != wanted.partition("[")[0]:
+    if own.partition("[")[0] != original.partition("[")[0]:
         return False
-    ours, (theirs, count) = np.datetime_data(np.dtype(found))[0], np.datetime_data(np.dtype(wanted))
+    ours, (theirs, count) = np.datetime_data(np.dtype(own))[0], np.datetime_data(np.dtype(original))
     if theirs not in _UNITS or count > 1:  # hours, weeks, ...
         return ours in ("s", "ms")
     # Parquet has no seconds. A coarser unit, such as of dates, is exact in a finer one.

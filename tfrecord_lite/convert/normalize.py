@@ -88,14 +88,14 @@ def opened(
     key: str,
     column: object,
     policy: Literal["lenient"] = "lenient",
-    wanted: None = None,
+    expected: None = None,
     rounded: dict[str, None] | None = None,
 ) -> Lists: ...
 @overload
 def opened(key: str, column: list[Any], policy: Literal["strict"]) -> Lists: ...
 @overload
 def opened(
-    key: str, column: object, policy: Literal["strict"], wanted: Type | None = None
+    key: str, column: object, policy: Literal["strict"], expected: Type | None = None
 ) -> Lists | SparseLists: ...
 
 
@@ -103,16 +103,16 @@ def opened(
     key: str,
     column: object,
     policy: Policy = "lenient",
-    wanted: Type | None = None,
+    expected: Type | None = None,
     rounded: dict[str, None] | None = None,
 ) -> Lists | SparseLists:
     """Return a column as the lists to write; strict: with all levels, and values as they are.
 
-    Views where possible. `wanted` is the type that a schema has: Python's floats are rounded to it, integers
+    Views where possible. `expected` is the type that a schema has: Python's floats are rounded to it, integers
     among them exactly, and a record may lack a row of any length. Lenient lists add their key to `rounded` if
     a number is another one as float32. Errors have `key` and, where one record is at fault, its `index`.
     """
-    given = column
+    source = column
     if not isinstance(column, _COLUMNS):
         column = open_series(key, column) if is_series(column) else np.asarray(column)
     try:
@@ -126,18 +126,18 @@ def opened(
         elif policy == "lenient":
             lists = _lists(key, column, _flattened_rows)
         else:
-            lists = _lists(key, column, partial(_rows, leaf=_leaf(wanted)))
+            lists = _lists(key, column, partial(_rows, leaf=_leaf(expected)))
         if policy == "lenient":
             rows = rows_of_sparse(key, lists) if isinstance(lists, SparseLists) else lists
             return as_stored(key, rows, rounded)
     except InvalidArgumentError as error:
         detail = error.detail
-        if column is not given and is_frame(given):
+        if column is not source and is_frame(source):
             detail = f"{detail}; the columns of a data frame go beside the others, as in "
             detail += "{**df, 'image': images}, or **df.to_dict() of Polars"
         raise error.at(key=key, detail=detail) from None
     if (
-        wanted is None
+        expected is None
         and isinstance(lists, Lists)
         and lists.present is not None
         and lists.type.rank
@@ -146,13 +146,13 @@ def opened(
     return lists
 
 
-def _leaf(wanted: Type | None) -> Leaf:
+def _leaf(expected: Type | None) -> Leaf:
     """Return what converts Python's values to the type that a schema has."""
-    if wanted is None:
+    if expected is None:
         return values_of_objects
-    if wanted.kind is Kind.FLOAT or wanted.dtype in ("float32", "string"):
+    if expected.kind is Kind.FLOAT or expected.dtype in ("float32", "string"):
         return _stored_values  # rounded once, and strings of several types
-    if wanted.dtype == "complex64":
+    if expected.dtype == "complex64":
         return _rounded_complex
     return values_of_objects
 
@@ -177,7 +177,7 @@ def _rounded_complex(items: list[Any], types: set[type]) -> tuple[Type, Any]:
         return own, flat
     for number, item in enumerate(items):
         if isinstance(item, int) and float(np.float32(item)) != item:
-            detail = "this integer is not exact in float32, which the schema stores"
+            detail = f"this integer, {item}, is not exact in float32, which the schema stores"
             raise InvalidArgumentError(Reason.UNREPRESENTABLE, index=number, detail=detail)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         narrow = flat.astype(np.complex64)
@@ -272,7 +272,7 @@ def _whole(key: str, is_there: BoolArray, detail: str = _PARTLY) -> BoolArray | 
 
 
 def _in_shape(key: str, lists: Lists, shape: tuple[int, ...]) -> Lists:
-    """Return the lists of all values of an array as those of its rows."""
+    """Return the lists of all values of an array, divided by its rows."""
     own, outer = lists.type, shape[1:]
     below = own.shape or ()
     present = None
@@ -364,7 +364,11 @@ def _of_arrays(key: str, arrays: Sequence[AnyArray], leaf: Leaf) -> Lists:
     filled = [array for array in arrays if array.size] or arrays[:1]
     inner = filled[0].shape[1:]
     if any(array.shape[1:] != inner for array in filled):
-        detail = "arrays of shapes that differ in more than the first dimension"
+        detail = (
+            "arrays of shapes that differ in more than the first dimension cannot be one column; store each as a "
+            "byte string: pictures with encode_image of tfrecord_lite.apps.images, others with serialize_tensor, "
+            "or array.tobytes() with the shape in another feature"
+        )
         raise column_error(key, detail, None, Reason.UNREPRESENTABLE)
     counts = np.fromiter((array.size for array in arrays), np.int64, len(arrays))
     with at_records(row_splits(counts)):
@@ -493,7 +497,7 @@ def _flattened_rows(key: str, items: list[Any], types: set[type]) -> Lists:
     if len(dtypes) == 1 and None not in dtypes and _OBJECT not in dtypes:
         counts = np.fromiter((item.size for item in items), np.int64, len(items))
         flat = np.concatenate([item.reshape(-1) for item in items])
-        if flat.size or flat.dtype != np.float64:  # that of np.array([]) is NumPy's default
+        if flat.size or flat.dtype != np.float64:  # np.array([]) has NumPy's default
             own = type_of_dtype(flat.dtype, (None,))
             return Lists(len(items), own, (counts,), flat_values(flat))
     lists = [flattened(key, item) for item in items]
@@ -507,7 +511,7 @@ def _flattened_rows(key: str, items: list[Any], types: set[type]) -> Lists:
 
 
 def flattened(key: str, item: Any) -> list[Any]:
-    """Return the values of nested sequences, end to end; those of arrays as NumPy's scalars."""
+    """Return the values of nested sequences, end to end; items of arrays as NumPy's scalars."""
     values = _values_of(item)
     if has_any(values, _SEQUENCES):
         _check_depth(key, values)

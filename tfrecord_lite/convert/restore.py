@@ -123,9 +123,9 @@ def _regrouped(key: str, lists: Lists, kind: Type, stored: tuple[int | None, ...
     wrong = np.flatnonzero(counts != size if is_whole else counts % size if size else counts)
     if wrong.size:
         first = int(wrong[0])
-        found = plural(int(np.ravel(counts)[first]), "value")
+        actual = plural(int(np.ravel(counts)[first]), "value")
         rows = lists.with_(levels=tuple(outer))
-        detail = f"{found} cannot be divided into rows of the shape {(*lead, *inner)}"
+        detail = f"{actual} cannot be divided into rows of the shape {(*lead, *inner)}"
         raise rows.error(key, detail, first, Reason.WRONG_COUNT)
     n_rows: Any = counts // size if size else counts
     if isinstance(n_rows, np.ndarray):  # not the same in all lists
@@ -150,8 +150,8 @@ def _check_counts(key: str, lists: Lists, kind: Type) -> None:
     is_wrong = np.broadcast_to(np.not_equal(counts, size), lists.n)
     wrong = np.flatnonzero(is_wrong if lists.present is None else is_wrong & lists.present)
     if wrong.size:
-        found = plural(int(np.broadcast_to(counts, lists.n)[wrong[0]]), "value")
-        detail = f"{found}, but the shape {shape} holds {size:,}"
+        actual = plural(int(np.broadcast_to(counts, lists.n)[wrong[0]]), "value")
+        detail = f"{actual}, but the shape {shape} holds {size:,}"
         raise column_error(key, detail, int(wrong[0]), Reason.WRONG_COUNT)
 
 
@@ -336,10 +336,12 @@ def _ragged(
         # Of texts a RaggedTensor would make byte strings.
         column = values.astype(object) if values.dtype.kind in "UT" else values
         column = column.reshape(n_rows, *shape[rank:])
-    if any(each[-1] > np.iinfo(dtype).max for each in splits):  # of several blocks together
+    if any(
+        level_splits[-1] > np.iinfo(dtype).max for level_splits in splits
+    ):  # of several blocks together
         dtype = np.dtype(np.int64)
-    for each, dim in zip(reversed(splits), reversed(shape[:rank]), strict=True):
-        column = RaggedTensor(column, each.astype(dtype, copy=False), dim)
+    for level_splits, dim in zip(reversed(splits), reversed(shape[:rank]), strict=True):
+        column = RaggedTensor(column, level_splits.astype(dtype, copy=False), dim)
     return column  # type: ignore[no-any-return]
 
 
@@ -349,8 +351,8 @@ def sparse_result(lists: SparseLists, *, with_objects: bool) -> SparseTensor:
     message = np.repeat(np.arange(values.n), values.lengths)
     places = np.stack([message, *(place.flat for place in lists.places)], 1)
     flat = as_array(values_of(values, with_objects=with_objects))
-    found = places.max(axis=0, initial=-1) + 1
-    sizes = [n if size == -1 else size for n, size in zip(found[1:], lists.sizes, strict=True)]
+    extents = places.max(axis=0, initial=-1) + 1
+    sizes = [n if size == -1 else size for n, size in zip(extents[1:], lists.sizes, strict=True)]
     return SparseTensor(places, flat, np.array([values.n, *sizes]))
 
 

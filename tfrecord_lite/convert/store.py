@@ -80,7 +80,7 @@ def type_of(
     if isinstance(lists, SparseLists):
         own = replace(lists.values.type, shape=lists.sizes)
         if not own.shape:
-            detail = "a SparseTensor of rank 1 has no dimension besides that of records"
+            detail = "a SparseTensor of rank 1 has no dimension besides the records"
             raise column_error(key, detail, None, Reason.UNSUPPORTED)
         size = 1
     else:
@@ -124,7 +124,7 @@ def stored(
         if name not in schema:
             detail = f"this column is not in the schema{nearest(name, schema)}"
             raise column_error(str(name), detail)
-    found: dict[str, Lists] = {}
+    stored_lists: dict[str, Lists] = {}
     for name, feature, own in _plan(schema):
         column = columns.get(name)
         if column is None:
@@ -133,10 +133,10 @@ def stored(
             continue
         lists = _opened(name, column, own, feature)
         for key, part in store(name, lists, own, feature, rounded).items():
-            if key in found:
+            if key in stored_lists:
                 raise column_error(key, f"two features write this key; one of them is {name!r}")
-            found[key] = part
-    return found
+            stored_lists[key] = part
+    return stored_lists
 
 
 def _plan(schema: Mapping[str, FeatureLike]) -> list[tuple[str, Prepared, Type]]:
@@ -146,7 +146,9 @@ def _plan(schema: Mapping[str, FeatureLike]) -> list[tuple[str, Prepared, Type]]
     raw = {name: spec for name, spec in schema.items() if isinstance(spec, RawFeature)}
     items = (schema if isinstance(schema, Schema) else Schema(raw)).to_items()
     types = {name: Type.of(item) for name, item in items.items()}
-    plan = [(n, each, types.get(n, WIRE[each.kind])) for n, each in prepare(schema).items()]
+    plan = [
+        (n, prepared, types.get(n, WIRE[prepared.kind])) for n, prepared in prepare(schema).items()
+    ]
     if isinstance(schema, Schema):
         schema.plan = plan
     return plan
@@ -164,18 +166,18 @@ def _opened(key: str, column: Any, own: Type, feature: Prepared) -> Lists | Spar
     return lists
 
 
-def _check_type(key: str, found: Type, wanted: Type) -> None:
+def _check_type(key: str, own: Type, expected: Type) -> None:
     """Raise if a column of a data frame would come back as something else, though its values are alike."""
-    are_times = found.dtype.startswith("datetime64") and wanted.dtype.startswith("datetime64")
-    if are_times and found.zone != wanted.zone:
-        here = "times without a time zone" if found.zone is None else f"times in {found.zone}"
-        how = "have no time zone" if wanted.zone is None else f"are in {wanted.zone}"
-        detail = f"{here}, but the schema's {how}; convert them to it"
+    are_times = own.dtype.startswith("datetime64") and expected.dtype.startswith("datetime64")
+    if are_times and own.zone != expected.zone:
+        here = "times without a time zone" if own.zone is None else f"times in {own.zone}"
+        zone_text = "have no time zone" if expected.zone is None else f"are in {expected.zone}"
+        detail = f"{here}, but the schema's {zone_text}; convert them to it"
         raise column_error(key, detail, None, Reason.WRONG_KIND)
-    if wanted.categories is not None and found.ordered:
-        order = {value: i for i, value in enumerate(wanted.categories)}
-        places = [order[value] for value in found.categories or () if value in order]
-        if not wanted.ordered or places != sorted(places):
+    if expected.categories is not None and own.ordered:
+        order = {value: i for i, value in enumerate(expected.categories)}
+        places = [order[value] for value in own.categories or () if value in order]
+        if not expected.ordered or places != sorted(places):
             detail = (
                 "categories with an order, but the schema has them without one, or in another; "
             )
@@ -321,7 +323,7 @@ def _divided_by(
         levels = plural(rank, "ragged level")
         detail = f"{levels}, but the schema has {1 + len(partitions)}"
         raise column_error(key, detail, None, Reason.BAD_PARTITION)
-    found = {}
+    lengths_by_key = {}
     rows = values
     bounds = rows.with_(levels=rows.levels[:1]).splits()  # of each record, in rows of the level
     for partition in partitions:
@@ -337,11 +339,11 @@ def _divided_by(
                 raise column_error(key, detail, index, Reason.WRONG_COUNT)
         else:
             numbers, ends = _divided(partition, splits, bounds)
-            found[partition.key] = Lists(
+            lengths_by_key[partition.key] = Lists(
                 values.n, WIRE[Kind.INT64], (np.diff(ends),), numbers, values.present
             )
         bounds = splits[bounds]
-    return found
+    return lengths_by_key
 
 
 def _divided(
@@ -388,12 +390,12 @@ def _sparse(
     with at_records(rows.splits()):
         below = rows.below() if rows.kind is not None else _without_values(rows.below(), single)
         values = _values(key, below, single, rounded)
-    found = {feature.value_key: Lists(rows.n, WIRE[feature.kind], rows.levels, values.flat)}
+    by_key = {feature.value_key: Lists(rows.n, WIRE[feature.kind], rows.levels, values.flat)}
     for index_key, places in zip(feature.index_keys, sparse.places, strict=True):
-        if index_key in found:
+        if index_key in by_key:
             raise column_error(index_key, f"two features write this key; one of them is {key!r}")
-        found[index_key] = places
-    return found
+        by_key[index_key] = places
+    return by_key
 
 
 # ---------------------------------------------------------------------------------------- values
@@ -417,8 +419,8 @@ def _values(
 
 def warn_of_rounding(place: str, names: Iterable[str], way: str = "lossless=True") -> None:
     """Warn of the columns in which a number is another one as float32, if there are any; `way` keeps every bit."""
-    if found := ", ".join(map(repr, names)):
-        text = f"{place}: float64 was rounded to float32 in {found}; {way} keeps every bit"
+    if listed_names := ", ".join(map(repr, names)):
+        text = f"{place}: float64 was rounded to float32 in {listed_names}; {way} keeps every bit"
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
 
 

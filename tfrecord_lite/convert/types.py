@@ -17,7 +17,7 @@ float32 does not hold, uint64 from 2**63 on, complex, NaT, objects of several ki
 datetime, date and timedelta become arrays only under the strict policy.
 
 The converters here take values end to end and raise errors whose `index` is the number of a
-value; :func:`at_records` turns it into that of a record. No columns, schemas or wire format.
+value; :func:`at_records` turns it into a record's value. No columns, schemas or wire format.
 """
 
 from __future__ import annotations
@@ -153,18 +153,18 @@ def unmasked(key: str, items: list[Any]) -> list[Any]:
     """Replace masked arrays: by None if they are masked as a whole, else by what they hold."""
     if not has_any(items, np.ma.MaskedArray):
         return items
-    found = list(items)
+    present = list(items)
     for i, item in enumerate(items):
         if isinstance(item, np.ma.MaskedArray):
             mask = np.ma.getmaskarray(item)
             if item.dtype.names is not None or not np.any(mask):
-                found[i] = item.data[()]
+                present[i] = item.data[()]
             elif not np.all(mask):
                 detail = "some values of the record are masked, not all"
                 raise column_error(key, detail, i, Reason.UNREPRESENTABLE)
             else:
-                found[i] = None
-    return found
+                present[i] = None
+    return present
 
 
 # ---------------------------------------------------------------------------- NumPy's dtypes
@@ -242,7 +242,7 @@ def _integers(values: AnyArray) -> FlatList:
     if values.dtype.kind == "u" and values.dtype.itemsize == 8:
         large = np.flatnonzero(values > np.uint64(2**63 - 1))
         if large.size:
-            detail = f"this uint64 is above 2**63 - 1, the largest int64; {_AS_IT_IS}"
+            detail = f"this uint64, {values[large[0]]}, is above 2**63 - 1, the largest int64; {_AS_IT_IS}"
             raise _value_error(int(large[0]), detail)
     return Kind.INT64, np.ascontiguousarray(values.astype(np.int64, copy=False))
 
@@ -302,16 +302,16 @@ def is_rounded(values: AnyArray | ByteStrings, narrow: AnyArray | ByteStrings) -
 def exact(values: AnyArray, dtype: np.dtype[Any], detail: str = "", start: int = 0) -> AnyArray:
     """Return integers in a dtype that holds all of them; errors count the values from `start` on."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        made = values.astype(dtype, copy=False)
+        converted = values.astype(dtype, copy=False)
         if values.dtype.kind not in "iu" or values.dtype == dtype:
-            return made
+            return converted
         are_integers = dtype.kind in "iu"
-        wrong = made != values if are_integers else inexact_integers(values, made.real)
+        wrong = converted != values if are_integers else inexact_integers(values, converted.real)
     if wrong.any():
         number = int(wrong.argmax())
         detail = detail or f"the integer {values[number]} is not exact in {dtype.name}"
         raise _value_error(start + number, detail)
-    return made
+    return converted
 
 
 def inexact_integers(values: AnyArray, floats: AnyArray) -> BoolArray:
@@ -407,8 +407,8 @@ def values_for_list(items: list[Any], types: set[type]) -> tuple[Kind | None, An
     family = _family_of(frozenset(types), is_strict=False)
     if family is None:
         raise _no_family_error(items, types)
-    found: tuple[Kind | None, Any] = family.to_list(items)
-    return found
+    kind_and_values: tuple[Kind | None, Any] = family.to_list(items)
+    return kind_and_values
 
 
 def values_of_objects(items: list[Any], types: set[type]) -> tuple[Type, AnyArray | ByteStrings]:
@@ -512,12 +512,19 @@ def _mixed_strings(items: list[Any]) -> FlatList:
     return _byte_strings(encoded)
 
 
+def _shown(integer: Any) -> str:
+    """Return an integer in digits, of a long one only how long it is."""
+    n_bits = int(integer).bit_length()
+    return f"{integer}" if n_bits <= 128 else f"one of {n_bits:,} bits"
+
+
 def _python_integers(items: list[Any]) -> FlatList:
     try:
         return Kind.INT64, np.fromiter(items, np.int64, len(items))
     except OverflowError:
         number = next(i for i, v in enumerate(items) if not -(2**63) <= int(v) < 2**63)
-        raise _value_error(number, "this integer does not fit into int64") from None
+        detail = f"this integer does not fit into int64: {_shown(items[number])}"
+        raise _value_error(number, detail) from None
 
 
 def _python_floats(items: list[Any]) -> tuple[Kind, AnyArray]:
@@ -540,7 +547,7 @@ def _python_floats(items: list[Any]) -> tuple[Kind, AnyArray]:
         _, narrow = _floats(wide)
         for i, (ours, own) in enumerate(zip(narrow.tolist(), items, strict=True)):  # type: ignore[union-attr]
             if isinstance(own, WHOLE) and ours != int(own):
-                detail = f"this integer among floats is not exact in float32; {_AS_IT_IS}"
+                detail = f"this integer among floats, {_shown(own)}, is not exact in float32; {_AS_IT_IS}"
                 raise _value_error(i, detail)
     return Kind.FLOAT, wide
 
@@ -570,10 +577,10 @@ def _array_of_integers(items: list[Any]) -> AnyArray:
         raise _no_array_error(items)
     if True in is_bool:
         return np.array(items, np.bool)
-    found = np.result_type(*(cls if issubclass(cls, np.generic) else np.int64 for cls in types))
+    common = np.result_type(*(cls if issubclass(cls, np.generic) else np.int64 for cls in types))
     numbers = items if types == {int} else list(map(int, items))
     # Of uint64 and int64 NumPy makes float64.
-    for dtype in (np.dtype(np.int64) if found.kind == "f" else found, np.int64, np.uint64):
+    for dtype in (np.dtype(np.int64) if common.kind == "f" else common, np.int64, np.uint64):
         try:
             return np.array(numbers, dtype)
         except OverflowError:
@@ -620,7 +627,7 @@ _TIME_DTYPES: dict[type, str] = {
 def _array_of_times(items: list[Any]) -> AnyArray:
     """Return times as an array of the unit that Python counts them in."""
     types = set(map(type, items))
-    # Not their subclasses: those of pandas are finer.
+    # Not their subclasses: pandas' are finer.
     if len(types) != 1 or type(items[0]) not in _TIME_DTYPES:
         raise _no_array_error(items)
     for i, item in enumerate(items):

@@ -110,7 +110,7 @@ def stack(elements: list[Any], stack_columns: Callable[[list[Any]], Any] | None 
 
 @dataclass(frozen=True, kw_only=True)
 class Parse(Stage):
-    """The columns of each batch; those of single records by the parser's ``parse_single``."""
+    """The columns of each batch; columns of single records by the parser's ``parse_single``."""
 
     gives: ClassVar[Content | None] = "objects"
     is_one_to_one: ClassVar[bool] = True
@@ -121,7 +121,7 @@ class Parse(Stage):
     """A fingerprint of the feature specifications."""
     label_key: str | None = None
     is_dense: bool
-    """Whether columns of several batches can be cut into those of each."""
+    """Whether columns of several batches can be cut into each batch's."""
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
@@ -136,11 +136,11 @@ class Parse(Stage):
                 return
             if isinstance(chunk, BatchChunk) and len(chunk) > 1:
                 try:
-                    made = self._parse_all(chunk)
+                    parsed_chunk = self._parse_all(chunk)
                 except TFRecordError:
                     pass  # parse batch by batch, so that those before the bad one come first
                 else:
-                    yield made, {"feed": feed.state()}
+                    yield parsed_chunk, {"feed": feed.state()}
                     continue
             for i in range(len(chunk)):
                 element = self._parse_one(chunk[i : i + 1])
@@ -188,7 +188,7 @@ def _with_hint(error: TFRecordError) -> TFRecordError:
     if error.reason is not Reason.WRONG_KIND or not os.path.isfile(sidecar):  # noqa: PTH113
         return error
     detail = (
-        f"{error.detail}; {os.path.basename(sidecar)} tells how the values are stored: "  # noqa: PTH119
+        f"{error.detail}; {os.path.basename(sidecar)} says how the values are stored: "  # noqa: PTH119
         "without a schema of your own they come as they were saved"
     )
     return error.at(detail=detail)
@@ -207,6 +207,7 @@ def is_dense(features: Any) -> bool:
     """Whether the columns of these features can be cut by rows: arrays, of whatever was saved too."""
     originals = getattr(features, "originals", {}).values()
     return all(
-        isinstance(each, FixedLenFeature) or (isinstance(each, RawFeature) and not each.varies)
-        for each in features.values()
+        isinstance(feature, FixedLenFeature)
+        or (isinstance(feature, RawFeature) and not feature.varies)
+        for feature in features.values()
     ) and not any(None in (original.shape or ()) for original in originals)

@@ -77,26 +77,26 @@ class Feed:
         self._before, self._chunk, self._n_taken = self._after, None, 0
         return piece
 
-    def gather(self, wanted: int, times: int = 1, demand: Demand | None = None) -> Chunk | None:
-        """Return `wanted` elements in one chunk, as :meth:`pieces`; None at the end."""
-        pieces = self.pieces(wanted, times, demand)
+    def gather(self, n_wanted: int, times: int = 1, demand: Demand | None = None) -> Chunk | None:
+        """Return `n_wanted` elements in one chunk, as :meth:`pieces`; None at the end."""
+        pieces = self.pieces(n_wanted, times, demand)
         return join(pieces) if pieces else None
 
     def pieces(
         self,
-        wanted: int,
+        n_wanted: int,
         times: int = 1,
         demand: Demand | None = None,
         first: Chunk | None = None,
         many: int = _MANY,
     ) -> list[Chunk]:
-        """Return `wanted` elements; fewer only at the end or before an error.
+        """Return `n_wanted` elements; fewer only at the end or before an error.
 
-        If elements come `many` at a time, return up to ``wanted * times`` of them; those that come
-        one by one may be slow. A `demand` is told what is left. `first` was taken before, and counts.
+        If elements come `many` at a time, return up to ``n_wanted * times`` of them; those that come
+        one by one may be slow. A `demand` receives what is left. `first` was taken before, and counts.
         """
         pieces = [] if first is None else [first]
-        n_taken, goal = sum(map(len, pieces)), wanted * times
+        n_taken, goal = sum(map(len, pieces)), n_wanted * times
         while n_taken < goal:
             if demand is not None:
                 demand.n = goal - n_taken
@@ -112,7 +112,7 @@ class Feed:
             n = len(piece)
             n_taken += n
             if n < many:
-                goal = -(-n_taken // wanted) * wanted
+                goal = -(-n_taken // n_wanted) * n_wanted
         return pieces
 
     def _next_chunk(self) -> bool:

@@ -20,6 +20,7 @@ from tfrecord_lite.dataset.plan import (
     PlanNode,
     Run,
     RunDamage,
+    Stage,
     chain,
     describe,
     difference,
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
+    from tfrecord_lite.block import Block
     from tfrecord_lite.columns import Column
     from tfrecord_lite.errors import DamageReport
     from tfrecord_lite.example.decode.reader import StringForm
@@ -193,7 +195,9 @@ class DatasetIterator(Generic[T_co]):
 
     @property
     def _names(self) -> tuple[str, ...]:
-        return tuple(name for each in sources_of(self._plan) for name in getattr(each, "names", ()))
+        return tuple(
+            name for source in sources_of(self._plan) for name in getattr(source, "names", ())
+        )
 
     @functools.cached_property
     def _files(self) -> str | None:
@@ -209,7 +213,7 @@ class DatasetIterator(Generic[T_co]):
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on where another iterator stood, of a data set made in the same way.
 
-        The data set's next iteration is the epoch after that of the state. Shuffles without a seed take the
+        The data set's next iteration is the epoch after the state's. Shuffles without a seed take the
         seeds that the state's have drawn.
 
         Raises
@@ -665,7 +669,7 @@ class Dataset(Generic[T_co]):
     def cache(self) -> Dataset[T_co]:
         """Keep the elements of epoch 0 in memory once all of them were made, and give them in every epoch.
 
-        A shuffle after it gives new orders; one before it has that of epoch 0. The elements belong
+        A shuffle after it gives new orders; one before it keeps the order of epoch 0. The elements belong
         to the process. In torch's ``DataLoader`` each worker keeps its part, from epoch to epoch
         only with ``persistent_workers=True``.
 
@@ -814,7 +818,7 @@ class Dataset(Generic[T_co]):
         >>> b"".join(mixed)
         b'abaaabbb'
         """
-        plans = tuple(each._plan for each in datasets)  # noqa: SLF001 - of this class
+        plans = tuple(dataset._plan for dataset in datasets)  # noqa: SLF001 - of this class
         values = [1.0] * len(plans) if weights is None else list(map(float, weights))
         if not plans or len(values) != len(plans):
             raise argument_error(f"weights are {len(values)} of {len(plans)} data sets")
@@ -833,7 +837,7 @@ class Dataset(Generic[T_co]):
         )
 
     def concatenate(self, *others: Dataset[T_co]) -> Dataset[T_co]:
-        """Give the elements of this data set, and then those of others.
+        """Give the elements of this data set, and then of others.
 
         Examples
         --------
@@ -843,7 +847,7 @@ class Dataset(Generic[T_co]):
         >>> list(names.concatenate(names.take(1)))
         [b'Ada', b'Alan', b'Ada']
         """
-        plans = tuple(each._plan for each in (self, *others))  # noqa: SLF001 - of this class
+        plans = tuple(dataset._plan for dataset in (self, *others))  # noqa: SLF001 - of this class
         return Dataset(mixtures.Concatenated(inputs=plans))
 
     @staticmethod
@@ -858,7 +862,7 @@ class Dataset(Generic[T_co]):
         >>> list(Dataset.zip(names, names.map(len)))
         [(b'Ada', 3), (b'Alan', 4)]
         """
-        return Dataset(mixtures.Zipped(inputs=tuple(each._plan for each in datasets)))  # noqa: SLF001 - of this class
+        return Dataset(mixtures.Zipped(inputs=tuple(dataset._plan for dataset in datasets)))  # noqa: SLF001 - of this class
 
     def in_processes(self, num_workers: int, start_method: str | None = None) -> Dataset[T_co]:
         """Make the elements in `num_workers` processes, each from its part of the records.
@@ -937,7 +941,7 @@ class Dataset(Generic[T_co]):
         if part not in self._parts:
             self._parts[part] = sharding.worker_part(self._plan, *part)
         # Workers may start each epoch with a copy of the data set as it was at first; torch's seed
-        # tells the epochs apart. It differs between ranks, so where these share an order, only
+        # distinguishes the epochs. It differs between ranks, so where these share an order, only
         # set_epoch can.
         is_fixed = self._is_epoch_set or sharding.is_rank_bound(self._plan)
         salt = () if is_fixed else (worker.salt,)
@@ -1022,7 +1026,7 @@ class Dataset(Generic[T_co]):
             raise TypeError("the number of elements depends on what they are, or there is no end")
         raise TypeError(
             "the number of elements is not known without reading the files; count() of the data set "
-            "finds it out, and count_records(paths) that of the records"
+            "finds it out, and count_records(paths) the number of records"
         )
 
     def epoch_plan(self, epoch: int = 0) -> list[dict[str, Any]]:
@@ -1033,7 +1037,7 @@ class Dataset(Generic[T_co]):
         list of dict
             For each part of a file that a worker reads: ``worker``, ``file``, ``first`` (the number of the first
             record in the file), ``records`` (None for all that follow) and ``step``: 1 if the worker gives all of
-            these records, n if every n-th of those of all its files.
+            these records, n if every n-th record of all its files.
 
         Examples
         --------
@@ -1109,8 +1113,8 @@ def parsed_by(
     label_key: str | None = None,
 ) -> Dataset[Any]:
     """Return the data set of what a parser makes of records."""
-    found: Any = parser.features
-    groups = found if isinstance(found, tuple) else (found,)
+    features: Any = parser.features
+    groups = features if isinstance(features, tuple) else (features,)
     if label_key is not None and label_key not in groups[0]:
         known = ", ".join(map(repr, sorted(groups[0])))
         detail = f"label_key {label_key!r} is not a feature; expected one of {known}"
@@ -1118,10 +1122,27 @@ def parsed_by(
     if label_key is not None and len(groups) > 1:
         detail = "label_key is for Examples; map takes a label out of SequenceExamples"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    dataset = Dataset(_dropping(dataset._plan, parser))  # noqa: SLF001 - of this module
     return dataset._then(  # noqa: SLF001 - of this module
         Parse,
         parser=parser,
         features=batching.fingerprint(*groups, strings=parser.strings),
         label_key=label_key,
-        is_dense=len(groups) == 1 and batching.is_dense(found),
+        is_dense=len(groups) == 1 and batching.is_dense(features),
     )
+
+
+def _dropping(plan: PlanNode, check: Callable[[Block], object]) -> PlanNode:
+    """Return a plan whose files drop records that fail a check, if they drop any and nothing changes them before."""
+    if plan.content == "objects":
+        return plan
+    if isinstance(plan, Stage):
+        inner = _dropping(plan.input, check)
+        return plan if inner is plan.input else plan.with_input(inner)
+    if isinstance(plan, mixtures.Joined):
+        inputs = tuple(_dropping(each, check) for each in plan.inputs)
+        are_same = all(a is b for a, b in zip(inputs, plan.inputs, strict=True))
+        return plan if are_same else replace(plan, inputs=inputs)
+    if isinstance(plan, Files) and plan.options.on_misfit != "raise":
+        return replace(plan, options=plan.options.dropping(check))
+    return plan

@@ -33,16 +33,16 @@ class Joined(Source):
     @property
     def content(self) -> Content:
         """Which chunks it gives: records if all its inputs do."""
-        are_records = {each.content for each in self.inputs} == {"records"}
+        are_records = {plan.content for plan in self.inputs} == {"records"}
         return self.gives or ("records" if are_records else "objects")
 
     def settings(self) -> dict[str, Any]:
-        """Return its own settings, and those of all inputs."""
-        return {**super().settings(), "inputs": [describe(each) for each in self.inputs]}
+        """Return its own settings, and its inputs' settings."""
+        return {**super().settings(), "inputs": [describe(plan) for plan in self.inputs]}
 
     def sizes(self) -> list[int] | None:
         """Return the number of elements of each plan; None unless all are known."""
-        sizes = [size for each in self.inputs if (size := each.size()) is not None]
+        sizes = [size for plan in self.inputs if (size := plan.size()) is not None]
         return sizes if len(sizes) == len(self.inputs) else None
 
     def part(self, n_parts: int, number: int) -> Any:
@@ -52,7 +52,7 @@ class Joined(Source):
     def feeds(self, stack: ExitStack, run: Run, states: list[State] | None) -> list[Feed]:
         """Start all inputs, until the stack is closed."""
         pairs = zip(self.inputs, states or [None] * len(self.inputs), strict=True)
-        return [stack.enter_context(feed_of(each, run, state)) for each, state in pairs]
+        return [stack.enter_context(feed_of(plan, run, state)) for plan, state in pairs]
 
     def _chunk(self, chunk: Chunk) -> Chunk:
         """Return a chunk of one kind for all inputs."""
@@ -121,7 +121,7 @@ class Mixed(Joined):
     stop: Literal["first", "all"]
 
     def settings(self) -> dict[str, Any]:
-        """Return its own settings, and those of all inputs."""
+        """Return its own settings, and its inputs' settings."""
         return {**super().settings(), "weights": list(self.weights)}
 
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Mixed:
@@ -186,4 +186,4 @@ class Mixed(Joined):
 def _worker_parts(
     inputs: tuple[PlanNode, ...], n_workers: int, worker: int
 ) -> tuple[PlanNode, ...]:
-    return tuple(worker_part(each, n_workers, worker) for each in inputs)
+    return tuple(worker_part(plan, n_workers, worker) for plan in inputs)

@@ -66,7 +66,7 @@ class RunDamage:
 
     def begin(self, options: ReadSettings) -> DamageLog | None:
         """Start a log for a pass over the files; None if damage is to be raised."""
-        self.log = log = DamageLog.begin(options.on_error, options.max_errors)
+        self.log = log = DamageLog.begin(options)
         return log
 
     def report(self) -> DamageReport | None:
@@ -93,7 +93,7 @@ class Run:
     def key(
         self, seed: int, number: int, *, reshuffles: bool, is_shared: bool = False
     ) -> tuple[int, ...]:
-        """Return the key of a random order: that of shuffle `number` of the plan; 0 for the files.
+        """Return the key of a random order: shuffle `number` of the plan; 0 for the files.
 
         If ranks share the order, it is without the salt, which differs between them.
         """
@@ -246,7 +246,7 @@ class Stage(PlanNode):
 
     @property
     def content(self) -> Content:
-        """Which chunks it gives: by default, those of its input."""
+        """Which chunks it gives: by default, its input's."""
         return self.gives or self.input.content
 
     def size(self) -> int | None:
@@ -290,7 +290,11 @@ def sources_of(plan: PlanNode) -> list[PlanNode]:
     """List the nodes without input that a plan begins with: several where it joins others."""
     first = chain(plan)[0]
     inputs: tuple[PlanNode, ...] = getattr(first, "inputs", ())
-    return [source for each in inputs for source in sources_of(each)] if inputs else [first]
+    return (
+        [source for node_input in inputs for source in sources_of(node_input)]
+        if inputs
+        else [first]
+    )
 
 
 def summary(plan: PlanNode) -> str:

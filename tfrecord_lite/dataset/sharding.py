@@ -80,7 +80,7 @@ def _last_that_counts(nodes: list[PlanNode]) -> int:
 
 
 def has_own_batches(plan: PlanNode) -> bool:
-    """Whether each worker batches its own part: the number of batches depends on that of workers."""
+    """Whether each worker batches its own part: the number of batches depends on the number of workers."""
     nodes = chain(plan)
     return any(isinstance(node, Batch) for node in nodes[_last_that_counts(nodes) + 1 :])
 

@@ -104,10 +104,10 @@ class _Buffer:
             self._marks.pop()
             return []
         is_small = not isinstance(first, Block) or first.nbytes < _LARGE_RECORD_BYTES
-        wanted, times = (min(most, _FEW), 1) if is_small else (1, most)
+        n_elements, times = (min(most, _FEW), 1) if is_small else (1, most)
         # Small records come at once, also where a file's turn ends; of large ones, some are enough.
         are_small = isinstance(first, Block) and first.nbytes < _LARGE_RECORD_BYTES * len(first)
-        pieces = self._feed.pieces(wanted, times, first=first, many=1 if are_small else _FEW)
+        pieces = self._feed.pieces(n_elements, times, first=first, many=1 if are_small else _FEW)
         self._n_read += sum(map(len, pieces))
         if not isinstance(first, Block):
             return [ObjectChunk([item for piece in pieces for item in piece.to_list()])]
@@ -117,25 +117,25 @@ class _Buffer:
         """Read the elements that the buffer holds at this step."""
         held = order.buffer_at(self._key, self._n_slots, self._step)
         stop = self._n_slots + self._step  # number of elements that have come in
-        wanted = np.sort(held)
-        found: list[Chunk] = []
-        numbers: list[Int64Array] = []  # of the elements in `found`
+        kept_numbers = np.sort(held)
+        chunks: list[Chunk] = []
+        numbers: list[Int64Array] = []  # of the elements in `chunks`
         while self._n_read < stop:
             first = self._n_read
             pieces = self._read(min(stop - first, _MOST_STEPS))
             if not pieces:
                 break
-            low, high = wanted.searchsorted([first, self._n_read])
+            low, high = kept_numbers.searchsorted([first, self._n_read])
             if low < high:
-                numbers.append(wanted[low:high])
-                found.append(join(pieces).take(wanted[low:high] - first))
-        if not found:
+                numbers.append(kept_numbers[low:high])
+                chunks.append(join(pieces).take(kept_numbers[low:high] - first))
+        if not chunks:
             return
         # Slot i holds element held[i]; if the input was shorter, the last slots are empty.
         kept = np.concatenate(numbers)
         self._held = held[held < self._n_read]
         places = kept.searchsorted(self._held)
-        self._contents = _hold(found, places)
+        self._contents = _hold(chunks, places)
 
     def _swap(self, pieces: list[Chunk], slots: Int64Array) -> Chunk:
         """Put each element into its slot; return the elements that go out."""
@@ -146,18 +146,18 @@ class _Buffer:
         return out
 
 
-def _hold(found: list[Any], places: Int64Array) -> _HeldElements:
-    """Fill slot i with element ``places[i]`` of all chunks; empty the list `found`."""
-    are_records = all(isinstance(chunk, Block) for chunk in found)
-    n_bytes = sum(chunk.nbytes for chunk in found) if are_records else 0
-    if are_records and n_bytes < _LARGE_RECORD_BYTES * sum(map(len, found)):
-        chunk: Any = join(found)
-        found.clear()
+def _hold(elements: list[Any], places: Int64Array) -> _HeldElements:
+    """Fill slot i with element ``places[i]`` of all chunks; empty the list of them."""
+    are_records = all(isinstance(chunk, Block) for chunk in elements)
+    n_bytes = sum(chunk.nbytes for chunk in elements) if are_records else 0
+    if are_records and n_bytes < _LARGE_RECORD_BYTES * sum(map(len, elements)):
+        chunk: Any = join(elements)
+        elements.clear()
         return _HeldRecords(chunk[places])
-    sources, where = origin_of(found) if are_records else ((), None)
+    sources, where = origin_of(elements) if are_records else ((), None)
     items: list[Any] = []
-    while found:  # release each chunk after its records are copied
-        items += found.pop(0).to_list()
+    while elements:  # release each chunk after its records are copied
+        items += elements.pop(0).to_list()
     where = None if where is None else where[places]
     return _HeldItems([items[i] for i in places.tolist()], sources, where)
 

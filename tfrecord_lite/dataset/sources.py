@@ -61,8 +61,8 @@ class Files(Source):
 
     @property
     def skips_damage(self) -> bool:
-        """Whether damage is skipped, rather than raised."""
-        return self.options.on_error != "raise"
+        """Whether damage is skipped, or records are dropped, rather than raised."""
+        return self.options.leaves_out
 
     def count(self) -> None:
         """Count the records of all files, so that the size is known."""
@@ -304,10 +304,10 @@ class ShuffledRecords(Source):
         file = self._opened()
         run.sizes.update(zip(self.names, (index.end for index in file.indexes), strict=True))
         key = run.key(self.seed, 0, reshuffles=self.reshuffles, is_shared=self.is_shared)
-        wanted = order.permutation(key, len(file))
+        records = order.permutation(key, len(file))
         if self.even:
-            wanted = np.resize(wanted, self.part_size(wanted.size) * self.step.step)
-        wanted = wanted[self.step]
+            records = np.resize(records, self.part_size(records.size) * self.step.step)
+        records = records[self.step]
         n_bytes = sum(int(index.sizes.sum()) for index in file.indexes)
         # Where files are asked for anew each time, as those that cannot all stay open, more at once.
         is_far = len(self.names) > MAX_OPEN or any(map(is_url, self.names))
@@ -317,8 +317,8 @@ class ShuffledRecords(Source):
         if state and state["of"] != len(file):
             detail = f"the state is of {plural(state['of'], 'record')}, but the files now have {len(file):,}"
             raise FailedPreconditionError(Reason.STALE_INDEX, detail=detail)
-        while at < wanted.size:
-            numbers = wanted[at : at + most]
+        while at < records.size:
+            numbers = records[at : at + most]
             try:
                 block = file.block(numbers)
             except TFRecordError:

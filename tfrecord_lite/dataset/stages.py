@@ -137,8 +137,8 @@ class Map(Stage):
                 yield from self._in_threads(feed)
                 return
             for element, chunk, i, after in elements(feed):
-                made = _call(self.function, element, chunk, i)
-                yield ObjectChunk([made]), {"feed": after}
+                result = _call(self.function, element, chunk, i)
+                yield ObjectChunk([result]), {"feed": after}
 
     def _in_threads(self, feed: Feed) -> Iterator[Pair]:
         pool = ThreadPoolExecutor(self.n_threads, thread_name_prefix="tfrecord-map")
@@ -245,12 +245,12 @@ class Cache(Stage):
 
     def _made(self, run: Run) -> Iterator[Chunk]:
         """Yield the elements as they are made, and keep them at the end."""
-        made: list[Chunk] = []
+        chunks: list[Chunk] = []
         with feed_of(self.input, Run((0,), run.sizes, damage=run.damage), None) as feed:
             while (chunk := feed.take()) is not None:
-                made.append(_lean(chunk))
-                yield made[-1]
-        self.key.keep(made)
+                chunks.append(_lean(chunk))
+                yield chunks[-1]
+        self.key.keep(chunks)
 
 
 def _lean(chunk: Chunk) -> Chunk:
@@ -294,18 +294,18 @@ class Prefetch(Stage):
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
-        feed, made = self.feed(run, state), queue.SimpleQueue[Any]()
+        feed, pairs = self.feed(run, state), queue.SimpleQueue[Any]()
         room, is_stopped = threading.Semaphore(self.n), threading.Event()
         thread = threading.Thread(
             target=_fill,
-            args=(feed, self.n, made, room, is_stopped),
+            args=(feed, self.n, pairs, room, is_stopped),
             name="tfrecord-prefetch",
             daemon=True,
         )
         process = os.getpid()
         thread.start()
         try:
-            while (pair := made.get()) is not None:
+            while (pair := pairs.get()) is not None:
                 if isinstance(pair, BaseException):
                     raise pair
                 room.release(len(pair[0]))
@@ -320,7 +320,7 @@ class Prefetch(Stage):
 def _fill(
     feed: Feed,
     most: int,
-    made: queue.SimpleQueue[Any],
+    pairs: queue.SimpleQueue[Any],
     room: threading.Semaphore,
     is_stopped: threading.Event,
 ) -> None:
@@ -332,7 +332,7 @@ def _fill(
                     room.acquire()
                 if is_stopped.is_set():
                     break
-                made.put((chunk, {"feed": feed.state()}))
-        made.put(None)
+                pairs.put((chunk, {"feed": feed.state()}))
+        pairs.put(None)
     except BaseException as error:  # noqa: BLE001 - raised again where the elements are wanted
-        made.put(error)
+        pairs.put(error)

@@ -64,7 +64,8 @@ class TFRecordDataset(Dataset[bytes]):
         Ignored.
     **options
         How files are read: :class:`~tfrecord_lite.options.ReadOptions`, but for `compression`. If damage is
-        skipped, :attr:`Dataset.report` describes it; :meth:`shuffle_all` needs intact files. Each process of
+        skipped, or records are dropped, :attr:`Dataset.report` describes it; :meth:`shuffle_all` needs intact
+        files. With ``on_misfit="drop"`` records have to fit what parses them next, unless a function changes them before. Each process of
         :meth:`in_processes`, and each worker of torch's ``DataLoader``, warns by itself and counts `max_errors`
         by itself, so a file that several of them read is warned of several times, and there is no common report.
         A function `on_error` is called in the process that meets the damage, and has to be picklable unless
@@ -208,7 +209,8 @@ class TFRecordDataset(Dataset[bytes]):
         files = self._files()
         if files.skips_damage:
             detail = (
-                "shuffle_all needs intact files: recover the files first, and leave out on_error"
+                "shuffle_all needs intact files: recover the files first, or write the records that fit with "
+                "'tfrecord filter --drop-bad', and leave out on_error and on_misfit"
             )
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         return dataset_of(
@@ -273,6 +275,10 @@ def files_of(
     if any(map(is_file_object, sources)):
         detail = "filenames must be paths: files are opened again for each epoch"
         raise TypeError(detail)
+    if options.on_misfit != "raise" and options.check is None:
+        from tfrecord_lite.described.sources import dropping  # noqa: PLC0415 - loads the engine
+
+        options = dropping(None, sources, options)
     return Files(names=tuple(map(name_of, sources)), options=options, cycle_length=cycle_length)
 
 

@@ -60,10 +60,10 @@ class _OpenFile:
         """The mean length of the records that are ready, about."""
         return self._n_bytes // max(self.n_ready + self._n_used, 1)
 
-    def fill(self, wanted: int, most: int = 0, about_bytes: int = 0) -> None:
-        """Read until `wanted` records are ready, or up to `most` if they are small."""
+    def fill(self, n_wanted: int, most: int = 0, about_bytes: int = 0) -> None:
+        """Read until `n_wanted` records are ready, or up to `most` if they are small."""
         while not self._is_at_end and (
-            self.n_ready < wanted or (self.n_ready < most and self._n_bytes < about_bytes)
+            self.n_ready < n_wanted or (self.n_ready < most and self._n_bytes < about_bytes)
         ):
             try:
                 chunk = next(self._chunks, None)

@@ -6,18 +6,27 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
-import numpy as np
-
+from tfrecord_lite.arrays import views
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import Library
+from tfrecord_lite.convert.lists import SparseLists
 from tfrecord_lite.described.sidecar import Sidecar
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.errors import argument_error
 from tfrecord_lite.example.parse import ExampleParser
-from tfrecord_lite.schema import FixedLenFeature, Kind, Original, Schema, SchemaItem, SequenceSchema
+from tfrecord_lite.example.sequence.parse import ListsParser, SequenceExampleParser
+from tfrecord_lite.schema import (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    Kind,
+    Original,
+    Schema,
+    SchemaItem,
+    SequenceSchema,
+)
 from tfrecord_lite.schema.text import choices, nearest
 from tfrecord_lite.sniff import text_of
 
-__all__ = ["names_asked_for", "names_of", "with_text"]
+__all__ = ["items_of", "names_asked_for", "names_of", "schema_like", "with_text"]
 
 
 def names_of(columns: Sequence[str]) -> list[str]:
@@ -26,8 +35,8 @@ def names_of(columns: Sequence[str]) -> list[str]:
         hint = f"; give it as as_={columns!r}" if columns in get_args(Library) else ""
         raise TypeError(f"columns must be a list of names, not the str {columns!r}{hint}")
     if isinstance(columns, (Mapping, SequenceSchema)):
-        found = type(columns).__name__
-        raise TypeError(f"columns must be a list of names, not a {found}; give it as schema=")
+        actual = type(columns).__name__
+        raise TypeError(f"columns must be a list of names, not a {actual}; give it as schema=")
     return list(columns)
 
 
@@ -36,7 +45,7 @@ def known_columns(columns: Sequence[str], known: Collection[str]) -> list[str]:
     columns = names_of(columns)
     unknown = [name for name in columns if name not in known]
     if unknown:
-        nested = next((each for each in known if "/" in each), None)
+        nested = next((path for path in known if "/" in path), None)
         paths = "" if nested is None else f"; nested names are paths, such as {nested!r}"
         raise argument_error(f"no column {unknown[0]!r}{choices(unknown[0], known)}{paths}")
     return columns
@@ -62,17 +71,13 @@ def with_text(
 
     `text` is their names; or True for all `columns` whose strings in the sample are printable UTF-8.
     """
-    schema = described.schema
-    if isinstance(schema, SequenceSchema):
-        detail = "text is for Examples; columns of SequenceExamples are byte strings"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     if isinstance(text, str):
         raise TypeError(f"text must be a bool or a list of names, not the str {text!r}")
-    items = schema.to_items()
+    items = items_of(described.schema)
     candidates = [name for name, item in items.items() if _may_be_text(item)]
     if text is True:
-        asked = [name for name in candidates if columns is None or name in columns]
-        names = _texts_in(schema.select(asked), sample()) if asked else []
+        asked = {name: items[name] for name in candidates if columns is None or name in columns}
+        names = _texts_in(schema_like(described.schema, asked), sample()) if asked else []
     else:
         names = list(text)
     for name in names:
@@ -85,11 +90,34 @@ def with_text(
         else:
             partitions = getattr(item.spec, "partitions", ())
             shape = (None, *(getattr(part, "length", None) for part in partitions))
-            if isinstance(item.spec, FixedLenFeature):
+            if isinstance(item.spec, FixedLenFeature | FixedLenSequenceFeature):
                 shape = item.spec.shape
             original = Original("string", shape, "str")
         items[name] = item._replace(original=original)
-    return described._replace(schema=Schema.of_items(items))
+    return described._replace(schema=schema_like(described.schema, items))
+
+
+def items_of(schema: Schema | SequenceSchema) -> dict[str, SchemaItem]:
+    """Return what describes each column, in SequenceExamples named by part: ``context/label``."""
+    if isinstance(schema, Schema):
+        return schema.to_items()
+    parts = schema._asdict().items()
+    return {f"{part}/{name}": item for part, own in parts for name, item in own.to_items().items()}
+
+
+def schema_like(
+    schema: Schema | SequenceSchema, items: Mapping[str, SchemaItem]
+) -> Schema | SequenceSchema:
+    """Return a schema of the same class with columns as :func:`items_of` returns them."""
+    if isinstance(schema, Schema):
+        return Schema.of_items(dict(items))
+    return SequenceSchema(*(_below(f"{part}/", items) for part in schema._fields))
+
+
+def _below(prefix: str, items: Mapping[str, SchemaItem]) -> Schema:
+    """Return the schema of one part."""
+    own = {path: item for path, item in items.items() if path.startswith(prefix)}
+    return Schema.of_items({path.removeprefix(prefix): item for path, item in own.items()})
 
 
 def _may_be_text(item: SchemaItem) -> bool:
@@ -99,15 +127,19 @@ def _may_be_text(item: SchemaItem) -> bool:
     return item.kind is Kind.BYTES
 
 
-def _texts_in(schema: Schema, blocks: Iterable[Block]) -> list[str]:
+def _texts_in(schema: Schema | SequenceSchema, blocks: Iterable[Block]) -> list[str]:
     """Return the columns whose byte strings are all printable text, and some not empty."""
-    parse = ExampleParser(schema)
-    is_text = dict.fromkeys(schema, True)
-    has_any = dict.fromkeys(schema, False)
+    if isinstance(schema, Schema):
+        parse = ListsParser(ExampleParser(schema))
+    else:
+        parse = ListsParser(SequenceExampleParser(*schema))
+    is_text = dict.fromkeys(items_of(schema), True)
+    has_any = dict.fromkeys(is_text, False)
     for block in blocks:
-        for name, column in parse(block).items():
-            flat: Any = getattr(column, "flat_values", getattr(column, "values", column))
-            strings = np.ma.compressed(flat).tolist()
+        for name, lists in parse(block).items():
+            flat: Any = (lists.values if isinstance(lists, SparseLists) else lists).flat
+            ranges = flat.to_ranges()
+            strings = list(map(bytes, views(ranges.data, ranges.starts, ranges.lengths)))
             has_any[name] |= any(strings)
             is_text[name] &= all(text_of(string) is not None for string in strings)
-    return [name for name in schema if has_any[name] and is_text[name]]
+    return [name for name in is_text if has_any[name] and is_text[name]]

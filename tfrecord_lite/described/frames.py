@@ -32,25 +32,23 @@ def fitting_description(
     """
     if description is None:
         return None
-    given = schema.originals
+    own = schema.originals
     words = {}
     for name, word in description["columns"].items():
-        ours, wanted = originals.get(name), given.get(name)
+        ours, original = originals.get(name), own.get(name)
         is_list = isinstance(word, dict) and word.get("object") in ("list", "tuple", "array")
-        is_fit = ours is not None and wanted is not None and _type_of(ours) == _type_of(wanted)
+        is_fit = ours is not None and original is not None and _type_of(ours) == _type_of(original)
         if is_list:  # rows of any values
-            is_fit = wanted is not None and bool(wanted.shape)
+            is_fit = original is not None and bool(original.shape)
         words[name] = word if is_fit else None
     required = [
-        name
-        for name in description.get("required", [])
-        if name not in given or not given[name].missing
+        name for name in description.get("required", []) if name not in own or not own[name].missing
     ]
     return {**description, "columns": words, "required": required}
 
 
 def _type_of(original: Original) -> tuple[object, ...]:
-    """Return what tells the type of a column, but for what is missing."""
+    """Return what determines the type of a column, but for what is missing."""
     is_plain = original.text is None, original.categories is None
     return original.dtype, original.shape, original.zone, is_plain
 
@@ -60,20 +58,22 @@ def index_names(description: Description | None) -> list[str]:
     return [feature for feature, _ in (description or {}).get("index", [])]
 
 
-def check_description(found: Any, names: Collection[str]) -> Description | None:
+def check_description(description: Any, names: Collection[str]) -> Description | None:
     """Check the form of a description from parsed JSON; its words are checked when they are used."""
-    if found is None:
+    if description is None:
         return None
     try:
-        index = found.get("index", [])
-        is_good = found["library"] in get_args(Library) and isinstance(found["columns"], dict)
+        index = description.get("index", [])
+        is_good = description["library"] in get_args(Library) and isinstance(
+            description["columns"], dict
+        )
         is_good &= isinstance(index, list) and all(feature in names for feature, _ in index)
     except UNUSABLE:
         is_good = False
     if not is_good:
         detail = "a sidecar's dataframe must have a library, the types of its columns, and an index"
         raise argument_error(f"{detail} that is a list of features with their names")
-    return dict(found)
+    return dict(description)
 
 
 def merged_description(one: Description | None, other: Description | None) -> Description | None:

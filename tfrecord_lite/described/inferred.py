@@ -23,7 +23,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.described.columns import known_columns
 from tfrecord_lite.described.widening import as_absent
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
-from tfrecord_lite.example.survey import Survey
+from tfrecord_lite.example.survey import Survey, check_either
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.names import Source, is_file_object, name_of, position_of, seek_to
 from tfrecord_lite.options import ReadSettings
@@ -54,7 +54,7 @@ _Rows = TypeVar("_Rows", Block, Any)
 SAMPLE = 10_000
 """Records from which a schema is inferred, where not all are read."""
 _SAMPLE_BYTES = 64 * 1024 * 1024
-_FROM_SAMPLE = "the schema is that of a sample, the first records: pass"
+_FROM_SAMPLE = "the schema comes from a sample, the first records: pass"
 
 
 class Policy(NamedTuple):
@@ -84,7 +84,7 @@ def inferred(
     sources: Sequence[Source],
     names: Sequence[str] | None = None,
 ) -> Schema | SequenceSchema:
-    """Return the schema of the records in some blocks, which are those of `sources`, or the first ones.
+    """Return the schema of the records in some blocks, which come from `sources`, or the first ones.
 
     With `names`, the schema has these features alone, named by path in SequenceExamples, and the
     others are not judged. Raises InvalidArgumentError as :meth:`Summary.schema`, for an unknown name,
@@ -156,7 +156,9 @@ def blocks_ahead(sources: Sequence[Source], options: ReadSettings) -> Generator[
         if is_file_object(source) and position_of(source) is None:
             detail = "a stream that cannot seek is read only once; give schema, and text by name"
             raise argument_error(detail, source=name_of(source))
-    log = None if options.on_error == "raise" else DamageLog(lambda _: None, None)
+    if options.check is None:
+        options = options.dropping(check_either)
+    log = DamageLog.begin(options.quietly())
     with ReadAhead(sources, options.storage_options, options.read_ahead) as ahead:
         for source in sources:
             start = position_of(source)

@@ -181,11 +181,11 @@ def read_beside(
     if is_http(name) and b'"format"' not in content:
         return None
     try:
-        found = parse(place, content)
+        description = parse(place, content)
     except InvalidArgumentError as error:
         raise error.at(source=place) from None
     try:
-        expected = found.fingerprint
+        expected = description.fingerprint
         actual = None if expected is None else fingerprint_of(name, storage_options)
     except FileNotFoundError:
         return None
@@ -195,11 +195,11 @@ def read_beside(
     elif expected != actual:
         raise argument_error(
             f"the sidecar was written for other data than are now in {name}; tfrecord verify "
-            "tells whether the file is damaged; delete the sidecar if the file was written anew, or "
+            "shows whether the file is damaged; delete the sidecar if the file was written anew, or "
             "if it does fit, give it as schema",
             source=place,
         )
-    return found._replace(fingerprint=None)
+    return description._replace(fingerprint=None)
 
 
 def _may_be_damaged(expected: object, actual: Fingerprint | None) -> bool:
@@ -229,8 +229,8 @@ def remove_stale(name: str, storage_options: StorageOptions = None) -> None:
 def check_path(argument: str, path: object) -> None:
     """Raise TypeError unless an argument is a str, or a PathLike of one."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        found = type(path).__name__
-        raise TypeError(f"{argument} must be a str or PathLike, not {found}")
+        actual = type(path).__name__
+        raise TypeError(f"{argument} must be a str or PathLike, not {actual}")
 
 
 def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
@@ -278,8 +278,8 @@ def tfds_directory(directory: Path, storage_options: StorageOptions = None) -> s
     if os.path.basename(name) == _TFDS_INFO:  # noqa: PTH119 - may be a URL
         return os.path.dirname(name)  # noqa: PTH120
     for below in ("", "*/", "*/*/", "*/*/*/"):
-        found = matches(name, f"{below}{_TFDS_INFO}", storage_options)
-        folders = [os.path.dirname(path) for path in found]  # noqa: PTH120
+        infos = matches(name, f"{below}{_TFDS_INFO}", storage_options)
+        folders = [os.path.dirname(path) for path in infos]  # noqa: PTH120
         if len(folders) > 1:
             names = ", ".join(folder[len(name) + 1 :] for folder in folders[:8])
             more = ", ..." * (len(folders) > 8)
@@ -321,14 +321,14 @@ def matches(directory: str, pattern: str, storage_options: StorageOptions) -> li
 
 def _not_a_schema(name: str, head: bytes) -> str | None:
     """Say by its beginning what a file that is no schema file is; None if it is like one."""
-    found = looks_like(head, is_whole=len(head) < HEAD_BYTES)
+    content = looks_like(head, is_whole=len(head) < HEAD_BYTES)
     is_binary = b"\0" in head
-    if is_header(head[:HEADER_BYTES]) or (found is None and is_binary and detect(head)):
+    if is_header(head[:HEADER_BYTES]) or (content is None and is_binary and detect(head)):
         if os.path.isfile(beside := f"{name}{SIDECAR_SUFFIX}"):  # noqa: PTH113 - may be a URL
             return f"this is a data file; its sidecar is {beside}"
         return "this is a data file, not a schema; infer_schema makes one of its records"
-    if found and (is_binary or found.startswith(_NEVER_SCHEMAS)):
-        return f"not a schema file; it looks like {found}"
+    if content and (is_binary or content.startswith(_NEVER_SCHEMAS)):
+        return f"not a schema file; it looks like {content}"
     return None
 
 
@@ -348,25 +348,25 @@ def parse(name: str, content: bytes, tfds_info: bytes | None = None) -> Sidecar:
 
 def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
     try:
-        found = json.loads(content)
+        document = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise argument_error(f"not valid JSON ({type(error).__name__})") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise argument_error("expected a JSON object with a schema")
-    if found.get("format") == FORMAT:
+    if document.get("format") == FORMAT:
         schema = Schema.from_json(content)
         structure = None
-        if "structure" in found:
-            structure = structure_of_json(found["structure"], schema)
-        described = check_description(found.get("dataframe"), schema)
-        return Sidecar(schema, structure, found.get("data"), described)
-    if found.get("format") == SEQUENCE_FORMAT:
-        return Sidecar(SequenceSchema.from_json(content), None, found.get("data"))
-    if tfds.is_features(found):
+        if "structure" in document:
+            structure = structure_of_json(document["structure"], schema)
+        described = check_description(document.get("dataframe"), schema)
+        return Sidecar(schema, structure, document.get("data"), described)
+    if document.get("format") == SEQUENCE_FORMAT:
+        return Sidecar(SequenceSchema.from_json(content), None, document.get("data"))
+    if tfds.is_features(document):
         features = tfds.from_json(content, tfds_info)
         return Sidecar(features.schema, refused=features.refused)
-    if seqio.is_info(found):
-        schema, refused = seqio.from_mapping(found)
+    if seqio.is_info(document):
+        schema, refused = seqio.from_mapping(document)
         return Sidecar(schema, refused=refused)
     raise argument_error(
         f'this JSON is not a schema; expected a sidecar with "format": "{FORMAT}", a '

@@ -18,7 +18,14 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import Column
 from tfrecord_lite.described import sidecar
-from tfrecord_lite.described.columns import known_columns, names_asked_for, names_of, with_text
+from tfrecord_lite.described.columns import (
+    items_of,
+    known_columns,
+    names_asked_for,
+    names_of,
+    schema_like,
+    with_text,
+)
 from tfrecord_lite.described.frames import merged_description, without_numbers
 from tfrecord_lite.described.inferred import FOR_BATCHES, blocks_ahead, first_blocks, inferred
 from tfrecord_lite.described.sidecar import Sidecar
@@ -28,6 +35,7 @@ from tfrecord_lite.described.widening import IncompatibleError, as_absent, as_ra
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
+from tfrecord_lite.example.survey import check_either
 from tfrecord_lite.files.folders import is_saved
 from tfrecord_lite.files.names import Source, name_of
 from tfrecord_lite.files.remote import for_each_file
@@ -39,7 +47,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.described.sidecar import SchemaLike
     from tfrecord_lite.example.decode.reader import StringForm
 
-__all__ = ["described_by", "originals_of", "row_restorer", "sidecars_of"]
+__all__ = ["described_by", "dropping", "originals_of", "row_restorer", "sidecars_of"]
 
 _SHARD_OF_SEQIO = re.compile(r"^(.*/)?([^/]+)\.tfrecord-\d+-of-\d+$", re.ASCII)
 _TFDS_FILES = ("features.json", "dataset_info.json")
@@ -48,10 +56,27 @@ _TFDS_FILES = ("features.json", "dataset_info.json")
 def described_by(
     schema: SchemaLike | None, sources: list[Source], options: ReadSettings
 ) -> Sidecar | None:
-    """Return the schema that is given, or that of the files beside the data; None without any."""
+    """Return the schema that is given, or the schema of the files beside the data; None without any."""
     if schema is not None:
         return sidecar.resolve_schema(schema, options.storage_options)
     return _saved_of(sources, options) or sidecars_of(sources, options) or _in_folder_of(sources)
+
+
+def dropping(
+    schema: SchemaLike | None, sources: list[Source], options: ReadSettings
+) -> ReadSettings:
+    """Return options by which records are dropped, if they are to be, that do not fit what describes them.
+
+    Without anything that describes them, those are dropped that are neither Examples nor SequenceExamples.
+    """
+    if options.on_misfit == "raise":
+        return options
+    described = described_by(schema, sources, options)
+    if described is None:
+        return options.dropping(check_either)
+    if isinstance(described.schema, SequenceSchema):
+        return options.dropping(SequenceExampleParser(*described.schema, pad=False))
+    return options.dropping(ExampleParser(described.schema))
 
 
 def parser_for(
@@ -89,16 +114,8 @@ def parser_for(
 
 def _chosen(schema: Schema | SequenceSchema, columns: list[str]) -> Schema | SequenceSchema:
     """Return a schema of some columns, of SequenceExamples named by part: ``context/label``."""
-    if not isinstance(schema, SequenceSchema):
-        return schema.select(known_columns(columns, schema))
-    parts = schema._asdict()
-    known_columns(columns, [f"{part}/{name}" for part, specs in parts.items() for name in specs])
-    return SequenceSchema(
-        *(
-            Schema(specs).select([name for name in specs if f"{part}/{name}" in columns])
-            for part, specs in parts.items()
-        )
-    )
+    items = items_of(schema)
+    return schema_like(schema, {name: items[name] for name in known_columns(columns, items)})
 
 
 # --------------------------------------------------------------------------- for displays
@@ -107,21 +124,21 @@ def _chosen(schema: Schema | SequenceSchema, columns: list[str]) -> Schema | Seq
 def originals_of(
     sources: Sequence[Source], options: ReadSettings, *, may_be_damaged: bool = True
 ) -> Schema:
-    """Return the features of Examples whose values had another dtype; none if nothing tells, or not for all files.
+    """Return the features of Examples whose values had another dtype; none if that is unknown, or not known for all files.
 
     Sidecars of files that are damaged since are used, too: what is intact is shown as it was saved.
     """
     if may_be_damaged:
         options = replace(options, on_error="skip")
     try:
-        found = described_by(None, list(sources), options)
+        description = described_by(None, list(sources), options)
     except (TFRecordError, OSError, ImportError):
-        found = None
-    if found is None or isinstance(found.schema, SequenceSchema):
+        description = None
+    if description is None or isinstance(description.schema, SequenceSchema):
         return Schema({})
     items = {
         name: item
-        for name, item in found.schema.to_items().items()
+        for name, item in description.schema.to_items().items()
         if item.original is not None
         and item.original.dtype not in ("string", item.kind.label)
         and not isinstance(item.spec, SparseFeature)
@@ -204,20 +221,20 @@ def sidecars_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
         may_be_damaged=options.on_error != "raise",
     )
     names = list(map(name_of, sources))
-    found = list(zip(sources, for_each_file(names, sources, read), strict=True))
-    if not any(one for _, one in found):
+    pairs = list(zip(sources, for_each_file(names, sources, read), strict=True))
+    if not any(one for _, one in pairs):
         return None
 
     def without(one: Sidecar | None) -> Sidecar | None:
         """Return what the sidecars of a frame's shards have in common."""
         return one and one._replace(dataframe=without_numbers(one.dataframe))
 
-    alike = [without(one) for _, one in found]
+    alike = [without(one) for _, one in pairs]
     if any(one != alike[0] for one in alike):
         # A file without records goes with any others.
-        found = [pair for pair in found if _has_records(pair[0], options)] or found
+        pairs = [pair for pair in pairs if _has_records(pair[0], options)] or pairs
     merged: Sidecar | None = None
-    for source, one in found:
+    for source, one in pairs:
         if one is None:
             detail = "this file has no sidecar, but others have; give schema"
             raise argument_error(detail, source=name_of(source))
@@ -237,13 +254,13 @@ def _has_records(source: Source, options: ReadSettings) -> bool:
 
 
 def _merged(merged: Sidecar, one: Sidecar, source: Source) -> Sidecar:
-    """Merge the sidecar of one more file into that of the files before."""
+    """Merge the sidecar of one more file into the schema of the files before."""
 
     def error(detail: str, key: str | None = None) -> InvalidArgumentError:
         return argument_error(detail, source=name_of(source), key=key)
 
     if isinstance(merged.schema, SequenceSchema) or isinstance(one.schema, SequenceSchema):
-        raise error("this file's schema differs from that of the files before; give schema")
+        raise error("this file's schema differs from the files before; give schema")
     ours, theirs = merged.schema.to_items(), one.schema.to_items()
     if ours and theirs and not ours.keys() & theirs.keys():
         raise error("this file has none of the features of those before it")
@@ -268,7 +285,7 @@ def _merged(merged: Sidecar, one: Sidecar, source: Source) -> Sidecar:
 def _widened(name: str, ours: SchemaItem, theirs: SchemaItem) -> SchemaItem:
     """Return the item that fits the files before and one more.
 
-    A feature without any value was saved as byte strings, as nothing told its type; if such a file
+    A feature without any value was saved as byte strings, as its type was unknown; if such a file
     does have byte strings, its records will not fit.
     """
     pairs = ((ours, theirs), (theirs, ours))
@@ -282,6 +299,6 @@ def _widened(name: str, ours: SchemaItem, theirs: SchemaItem) -> SchemaItem:
 
 
 def structure_of(described: Sidecar) -> Structure:
-    """Return the structure of data, also that of a flat dict."""
+    """Return the structure of data, also of a flat dict."""
     names: Structure = {name: name for name in described.schema}
     return names if described.structure is None else described.structure

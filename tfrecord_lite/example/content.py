@@ -72,20 +72,21 @@ _CLASSES = {
 _TYPES = {
     "tensorflow.Example": (ContentType.EXAMPLE,),
     "tensorflow.SequenceExample": (ContentType.SEQUENCE_EXAMPLE, ContentType.EXAMPLE),
+    "tensorflow.serving.ExampleListWithContext": (ContentType.EXAMPLE_LIST,),
 }
 """What records of these classes may hold."""
 
 _OTHERS = {
-    ContentType.SEQUENCE_EXAMPLE: "have feature lists, so they are SequenceExamples, not {wanted}s; "
+    ContentType.SEQUENCE_EXAMPLE: "have feature lists, so they are SequenceExamples, not {expected}s; "
     "read them with sequence_examples(), batches of them with read_batches or parse_sequence_example",
     ContentType.EXAMPLE_LIST: "look like lists of Examples with a context; read them with "
     "TFRecordReader(path).messages(tfrecord_lite.messages.ExampleListWithContext)",
-    ContentType.EVENT: "are TensorBoard events, not {wanted}s; tfrecord_lite.apps.events.read_events reads them",
-    ContentType.TENSOR: "are serialized tensors, not {wanted}s; {way_on}",
-    ContentType.PROTOBUF: "look like messages of another type, not like {wanted}s; "
+    ContentType.EVENT: "are TensorBoard events, not {expected}s; tfrecord_lite.apps.events.read_events reads them",
+    ContentType.TENSOR: "are serialized tensors, not {expected}s; {way_on}",
+    ContentType.PROTOBUF: "look like messages of another type, not like {expected}s; "
     "TFRecordReader(path).messages(YourMessage) reads them, tfrecord head shows their fields",
-    ContentType.TEXT: "look like text, not like {wanted}s; tfrecord cat prints them",
-    ContentType.UNKNOWN: "are no messages, so no {wanted}s; iterating over TFRecordReader(path) returns their bytes",
+    ContentType.TEXT: "look like text, not like {expected}s; tfrecord cat prints them",
+    ContentType.UNKNOWN: "are no messages, so no {expected}s; iterating over TFRecordReader(path) returns their bytes",
 }
 """What to say of records of another type than the wanted one."""
 
@@ -132,41 +133,42 @@ def detect(record: bytes, likely: ContentType | None = None) -> Content:
 def detect_all(records: Iterable[bytes]) -> list[ContentType]:
     """Return what some records hold: each type once, the most frequent first."""
     types = [detect(record).type for record in records]
-    found = sorted(dict.fromkeys(types), key=types.count, reverse=True)
-    if ContentType.EXAMPLE in found and ContentType.SEQUENCE_EXAMPLE in found:
-        found.remove(ContentType.EXAMPLE)  # SequenceExamples with a context only
-    if ContentType.EMPTY in found and len(found) > 1:
-        found.remove(ContentType.EMPTY)
-    return found
+    kinds = sorted(dict.fromkeys(types), key=types.count, reverse=True)
+    if ContentType.EXAMPLE in kinds and ContentType.SEQUENCE_EXAMPLE in kinds:
+        kinds.remove(ContentType.EXAMPLE)  # SequenceExamples with a context only
+    if ContentType.EMPTY in kinds and len(kinds) > 1:
+        kinds.remove(ContentType.EMPTY)
+    return kinds
 
 
-def type_error(block: Block, number: int, *wanted: ContentType) -> InvalidArgumentError | None:
+def type_error(block: Block, number: int, *expected: ContentType) -> InvalidArgumentError | None:
     """Return the error about a record of another type; None if it is of a wanted one, or damaged.
 
     It is damaged if there is an Example among the first records of the block.
     """
-    found = _other_type(block[number], wanted)
-    if found is None:
+    other = _other_type(block[number], expected)
+    if other is None:
         return None
-    is_guess = found in (ContentType.PROTOBUF, ContentType.UNKNOWN)
-    if is_guess and any(record and not _other_type(record, wanted) for record in block[:_N_FIRST]):
+    is_guess = other in (ContentType.PROTOBUF, ContentType.UNKNOWN)
+    if is_guess and any(
+        record and not _other_type(record, expected) for record in block[:_N_FIRST]
+    ):
         return None
-    return error_about(block.place(number), found, wanted[0])
+    return error_about(block.place(number), other, expected[0])
 
 
 def check_class(block: Block, message_class: Any) -> None:
     """Raise if the first record is an Example that is not of this protobuf class, or the reverse."""
     name, record = message_class.DESCRIPTOR.full_name, block[0]
-    if name in _TYPES:
-        if (error := type_error(block, 0, *_TYPES[name])) is not None:
-            raise error
+    types = _TYPES.get(name, ())
+    if types and (error := type_error(block, 0, *types)) is not None:
+        raise error
+    actual = detect(record).type
+    is_other = actual in (ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE) and actual not in types
+    if not is_other or _has_features(message_class.DESCRIPTOR, record[0] >> 3):
         return
-    found = detect(record).type
-    is_example = found in (ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE)
-    if not is_example or _has_features(message_class.DESCRIPTOR, record[0] >> 3):
-        return
-    reader = "examples()" if found is ContentType.EXAMPLE else "sequence_examples()"
-    detail = f"the records look like {found}s, not like {name} messages; TFRecordReader(path).{reader} reads them"
+    reader = "examples()" if actual is ContentType.EXAMPLE else "sequence_examples()"
+    detail = f"the records look like {actual}s, not like {name} messages; TFRecordReader(path).{reader} reads them"
     raise block.place(0).locate(InvalidArgumentError(Reason.MALFORMED, detail=detail))
 
 
@@ -183,11 +185,11 @@ def _has_features(descriptor: Any, number: int) -> bool:
 
 
 def error_about(
-    place: Place, found: ContentType, wanted: ContentType = ContentType.EXAMPLE
+    place: Place, actual: ContentType, expected: ContentType = ContentType.EXAMPLE
 ) -> InvalidArgumentError:
     """Return the error about records of another type than the wanted one."""
-    name, way_on = wanted.removeprefix("tf.train."), way_on_of_tensors(place.source or "")
-    detail = f"the records {_OTHERS[found].format(wanted=name, way_on=way_on)}"
+    name, way_on = expected.removeprefix("tf.train."), way_on_of_tensors(place.source or "")
+    detail = f"the records {_OTHERS[actual].format(expected=name, way_on=way_on)}"
     return place.locate(InvalidArgumentError(Reason.MALFORMED, detail=detail))
 
 
@@ -199,22 +201,22 @@ def way_on_of_tensors(source: str) -> str:
     return "parse_tensors(records) reads them, parse_tensor(record) one of them"
 
 
-def _other_type(record: bytes, wanted: Collection[ContentType]) -> ContentType | None:
+def _other_type(record: bytes, expected: Collection[ContentType]) -> ContentType | None:
     """Return the type of a record if it is not wanted; None if it is not known to be another."""
     if _is_plain_example(record):
         return None
-    found = detect(record).type
-    if found in wanted or found not in _OTHERS:
+    actual = detect(record).type
+    if actual in expected or actual not in _OTHERS:
         return None
-    if found is ContentType.UNKNOWN and record.startswith(FEATURES_TAG):
+    if actual is ContentType.UNKNOWN and record.startswith(FEATURES_TAG):
         return None  # the beginning of an Example
-    if found is ContentType.PROTOBUF:
-        for type_ in wanted:
+    if actual is ContentType.PROTOBUF:
+        for type_ in expected:
             # An Example may be without a value, or have fields that are not known here.
             odd = _parse(record, type_, with_unknown=True)
             if odd is not None and (_is_plausible(odd) or _parse(record, type_) is not None):
                 return None
-    return found
+    return actual
 
 
 def _is_plain_example(record: bytes) -> bool:
@@ -292,7 +294,7 @@ def _is_name(name: str) -> bool:
 
 
 def _is_event(fields: list[tuple[int, int, bytes]]) -> bool:
-    """Return whether top-level fields are those of a TensorBoard event."""
+    """Return whether top-level fields fit a TensorBoard event."""
     number, wire_type, data = fields[0]
     if number != 1 or wire_type != 1:  # every event has a wall time
         return False
@@ -304,9 +306,9 @@ def _is_event(fields: list[tuple[int, int, bytes]]) -> bool:
 def _fields(record: bytes, most: int | None = None) -> list[tuple[int, int, bytes]] | None:
     """Return number, wire type and content of a message's fields; None if it is not a message."""
     try:
-        found = list(islice(walk(record, 0, len(record)), most))
+        fields = list(islice(walk(record, 0, len(record)), most))
     except WireError:
         return None
-    if any(n > _MAX_FIELD_NUMBER or wire_type == START_GROUP for n, wire_type, _, _ in found):
+    if any(n > _MAX_FIELD_NUMBER or wire_type == START_GROUP for n, wire_type, _, _ in fields):
         return None
-    return [(number, wire_type, record[a:b]) for number, wire_type, a, b in found]
+    return [(number, wire_type, record[a:b]) for number, wire_type, a, b in fields]

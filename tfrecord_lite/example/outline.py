@@ -85,8 +85,8 @@ class Row:
         if self.restored is not None and self.restored.ndim:
             return " x ".join(f"{length:,}" for length in self.restored.shape)
         low, high = self.counts
-        each = f"{low:,}" if low == high else f"{low:,}-{high:,}"
-        return f"{len(self.steps):,} x {each}" if self.is_list else each
+        per_record = f"{low:,}" if low == high else f"{low:,}-{high:,}"
+        return f"{len(self.steps):,} x {per_record}" if self.is_list else per_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ def message_tree(message: Any) -> Tree:
 
     Numbers of proto3 that are 0 are not stored, and are added to a message of which anything is.
     """
-    found: Tree = []
+    tree: Tree = []
     fields = dict(message.ListFields())
     for field in message.DESCRIPTOR.fields if fields else ():
         if field not in fields and not field.has_presence:
@@ -201,13 +201,13 @@ def message_tree(message: Any) -> Tree:
     for field, value in sorted(fields.items(), key=lambda item: item[0].number):
         # Of the well-known types some messages are mappings or sequences too.
         if isinstance(value, (str, bytes, int, float)) or hasattr(value, "ListFields"):
-            found.append((field.name, _named(field, value)))
+            tree.append((field.name, _named(field, value)))
         elif isinstance(value, Mapping):
             values = field.message_type.fields_by_name["value"]
-            found += [(f"{field.name}[{key!r}]", _named(values, value[key])) for key in value]
+            tree += [(f"{field.name}[{key!r}]", _named(values, value[key])) for key in value]
         else:
-            found += [(field.name, _named(field, one)) for one in value]
-    return found
+            tree += [(field.name, _named(field, one)) for one in value]
+    return tree
 
 
 def _named(field: Any, value: Any) -> Any:
@@ -231,7 +231,7 @@ def raw_tree(data: bytes, most: int | None = None, depth: int = 0) -> Tree | Non
         fields = list(islice(scalar.walk(data, 0, len(data)), most))
     except scalar.WireError:
         return None
-    found: Tree = []
+    tree: Tree = []
     for number, wire_type, start, stop in fields:
         value: Any = data[start:stop]
         if wire_type == scalar.VARINT:
@@ -250,25 +250,25 @@ def raw_tree(data: bytes, most: int | None = None, depth: int = 0) -> Tree | Non
             value.startswith(scalar.len_tag(1)) or recognize_value(value).label == "bytes"
         ):
             value = raw_tree(value, most, depth + 1) or value
-        found.append((str(number), value))
-    return found
+        tree.append((str(number), value))
+    return tree
 
 
 def grouped(tree: Tree) -> dict[str, list[Any]]:
     """Return the values of each field, in the order of the first ones."""
-    found: dict[str, list[Any]] = {}
+    groups: dict[str, list[Any]] = {}
     for name, value in tree:
-        found.setdefault(name, []).append(value)
-    return found
+        groups.setdefault(name, []).append(value)
+    return groups
 
 
 def leaves(tree: Tree, path: str = "") -> dict[str, list[Any]]:
     """Return the values that are no messages, by their paths, as ``images.image``."""
-    found: dict[str, list[Any]] = {}
+    by_path: dict[str, list[Any]] = {}
     for name, value in tree:
         if isinstance(value, list):
             for inner, values in leaves(value, f"{path}{name}.").items():
-                found.setdefault(inner, []).extend(values)
+                by_path.setdefault(inner, []).extend(values)
         else:
-            found.setdefault(path + name, []).append(value)
-    return found
+            by_path.setdefault(path + name, []).append(value)
+    return by_path

@@ -176,8 +176,8 @@ class ExampleParser(Generic[_ColumnT_co]):
         [{'age': array([36, 41])}, {'age': array([37])}]
         """
         bounds = checked_splits(splits, len(block))
-        found = self._parse(block, bounds)
-        for columns, (start, stop) in zip(found, pairwise(bounds), strict=True):
+        batches = self._parse(block, bounds)
+        for columns, (start, stop) in zip(batches, pairwise(bounds), strict=True):
             if columns and not any(map(_n_values, columns.values())):
                 try:
                     TypeCheck(ContentType.EXAMPLE)(block[start:stop])
@@ -186,7 +186,7 @@ class ExampleParser(Generic[_ColumnT_co]):
                         raise
                     # A record from memory has its number in the slice.
                     raise error.at(index=start + error.index) from None
-        return cast("list[dict[str, _ColumnT_co]]", found)
+        return cast("list[dict[str, _ColumnT_co]]", batches)
 
     def parse_single(self, serialized: bytes | str, name: str | None = None) -> dict[str, Column]:
         """Parse one message; results have no batch dimension (rules X1, S2, V1, Z1, G1).
@@ -216,9 +216,9 @@ class ExampleParser(Generic[_ColumnT_co]):
     ) -> list[dict[str, Column]]:
         """Parse several batches at once."""
 
-        def parse(some: Block) -> list[dict[str, Column]]:
-            own = splits if some is block else [0, len(some)]
-            return self._reader.read(some, own, single=single)
+        def parse(records: Block) -> list[dict[str, Column]]:
+            own = splits if records is block else [0, len(records)]
+            return self._reader.read(records, own, single=single)
 
         return self._or_first_error(block, names, parse)
 

@@ -93,7 +93,7 @@ class Survey:
         has_lists = _has_feature_lists(block)
         is_sequence = self._is_sequence or (has_lists is not None and bool(has_lists.any()))
         try:
-            found = self._reader.read(block, is_sequence=is_sequence)
+            parts = self._reader.read(block, is_sequence=is_sequence)
         except WireError:
             message_type = "SequenceExample" if is_sequence else "Example"
             again = partial(_Reader().read, is_sequence=is_sequence)
@@ -101,7 +101,7 @@ class Survey:
             raise
         self._is_sequence = is_sequence
         self._n_records += len(block)
-        for key, n_steps, lists, summary in found:
+        for key, n_steps, lists, summary in parts:
             if isinstance(summary, FeatureListSummary):
                 before = self._feature_lists.get(key)
                 self._feature_lists[key] = summary if before is None else before + summary
@@ -117,15 +117,15 @@ class Survey:
 
     def summary(self) -> Summary | SequenceSummary:
         """Return the summary so far, features sorted by name."""
-        features = {key.decode(): FeatureSummary(found) for key, found in self._features.items()}
+        features = {key.decode(): FeatureSummary(value) for key, value in self._features.items()}
         summary = Summary(self._n_records, dict(sorted(features.items())))
         if not self._is_sequence:
             return summary
-        lists = {key.decode(): found for key, found in self._feature_lists.items()}
+        lists = {key.decode(): value for key, value in self._feature_lists.items()}
         return SequenceSummary(summary, dict(sorted(lists.items())))
 
 
-class _Found(NamedTuple):
+class _FeatureParts(NamedTuple):
     """One feature, or one feature list, of a block."""
 
     key: bytes
@@ -142,9 +142,9 @@ class _Reader:
     def __init__(self) -> None:
         self._features, self._lists = DiscoveredKeys(), DiscoveredKeys()
 
-    def read(self, block: Block, *, is_sequence: bool) -> list[_Found]:
+    def read(self, block: Block, *, is_sequence: bool) -> list[_FeatureParts]:
         """Read a block; raises WireError about one of the malformed records."""
-        contexts, found = block, []
+        contexts, step_lists = block, []
         if is_sequence:
             batch = read_sequences(self._lists, block)
             if batch is None:  # too many keys for one table
@@ -153,10 +153,10 @@ class _Reader:
             for number, key in enumerate(self._lists.table.keys):
                 one = _feature_list(batch, number, key, block)
                 if one is not None:
-                    found.append(one)
+                    step_lists.append(one)
         features = self._features.read_examples(contexts)
         if features is None:
-            return self._read_halves(contexts, is_sequence=False) + found
+            return self._read_halves(contexts, is_sequence=False) + step_lists
         for number, key in enumerate(self._features.table.keys):
             kinds = kinds_in(features.kinds(number), len(block))
             # A feature may be present without a kind, or hidden by a later entry with the key.
@@ -167,17 +167,17 @@ class _Reader:
                 values = _having(features.lists(number, kind), having)
                 lists.append(values)
                 summary[kind] = _summary_of(values, block.place(_first(having)))
-            found.append(_Found(key, None, lists, summary))
-        return found
+            step_lists.append(_FeatureParts(key, None, lists, summary))
+        return step_lists
 
-    def _read_halves(self, block: Block, *, is_sequence: bool) -> list[_Found]:
+    def _read_halves(self, block: Block, *, is_sequence: bool) -> list[_FeatureParts]:
         halves = block[: len(block) // 2], block[len(block) // 2 :]
         return [one for half in halves for one in self.read(half, is_sequence=is_sequence)]
 
 
 def _feature_list(
     batch: SequenceMessageBatch, number: int, key: bytes, block: Block
-) -> _Found | None:
+) -> _FeatureParts | None:
     """Read one feature list of a batch; None if no record has it."""
     kinds = batch.kinds(number)
     lists = {kind: batch.lists(number, kind) for kind in batch.kinds_present(number)}
@@ -194,10 +194,10 @@ def _feature_list(
         steps.append(values)
         record = record_of(splits, _first(having))
         summaries[kind] = _summary_of(values, block.place(record))
-    each = one.lengths if present is None else one.lengths[present]
-    spread = int(each.min()), int(each.max())
-    summary = FeatureListSummary(each.size, n_steps, spread, FeatureSummary(summaries))
-    return _Found(key, each, steps, summary)
+    step_counts = one.lengths if present is None else one.lengths[present]
+    spread = int(step_counts.min()), int(step_counts.max())
+    summary = FeatureListSummary(step_counts.size, n_steps, spread, FeatureSummary(summaries))
+    return _FeatureParts(key, step_counts, steps, summary)
 
 
 def _first(having: Int64Array | None) -> int:
@@ -242,8 +242,8 @@ class TypeCheck:
     If no SequenceExamples are wanted, a later record with feature lists is rejected too.
     """
 
-    def __init__(self, *wanted: ContentType) -> None:
-        self._wanted = wanted
+    def __init__(self, *expected: ContentType) -> None:
+        self._expected = expected
         self._checked: set[str | None] = set()  # the last file
 
     def __call__(self, block: Block) -> None:
@@ -254,10 +254,10 @@ class TypeCheck:
         number = int(filled[0])
         source = block.place(number).source
         if source not in self._checked:
-            if (error := type_error(block, number, *self._wanted)) is not None:
+            if (error := type_error(block, number, *self._expected)) is not None:
                 raise error
             self._checked = {source}
-        if ContentType.SEQUENCE_EXAMPLE not in self._wanted:
+        if ContentType.SEQUENCE_EXAMPLE not in self._expected:
             has_lists = _has_feature_lists(block)
             if has_lists is not None and has_lists.any():
                 place = block.place(int(has_lists.argmax()))
@@ -267,6 +267,11 @@ class TypeCheck:
 def check_of_either() -> TypeCheck:
     """Return a check for Examples or SequenceExamples."""
     return TypeCheck(ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE)
+
+
+def check_either(block: Block) -> None:
+    """Raise InvalidArgumentError about the first record that is neither an Example nor a SequenceExample."""
+    Survey().add(block)
 
 
 def reject_sequences(block: Block, *, is_first: bool = True) -> None:

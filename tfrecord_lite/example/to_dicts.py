@@ -6,7 +6,7 @@
     SequenceExample    {"context":       {"id": array([7])},
                         "feature_lists": {"tokens": [array([5, 6]), array([7, 8, 9])]}}
 
-A batch is read like any other once its keys are known: those of earlier batches, and the new ones
+A batch is read like any other once its keys are known: the keys of earlier batches, and the new ones
 found in it. The result is a dictionary per record.
 
 A single message is read by the protobuf runtime, which is faster than a lockstep of one.
@@ -272,7 +272,7 @@ def decode_sequence_example(serialized: bytes | str) -> SequenceRow:
         ``{"context": {...}, "feature_lists": {...}}``. The context is what
         :func:`decode_example` returns for an Example; each feature list is a list of
         arrays, one per step: int64 or float32, shape (n_values,), or an object array of
-        ``bytes``. A step without a kind has no values; its dtype is that of the first step
+        ``bytes``. A step without a kind has no values; its dtype is taken from the first step
         in its list with a kind, or float32.
 
     Raises

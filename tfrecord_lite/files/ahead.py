@@ -106,7 +106,7 @@ class ReadAhead:
             As :func:`tfrecord_lite.files.input.open_input`.
         """
         self._check_process()
-        file = next((each for each in self._upcoming if each.name == name), None)
+        file = next((upcoming for upcoming in self._upcoming if upcoming.name == name), None)
         if file is None:
             file = _File(self, name)
         else:
@@ -352,7 +352,7 @@ class _File:
 
 
 class AheadInput:
-    """A file of a store, read in order; the methods are those of any InputFile."""
+    """A file of a store, read in order; the methods are as for any InputFile."""
 
     rewindable = True
 

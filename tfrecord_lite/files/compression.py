@@ -45,6 +45,7 @@ __all__ = [
     "compression_of_name",
     "compression_to_write",
     "detect",
+    "ending_not_written",
 ]
 
 MEM_LEVEL = 9
@@ -494,13 +495,19 @@ def compression_to_write(name: object, compression: CompressionType) -> TFRecord
         is_path = isinstance(name, (str, bytes, os.PathLike))
         path = os.fsdecode(name) if is_path else ""  # type: ignore[arg-type]
         compression = compression_of_name(path)
-        if path.lower().endswith(_NOT_WRITTEN):
+        if ending := ending_not_written(path):
             known = ", ".join(codec.endings[0] for codec in CODECS.values())
-            detail = f"cannot compress as {os.path.splitext(path)[1]} says, only {known}; rename it"
+            detail = f"cannot compress as {ending} says, only {known}; rename it"
             raise argument_error(f"{detail}, or give the compression, as 'none'", source=path)
     if isinstance(compression, TFRecordOptions):
         return compression
     return TFRecordOptions(compression)
+
+
+def ending_not_written(path: str) -> str:
+    """Return the ending of a name if it stands for a compression that is not written; else ""."""
+    ending = os.path.splitext(path)[1]
+    return ending if ending.lower() in _NOT_WRITTEN else ""
 
 
 def compression_of_name(name: str) -> str:

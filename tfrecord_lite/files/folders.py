@@ -1,4 +1,4 @@
-"""Folders, local ones and those of stores: what is in them, and what of it is data."""
+"""Folders, local and in stores: what is in them, and what of it is data."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def data_files(folder: str, storage_options: Mapping[str, Any] | None = None) ->
         For a data set of TensorFlow Datasets, which has a reader of its own.
     """
     files, folders = listing(folder, storage_options)
-    data = [name for name in files if _is_data(_base(name))]
+    data = [name for name in files if is_data(name)]
     if (
         not data and len(folders) == 1
     ):  # of Dataset.snapshot, which names it by the hash of its graph
@@ -183,7 +183,9 @@ def _base(name: str) -> str:
     return split_name(name)[0].rpartition("/")[2]
 
 
-def _is_data(base: str) -> bool:
+def is_data(name: str) -> bool:
+    """Whether a file is one that its folder is read for."""
+    base = _base(name)
     is_other = is_hidden(base) or is_companion(base) or base in _MARKERS
     return not is_other and not _OTHER_FORMATS.search(base)
 
@@ -193,8 +195,8 @@ def _special(folder: str, bases: Iterable[str], *, looks_below: bool) -> str:
     names = set(bases)
     if SAVED in names:
         return " of tf.data.Dataset.save; load and TFRecordReader read it"
-    below = ("*", "*/*") if looks_below and not is_url(folder) else ()
-    infos = (os.path.join(glob.escape(folder), each, _TFDS_INFO) for each in below)
+    below = ("*", "*/*", "*/*/*") if looks_below and not is_url(folder) else ()
+    infos = (os.path.join(glob.escape(folder), name, _TFDS_INFO) for name in below)
     if _TFDS_INFO in names or any(next(glob.iglob(info), None) for info in infos):
         return " of TensorFlow Datasets; load_tfds reads it"
     return ""

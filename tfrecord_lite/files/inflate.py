@@ -190,8 +190,8 @@ class Inflated:
             detail = "the file ends before its compressed stream does"
             raise self._loss(Reason.COMPRESSED_TRUNCATED, detail)
         if self._is_fresh and self._piece and not self._codec.is_start(self._piece):
-            found = detect(self._piece) or "uncompressed, or not a TFRecord file"
-            detail = f"not a {self._codec.name} stream; by its first bytes it is {found}"
+            actual = detect(self._piece) or "uncompressed, or not a TFRecord file"
+            detail = f"not a {self._codec.name} stream; by its first bytes it is {actual}"
             raise self._loss(Reason.COMPRESSION, detail)
         return bool(self._piece)
 
@@ -220,10 +220,10 @@ class Inflated:
         # A piece may hold what two reads brought, and be longer than a step.
         is_large = min(self._step, len(handed)) > _CAREFUL_BYTES
         self._step = _CAREFUL_BYTES if is_large else 1
-        given = self._offset
+        offset = self._offset
         self._raw.rewind()
         self._begin()
-        self._skip = given
+        self._skip = offset
 
     def _loss(self, reason: Reason, detail: str) -> DataLossError:
         return DataLossError(reason, self._offset, self._source, detail=detail)

@@ -34,7 +34,7 @@ _PIECE_BYTES = 1024 * 1024
 
 
 class _LocalInput:
-    """A regular file, read at an offset of our own; the methods are those of any InputFile."""
+    """A regular file, read at an offset of our own; the methods are as for any InputFile."""
 
     rewindable = True
 
@@ -122,8 +122,8 @@ class _ObjectInput:
             detail = "the file object is non-blocking and has no data yet"
             raise BlockingIOError(errno.EAGAIN, detail, self.name)
         if not isinstance(data, bytes):
-            found = type(data).__name__
-            detail = f'{self.name} must return bytes, not {found}; open it in binary mode, "rb"'
+            actual = type(data).__name__
+            detail = f'{self.name} must return bytes, not {actual}; open it in binary mode, "rb"'
             raise TypeError(detail)
         return data
 

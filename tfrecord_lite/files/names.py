@@ -19,6 +19,7 @@ from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error
 from tfrecord_lite.files.folders import (
     data_files,
     inside,
+    is_data,
     is_folder,
     is_hidden,
     is_saved,
@@ -49,6 +50,7 @@ __all__ = [
     "companion",
     "expand",
     "is_companion",
+    "is_data",
     "is_file_object",
     "is_folder",
     "is_hidden",
@@ -79,8 +81,8 @@ def check_storage_options(storage_options: StorageOptions, *sources: object) -> 
     if storage_options is None:
         return
     if not isinstance(storage_options, Mapping):
-        found = type(storage_options).__name__
-        raise TypeError(f"storage_options must be a dict of options for fsspec, not {found}")
+        actual = type(storage_options).__name__
+        raise TypeError(f"storage_options must be a dict of options for fsspec, not {actual}")
     paths = (os.fsdecode(s) for s in sources if isinstance(s, (str, bytes, os.PathLike)))
     if storage_options and not any(map(is_url, paths)):
         detail = "storage_options are for URLs, which fsspec opens; none was given"
@@ -108,7 +110,7 @@ def is_same_file(one: str, other: str, storage_options: StorageOptions = None) -
 
 
 def name_of(source: Source) -> str:
-    """Return the name of a source: its path or URL, or that of a file object.
+    """Return the name of a source: its path or URL, or the name of a file object.
 
     Raises InvalidArgumentError for a str or bytes that can only be the content of a file.
     """
@@ -131,7 +133,7 @@ def is_file_object(source: Sources) -> bool:
 
 def check_binary(file: object, mode: str) -> None:
     """Raise if a file object is in text mode; `mode` is the one to open it in."""
-    # Wrappers of files, such as those of tempfile, have their attributes.
+    # Wrappers of files, such as tempfile's, have their attributes.
     if isinstance(file, io.TextIOBase) or isinstance(getattr(file, "encoding", None), str):
         name = name_of(cast("Source", file))
         raise TypeError(f'{name} is open in text mode; open it in binary mode, "{mode}"')
@@ -201,14 +203,14 @@ def expand(
     if urls:
         forget_listings(urls, storage_options)
         kinds = kinds_of(dict.fromkeys(urls), storage_options)
-    found: list[Source] = []
+    expanded: list[Source] = []
     for name in places:
         if not isinstance(name, str):
-            found.append(name)
+            expanded.append(name)
             continue
         names = _named(name, kinds.get(name), storage_options, may_mix=may_mix)
         if folders == "keep":
-            found += [match for match, _ in names]
+            expanded += [match for match, _ in names]
             continue
         data = [match for match, is_folder in names if not is_folder]
         for folder in [] if data else [match for match, _ in names]:
@@ -217,8 +219,8 @@ def expand(
             else:
                 refuse_folder(folder)
                 data.append(folder)
-        found += data
-    return found if is_one or len(found) == 1 else without_companions(found)
+        expanded += data
+    return expanded if is_one or len(expanded) == 1 else without_companions(expanded)
 
 
 def refuse_folder(name: str) -> None:

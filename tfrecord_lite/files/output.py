@@ -3,8 +3,11 @@
 Files are written in place, or under a temporary name and moved to their place when complete
 (``atomic``), so that nobody ever sees half of one::
 
-    .name.1f2e3d4c.tmp ──commit──> name        a local file moves in one step
-                       <─take_back─            if others of its set cannot be moved
+    .name.77-5a6b7c8d.1f2e3d4c.tmp ──commit──> name        a local file moves in one step
+                                   <─take_back─            if others of its set cannot be moved
+
+The name has the number of the process (77) and of the machine, so that the next atomic write in the
+folder removes what processes of this machine have left that are gone.
 
 Local files are locked while they are written (``flock``, where there is such a thing), so that no
 two writers append to one file; a lock ends with its process, however that ends.
@@ -17,7 +20,11 @@ import contextlib
 import errno
 import io
 import os
+import platform
+import re
 import stat
+import time
+import zlib
 from collections.abc import Callable
 from typing import IO, Any, cast
 
@@ -278,14 +285,30 @@ class OutputFile:
             self._place = None
 
     def abandon(self) -> None:
-        """Close the file; remove an atomic one that was not committed."""
+        """Close the file; remove an atomic one that was not committed, and what is in a store already."""
         try:
             with contextlib.suppress(Exception):
+                if is_url(self.name):
+                    self._close_incomplete()
                 self._close()
         finally:
             if self._temporary is not None and self._place is None:
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                     self._filesystem.rm(self._temporary)
+
+    def _close_incomplete(self) -> None:
+        """Close the file of a store so that nothing of it appears there."""
+        from fsspec.implementations.cached import LocalTempFile  # noqa: PLC0415 - loaded for a URL
+        from fsspec.spec import AbstractBufferedFile  # noqa: PLC0415
+
+        file: Any = self._file
+        if isinstance(file, AbstractBufferedFile | LocalTempFile):  # appears when it is closed
+            if not file.closed:
+                file.closed = True
+                file.discard()
+        elif self._temporary is None:
+            self._close()
+            self._filesystem.rm(self._place_of(self.name))
 
 
 def open_output(
@@ -425,7 +448,8 @@ def _atomic_output(name: str, open_files: OpenFiles | None) -> OutputFile:
         raise InvalidArgumentError(Reason.UNSUPPORTED, source=name, detail=detail)
     # The leading dot keeps it out of patterns such as "train-*".
     directory, base = os.path.split(place)
-    path = os.path.join(directory, f".{base}.{os.urandom(4).hex()}.tmp")
+    _remove_leftovers(directory)
+    path = os.path.join(directory, f".{base}.{os.getpid()}-{_MACHINE}.{os.urandom(4).hex()}.tmp")
     try:
         file = cast("IO[bytes]", io.FileIO(path, "xb"))
     except OSError as error:
@@ -434,6 +458,43 @@ def _atomic_output(name: str, open_files: OpenFiles | None) -> OutputFile:
         with contextlib.suppress(OSError):
             os.chmod(path, stat.S_IMODE(mode))
     return OutputFile(name, file, temporary=path, open_files=open_files)
+
+
+def _machine() -> str:
+    """Return a number for this machine, or container: where the number of a process means something."""
+    space = ""
+    with contextlib.suppress(OSError):
+        space = os.readlink("/proc/self/ns/pid")
+    return f"{zlib.crc32(f'{platform.node()} {space}'.encode()):08x}"
+
+
+_MACHINE = _machine()
+_LEFTOVER = re.compile(rf"\..+\.(\d+)-{_MACHINE}\.[0-9a-f]{{8}}\.tmp")
+_next_look: dict[str, float] = {}
+"""When a folder may be looked through again, which takes at most a twentieth of the time."""
+
+
+def _remove_leftovers(directory: str) -> None:
+    """Remove the temporary files of processes of this machine that have ended."""
+    start = time.monotonic()
+    if fcntl is None or start < _next_look.get(directory, 0):
+        return
+    with contextlib.suppress(OSError), os.scandir(directory or ".") as entries:
+        for entry in entries:
+            match = _LEFTOVER.fullmatch(entry.name)
+            if match is not None and not _is_alive(int(match[1])):
+                os.remove(entry.path)
+    _next_look[directory] = start + 20 * (time.monotonic() - start)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def remove(name: str | os.PathLike[str], storage_options: StorageOptions = None) -> None:

@@ -89,7 +89,7 @@ class FileState:
     size: int | None
     """In bytes; None if ranges of it cannot be read."""
     version: str | None
-    """What tells this content from another, an entity tag for instance; None if nothing is said."""
+    """What identifies this content, an entity tag for instance; None if nothing is said."""
 
     @classmethod
     def of(cls, info: Mapping[str, Any]) -> FileState:
@@ -149,7 +149,10 @@ def _choosing_file_system(url: str) -> Iterator[None]:
         if not str(error).startswith("Protocol not known"):
             raise
         scheme = str(error).partition(": ")[2] or url.partition("://")[0]
-        raise argument_error(f"no file system for {scheme}:// is known", source=url) from None
+        detail = f"no file system for {scheme}:// is known"
+        if scheme == "abfss":  # which adlfs makes known
+            detail += "; pip install adlfs"
+        raise argument_error(detail, source=url) from None
     except ImportError as error:
         cause = error.__cause__ or error
         detail = _missing_package(url) or f"its file system cannot be loaded: {cause}"
@@ -268,7 +271,7 @@ def short_error(url: str, n_bytes: int, size: int) -> OSError:
 
 @contextlib.contextmanager
 def as_os_errors(url: str, *passed: type[Exception]) -> Iterator[None]:
-    """Raise the errors of a client as Python raises those of a local file, except `passed`."""
+    """Raise the errors of a client as Python raises errors of a local file, except `passed`."""
     try:
         yield
     except passed:

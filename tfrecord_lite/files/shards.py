@@ -64,7 +64,7 @@ def shard_names(pattern: str, num_shards: int | None = None) -> list[str] | None
 def check_sets(pattern: str, names: Sequence[str]) -> None:
     """Raise if names that a pattern matches are not the shards of whole sets.
 
-    Two sets that only their number tells apart are an error, and so are shards that a pattern with
+    Two sets that differ only in their number are an error, and so are shards that a pattern with
     their number would match, as ``train-*-of-01000``, but that do not exist.
     """
     sets: dict[tuple[str, str], tuple[re.Match[str], set[int]]] = {}
@@ -75,21 +75,21 @@ def check_sets(pattern: str, names: Sequence[str]) -> None:
         first, numbers = sets.setdefault((shard["stem"], shard["suffix"]), (shard, set()))
         numbers.add(int(shard["shard"]))
         if first["count"] != shard["count"]:
-            one, other = sorted(_set_name(shard, each["count"]) for each in (first, shard))
+            one, other = sorted(_set_name(shard, match["count"]) for match in (first, shard))
             detail = (
                 f"the pattern matches shards of two sets, {one!r} and {other!r}, one of which "
                 "may be left over; name one of them, or remove its files"
             )
             raise argument_error(detail, source=pattern)
-    wanted = _base(pattern)
+    base = _base(pattern)
     for (stem, suffix), (shard, numbers) in sets.items():
         count = shard["count"]
-        if f"-of-{count}" not in wanted or int(count) > _MAX_SHARDS:
+        if f"-of-{count}" not in base or int(count) > _MAX_SHARDS:
             continue
         width = len(shard["shard"])
         absent = (n for n in range(int(count)) if n not in numbers)
         places = (f"{stem}-{n:0{width}}-of-{count}{suffix}" for n in absent)
-        missing = [place for place in places if fnmatch.fnmatchcase(_base(place), wanted)]
+        missing = [place for place in places if fnmatch.fnmatchcase(_base(place), base)]
         if missing:
             detail = f"the pattern {pattern!r} misses {plural(len(missing), 'shard')}, the first"
             raise FileNotFoundError(errno.ENOENT, detail, missing[0])
@@ -103,7 +103,11 @@ def shards_instead(name: str) -> str:
     """Name the shards that exist in place of a local file that does not."""
     folder, base = os.path.split(name)
     try:
-        shards = [shard for each in os.listdir(folder or ".") if (shard := _SHARD.fullmatch(each))]
+        shards = [
+            shard
+            for file_name in os.listdir(folder or ".")
+            if (shard := _SHARD.fullmatch(file_name))
+        ]
     except OSError:  # nor is the folder; or a URL
         return ""
     of_this = [shard for shard in shards if shard["stem"] + shard["suffix"] == base]

@@ -3,7 +3,7 @@
 ::
 
     s3://bucket/train.tfrecord                         a file
-    https://host/train.tfrecord ?signature=1a2b        a file, and what the server is told besides
+    https://host/train.tfrecord ?signature=1a2b        a file, and what else the server receives
     zip://train.tfrecord        ::s3://bucket/a.zip    a file, and where the archive is
     simplecache::s3://bucket/train.tfrecord            a file, read through a cache
 
@@ -17,9 +17,9 @@ import re
 __all__ = ["INDEX_SUFFIX", "SIDECAR_SUFFIX", "companion", "is_companion", "is_http", "is_url"]
 
 SIDECAR_SUFFIX = ".schema.json"
-"""Appended to the name of a data file for that of its sidecar."""
+"""Appended to the name of a data file for the name of its sidecar."""
 INDEX_SUFFIX = ".idx"
-"""Appended to the name of a data file for that of its index."""
+"""Appended to the name of a data file for the name of its index."""
 
 _SCHEME = r"(?:[A-Za-z][A-Za-z0-9+.\-]*::)*(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]+)://"
 _URL = re.compile(_SCHEME)
@@ -70,7 +70,7 @@ def companion(name: str, suffix: str) -> str:
 
 
 def is_companion(name: str) -> bool:
-    """Whether a name is that of a sidecar, an index, or a file that is still written."""
+    """Whether a name belongs to a sidecar, an index, or a file that is still written."""
     base = split_name(name)[0].rpartition("/")[2]
     return base.endswith((SIDECAR_SUFFIX, INDEX_SUFFIX)) or bool(_TEMPORARY.fullmatch(base))
 

@@ -46,7 +46,7 @@ def count_records(paths: Sources, **options: Unpack[ReadOptions]) -> int:
 
 def count_each(sources: list[Source], settings: ReadSettings) -> Iterator[tuple[Source, int]]:
     """Yield each source with the number of its records."""
-    is_strict = settings.on_error == "raise"
+    is_strict = not settings.leaves_out
     for source in sources:
         marks = None
         if is_strict and not is_file_object(source):

@@ -109,7 +109,7 @@ class TFRecordFile:
     Notes
     -----
     A remote file without an index beside it is read once, whole, to make one: save the index
-    with the file. Records are then read by range requests: those of one call to :meth:`block` or
+    with the file. Records are then read by range requests: the records of one call to :meth:`block` or
     ``__getitems__`` all at once, and neighbours together.
 
     The index takes 16 bytes of memory per record. Threads may share this object, and so may
@@ -137,8 +137,11 @@ class TFRecordFile:
     ) -> None:
         check_progress(progress)
         settings = read_settings(options)
-        if settings.on_error != "raise":
-            raise argument_error("a file of which records are read by number skips no damage")
+        if settings.leaves_out:
+            detail = (
+                "a file of which records are read by number skips no damage, and drops no records"
+            )
+            raise argument_error(detail)
         sources = expand(paths, settings.storage_options)
         for source in filter(is_file_object, sources):
             detail = "random access needs a path, not a file object, whose position is shared"
@@ -147,12 +150,14 @@ class TFRecordFile:
         self._verify = settings.verify
         self._storage_options = settings.storage_options
         if index is None or index == "auto":
-            wanted = [index] * len(self._names)
+            index_names = [index] * len(self._names)
         else:
             is_one = isinstance(index, (str, bytes, os.PathLike))
-            wanted = [os.fsdecode(path) for path in (cast("Any", [index] if is_one else index))]
-        if len(wanted) != len(self._names):
-            n_indexes, n_files = plural(len(wanted), "index", "indexes"), len(self._names)
+            index_names = [
+                os.fsdecode(path) for path in (cast("Any", [index] if is_one else index))
+            ]
+        if len(index_names) != len(self._names):
+            n_indexes, n_files = plural(len(index_names), "index", "indexes"), len(self._names)
             raise argument_error(f"{n_indexes} for {plural(n_files, 'file')}; give one each")
         n_bytes = share_of(settings.read_ahead, min(len(self._names), MAX_OPENING))
         scanning = replace(settings, read_ahead=n_bytes)
@@ -160,7 +165,9 @@ class TFRecordFile:
             if meter.is_on:
                 meter.expect(total_bytes(self._names))
             work = partial(_open_once, settings=scanning, meter=meter)
-            opened = for_each_file(self._names, list(zip(self._names, wanted, strict=True)), work)
+            opened = for_each_file(
+                self._names, list(zip(self._names, index_names, strict=True)), work
+            )
             meter.finish()
         self._stamps = [stamp for _, stamp, _ in opened]
         self._indexes = [index for _, _, index in opened]
@@ -209,7 +216,7 @@ class TFRecordFile:
     @overload
     def __getitem__(self, key: slice) -> list[bytes]: ...
     def __getitem__(self, key: int | slice) -> bytes | list[bytes]:
-        """Return one record, counted from the end if negative, or those of a slice.
+        """Return one record, counted from the end if negative, or the records of a slice.
 
         Raises
         ------
@@ -454,21 +461,24 @@ class TFRecordFile:
 
     def _locate(self, indices: Indices) -> tuple[Int64Array, Int64Array]:
         """Return the places of records, as :meth:`places`, and their sizes in the files."""
-        wanted = np.asarray(indices)
-        if wanted.size == 0:
-            wanted = wanted.astype(np.int64)
-        if wanted.dtype.kind not in "iu" or wanted.ndim != 1:
-            found = f"{wanted.dtype} of {wanted.ndim} dimensions"
-            raise TypeError(f"indices must be a vector of integers, got {found}")
+        record_numbers = np.asarray(indices)
+        if record_numbers.size == 0:
+            record_numbers = record_numbers.astype(np.int64)
+        if record_numbers.dtype.kind not in "iu" or record_numbers.ndim != 1:
+            actual = f"{record_numbers.dtype} of {record_numbers.ndim} dimensions"
+            raise TypeError(f"indices must be a vector of integers, got {actual}")
         n_records = len(self)
-        outside = np.flatnonzero((wanted < -n_records) | (wanted >= n_records))
+        outside = np.flatnonzero((record_numbers < -n_records) | (record_numbers >= n_records))
         if outside.size:
-            raise IndexError(_out_of_range(int(wanted[outside[0]]), n_records))
-        wanted = wanted.astype(np.int64)
-        wanted[wanted < 0] += n_records
-        places, sizes = np.empty((wanted.size, 3), np.int64), np.empty_like(wanted)
-        numbers = self._ends.searchsorted(wanted, side="right")
-        places[:, 0], places[:, 1] = numbers, wanted - np.concatenate(([0], self._ends))[numbers]
+            raise IndexError(_out_of_range(int(record_numbers[outside[0]]), n_records))
+        record_numbers = record_numbers.astype(np.int64)
+        record_numbers[record_numbers < 0] += n_records
+        places, sizes = np.empty((record_numbers.size, 3), np.int64), np.empty_like(record_numbers)
+        numbers = self._ends.searchsorted(record_numbers, side="right")
+        places[:, 0], places[:, 1] = (
+            numbers,
+            record_numbers - np.concatenate(([0], self._ends))[numbers],
+        )
         for number in np.unique(numbers).tolist():
             rows, index = np.flatnonzero(numbers == number), self._indexes[number]
             places[rows, 2] = index.offsets[places[rows, 1]]
@@ -550,21 +560,21 @@ def _open_once(
     The handle of a local file is closed again, as it takes a descriptor. The index that was named must fit; "auto" takes the one beside the file if that does. The bytes
     of the file are added to the meter.
     """
-    name, wanted = place
+    name, index_name = place
     storage_options = settings.storage_options if is_url(name) else None
     handle = _opened(name, storage_options)
     stamp = FileStamp.of(handle)
     kept = handle if isinstance(handle, RemoteHandle) else None
-    if wanted is not None and wanted != "auto":
-        options = settings.storage_options if is_url(wanted) else None
-        index = load_checked(wanted, stamp, name, options)
+    if index_name is not None and index_name != "auto":
+        options = settings.storage_options if is_url(index_name) else None
+        index = load_checked(index_name, stamp, name, options)
     else:
-        found = None if wanted is None else beside(name, stamp, storage_options)
-        if found is None:
+        index_path = None if index_name is None else beside(name, stamp, storage_options)
+        if index_path is None:
             settings = replace(settings, verify=False, storage_options=storage_options)
             with closing(RecordStream(name, settings)) as stream:
                 return kept, stamp, scan(stream, meter)
-        index = found
+        index = index_path
     meter.advance(stamp.file_bytes)
     return kept, stamp, index
 

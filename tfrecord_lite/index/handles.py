@@ -129,7 +129,7 @@ class RemoteHandle:
         return self._size
 
     def version(self) -> str | None:
-        """Return what tells this content from another; None if the file system does not say."""
+        """Return what identifies this content; None if the file system does not say."""
         return self._state.version
 
     def explained(self, error: AnyError) -> AnyError:
@@ -257,29 +257,29 @@ class RemoteFrames:
     """Where each frame goes."""
 
 
-def read_remote_frames(wanted: Sequence[RemoteFrames], out: Uint8Array) -> None:
+def read_remote_frames(parts: Sequence[RemoteFrames], out: Uint8Array) -> None:
     """Read frames of several files to their places in `out`; bytes after a file's end are zero."""
-    plans = [_requests(each) for each in wanted]
+    plans = [_requests(part) for part in parts]
     requests = [
-        (each.handle, start, min(stop, each.handle.size()))
-        for each, plan in zip(wanted, plans, strict=True)
+        (part.handle, start, min(stop, part.handle.size()))
+        for part, plan in zip(parts, plans, strict=True)
         for _, start, stop in plan
     ]
     answers = iter(_fetch(requests))
-    for each, plan in zip(wanted, plans, strict=True):
+    for part, plan in zip(parts, plans, strict=True):
         for frames, start, stop in plan:
             data = np.zeros(stop - start, np.uint8)
             answer = np.frombuffer(next(answers), np.uint8)
             data[: answer.size] = answer
-            found = ByteRanges(data, each.offsets[frames] - start, each.sizes[frames])
-            scatter(out, each.places[frames], found)
+            frame_bytes = ByteRanges(data, part.offsets[frames] - start, part.sizes[frames])
+            scatter(out, part.places[frames], frame_bytes)
 
 
-def _requests(wanted: RemoteFrames) -> list[tuple[Int64Array, int, int]]:
+def _requests(part: RemoteFrames) -> list[tuple[Int64Array, int, int]]:
     """Return what to fetch: the numbers of the frames, the first byte, and the end."""
-    order = np.argsort(wanted.offsets, kind="stable")
-    starts = wanted.offsets[order]
-    ends = np.maximum.accumulate(starts + wanted.sizes[order])  # a frame may be wanted twice
+    order = np.argsort(part.offsets, kind="stable")
+    starts = part.offsets[order]
+    ends = np.maximum.accumulate(starts + part.sizes[order])  # a frame may be wanted twice
     is_far = starts[1:] > ends[:-1] + MAX_GAP_BYTES
     is_far |= np.diff(starts // MAX_REQUEST_BYTES) > 0
     splits = np.flatnonzero(is_far) + 1
@@ -289,7 +289,7 @@ def _requests(wanted: RemoteFrames) -> list[tuple[Int64Array, int, int]]:
 
 
 def _fetch(requests: list[tuple[RemoteHandle, int, int]]) -> list[bytes]:
-    """Fetch ranges of bytes, all at once; those of no bytes are not asked for."""
+    """Fetch ranges of bytes, all at once; empty ranges are not requested."""
     answers = [b""] * len(requests)
     by_filesystem: dict[int, list[int]] = {}
     for i, (handle, start, stop) in enumerate(requests):
@@ -301,8 +301,8 @@ def _fetch(requests: list[tuple[RemoteHandle, int, int]]) -> list[bytes]:
         stops = [requests[i][2] for i in chosen]
         first = requests[chosen[0]][0]
         with as_os_errors(first.name):
-            found = _cat_ranges(first.filesystem, paths, starts, stops)
-        for i, answer in zip(chosen, found, strict=True):
+            contents = _cat_ranges(first.filesystem, paths, starts, stops)
+        for i, answer in zip(chosen, contents, strict=True):
             answers[i] = _checked(answer, *requests[i])
     return answers
 
@@ -319,7 +319,7 @@ def _cat_ranges(
         if not failed:
             break
         time.sleep(pause)
-        ranges = ([each[i] for i in failed] for each in (paths, starts, stops))
+        ranges = ([column[i] for i in failed] for column in (paths, starts, stops))
         for i, answer in zip(
             failed, filesystem.cat_ranges(*ranges, on_error="return"), strict=True
         ):

@@ -284,7 +284,7 @@ class FileMarks:
     offsets: Int64Array
     """Bytes from the start of the file to each of these records, and to the end of the last, shape (n + 1,)."""
     numbers: Int64Array
-    """The numbers of these records in the file, and that of all records, shape (n + 1,)."""
+    """The numbers of these records in the file, and the number of all records, shape (n + 1,)."""
 
     @classmethod
     def of(cls, source: str, borders: Int64Array) -> FileMarks:
@@ -425,8 +425,12 @@ class PartReader:
     ) -> None:
         self._part = part
         self._ahead = ahead
+        if options.on_misfit != "raise" and options.check is None:
+            from tfrecord_lite.example.survey import check_either  # noqa: PLC0415 - loads the engine
+
+            options = options.dropping(check_either)
         self._options = options if part.is_whole else replace(options, compression="")
-        self._log = log or DamageLog.begin(options.on_error, options.max_errors)
+        self._log = log or DamageLog.begin(options)
         self._block_records = block_records
         self._stream: RecordStream | None = None
         self._skipping: SkippingStream | None = None

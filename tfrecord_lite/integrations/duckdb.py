@@ -25,11 +25,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable, scan
+from tfrecord_lite.apps.tfds.info import files_of
 from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.convert.arrow import imported as arrow
 from tfrecord_lite.convert.arrow import library, without_decimals
 from tfrecord_lite.described.inferred import SAMPLE, feature_names
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
+from tfrecord_lite.files.names import Sources
 from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage.infer import summarize
@@ -72,12 +74,12 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
     Parameters
     ----------
     query : str
-        Quoted names in its FROM clauses are files of Examples, whatever ``paths`` of :func:`scan` may be:
-        paths, patterns, shards (``train@8``), URLs. Files that DuckDB reads by itself (``.csv``,
-        ``.parquet``, ``.json``, ...) are left to it.
+        Quoted names in its FROM clauses are files of Examples or SequenceExamples, whatever ``paths`` of
+        :func:`scan` may be: paths, patterns, shards (``train@8``), URLs, directories of TensorFlow Datasets with all splits. Files that DuckDB reads by itself
+        (``.csv``, ``.parquet``, ``.json``, ...) are left to it.
     schema : Schema, SequenceSchema, dict of specifications, or path, optional
     **options
-        As for :func:`scan`, for all files of Examples; but `text` is True by default.
+        As for :func:`scan`, for all these files; but `text` is True by default.
 
     Returns
     -------
@@ -187,10 +189,14 @@ class _Run:
         return argument_error(detail)
 
 
-def _scanned(name: str, query: str, options: dict[str, Any]) -> TFRecordTable:
+def _scanned(name: Sources, query: str, options: dict[str, Any]) -> TFRecordTable:
     """Return the table of a file; if a column has no type, that of the columns which the query names."""
     try:
         return scan(name, **options)
+    except IsADirectoryError:
+        if not isinstance(name, str):
+            raise
+        return _scanned(files_of(name, options.get("storage_options")), query, options)
     except InvalidArgumentError as error:
         if error.key is None or error.key in query:
             raise

@@ -139,8 +139,8 @@ def _powers(digit: int) -> Uint32Array:
 def _all_bytes(bits: Uint32Array) -> Uint32Array:
     """Return what each byte becomes, from what each bit does: [..., 32] to [..., 4, 256]."""
     bits = bits.reshape(*bits.shape[:-1], _WORD_BYTES, 8)
-    found = np.zeros((*bits.shape[:-1], 256), np.uint32)
+    crcs = np.zeros((*bits.shape[:-1], 256), np.uint32)
     for place in range(8):
         half = 1 << place
-        found[..., half : 2 * half] = found[..., :half] ^ bits[..., place, None]
-    return found
+        crcs[..., half : 2 * half] = crcs[..., :half] ^ bits[..., place, None]
+    return crcs

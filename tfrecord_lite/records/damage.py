@@ -1,4 +1,4 @@
-"""Skip damage, and report what was read and what was lost.
+"""Skip damage, drop records that do not fit, and report what was read and what was lost.
 
 ::
 
@@ -12,14 +12,20 @@ A :class:`SkippingStream` wraps a stream, and does nothing until that raises: in
 read by the same code, at the same speed, either way. Nothing is skipped silently: each
 damaged span is counted, kept for the report, and passed to the caller's function, or else
 summed up in one warning at the end.
+
+With a check, each intact block is checked before anybody gets it, and the records that fail are left out
+and told in the same way. So whatever comes after, batches and shards among it, sees only records that fit.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, Block
 from tfrecord_lite.errors import (
@@ -30,7 +36,9 @@ from tfrecord_lite.errors import (
     DataLossError,
     DataLossWarning,
     FileReport,
+    InvalidArgumentError,
     Reason,
+    TFRecordError,
     levels_to_caller,
     plural,
 )
@@ -39,10 +47,10 @@ from tfrecord_lite.records.framing import is_header
 from tfrecord_lite.records.resync import RecordFinder
 
 if TYPE_CHECKING:
-    from tfrecord_lite.options import OnError
+    from tfrecord_lite.options import OnError, OnMisfit, ReadSettings
     from tfrecord_lite.records.stream import RecordStream
 
-__all__ = ["NOT_DAMAGE", "DamageLog", "SkippingStream", "warn_of_damage"]
+__all__ = ["NOT_DAMAGE", "DamageLog", "SkippingStream", "misfits_in", "warn_of_damage"]
 
 _FEW_RECORDS, _MANY_RECORDS = 16, 4096
 """Records decoded at a time right after damage; four times as many each time, up to the second."""
@@ -59,21 +67,32 @@ NOT_DAMAGE = (*NEVER_SKIPPED, Reason.NOT_A_TFRECORD)
 class DamageLog:
     """The damage that one iteration over files meets.
 
-    `on_error` is "skip", or a callable that is called with each :class:`DamagedSpan` and may
-    raise; `max_errors` is the number of damaged spans to skip, None for any number.
+    `on_error` is "raise", "skip", or a callable that is called with each :class:`DamagedSpan` and may
+    raise; so is `on_misfit` for records that fail the `check`. `max_errors` is the number of damaged spans
+    and such records to leave out, None for any number.
     """
 
-    def __init__(self, on_error: OnError, max_errors: int | None) -> None:
-        self._on_error = on_error
+    def __init__(
+        self,
+        on_error: OnError,
+        max_errors: int | None,
+        on_misfit: OnMisfit = "raise",
+        check: Callable[[Block], object] | None = None,
+    ) -> None:
+        self.on_error: OnError = on_error
+        self.check: Callable[[Block], object] | None = check
+        self._on_misfit = on_misfit
         self._left = max_errors
         self.is_over: bool = False  # one damaged span too many was raised
         self._files: list[FileReport | SkippingStream] = []  # in the order of their opening
         self._open: list[int] = []  # openings that may still be read
 
     @classmethod
-    def begin(cls, on_error: OnError, max_errors: int | None) -> DamageLog | None:
-        """Return a log for an iteration; None if it stops at damage."""
-        return None if on_error == "raise" else cls(on_error, max_errors)
+    def begin(cls, options: ReadSettings) -> DamageLog | None:
+        """Return a log for an iteration; None if it stops at damage, and at records that do not fit."""
+        if not options.leaves_out:
+            return None
+        return cls(options.on_error, options.max_errors, options.on_misfit, options.check)
 
     def skipping(self, stream: RecordStream, *, may_be_torn: bool = False) -> SkippingStream:
         """Return a stream that skips the damage of this one; several may be open."""
@@ -87,24 +106,28 @@ class DamageLog:
         self._files.append(skipping)
         return skipping
 
-    def admit(self, error: DataLossError) -> None:
-        """Raise if this damage is one too many to skip."""
+    def admit(self, error: TFRecordError) -> None:
+        """Raise if this damage, or this record, is one too many to leave out."""
         if self._left is None:
             return
         if self._left:
             self._left -= 1
             return
         self.is_over = True
-        limit, n_skipped = "max_errors=0 allows no damage to be skipped", self.report().num_damaged
-        if n_skipped:
-            places, were = plural(n_skipped, "damaged place"), "was" if n_skipped == 1 else "were"
-            limit = f"{places} before it {were} skipped, the limit of max_errors"
+        limit, report = "max_errors=0 allows nothing to be left out", self.report()
+        damaged, misfits = report.num_damaged, report.num_message_errors
+        places = [plural(damaged, "damaged place")] * (damaged > 0)
+        places += [plural(misfits, "misfit")] * (misfits > 0)
+        if places:
+            were = "was" if damaged + misfits == 1 else "were"
+            limit = f"{' and '.join(places)} before it {were} skipped, the limit of max_errors"
         raise error.at(detail=f"{error.detail or error.reason}; {limit}") from None
 
-    def tell(self, span: DamagedSpan) -> None:
-        """Pass a span to the caller's function, if there is one."""
-        if callable(self._on_error):
-            self._on_error(span)
+    def tell(self, lost: DamagedSpan | InvalidArgumentError) -> None:
+        """Pass a span, or the error about a record, to the caller's function, if there is one."""
+        teller: Any = self.on_error if isinstance(lost, DamagedSpan) else self._on_misfit
+        if callable(teller):
+            teller(lost)
 
     def report(self) -> DamageReport:
         """Return what was read and lost so far."""
@@ -114,9 +137,14 @@ class DamageLog:
         return DamageReport(tuple(reports))
 
     def give_warning(self) -> None:
-        """Warn of damage, if there was any and the caller does not know of it already."""
-        if not callable(self._on_error) and not self.is_over:
-            warn_of_damage(self.report())
+        """Warn of what was left out, unless the caller knows of it already."""
+        if not self.is_over:
+            report = self.report()
+            if callable(self.on_error):
+                report = DamageReport(tuple(replace(f, num_damaged=0) for f in report.files))
+            if callable(self._on_misfit):
+                report = DamageReport(tuple(replace(f, num_message_errors=0) for f in report.files))
+            warn_of_damage(report)
 
 
 class DamagedSpans:
@@ -155,7 +183,6 @@ class SkippingStream:
 
     def __init__(self, stream: RecordStream, log: DamageLog, *, may_be_torn: bool = False) -> None:
         self.name: str = stream.name
-        self.compression: str = stream.compression
         self._stream = stream
         self._decoder = stream.decoder
         self._may_be_torn = may_be_torn
@@ -165,11 +192,48 @@ class SkippingStream:
         self._log = log
         self._finder = RecordFinder(stream.decoder.max_record_bytes)
         self._damage = DamagedSpans()
+        self._misfits: list[InvalidArgumentError] = []
+        self._n_misfits = self._misfit_bytes = 0
+        self._last_misfit: InvalidArgumentError | None = None  # one too many
         self._begin, self._first = stream.offset, stream.n_records
         self._most_records: int | None = None  # to take at a time; None for any number
 
     def next_block(self, n_records: int | None = None) -> Block | None:
-        """Return the next intact records; fewer than asked for before and after damage.
+        """Return the next records that are intact and fit; fewer than asked for before and after others."""
+        while self._last_misfit is None:
+            block = self._next_intact(n_records)
+            if block is not None and self._log.check is not None:
+                block = self._fitting(block, self._log.check)
+            if block is None or len(block):
+                return block
+        raise self._last_misfit
+
+    def _fitting(self, block: Block, check: Callable[[Block], object]) -> Block:
+        """Return the records of a block that pass the check; note the others.
+
+        It need not find the first wrong record first if several things are wrong: what is left is
+        checked once more.
+        """
+        while True:
+            misfits = dict(misfits_in(block, check))
+            if not misfits:
+                return block
+            for i, error in misfits.items():
+                try:
+                    self._log.admit(error)
+                except InvalidArgumentError as last:  # after the records before
+                    self._last_misfit = last
+                    before = [n for n in range(i) if n not in misfits]
+                    return block[before]
+                self._n_misfits += 1
+                self._misfit_bytes += int(block.lengths[i])
+                if self._n_misfits <= MAX_SPANS:
+                    self._misfits.append(error)
+                self._log.tell(error)
+            block = block[np.delete(np.arange(len(block)), list(misfits))]
+
+    def _next_intact(self, n_records: int | None) -> Block | None:
+        """Return the next intact records.
 
         After damage, the decoder's buffer is decoded again, up to the next damage. So only a few
         records are asked for there, then more and more: otherwise each of many damaged places
@@ -189,8 +253,8 @@ class SkippingStream:
             return block
 
     def next_records(self) -> Block | list[bytes] | None:
-        """Return the next intact records as :meth:`next_block`; large ones maybe as ``bytes``."""
-        while self._most_records is None:
+        """Return the next records as :meth:`next_block`; large ones maybe as ``bytes``."""
+        while self._most_records is None and self._log.check is None:
             try:
                 return self._stream.next_records()
             except DataLossError as error:
@@ -215,10 +279,10 @@ class SkippingStream:
         if n_intact or not is_header(decoder.pending[:HEADER_BYTES].tobytes()):
             return stream.next_block(n_intact or 1)
         start, n_bytes, is_end = decoder.offset, decoder.damaged_bytes, False
-        while (found := finder.find(decoder.pending, start, start, is_end=is_end)) is None:
+        while (place := finder.find(decoder.pending, start, start, is_end=is_end)) is None:
             is_end = not self._fill()
         is_whole = n_bytes <= min(decoder.pending_bytes, decoder.max_record_bytes + OVERHEAD_BYTES)
-        if is_whole and found != start:
+        if is_whole and place != start:
             raise DataLossError(
                 Reason.DATA_CRC,
                 offset=start,
@@ -230,7 +294,8 @@ class SkippingStream:
 
     def _skip(self, error: DataLossError) -> None:
         """Continue after damage, with the next intact record or at the end of the file."""
-        if error.reason in NEVER_SKIPPED:
+        if error.reason in NEVER_SKIPPED or self._log.on_error == "raise":
+            self._log.is_over = self._log.is_over or self._log.on_error == "raise"
             raise error
         stream, decoder = self._stream, self._decoder
         n_before, index, offset = self._n_records, stream.n_records, stream.offset
@@ -267,7 +332,7 @@ class SkippingStream:
 
         Otherwise nothing is known about what follows: all offsets after the start of the damaged
         record are searched for the first record whose length and data both have the right CRC. It
-        may be one that was part of a damaged record's data; that cannot be told apart.
+        may be one that was part of a damaged record's data; the two cannot be distinguished.
         """
         decoder, finder, start, through = self._decoder, self._finder, self._decoder.offset, 0
         if error.reason is Reason.DATA_CRC:
@@ -282,11 +347,11 @@ class SkippingStream:
             )  # the length was chance or forged: search as far as it reaches
         is_end = False
         while True:
-            found = finder.find(
+            place = finder.find(
                 decoder.pending, decoder.offset, start + 1, is_end=is_end, through=through
             )
-            if found is not None:
-                return found
+            if place is not None:
+                return place
             if finder.wanted_from > decoder.offset:
                 decoder.go_to(min(finder.wanted_from, decoder.offset + decoder.pending_bytes))
             is_end = not self._fill()
@@ -297,6 +362,11 @@ class SkippingStream:
             return self._stream.fill(None)
         except DataLossError:
             return False
+
+    @property
+    def compression(self) -> str:
+        """The compression of the file."""
+        return self._stream.compression
 
     @property
     def is_closed(self) -> bool:
@@ -327,11 +397,44 @@ class SkippingStream:
         """Return what was read and lost so far."""
         n_records = self._n_records
         n_bytes = self._stream.offset - self._begin - self.torn_bytes - self._damage.lost_bytes
-        return self._damage.report(self.name, n_records, n_bytes - n_records * OVERHEAD_BYTES)
+        report = self._damage.report(self.name, n_records, n_bytes - n_records * OVERHEAD_BYTES)
+        return replace(
+            report,
+            records=n_records - self._n_misfits,
+            record_bytes=report.record_bytes - self._misfit_bytes,
+            message_errors=tuple(self._misfits),
+            num_message_errors=self._n_misfits,
+        )
+
+
+def misfits_in(
+    block: Block, check: Callable[[Block], object]
+) -> Iterator[tuple[int, InvalidArgumentError]]:
+    """Yield the number in the block, and the error, of each record that fails a check.
+
+    After a wrong record, records are checked in groups that double in size: many wrong ones
+    cost one small check each, and few only a handful.
+    """
+    at, n_records = 0, len(block)
+    while at < len(block):
+        part = block[at : at + n_records]
+        try:
+            check(part)
+        except InvalidArgumentError as error:
+            number = error.index
+            if part.places is not None and error.offset is not None:
+                number = int(np.searchsorted(part.places[:, 2], error.offset))
+            if number is None:
+                raise
+            at += number
+            yield at, error
+            at, n_records = at + 1, 1
+        else:
+            at, n_records = at + n_records, 2 * n_records
 
 
 def warn_of_damage(report: DamageReport) -> None:
-    """Warn of damage, if there is any; the warning points to the caller's code."""
-    if report.num_damaged:
+    """Warn of what was left out, if anything was; the warning points to the caller's code."""
+    if report.num_damaged or report.num_message_errors:
         with bars_hidden(sys.stderr):
             warnings.warn(report.summary(), DataLossWarning, stacklevel=levels_to_caller())

@@ -61,7 +61,7 @@ class FrameDecoder:
     :meth:`advance`; blocks come out of :meth:`next_block` and :meth:`rest`. How
     the stream was cut changes only the borders between blocks.
 
-    The CRCs of the data are checked if `verify`; those of the lengths always, since after a
+    The CRCs of the data are checked if `verify`; the CRCs of the lengths always, since after a
     damaged length it is unknown where the next record is. `source`, a path or URL, is for errors.
 
     Blocks share the memory of a buffer that is only appended to, and lives as long as a block of it does. Not thread-safe.
@@ -157,23 +157,23 @@ class FrameDecoder:
         Write to its beginning, then tell :meth:`advance` how much. Valid until the next call
         of any method.
         """
-        wanted = CHUNK_BYTES
+        size = CHUNK_BYTES
         if n_records is not None:
             n_found = self._edges.size - 1
             mean = self._mean_bytes or (n_found and (self._next - self._start) // n_found)
             expected = n_records * mean
             expected += expected >> 5  # a little short would cost a second buffer, and a copy
-            wanted = max(wanted, min(expected - self.pending_bytes, _MAX_AHEAD_BYTES))
+            size = max(size, min(expected - self.pending_bytes, _MAX_AHEAD_BYTES))
         if self._next_length is not None:
             # A record that outgrows the buffer at most doubles it, whatever its length says.
             missing = self._next + self._next_length + OVERHEAD_BYTES - self._stop
-            wanted = max(wanted, min(missing, self.pending_bytes))
+            size = max(size, min(missing, self.pending_bytes))
         elif n_records is None:  # after damage much may be pending, and more and more is wanted
-            wanted = max(wanted, self.pending_bytes)
+            size = max(size, self.pending_bytes)
         room = self._buffer.size - SPARE_BYTES - self._stop
         if room < _MIN_ROOM_BYTES:
             start, pending = self._start, self.pending
-            self._buffer = np.empty(pending.size + wanted + SPARE_BYTES, np.uint8)
+            self._buffer = np.empty(pending.size + size + SPARE_BYTES, np.uint8)
             self._buffer[: pending.size] = pending
             self._view = memoryview(self._buffer)  # type: ignore[arg-type]
             self._edges, self._base = self._edges - start, self._base + start
@@ -204,7 +204,7 @@ class FrameDecoder:
         Returns None if more bytes are needed, and fewer records if the one after them is
         damaged. If the next record is the damaged one, raises DataLossError: ``LENGTH_CRC``,
         ``DATA_CRC`` or ``RECORD_TOO_LARGE``. Its `offset` is the record's, also for ``DATA_CRC``,
-        where TensorFlow gives that of the data (R5).
+        where TensorFlow gives the offset of the data (R5).
         """
         self._scan(n_records)
         n_found = self._edges.size - 1
@@ -278,6 +278,10 @@ class FrameDecoder:
             length = _read_length(pending)[0]
             self._next_length = length if length <= self.max_record_bytes else None
 
+    def retract(self) -> None:
+        """Forget the bytes that came in and were not given out: they come in again."""
+        self._stop = self._start
+
     def go_to(self, offset: int) -> None:
         """Continue at a later offset of what came in, where a record starts: after damage."""
         self._begin_at(offset - self._base)
@@ -310,21 +314,21 @@ class FrameDecoder:
         n_known = self._edges.size - 1
         view, at = self._view, self._next
         last = self._stop - OVERHEAD_BYTES
-        found: list[int] = []
+        offsets: list[int] = []
         while n_records is None and at <= last:  # the loop that takes longest of all reading
-            found.append(at)
+            offsets.append(at)
             at += _read_length(view, at)[0] + OVERHEAD_BYTES
         for _ in range((n_records or 0) - n_known):
             if at > last:
                 break
-            found.append(at)
+            offsets.append(at)
             at += _read_length(view, at)[0] + OVERHEAD_BYTES
         if at > self._stop:  # the last one is not whole
-            at = found.pop()
-        if not found and self._next_length is not None:
+            at = offsets.pop()
+        if not offsets and self._next_length is not None:
             return
-        found.append(at)
-        more = np.fromiter(found, np.int64, len(found))
+        offsets.append(at)
+        more = np.fromiter(offsets, np.int64, len(offsets))
         self._edges, self._next_length = np.concatenate([self._edges[:-1], more]), None
         self._check_headers(n_known, has_next=self._stop - at >= HEADER_BYTES)
         if self.verify:

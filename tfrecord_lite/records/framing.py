@@ -12,7 +12,7 @@ Frames follow each other with nothing before, between or after them: no magic,
 no alignment (F3), so files can be joined end to end (F4).
 
 :func:`frame` writes many records at once; :func:`frame_in_place` those of a block in
-its own memory, :func:`frames_of` those of a block that others hold too, which
+its own memory, :func:`frames_of` the records of a block that others hold too, which
 :func:`checked` checks first and :func:`compact` makes a block again, :func:`frame_pieces` one that comes in pieces. :func:`first_bad_frame` and its
 parts check frames, :func:`frame_error` says what is wrong with one. Frames in a stream are
 found by :class:`tfrecord_lite.records.decoder.FrameDecoder`. No I/O.
@@ -132,7 +132,7 @@ def _has_header(block: Block) -> BoolArray:
 
 
 def _has_lengths(block: Block) -> bool:
-    """Whether the extents of a block are still those of its frames; takes a third of the time."""
+    """Whether the extents of a block still match its frames; takes a third of the time."""
     if not len(block) or block.offsets.min() < HEADER_BYTES or not block.lengths.min():
         return bool(_has_header(block).all())  # any zeros look like the length 0
     stored = at_every_byte(block.data, np.dtype("<i8"))[block.offsets - HEADER_BYTES]
@@ -262,7 +262,7 @@ def first_bad_frame(
 ) -> int | None:
     """Return the number of the first frame that is damaged or not of its size; None if none is.
 
-    `starts` and `sizes` are those of the frames, int64, shape (n,). Without `verify` the CRCs of
+    `starts` and `sizes` describe the frames, int64, shape (n,). Without `verify` the CRCs of
     the data are not checked.
     """
     lengths, is_bad = read_headers(buffer, starts)

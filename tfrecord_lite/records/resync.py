@@ -16,7 +16,7 @@ until one of the two rules it out::
 
 Results are kept for the next damage. So the work is linear in the bytes of the stream,
 whatever they hold: a million forged headers that each promise megabytes cost a million
-look-ups, not a million megabytes. Memory is that of the earliest undecided candidate, at
+look-ups, not a million megabytes. Memory is bounded by the earliest undecided candidate, at
 most one record, and about 20 bytes per candidate in it.
 
 A whole record inside another one's data passes both checks too;
@@ -116,12 +116,16 @@ class RecordFinder:
 
         `offset` is not before the last record that was found.
         """
-        found, count, place = self._candidates, 0, offset + HEADER_BYTES
+        candidates, count, place = self._candidates, 0, offset + HEADER_BYTES
         while count < n_records:
-            i = int(np.searchsorted(found["start"], place))
-            if i == found.size or found["start"][i] != place or not found["is_intact"][i]:
+            i = int(np.searchsorted(candidates["start"], place))
+            if (
+                i == candidates.size
+                or candidates["start"][i] != place
+                or not candidates["is_intact"][i]
+            ):
                 break
-            count, place = count + 1, int(found["stop"][i]) + OVERHEAD_BYTES
+            count, place = count + 1, int(candidates["stop"][i]) + OVERHEAD_BYTES
         return count
 
     def find(
@@ -132,14 +136,16 @@ class RecordFinder:
         The stream's end if there is none; None if more bytes are needed to tell. `data`, uint8,
         shape (n_bytes,), is the stream from offset `base` on: from `first` or before it, in a
         further call for the same record from `wanted_from` or before it. `first` is never lower
-        than in an earlier call; `is_end` tells that the stream ends after `data`. All before
+        than in an earlier call; `is_end` means that the stream ends after `data`. All before
         `through` is scanned, even if a record was found already.
         """
         end = base + data.size
         self._forget_before(first)
         last = end - OVERHEAD_BYTES + 1  # a header that starts here or later has no room
         through = min(through, last)
-        while not (found := self._candidates)["is_intact"][:1].any() or self._scanned < through:
+        while (
+            not (candidates := self._candidates)["is_intact"][:1].any() or self._scanned < through
+        ):
             until = self._next_edge()
             if until > last and not is_end:
                 return None
@@ -147,10 +153,10 @@ class RecordFinder:
                 self._scan(data, base, min(until, last))
                 continue
             # Undecided records reach past the end of the stream.
-            self._candidates = found = found[found["is_intact"]]
-            if not found.size:
+            self._candidates = candidates = candidates[candidates["is_intact"]]
+            if not candidates.size:
                 return end
-        return int(found["start"][0]) - HEADER_BYTES
+        return int(candidates["start"][0]) - HEADER_BYTES
 
     def find_run(self, data: Uint8Array, base: int, first: int, stop: int) -> int:
         """Return the offset of the first intact record from which a run of them ends at `stop`.
@@ -163,10 +169,10 @@ class RecordFinder:
         last = stop - OVERHEAD_BYTES + 1  # a header that starts here or later has no room
         while self._scanned < last:
             self._scan(data, base, min(self._next_edge(), last))
-        found = self._candidates
-        found = found[: np.searchsorted(found["start"], stop)]  # of a search before
-        found = found[found["is_intact"]]
-        starts, ends = found["start"] - HEADER_BYTES, found["stop"] + FOOTER_BYTES
+        candidates = self._candidates
+        candidates = candidates[: np.searchsorted(candidates["start"], stop)]  # of a search before
+        candidates = candidates[candidates["is_intact"]]
+        starts, ends = candidates["start"] - HEADER_BYTES, candidates["stop"] + FOOTER_BYTES
         # The number of the record that begins where each one ends; one more than all, for none.
         following = np.searchsorted(starts, ends)
         none = starts.size

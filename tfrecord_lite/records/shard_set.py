@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from tfrecord_lite.block import OVERHEAD_BYTES, Block
 from tfrecord_lite.files.compression import TFRecordOptions
-from tfrecord_lite.files.names import Source, StorageOptions, is_file_object, is_url
+from tfrecord_lite.files.names import Source, StorageOptions, is_file_object, is_url, name_of
 from tfrecord_lite.files.output import OpenFiles, OutputFile, open_output
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.sink import BUFFER_BYTES, RecordSink
@@ -48,6 +48,7 @@ class ShardSet:
         self.files: list[OutputFile] = []
         self.sinks: list[RecordSink] = []
         self.beside: list[OutputFile] = []
+        self._new: list[OutputFile] = []
 
     def open(self, name: Source, through: Callable[[OutputFile], object] | None = None) -> None:
         """Open one more file; its sink writes to the file object that `through` makes of it."""
@@ -71,20 +72,24 @@ class ShardSet:
         strings. After a failure, files that replaced none are taken back.
         """
         everything = [*self.beside, *self.files]
-        new = [file for file in everything if not file.replaces(file.name)]
+        self._new = [file for file in everything if not file.replaces(file.name)]
         try:
             for file in everything:
                 file.commit()
         except BaseException:
-            for file in filter(new.__contains__, self.files):
-                with contextlib.suppress(OSError):  # the first error is raised
-                    file.take_back()
-            for i, file in enumerate(self.beside):
-                described = self.files if len(self.beside) == 1 else [self.files[i]]
-                if file in new and not any(data.is_placed for data in described):
-                    with contextlib.suppress(OSError):
-                        file.take_back()
+            self.take_back()
             raise
+
+    def take_back(self) -> None:
+        """Take back the files that have appeared, but for those that replaced others; errors are ignored."""
+        for file in filter(self._new.__contains__, self.files):
+            with contextlib.suppress(OSError):  # the first error is raised
+                file.take_back()
+        for i, file in enumerate(self.beside):
+            described = self.files if len(self.beside) == 1 else [self.files[i]]
+            if file in self._new and not any(data.is_placed for data in described):
+                with contextlib.suppress(OSError):
+                    file.take_back()
 
     def abandon(self) -> None:
         """Remove all files that are not in their place."""
@@ -162,23 +167,29 @@ class Filling:
             block = block[n_taken:]
 
 
+def folder_of(target: Source) -> str | None:
+    """Return the folder for a temporary file beside a target; None for the one of ``tempfile``."""
+    if is_file_object(target) or is_url(name_of(target)):
+        return None
+    return str(Path(name_of(target)).resolve().parent)
+
+
 class Spool:
     """Records in a nameless temporary file, until it is known how many there are.
 
     Only then it is known which shard each belongs to, if shards have records that follow each other.
     """
 
-    def __init__(self, name: str) -> None:
-        """Open the file, on the file system of a local file of this name."""
-        folder = None if is_url(name) else str(Path(name).resolve().parent)
-        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed by `close`
+    def __init__(self, target: Source) -> None:
+        """Open the file, on the file system of the target if that is a local file."""
+        self._file = tempfile.TemporaryFile(dir=folder_of(target))  # noqa: SIM115 - closed by `close`
         self._sink = RecordSink(open_output(self._file), "")
 
     def put(self, records: Block | Sequence[bytes]) -> None:
         """Add records; the memory of a block is not written to."""
         self._sink.add_shared(records)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Generator[Block, None, None]:
         """Yield all records."""
         self._sink.finish()
         self._file.seek(0)

@@ -18,7 +18,7 @@ from typing import Any, cast
 from tfrecord_lite.block import HEADER_BYTES, Block
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.files.ahead import AheadInput, ReadAhead
-from tfrecord_lite.files.compression import CODECS, SNAPPY, codec_named, detect
+from tfrecord_lite.files.compression import CODECS, SNAPPY, codec_named, detect, ending_not_written
 from tfrecord_lite.files.inflate import Inflated, InflationLimits
 from tfrecord_lite.files.input import InputFile, open_input
 from tfrecord_lite.files.names import Source, name_of, opening_error
@@ -31,6 +31,8 @@ _DEFAULTS = ReadSettings()
 
 _PEEK_BYTES, _LOOK_BYTES = 512, 64 * 1024
 """To tell a compression, and another format, of a file that goes on."""
+_BZ2_BLOCK = b"1AY&SY"
+"""How the first block of a BZ2 stream begins, after the stream's own four bytes."""
 
 
 class RecordStream:
@@ -38,7 +40,7 @@ class RecordStream:
 
     Damage is raised, whatever `options` say about it; :class:`tfrecord_lite.records.damage.SkippingStream`
     skips it. `limits` on what
-    a compressed file inflates to replace those of the options. If records are large and no number
+    a compressed file inflates to replace the options' limits. If records are large and no number
     is asked for, a block has room for `block_records`. `ahead` fetches this file with others.
 
     At the end of the file every method returns None, and can be called again: if the
@@ -63,13 +65,9 @@ class RecordStream:
         except OSError as error:
             raise opening_error(error, self.name) from None
         try:
-            named = options.codec_name
-            self.compression: str = _detect(self._file) if named is None else named
-            codec = SNAPPY if self.compression == SNAPPY.name else codec_named(self.compression)
-            limits = limits or options.inflation
-            self._content = (
-                self._file if codec is None else Inflated(self._file, codec, self.name, limits)
-            )
+            self._limits = limits or options.inflation
+            self._short_head: int | None = None  # bytes of a file too short to tell its compression
+            self._open_content(options.codec_name)
         except BaseException:
             self._file.close()
             raise
@@ -78,6 +76,16 @@ class RecordStream:
         self._read_error: OSError | None = None  # to be raised by the next read
         self.decoder: FrameDecoder = FrameDecoder(
             verify=options.verify, max_record_bytes=options.max_record_bytes, source=self.name
+        )
+
+    def _open_content(self, name: str | None = None) -> None:
+        """Read the file as this compression, or the one that its first bytes tell."""
+        if name is None:
+            name, self._short_head = _detect(self._file)
+        self.compression: str = name
+        codec = SNAPPY if name == SNAPPY.name else codec_named(name)
+        self._content = (
+            self._file if codec is None else Inflated(self._file, codec, self.name, self._limits)
         )
 
     def next_block(self, n_records: int | None = None) -> Block | None:
@@ -114,21 +122,21 @@ class RecordStream:
         Otherwise as :meth:`next_block`.
         """
         decoder = self.decoder
-        found: Block | list[bytes] | None
+        records: Block | list[bytes] | None
         try:
-            while (found := decoder.next_block()) is None:
+            while (records := decoder.next_block()) is None:
                 # Nobody has set an end, and the file's own is known.
                 is_raw = self._content is self._file and not self.is_closed and self._end is None
                 if is_raw and decoder.next_length >= LARGE_BYTES:
-                    found = decoder.next_large(self._file.read, self._file.remaining())
-                    if found is not None:
+                    records = decoder.next_large(self._file.read, self._file.remaining())
+                    if records is not None:
                         break
                 if not self.fill(None):
                     decoder.close()
                     break
         except DataLossError as error:
             raise self._explained(error) from None
-        return found
+        return records
 
     @property
     def n_records(self) -> int:
@@ -179,9 +187,14 @@ class RecordStream:
             error, self._read_error = self._read_error, None
             raise error
         decoder = self.decoder
+        end = self._end
+        if self._short_head is not None and not decoder.offset:
+            self._detect_again()
+            if self._short_head is not None:  # no more than was looked at
+                end = self._short_head if end is None else min(end, self._short_head)
         room = decoder.writable(n_records)
-        if self._end is not None:
-            room = room[: max(self._end - decoder.offset - decoder.pending_bytes, 0)]
+        if end is not None:
+            room = room[: max(end - decoder.offset - decoder.pending_bytes, 0)]
         try:
             n_bytes = self._content.readinto(room) if room else 0
         except DataLossError as error:
@@ -191,6 +204,17 @@ class RecordStream:
             raise error.at(offset=offset, index=decoder.n_records) from None
         decoder.advance(n_bytes)
         return n_bytes > 0
+
+    def _detect_again(self) -> None:
+        """Detect the compression of a file that was too short to tell it, and may have grown."""
+        n_bytes = self.decoder.pending_bytes
+        if n_bytes:
+            self._file.rewind()
+        self._open_content()
+        if self._short_head is None:
+            self.decoder.retract()
+        else:
+            self._file.skip(n_bytes)
 
     def _explained(self, error: DataLossError) -> DataLossError:
         """Return an error about the first bytes as one that says what they look like, if known.
@@ -207,9 +231,11 @@ class RecordStream:
             return error
         if error.reason is Reason.COMPRESSION:
             ahead = self.inflated.ahead
-            found = looks_like(ahead, is_whole=len(ahead) < HEADER_BYTES)
-            detail = f"not a {self.compression} stream, nor a TFRecord file; it looks like {found}"
-            return error.at(detail=detail) if found else error
+            content = looks_like(ahead, is_whole=len(ahead) < HEADER_BYTES)
+            detail = (
+                f"not a {self.compression} stream, nor a TFRecord file; it looks like {content}"
+            )
+            return error.at(detail=detail) if content else error
         decoder, is_whole = self.decoder, False
         try:
             while decoder.pending_bytes < HEAD_BYTES and not is_whole:
@@ -221,16 +247,18 @@ class RecordStream:
             if loss.reason is Reason.COMPRESSED_CORRUPT:  # so may be what was inflated before
                 return error
         head = (decoder.pending if is_whole else decoder.pending[:_LOOK_BYTES]).tobytes()
-        found = looks_like(head, is_whole=is_whole)
+        content = looks_like(head, is_whole=is_whole)
         inside = f", compressed with {self.compression}" * bool(self.compression)
         if self.compression and (inner := _compression_inside(head)) is not None:
-            found = f"records compressed twice, with {inner}, then with {self.compression}"
+            content = f"records compressed twice, with {inner}, then with {self.compression}"
             inside = "; inflate the file once"
         elif _begins_with_record(head, lambda: zlib.decompressobj(-zlib.MAX_WBITS)):
-            found = "records compressed with DEFLATE, without a header (zlib.decompress(data, -15) inflates them)"
-        if found is None:
-            return error
-        detail = f"{Reason.NOT_A_TFRECORD}; it looks like {found}{inside}"
+            content = "records compressed with DEFLATE, without a header (zlib.decompress(data, -15) inflates them)"
+        if content is None:
+            ending = ending_not_written(self.name)
+            hint = f"; if it is compressed as {ending} says, unpack it first" * bool(ending)
+            return error.at(detail=f"{error.detail}{hint}")
+        detail = f"{Reason.NOT_A_TFRECORD}; it looks like {content}{inside}"
         return DataLossError(Reason.NOT_A_TFRECORD, source=self.name, detail=detail)
 
     def close(self) -> None:
@@ -252,15 +280,23 @@ def _begins_with_record(head: bytes, decompressor: Callable[[], Any]) -> bool:
     return False
 
 
-def _detect(file: InputFile) -> str:
-    """Find a file's compression; the CRC of the first length proves that there is none."""
+def _detect(file: InputFile) -> tuple[str, int | None]:
+    """Find a file's compression; the CRC of the first length proves that there is none.
+
+    Returns it, and None; or the bytes that there are, if more may come that tell another.
+    """
     first = file.peek(HEADER_BYTES)
-    name = "" if is_header(first) else detect(first)
-    if not name and len(first) == HEADER_BYTES and SNAPPY.is_start(first) and not is_header(first):
+    if is_header(first):
+        return "", None
+    name = detect(first)
+    if not name and len(first) == HEADER_BYTES and SNAPPY.is_start(first):
         is_snappy = looks_like(file.peek(_PEEK_BYTES), is_whole=False) == SNAPPY_BLOCKS
-        return SNAPPY.name if is_snappy and find_spec("cramjam") else ""
-    # The first bytes of some texts could also be those of a compressed stream.
+        return SNAPPY.name if is_snappy and find_spec("cramjam") else "", None
+    # The first bytes of some texts could also begin a compressed stream.
     # A few bytes of text are text, unless all of them are the magic of BZ2, which is text too.
-    is_whole = len(first) < HEADER_BYTES and name != "BZ2"
-    is_text = name and first.isascii() and looks_like(file.peek(_PEEK_BYTES), is_whole=is_whole)
-    return "" if is_text else name
+    is_short = len(first) < HEADER_BYTES
+    may_be_text = name and first.isascii() and first[4:10] != _BZ2_BLOCK
+    if may_be_text and looks_like(file.peek(_PEEK_BYTES), is_whole=is_short and name != "BZ2"):
+        name = ""
+    may_grow = is_short and file.rewindable and not isinstance(file, AheadInput)
+    return name, len(first) if may_grow and not name else None

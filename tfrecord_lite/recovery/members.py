@@ -141,7 +141,7 @@ class MemberReader:
     def parts(self) -> Iterator[Block | DamagedSpan]:
         """Yield intact records and damage, in the order of the file.
 
-        A span tells the reason, the detail and the length; its place is only that in its stream.
+        A span has the reason, the detail and the length; its place is relative to its stream.
         """
         self._file.seek(0)
         head = self._file.read(MAGIC_BYTES)
@@ -193,7 +193,7 @@ class MemberReader:
                 for span in spans:
                     is_last = block is None and span is spans[-1]
                     end = math.inf if is_last else span.offset + span.length
-                    position = dict(takewhile(lambda each, end=end: each[1] <= end, met))  # type: ignore[misc]
+                    position = dict(takewhile(lambda place, end=end: place[1] <= end, met))  # type: ignore[misc]
                     if (taken := self._first_with_records(position, may_skip=False)) is not None:
                         self._budget -= part.tell() - taken + _PIECE_COST * len(met)
                         self._budget -= content.position - position[taken]
@@ -250,10 +250,10 @@ class MemberReader:
         while True:
             self._file.seek(at)
             data = self._file.read(n_bytes)
-            found = data.find(self._codec.magic)
-            if found >= 0:
-                yield at + found
-                at += found + 1
+            start = data.find(self._codec.magic)
+            if start >= 0:
+                yield at + start
+                at += start + 1
             elif len(data) < n_magic:
                 return
             else:

@@ -79,7 +79,7 @@ def recover(
         not one intact record is found in it. If there is a sidecar beside the damaged file, there is
         one beside the new file, too.
     output_compression : str, int, TFRecordOptions or None, optional
-        Of the new file, as for :class:`TFRecordWriter`; but ``"infer"`` means that of the
+        Of the new file, as for :class:`TFRecordWriter`; but ``"infer"`` means the one of the
         damaged file if the new name's ending does not choose one.
     overwrite : bool, optional
         Replace an existing file, if a new one is written.
@@ -158,14 +158,14 @@ def recover(
     damage = DamagedSpans()
     n_records = record_bytes = n_bytes = 0  # as if of one stream
     output_options = compression_to_write(target, output_compression)
-    with DataFiles([target], output_options, storage_options) as made:
-        made.open(target)
-        if made.files[0].replaces(target) and not overwrite:
+    with DataFiles([target], output_options, storage_options) as outputs:
+        outputs.open(target)
+        if outputs.files[0].replaces(target) and not overwrite:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
         with metered(progress, source, "bytes") as meter:
             for part in _parts(source, settings, meter):
                 if isinstance(part, Block):
-                    made.sinks[0].add_framed(part)
+                    outputs.sinks[0].add_framed(part)
                     n_records += len(part)
                     record_bytes += part.nbytes
                 else:
@@ -178,11 +178,11 @@ def recover(
                     raise DataLossError(too_large, n_bytes, source, n_records, detail=excess)
             meter.finish()
         if n_records or not damage.kept:
-            (fingerprint,) = made.finish()
+            (fingerprint,) = outputs.finish()
             if described is not None:
                 place = companion(target, SIDECAR_SUFFIX)
-                made.add_sidecar(place, described._replace(fingerprint=fingerprint))
-            made.commit()
+                outputs.add_sidecar(place, described._replace(fingerprint=fingerprint))
+            outputs.commit()
             sidecar.remove_stale(target, storage_options)
         elif damage.kept[0].reason is Reason.NOT_A_TFRECORD:
             raise damage.kept[0].error()
@@ -193,12 +193,12 @@ def _described(source: str, storage_options: StorageOptions) -> Sidecar | None:
     """Return the sidecar of a damaged file, without the labels of rows; warn if it is of other data."""
     try:
         with warnings.catch_warnings(action="ignore"):  # that the data are damaged is known
-            found = sidecar.read_beside(source, storage_options, may_be_damaged=True)
+            description = sidecar.read_beside(source, storage_options, may_be_damaged=True)
     except InvalidArgumentError as error:
-        text = f"the new file gets no sidecar, since that of the damaged one does not fit: {error}"
+        text = f"the new file gets no sidecar, since the damaged file's does not fit: {error}"
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
         return None
-    return found and found._replace(dataframe=without_numbers(found.dataframe))
+    return description and description._replace(dataframe=without_numbers(description.dataframe))
 
 
 def _parts(source: str, settings: ReadSettings, meter: Meter) -> Iterator[Block | DamagedSpan]:

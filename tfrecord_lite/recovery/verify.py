@@ -30,7 +30,7 @@ from tfrecord_lite.files.names import Source, Sources, expand, is_file_object, i
 from tfrecord_lite.options import ReadOptions, ReadSettings, num_processors, read_settings
 from tfrecord_lite.progress import Progress, check_progress, metered, title_of, total_bytes
 from tfrecord_lite.reader import check_message_class, parse_messages
-from tfrecord_lite.records.damage import DamageLog
+from tfrecord_lite.records.damage import DamageLog, misfits_in
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.schema import FeatureLike, SequenceSchema
 
@@ -70,8 +70,8 @@ def verify(
         Show a progress bar, as for :func:`load`; a callable may be called by any of the threads,
         one at a time.
     **options
-        How files are read, see :class:`ReadOptions`; `verify`, `on_error` and `max_errors` do not
-        apply. A record larger than `max_record_bytes` is damage; a limit on what is inflated that
+        How files are read, see :class:`ReadOptions`; `verify`, `on_error`, `on_misfit` and `max_errors` do
+        not apply. A record larger than `max_record_bytes` is damage; a limit on what is inflated that
         is exceeded is the file's `failure`.
 
     Returns
@@ -118,7 +118,7 @@ def verify(
 
 def settings_of(options: ReadOptions) -> ReadSettings:
     """Return options, checked, for what reads past all damage and checks everything."""
-    for name in ("verify", "on_error", "max_errors"):
+    for name in ("verify", "on_error", "on_misfit", "max_errors"):
         if name in options:
             raise argument_error(f"{name} does not apply here: all damage is found and reported")
     return read_settings(options)
@@ -135,7 +135,7 @@ def verify_each(
 ) -> Iterator[FileReport]:
     """Yield the reports of :func:`verify` file by file, each as soon as those before it are done.
 
-    `sources` holds no patterns; the other arguments are those of :func:`verify`.
+    `sources` holds no patterns; the other arguments are as for :func:`verify`.
     """
     if num_threads is None:
         num_threads = 1 if any(map(is_url, map(name_of, sources))) else num_processors()
@@ -162,7 +162,7 @@ def verify_each(
                 if taken is None:
                     break
                 if check is not None:
-                    for wrong in _errors_in(cast("Block", taken), check):
+                    for _, wrong in misfits_in(cast("Block", taken), check):
                         n_errors += 1
                         if n_errors <= MAX_SPANS:
                             errors.append(wrong)
@@ -229,22 +229,3 @@ def _new_check(messages: type[Message] | bool, schema: AnySchema | None) -> Chec
         return None
     check_message_class(messages)
     return lambda block: deque(parse_messages(block, messages), maxlen=0)
-
-
-def _errors_in(block: Block, check: Check) -> Iterator[InvalidArgumentError]:
-    """Yield an error for each wrong record of a block.
-
-    After a wrong record, records are checked in groups that double in size: many wrong ones
-    cost one small check each, and few only a handful.
-    """
-    at, n_records = 0, len(block)
-    while at < len(block):
-        part = block[at : at + n_records]
-        try:
-            check(part)
-        except InvalidArgumentError as error:
-            yield error
-            at += (error.index or 0) - (part.place(0).index or 0) + 1
-            n_records = 1
-        else:
-            at, n_records = at + n_records, 2 * n_records

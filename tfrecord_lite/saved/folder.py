@@ -101,7 +101,7 @@ class SavedData:
 
     @cached_property
     def files(self) -> list[str]:
-        """The files of the run: those of the first shard, of the second, and so on."""
+        """The files of the run: the first shard's, the second's, and so on."""
         folders = {os.path.basename(name) for name in self._root.folders}  # noqa: PTH119
         if self.run not in folders:
             return []

@@ -1,6 +1,6 @@
 """The records of a saved data set as Lists, one per component.
 
-A block of ``n`` elements has ``n x k`` records; those of component ``c`` are ``block[c::k]``, TensorProtos.
+A block of ``n`` elements has ``n x k`` records; the records of component ``c`` are ``block[c::k]``, TensorProtos.
 Numbers of one shape are copied at once (:func:`~tfrecord_lite.parse_tensors`). Ragged, sparse and optional
 components are variants: messages of a type name, metadata and tensors, inside a string tensor's content.
 """
@@ -39,7 +39,7 @@ _BLOCK_BYTES = 4 * 1024 * 1024
 _SCALAR_STRING = b"\x08\x07\x12\x00\x22"
 """How the TensorProto of one string begins, before the lengths of its content."""
 _SHORT = 126
-"""The longest string whose own length, and that of the content with it, take a byte each."""
+"""The longest string whose own length, and the length of the content with it, take a byte each."""
 
 Values: TypeAlias = Any
 """Lists, or SparseLists."""
@@ -247,7 +247,7 @@ def empty(component: Component) -> Values:
 def _tensors(
     records: Block, dtype: str | None, shape: Shape | None, *, missing: bool = False
 ) -> Lists:
-    """Parse plain tensors; those of several shapes in groups of one length each."""
+    """Parse plain tensors; tensors of several shapes in groups of one length each."""
     kind, n = tensor_type(dtype), len(records)
     if shape is None:
         shape = (None,) * (parse_tensor(records[0]).ndim if n else 0)

@@ -34,7 +34,7 @@ class Component(NamedTuple):
     dtype: str | None
     """None if the spec does not say: only the records know."""
     shape: Shape | None
-    """Of an element, without that of its batch; None if the number of dimensions is not known."""
+    """The shape of an element, without its batch; None if the number of dimensions is not known."""
     ragged_rank: int = 0
     """How many vectors of row splits a ragged one has."""
     refused: InvalidArgumentError | None = None

@@ -45,6 +45,7 @@ from tfrecord_lite.schema.summary import (
     SequenceSummary,
     Summary,
     Variable,
+    summary_rows,
 )
 
 __all__ = [
@@ -72,4 +73,5 @@ __all__ = [
     "Variable",
     "is_raw",
     "require_specifications",
+    "summary_rows",
 ]

@@ -199,7 +199,7 @@ class SparseFeature(FeatureSpec):
         float32, int64 or string.
     size : int or list of int
         The dense shape; a list if and only if `index_key` is one. -1 where it is not known, and
-        the largest index of a batch tells it.
+        it is the largest index of the batch.
     already_sorted : bool, default False
         Whether the coordinates are known to be in order.
 
@@ -359,7 +359,7 @@ class RawFeature(FeatureSpec):
 
     What ``array.tobytes()`` stored, and TensorFlow reads as ``tf.io.decode_raw`` of a
     ``FixedLenFeature([], tf.string)``. In a feature list each step is such a string, and lists are
-    padded with zeros as those of a :class:`FixedLenSequenceFeature`.
+    padded with zeros, as for a :class:`FixedLenSequenceFeature`.
 
     Parameters
     ----------
@@ -423,7 +423,7 @@ class RawFeature(FeatureSpec):
 
     @property
     def kind(self) -> Kind:
-        """The kind of the list that holds the values: that of strings."""
+        """The kind of the list that holds the values: strings."""
         return Kind.BYTES
 
     @property

@@ -101,16 +101,16 @@ def kind_of(dtype: object, key: str | None = None) -> Kind:
     if isinstance(word, str) and word in EXTRA_DTYPES:  # known without ml_dtypes
         raise _not_stored_error(word, key)
     try:
-        found = numpy_dtype(dtype)
+        known = numpy_dtype(dtype)
     except TypeError:
         where = f" of feature {key!r}" if key is not None else ""
         raise TypeError(f"not a dtype{where}: {dtype!r}; give float32, int64 or string") from None
-    if found.kind in "OSUT":
+    if known.kind in "OSUT":
         return Kind.BYTES
     for kind in (Kind.FLOAT, Kind.INT64):
-        if found.newbyteorder("=") == kind.dtype:
+        if known.newbyteorder("=") == kind.dtype:
             return kind
-    raise _not_stored_error(found.name, key)
+    raise _not_stored_error(known.name, key)
 
 
 def _not_stored_error(name: str, key: str | None) -> InvalidArgumentError:
@@ -132,7 +132,7 @@ def _without_tensorflow(dtype: Any) -> Any:
     return dtype.name if hasattr(type(dtype), "as_numpy_dtype") else dtype
 
 
-def numpy_dtype(given: object) -> np.dtype[Any]:
+def numpy_dtype(name_or_type: object) -> np.dtype[Any]:
     """Convert a name, scalar type or dtype to NumPy's dtype; raise TypeError for others.
 
     Unlike ``np.dtype(given)``, which accepts None as float64 and any class as object, and
@@ -142,7 +142,7 @@ def numpy_dtype(given: object) -> np.dtype[Any]:
     >>> numpy_dtype("<f4").name
     'float32'
     """
-    word: Any = _without_tensorflow(given)
+    word: Any = _without_tensorflow(name_or_type)
     if isinstance(word, str) and word in EXTRA_DTYPES:
         return extra_dtype(word)
     known = isinstance(word, np.dtype)
@@ -151,12 +151,12 @@ def numpy_dtype(given: object) -> np.dtype[Any]:
     elif isinstance(word, type):
         known = issubclass(word, np.generic) or word in _BUILTINS
     try:
-        found: np.dtype[Any] | None = np.dtype(word) if known else None
+        dtype: np.dtype[Any] | None = np.dtype(word) if known else None
     except (TypeError, ValueError, OverflowError):
-        found = None
-    if found is None:
-        raise TypeError(f"not a dtype: {given!r}")
-    return found
+        dtype = None
+    if dtype is None:
+        raise TypeError(f"not a dtype: {name_or_type!r}")
+    return dtype
 
 
 def extra_dtype(name: str) -> np.dtype[Any]:
@@ -164,11 +164,11 @@ def extra_dtype(name: str) -> np.dtype[Any]:
     try:
         import ml_dtypes  # noqa: PLC0415 - an extra
 
-        found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+        dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
     except (ImportError, AttributeError):
         detail = f"{name} needs the package ml_dtypes: pip install ml_dtypes"
         raise ImportError(detail) from None
-    return found
+    return dtype
 
 
 # A byte order, a name or code, and a unit of time: "float32", "<f4", "datetime64[s]".

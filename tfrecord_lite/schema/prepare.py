@@ -121,7 +121,7 @@ class Sparse:
     already_sorted: bool
 
     def reads(self) -> tuple[tuple[str, Kind], ...]:
-        """Return the keys to read, each with its kind; that of the values last."""
+        """Return the keys to read, each with its kind; the values' key last."""
         indices = ((key, Kind.INT64) for key in self.index_keys)
         return (*indices, (self.value_key, self.kind))
 
@@ -140,7 +140,7 @@ class Ragged:
     validate: bool
 
     def reads(self) -> tuple[tuple[str, Kind], ...]:
-        """Return the keys to read, each with its kind; that of the values first."""
+        """Return the keys to read, each with its kind; the values' key first."""
         keyed = (p for p in self.partitions if not isinstance(p, RaggedFeature.UniformRowLength))
         return ((self.key, self.kind), *((p.key, Kind.INT64) for p in keyed))
 
@@ -153,7 +153,7 @@ class Shaped(_OneKey):
     raw: RawFeature
 
     def reads(self) -> tuple[tuple[str, Kind], ...]:
-        """Return the keys to read, each with its kind; that of the bytes first."""
+        """Return the keys to read, each with its kind; the bytes' key first."""
         return ((self.key, self.kind), (self.shape_key, Kind.INT64))
 
 
@@ -281,11 +281,11 @@ def _prepare_one(name: str, spec: FeatureSpec) -> Prepared:
 _SHORTHANDS = ", or as a shorthand int, 'float32', bytes, or (dtype, shape)"
 
 
-def not_a_specification_error(name: str, given: object, more: str = "") -> InvalidArgumentError:
+def not_a_specification_error(name: str, value: object, more: str = "") -> InvalidArgumentError:
     """Return the error about a value that is not a specification (rule E2)."""
-    found = f"the class {given.__name__}" if isinstance(given, type) else f"{given!r:.80}"
-    detail = f"{found} is not a feature specification; give FixedLenFeature(...) or another{more}"
-    detail += FOR_SEQUENCES * isinstance(given, Mapping)
+    actual = f"the class {value.__name__}" if isinstance(value, type) else f"{value!r:.80}"
+    detail = f"{actual} is not a feature specification; give FixedLenFeature(...) or another{more}"
+    detail += FOR_SEQUENCES * isinstance(value, Mapping)
     return argument_error(detail, key=str(name))
 
 
@@ -309,16 +309,16 @@ def specifications(
 
 def require_specifications(features: object) -> None:
     """Reject shorthands, as TensorFlow does (rule E2); anything but a mapping is left to others."""
-    for name, given in features.items() if isinstance(features, Mapping) else ():
-        if not isinstance(given, FeatureSpec):
-            raise not_a_specification_error(name, given)
+    for name, spec in features.items() if isinstance(features, Mapping) else ():
+        if not isinstance(spec, FeatureSpec):
+            raise not_a_specification_error(name, spec)
 
 
-def specification(name: str, given: FeatureLike, *, is_list: bool = False) -> FeatureSpec:
+def specification(name: str, feature: FeatureLike, *, is_list: bool = False) -> FeatureSpec:
     """Return one specification, or what a shorthand stands for."""
-    if isinstance(given, FeatureSpec):
-        return given
-    pair = given if isinstance(given, tuple) and len(given) == 2 else (given, [])
+    if isinstance(feature, FeatureSpec):
+        return feature
+    pair = feature if isinstance(feature, tuple) and len(feature) == 2 else (feature, [])
     dtype, shape = pair
     is_dtype = isinstance(dtype, str | type | np.dtype) or hasattr(type(dtype), "as_numpy_dtype")
     try:
@@ -326,7 +326,7 @@ def specification(name: str, given: FeatureLike, *, is_list: bool = False) -> Fe
     except TypeError:
         kind = None
     if kind is None:
-        raise not_a_specification_error(name, given, _SHORTHANDS)
+        raise not_a_specification_error(name, feature, _SHORTHANDS)
     cls = FixedLenSequenceFeature if is_list else FixedLenFeature
     return cls(list(shape) if isinstance(shape, tuple) else shape, kind.dtype)
 
@@ -341,28 +341,28 @@ def canonical(name: str, feature: FeatureLike) -> FeatureSpec:
     FixedLenFeature(shape=(2, 1), dtype='float32', default_value=((1.0,), (2.0,)))
     """
     spec = specification(name, feature)
-    made = _prepare_one(name, spec)
+    prepared = _prepare_one(name, spec)
     changes: dict[str, Any] = {}
-    match spec, made:
+    match spec, prepared:
         case RawFeature(), _:
             return spec
         case FixedLenFeature(), Dense():
-            changes["shape"] = made.shape
+            changes["shape"] = prepared.shape
             if (default := spec.default_value) is not None:
-                default = _default_array(name, default, made.kind, made.shape)
+                default = _default_array(name, default, prepared.kind, prepared.shape)
                 changes["default_value"] = _tuples(default.tolist())
         case FixedLenSequenceFeature(), Padded():
-            changes |= {"shape": made.shape, "allow_missing": bool(spec.allow_missing)}
+            changes |= {"shape": prepared.shape, "allow_missing": bool(spec.allow_missing)}
             if spec.default_value is not None:
-                changes["default_value"] = made.padding.item()
+                changes["default_value"] = prepared.padding.item()
         case SparseFeature(), Sparse():
             single = isinstance(spec.index_key, str)
-            changes["index_key"] = made.index_keys[0] if single else made.index_keys
-            changes["size"] = made.sizes[0] if single else made.sizes
-            changes["already_sorted"] = made.already_sorted
+            changes["index_key"] = prepared.index_keys[0] if single else prepared.index_keys
+            changes["size"] = prepared.sizes[0] if single else prepared.sizes
+            changes["already_sorted"] = prepared.already_sorted
         case RaggedFeature(), Ragged():
-            changes["partitions"] = made.partitions
-    return replace(spec, dtype=made.kind.dtype, **changes)  # type: ignore[type-var]
+            changes["partitions"] = prepared.partitions
+    return replace(spec, dtype=prepared.kind.dtype, **changes)  # type: ignore[type-var]
 
 
 def _tuples(value: Any) -> Any:
@@ -500,7 +500,7 @@ def _shape(name: str, shape: Any) -> tuple[int, ...]:
     checked = tuple(_count(name, "shape", dim) for dim in dims)
     # Empty dimensions count as 1: NumPy rejects such shapes if the other ones are too large.
     if len(checked) > MAX_DIMENSIONS or math.prod(max(dim, 1) for dim in checked) > 2**60:
-        raise argument_error("the shape is larger than that of any array", key=name)
+        raise argument_error("the shape is larger than any array can have", key=name)
     return checked
 
 
@@ -569,21 +569,21 @@ def _default_array(key: str, value: Any, kind: Kind, shape: tuple[int, ...]) -> 
     # Arrays stay as they are; everything else becomes an array of Python objects.
     is_array, is_ragged = hasattr(value, "__array__"), False
     try:
-        given = np.asarray(value) if is_array else np.array(value, object)
+        default = np.asarray(value) if is_array else np.array(value, object)
     except ValueError:  # nested lists of different lengths that NumPy rejects
         is_ragged = True
-    if is_ragged or not (is_array or all(not isinstance(v, list | tuple) for v in given.flat)):
+    if is_ragged or not (is_array or all(not isinstance(v, list | tuple) for v in default.flat)):
         raise argument_error("the lists in default_value differ in length", key=key)
-    flat = given.ravel()
-    types, kinds, wanted = _TAKEN[kind]
+    flat = default.ravel()
+    types, kinds, expected = _TAKEN[kind]
     wrong: list[Any] = [flat.dtype] if flat.dtype.kind not in kinds + "O" else []
     if flat.dtype == object:
         wrong = [item for item in flat if not isinstance(item, types)]
     if wrong:
-        found = wrong[0].name if isinstance(wrong[0], np.dtype) else type(wrong[0]).__name__
+        actual = wrong[0].name if isinstance(wrong[0], np.dtype) else type(wrong[0]).__name__
         if isinstance(wrong[0], np.dtype | str | bytes | int | float | complex | np.generic):
-            raise TypeError(f"default_value of feature {key!r} must be {wanted}, not {found}")
-        raise argument_error(f"default_value must be {wanted}, not {found}", key=key)
+            raise TypeError(f"default_value of feature {key!r} must be {expected}, not {actual}")
+        raise argument_error(f"default_value must be {expected}, not {actual}", key=key)
     try:
         flat = _CONVERTERS[kind](flat)
     except OverflowError as error:

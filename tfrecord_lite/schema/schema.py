@@ -98,10 +98,10 @@ class Original:
         object.__setattr__(self, "dtype", _dtype_name(self.dtype))
         if self.shape is not None:
             object.__setattr__(self, "shape", tuple(map(_dimension, self.shape)))
-        for name, wanted in (("missing", bool), ("ordered", bool), ("text", str), ("zone", str)):
+        for name, type_ in (("missing", bool), ("ordered", bool), ("text", str), ("zone", str)):
             value = getattr(self, name)
-            if not isinstance(value, wanted) and (value is not None or wanted is bool):
-                raise TypeError(f"{name} must be a {wanted.__name__}, not {value!r}")
+            if not isinstance(value, type_) and (value is not None or type_ is bool):
+                raise TypeError(f"{name} must be a {type_.__name__}, not {value!r}")
         if self.text is not None and (self.dtype != "string" or not _TEXT.fullmatch(self.text)):
             raise argument_error(
                 "text must be str, T, or a width such as S5 or U5, with dtype string; "
@@ -137,13 +137,13 @@ def _dtype_name(dtype: Any) -> str:
     name = getattr(dtype, "name", dtype)
     if isinstance(name, str) and name in _OTHER_DTYPES:
         return name
-    found = numpy_dtype(dtype)
-    if found.kind in "OSUT":
+    known = numpy_dtype(dtype)
+    if known.kind in "OSUT":
         return "string"
-    if found.kind not in "biufcMm" and found.name not in _OTHER_DTYPES:
-        detail = f"dtype must be of numbers, bools, times or strings, not {found.name}"
+    if known.kind not in "biufcMm" and known.name not in _OTHER_DTYPES:
+        detail = f"dtype must be of numbers, bools, times or strings, not {known.name}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    return str(found.name)
+    return str(known.name)
 
 
 def _categories(categories: Any, dtype: str, text: str | None) -> tuple[Any, ...]:
@@ -153,12 +153,14 @@ def _categories(categories: Any, dtype: str, text: str | None) -> tuple[Any, ...
     listed = tuple(categories)
     words = {"bool": bool, "int": int, "uint": int, "float": float}
     word = dtype.rstrip("0123456789")
-    wanted = words.get(word) if dtype != "string" else bytes if text is None else str
-    if wanted is None:
+    item_type = words.get(word) if dtype != "string" else bytes if text is None else str
+    if item_type is None:
         raise argument_error(f"categories must be texts, bytes, numbers or bools, not {dtype}")
     for value in listed:
-        if type(value) is not wanted:
-            detail = f"the categories of {text or dtype} must be {wanted.__name__}, not {value!r}"
+        if type(value) is not item_type:
+            detail = (
+                f"the categories of {text or dtype} must be {item_type.__name__}, not {value!r}"
+            )
             raise argument_error(detail)
     if len(set(listed)) < len(listed) or any(value != value for value in listed):  # noqa: PLR0124
         raise argument_error("the categories must be different from each other, and not NaN")
@@ -225,7 +227,7 @@ def _check_original(
     original: Original | None,
     dense: type[FixedLenFeature | FixedLenSequenceFeature],
 ) -> None:
-    """Raise BAD_ARGUMENT if values of a specification cannot be those of an original.
+    """Raise BAD_ARGUMENT if values of a specification cannot come from an original.
 
     Specifications of the class `dense` have values of one shape: in records, or in steps.
     """
@@ -251,7 +253,7 @@ def _check_original(
 
 
 def check_steps(feature_lists: Schema) -> None:
-    """Raise about an original that the steps of a feature list cannot have; its shape is that of a step."""
+    """Raise about an original that the steps of a feature list cannot have; its shape is the shape of a step."""
     for name, (spec, original) in feature_lists.to_items().items():
         _check_original(name, spec, original, FixedLenSequenceFeature)
         if original is not None and original.missing:
@@ -323,11 +325,11 @@ class Schema(Mapping[str, FeatureSpec]):
             raise no_mapping_error(features)
         specs = {name: canonical(name, spec) for name, spec in features.items()}
         originals = {} if originals is None else originals
-        for name, given in originals.items():
+        for name, entry in originals.items():
             if name not in specs:
                 detail = f"no such feature for this original{text.nearest(name, specs)}"
                 raise argument_error(detail, key=str(name))
-            if not isinstance(given, Original):
+            if not isinstance(entry, Original):
                 raise TypeError(f"original of feature {name!r} must be an Original")
         self._items = {}
         for name, spec in specs.items():
@@ -674,5 +676,5 @@ class SequenceSchema(_Parts):
         -----  -----------------------  ------  -----
         words  FixedLenSequenceFeature  string  []
         """
-        found = text.read_document(document, text.SEQUENCE_FORMAT)
-        return cls(*(Schema._from_described(name, found) for name in cls._fields))  # noqa: SLF001
+        fields = text.read_document(document, text.SEQUENCE_FORMAT)
+        return cls(*(Schema._from_described(name, fields) for name in cls._fields))  # noqa: SLF001

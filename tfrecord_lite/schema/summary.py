@@ -32,6 +32,7 @@ from tfrecord_lite.schema.features import (
 from tfrecord_lite.schema.kinds import Kind
 from tfrecord_lite.schema.schema import Original, Schema, SequenceSchema
 from tfrecord_lite.schema.text import aligned, json_value, nearest, shown_name
+from tfrecord_lite.shown import repr_html
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Place
@@ -76,7 +77,7 @@ class ListSummary:
     first: Place
 
     def __add__(self, other: ListSummary) -> ListSummary:
-        """Return the summary of both sets of records; those of `other` come later."""
+        """Return the summary of both sets of records; the records of `other` come later."""
         if not isinstance(other, ListSummary):
             return NotImplemented
         (low, high), (least, most) = self.lengths, other.lengths
@@ -111,7 +112,7 @@ class FeatureSummary:
         object.__setattr__(self, "lists", dict(sorted(self.lists.items())))
 
     def __add__(self, other: FeatureSummary) -> FeatureSummary:
-        """Return the summary of both sets of records; those of `other` come later."""
+        """Return the summary of both sets of records; the records of `other` come later."""
         if not isinstance(other, FeatureSummary):
             return NotImplemented
         return FeatureSummary(_added(self.lists, other.lists))
@@ -119,7 +120,7 @@ class FeatureSummary:
     @property
     def n_records(self) -> int:
         """Number of records with the feature."""
-        return sum(found.n_records for found in self.lists.values())
+        return sum(lists.n_records for lists in self.lists.values())
 
     @property
     def kind(self) -> Kind | None:
@@ -129,7 +130,7 @@ class FeatureSummary:
     @property
     def lengths(self) -> tuple[int, int]:
         """Smallest and largest number of values in the records with the feature."""
-        every = [found.lengths for found in self.lists.values()] or [(0, 0)]
+        every = [lists.lengths for lists in self.lists.values()] or [(0, 0)]
         return min(low for low, _ in every), max(high for _, high in every)
 
     @property
@@ -196,7 +197,7 @@ class Summary(Mapping[str, FeatureSummary]):
     __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: Summary) -> Self:
-        """Return the summary of both sets of records; those of `other` come later."""
+        """Return the summary of both sets of records; the records of `other` come later."""
         if not isinstance(other, Summary):
             return NotImplemented
         return type(self)(self.n_records + other.n_records, _added(self, other))
@@ -285,21 +286,21 @@ class Summary(Mapping[str, FeatureSummary]):
         return Schema(specs, originals)
 
     def _spec(
-        self, name: str, found: FeatureSummary, variable: Variable, defaults: Mapping[str, Any]
+        self, name: str, summary: FeatureSummary, variable: Variable, defaults: Mapping[str, Any]
     ) -> FeatureSpec:
         """Return the specification of one feature."""
-        if found.kind is None:
-            raise _several_kinds_error(name, found, "record")
-        low, high = found.lengths
-        if name in defaults and not found.is_fixed:
+        if summary.kind is None:
+            raise _several_kinds_error(name, summary, "record")
+        low, high = summary.lengths
+        if name in defaults and not summary.is_fixed:
             detail = f"no default is possible, as the length varies from {low} to {high}"
             raise argument_error(detail, key=name)
-        if not found.is_fixed or (found.n_records < self.n_records and name not in defaults):
-            return _VARIABLE[variable](found.kind)
+        if not summary.is_fixed or (summary.n_records < self.n_records and name not in defaults):
+            return _VARIABLE[variable](summary.kind)
         default = defaults.get(name)
         if default is not None and np.size(default) == 1 and isinstance(default, bytes | str):
             default = [default] * high
-        return FixedLenFeature(_shape(found), found.kind.dtype, default)
+        return FixedLenFeature(_shape(summary), summary.kind.dtype, default)
 
     def describe(self) -> dict[str, Any]:
         """Return all counts and ranges as JSON values.
@@ -313,21 +314,20 @@ class Summary(Mapping[str, FeatureSummary]):
         return {
             "records": self.n_records,
             "features": {
-                name: {kind.label: _describe(lists) for kind, lists in found.lists.items()}
-                for name, found in self._features.items()
+                name: {kind.label: _describe(lists) for kind, lists in summary.lists.items()}
+                for name, summary in self._features.items()
             },
         }
 
     def __str__(self) -> str:
         """Return a table with one line per feature."""
         title = f"{plural(self.n_records, 'record')}, {plural(len(self), 'feature')}"
-        rows: list[tuple[str, ...]] = [("name", "kind", "records", "length", "values")]
-        for name, found in self._features.items():
-            kinds, *ranges = _cells(found)
-            rows.append((shown_name(name), kinds, _share(found.n_records, self.n_records), *ranges))
-        return "\n".join([title, *aligned(rows)]) if self._features else title
+        return "\n".join(
+            [title, *(line for _, rows in summary_rows(self) for line in aligned(rows))]
+        )
 
     __repr__ = __str__
+    _repr_html_ = repr_html
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +361,7 @@ class FeatureListSummary:
     values: FeatureSummary
 
     def __add__(self, other: FeatureListSummary) -> FeatureListSummary:
-        """Return the summary of both sets of records; those of `other` come later."""
+        """Return the summary of both sets of records; the records of `other` come later."""
         if not isinstance(other, FeatureListSummary):
             return NotImplemented
         return FeatureListSummary(
@@ -419,7 +419,7 @@ class SequenceSummary:
     feature_lists: Mapping[str, FeatureListSummary]
 
     def __add__(self, other: SequenceSummary | Summary) -> SequenceSummary:
-        """Return the summary of both sets of records; those of `other` come later.
+        """Return the summary of both sets of records; the records of `other` come later.
 
         One of records without feature lists is a :class:`Summary`, of their contexts.
         """
@@ -498,15 +498,15 @@ class SequenceSummary:
             raise argument_error("cannot infer a schema: no record has a feature with a value")
         return SequenceSchema(context, lists)
 
-    def _spec(self, name: str, found: FeatureListSummary, variable: Variable) -> FeatureSpec:
+    def _spec(self, name: str, summary: FeatureListSummary, variable: Variable) -> FeatureSpec:
         """Return the specification of one list."""
-        if found.kind is None:
-            raise _several_kinds_error(name, found.values, "step")
-        if not found.is_fixed:
-            return _VARIABLE[variable](found.kind)
-        is_optional = found.n_records < self.n_records
-        shape = _shape(found.values)
-        return FixedLenSequenceFeature(shape, found.kind.dtype, allow_missing=is_optional)
+        if summary.kind is None:
+            raise _several_kinds_error(name, summary.values, "step")
+        if not summary.is_fixed:
+            return _VARIABLE[variable](summary.kind)
+        is_optional = summary.n_records < self.n_records
+        shape = _shape(summary.values)
+        return FixedLenSequenceFeature(shape, summary.kind.dtype, allow_missing=is_optional)
 
     def describe(self) -> dict[str, Any]:
         """Return all counts and ranges as JSON values.
@@ -520,13 +520,13 @@ class SequenceSummary:
         """
         lists = {
             name: {
-                "records": found.n_records,
-                "steps": found.n_steps,
-                "min_steps": found.steps[0],
-                "max_steps": found.steps[1],
-                "kinds": {kind.label: _describe(one) for kind, one in found.values.lists.items()},
+                "records": summary.n_records,
+                "steps": summary.n_steps,
+                "min_steps": summary.steps[0],
+                "max_steps": summary.steps[1],
+                "kinds": {kind.label: _describe(one) for kind, one in summary.values.lists.items()},
             }
-            for name, found in self.feature_lists.items()
+            for name, summary in self.feature_lists.items()
         }
         context = self.context.describe()["features"]
         return {"records": self.n_records, "context": context, "feature_lists": lists}
@@ -535,20 +535,29 @@ class SequenceSummary:
         """Return a table with one line per feature of the context, and one with the lists."""
         n_context, n_lists = len(self.context), len(self.feature_lists)
         title = f"{plural(self.n_records, 'record')}, {plural(n_context, 'context feature')}, "
-        parts = [title + plural(n_lists, "feature list")]
-        if self.context:
-            _, _, table = str(self.context).partition("\n")
-            parts.append(f"context\n{table}")
-        rows: list[tuple[str, ...]] = [("name", "kind", "records", "steps", "length", "values")]
-        for name, found in self.feature_lists.items():
-            kinds, *ranges = _cells(found.values)
-            share = _share(found.n_records, self.n_records)
-            rows.append((shown_name(name), kinds, share, _range(found.steps), *ranges))
-        if self.feature_lists:
-            parts.append("\n".join(["feature lists", *aligned(rows)]))
-        return "\n\n".join(parts)
+        tables = ("\n".join([part, *aligned(rows)]) for part, rows in summary_rows(self))
+        return "\n\n".join([title + plural(n_lists, "feature list"), *tables])
 
     __repr__ = __str__
+    _repr_html_ = repr_html
+
+
+def summary_rows(summary: Summary | SequenceSummary) -> list[tuple[str, list[tuple[str, ...]]]]:
+    """Return a table for each part that has features: its name, and rows of cells, the header first."""
+    n_records = summary.n_records
+    context = summary if isinstance(summary, Summary) else summary.context
+    rows: list[tuple[str, ...]] = [("name", "kind", "records", "length", "values")]
+    for name, found in context.items():
+        kinds, *ranges = _cells(found)
+        rows.append((shown_name(name), kinds, _share(found.n_records, n_records), *ranges))
+    if isinstance(summary, Summary):
+        return [("", rows)] if context else []
+    steps: list[tuple[str, ...]] = [("name", "kind", "records", "steps", "length", "values")]
+    for name, one in summary.feature_lists.items():
+        kinds, *ranges = _cells(one.values)
+        share = _share(one.n_records, n_records)
+        steps.append((shown_name(name), kinds, share, _range(one.steps), *ranges))
+    return [part for part in (("context", rows), ("feature lists", steps)) if len(part[1]) > 1]
 
 
 def _added(ours: Mapping[Any, Any], theirs: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -556,15 +565,15 @@ def _added(ours: Mapping[Any, Any], theirs: Mapping[Any, Any]) -> dict[Any, Any]
     return {**ours, **{key: ours[key] + one if key in ours else one for key, one in theirs.items()}}
 
 
-def _cells(found: FeatureSummary) -> tuple[str, str, str]:
+def _cells(summary: FeatureSummary) -> tuple[str, str, str]:
     """Return the cells with kinds, lengths and values; of byte strings, with their lengths."""
     values = []
-    for kind, lists in found.lists.items():
+    for kind, lists in summary.lists.items():
         if lists.values:
-            unit = " byte" if lists.values == (1, 1) else " bytes"
-            values.append(_range(lists.values) + unit * (kind is Kind.BYTES))
-    kinds = "/".join(kind.label for kind in found.lists) or "none"
-    return kinds, _range(found.lengths) if found.lists else "", "; ".join(values)
+            noun = " byte" if lists.values == (1, 1) else " bytes"
+            values.append(_range(lists.values) + noun * (kind is Kind.BYTES))
+    kinds = "/".join(kind.label for kind in summary.lists) or "none"
+    return kinds, _range(summary.lengths) if summary.lists else "", "; ".join(values)
 
 
 def _share(count: int, n_records: int) -> str:
@@ -573,21 +582,21 @@ def _share(count: int, n_records: int) -> str:
     return "all" if count == n_records else share
 
 
-def _several_kinds_error(name: str, found: FeatureSummary, unit: str) -> InvalidArgumentError:
+def _several_kinds_error(name: str, summary: FeatureSummary, noun: str) -> InvalidArgumentError:
     """Return the error about a feature of several kinds, at the first record of the rarer one."""
-    places = sorted(found.lists.items(), key=lambda item: item[1].n_records, reverse=True)
+    places = sorted(summary.lists.items(), key=lambda item: item[1].n_records, reverse=True)
     (most, lists), (other, odd) = places[0], places[1]
     detail = (
         f"holds {other.label} here but {most.label} in "
-        f"{plural(lists.n_records, f'other {unit}')}; a feature has one kind, "
+        f"{plural(lists.n_records, f'other {noun}')}; a feature has one kind, "
         "though TFRecordReader(path).examples() gives each record as it is"
     )
     return odd.first.locate(InvalidArgumentError(Reason.WRONG_KIND, key=name, detail=detail))
 
 
-def _shape(found: FeatureSummary) -> list[int]:
+def _shape(summary: FeatureSummary) -> list[int]:
     """Return the shape of a feature of one length; [] for single values."""
-    length = found.lengths[1]
+    length = summary.lengths[1]
     return [] if length == 1 else [length]
 
 

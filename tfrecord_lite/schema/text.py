@@ -113,15 +113,15 @@ def json_value(value: Any) -> Any:
 def read_document(document: str | bytes, format_name: str) -> dict[str, Any]:
     """Read a schema's JSON; check its format and version."""
     try:
-        found = json.loads(document)
+        fields = json.loads(document)
     except (ValueError, RecursionError) as error:
         raise _json_error(f"not JSON that to_json wrote ({type(error).__name__})") from error
-    if not isinstance(found, dict) or found.get("format") != format_name:
+    if not isinstance(fields, dict) or fields.get("format") != format_name:
         raise _json_error(f'"format" must be "{format_name}", as to_json writes it')
-    if found.get("version") not in VERSIONS:
-        detail = f"schema JSON: version {found.get('version')!r}, this release reads 1 and 2"
+    if fields.get("version") not in VERSIONS:
+        detail = f"schema JSON: version {fields.get('version')!r}, this release reads 1 and 2"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    return found
+    return fields
 
 
 def read_features(
@@ -153,8 +153,8 @@ def _specification(name: str, values: dict[str, Any]) -> FeatureSpec:
     if values.get("default_value") is not None:
         is_float = kind_of(values.get("dtype"), name) is Kind.FLOAT
         values["default_value"] = _decoded(name, values["default_value"], is_float=is_float)
-    made: FeatureSpec = cls(**values)
-    return made
+    spec: FeatureSpec = cls(**values)
+    return spec
 
 
 def _class(name: str, values: Any, member: str, known: Mapping[str, type[Any]]) -> Any:
@@ -255,7 +255,9 @@ FOR_SEQUENCES = "; for SequenceExamples give SequenceSchema({'id': int}, {'frame
 
 def nearest(name: object, names: Iterable[str]) -> str:
     """Return the end of an error text about an unknown name: those most like it, if any."""
-    close = get_close_matches(str(name), list(names))
+    names = list(names)
+    below = [path for path in names if path.endswith(f"/{name}")]
+    close = below[:3] or get_close_matches(str(name), names)
     return f"; the nearest: {', '.join(map(repr, close))}" if close else ""
 
 
@@ -273,9 +275,11 @@ def listed(names: Iterable[str], noun: str) -> str:
     "4 features: 'a', 'b', 'c', ..."
     """
     known = list(names)
-    some = [repr(name if len(name) <= 24 else f"{name[:20]}...") for name in known[:_MOST_LISTED]]
-    some += ["..."] if len(known) > len(some) else []
-    return plural(len(known), noun) + (f": {', '.join(some)}" if some else "")
+    first_names = [
+        repr(name if len(name) <= 24 else f"{name[:20]}...") for name in known[:_MOST_LISTED]
+    ]
+    first_names += ["..."] if len(known) > len(first_names) else []
+    return plural(len(known), noun) + (f": {', '.join(first_names)}" if first_names else "")
 
 
 _MOST_LISTED = 3

@@ -163,7 +163,7 @@ def _shape_with_empty(typed: Type, empty: Type) -> tuple[int | None, ...] | None
     return (None, *own[1:])
 
 
-_MISSING_AND_EMPTY = "None cannot be told from an empty list here; give one of them"
+_MISSING_AND_EMPTY = "None cannot be distinguished from an empty list here; give one of them"
 
 
 def _traits(before: Type, after: Type) -> dict[str, Any]:

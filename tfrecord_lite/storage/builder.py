@@ -2,7 +2,7 @@
 
 The first batch decides how each column is stored; what comes later may widen that, see
 :meth:`.Type.widened`. A table's schema depends on its types, and on whether anything
-is null: of a stream each batch has one, and they are widened to that of the whole table. With a
+is null: of a stream each batch has one, and they are widened to the schema of the whole table. With a
 schema that is given, batches are brought into its form, see :mod:`~tfrecord_lite.convert.store`.
 """
 
@@ -82,7 +82,7 @@ class SchemaBuilder:
         raw_images: bool = True,
         null_as_empty: bool = False,
     ) -> None:
-        self.given: Schema | None = given
+        self.given_schema: Schema | None = given
         self._null_as_empty = null_as_empty
         self._lossless = lossless
         self._type_of = partial(type_of, lossless=lossless, raw_images=raw_images)
@@ -102,8 +102,8 @@ class SchemaBuilder:
     @property
     def schema(self) -> Schema:
         """The schema of everything so far, with the columns in the order of the first batch."""
-        if self.given is not None:
-            return self.given
+        if self.given_schema is not None:
+            return self.given_schema
         if self._schema is None:
             items = {name: column.item for name, column in self._columns.items()}
             self._schema = Schema.of_items(items)
@@ -116,18 +116,18 @@ class SchemaBuilder:
 
     def nested(self, structure: Structure) -> Structure:
         """Return a structure with all features of a schema that is given."""
-        return structure if self.given is None else completed(structure, self.given)
+        return structure if self.given_schema is None else completed(structure, self.given_schema)
 
     def add_rows(self, rows: list[Any]) -> tuple[dict[str, Any], Schema]:
         """Return rows as columns, and the schema to write these with.
 
-        Both omit columns with nothing but None, or empty lists of which nothing tells the kind. Raises InvalidArgumentError
+        Both omit columns with nothing but None, or empty lists whose kind is unknown. Raises InvalidArgumentError
         about the first row that does not fit the schema, or those before it.
         """
-        if self.given is not None:
-            found = self._found_in(rows, self.given)
+        if self.given_schema is not None:
+            own_columns = self._columns_of(rows, self.given_schema)
             self._n_rows += len(rows)
-            return found, self.given
+            return own_columns, self.given_schema
         columns = {}
         for name, values in self._values_of(rows).items():
             add = self._columns[name].with_values
@@ -150,11 +150,11 @@ class SchemaBuilder:
     def add_frame(self, frame: Frame) -> tuple[dict[str, Any], Schema]:
         """Return a batch of Arrow data as columns, and the schema to write these with.
 
-        Both omit columns of empty lists whose type tells no kind. An error has the record's number in the batch.
+        Both omit columns of empty lists whose type has no kind. An error has the record's number in the batch.
         """
-        if self.given is not None:
+        if self.given_schema is not None:
             self.originals |= _originals_of(frame.columns)
-            return frame.columns, self.given
+            return frame.columns, self.given_schema
         frame, carried = with_carried(frame)
         items, columns = carried.to_items(), {}
         for name, column in frame.columns.items():
@@ -222,22 +222,22 @@ class SchemaBuilder:
             detail = "the row is nested differently than earlier rows"
         return InvalidArgumentError(Reason.BAD_ARGUMENT, key=added, detail=detail)
 
-    def _found_in(self, rows: list[Any], given: Schema) -> dict[str, list[Any]]:
+    def _columns_of(self, rows: list[Any], schema: Schema) -> dict[str, list[Any]]:
         """Return the values of each feature of the schema; None where a row lacks it."""
-        values: dict[str, list[Any]] = {name: [None] * len(rows) for name in given}
+        values: dict[str, list[Any]] = {name: [None] * len(rows) for name in schema}
         for i, row in enumerate(rows):
             structure, leaves = flatten(row)
             self._structure = structure if self._structure is None else self._structure
             for name, value in leaves.items():
                 if name not in values:
-                    detail = f"this feature is not in the schema{nearest(name, given)}"
+                    detail = f"this feature is not in the schema{nearest(name, schema)}"
                     raise argument_error(detail, key=name).at(index=self._n_rows + i)
                 values[name][i] = value
         return values
 
 
 def is_empty(lists: Lists) -> bool:
-    """Return whether nothing tells what the values are, and there are no rows of them in a record."""
+    """Return whether the kind of the values is unknown, and there are no rows of them in a record."""
     return lists.kind is None and (not lists.levels or not lists.below().n)
 
 
@@ -288,7 +288,7 @@ class _Column:
         return replace(self, item=item, type=own)
 
     def with_values(self, values: list[Any]) -> tuple[_Column, Lists | None]:
-        """Return the column with more rows, and these rows as lists (None if nothing tells their kind).
+        """Return the column with more rows, and these rows as lists (None if their kind is unknown).
 
         Raises IncompatibleError or InvalidArgumentError if some row does not fit.
         """
@@ -323,8 +323,8 @@ class _Column:
 
 def _originals_of(columns: Mapping[str, object]) -> dict[str, Original]:
     """Return the originals that columns have by themselves; without those that have none."""
-    found: dict[str, Original] = {}
+    originals: dict[str, Original] = {}
     for name, column in columns.items():
         with contextlib.suppress(InvalidArgumentError):
-            found[name] = type_of(name, opened(name, column, "strict"), lossless=True).original
-    return found
+            originals[name] = type_of(name, opened(name, column, "strict"), lossless=True).original
+    return originals

@@ -12,7 +12,7 @@ from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.sidecar import FingerprintingFile
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
 from tfrecord_lite.files.compression import TFRecordOptions, compression_of_name
-from tfrecord_lite.files.names import Source, StorageOptions, name_of, shard_names
+from tfrecord_lite.files.names import Source, StorageOptions, shard_names
 from tfrecord_lite.files.output import OutputFile
 from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.records.shard_set import Evenly, Filling, ShardSet, Spool
@@ -109,7 +109,7 @@ class DataFiles(ShardSet):
         if self._cutter is None and (self.n_records is not None or len(self.names) == 1):
             self._cutter = Evenly(len(self.names), self.n_records or 0)
         if self._cutter is None:
-            self._spool = self._spool or Spool(name_of(self.names[0]))
+            self._spool = self._spool or Spool(self.names[0])
             self._spool.put(records)
         else:
             self._divide(records, self._cutter)

@@ -129,7 +129,7 @@ def blocks_of(
     if columns is not None:
         blocks = encode_column_batches(columns, schema_of(columns, lossless=False))
     elif isinstance(data, Block):
-        blocks = (each for each in [data])
+        blocks = (block for block in [data])
     elif isinstance(data, _Records):
         groups = iter(lambda: list(islice(data, _RECORDS_AT_A_TIME)), [])
         blocks = (Block.from_records(group) for group in groups)
@@ -158,8 +158,8 @@ def _opened(
     if is_columns(source):
         columns = open_columns(source).columns
     elif not isinstance(source, Iterable):
-        found = type(source).__name__
-        raise TypeError(f"data must be files, records, columns or rows, not {found}")
+        actual = type(source).__name__
+        raise TypeError(f"data must be files, records, columns or rows, not {actual}")
     else:
         items = iter(source)
         head = list(islice(items, 1))
@@ -170,8 +170,8 @@ def _opened(
         rows = list(islice(chain(head, items), num_records))
         for i, row in enumerate(rows):
             if not isinstance(row, Mapping):
-                found = type(row).__name__
-                raise TypeError(f"row {i} must be a dict like those before it, not {found}")
+                actual = type(row).__name__
+                raise TypeError(f"row {i} must be a dict like those before it, not {actual}")
         names = dict.fromkeys(chain.from_iterable(rows))
         columns = {name: [row.get(name) for row in rows] for name in names}
     return {n: opened(n, column, "strict") for n, column in columns.items()}, source

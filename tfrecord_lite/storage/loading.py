@@ -21,7 +21,14 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import Library, check_library, joined_frame, table_for
 from tfrecord_lite.convert.lists import Joiner, Lists, SparseLists
-from tfrecord_lite.described.columns import known_columns, names_asked_for, names_of, with_text
+from tfrecord_lite.described.columns import (
+    items_of,
+    known_columns,
+    names_asked_for,
+    names_of,
+    schema_like,
+    with_text,
+)
 from tfrecord_lite.described.frames import index_names
 from tfrecord_lite.described.inferred import (
     SAMPLE,
@@ -102,8 +109,9 @@ def load(
     dict of str to column
         In the structure that was saved, with the original dtypes and shapes: ndarray;
         masked array where records lack the value; RaggedTensor where lengths vary. Byte
-        strings are object arrays. Without a sidecar or schema, a dict of float32, int64 and
-        byte strings. Of SequenceExamples, ``{"context": {...}, "feature_lists": {...}}``: lists
+        strings are object arrays, which NumPy prints in full: print
+        :func:`show(data) <tfrecord_lite.apps.notebook.show>` instead. Without a sidecar or schema,
+        a dict of float32, int64 and byte strings. Of SequenceExamples, ``{"context": {...}, "feature_lists": {...}}``: lists
         are RaggedTensors of steps, or SparseTensors for a VarLenFeature. With `as_` a data frame.
 
     Raises
@@ -151,7 +159,6 @@ def load(
         raise argument_error(
             "order='tensorflow' is for one data set that tf.data saved, without schema, text and as_"
         )
-    reader = reader_with(sources, settings)
     described = described_by(schema, sources, settings)
     if described is None:
         names = names_asked_for(columns, text)
@@ -164,9 +171,10 @@ def load(
         most = min(num_records or SAMPLE, SAMPLE)
         sample = partial(first_blocks, sources, settings, most)
         described = with_text(described, text, sample, columns)
-    found = first_of(reader.blocks(), num_records)
-    blocks = reported(found, progress, title_of(sources))
-    return Loader(described, columns, as_).whole(blocks)
+    loader = Loader(described, columns, as_)
+    reader = reader_with(sources, settings.dropping(loader.part_of))
+    blocks = first_of(reader.blocks(), num_records)
+    return loader.whole(reported(blocks, progress, title_of(sources)))
 
 
 def _num_turns(order: str, num_processors: int | None) -> int:
@@ -227,16 +235,14 @@ class Loader:
         rejects_others: bool = False,
     ) -> None:
         described.check_readable(columns)
-        schema: Any = described.schema
+        whole = described.schema
+        schema = whole if isinstance(whole, Schema) else Schema.of_items(items_of(whole))
         self._library, self._dataframe = library, described.dataframe
-        self._is_sequence = isinstance(schema, SequenceSchema)
+        self._is_sequence = isinstance(whole, SequenceSchema)
         self._structure = structure_of(described)
-        if self._is_sequence:
-            parts = schema._asdict()
+        if isinstance(whole, SequenceSchema):
+            parts = whole._asdict()
             self._structure = {p: {n: f"{p}/{n}" for n in specs} for p, specs in parts.items()}
-            schema = Schema.of_items(
-                {f"{p}/{n}": i for p, specs in parts.items() for n, i in specs.to_items().items()}
-            )
         if columns is not None:
             names = known_columns(columns, schema)
             # The index of a frame comes along.
@@ -246,11 +252,7 @@ class Loader:
         self._schema: Schema = schema
         self._parse: Any = None
         if schema and self._is_sequence:
-            items = schema.to_items()
-            chosen = [
-                Schema.of_items({n: items[path] for n in specs if (path := f"{p}/{n}") in items})
-                for p, specs in parts.items()
-            ]
+            chosen: Any = schema_like(whole, schema.to_items())
             self._parse = ListsParser(SequenceExampleParser(*chosen, pad=False))
         elif schema:
             make = parser_of_all if rejects_others else ExampleParser
@@ -285,10 +287,14 @@ class Loader:
         library: Any = self._library
         return table_for(library, self.lists_of(block), self._dataframe, len(block))
 
+    def part_of(self, block: Block) -> Any:
+        """Return what a block alone becomes, or raise about a record that does not fit."""
+        return self.columns_of(block) if self._library is None else self._table(block)
+
     def columns_of(self, block: Block) -> dict[str, Any]:
         """Return the columns of a block, with their original types."""
-        found = self.lists_of(block)
-        return {name: self._parse.result(name, lists) for name, lists in found.items()}
+        lists_by_name = self.lists_of(block)
+        return {name: self._parse.result(name, lists) for name, lists in lists_by_name.items()}
 
     def lists_of(self, block: Block) -> dict[str, Lists | SparseLists]:
         """Return the values of a block as they were before they were stored."""

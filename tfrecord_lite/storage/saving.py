@@ -30,6 +30,7 @@ from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.described.structure import Structure, flatten
 from tfrecord_lite.errors import (
     InvalidArgumentError,
+    Reason,
     argument_error,
     levels_to_caller,
     require_int,
@@ -42,6 +43,8 @@ from tfrecord_lite.files.names import (
     check_storage_options,
     companion,
     is_same_file,
+    is_url,
+    local_size,
     name_of,
 )
 from tfrecord_lite.files.output import remove
@@ -49,6 +52,7 @@ from tfrecord_lite.options import ReadSettings, WriteOptions, check_keywords
 from tfrecord_lite.progress import Progress, check_progress, metered
 from tfrecord_lite.saved import SavedData, schema_of_saved, write_columns
 from tfrecord_lite.schema import Schema, SequenceSchema
+from tfrecord_lite.storage.appending import append, described_by_sidecar
 from tfrecord_lite.storage.builder import SchemaBuilder, first_misfit, row_batches
 from tfrecord_lite.storage.data_files import DataFiles, data_names
 
@@ -71,6 +75,7 @@ def save(
     lossless: bool = False,
     num_shards: int | None = None,
     format: Literal["tfrecord", "tf.data"] = "tfrecord",  # noqa: A002 - as pandas, and TensorFlow's file formats
+    mode: Literal["w", "a"] = "w",
     progress: Progress = None,
     **options: Unpack[WriteOptions],
 ) -> Schema:
@@ -106,10 +111,10 @@ def save(
         schema that came along in their metadata, if they still have its types.
     lossless : bool, default False
         True: keep every bit. float64 is stored as its bytes, and so are arrays of 16 or more bools, int8 or uint8, which only this library
-        understands. By default float64 is rounded to float32, and a warning names the columns in which that changed a number, and those of
+        understands. By default float64 is rounded to float32, and a warning names the columns in which that changed a number, and columns of
         uint64 that others see as negative; a finite number beyond float32 is an error. A `schema` decides by itself.
     num_shards : int, optional
-        Write this many files, named as those of :class:`ShardedTFRecordWriter`: `path` is
+        Write this many files, named as by :class:`ShardedTFRecordWriter`: `path` is
         ``"train@8.tfrecord"``, which needs no `num_shards`, a name with ``{shard}``, or a plain name, in
         which the number goes before the ending: ``"train-00000-of-00008.tfrecord"``. Each has a sidecar of its own,
         with the one schema of all. Columns and rows are divided evenly, in their order; rows whose number
@@ -117,8 +122,12 @@ def save(
     format : {"tfrecord", "tf.data"}, default "tfrecord"
         ``"tf.data"``: make `path` a folder that ``tf.data.Dataset.load`` of TensorFlow reads, and :func:`load`. Its
         elements are the rows, their spec has the dtypes and shapes, and there is no sidecar, nor a `schema`; `compression` is
-        none, or GZIP or ZLIB, which TensorFlow has to be told. Rows are all held in memory. Data that are there before are
-        replaced by those of this call, though their files stay.
+        none, or GZIP or ZLIB, which TensorFlow must be given. Rows are all held in memory. Data that are there before are
+        replaced by the data of this call, though their files stay.
+    mode : {"w", "a"}, default "w"
+        ``"a"``: append to a local file of ``save``, which is read through first; or write it, if there is none. The schema of its sidecar
+        decides how the data are stored, whatever `lossless` says, and a `schema` must be equal to it. What does not fit is an error, and the file is as before; otherwise the sidecar is brought up
+        to date. A file each day, saved with one `schema`, needs no reading: see the guide.
     progress : bool or callable, optional
         Show a progress bar; by default for work of more than a second, on a terminal or in a
         notebook, if tqdm is installed (the extra ``cli``). A callable is called with the number of
@@ -148,7 +157,7 @@ def save(
 
     Notes
     -----
-    How each dtype is stored, :func:`~tfrecord_lite.convert.lossless.schema_of` says: integers, bools and times as lists of int64,
+    How each dtype is stored, :func:`~tfrecord_lite.schema_of` says: integers, bools and times as lists of int64,
     images, which are arrays of uint8 with two dimensions or more, as their bytes. An empty list is a feature without values, None no feature.
 
     The sidecar appears first, with a fingerprint of its data: their size, and a checksum of the
@@ -174,7 +183,7 @@ def save(
     >>> rows = ({"x": i / 4, "tags": ["odd"] * (i % 2)} for i in range(3))
     >>> _ = save("rows.tfrecord", rows)
     >>> load("rows.tfrecord")["tags"]
-    <RaggedTensor [[], [odd], []]>
+    <RaggedTensor [[], ['odd'], []]>
     """
     sidecar.check_path("path", path)
     if other := _OTHER_FORMAT.search(name_of(path)):
@@ -182,6 +191,16 @@ def save(
         detail += "by `tfrecord convert` from a TFRecord"
         raise argument_error(detail, source=name_of(path))
     check_progress(progress)
+    if mode not in ("w", "a"):
+        raise argument_error(f"mode is {mode!r}, expected 'w' or 'a'")
+    if mode == "a" and (
+        format != "tfrecord"
+        or schema_path is not None
+        or is_url(name_of(path))
+        or data_names(name_of(path), num_shards) != [name_of(path)]
+    ):
+        detail = "mode 'a' is for one local file with its sidecar beside it; give each part a file of its own"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, source=name_of(path), detail=detail)
     if format == "tf.data":
         if (schema, schema_path, lossless) != (None, None, False):
             raise argument_error("a saved data set of tf.data has no schema, sidecar or rounding")
@@ -196,15 +215,16 @@ def save(
     schema_paths = beside if schema_path is None else [name_of(schema_path)]
     check_keywords(options, WriteOptions)
     storage_options = options.get("storage_options")
-    record_options = compression_to_write(path, options.get("compression", "infer"))
+    compression = options.get("compression", "infer")
+    record_options = compression_to_write(path, compression)
     check_storage_options(storage_options, path, *schema_paths)
     if schema_path is not None and any(
         is_same_file(name, schema_paths[0], storage_options) for name in names
     ):
         detail = "schema_path must be another file than the data"
         raise argument_error(detail, source=name_of(path))
-    given = None if schema is None else sidecar.resolve_schema(schema, storage_options).schema
-    if isinstance(given, SequenceSchema):
+    resolved = None if schema is None else sidecar.resolve_schema(schema, storage_options).schema
+    if isinstance(resolved, SequenceSchema):
         raise argument_error("save writes Examples, and a SequenceSchema is for SequenceExamples")
     are_columns = isinstance(data, _COLUMNS) or is_frame(data) or is_series(data)
     if not are_columns and (
@@ -214,7 +234,24 @@ def save(
         hint = hint if hasattr(data, "iter_batches") else ""
         raise TypeError(f"data must be columns or rows, not {type(data).__name__}{hint}")
     write = _write_columns if are_columns else _write_rows
-    builder = SchemaBuilder(given, lossless=lossless)
+    if mode == "a" and (size := local_size(names[0])) is not None:
+        described = described_by_sidecar(names[0], size)
+        if described is not None:
+            if resolved is not None and resolved != described.schema:
+                detail = "the schema is not equal to that in the sidecar, by which the file is read; omit it"
+                raise argument_error(detail, source=name_of(path))
+            builder = SchemaBuilder(described.schema)
+            with metered(progress, name_of(path), "records") as meter:
+                append(
+                    names[0],
+                    described,
+                    lambda files: write(files, data, builder),
+                    compression,
+                    meter,
+                )
+            warn_of_rounding(name_of(path), builder.rounded)
+            return described.schema
+    builder = SchemaBuilder(resolved, lossless=lossless)
     with (
         metered(progress, name_of(path), "records") as meter,
         DataFiles(names, record_options, storage_options, meter) as files,
@@ -239,7 +276,9 @@ def save(
         text = f"{name_of(path)}: uint64 from 2**63 on is stored as negative numbers in {negative}"
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
     for place in beside:
-        if not any(is_same_file(place, each, storage_options) for each in schema_paths):
+        if not any(
+            is_same_file(place, sidecar_path, storage_options) for sidecar_path in schema_paths
+        ):
             remove(place, storage_options)
     return written.schema
 
@@ -305,7 +344,7 @@ def _write_columns(files: DataFiles, data: Any, builder: SchemaBuilder) -> Sidec
 
 
 def _write_frames(files: DataFiles, frames: Iterable[Frame], builder: SchemaBuilder) -> Sidecar:
-    """Write columns as they come; those of a list are one frame."""
+    """Write columns as they come; the columns of a list are one frame."""
     described: Description | None = None
     first = 0
     for frame in frames:
@@ -318,8 +357,8 @@ def _write_frames(files: DataFiles, frames: Iterable[Frame], builder: SchemaBuil
                 files.n_records = n_rows
             _put_columns(files, columns, schema, n_rows, builder.rounded)
         first += n_rows
-    if builder.given is not None:
-        described = fitting_description(described, builder.given, builder.originals)
+    if builder.given_schema is not None:
+        described = fitting_description(described, builder.given_schema, builder.originals)
     return Sidecar(builder.schema, None, dataframe=described)
 
 
@@ -337,9 +376,9 @@ def _write_rows(files: DataFiles, rows: Iterable[Any], builder: SchemaBuilder) -
                 _put_columns(files, columns, schema, len(batch), builder.rounded)
             except InvalidArgumentError as error:
                 key = error.key
-                if key is None or key not in columns or builder.given is None:
+                if key is None or key not in columns or builder.given_schema is None:
                     raise
-                encode = partial(_encode_alone, key, builder.given.select([key]))
+                encode = partial(_encode_alone, key, builder.given_schema.select([key]))
                 number, cause = first_misfit(columns[key], encode, error)
                 raise cause.at(index=number) from None
         first += len(batch)

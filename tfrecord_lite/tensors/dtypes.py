@@ -113,10 +113,10 @@ _WORDS: dict[Any, str] = {
 }
 
 
-def type_of_number(number: int, found: str = "the tensor has dtype") -> TensorType:
+def type_of_number(number: int, subject: str = "the tensor has dtype") -> TensorType:
     """Return the dtype for the number in a TensorProto; UNSUPPORTED for others (rule T3).
 
-    Errors begin with `found`.
+    Errors begin with `subject`.
     """
     kind = _BY_NUMBER.get(number)
     if kind is not None:
@@ -126,32 +126,32 @@ def type_of_number(number: int, found: str = "the tensor has dtype") -> TensorTy
     elif number in _UNSUPPORTED:
         detail = f"tensors of {_UNSUPPORTED[number]} (dtype number {number}) are not supported"
     else:
-        detail = f"{found} number {number}, which is not a dtype"
+        detail = f"{subject} number {number}, which is not a dtype"
     raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
 
 
-def tensor_type(given: object) -> TensorType:
+def tensor_type(name_or_type: object) -> TensorType:
     """Return the dtype that a user means: NumPy's, ml_dtypes', TensorFlow's, a name or a number.
 
     ``float`` is float32, as in TensorFlow. Raises UNSUPPORTED for a dtype that tensors do not
-    have here, and TypeError if `given` is not a dtype at all.
+    have here, and TypeError if `name_or_type` is not a dtype at all.
 
     >>> tensor_type(np.float16).number, tensor_type("bfloat16").number, tensor_type(bytes).name
     (19, 14, 'string')
     """
-    if isinstance(given, int) and not isinstance(given, bool):
-        return type_of_number(int(given), "the dtype is")
+    if isinstance(name_or_type, int) and not isinstance(name_or_type, bool):
+        return type_of_number(int(name_or_type), "the dtype is")
     # Look at the class: the property of some of TensorFlow's dtypes raises.
-    word: Any = given
-    if hasattr(type(given), "as_numpy_dtype"):
+    word: Any = name_or_type
+    if hasattr(type(name_or_type), "as_numpy_dtype"):
         word = word.name
     if isinstance(word, str | type):
         word = _WORDS.get(word, word)
     if isinstance(word, str) and (word in _BY_NAME or word in _OTHER_NAMES):
         name = word
     else:
-        found = numpy_dtype(word)
-        name = "string" if found.kind in "OSUT" else found.name
+        dtype = numpy_dtype(word)
+        name = "string" if dtype.kind in "OSUT" else dtype.name
     if name not in _BY_NAME:
         raise InvalidArgumentError(
             Reason.UNSUPPORTED, detail=f"tensors of {name} are not supported"

@@ -103,8 +103,8 @@ def parse_tensor(
     if shape:
         detail = f"expected one string, got the shape {list(shape)}; use parse_tensors"
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
-    wanted = None if out_type is None else tensor_type(out_type)
-    return _parse(items[0], wanted, require_int("max_bytes", max_bytes))[0]
+    expected = None if out_type is None else tensor_type(out_type)
+    return _parse(items[0], expected, require_int("max_bytes", max_bytes))[0]
 
 
 def parse_tensors(
@@ -121,9 +121,9 @@ def parse_tensors(
     serialized : sequence or array of bytes, BytesColumn or Block
         TensorProtos, in an array of any shape.
     out_type : dtype, optional
-        The dtype they must have; by default that of the first.
+        The dtype they must have; by default the first tensor's.
     shape : sequence of int, optional
-        The shape each must have; by default that of the first.
+        The shape each must have; by default the first tensor's.
     max_bytes : int, optional
         As for :func:`parse_tensor`, for the whole array.
 
@@ -135,7 +135,7 @@ def parse_tensors(
     Raises
     ------
     InvalidArgumentError, TypeError, ImportError
-        As :func:`parse_tensor`, with the number of the tensor as `index`, or that of the
+        As :func:`parse_tensor`, with the number of the tensor as `index`, or the number of the
         record for a block that was read. Also ``BAD_SHAPE`` for a tensor of another shape,
         and ``BAD_ARGUMENT`` if there are no tensors and `out_type` is not given.
 
@@ -154,18 +154,18 @@ def parse_tensors(
            [2, 2]], dtype=int16)
     """
     strings = as_strings(serialized)
-    wanted = None if out_type is None else tensor_type(out_type)
+    expected = None if out_type is None else tensor_type(out_type)
     wanted_shape = (
         None if shape is None else tuple(require_int("a size in shape", size) for size in shape)
     )
     limit = require_int("max_bytes", max_bytes)
     n_tensors = prod(strings.shape)
     if not n_tensors:
-        if wanted is None:
+        if expected is None:
             raise argument_error("without tensors there is no dtype; give out_type")
         stacked = (*strings.shape, *(wanted_shape or ()))
-        check_shape(stacked, wanted.dtype.itemsize)
-        return np.empty(stacked, wanted.dtype)
+        check_shape(stacked, expected.dtype.itemsize)
+        return np.empty(stacked, expected.dtype)
 
     def parsed(i: int, kind: TensorType | None, shape: tuple[int, ...] | None) -> Any:
         """Parse one, which must have the given dtype and shape, if any; return its dtype too."""
@@ -175,7 +175,7 @@ def parse_tensors(
             place = Place(None, i, None) if strings.block is None else strings.block.place(i)
             raise place.locate(error) from None
 
-    first, kind = parsed(0, wanted, wanted_shape)
+    first, kind = parsed(0, expected, wanted_shape)
     stacked = (*strings.shape, *first.shape)
     check_shape(stacked, first.dtype.itemsize)
     chosen, contents = _alike(strings, first, kind)
@@ -203,8 +203,8 @@ def _alike(strings: Strings, first: AnyArray, kind: TensorType) -> tuple[Int64Ar
     prefix = leading_bytes(kind, first.shape, n_bytes)
     is_alike = (strings.lengths == len(prefix) + n_bytes) & strings.begin_with(prefix)
     chosen = np.flatnonzero(is_alike)
-    some = None if chosen.size == len(strings) else chosen
-    contents = strings.slices(len(prefix), n_bytes, some)
+    numbers = None if chosen.size == len(strings) else chosen
+    contents = strings.slices(len(prefix), n_bytes, numbers)
     if kind.name == "bool" and contents.max(initial=0) > 1:  # an error of its own (rule T4)
         is_valid = contents.reshape(chosen.size, n_bytes).max(axis=1) <= 1
         return chosen[is_valid], contents.reshape(chosen.size, n_bytes)[is_valid].ravel()
@@ -213,7 +213,7 @@ def _alike(strings: Strings, first: AnyArray, kind: TensorType) -> tuple[Int64Ar
 
 def _parse(
     serialized: bytes,
-    wanted: TensorType | None,
+    expected: TensorType | None,
     limit: int,
     wanted_shape: tuple[int, ...] | None = None,
 ) -> tuple[AnyArray, TensorType]:
@@ -229,8 +229,8 @@ def _parse(
         detail = f"the {len(serialized)} bytes are not a TensorProto"
         raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
     kind = type_of_number(message.dtype)
-    if wanted is not None and kind is not wanted:
-        detail = f"the tensor has dtype {kind.name}, expected {wanted.name}"
+    if expected is not None and kind is not expected:
+        detail = f"the tensor has dtype {kind.name}, expected {expected.name}"
         raise InvalidArgumentError(Reason.WRONG_DTYPE, detail=detail)
     array = _array_of(message, kind, _limit(limit, len(serialized)))
     if wanted_shape not in (None, array.shape):
@@ -278,8 +278,8 @@ def _check_fill(n_bytes: int, limit: int) -> None:
 def _numbers_in(content: bytes, n_values: int, kind: TensorType) -> AnyArray:
     n_bytes = n_values * kind.dtype.itemsize
     if len(content) != n_bytes:
-        found = f"the content has {plural(len(content), 'byte')}"
-        detail = f"{found}, expected {n_bytes:,} for {plural(n_values, 'value')} of {kind.name}"
+        actual = f"the content has {plural(len(content), 'byte')}"
+        detail = f"{actual}, expected {n_bytes:,} for {plural(n_values, 'value')} of {kind.name}"
         raise InvalidArgumentError(Reason.WRONG_COUNT, detail=detail)
     raw = np.frombuffer(bytearray(content), np.uint8)
     if kind.name == "bool" and raw.max() > 1:

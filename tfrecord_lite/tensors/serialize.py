@@ -91,8 +91,8 @@ def leading_bytes(kind: TensorType, shape: Iterable[int], n_bytes: int = 0) -> b
     """
     sizes = [b"\x08" + varint(size) if size else b"" for size in shape]
     dims = b"".join(b"\x12" + varint(len(size)) + size for size in sizes)
-    found = b"\x08" + varint(kind.number) + b"\x12" + varint(len(dims)) + dims
-    return found + _CONTENT + varint(n_bytes) if n_bytes else found
+    head = b"\x08" + varint(kind.number) + b"\x12" + varint(len(dims)) + dims
+    return head + _CONTENT + varint(n_bytes) if n_bytes else head
 
 
 def _check_size(n_bytes: int) -> None:

@@ -35,11 +35,11 @@ class Strings(ByteRanges):
 
     def begin_with(self, prefix: bytes) -> BoolArray:
         """Say which strings begin with `prefix`; shape (n,)."""
-        found = self.lengths >= len(prefix)
-        if prefix and found.any():
-            firsts = _rows(self.data, self.starts[found], len(prefix))
-            found[found] = (firsts == np.frombuffer(prefix, np.uint8)).all(axis=1)
-        return found
+        begins = self.lengths >= len(prefix)
+        if prefix and begins.any():
+            firsts = _rows(self.data, self.starts[begins], len(prefix))
+            begins[begins] = (firsts == np.frombuffer(prefix, np.uint8)).all(axis=1)
+        return begins
 
     def slices(self, start: int, n_bytes: int, chosen: Int64Array | None = None) -> Uint8Array:
         """Take `n_bytes` of each string from `start` on, end to end; each must have them.
@@ -68,14 +68,14 @@ def _rows(data: Uint8Array, starts: Int64Array, n_bytes: int) -> Uint8Array:
     return rows(data, n_bytes)[starts].view(np.uint8).reshape(starts.size, n_bytes)
 
 
-def as_strings(given: object) -> Strings:
+def as_strings(value: object) -> Strings:
     """Take a Block, a BytesColumn, or what :func:`byte_strings` takes."""
-    if isinstance(given, Block):
-        return Strings(given.data, given.offsets, given.lengths, (len(given),), given)
-    if isinstance(given, BytesColumn):
-        data = np.ascontiguousarray(given.data)
-        return Strings(data, given.offsets[:-1], given.lengths, (len(given),))
-    shape, items = byte_strings(given)
+    if isinstance(value, Block):
+        return Strings(value.data, value.offsets, value.lengths, (len(value),), value)
+    if isinstance(value, BytesColumn):
+        data = np.ascontiguousarray(value.data)
+        return Strings(data, value.offsets[:-1], value.lengths, (len(value),))
+    shape, items = byte_strings(value)
     lengths = np.fromiter(map(len, items), np.int64, len(items))
     ends = np.cumsum(lengths)
     if lengths.max(initial=0) < _WIDE_BYTES:
@@ -90,19 +90,19 @@ def as_strings(given: object) -> Strings:
     return Strings(data, ends - lengths, lengths, shape, is_copy=True)
 
 
-def byte_strings(given: object) -> tuple[tuple[int, ...], list[bytes]]:
+def byte_strings(value: object) -> tuple[tuple[int, ...], list[bytes]]:
     """Take an array, nested sequences, bytes or str; return the shape, and the strings. Text becomes UTF-8.
 
     Raises BAD_SHAPE for uneven or too deeply nested sequences, TypeError for what is neither
     bytes nor str.
     """
-    if not isinstance(given, str | bytes | bytearray | memoryview) and hasattr(given, "__array__"):
-        array = np.asarray(given)
+    if not isinstance(value, str | bytes | bytearray | memoryview) and hasattr(value, "__array__"):
+        array = np.asarray(value)
         shape, items = array.shape, array.ravel().tolist()
-    elif isinstance(given, list) and set(map(type, given)) == {bytes}:
-        return (len(given),), given
+    elif isinstance(value, list) and set(map(type, value)) == {bytes}:
+        return (len(value),), value
     else:
-        shape, items = flatten(given)
+        shape, items = flatten(value)
     if set(map(type, items)) <= {bytes}:  # nearly always
         return shape, items
     return shape, [_bytes_of(item) for item in items]

@@ -136,8 +136,8 @@ def examples_for(
     prepare(features)
     example = Example()
     for name, spec in features.items():
-        for key, (kind, found) in _draw_lists(draw, name, spec, allow_nan=allow_nan).items():
-            put(example.features.feature[key], kind, found)
+        for key, (kind, values) in _draw_lists(draw, name, spec, allow_nan=allow_nan).items():
+            put(example.features.feature[key], kind, values)
     return example
 
 

@@ -113,9 +113,9 @@ def array_of(kind: Kind, values: list[Any]) -> AnyArray:
 
 def put(feature: Feature, kind: Kind, values: list[Any]) -> None:
     """Give a Feature its values, and its kind even if there are none."""
-    found = getattr(feature, _LISTS[kind])
-    found.SetInParent()
-    found.value.extend(values)
+    items = getattr(feature, _LISTS[kind])
+    items.SetInParent()
+    items.value.extend(values)
 
 
 @st.composite

@@ -78,12 +78,12 @@ def chooser(draw: DrawFn) -> Below:
 
 def _fields(data: bytes) -> list[_Field]:
     """Split a well-formed message into its fields."""
-    found = []
+    fields = []
     for number, wire_type, start, stop in walk(data, 0, len(data)):
         if wire_type == START_GROUP:
             start = read_varint(data, start, stop)[1]  # noqa: PLW2901 - after the tag
-        found.append(_Field(number, wire_type, data[start:stop]))
-    return found
+        fields.append(_Field(number, wire_type, data[start:stop]))
+    return fields
 
 
 def _is_repeated(field: Any) -> bool:
@@ -212,27 +212,27 @@ class Reencoder:
             by_number.setdefault(field.number, []).append(field)
         parts = self._interleaved(
             [
-                self._written(descriptor.fields_by_number.get(number), some)
-                for number, some in by_number.items()
+                self._written(descriptor.fields_by_number.get(number), own_fields)
+                for number, own_fields in by_number.items()
             ]
         )
         # The runtime ignores map entries with unknown fields.
         return b"".join(parts) if is_entry else self.with_unknown(parts, _known(descriptor))
 
-    def _written(self, known: FieldDescriptor | None, some: list[_Field]) -> list[bytes]:
+    def _written(self, known: FieldDescriptor | None, fields: list[_Field]) -> list[bytes]:
         """Write all fields of one number."""
         if known is None or known.type == _GROUP:
-            return [self._value(*field) for field in some]
+            return [self._value(*field) for field in fields]
         if not _is_repeated(known):
-            return self._singular(known, some[-1])
+            return self._singular(known, fields[-1])
         if known.type == _MESSAGE:
-            strands = [self._element(known, _fields(field.content)) for field in some]
+            strands = [self._element(known, _fields(field.content)) for field in fields]
             if _is_map_entry(known.message_type):
                 return self._interleaved(strands)
             return [part for strand in strands for part in strand]
         if known.type in {_STRING, _BYTES}:
-            return [self._value(*field) for field in some]
-        return self._numbers(known, some)
+            return [self._value(*field) for field in fields]
+        return self._numbers(known, fields)
 
     def _value(self, number: int, wire_type: int, content: bytes) -> bytes:
         if wire_type == LEN:
@@ -251,13 +251,13 @@ class Reencoder:
         while _is_map_entry(of) and self.sometimes():
             key = [field for field in fields if field.number == 1]
             contents.insert(0, [*key, *_fields(self.filled(of.fields_by_number[2]))])
-        return [self.len_field(known.number, self._message(each, of)) for each in contents]
+        return [self.len_field(known.number, self._message(content, of)) for content in contents]
 
-    def _numbers(self, known: FieldDescriptor, some: list[_Field]) -> list[bytes]:
+    def _numbers(self, known: FieldDescriptor, fields: list[_Field]) -> list[bytes]:
         """Write numbers packed, unpacked, or mixed."""
         wire_type = _WIRE_TYPES[known.type]
         values: list[bytes] = []
-        for field in some:
+        for field in fields:
             at, content = 0, field.content
             while at < len(content):
                 stop = at + 4 if wire_type == I32 else at + 8
@@ -265,7 +265,7 @@ class Reencoder:
                     stop = read_varint(content, at, len(content))[1]
                 values.append(content[at:stop])
                 at = stop
-        are_packed = some[0].wire_type == LEN
+        are_packed = fields[0].wire_type == LEN
         parts: list[bytes] = []
         for piece in self.pieces(len(values)):
             numbers = [self._number(value, wire_type) for value in values[piece]]

@@ -60,17 +60,19 @@ def assert_round_trip(
         ...
     AssertionError: 2 items, expected 3
     """
-    given = list(items)
-    wanted = given if expected is None else list(expected)
+    written = list(items)
+    expected_items = written if expected is None else list(expected)
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "round-trip.tfrecord")
-        write(path, given)
+        write(path, written)
         for when in ("", "on the second reading, "):
-            found = list(read(path))
-            for i, (one, other) in enumerate(zip(found, wanted, strict=False)):
+            read_back = list(read(path))
+            for i, (one, other) in enumerate(zip(read_back, expected_items, strict=False)):
                 assert_same(one, other, f"{when}item {i}")
-            if len(found) != len(wanted):
-                raise AssertionError(f"{when}{len(found)} items, expected {len(wanted)}")
+            if len(read_back) != len(expected_items):
+                raise AssertionError(
+                    f"{when}{len(read_back)} items, expected {len(expected_items)}"
+                )
 
 
 def assert_damage_is_noticed(
@@ -116,23 +118,23 @@ def assert_damage_is_noticed(
         expected = list(read(str(path)))
         path = Path(folder) / "damaged.tfrecord"
         path.write_bytes(damaged)
-        found = []
+        items_read = []
         is_noticed = False
         try:
             for item in read(str(path)):
-                found.append(item)  # noqa: PERF402 - keep those before an error
+                items_read.append(item)  # noqa: PERF402 - keep those before an error
         except Exception:  # noqa: BLE001 - readers have errors of their own
             is_noticed = True
-    for i, (one, other) in enumerate(zip(found, expected, strict=False)):
+    for i, (one, other) in enumerate(zip(items_read, expected, strict=False)):
         assert_same(one, other, f"before the damage was noticed, item {i}")
     if not is_noticed:
-        raise AssertionError(f"no error; {len(found)} items were read from the damaged file")
-    if len(found) > len(expected):
-        more = len(found) - len(expected)
+        raise AssertionError(f"no error; {len(items_read)} items were read from the damaged file")
+    if len(items_read) > len(expected):
+        more = len(items_read) - len(expected)
         raise AssertionError(f"{more} items too many before the damage was noticed")
 
 
-def assert_same(found: Any, expected: Any, where: str = "value") -> None:
+def assert_same(actual: Any, expected: Any, where: str = "value") -> None:
     """Assert that two values are the same, bit for bit except for NaNs.
 
     Parameters
@@ -161,31 +163,31 @@ def assert_same(found: Any, expected: Any, where: str = "value") -> None:
         ...
     AssertionError: value, key 'age' has the dtype int64, expected int32
     """
-    if _kind(found) != _kind(expected):
+    if _kind(actual) != _kind(expected):
         raise AssertionError(
-            f"{where} is {type(found).__name__}, expected {type(expected).__name__}"
+            f"{where} is {type(actual).__name__}, expected {type(expected).__name__}"
         )
-    found, expected = _plain(found), _plain(expected)
+    actual, expected = _plain(actual), _plain(expected)
     is_number = isinstance(expected, np.generic | float | complex)
     if isinstance(expected, np.ndarray):
-        _assert_same_array(found, expected, where)
+        _assert_same_array(actual, expected, where)
     elif is_number and not isinstance(expected, bytes | str):
-        _assert_same_array(np.asarray(found), np.asarray(expected), where)
+        _assert_same_array(np.asarray(actual), np.asarray(expected), where)
     elif isinstance(expected, Mapping):
-        missing, more = expected.keys() - found.keys(), found.keys() - expected.keys()
+        missing, more = expected.keys() - actual.keys(), actual.keys() - expected.keys()
         if missing or more:
             lacks, has = sorted(missing, key=repr), sorted(more, key=repr)  # of any classes
             raise AssertionError(f"{where} lacks {lacks} and has {has} too many")
-        keys = {key: key for key in found}
+        keys = {key: key for key in actual}
         for key, value in expected.items():
             assert_same(keys[key], key, f"{where}, key {key!r}")  # 1 is equal to True
-            assert_same(found[key], value, f"{where}, key {key!r}")
+            assert_same(actual[key], value, f"{where}, key {key!r}")
     elif isinstance(expected, Sequence) and not isinstance(expected, str | bytes):
-        if len(found) != len(expected):
-            raise AssertionError(f"{where} has {len(found)} values, expected {len(expected)}")
-        for i, (one, other) in enumerate(zip(found, expected, strict=True)):
+        if len(actual) != len(expected):
+            raise AssertionError(f"{where} has {len(actual)} values, expected {len(expected)}")
+        for i, (one, other) in enumerate(zip(actual, expected, strict=True)):
             assert_same(one, other, f"{where}, value {i}")
-    elif found != expected:
+    elif actual != expected:
         raise AssertionError(f"{where} differs from what was expected")
 
 
@@ -219,35 +221,35 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _assert_same_array(found: Any, expected: Any, where: str) -> None:
+def _assert_same_array(actual: Any, expected: Any, where: str) -> None:
     """Compare arrays, of masked ones the values that are not hidden."""
     for name in ("dtype", "shape"):
-        have, want = getattr(found, name), getattr(expected, name)
-        if have != want:
-            raise AssertionError(f"{where} has the {name} {have}, expected {want}")
+        have, theirs = getattr(actual, name), getattr(expected, name)
+        if have != theirs:
+            raise AssertionError(f"{where} has the {name} {have}, expected {theirs}")
     counts: Any = np.True_
     if isinstance(expected, np.ma.MaskedArray):
-        masks = np.ma.getmaskarray(found), np.ma.getmaskarray(expected)
+        masks = np.ma.getmaskarray(actual), np.ma.getmaskarray(expected)
         _assert_same_array(*masks, f"{where}, mask")
         counts = ~masks[1].reshape(-1)
-    found, expected = np.asarray(found).reshape(-1), np.asarray(expected).reshape(-1)
+    actual, expected = np.asarray(actual).reshape(-1), np.asarray(expected).reshape(-1)
     if expected.dtype.kind in "OT":  # objects, and strings that may include NaN
         for i in np.flatnonzero(np.broadcast_to(counts, expected.shape)).tolist():
-            assert_same(found[i], expected[i], f"{where}, value {i}")
+            assert_same(actual[i], expected[i], f"{where}, value {i}")
         return
-    wrong = np.flatnonzero(counts & ~_are_same(found, expected))
+    wrong = np.flatnonzero(counts & ~_are_same(actual, expected))
     if wrong.size:
-        places = f"{wrong.size} of {found.size} values, first {wrong[0]}"
+        places = f"{wrong.size} of {actual.size} values, first {wrong[0]}"
         raise AssertionError(f"{where} differs at {places}")
 
 
-def _are_same(found: AnyArray, expected: AnyArray) -> BoolArray:
+def _are_same(actual: AnyArray, expected: AnyArray) -> BoolArray:
     """Return which values of two flat arrays are equal, zeros with their signs, or are both NaN."""
     if expected.dtype.kind == "c":
-        return _are_same(found.real, expected.real) & _are_same(found.imag, expected.imag)
-    same: BoolArray = found == expected
+        return _are_same(actual.real, expected.real) & _are_same(actual.imag, expected.imag)
+    same: BoolArray = actual == expected
     with contextlib.suppress(TypeError):  # a dtype without signs, or without NaN
-        same &= np.signbit(found) == np.signbit(expected)
+        same &= np.signbit(actual) == np.signbit(expected)
     with contextlib.suppress(TypeError):
-        same |= np.isnan(found) & np.isnan(expected)
+        same |= np.isnan(actual) & np.isnan(expected)
     return same

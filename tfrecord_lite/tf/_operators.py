@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def _true_divide(x: AnyArray, y: AnyArray) -> Any:
     """Divide; integers of up to 16 bits become float32, larger ones float64."""
     if x.dtype.kind in "iu":
-        wanted = np.float32 if x.itemsize <= 2 else np.float64
-        return np.true_divide(x.astype(wanted), y.astype(wanted))
+        target = np.float32 if x.itemsize <= 2 else np.float64
+        return np.true_divide(x.astype(target), y.astype(target))
     return np.true_divide(x, y)
 
 
@@ -110,7 +110,7 @@ class Operators:
 
     __slots__ = ()
     __array_priority__: ClassVar[int] = 100
-    """Above that of arrays, whose operators then leave it to these."""
+    """Higher than the priority of arrays, whose operators then leave it to these."""
 
     __add__: ClassVar[_Method] = _operator("+", np.add, "iufcO")
     __sub__: ClassVar[_Method] = _operator("-", np.subtract, "iufc")

@@ -81,8 +81,8 @@ def convert_to_tensor(value: Any, dtype: object = None, name: str | None = None)
     """Make a tensor of any value, as ``tf.convert_to_tensor``; a tensor is returned as it is."""
     if isinstance(value, Tensor):
         if dtype is not None and value.dtype != dtype:
-            wanted = as_dtype(dtype).name
-            raise argument_error(f"the tensor is {value.dtype.name}, not {wanted}; use tf.cast")
+            target = as_dtype(dtype).name
+            raise argument_error(f"the tensor is {value.dtype.name}, not {target}; use tf.cast")
         return value
     return constant(value, dtype)
 
@@ -94,17 +94,17 @@ def is_tensor(x: object) -> bool:
 
 def cast(x: Any, dtype: object, name: str | None = None) -> Any:
     """Convert numbers, as ``tf.cast``; fractions are cut off. Also for sparse and ragged tensors."""
-    wanted = as_dtype(dtype)
+    target = as_dtype(dtype)
     if isinstance(x, SparseTensor):
-        return SparseTensor(x.indices, cast(x.values, wanted), x.dense_shape)
+        return SparseTensor(x.indices, cast(x.values, target), x.dense_shape)
     if isinstance(x, RaggedTensor):
-        return RaggedTensor.from_nested_row_splits(cast(x.flat_values, wanted), x.nested_row_splits)
+        return RaggedTensor.from_nested_row_splits(cast(x.flat_values, target), x.nested_row_splits)
     array = _array(x)
-    if (array.dtype.kind == "O") != (wanted.name == "string"):
-        detail = f"cannot cast {as_dtype(array.dtype).name} to {wanted.name}"
+    if (array.dtype.kind == "O") != (target.name == "string"):
+        detail = f"cannot cast {as_dtype(array.dtype).name} to {target.name}"
         raise NotImplementedError(detail)
     with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
-        return Tensor(array.astype(wanted.dtype))
+        return Tensor(array.astype(target.dtype))
 
 
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
@@ -129,10 +129,10 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
 
 def shape(input: Any, out_type: object = "int32", name: str | None = None) -> Tensor:  # noqa: A002
     """Return the shape as a tensor, as ``tf.shape``."""
-    wanted = as_dtype(out_type)
-    if wanted.name not in ("int32", "int64"):
-        raise argument_error(f"out_type must be int32 or int64, not {wanted.name}")
-    return Tensor(np.array(_array(input).shape, wanted.dtype))
+    target = as_dtype(out_type)
+    if target.name not in ("int32", "int64"):
+        raise argument_error(f"out_type must be int32 or int64, not {target.name}")
+    return Tensor(np.array(_array(input).shape, target.dtype))
 
 
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
@@ -160,11 +160,11 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:  #
         If `axis` is out of range, or has another size.
     """
     array = _array(input)
-    given = [] if axis is None else axis if isinstance(axis, (list, tuple)) else [axis]
-    axes = {_axis(each, array.ndim) for each in given}
-    for each in axes:
-        if array.shape[each] != 1:
-            raise argument_error(f"dimension {each} of the shape {array.shape} is not 1")
+    axis_list = [] if axis is None else axis if isinstance(axis, (list, tuple)) else [axis]
+    axes = {_axis(dim, array.ndim) for dim in axis_list}
+    for dim in axes:
+        if array.shape[dim] != 1:
+            raise argument_error(f"dimension {dim} of the shape {array.shape} is not 1")
     return Tensor(array.squeeze(tuple(axes) or None))
 
 
@@ -202,11 +202,15 @@ def stack(values: Sequence[Any], axis: int = 0, name: str = "stack") -> Tensor:
         raise argument_error(f"tensors of the dtypes {', '.join(dtypes)} cannot be stacked")
     dtype = next(iter(dtypes.values()), None)
     if dtype is None and values:
-        found = [as_dtype(_array(value).dtype) for value in values]
-        dtype = found[0]
+        value_dtypes = [as_dtype(_array(value).dtype) for value in values]
+        dtype = value_dtypes[0]
         if dtype.is_integer:
-            is_float = any(each.is_floating for each in found)
-            dtype = as_dtype("float32") if is_float else max(found, key=lambda each: each.size)
+            is_float = any(of_value.is_floating for of_value in value_dtypes)
+            dtype = (
+                as_dtype("float32")
+                if is_float
+                else max(value_dtypes, key=lambda of_value: of_value.size)
+            )
     arrays = [_array(value, dtype) for value in values]
     if not arrays:
         return Tensor(np.empty(0, np.float32))
@@ -238,10 +242,10 @@ def one_hot(
     array, n_classes = _array(indices), int(depth)
     if (array.dtype.kind not in "iu" and array.size) or n_classes < 0:
         raise argument_error("one_hot takes integers, and a depth of 0 or more")
-    given = next((value for value in (on_value, off_value) if value is not None), np.float32(0))
-    wanted = as_dtype(_array(given).dtype if dtype is None else dtype)
+    sample = next((value for value in (on_value, off_value) if value is not None), np.float32(0))
+    target = as_dtype(_array(sample).dtype if dtype is None else dtype)
     on, off = (
-        _array(default if value is None else value, wanted)
+        _array(default if value is None else value, target)
         for value, default in ((on_value, 1), (off_value, 0))
     )
     hot = array[..., None] == np.arange(n_classes)
@@ -272,12 +276,12 @@ def numpy_function(
     return _typed(func(*map(unwrap, inp)), Tout)
 
 
-def _typed(result: Any, wanted: DType | Sequence[DType]) -> Any:
-    if isinstance(wanted, (list, tuple)):
-        if not wanted:
+def _typed(result: Any, dtypes: DType | Sequence[DType]) -> Any:
+    if isinstance(dtypes, (list, tuple)):
+        if not dtypes:
             return []
-        return [constant(item, dtype) for item, dtype in zip(result, wanted, strict=True)]
-    return constant(result, wanted)
+        return [constant(item, dtype) for item, dtype in zip(result, dtypes, strict=True)]
+    return constant(result, dtypes)
 
 
 def _array(value: Any, dtype: DType | None = None) -> AnyArray:

@@ -58,17 +58,17 @@ class RecordTensor(Tensor):
 class BatchTensor(Tensor):
     """One batch of records, still in their buffer; byte strings are made only when needed."""
 
-    __slots__ = ("_chunk", "_made")
+    __slots__ = ("_chunk", "_tensor")
 
     def __init__(self, chunk: BatchChunk) -> None:
         self._chunk = chunk
-        self._made: Any = None
+        self._tensor: Any = None
 
     @property
     def _value(self) -> Any:
-        if self._made is None:
-            (self._made,) = self._chunk.to_list()
-        return self._made
+        if self._tensor is None:
+            (self._tensor,) = self._chunk.to_list()
+        return self._tensor
 
     def parsed(self, parser: ExampleParser[Any], names: Any) -> Row:
         """Parse the batch into columns."""

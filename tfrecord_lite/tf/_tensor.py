@@ -62,10 +62,11 @@ class TensorShape(tuple[int | None, ...]):
         return f"TensorShape({list(self)})"
 
 
-def fits(found: tuple[Any, ...], wanted: tuple[Any, ...]) -> bool:
+def fits(shape: tuple[Any, ...], expected: tuple[Any, ...]) -> bool:
     """Return whether a shape equals the wanted one, in which None is any size."""
-    return len(found) == len(wanted) and all(
-        want is None or have == want for have, want in zip(found, wanted, strict=True)
+    return len(shape) == len(expected) and all(
+        expected_size is None or have == expected_size
+        for have, expected_size in zip(shape, expected, strict=True)
     )
 
 
@@ -120,9 +121,9 @@ class Tensor(Operators):
         ValueError
             If the tensor has another shape.
         """
-        wanted = None if shape is None else tuple(shape)
-        if wanted is not None and not fits(self.shape, wanted):
-            raise ValueError(f"the tensor has the shape {self.shape}, expected {wanted}")
+        expected = None if shape is None else tuple(shape)
+        if expected is not None and not fits(self.shape, expected):
+            raise ValueError(f"the tensor has the shape {self.shape}, expected {expected}")
 
     @property
     def ndim(self) -> int:
@@ -150,8 +151,8 @@ class Tensor(Operators):
             with contextlib.suppress(OverflowError):  # larger integers wrap around
                 return Tensor(dtype.type(value))
         is_text = isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "OSUT"
-        wanted = None if is_text and self.dtype.name == "string" else self.dtype
-        return Tensor(plain_array(value, wanted))
+        target = None if is_text and self.dtype.name == "string" else self.dtype
+        return Tensor(plain_array(value, target))
 
     def _array(self) -> AnyArray:
         value = self._value
@@ -261,8 +262,8 @@ class _Composite:
         """Return the column's attribute or method, with tensors for arrays."""
         if name.startswith("_"):
             raise AttributeError(name)
-        found = getattr(self._column, name)
-        return functools.partial(_call, found) if callable(found) else wrap(found)
+        attribute = getattr(self._column, name)
+        return functools.partial(_call, attribute) if callable(attribute) else wrap(attribute)
 
     @property
     def dtype(self) -> DType:
@@ -287,7 +288,7 @@ def _call(method: Callable[..., Any], *arguments: Any, **settings: Any) -> Any:
 class SparseTensor(_Composite):
     """Values and their indices, as ``tf.sparse.SparseTensor``.
 
-    The attributes and methods are those of :class:`tfrecord_lite.SparseTensor` (``indices``,
+    The attributes and methods are as in :class:`tfrecord_lite.SparseTensor` (``indices``,
     ``values``, ``dense_shape``, ...), with tensors for arrays.
 
     Parameters
@@ -320,7 +321,7 @@ def _maker(name: str) -> Callable[..., RaggedTensor]:
 class RaggedTensor(_Composite):
     """Rows of any length, as ``tf.RaggedTensor``.
 
-    The attributes and methods are those of :class:`tfrecord_lite.RaggedTensor` (``values``,
+    The attributes and methods are as in :class:`tfrecord_lite.RaggedTensor` (``values``,
     ``row_splits``, ``to_tensor()``, ...), with tensors for arrays.
     """
 
@@ -370,8 +371,8 @@ def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
     if not isinstance(value, (dict, tuple)) or isinstance(value, TensorShape):
         return function(value)
     if isinstance(value, dict):
-        made = {name: map_structure(function, item) for name, item in value.items()}
-        return made if type(value) is dict else type(value)(made)
+        mapped = {name: map_structure(function, item) for name, item in value.items()}
+        return mapped if type(value) is dict else type(value)(mapped)
     items = [map_structure(function, item) for item in value]
     return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
 
@@ -417,25 +418,25 @@ def plain_array(value: Any, dtype: object = None) -> Any:
     With `dtype`, Python's numbers become that, as far as TensorFlow converts them; ints that are
     too large for it wrap around. An array is converted to any dtype of numbers.
     """
-    wanted = None if dtype is None else as_dtype(dtype)
+    target = None if dtype is None else as_dtype(dtype)
     if isinstance(value, (list, tuple)):
         value = _without_tensors(value)
     is_python = isinstance(value, _PYTHON_VALUES) and not isinstance(value, np.generic)
     array: Any
     if isinstance(value, Tensor):
         array = np.asarray(value)
-    elif wanted is not None and is_python:
-        array = _of_python(value, wanted)
+    elif target is not None and is_python:
+        array = _of_python(value, target)
     else:
         try:
             array = as_tensor(value)[0]
         except TypeError as error:
             raise argument_error(str(error)) from None
-    if wanted is not None and (found := as_dtype(array.dtype)) != wanted:
-        if "string" in {found.name, wanted.name}:
-            raise TypeError(f"cannot make a {wanted.name} tensor of {found.name} values")
+    if target is not None and (actual := as_dtype(array.dtype)) != target:
+        if "string" in {actual.name, target.name}:
+            raise TypeError(f"cannot make a {target.name} tensor of {actual.name} values")
         with np.errstate(all="ignore"):  # integers wrap around, fractions are cut off
-            array = array.astype(wanted.dtype)
+            array = array.astype(target.dtype)
     return array[()] if isinstance(array, np.ndarray) else array
 
 
@@ -453,45 +454,45 @@ def _without_tensors(value: Any) -> Any:
     return value.numpy() if isinstance(value, Tensor) else value
 
 
-def _of_python(value: Any, wanted: DType) -> AnyArray:
+def _of_python(value: Any, target: DType) -> AnyArray:
     """Convert Python's values, or lists of them, to a dtype."""
     shape, leaves = flatten(value)
     for leaf in leaves:
-        if not _fits(leaf, wanted):
+        if not _fits(leaf, target):
             if len({isinstance(leaf, (bytes, str)) for leaf in leaves}) > 1:
                 raise argument_error("values of different types: numbers, strings")
-            raise TypeError(f"cannot make a {wanted.name} tensor of {leaf!r:.80}")
-    if wanted.name == "string":
+            raise TypeError(f"cannot make a {target.name} tensor of {leaf!r:.80}")
+    if target.name == "string":
         array = np.empty(len(leaves), object)
         array[:] = byte_strings(leaves)[1]
         return array.reshape(shape)
-    if wanted.is_integer:
-        whole = np.dtype("uint64" if wanted.name == "uint64" else "int64")
+    if target.is_integer:
+        whole = np.dtype("uint64" if target.name == "uint64" else "int64")
         limits = np.iinfo(whole)
         if leaves and not (limits.min <= min(leaves) and max(leaves) <= limits.max):
             raise argument_error(f"an integer is out of the range of {whole}")
-        return np.array(leaves, whole).reshape(shape).astype(wanted.dtype)
+        return np.array(leaves, whole).reshape(shape).astype(target.dtype)
     try:
-        numbers = np.array(leaves, np.complex128 if wanted.is_complex else np.float64)
+        numbers = np.array(leaves, np.complex128 if target.is_complex else np.float64)
     except OverflowError:
         raise argument_error("an integer is too large for a float") from None
     with np.errstate(all="ignore"):
-        return numbers.reshape(shape).astype(wanted.dtype)
+        return numbers.reshape(shape).astype(target.dtype)
 
 
-def _fits(leaf: Any, wanted: DType) -> bool:
+def _fits(leaf: Any, target: DType) -> bool:
     """Return whether a Python value becomes a dtype, by TensorFlow's rules."""
     if leaf is None or not isinstance(leaf, (*_PYTHON_VALUES, np.generic)):
         raise argument_error(f"a tensor cannot hold a {type(leaf).__name__}")
     if isinstance(leaf, (bytes, str)):
-        return wanted.name == "string"
+        return target.name == "string"
     if isinstance(leaf, (bool, np.bool_)):
-        return wanted.name in _OF_BOOLS
+        return target.name in _OF_BOOLS
     if isinstance(leaf, (int, np.integer)):
-        return wanted.is_integer or wanted.is_floating or wanted.is_complex
+        return target.is_integer or target.is_floating or target.is_complex
     if isinstance(leaf, (float, np.floating)):
-        return wanted.is_floating or wanted.is_complex
-    return wanted.is_complex
+        return target.is_floating or target.is_complex
+    return target.is_complex
 
 
 _OF_BOOLS = {"bool", "int32", "int64", "uint64", "float16", "float32", "float64"}

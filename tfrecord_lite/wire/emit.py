@@ -203,7 +203,7 @@ def emit_run(
 ) -> tuple[Uint8Array, Int64Array]:
     """Write one field after the other, with nothing between them.
 
-    `levels` are those of a :class:`Part`; few, so that short payloads have one prefix. Returns the
+    `levels` are as in a :class:`Part`; few, so that short payloads have one prefix. Returns the
     data, owned, with a few unused bytes at the end; and the bytes of each field.
     """
     one = SizedPart(Part(levels, payload))
@@ -329,8 +329,8 @@ class _Pen:
                 is_chosen = is_chosen & (one.numbers == number)
             chosen = np.flatnonzero(is_chosen)
             if chosen.size:
-                some = lengths if isinstance(lengths, int) else lengths[chosen]
-                holes = [(hole.place, _digits(hole, some)) for hole in prefix.holes]
+                chosen_lengths = lengths if isinstance(lengths, int) else lengths[chosen]
+                holes = [(hole.place, _digits(hole, chosen_lengths)) for hole in prefix.holes]
                 self._store(_assemble(prefix.known, holes, chosen.size), at[chosen])
         sizes = one.prefix_sizes
         self._advance(sizes if one.part.present is None else np.where(one.part.present, sizes, 0))

@@ -172,10 +172,10 @@ def join(parts: list[Fields]) -> Fields:
 def _walk_all(data: Uint8Array, walked: list[tuple[int, int, int]], depth: int) -> Fields:
     """Walk messages, given as (number, start, stop), from where the lockstep left each."""
     view = memoryview(data)  # type: ignore[arg-type]
-    found = [
+    fields = [
         (message, *field)
         for message, start, stop in walked
         for field in walk(view, start, stop, message, depth)
     ]
-    owner, number, wire_type, begin, end = np.array(found, np.int64).reshape(-1, 5).T.copy()
+    owner, number, wire_type, begin, end = np.array(fields, np.int64).reshape(-1, 5).T.copy()
     return Fields(owner, number.astype(np.int32), wire_type.astype(np.uint8), begin, end)

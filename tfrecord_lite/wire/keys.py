@@ -42,12 +42,12 @@ class KeyTable:
         data, starts, lengths = strings.data, strings.starts, strings.lengths
         ids = np.full(starts.size, -1, np.int64)
         for length, (keys, numbers) in self._by_length.items():
-            some = np.flatnonzero(lengths == length)  # the strings of this length
+            alike = np.flatnonzero(lengths == length)  # the strings of this length
             if not length:
-                ids[some] = numbers
-            elif some.size:
-                items = rows(data, length)[starts[some]].view(keys.dtype)
+                ids[alike] = numbers
+            elif alike.size:
+                items = rows(data, length)[starts[alike]].view(keys.dtype)
                 guess = np.minimum(np.searchsorted(keys, items), keys.size - 1)
                 is_key = keys[guess] == items
-                ids[some[is_key]] = numbers[guess[is_key]]
+                ids[alike[is_key]] = numbers[guess[is_key]]
         return ids

@@ -61,10 +61,10 @@ def varint_runs(runs: ByteRanges) -> tuple[Int64Array, Int64Array]:
     ends = np.searchsorted(splits, np.arange(_GROUP_BYTES, splits[-1], _GROUP_BYTES)).tolist()
     first = 0
     for last in [*sorted({*ends}), len(runs)]:
-        some = slice(first, last)
+        span = slice(first, last)
         local = splits[first : last + 1] - splits[first]
         try:
-            counts[some], values = _decode_group(_after_zero(runs.take(some), local), local)
+            counts[span], values = _decode_group(_after_zero(runs.take(span), local), local)
         except WireError as error:
             number = first + error.message
             raise WireError(number, int(runs.starts[number]), error.detail) from None
@@ -83,8 +83,8 @@ def _one_each(runs: ByteRanges) -> Int64Array | None:
     values = np.empty(starts.size, np.int64)
     words, sizes = lanes(data), lengths.astype(np.uint8)
     for first in range(0, starts.size, _GROUP_VALUES):
-        some = slice(first, first + _GROUP_VALUES)
-        values[some], differs = read_sized(words, starts[some], sizes[some])
+        span = slice(first, first + _GROUP_VALUES)
+        values[span], differs = read_sized(words, starts[span], sizes[span])
         if differs is not None:
             return None
     return values

@@ -36,7 +36,7 @@ def repeated_len(
 ) -> tuple[Int64Array, ByteRanges]:
     """Find the values of a repeated string, bytes or message field.
 
-    The arguments are those of :func:`~.fields.tokenise`, and the field's number, below 16.
+    The arguments are as for :func:`~.fields.tokenise`, and the field's number, below 16.
     Returns the number of values in each message, and all values by message.
     """
     owner, begin, length = _runs(data, starts, stops, number, LEN, depth)

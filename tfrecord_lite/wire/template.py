@@ -46,7 +46,7 @@ class Hole:
 class Template:
     """A stretch of messages that look alike.
 
-    `known` has its bytes; those of holes and payloads have no meaning. `unknown` has the offset and
+    `known` has its bytes; the bytes of holes and payloads have no meaning. `unknown` has the offset and
     length of each payload of fixed size in it; `holes` the lengths around the payload after it,
     innermost last, empty if none follows.
     """
@@ -56,17 +56,17 @@ class Template:
         self.holes = holes
         self.row_bytes: int = -(-(self.n_bytes + _AHEAD_BYTES) // LANE_BYTES) * LANE_BYTES
         mask = np.zeros(self.row_bytes, np.uint8)
-        want = np.zeros(self.row_bytes, np.uint8)
+        expected = np.zeros(self.row_bytes, np.uint8)
         mask[: self.n_bytes] = 0xFF
-        want[: self.n_bytes] = np.frombuffer(known, np.uint8)
+        expected[: self.n_bytes] = np.frombuffer(known, np.uint8)
         for place, length in unknown:
             mask[place : place + length] = 0
         for hole in holes:  # the top bits of its bytes give its width
             mask[hole.place : hole.place + hole.width] = 0x80
-            want[hole.place : hole.place + hole.width] = [0x80] * (hole.width - 1) + [0]
+            expected[hole.place : hole.place + hole.width] = [0x80] * (hole.width - 1) + [0]
         n_words = -(-self.n_bytes // LANE_BYTES)
         self._mask = mask.view("<u8")[:n_words]
-        self._want = (want & mask).view("<u8")[:n_words]
+        self._expected = (expected & mask).view("<u8")[:n_words]
 
     def rows_at(self, data: Uint8Array, at: Int64Array) -> Uint8Array:
         """Copy the `row_bytes` bytes from each of many places on; owned, shape (n, row_bytes)."""
@@ -78,7 +78,7 @@ class Template:
         Of the lengths around the payload the outer ones are checked against its own.
         """
         wrong: BoolArray = (
-            (cells.view("<u8")[:, : self._mask.size] & self._mask) != self._want
+            (cells.view("<u8")[:, : self._mask.size] & self._mask) != self._expected
         ).any(1)
         *outer, inner = self.holes
         n_bytes = _length_in(cells, inner)

@@ -115,8 +115,8 @@ def read_sized(
     """
     longest = int(np.maximum.reduce(sizes, initial=0))
     if longest > LANE_BYTES:
-        values, found = read_varints(words, offsets)
-        differs = found != sizes
+        values, sizes_read = read_varints(words, offsets)
+        differs = sizes_read != sizes
         return values.view(np.int64), differs if np.count_nonzero(differs) else None
     loaded, n_bits = words[offsets], sizes.astype(np.uint64)
     is_empty = n_bits == 0
@@ -211,8 +211,8 @@ def varint_run(values: Int64Array) -> tuple[Uint8Array, Uint8Array | int]:
     sizes = np.empty(values.size, np.uint8)
     pieces = []
     for first in range(0, values.size, _RUN_VALUES):
-        some = slice(first, first + _RUN_VALUES)
-        pieces.append(_encode_some(unsigned[some], sizes[some]))
+        span = slice(first, first + _RUN_VALUES)
+        pieces.append(_encode_some(unsigned[span], sizes[span]))
     return pieces[0] if len(pieces) == 1 else np.concatenate(pieces), sizes
 
 

@@ -12,7 +12,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Self, cast
 
 from tfrecord_lite.arrays import Buffer
 from tfrecord_lite.block import Block
@@ -53,7 +53,7 @@ from tfrecord_lite.records.stream import RecordStream
 if TYPE_CHECKING:
     from tfrecord_lite.convert.arrow import DataFrame
     from tfrecord_lite.described.sidecar import Sidecar
-    from tfrecord_lite.example.encode.rows import RowBuffer
+    from tfrecord_lite.example.encode.rows import KindsOfRows, RowBuffer
     from tfrecord_lite.example.sequence.encode import SequenceRowBuffer
     from tfrecord_lite.schema import FeatureLike
 
@@ -66,8 +66,8 @@ def as_record(record: object) -> bytes:
         return record.encode()
     if isinstance(record, (bytes, bytearray)):
         return bytes(record)
-    found = type(record).__name__
-    detail = f"write takes bytes, bytearray or str as a record, or a Block of records, not {found}"
+    actual = type(record).__name__
+    detail = f"write takes bytes, bytearray or str as a record, or a Block of records, not {actual}"
     raise TypeError(detail)
 
 
@@ -78,6 +78,7 @@ class MessageWriter:
     """
 
     _rows: RowBuffer | SequenceRowBuffer | None = None
+    _kinds: KindsOfRows | None = None
     """Rows that are not encoded yet, and the records written between them."""
     _name: str
     _is_closed = True
@@ -150,6 +151,12 @@ class MessageWriter:
         OSError
             If the records collected so far cannot be written; the row stays pending, too.
 
+        Warns
+        -----
+        UserWarning
+            Once for a feature that has values of several kinds, such as int64 and float32, in rows of
+            this writer.
+
         Notes
         -----
         Up to 1,024 rows, or two megabytes, wait to be encoded together. They are copies: the
@@ -204,7 +211,7 @@ class MessageWriter:
         FailedPreconditionError
             ``CLOSED`` after :meth:`close`.
         OSError
-            If the records collected so far cannot be written. They stay pending; those of
+            If the records collected so far cannot be written. They stay pending; the records of
             `rows` that had not been added yet are not among them.
 
         Examples
@@ -232,15 +239,15 @@ class MessageWriter:
             return
         from tfrecord_lite.example.encode.rows import encode_rows, rows_at_once  # noqa: PLC0415
 
-        first = 0  # those of one form at once
+        first = 0  # rows of one form at once
         while first < len(rows):
-            some = rows[first : first + max(rows_at_once(rows[first]), 1)]
-            block = encode_rows(some)
+            part = rows[first : first + max(rows_at_once(rows[first]), 1)]
+            block = encode_rows(part, self._kinds_of_rows())
             if block is None:
-                self._write_each(some, first)
+                self._write_each(part, first)
             else:
                 self._write_encoded(block)
-            first += len(some)
+            first += len(part)
 
     def _write_each(self, rows: Iterable[Mapping[str, Any]], first: int) -> None:
         """Write rows one by one; the first is number `first`."""
@@ -269,7 +276,7 @@ class MessageWriter:
 
         Notes
         -----
-        Rows wait to be encoded together, copied, as those of :meth:`write_example` do.
+        Rows wait to be encoded together, copied, as for :meth:`write_example`.
 
         Examples
         --------
@@ -340,7 +347,7 @@ class MessageWriter:
         Parameters
         ----------
         blocks : iterable of Block
-            For example, those of :meth:`TFRecordReader.blocks`, or what is left of them after
+            For example, the blocks of :meth:`TFRecordReader.blocks`, or what is left of them after
             ``block[mask]``. The method ``write`` takes one block.
 
         Raises
@@ -368,15 +375,15 @@ class MessageWriter:
         """
         self._check_open()
         if isinstance(blocks, Block) or not hasattr(blocks, "__iter__"):
-            found = type(blocks).__name__
+            actual = type(blocks).__name__
             detail = (
-                f"write_blocks takes an iterable of blocks, and write a single one; not {found}"
+                f"write_blocks takes an iterable of blocks, and write a single one; not {actual}"
             )
             raise TypeError(detail)
         for block in blocks:
             if not isinstance(block, Block):
-                found = type(block).__name__
-                raise TypeError(f"write_blocks takes blocks, as blocks() yields, not {found}")
+                actual = type(block).__name__
+                raise TypeError(f"write_blocks takes blocks, as blocks() yields, not {actual}")
             self._write_block(block)
 
     # What is given to a writer is pending even if writing fails: each of these takes it in first,
@@ -408,7 +415,7 @@ class MessageWriter:
 
     def _begin_rows(self, row: Mapping[str, Any], *, of_sequences: bool) -> None:
         """Write the first row of a kind; rows of the other are written before it."""
-        rows = _new_buffer(of_sequences=of_sequences)
+        rows = _new_buffer(self._kinds_of_rows(), of_sequences=of_sequences)
         pieces = rows.add(row)  # raises if the row is wrong
         before, self._rows = self._rows, rows
         try:
@@ -417,6 +424,14 @@ class MessageWriter:
         finally:
             if pieces is not None:
                 self._put_pieces(pieces)
+
+    def _kinds_of_rows(self) -> KindsOfRows:
+        """Return the kinds of the features in the rows so far."""
+        if self._kinds is None:
+            from tfrecord_lite.example.encode.rows import KindsOfRows  # noqa: PLC0415
+
+            self._kinds = KindsOfRows()
+        return self._kinds
 
     def _put_rows(self) -> None:
         """Encode the rows that wait, if any, and write them."""
@@ -454,14 +469,23 @@ class MessageWriter:
         raise TypeError(detail)
 
 
-def _new_buffer(*, of_sequences: bool) -> RowBuffer | SequenceRowBuffer:
+def _new_buffer(kinds: KindsOfRows, *, of_sequences: bool) -> RowBuffer | SequenceRowBuffer:
     if of_sequences:
         from tfrecord_lite.example.sequence.encode import SequenceRowBuffer  # noqa: PLC0415
 
-        return SequenceRowBuffer()
+        return SequenceRowBuffer(kinds)
     from tfrecord_lite.example.encode.rows import RowBuffer  # noqa: PLC0415
 
-    return RowBuffer()
+    return RowBuffer(kinds)
+
+
+class End(NamedTuple):
+    """Where the records of a file end that others are appended to."""
+
+    n_bytes: int | None
+    offset: int
+    """In the decompressed file."""
+    n_records: int
 
 
 class TFRecordWriter(MessageWriter):
@@ -494,7 +518,8 @@ class TFRecordWriter(MessageWriter):
     atomic : bool, optional
         Write to a hidden file in the same folder, and rename it when it is closed: the file
         appears complete or not at all, also after a crash, with the permissions of the file it
-        replaces. An error in the ``with`` block leaves the old file as it was.
+        replaces. An error in the ``with`` block leaves the old file as it was. The next atomic write in the folder
+        removes what a process of this machine has left that was killed. A file in a store does not appear after such an error, atomic or not.
     storage_options : dict, optional
         Options for fsspec, which opens URLs: credentials, an endpoint, ...
 
@@ -536,9 +561,10 @@ class TFRecordWriter(MessageWriter):
     [b'Ada', b'text is written as UTF-8']
     """
 
-    _described: Sidecar | None = None
-    """The sidecar of a file that records are appended to."""
-    _n_bytes_before = 0
+    described: Sidecar | None = None
+    """The sidecar of a file that records are appended to, if it has one."""
+    end: End = End(0, 0, 0)
+    """Where the records end that the file had before."""
 
     def __init__(
         self,
@@ -569,20 +595,20 @@ class TFRecordWriter(MessageWriter):
         if append and os.path.exists(companion(self._name, SIDECAR_SUFFIX)):  # noqa: PTH110
             from tfrecord_lite.writer import beside  # noqa: PLC0415 - loads the engine
 
-            self._described = beside.describing(self._name)
+            self.described = beside.describing(self._name)
         file = open_output(path, atomic=atomic, append=append, storage_options=storage_options)
         try:
             if append:
                 if is_infer(compression) and local_size(path):
                     settings = TFRecordOptions(_compression_of(path))
-                n_bytes = _whole_bytes(path, settings, torn)
-                if n_bytes is None:
+                end = _whole_records(path, settings, torn)
+                if end.n_bytes is None:
                     _rewrite_whole_records(path, settings)
                     file.abandon()
                     file = open_output(path, append=True)
-                    n_bytes = local_size(path) or 0
-                file.keep(n_bytes)
-                self._n_bytes_before = n_bytes
+                    end = end._replace(n_bytes=local_size(path) or 0)
+                file.keep(end.n_bytes or 0)
+                self.end = end
             self._sink = RecordSink(file, settings)
         except BaseException:
             file.abandon()
@@ -637,12 +663,33 @@ class TFRecordWriter(MessageWriter):
             return
         from tfrecord_lite.described.sidecar import remove_stale  # noqa: PLC0415 - loads the engine
 
-        if self._described is not None:
+        if self.described is not None:
             from tfrecord_lite.writer import beside  # noqa: PLC0415 - loads the engine
 
-            beside.extend(self._name, self._described, self._n_bytes_before)
+            beside.extend(self._name, self.described, self.end, self._sink.compression)
         elif not self._appends:
             remove_stale(self._name, self._storage_options)
+
+    def abandon(self) -> None:
+        """Take back what was written: the file is as before in the modes "a" and `atomic`, and absent from a store.
+
+        A local file that is written in place keeps what was flushed.
+
+        Examples
+        --------
+        >>> import os
+        >>> writer = TFRecordWriter("names.tfrecord", atomic=True)
+        >>> writer.write(b"Ada")
+        >>> writer.abandon()
+        >>> os.path.exists("names.tfrecord")
+        False
+        """
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._sink.abandon()
+        if self._appends:
+            os.truncate(self._name, self.end.n_bytes or 0)
 
     def __repr__(self) -> str:
         """Name the file and its compression, and count the records written so far."""
@@ -657,9 +704,9 @@ class TFRecordWriter(MessageWriter):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close; after an error, an atomic writer leaves the old file as it was."""
+        """Close; after an error, an atomic writer leaves the old file as it was, and a URL gets none."""
         try:
-            if not self._atomic or kind is None:
+            if kind is None or not (self._atomic or is_url(self._name)):
                 self.close()
         finally:
             if not self._is_closed:  # nobody can try again
@@ -683,14 +730,14 @@ class TFRecordWriter(MessageWriter):
                 self._sink.finish()
 
 
-def _whole_bytes(path: Source, options: TFRecordOptions, torn: str) -> int | None:
-    """Check a file to append to; return how many bytes of it to keep.
+def _whole_records(path: Source, options: TFRecordOptions, torn: str) -> End:
+    """Check a file to append to; return where its whole records end.
 
-    None if it is a torn compressed file, which has to be rewritten.
+    Its `n_bytes` is None if it is a torn compressed file, which has to be rewritten.
     """
     size = local_size(path)
     if not size:
-        return 0
+        return End(0, 0, 0)
     compression = TFRecordOptions.get_compression_type_string(options)
     if compression and not CODECS[compression].joinable:
         detail = (
@@ -704,21 +751,21 @@ def _whole_bytes(path: Source, options: TFRecordOptions, torn: str) -> int | Non
             pass
     except DataLossError as error:
         if error.reason not in (Reason.TRUNCATED, Reason.COMPRESSED_TRUNCATED):
-            found = _compression_of(path)
-            if found == compression:
+            own_compression = _compression_of(path)
+            if own_compression == compression:
                 raise
             detail = (
-                f"by its first bytes the file's compression is {found or 'none'}, "
+                f"by its first bytes the file's compression is {own_compression or 'none'}, "
                 f"not {compression or 'none'}"
             )
             raise argument_error(detail, source=name_of(path)) from None
         if torn == "raise":
             detail = f"{error.detail}; pass torn='cut' to cut off the torn end and append"
             raise error.at(detail=detail) from None
-        return None if compression else error.offset or 0
+        size = None if compression else error.offset or 0
     finally:
         stream.close()
-    return size
+    return End(size, stream.offset, stream.n_records)
 
 
 def _compression_of(path: Source) -> str:

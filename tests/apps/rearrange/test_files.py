@@ -32,6 +32,8 @@ from tfrecord_lite.apps.rearrange import (
     sample_records,
     shuffle_records,
     split_files,
+    split_records,
+    unique_records,
 )
 from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
@@ -45,6 +47,8 @@ FUNCTIONS: dict[str, Any] = {
     ),
     "shuffle": lambda paths, target, **options: shuffle_records(paths, target, seed=1, **options),
     "sample": lambda paths, target, **options: sample_records(paths, target, 99, **options),
+    "parts": lambda paths, target, **options: split_records(paths, [target], [1], **options)[0],
+    "unique": unique_records,
 }
 each_function = pytest.mark.parametrize("rearrange", FUNCTIONS.values(), ids=FUNCTIONS)
 
@@ -253,7 +257,7 @@ class TestSidecars:
 
         assert caught[0].filename.endswith(("untyped.py", "test_files.py"))
         assert load(tmp_path / "new")["x"].dtype == np.float64
-        with pytest.raises(InvalidArgumentError, match=r"was written for other data.*verify tells"):
+        with pytest.raises(InvalidArgumentError, match=r"was written for other data.*verify shows"):
             load(tmp_path / "0")
 
     @pytest.mark.parametrize("shards", [None, 2])

@@ -1,11 +1,13 @@
-"""Statistics in notebooks: a chart per feature."""
+"""Statistics as text and in notebooks: dates, and a chart per feature."""
+
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.apps.test_notebook import page_of, png
-from tfrecord_lite import encode_example
-from tfrecord_lite.apps.statistics import compute_statistics
+from tfrecord_lite import encode_example, encode_examples
+from tfrecord_lite.apps.statistics import compare, compute_statistics
 from tfrecord_lite.block import Block
 
 NAMES = {
@@ -43,3 +45,45 @@ def test_the_page_of_very_many_features_is_bounded() -> None:
         {f"{i}" + "long" * 1000: np.random.default_rng(i).normal(size=99) for i in range(60)}
     )
     assert "... and 20 more features" in page_of(compute_statistics([many])).text
+
+
+@pytest.mark.parametrize(
+    ("unit", "name"), [("s", "ts"), ("ms", "clicktime"), ("us", "createdAt"), ("ns", "t_ns")]
+)
+def test_times_are_dates(unit: str, name: str) -> None:
+    start: Any = np.datetime64("2023-11-14T22:13:20").astype(f"M8[{unit}]")
+    times = (start + np.arange(1440).astype("m8[m]")).astype(np.int64)
+    found = compute_statistics(encode_examples({name: times, "id": times, "x": times - times[0]}))
+    line, of_id, of_x = (
+        next(row for row in str(found).splitlines() if row.startswith(key))
+        for key in (name, "id", "x")
+    )
+
+    assert line.split()[:3] == [name, "int64", f"({unit})"]
+    dates = [word for word in line.split() if "T" in word]
+    assert (dates[0], dates[-1]) == ("2023-11-14T22:13:20", "2023-11-15T22:12:20")
+    assert of_id.count(f"{times[0]:,}") == of_id.count(f"{times[-1]:,}") == 1
+    assert "T" not in of_x
+    assert found[name].numbers is not None
+    assert found[name].describe()["numbers"]["max"] == times[-1]
+    later = encode_examples(
+        {name: times + (times[-1] - times[0]) * 9, "id": times, "x": times - times[0]}
+    )
+    assert all(
+        "2023-11-15T" in finding.detail
+        for finding in compare(found, compute_statistics(later)).findings
+    )
+    assert "2023-11-15T22:12:20" in page_of(found).text
+    assert "<title>2023-11-14T22:13:20 to " in found._repr_html_()
+
+
+def test_the_smallest_never_looks_like_the_largest() -> None:
+    times = np.datetime64("2023-11-14T22:13:20", "ns").astype(np.int64) + np.arange(9)
+    floats = np.float32(1.7e12) + np.arange(9, dtype=np.float32) * np.float32(2**18)
+    text = str(
+        compute_statistics(encode_examples({"time": times, "float": floats, "one": [5] * 9}))
+    )
+    for row in text.splitlines()[4:6]:
+        figures = row.split()
+        assert figures[-1] != figures[-4], row
+    assert "2023-11-14T22:13:20.000000008" in text

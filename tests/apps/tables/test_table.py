@@ -259,6 +259,7 @@ def test_a_feature_that_comes_after_the_sample_is_not_lost(path: Path) -> None:
     assert (caught.value.key, caught.value.index) == ("e", 5000)
 
 
+@pytest.mark.filterwarnings("ignore:feature .* holds")
 @pytest.mark.parametrize(
     ("row", "detail"), [({"x": [1, 2]}, "2 values"), ({"x": 0.5}, "float"), ({"x": b"a"}, "string")]
 )

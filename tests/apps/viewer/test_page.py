@@ -8,6 +8,7 @@ import sys
 import webbrowser
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from tfrecord_lite import (
     TFRecordReader,
     encode_example,
     encode_examples,
+    encode_sequence_example,
     infer_schema,
     read_batches,
     save,
@@ -52,6 +54,7 @@ SECTIONS = {
 """Of a kind of file, the sections of its page, and some of its text."""
 
 
+@pytest.mark.filterwarnings("ignore:feature .* holds")
 @pytest.mark.parametrize(
     "kind",
     [pytest.param(kind, marks=pytest.mark.slow if kind == "wide" else ()) for kind in KINDS],
@@ -161,13 +164,15 @@ def test_the_schema_is_python_that_reads_the_files(tmp_path: Path, kind: str) ->
         assert made == expected
 
 
-def test_integers_are_exact_in_cards(tmp_path: Path) -> None:
+def test_integers_are_exact_in_cards_and_times_dates(tmp_path: Path) -> None:
     rows = 30
     columns = {
         "date": [20240101, 20240102] * (rows // 2),
         "one": [2**62 + 1] * rows,
         "id": [2**62 + i for i in range(rows)],
-        "time": [1_700_000_000 + 1000 * i for i in range(rows)],
+        "salt": [1_700_000_000 + 1000 * i for i in range(rows)],
+        "time": [1_700_000_000_000 + 1000 * i for i in range(rows)],
+        "when": [1_700_000_000, 1_700_000_001] * (rows // 2),
     }
     path = write(tmp_path / "a.tfrecord", encode_examples(columns))
 
@@ -177,8 +182,10 @@ def test_integers_are_exact_in_cards(tmp_path: Path) -> None:
     assert {"20240101", "20240102"} <= set(re.findall(r">(\d+)</span>", cards["date"]))
     assert f"<dd>{2**62 + 1}</dd>" in cards["one"]
     assert f"<span>{2**62}</span><span>{2**62 + rows - 1}</span>" in cards["id"]
-    assert "<span>1700000000</span><span>1700029000</span>" in cards["time"]
-    assert "<dt>mean</dt><dd>1,700,014,500</dd>" in cards["time"]
+    assert "<span>1700000000</span><span>1700029000</span>" in cards["salt"]
+    assert "<dt>mean</dt><dd>1,700,014,500</dd>" in cards["salt"]
+    assert "<span>2023-11-14T22:13:20</span><span>2023-11-14T22:13:49</span>" in cards["time"]
+    assert re.findall(r">(2023-[^<]*)</span>", cards["when"])[1] == "2023-11-14T22:13:21"
 
 
 def test_events_and_messages_of_a_class_have_a_column_per_path(tmp_path: Path) -> None:
@@ -209,12 +216,33 @@ def test_events_and_messages_of_a_class_have_a_column_per_path(tmp_path: Path) -
         shown = [re.findall(rf'data-name="{name}".*?>(1, 0, 0, .*?)<', row) for row in rows]
         assert shown == [["1, 0, 0, 0"], ["1, 0, 0, 0.25"]]
         assert what in page
+        cards = re.findall('<h3 title="(.*?)">', page)
+        assert ("pose.transform" in cards) == (cls is not None)
         assert ("Fields are shown by number" in page) == (cls is None)
         assert "location_sf" not in page_of([frames], columns={name}, message_class=cls)
     with pytest.raises(InvalidArgumentError, match="the 9 bytes of the record are not a foreign"):
         page_of([write(tmp_path / "text", [b"some text"])], message_class=Frame)
     with pytest.raises(TypeError, match="expected a protobuf message class"):
         page_of([frames], message_class=int)
+
+
+def test_a_page_of_mixed_files_names_what_each_holds(tmp_path: Path) -> None:
+    from tfrecord_lite.messages import Event
+
+    sequence = encode_sequence_example({"feature_lists": {"x": [[1.0]]}})
+    event = Event(wall_time=1.5, file_version="brain.Event:2").SerializeToString()
+    path = write(tmp_path / "e", [event] * 9)
+    paths = [path, write(tmp_path / "s", [sequence]), write(tmp_path / "t", [b"some text"])]
+    paths += [write(tmp_path / f"x{i}", [encode_example({"id": 1})] * 2 + [b""]) for i in range(3)]
+    outline = parsed(page_of(paths))
+
+    kinds = "TensorBoard event records, tf.train.Example records, tf.train.SequenceExample records and text records"
+    assert kinds in outline.text
+    assert outline.count("card") == 2
+    assert "of those read cannot be parsed as tf.train.Example; the first: " in outline.text
+    assert "data intact" in " ".join(outline.text.split())
+    Path(path).write_bytes(Path(path).read_bytes()[:-1])
+    assert "data damaged" in " ".join(parsed(page_of(paths)).text.split())
 
 
 def test_records_that_cannot_be_parsed_are_named_and_the_others_shown(tmp_path: Path) -> None:
@@ -292,6 +320,26 @@ def test_the_page_opens_in_the_browser_unless_it_has_a_name(
     with (tmp_path / "c.html").open("wb") as file:
         view(path, output=file)
     assert (tmp_path / "c.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_a_notebook_shows_the_page_or_says_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    display = SimpleNamespace(HTML=str, display=shown.append)
+    monkeypatch.setitem(sys.modules, "ipykernel", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    monkeypatch.setattr(webbrowser, "open", pytest.fail)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    path = write(tmp_path / "a.tfrecord", [encode_example({"x": ["<b>&amp;"]})])
+    page = view(path)
+    (source,) = parsed(shown[0]).values("srcdoc")
+    assert source == Path(page).read_text("utf-8")
+    view(path, output=tmp_path / "b.html")
+    monkeypatch.setattr("tfrecord_lite.apps.viewer.page._MAX_FRAMED_BYTES", 10)
+    page = view(path)
+    assert len(shown) == 2
+    assert page in parsed(shown[1]).text
 
 
 def test_progress_is_reported_and_what_it_raises_leaves_no_page(

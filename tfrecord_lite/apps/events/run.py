@@ -103,7 +103,7 @@ def read_events(
         hint = f"; there are runs in {', '.join(map(repr, runs[:3]))}" if runs else ""
         raise FileNotFoundError(f"no file in {folder!r} is named *{_MARK}*{hint}")
     tags, torn = Tags(), list[str]()
-    log = DamageLog.begin(options.on_error, options.max_errors)
+    log = DamageLog.begin(options)
     parts: list[EventValues] = []
     try:
         for source in sources:

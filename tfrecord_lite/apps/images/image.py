@@ -149,11 +149,11 @@ def decode_images(
     if num_threads is not None:
         num_threads = require_int("num_threads", num_threads, 1)
     with ThreadPoolExecutor(num_threads or num_processors()) as threads:
-        found = threads.map(pixels, range(len(contents)))
+        decoded = threads.map(pixels, range(len(contents)))
         if size is None:
-            return list(found)
+            return list(decoded)
         out = np.empty((len(contents), *size, 1 if kind == np.float32 else channels), kind)
-        for number, image in enumerate(found):
+        for number, image in enumerate(decoded):
             out[number] = image
         return out
 
@@ -161,8 +161,8 @@ def decode_images(
 def _check_channels(channels: int, *, is_sized: bool = False) -> None:
     expected = [number for number in _MODES if number or not is_sized]
     if require_int("channels", channels) not in expected:
-        given = f"channels is {channels!r}, expected one of "
-        raise argument_error(given + ", ".join(map(str, expected)))
+        start = f"channels is {channels!r}, expected one of "
+        raise argument_error(start + ", ".join(map(str, expected)))
 
 
 def _checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
@@ -188,10 +188,10 @@ def _pixels(
         if size is not None:
             picture.draft(None, (2 * size[1], 2 * size[0]))
         picture.load()
-        found = _converted(picture, _MODES[channels])
+        converted = _converted(picture, _MODES[channels])
         if size is not None:
-            found = found.resize(size[::-1], require_pillow().Resampling.BILINEAR)
-        pixels = np.array(found, np.uint8)
+            converted = converted.resize(size[::-1], require_pillow().Resampling.BILINEAR)
+        pixels = np.array(converted, np.uint8)
     return pixels.reshape(*pixels.shape[:2], -1)
 
 
@@ -310,18 +310,18 @@ def encode_image(
         detail = f"the pixels are {pixels.dtype}, expected uint8, or uint16 of a grey png"
         raise _error(detail, Reason.UNSUPPORTED)
     n_channels = pixels.shape[2] if pixels.ndim == 3 else 1
-    found = f"the pixels have shape {list(pixels.shape)}"
+    actual = f"the pixels have shape {list(pixels.shape)}"
     if pixels.ndim not in {2, 3} or not pixels.size or n_channels > 4:
-        raise _error(f"{found}, expected (height, width, 1 to 4 channels)", Reason.BAD_SHAPE)
+        raise _error(f"{actual}, expected (height, width, 1 to 4 channels)", Reason.BAD_SHAPE)
     if n_channels not in _CHANNELS[name]:
         expected = f"expected {' or '.join(map(str, _CHANNELS[name]))} channels for {name}"
-        raise _error(f"{found}, {expected}", Reason.UNSUPPORTED)
+        raise _error(f"{actual}, {expected}", Reason.UNSUPPORTED)
     picture = require_pillow().fromarray(np.ascontiguousarray(pixels))
     out = io.BytesIO()
     try:
         picture.save(out, name, quality=quality)
     except (OSError, ValueError, KeyError) as error:  # too large for the format, or not built in
-        detail = f"{found}, which Pillow cannot write as {name}: {error}"
+        detail = f"{actual}, which Pillow cannot write as {name}: {error}"
         raise _error(detail, Reason.UNSUPPORTED) from None
     return out.getvalue()
 
@@ -418,16 +418,16 @@ def require_pillow() -> Any:
     return Image
 
 
-def _content_of(given: Any) -> bytes:
+def _content_of(image: Any) -> bytes:
     """Return the bytes of one image, also from an array of shape ()."""
-    if isinstance(given, np.ndarray) and given.dtype == object and given.ndim == 0:
-        given = given[()]
-    if not isinstance(given, bytes | bytearray | memoryview):
-        how = (
-            "; decode_images takes several" if isinstance(given, np.ndarray | list | tuple) else ""
+    if isinstance(image, np.ndarray) and image.dtype == object and image.ndim == 0:
+        image = image[()]
+    if not isinstance(image, bytes | bytearray | memoryview):
+        advice = (
+            "; decode_images takes several" if isinstance(image, np.ndarray | list | tuple) else ""
         )
-        raise TypeError(f"an encoded image must be bytes, not {type(given).__name__}{how}")
-    return given  # type: ignore[return-value]
+        raise TypeError(f"an encoded image must be bytes, not {type(image).__name__}{advice}")
+    return image  # type: ignore[return-value]
 
 
 def _opened(contents: bytes) -> Any:

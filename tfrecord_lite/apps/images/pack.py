@@ -251,8 +251,8 @@ def _not_packed(report: ImageReport) -> NotPackedError:
     """Return the error about the first of the images that cannot be packed."""
     report.problems.sort()
     first, n_bad = report.problems[0], plural(len(report.problems), "image")
-    how = "; on_error='skip' leaves them out" if report.num_images else ""
-    detail = f"{first.detail} ({n_bad} cannot be packed, and nothing was written{how})"
+    advice = "; on_error='skip' leaves them out" if report.num_images else ""
+    detail = f"{first.detail} ({n_bad} cannot be packed, and nothing was written{advice})"
     error = NotPackedError(Reason.MALFORMED, source=first.path, detail=detail)
     error.report = report
     return error
@@ -305,17 +305,17 @@ class _Rows:
         with ThreadPoolExecutor(num_threads, thread_name_prefix="tfrecord-images") as pool:
             while pictures := self.pictures[done : done + n_at_a_time]:
                 paths = [picture.path for picture in pictures]
-                for picture, each in zip(pictures, pool.map(read, paths), strict=True):
+                for picture, content in zip(pictures, pool.map(read, paths), strict=True):
                     done += 1
                     self.meter.update(done, len(self))
-                    if isinstance(each, str):
-                        report.problems.append(ImageProblem(picture.path, each))
+                    if isinstance(content, str):
+                        report.problems.append(ImageProblem(picture.path, content))
                         continue
                     report.num_images += 1
-                    report.num_bytes += len(each["image/encoded"])
-                    is_coloured = each["image/channels"] > 2
+                    report.num_bytes += len(content["image/encoded"])
+                    is_coloured = content["image/channels"] > 2
                     row: dict[str, Any] = {
-                        **each,
+                        **content,
                         "image/colorspace": "RGB" if is_coloured else "grayscale",
                         FILENAME_KEY: picture.filename,
                         LABEL_KEY: picture.number,
@@ -439,8 +439,8 @@ def sniff(head: bytes) -> str | None:
     >>> sniff(b"GIF89a"), sniff(b"text")
     ('gif', None)
     """
-    found = recognize(head)
-    name = "" if found is None else found.format.lower()
+    label = recognize(head)
+    name = "" if label is None else label.format.lower()
     return name if name in ENDINGS else None
 
 
@@ -451,7 +451,7 @@ def find_images(folder: str, report: ImageReport) -> list[Picture]:
     """List the images below a folder, sorted; the folders in it are the classes."""
     with os.scandir(folder):  # raises if there is none
         pass
-    found = []
+    pictures = []
     for path in _walk(folder, report, ()):
         ending = os.path.splitext(path)[1].lower()
         if ending not in IMAGE_ENDINGS and (ending or not _begins_as_image(path)):
@@ -462,15 +462,15 @@ def find_images(folder: str, report: ImageReport) -> list[Picture]:
             report.problems.append(ImageProblem(path, "its name is not UTF-8"))
             continue
         text, is_below, below = name.partition("/")
-        found.append(Picture(path, below, sys.intern(text)) if is_below else Picture(path, name))
-    if any(picture.text is not None for picture in found):
-        for picture in found:
+        pictures.append(Picture(path, below, sys.intern(text)) if is_below else Picture(path, name))
+    if any(picture.text is not None for picture in pictures):
+        for picture in pictures:
             if picture.text is None:
                 report.problems.append(
                     ImageProblem(picture.path, "not in the folder of a class, as others are")
                 )
-        found = [picture for picture in found if picture.text is not None]
-    return sorted(found, key=lambda picture: (picture.text or "", picture.filename))
+        pictures = [picture for picture in pictures if picture.text is not None]
+    return sorted(pictures, key=lambda picture: (picture.text or "", picture.filename))
 
 
 def _walk(folder: str, report: ImageReport, above: tuple[str, ...]) -> Iterator[str]:

@@ -261,12 +261,12 @@ def _image_key(row: dict[str, Any]) -> str:
     """Return the usual key of images, or else the only one whose bytes begin as an image does."""
     if "image/encoded" in row:
         return "image/encoded"
-    found = []
+    keys = []
     for name, values in row.items():
         value = _scalar(values) if values.dtype == object else None
         if isinstance(value, bytes) and sniff(value[:32]):
-            found.append(name)
-    return found[0] if len(found) == 1 else "image/encoded"
+            keys.append(name)
+    return keys[0] if len(keys) == 1 else "image/encoded"
 
 
 _UNSAFE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")

@@ -92,6 +92,8 @@ class Cells:
         self._is_page = is_page
         self._size = _PAGE_SIZE if is_page else _SIZE
         self._has_pillow = find_spec("PIL") is not None
+        self._said = set[str]()
+        """Why contents were left out."""
 
     def rows(self, column: Column, n_rows: int = MAX_ROWS) -> list[Cell]:
         """Return a cell for each of the first rows of a column."""
@@ -216,9 +218,9 @@ class Cells:
         below = _span("caption", what) if self._is_page and not is_small else _NOTHING
         if media.kind == "audio" and self._is_page:
             if len(data) > _MAX_SOUND_BYTES:
-                return Form(Html(_span("note", "too large to play here") + below))
+                return Form(Html(self._left_out("too large to play here") + below))
             if not self.budget.take(detail_bytes=len(data)):
-                return Form(Html(_span("note", "not here: the page is full") + below))
+                return Form(Html(self._left_out("not here: the page is full") + below))
             source = f"data:{media.mime};base64,{base64.b64encode(data).decode()}"
             html = f'<audio class="v-audio" controls preload="none" aria-label="{escaped(str(media))}" src="{source}"></audio>'
             return Form(Html(html + below))
@@ -227,7 +229,7 @@ class Cells:
         size = _SMALL_SIZE if is_small else self._size
         small = thumbnail(data, media, self.budget, size)
         if isinstance(small, str):
-            return Form(_span("note", f"{small}: {what}"))
+            return Form(self._left_out(small, what))
         name = f"{media.format} image" if below else what  # a caption is not said twice
         html = Html(_image(small, name, size) + below)
         if not self._is_page or max(media.width or 0, media.height or 0) <= size:
@@ -236,6 +238,13 @@ class Cells:
         if isinstance(large, str):
             return Form(html)
         return Form(html, _image(large, f"{what}, larger", _LARGE_SIZE))
+
+    def _left_out(self, reason: str, what: str = "") -> Html:
+        """Say what a picture or sound is that is left out; why only once, if that holds for all that follow."""
+        text = what if reason in self._said else ": ".join(filter(None, (reason, what)))
+        if reason.startswith(("not shown", "not here")):
+            self._said.add(reason)
+        return _span("note", text) if text else _NOTHING
 
     def _pixels(self, array: AnyArray, sizes: Mapping[str, int] | None) -> Uint8Array | None:
         """Return numbers as pixels: those of a picture, or as many as the numbers beside them ask for.
@@ -248,14 +257,19 @@ class Cells:
         if array.dtype == np.uint8 and array.ndim > 1:
             is_shape = array.ndim == 2 or (array.ndim == 3 and shape[2] in {1, 3, 4})
             return array if is_shape and min(shape[:2]) >= _MIN_PICTURE else None
-        found = _pixel_shape(array.size, sizes) if sizes else None
-        if found is None or not np.isfinite(array).all() or array.min() < 0 or array.max() > 255:
+        pixel_shape = _pixel_shape(array.size, sizes) if sizes else None
+        if (
+            pixel_shape is None
+            or not np.isfinite(array).all()
+            or array.min() < 0
+            or array.max() > 255
+        ):
             return None
         if (array % 1).any():
             if array.max() > 1:
                 return None
             array = array * 255
-        return array.astype(np.uint8).reshape(found)
+        return array.astype(np.uint8).reshape(pixel_shape)
 
     def _pixels_form(self, pixels: Uint8Array) -> Form:
         """Show pixels of shape (height, width), or with 1, 3 or 4 channels."""
@@ -266,7 +280,7 @@ class Cells:
         below = _span("caption", text) if self._is_page else _NOTHING
         small = thumbnail_of_pixels(pixels, self._size)
         if not self.budget.take(pictures=1, picture_bytes=len(small.data)):
-            return Form(_span("note", f"not shown, as the page is full: {text}"))
+            return Form(self._left_out("not shown, as the page is full", text))
         html = Html(_image(small, "the pixels as an image" if below else text, self._size) + below)
         if not self._is_page or max(height, width) <= self._size:
             return Form(html)

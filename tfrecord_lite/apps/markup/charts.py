@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -44,8 +44,9 @@ def histogram(
     width: int = 240,
     height: int = 56,
     is_integer: bool = False,
+    text_of: Callable[[float], str] = short_number,
 ) -> str:
-    """Draw a column per bin; `edges` has one number more than `counts`.
+    """Draw a column per bin; `edges` has one number more than `counts`, and `text_of` writes them.
 
     With `is_integer`, edges are halfway between integers.
 
@@ -59,7 +60,7 @@ def histogram(
         ends = [(math.ceil(a), math.floor(b)) for a, b in itertools.pairwise(edges)]
         names = [f"{a}" if a == b else f"{a} to {b}" for a, b in ends]
     else:
-        pairs = itertools.pairwise(short_number(float(edge)) for edge in edges)
+        pairs = itertools.pairwise(text_of(float(edge)) for edge in edges)
         names = [f"{a} to {b}" for a, b in pairs]
     columns = []
     for i, count in enumerate(map(int, counts)):

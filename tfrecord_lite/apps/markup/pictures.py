@@ -97,11 +97,11 @@ def thumbnail(
     if not budget.take(pictures=1, pixels=n_pixels // (4 if media.format == "JPEG" else 1)):
         return "not shown, as there are enough pictures"
     try:
-        made = _encoded(_shrunk(opened, (size, size)))
+        encoded = _encoded(_shrunk(opened, (size, size)))
     except Exception:  # noqa: BLE001 - decoders raise anything
         return broken
     pot = "detail_bytes" if is_detail else "picture_bytes"
-    return made if budget.take(**{pot: len(made.data)}) else "not shown: the page is full"
+    return encoded if budget.take(**{pot: len(encoded.data)}) else "not shown: the page is full"
 
 
 def thumbnail_of_pixels(pixels: Uint8Array, size: int = 128) -> Thumbnail:

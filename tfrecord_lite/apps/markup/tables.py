@@ -78,7 +78,7 @@ def visible(text: str) -> str:
     >>> visible("a\x00b\u202ec\n")
     'a\\x00b\\u202ec\n'
     """
-    return _UNSEEN.sub(lambda found: repr(found[0])[1:-1], text)
+    return _UNSEEN.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def escaped(text: str, limit: int = MAX_TEXT) -> Html:

@@ -22,7 +22,6 @@ import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, TypeAlias, Unpack
 
 import numpy as np
@@ -32,13 +31,14 @@ from tfrecord_lite.arrays import Int64Array, Uint8Array, Uint64Array, row_splits
 from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Block
 from tfrecord_lite.dataset.random_order import Key, seed_of, words
 from tfrecord_lite.errors import DataLossError, Reason, require_int
-from tfrecord_lite.files.names import Source, Sources, is_file_object, is_url, name_of
+from tfrecord_lite.files.names import Source, Sources
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.records.framing import frames_of
+from tfrecord_lite.records.shard_set import folder_of
 
 MEMORY_BYTES = 1024**3
-_LEAST_MEMORY_BYTES = 1024**2
+LEAST_MEMORY_BYTES = 1024**2
 _RANGE_BITS = 10
 _N_RANGES = 2**_RANGE_BITS
 """Ranges of keys; what the second pass holds at a time is one of them or more."""
@@ -112,13 +112,13 @@ def shuffle_records(
     [b'Alan', b'Grace', b'Ada']
     """
     seed = seed_of(seed)
-    memory_bytes = require_int("memory_bytes", memory_bytes, _LEAST_MEMORY_BYTES)
+    memory_bytes = require_int("memory_bytes", memory_bytes, LEAST_MEMORY_BYTES)
     outputs = Outputs(target, **options)
     read = outputs.read(sources, progress)
     with (
         read.metered(2) as meter,
         outputs,
-        closing(RandomOrder((seed, 0), memory_bytes, _folder_of(target))) as order,
+        closing(RandomOrder((seed, 0), memory_bytes, folder_of(target))) as order,
     ):
         with closing(read.blocks()) as blocks:
             for block in blocks:
@@ -132,13 +132,6 @@ def shuffle_records(
                 read.advance_written(num_written)
         meter.finish()
         return outputs.result(seed=seed)
-
-
-def _folder_of(target: Source) -> str | None:
-    """Return the folder for a temporary file; None for the one of ``tempfile``."""
-    if is_file_object(target) or is_url(name_of(target)):
-        return None
-    return str(Path(name_of(target)).resolve().parent)
 
 
 _Part: TypeAlias = tuple[Uint64Array, Int64Array, Uint8Array]

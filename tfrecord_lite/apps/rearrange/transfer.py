@@ -163,13 +163,22 @@ class Outputs(DataFiles):
         """Whether records are divided evenly if their number is known."""
         self._nbytes = 0
 
-    def read(self, sources: Sources | TFRecordReader, progress: Progress) -> Input:
-        """Return the records to write; called by public functions, to which a warning goes."""
+    def read(
+        self, sources: Sources | TFRecordReader, progress: Progress, *others: Outputs
+    ) -> Input:
+        """Return the records to write, here and to others; called by public functions, to which a warning goes."""
         read = Input(sources, self.storage_options, progress)
-        check_storage_options(self.storage_options, self._target, *read.sources)
+        outputs = (self, *others)
+        targets = [name for each in outputs for name in each.names]
+        check_storage_options(self.storage_options, *targets, *read.sources)
         described = read.described()
-        self._sources, self._described = read.sources, described if self._is_named else None
+        for each in outputs:
+            each.describe(read.sources, described)
         return read
+
+    def describe(self, sources: list[Source], described: Sidecar | None) -> None:
+        """Take what the sidecars of the sources say, for those of the new files."""
+        self._sources, self._described = sources, described if self._is_named else None
 
     def __enter__(self) -> Self:
         """Open the first file, so that a place that cannot be written to is known at once."""
@@ -207,9 +216,9 @@ class Outputs(DataFiles):
     def _check_names(self) -> None:
         """Raise if a file that is read would be replaced, or any other without being asked to."""
         sources = (name_of(source) for source in self._sources if not is_file_object(source))
-        read = set(map(_place, sources))
+        read = set(map(place_of, sources))
         for name in map(name_of, self.names if self._is_named else ()):
-            if _place(name) in read:
+            if place_of(name) in read:
                 detail = "the new file would replace one that is read; give another name"
                 raise argument_error(detail, source=name)
             if not self._overwrite and self.files[0].replaces(name):
@@ -217,6 +226,12 @@ class Outputs(DataFiles):
 
     def result(self, num_read: int | None = None, seed: int | None = None) -> Rearranged:
         """Let all files appear, with sidecars or without, and return what was written."""
+        self.prepare()
+        self.commit()
+        return self.placed(num_read, seed)
+
+    def prepare(self) -> None:
+        """Write all that is pending, and the sidecars, so that the files can appear."""
         if self._is_open_ended:
             self.names[:] = data_names(name_of(self._target), len(self.files))
         fingerprints = self.finish()
@@ -224,16 +239,19 @@ class Outputs(DataFiles):
         for file, name in zip(self.files, names, strict=True):
             file.name = name
         self._check_names()
-        replaced = [file.replaces(file.name) for file in self.files]
+        self._replaced = [file.replaces(file.name) for file in self.files]
         described = self._described
         if described is not None:
             for name, fingerprint in zip(names, fingerprints, strict=True):
                 one = described._replace(fingerprint=fingerprint)
                 self.add_sidecar(companion(name, SIDECAR_SUFFIX), one)
-        self.commit()
+
+    def placed(self, num_read: int | None = None, seed: int | None = None) -> Rearranged:
+        """Return what was written, after all files have appeared; remove the sidecars of older data."""
+        names, described = list(map(name_of, self.names)), self._described
         if described is None and self._is_named:
             # Of data that were replaced, or deleted before, the sidecars go.
-            for name, is_replaced in zip(names, replaced, strict=True):
+            for name, is_replaced in zip(names, self._replaced, strict=True):
                 if is_replaced:
                     remove(companion(name, SIDECAR_SUFFIX), self._storage_options)
                 else:
@@ -248,7 +266,7 @@ class Outputs(DataFiles):
         )
 
 
-def _place(name: str) -> str:
+def place_of(name: str) -> str:
     """Return the one name of a file."""
     name = re.sub("^(file|local)://", "", name)
     return name if is_url(name) else os.path.realpath(name)
@@ -318,19 +336,20 @@ class Input:
         self._n_before += bytes_read(self._reader)
 
     def count(self) -> int:
-        """Count the records, in a reading of its own; damage is reported by another one."""
-        may_skip = self._options.on_error != "raise"
-        quiet: Any = (lambda span: None) if may_skip else "raise"  # noqa: ARG005
-        options = replace(self._options, verify=may_skip, on_error=quiet, max_errors=None)
-        count = 0
+        """Count the records, in a reading of its own."""
+        with closing(self.blocks_again(verify=self._options.leaves_out)) as blocks:
+            return sum(map(len, blocks))
+
+    def blocks_again(self, *, verify: bool = True) -> Generator[Block, None, None]:
+        """Yield the records in a reading of its own; what is left out is reported by another one."""
+        options = replace(self._options.quietly(), verify=verify)
         reader = reader_with(self.sources, options)
-        found: Any = reader.blocks()
-        with closing(found):
-            for block in found:
-                count += len(block)
+        blocks: Any = reader.blocks()
+        with closing(blocks):
+            for block in blocks:
+                yield checked(block) if verify else block
                 self._advance(bytes_read(reader))
         self._n_before += bytes_read(reader)
-        return count
 
     def described(self) -> Sidecar | None:
         """Return what the sidecars of all files say, as one; warn if they do not go together."""

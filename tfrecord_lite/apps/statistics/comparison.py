@@ -52,8 +52,10 @@ from tfrecord_lite.apps.statistics.statistics import (
     Collector,
     FeatureStatistics,
     Statistics,
+    figure_texts,
     originals_beside,
     quoted,
+    time_dtype,
 )
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural, printable
@@ -63,6 +65,7 @@ from tfrecord_lite.progress import Progress, title_of
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import RaggedFeature
 from tfrecord_lite.schema.text import nearest, shown_name
+from tfrecord_lite.shown import repr_html
 from tfrecord_lite.sniff import recognize_value
 from tfrecord_lite.storage.infer import blocks_of
 
@@ -315,6 +318,7 @@ class Comparison:
         return "\n".join(map(printable, lines))
 
     __repr__ = __str__
+    _repr_html_ = repr_html
 
 
 def compare(
@@ -516,7 +520,7 @@ def findings(a: Statistics, b: Statistics, thresholds: Mapping[str, float]) -> I
             elif None not in specs and _is_narrower(*specs):  # records of `b` cannot be parsed so
                 yield Finding("specification", name, schemas)
             yield from _not_finite(name, one.numbers, other.numbers)
-            for what, limit, distance, sides in _measured(one, other, totals):
+            for what, limit, distance, sides in _measured(name, one, other, totals):
                 if distance > thresholds[limit]:
                     yield Finding(what, name, sides, distance, thresholds[limit])
 
@@ -537,7 +541,7 @@ def _not_finite(
 
 
 def _measured(
-    one: FeatureStatistics, other: FeatureStatistics, totals: tuple[int, int]
+    name: str, one: FeatureStatistics, other: FeatureStatistics, totals: tuple[int, int]
 ) -> Iterator[_Measured]:
     """Yield how different a feature is, whatever the thresholds."""
     counts = (one.num_records, totals[0]), (other.num_records, totals[1])
@@ -551,13 +555,16 @@ def _measured(
         yield from _of_strings(one.strings, other.strings, n_categories)
     for what, ours, theirs in pairs:
         if ours is not None and theirs is not None:
-            figures = _figures(ours), _figures(theirs)
+            dtype = time_dtype(name, one) if what == "numbers" else None
+            figures = _figures(ours, dtype), _figures(theirs, dtype)
             yield what, "distance", divergence(ours, theirs), figures
             if what == "numbers" and ours.num_finite and theirs.num_finite:
-                yield _range_or_values(ours, theirs, n_categories)
+                yield _range_or_values(ours, theirs, n_categories, dtype)
 
 
-def _range_or_values(ours: Distribution, theirs: Distribution, n_categories: int) -> _Measured:
+def _range_or_values(
+    ours: Distribution, theirs: Distribution, n_categories: int, dtype: str | None
+) -> _Measured:
     """Return how many numbers the first data set does not lead one to expect."""
     if ours.is_integer and ours.is_exact and ours.values.size <= n_categories:
         is_new = ~np.isin(theirs.values, ours.values)
@@ -565,7 +572,7 @@ def _range_or_values(ours: Distribution, theirs: Distribution, n_categories: int
         return _new_values(int(theirs.counts[is_new].sum()), theirs.count, shown)
     low, high = ours.values[0], ours.values[-1]
     is_outside = (theirs.values < low) | (theirs.values > high)
-    sides = _range_text(low, high), _range_text(theirs.values[0], theirs.values[-1])
+    sides = _range_text(ours, dtype), _range_text(theirs, dtype)
     return "range", "range", float(theirs.counts[is_outside].sum()) / theirs.num_finite, sides
 
 
@@ -616,15 +623,13 @@ def _presence_text(count: int, num_records: int) -> str:
     return f"in {min(100 * count / num_records, 99.9):.3g} % of the records"
 
 
-def _range_text(*numbers: Any) -> str:
-    texts = (f"{n:,}" if isinstance(n, np.integer) else f"{n:.6g}" for n in numbers)
-    return " .. ".join(texts)
+def _range_text(numbers: Distribution, dtype: str | None) -> str:
+    return " .. ".join(figure_texts({"min": numbers.min, "max": numbers.max}, dtype).values())
 
 
-def _figures(numbers: Distribution) -> str:
-    if numbers.mean is None:
-        return "none finite"
-    return f"mean {numbers.mean:.4g}, std {numbers.std:.4g}"
+def _figures(numbers: Distribution, dtype: str | None) -> str:
+    figures = figure_texts({"mean": numbers.mean, "std": numbers.std}, dtype)
+    return ", ".join(" ".join(figure) for figure in figures.items()) or "none finite"
 
 
 def _spec_of(found: FeatureStatistics | None, num_records: int) -> Any:

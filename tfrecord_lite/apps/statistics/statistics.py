@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import textwrap
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from tfrecord_lite.apps.markup.cells import Cells
-from tfrecord_lite.apps.markup.charts import histogram
+from tfrecord_lite.apps.markup.charts import histogram, short_number
 from tfrecord_lite.apps.markup.tables import Html, escaped, panel, table
 from tfrecord_lite.apps.statistics.distribution import Distribution, StringStatistics
 from tfrecord_lite.arrays import AnyArray, Int64Array, row_splits
@@ -58,8 +59,15 @@ _BINS = 10
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _MAX_TOP = 5
 _DATE_AND_TIME = len("2024-12-31T23:59:59")
-_SMALL, _LARGE = 1e-4, 10**12
-"""Numbers outside of these have an exponent."""
+_LARGE = 10**12
+"""Numbers from here on have an exponent, and floats below 0.0001."""
+_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_FIRST_TIME, _LAST_TIME = 315_532_800, 4_102_444_800  # 1980 and 2100, in seconds since 1970
+_TIME_NAME = re.compile(
+    r"time|date|stamp|when|epoch|(?<![a-z])(ts?|at|start|end|created|updated|s|ms|us|ns)(?![a-z])|At$",
+    re.IGNORECASE,
+)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _FIGURES = "min", "mean", "std", "median", "max", "zeros", "NaN", "infinite"
 COLUMNS = "name", "kind", "records", "steps", "length", "histogram", *_FIGURES
 _LEFT_OUT = "std", "histogram", "median", "mean", "zeros", "NaN", "infinite", "steps", "records"
@@ -193,7 +201,7 @@ class FeatureStatistics:
         return n_numbers + (0 if self.strings is None else self.strings.lengths.count)
 
     def __add__(self, other: FeatureStatistics) -> FeatureStatistics:
-        """Return the statistics of both sets of records; those of `other` come later."""
+        """Return the statistics of both sets of records; the records of `other` come later."""
         if not isinstance(other, FeatureStatistics):
             return NotImplemented
         names = ("summary", "lengths", "numbers", "strings", "steps")
@@ -282,7 +290,7 @@ class Statistics(Mapping[str, FeatureStatistics]):
         return len(self.features) + len(self.feature_lists)
 
     def __add__(self, other: Statistics) -> Statistics:
-        """Return the statistics of both sets of records; those of `other` come later."""
+        """Return the statistics of both sets of records; the records of `other` come later."""
         if not isinstance(other, Statistics):
             return NotImplemented
         return Statistics(
@@ -410,29 +418,34 @@ def _merged(
     return {name: _sum(ours.get(name), theirs.get(name)) for name in names}
 
 
+def edge_text(dtype: str | None) -> Callable[[float], str]:
+    """Return what writes the edge of a bin: a number, or a time of a datetime64."""
+    return short_number if dtype is None else lambda edge: figure_texts({"": edge}, dtype)[""]
+
+
 def _chart(name: str, found: FeatureStatistics, cells: Cells) -> Html | None:
     """Return a cell: a histogram of numbers that differ; of byte strings the most frequent, or some."""
     numbers, strings = found.numbers, found.strings
     if numbers is not None:
         counts, edges = numbers.histogram(_CELL_BINS)
-        title = f"Histogram of {name[:40]}"
-        return (
-            Html(histogram(counts, edges, title, width=120, height=28)) if len(edges) > 2 else None
-        )
+        if len(edges) <= 2:
+            return None
+        size: Any = {"width": 120, "height": 28, "text_of": edge_text(time_dtype(name, found))}
+        return Html(histogram(counts, edges, f"Histogram of {name[:40]}", **size))
     if strings is None:
         return None
-    size = f"{size_text(strings.lengths)}: "
+    length = f"{size_text(strings.lengths)}: "
     n_distinct = len(strings.counts)
     is_recurring = n_distinct <= max(_MAX_RECURRING, strings.lengths.count / 2)
     if not strings.is_exact or not is_recurring:
         values = cells.strings_form(strings.examples[:_MAX_EXAMPLES], found.num_values).html
-        return Html(size + values)
+        return Html(length + values)
     listed = [
         f"{cells.bytes_form(value, is_small=True).html} ({count:,})"
         for value, count in strings.top(_MAX_LISTED)
     ]
     more = [f"… {n_distinct - len(listed):,} more"] if n_distinct > len(listed) else []
-    return Html(size + ", ".join([*listed, *more]))
+    return Html(length + ", ".join([*listed, *more]))
 
 
 # ---------------------------------------------------------------------------------- as text
@@ -441,8 +454,11 @@ def _chart(name: str, found: FeatureStatistics, cells: Cells) -> Html | None:
 def laid_out(cells: list[dict[str, str]], width: int) -> list[str]:
     """Return the head, a rule and the line of each feature, with as many columns as the width has room for."""
     columns = [name for name in COLUMNS if any(row.get(name) for row in cells)]
-    for left_out in ("", *_LEFT_OUT):
+    for left_out in ("", "dates", *_LEFT_OUT):
         columns = [name for name in columns if name != left_out]
+        if left_out == "dates":  # of times, the smallest and largest are enough
+            short = {"mean": "", "median": ""}
+            cells = [row | short if _DATE.match(row.get("max", "")) else row for row in cells]
         sides = "".join(">" if name in _FIGURES else "<" for name in columns)
         lines = aligned(
             [columns, *([row.get(name, "") for name in columns] for row in cells)], sides
@@ -457,9 +473,11 @@ def cells_of(
 ) -> dict[str, str]:
     """Return what there is to say of one feature, by column."""
     share = 100 * found.num_records / max(n_records, 1)
+    dtype = time_dtype(name, found)
+    unit = "" if dtype in {None, found.type_name} else f" ({dtype[11:-1]})"
     cells = {
         "name": shown_name(name),
-        "kind": found.type_name or "none",
+        "kind": (found.type_name or "none") + unit,
         "records": "all"
         if found.num_records == n_records
         else f"{found.num_records:,} ({share:.1f} %)",
@@ -476,16 +494,44 @@ def cells_of(
         "max": numbers.max,
         "std": numbers.std,
     }
-    for column, figure in figures.items():
-        cells[column] = "" if figure is None else _number(figure)
-        if found.type_name.startswith("datetime64[") and figure is not None and column != "std":
-            date = np.int64(figure).astype(found.type_name)
-            cells[column] = str(date)[:_DATE_AND_TIME]
+    cells |= figure_texts(figures, dtype)
     counts = ("zeros", numbers.num_zeros), ("NaN", numbers.num_nan), ("infinite", numbers.num_inf)
     cells |= {column: percent(count / numbers.count) for column, count in counts if count}
     if has_blocks and numbers.num_finite:
         cells["histogram"] = _blocks(numbers)
     return cells
+
+
+def time_dtype(name: str, found: FeatureStatistics) -> str | None:
+    """Return the datetime64 whose counts the numbers are: the original dtype, or a guess.
+
+    Numbers are guessed to be times if the name says so, and they lie between 1980 and 2100.
+    """
+    numbers, type_name = found.numbers, found.type_name
+    if type_name.startswith("datetime64["):
+        return type_name
+    if numbers is None or type_name.startswith("timedelta64[") or not _TIME_NAME.search(name):
+        return None
+    ends = numbers.quantile(0.5) or 0, numbers.max or 0  # a smallest one of 0 stands for no time
+    for unit, n in _UNITS.items():
+        if all(_FIRST_TIME * n <= end <= _LAST_TIME * n for end in ends):
+            return f"datetime64[{unit}]"
+    return None
+
+
+def figure_texts(figures: Mapping[str, float | None], dtype: str | None = None) -> dict[str, str]:
+    """Write figures of numbers, or of times of a datetime64, so short that ``min`` and ``max`` still differ."""
+    known = {name: figure for name, figure in figures.items() if figure is not None}
+    texts: dict[str, str] = {}
+    for digits in (4, 9, 17):
+        for name, figure in known.items():
+            texts[name] = _number(figure, digits)
+            if dtype is not None and name != "std" and math.isfinite(figure):
+                date = str(np.int64(figure).astype(dtype))
+                texts[name] = date[:_DATE_AND_TIME] if digits == 4 else date
+        if known.get("min") == known.get("max") or texts["min"] != texts["max"]:
+            break
+    return texts
 
 
 def _range(numbers: Distribution) -> str:
@@ -495,14 +541,13 @@ def _range(numbers: Distribution) -> str:
     return low if low == high else f"{low} .. {high}"
 
 
-def _number(number: float) -> str:
-    """Return a number with four digits, and all that it has before the point unless it is huge."""
+def _number(number: float, digits: int = 4) -> str:
+    """Return a number with so many digits, and all that it has before the point unless it is huge."""
     size = abs(number)
-    if isinstance(number, int) and size < _LARGE:
+    if digits == 17 or (isinstance(number, int) and (size < _LARGE or digits > 4)):
         return f"{number:,}"
-    if not math.isfinite(number) or size >= _LARGE or 0 < size < _SMALL:
-        return f"{number:.4g}"
-    return f"{number:,.0f}" if size >= 1000 else f"{number:.4g}"
+    is_whole = math.isfinite(number) and max(1000, 10 ** (digits - 1)) <= size < _LARGE
+    return f"{number:,.0f}" if is_whole else f"{number:.{digits}g}"
 
 
 def percent(share: float) -> str:

@@ -14,7 +14,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.arrow import SCHEMA_KEY
 from tfrecord_lite.convert.lists import Lists, SparseLists
-from tfrecord_lite.described.columns import names_of
+from tfrecord_lite.described.columns import items_of, names_of, schema_like
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.schema import Schema, SequenceSchema
@@ -40,7 +40,7 @@ class RecordBatches:
     ) -> None:
         described.check_readable(names)
         if names is not None:
-            names = _checked(names, _columns_of(described.schema))
+            names = _checked(names, items_of(described.schema))
             described = _selected(described, names)
         self.described = described
         schema = described.schema
@@ -106,14 +106,6 @@ class RecordBatches:
         return [arrow.array_of(name, lists, types.get(name)) for name, lists in columns.items()]
 
 
-def _columns_of(schema: Schema | SequenceSchema) -> list[str]:
-    """Return the names of the columns, by their paths in SequenceExamples."""
-    if isinstance(schema, Schema):
-        return list(schema)
-    parts = zip(schema._fields, schema, strict=True)
-    return [f"{field}/{name}" for field, part in parts for name in part]
-
-
 def _checked(names: Sequence[str], known: Collection[str]) -> list[str]:
     """Return a choice of columns; raise about a name that is not known, or is there twice."""
     names = names_of(names)
@@ -129,11 +121,9 @@ def _selected(described: Sidecar, names: list[str]) -> Sidecar:
     """Return what describes some columns; those of pandas keep their index."""
     schema = described.schema
     if isinstance(schema, SequenceSchema):
-        parts = [
-            part.select(name for name in part if f"{field}/{name}" in names)
-            for field, part in zip(schema._fields, schema, strict=True)
-        ]
-        return described._replace(schema=SequenceSchema(*parts))
+        items = items_of(schema)
+        chosen = schema_like(schema, {name: items[name] for name in items if name in names})
+        return described._replace(schema=chosen)
     if (described.dataframe or {}).get("library") == "pandas":
         return described  # its loader selects
     return Sidecar(schema.select(names), dataframe=described.dataframe)

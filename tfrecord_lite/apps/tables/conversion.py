@@ -26,7 +26,7 @@ import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -39,7 +39,7 @@ from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
 from tfrecord_lite.apps.tables.table import TFRecordTable, scan
 from tfrecord_lite.apps.tables.text_formats import check_columns
 from tfrecord_lite.convert.arrow import form_of, imported
-from tfrecord_lite.described.sources import sidecars_of
+from tfrecord_lite.described.sources import dropping, sidecars_of
 from tfrecord_lite.errors import DamageReport, FileReport, TFRecordError, argument_error
 from tfrecord_lite.files.compression import CODECS, COMPRESSION_WORDS
 from tfrecord_lite.files.names import (
@@ -58,7 +58,7 @@ from tfrecord_lite.files.names import (
     local_size,
     name_of,
 )
-from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import SILENT, Meter, Progress, check_progress, metered, title_of
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage.data_files import data_names
@@ -131,8 +131,11 @@ class _Plan:
         if piece.kind == "tfrecord" and table is None and not self.as_records:
             table = _table_of([piece.source], settings)
         types = self.types if self.schema is None else self.schema
+        options = settings.options if table is None else table.options
+        if self.as_records:
+            options = dropping(None, [piece.source], options)
         source: Any = formats.open_source(
-            piece.source, piece.kind, settings.options, table=table, types=types
+            piece.source, piece.kind, options, table=table, types=types
         )
         try:
             chosen = source.names if settings.columns is None else settings.columns
@@ -346,7 +349,7 @@ def _check_places(names: list[str], pieces: list[_Piece]) -> None:
 
 def _table_of(files: Sequence[Source], settings: Settings) -> TFRecordTable:
     """Return the table of files: with the schema given, those of their sidecars, or inferred."""
-    options: Any = asdict(settings.options)
+    options: Any = {name: getattr(settings.options, name) for name in ReadOptions.__annotations__}
     paths: Any = list(files)
     # The columns of a condition are known only to the table of all.
     columns = settings.columns if settings.condition is None else None
@@ -373,7 +376,7 @@ def _target_kind(target: Source, settings: Settings) -> str:
     if found is None:
         formats.check_not_of_loader(name)
         known = ", ".join(endings[0] for endings in formats.ENDINGS.values())
-        detail = f"the name tells no format; --to names it, or an ending such as {known}"
+        detail = f"the name has no known format; --to names it, or an ending such as {known}"
         raise argument_error(detail, source=name)
     return found
 
@@ -504,6 +507,7 @@ class _Log:
             replace(settings, make_condition=None, schema=None, options=None),  # type: ignore[arg-type]
             schema.to_json(None) if isinstance(schema, Schema) else None,
             settings.options.on_error != "raise",
+            settings.options.on_misfit != "raise",
             [name_of(place) for place, _ in plan.outputs],
             [(name, _stamp(name)) for name in dict.fromkeys(files)],
         ]

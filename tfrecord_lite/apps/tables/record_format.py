@@ -71,7 +71,7 @@ class RecordSource:
         self.name: str = name_of(source)
         self.names: list[str] = [] if table is None else table.column_names
         self._source, self._options, self._table = source, options, table
-        self._log = DamageLog.begin(options.on_error, options.max_errors)
+        self._log = DamageLog.begin(options)
         self._stream: RecordStream | None = None
         self.marks: list[tuple[int, int]] = []
 

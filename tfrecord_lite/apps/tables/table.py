@@ -63,6 +63,7 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
 )
+from tfrecord_lite.shown import repr_html
 from tfrecord_lite.storage.loading import Loader
 
 if TYPE_CHECKING:
@@ -175,8 +176,9 @@ def scan(
         described = Sidecar(inferred(blocks, policy, sources, names))
     if text is not False:
         described = with_text(described, text, looked, columns)
-    reading = _Reading(sources, settings, batch_size, num_workers)
-    return TFRecordTable(RecordBatches(described, columns, hint), reading)
+    batches = RecordBatches(described, columns, hint)
+    reading = _Reading(sources, settings.dropping(batches.of), batch_size, num_workers)
+    return TFRecordTable(batches, reading)
 
 
 _LOOK_BYTES = 256 * 1024
@@ -364,6 +366,11 @@ class TFRecordTable:
         size = self._reading.batch_size
         return [TablePartition(part, self._batches, options, size) for part in parts]
 
+    @property
+    def options(self) -> ReadSettings:
+        """How files are read: if records are dropped, those that do not fit all columns that were scanned."""
+        return self._reading.options
+
     def to_batch(self, block: Block) -> Any:
         """Return records that were read already as a ``pyarrow.RecordBatch``.
 
@@ -473,6 +480,8 @@ class TFRecordTable:
         """Name the columns and their types."""
         fields = "\n".join(f"{field.name}: {field.type}" for field in self.arrow_schema)
         return f"<TFRecordTable of {plural(len(self._reading.sources), 'file')}>\n{fields}"
+
+    _repr_html_ = repr_html
 
     def _is_frame_of(self, name: str) -> bool:
         return (self._batches.described.dataframe or {}).get("library") == name
@@ -589,8 +598,8 @@ class TablePartition:
 
     @property
     def num_rows(self) -> int | None:
-        """The number of rows if it is known and exact: without damage skipped; else None."""
-        return self.part.n_records if self._options.on_error == "raise" else None
+        """The number of rows if it is known and exact: if nothing is left out; else None."""
+        return None if self._options.leaves_out else self.part.n_records
 
     @property
     def schema(self) -> Schema | SequenceSchema:

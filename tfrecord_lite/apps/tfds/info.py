@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.formats import tfds
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.files.names import StorageOptions, check_storage_options
+from tfrecord_lite.files.names import (
+    Source,
+    StorageOptions,
+    check_storage_options,
+    expand,
+    is_data,
+    listing,
+    name_of,
+)
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.schema.text import nearest
@@ -176,6 +184,26 @@ def tfds_info(directory: Path, *, storage_options: StorageOptions = None) -> Tfd
     )
 
 
+def files_of(name: str, storage_options: StorageOptions = None) -> list[Source]:
+    """List the files of a name as readers do; of a directory of TensorFlow Datasets, those of all splits.
+
+    Data files beside them follow.
+    """
+    try:
+        return expand(name, storage_options)
+    except IsADirectoryError:
+        places = expand(name, storage_options, folders="keep")
+    if len(places) > 1:
+        return [file for place in places for file in files_of(name_of(place), storage_options)]
+    folder = Directory(name_of(places[0]), storage_options)
+    counts = {file: count for files in folder.splits.values() for file, count in files}
+    others = filter(is_data, listing(folder.path, storage_options).files)
+    return [
+        *(file for file, count in counts.items() if count),
+        *(file for file in others if file not in counts),
+    ]
+
+
 class Directory:
     """A directory with a ``dataset_info.json``, whose parts are read when they are asked for."""
 
@@ -193,25 +221,25 @@ class Directory:
     def _read(self, document: bytes) -> None:
         """Read a ``dataset_info.json``."""
         try:
-            found: Any = json.loads(document)
+            fields: Any = json.loads(document)
         except ValueError as error:
             raise argument_error(f"not valid JSON ({type(error).__name__})") from None
-        is_named = isinstance(found, dict) and isinstance(found.get("name"), str | None)
-        if not is_named or not {"name", "splits"} & found.keys():
+        is_named = isinstance(fields, dict) and isinstance(fields.get("name"), str | None)
+        if not is_named or not {"name", "splits"} & fields.keys():
             detail = "not a dataset_info.json, which has the name of a data set, or its splits"
             raise argument_error(detail)
-        file_format = found.get("fileFormat") or "tfrecord"
+        file_format = fields.get("fileFormat") or "tfrecord"
         if file_format != "tfrecord":
             detail = f"the data files are {file_format!r}, expected tfrecord"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-        self.name: str | None = found.get("name") or None
-        self.config: str | None = found.get("configName") or None
-        self.version: str | None = found.get("version") or None
-        self.supervised_keys: Any = _keys_of(found.get("supervisedKeys"))
+        self.name: str | None = fields.get("name") or None
+        self.config: str | None = fields.get("configName") or None
+        self.version: str | None = fields.get("version") or None
+        self.supervised_keys: Any = _keys_of(fields.get("supervisedKeys"))
         self.splits: dict[str, list[tuple[str, int]]] = {}
         """The files of each split, each with the number of its records."""
         try:
-            for item in found.get("splits") or []:
+            for item in fields.get("splits") or []:
                 self.splits[item["name"]] = self._files_of(item)
         except InvalidArgumentError:
             raise
@@ -315,17 +343,17 @@ def parts_of(expression: str, lengths: Mapping[str, Sequence[int]]) -> list[tupl
         raise TypeError(f"split must be a str, not {type(expression).__name__}")
     parts: list[tuple[str, int, int]] = []
     for text in map(str.strip, expression.split("+")):
-        found = _PART.fullmatch(text)
-        if found is None:
+        match = _PART.fullmatch(text)
+        if match is None:
             raise _syntax_error(text)
-        name, ends = found["split"], found["ends"]
+        name, ends = match["split"], match["ends"]
         if name == "all" and name not in lengths:
             if ends is not None:
                 raise argument_error("'all' cannot be sliced; slice each split")
-            parts += [(each, 0, sum(counts)) for each, counts in lengths.items()]
+            parts += [(split, 0, sum(counts)) for split, counts in lengths.items()]
         elif name not in lengths:
-            there = "; there are " + ", ".join(map(repr, lengths))
-            raise argument_error(f"no split {name!r}{nearest(name, list(lengths)) or there}")
+            choices = "; there are " + ", ".join(map(repr, lengths))
+            raise argument_error(f"no split {name!r}{nearest(name, list(lengths)) or choices}")
         elif ends is None:
             parts.append((name, 0, sum(lengths[name])))
         else:
@@ -335,25 +363,27 @@ def parts_of(expression: str, lengths: Mapping[str, Sequence[int]]) -> list[tupl
 
 def _slice(text: str, name: str, ends: str, lengths: Sequence[int]) -> tuple[int, int]:
     """Return the first record and the end of a slice; percents are rounded as Python's round does."""
-    given = ends.split(":")
-    found = [_END.fullmatch(end) for end in given]
+    bounds = ends.split(":")
+    matches = [_END.fullmatch(end) for end in bounds]
     numbers: list[Any] = [
         match and (float(match["percent"]) if match["percent"] else int(match["number"]))
-        for match in found
+        for match in matches
     ]
-    units = {match["unit"] or match["sign"] or "" for match in found if match}
+    units = {match["unit"] or match["sign"] or "" for match in matches if match}
     if len(units) > 1:
         raise argument_error(f"both ends of {text!r} must be in the same unit")
-    if len(given) == 1 and units == {"shard"}:
+    if len(bounds) == 1 and units == {"shard"}:
         numbers.append(((numbers[0] or 0) + 1) or None)
-    if len(numbers) != 2 or any(end and not match for end, match in zip(given, found, strict=True)):
+    if len(numbers) != 2 or any(
+        end and not match for end, match in zip(bounds, matches, strict=True)
+    ):
         raise _syntax_error(text)
     start, stop = numbers
     total = sum(lengths)
     if units == {"%"}:
         if any(abs(number or 0) > 100 for number in numbers):
             raise argument_error(f"the percents of {text!r} must be between -100 and 100")
-        start, stop = (each and round(each * total / 100) for each in (start, stop))
+        start, stop = (bound and round(bound * total / 100) for bound in (start, stop))
     elif units == {"shard"}:
         start, stop = sum(lengths[: start or 0]), sum(lengths[:stop])
     start, stop = start or 0, total if stop is None else stop

@@ -105,16 +105,16 @@ def load_tfds(
     return Loader(described, columns, as_).whole(_blocks(folder, parts))
 
 
-def _blocks(found: Directory, parts: list[tuple[str, int, int]]) -> Iterator[Block]:
+def _blocks(directory: Directory, parts: list[tuple[str, int, int]]) -> Iterator[Block]:
     """Yield the records of parts of splits; raise if a file holds another number than it should."""
     for name, first, end in parts:
-        for file, length in found.splits[name]:
+        for file, length in directory.splits[name]:
             start, stop = max(first, 0), min(end, length)
             first, end = first - length, end - length  # noqa: PLW2901 - in the next file
             if start >= stop:
                 continue
             n_seen = 0
-            blocks: Any = TFRecordReader(file, storage_options=found.options).blocks()
+            blocks: Any = TFRecordReader(file, storage_options=directory.options).blocks()
             with closing(blocks):
                 for block in blocks:
                     part = block[max(start - n_seen, 0) : max(stop - n_seen, 0)]

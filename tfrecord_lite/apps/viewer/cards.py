@@ -12,7 +12,7 @@ text, which the template escapes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,12 @@ import numpy as np
 
 from tfrecord_lite.apps.markup.charts import bars, histogram, short_number
 from tfrecord_lite.apps.markup.tables import Html, visible
-from tfrecord_lite.apps.statistics.statistics import percent
+from tfrecord_lite.apps.statistics.statistics import (
+    edge_text,
+    figure_texts,
+    percent,
+    time_dtype,
+)
 from tfrecord_lite.errors import human_bytes
 from tfrecord_lite.sniff import text_of
 
@@ -100,7 +105,8 @@ def make_cards(
 def _card(
     section: str, name: str, found: FeatureStatistics, n_records: int, spec: str, n_bins: int
 ) -> Card:
-    chart, caption = _chart(found, name, n_bins)
+    dtype = time_dtype(name, found)
+    chart, caption = _chart(found, name, n_bins, dtype)
     strings = found.strings
     examples = _examples(strings) if strings and (caption or not chart) else ()
     if examples:  # which say more than the sizes of short texts
@@ -124,7 +130,7 @@ def _card(
         caption=caption,
         contents=tuple(_contents(strings)) if strings else (),
         examples=examples,
-        facts=tuple(_facts(found, has_range=bool(caption))),
+        facts=tuple(_facts(found, dtype, has_range=bool(caption))),
     )
 
 
@@ -137,16 +143,20 @@ def _counted(numbers: Distribution, noun: str) -> str:
 # ---------------------------------------------------------------------------------- charts
 
 
-def _chart(found: FeatureStatistics, name: str, n_bins: int) -> tuple[str, tuple[str, ...]]:
+def _chart(
+    found: FeatureStatistics, name: str, n_bins: int, dtype: str | None
+) -> tuple[str, tuple[str, ...]]:
     """Return the chart that tells most about a feature, and what stands below it."""
     shown = shortened(name, _MAX_LABEL)
     numbers, strings = found.numbers, found.strings
     if numbers is not None:
         if numbers.is_integer and numbers.is_exact and 1 < numbers.values.size <= _TOP:
-            few = zip(map(str, numbers.values.tolist()), numbers.counts.tolist(), strict=True)
+            values = numbers.values if dtype is None else numbers.values.astype(dtype)
+            few = zip(map(str, values), numbers.counts.tolist(), strict=True)
             return bars(few, f"Values of {shown}", numbers.count), ()
         title, sized = f"Histogram of the values of {shown}", numbers
-        caption: tuple[str, ...] = _figure(numbers.min or 0), _figure(numbers.max or 0)
+        ends = _figures({"min": numbers.min or 0, "max": numbers.max or 0}, dtype)
+        caption: tuple[str, ...] = tuple(ends.values())
     elif strings is not None:
         if labels := _labels(strings):
             title = f"Most frequent values of {shown}"
@@ -159,13 +169,19 @@ def _chart(found: FeatureStatistics, name: str, n_bins: int) -> tuple[str, tuple
     counts, edges = sized.histogram(n_bins)
     if counts.size < 2:  # the figures say so
         return "", ()
-    is_integer = sized.is_integer and edges[0] % 1 != 0
-    return histogram(counts, edges, title, is_integer=is_integer), caption
+    is_integer = sized.is_integer and edges[0] % 1 != 0 and dtype is None
+    text = edge_text(dtype)
+    return histogram(counts, edges, title, is_integer=is_integer, text_of=text), caption
 
 
-def _figure(value: float) -> str:
-    """Write a number of a distribution: an integer exactly, as the table has it."""
-    return str(value) if isinstance(value, int) else short_number(value)
+def _figures(figures: Mapping[str, float], dtype: str | None) -> dict[str, str]:
+    """Write numbers of a distribution: times as dates, an integer exactly, as the table has it."""
+    if dtype is not None:
+        return figure_texts(figures, dtype)
+    return {
+        name: str(figure) if isinstance(figure, int) else short_number(figure)
+        for name, figure in figures.items()
+    }
 
 
 def _labels(strings: StringStatistics) -> list[tuple[str, int]]:
@@ -198,7 +214,9 @@ def _contents(strings: StringStatistics) -> Iterator[str]:
         yield f"{visible(content)}{share}"
 
 
-def _facts(found: FeatureStatistics, *, has_range: bool) -> Iterator[tuple[str, str]]:
+def _facts(
+    found: FeatureStatistics, dtype: str | None, *, has_range: bool
+) -> Iterator[tuple[str, str]]:
     """Yield names and figures; the range only if it is not below a chart."""
     numbers, strings = found.numbers, found.strings
     if numbers is not None:
@@ -208,9 +226,10 @@ def _facts(found: FeatureStatistics, *, has_range: bool) -> Iterator[tuple[str, 
             yield "values", "all NaN"
         if low == high:
             figures = {"always": low}
-        for name, value in figures.items():
-            if value is not None and not (has_range and name in {"min", "max"}):
-                yield name, _figure(value)
+        known = {name: value for name, value in figures.items() if value is not None}
+        for name, text in _figures(known, dtype).items():
+            if not (has_range and name in {"min", "max"}):
+                yield name, text
         zeros, nan, inf = numbers.num_zeros * (low != high), numbers.num_nan, numbers.num_inf
         for name, count in ("zeros", zeros), ("NaN", nan), ("infinite", inf):
             if count:

@@ -127,7 +127,8 @@ def _what(report: Report) -> str:
         ContentType.TENSOR: "serialized tensors",
         ContentType.EMPTY: "empty records",
     }
-    what = " and ".join(other.get(type_, f"{type_} records") for type_ in report.types)
+    kinds = [other.get(type_, f"{type_} records") for type_ in report.types]
+    what = " and ".join(filter(None, [", ".join(kinds[:-1]), kinds[-1]]))
     return what if what.startswith("tf.") else what[:1].upper() + what[1:]
 
 

@@ -10,15 +10,26 @@ Jinja2 is loaded when it is called.
 from __future__ import annotations
 
 import errno
+import importlib
 import os
+import sys
 import tempfile
 import webbrowser
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from tfrecord_lite.errors import argument_error, require_int
-from tfrecord_lite.files.names import Source, Sources, expand, is_file_object, is_same_file, name_of
+from tfrecord_lite.apps.markup.tables import quoted
+from tfrecord_lite.errors import argument_error, human_bytes, require_int
+from tfrecord_lite.files.names import (
+    Source,
+    Sources,
+    expand,
+    is_file_object,
+    is_same_file,
+    local_size,
+    name_of,
+)
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.options import ReadOptions, read_settings
 from tfrecord_lite.progress import Progress, check_progress, metered, title_of
@@ -29,6 +40,8 @@ if TYPE_CHECKING:
 
 NUM_RECORDS, SAMPLE_SIZE, MAX_BYTES = 200, 10_000, 16 << 20
 """How many records a page shows, how many its statistics are of, and about its largest size."""
+_MAX_FRAMED_BYTES = 4 << 20
+"""Notebooks keep what they show, so that a larger page is not shown in one."""
 
 
 def view(
@@ -71,12 +84,13 @@ def view(
     max_bytes : int, optional
         About how large the page may become: more pictures and records are left out, and it says so.
     message_class : type of Message, optional
-        The protobuf class of the records, if they are messages of another type; their fields are shown
-        by number without it.
+        The protobuf class of the records, if they are messages of another type. Each path of its fields
+        has a card; without it, fields are shown by number.
     overwrite : bool, optional
         Replace an `output` that exists; never one of the files shown.
     open_browser : bool, optional
-        Whether to open the page in the browser; by default only if there is no `output`.
+        Whether to open the page in the browser; by default only if there is no `output`. A notebook
+        shows it below the cell instead, or says where it is if it is larger than 4 MiB.
     progress : bool or callable, optional
         Show a progress bar; by default for work of more than a second, on a terminal or in a
         notebook with ipywidgets, if tqdm is installed (the extra ``cli``). A callable is called with
@@ -175,8 +189,25 @@ def view(
 
 
 def open_page(path: str) -> bool:
-    """Open a page in the browser; return whether there is one."""
+    """Open a page in the browser, or show it below a notebook's cell; return whether that was possible."""
+    if "ipykernel" in sys.modules:  # the browser may be on another machine
+        notebook: Any = importlib.import_module("IPython.display")
+        notebook.display(notebook.HTML(framed(path)))
+        return True
     try:
         return webbrowser.open(Path(path).resolve().as_uri())
     except webbrowser.Error:
         return False
+
+
+def framed(path: str) -> str:
+    """Return the HTML that shows a page within another; of a large one, where it is."""
+    size = local_size(path)
+    if size is None or size > _MAX_FRAMED_BYTES:
+        about = "" if size is None else f" of {human_bytes(size)} is too large for a notebook, and"
+        return f"<p>The page{about} is in {quoted(path)}: open it in a browser, or make it smaller with max_bytes.</p>"
+    page = quoted(Path(path).read_text("utf-8"))
+    return (
+        f'<iframe srcdoc="{page}" sandbox="allow-scripts" width="100%" height="640" '
+        'style="border:1px solid #8886"></iframe>'
+    )

@@ -12,8 +12,9 @@ is damaged or empty has a report too, which says so.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
 from textwrap import indent
 from typing import Any
 
@@ -24,10 +25,11 @@ from tfrecord_lite.apps.markup.cells import Cells
 from tfrecord_lite.apps.markup.pictures import Budget
 from tfrecord_lite.apps.markup.tables import Html, table
 from tfrecord_lite.apps.statistics.sampling import Sample, draw_sample
-from tfrecord_lite.apps.statistics.statistics import Collector
+from tfrecord_lite.apps.statistics.statistics import Collector, Statistics
 from tfrecord_lite.apps.viewer.cards import Card, make_cards, spec_code
+from tfrecord_lite.apps.viewer.messages import message_statistics
 from tfrecord_lite.apps.viewer.records import RecordView, describe_record
-from tfrecord_lite.block import Place
+from tfrecord_lite.block import Block, Place
 from tfrecord_lite.described.sources import originals_of, row_restorer
 from tfrecord_lite.errors import (
     DamagedSpan,
@@ -43,11 +45,13 @@ from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import nearest
 
-_N_DETECTED = 8
+_N_DETECTED = 64
 _MAX_FILES = 100
 _MAX_SCHEMA = 500_000  # characters
 _WRAPPING = 300
 """About how many characters the page adds around a cell."""
+_NAMES = {"", "tensorflow.Example", "tensorflow.SequenceExample"}
+"""Message classes that have features; empty if none is given."""
 _WITH_STATISTICS = (ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE, ContentType.EMPTY)
 
 
@@ -106,18 +110,32 @@ def make_report(
     # A quarter each for cards and records, the rest for pictures, which take a third more as text.
     share, rest = wanted.max_bytes // 4, wanted.max_bytes // 6
     budget = Budget(share, card_characters=share, picture_bytes=rest, detail_bytes=rest)
-    step = max(len(sample.blocks) // _N_DETECTED, 1)
-    few = _N_DETECTED if len(sample.blocks) == 1 else 2
-    report.types = tuple(detect_all(r for block in sample.blocks[::step] for r in block[:few]))
+    report.types = _types_of(sample)
     if wanted.message_class is not None:
         report.message_name = wanted.message_class.DESCRIPTOR.full_name
     originals = originals_of(sources, options)
-    if report.types and report.types[0] in _WITH_STATISTICS:
+    if report.message_name or any(type_ in _WITH_STATISTICS for type_ in report.types):
         _add_statistics(report, sample, originals, wanted, budget, meter)
     if ContentType.EVENT in report.types and sample.is_whole:
         _add_runs(report, sources, options)
     _add_records(report, sample, originals, wanted, budget)
     return report
+
+
+def _types_of(sample: Sample) -> tuple[ContentType, ...]:
+    """Return what the records of each file hold, the most frequent first."""
+    blocks: dict[str | None, list[Block]] = {}
+    for block in sample.blocks:
+        blocks.setdefault(block.place(0).source, []).append(block)
+    n_detected = max(_N_DETECTED // max(len(blocks), 1), 4)
+    counts = Counter[ContentType]()
+    for of_file in blocks.values():
+        part = replace(sample, blocks=of_file)
+        for type_ in detect_all(record for record, _ in _spread(part, n_detected)):
+            counts[type_] += part.num_read
+    if len(counts) > 1:
+        del counts[ContentType.EMPTY]
+    return tuple(type_ for type_, _ in counts.most_common())
 
 
 # ------------------------------------------------------------------------------ statistics
@@ -126,29 +144,44 @@ def make_report(
 def _add_statistics(
     report: Report, sample: Sample, originals: Schema, wanted: Wanted, budget: Budget, meter: Meter
 ) -> None:
-    """Add cards and the schema of Examples or SequenceExamples."""
+    """Add cards, and the schema of Examples or SequenceExamples."""
     collector, problems = Collector(originals, skip_malformed=True), report.problems
+    has_paths, by_path = report.message_name not in _NAMES, Statistics(0, {})
     try:
         meter.expect_more(sum(block.nbytes for block in sample.blocks))
         for block in sample.blocks:
-            collector.add(block)
+            if has_paths:
+                by_path += message_statistics(block, wanted.message_class)
+            else:
+                collector.add(block)
             meter.advance(block.nbytes)
-        statistics = collector.statistics()
+        statistics = by_path if has_paths else collector.statistics()
     except TFRecordError as error:
         problems.append(f"There are no statistics: {error}")
         return
     if malformed := collector.malformed:
-        count = f"{plural(len(malformed), 'record')} of those read cannot be parsed as {report.types[0]}"
+        kind = next(type_ for type_ in report.types if type_ in _WITH_STATISTICS)
+        count = f"{plural(len(malformed), 'record')} of those read cannot be parsed as {kind}"
         problems.append(f"{count}; the first: {malformed[0]}")
     for name in sorted(wanted.features):
         if name not in statistics:
             detail = f"no such feature in the records{nearest(name, statistics)}"
             raise argument_error(detail, key=name)
     chosen = wanted.features or frozenset(statistics)
-    parts: list[Schema] = [Schema({}), Schema({})]
+    empty = [Schema({}), Schema({})]
+    parts = empty if has_paths else _add_schema(report, statistics, chosen, budget)
+    report.cards = make_cards(statistics, parts, chosen, budget)
+    report.n_features = len(statistics)
+    report.n_without_card = len(chosen) - len(report.cards)
+
+
+def _add_schema(
+    report: Report, statistics: Statistics, chosen: Collection[str], budget: Budget
+) -> list[Schema]:
+    """Add the schema of chosen features; return its parts, which are empty if there is none."""
     try:
         schema = statistics.schema()
-        parts = [part.select(sorted(chosen & part.keys())) for part in _parts(schema)]
+        parts = [part.select(sorted(set(chosen) & part.keys())) for part in _parts(schema)]
         schema = parts[0] if isinstance(schema, Schema) else SequenceSchema(*parts)
         code = reading_code(schema, [*report.files])
         n_characters = len(code) + 4 * code.count("'")
@@ -156,10 +189,9 @@ def _add_statistics(
             code = f"# {human_bytes(len(code))}: too long for this page; infer_schema(paths) returns it"
         report.schema = code
     except TFRecordError as error:
-        problems.append(f"There is no schema for all records: {error}")
-    report.cards = make_cards(statistics, parts, chosen, budget)
-    report.n_features = len(statistics)
-    report.n_without_card = len(chosen) - len(report.cards)
+        report.problems.append(f"There is no schema for all records: {error}")
+        return [Schema({}), Schema({})]
+    return parts
 
 
 def _parts(schema: Schema | SequenceSchema) -> list[Schema]:

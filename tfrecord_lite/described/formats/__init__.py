@@ -50,7 +50,7 @@ def specification(name: str, dtype: str, shape: Shape, *, optional: bool = False
     """
     kind = nearest_kind(name, dtype)
     if shape.count(None) > 1:
-        detail = f"only one dimension of the shape may be unknown, not those of {list(shape)}"
+        detail = f"only one dimension of the shape may be unknown, but the shape is {list(shape)}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
     is_plain = dtype == kind.label
     if None not in shape and not optional:

@@ -16,7 +16,7 @@ strings as they are. The dtypes of the header are the original ones. A first dim
 null varies.
 
 PyYAML parses the text with its safe loader, so a header cannot create objects. The only tag of
-Python's that it may have is that of tuples, which shapes were sometimes written as.
+Python's that it may have is for tuples, which shapes were sometimes written as.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ def from_yaml(text: str | bytes) -> Schema:
 
     Loader.add_constructor("tag:yaml.org,2002:python/tuple", construct_tuple)
     try:
-        found = yaml.load(text, Loader)  # noqa: S506
+        document = yaml.load(text, Loader)  # noqa: S506
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}" if mark is not None else ""
         raise _header_error(f"not valid YAML{where} ({type(error).__name__})") from None
-    return from_mapping(found)
+    return from_mapping(document)
 
 
 def from_mapping(header: object) -> Schema:

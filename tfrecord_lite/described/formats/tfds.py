@@ -221,11 +221,11 @@ def _tensor(name: str, content: Mapping[str, Any]) -> Iterator[_Tensor]:
     )
 
 
-def _shape(given: Any) -> Shape:
+def _shape(dims: Any) -> Shape:
     """Convert a shape: a list, or an object with a list of dimensions."""
-    if isinstance(given, Mapping):
-        given = given.get("dimensions")
-    return tuple(_dimension(dim) for dim in given or [])
+    if isinstance(dims, Mapping):
+        dims = dims.get("dimensions")
+    return tuple(_dimension(dim) for dim in dims or [])
 
 
 def _dimension(dim: Any) -> int | None:

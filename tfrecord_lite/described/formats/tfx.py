@@ -144,7 +144,7 @@ class _Reader:
     def _made(
         self, makers: Mapping[str, _Maker], features: Mapping[str, tfmd.Feature], prefix: str
     ) -> dict[str, FeatureSpec]:
-        """Return specifications, and those of the columns that none of them is made of; in the schema's order."""
+        """Return specifications, also for the columns that none of them is made of; in the schema's order."""
         specs: dict[str, FeatureSpec] = {}
         composed: set[str] = set()
         plain: dict[str, _Maker] = {
@@ -199,56 +199,58 @@ class _Reader:
             raise _schema_error("the indices must be features of type INT", name)
         return SparseFeature(keys, value, self._kind(value, name).dtype, sizes, is_sorted)
 
-    def _represented(self, name: str, wanted: tfmd.TensorRepresentation) -> FeatureSpec:
+    def _represented(self, name: str, representation: tfmd.TensorRepresentation) -> FeatureSpec:
         """Return the specification of a representation."""
-        word = wanted.WhichOneof("kind")
-        given: Any = getattr(wanted, word or "", None)
+        word = representation.WhichOneof("kind")
+        variant: Any = getattr(representation, word or "", None)
         match word:
             case "dense_tensor":
-                key = given.column_name
-                kind, shape = self._kind(key, name), _shape(name, given.shape)
+                key = variant.column_name
+                kind, shape = self._kind(key, name), _shape(name, variant.shape)
                 default = None
-                if given.HasField("default_value"):
-                    default = _default(name, given.default_value, kind, shape)
+                if variant.HasField("default_value"):
+                    default = _default(name, variant.default_value, kind, shape)
                 return FixedLenFeature(shape, kind.dtype, default, None if key == name else key)
             case "varlen_sparse_tensor":
-                key = given.column_name
+                key = variant.column_name
                 return VarLenFeature(self._kind(key, name).dtype, None if key == name else key)
             case "sparse_tensor":
-                keys, value = list(given.index_column_names), given.value_column_name
-                is_sorted = given.already_sorted
-                return self._sparse(name, keys, value, given.dense_shape, is_sorted=is_sorted)
+                keys, value = list(variant.index_column_names), variant.value_column_name
+                is_sorted = variant.already_sorted
+                return self._sparse(name, keys, value, variant.dense_shape, is_sorted=is_sorted)
             case "ragged_tensor":
-                return self._ragged(name, given)
+                return self._ragged(name, variant)
             case _:
                 raise _schema_error("the representation is of no known kind", name)
 
-    def _ragged(self, name: str, wanted: tfmd.TensorRepresentation.RaggedTensor) -> FeatureSpec:
-        steps, features = list(wanted.feature_path.step), self._features
+    def _ragged(
+        self, name: str, representation: tfmd.TensorRepresentation.RaggedTensor
+    ) -> FeatureSpec:
+        steps, features = list(representation.feature_path.step), self._features
         if self._is_sequence and steps[:1] == [_SEQUENCE]:
             steps, features = steps[1:], self._steps
         if len(steps) != 1:
             detail = f"the path {steps} must have one step, as an Example is not nested"
             raise _unsupported_error(detail, name)
         partitions: list[Partition] = []
-        for part in wanted.partition:
+        for part in representation.partition:
             if part.WhichOneof("kind") == "row_length":
                 partitions.append(RaggedFeature.RowLengths(part.row_length))
             else:
                 partitions.append(RaggedFeature.UniformRowLength(part.uniform_row_length))
-        is_short = wanted.row_partition_dtype == tfmd.TensorRepresentation.INT32
+        is_short = representation.row_partition_dtype == tfmd.TensorRepresentation.INT32
         splits = np.int32 if is_short else np.int64
         kind = self._kind(steps[0], name, features)
         return RaggedFeature(kind.dtype, steps[0], partitions, splits)
 
 
 def _by_name(features: Iterable[tfmd.Feature]) -> dict[str, tfmd.Feature]:
-    found: dict[str, tfmd.Feature] = {}
+    by_name: dict[str, tfmd.Feature] = {}
     for feature in features:
-        if not feature.name or feature.name in found:
+        if not feature.name or feature.name in by_name:
             raise _schema_error("a feature must have a name of its own", feature.name)
-        found[feature.name] = feature
-    return found
+        by_name[feature.name] = feature
+    return by_name
 
 
 def _kind_of(feature: tfmd.Feature, owner: str) -> Kind:
@@ -274,18 +276,18 @@ def _shape(name: str, shape: tfmd.FixedShape) -> list[int]:
 
 
 def _default(
-    name: str, wanted: tfmd.TensorRepresentation.DefaultValue, kind: Kind, shape: list[int]
+    name: str, representation: tfmd.TensorRepresentation.DefaultValue, kind: Kind, shape: list[int]
 ) -> Any:
     """Return nested lists of a shape, filled with the default value."""
-    word = wanted.WhichOneof("kind")
+    word = representation.WhichOneof("kind")
     if word is None or word not in _DEFAULTS[kind]:
         raise _schema_error(f"default_value must be {kind.label}, not {word or 'empty'}", name)
-    value: Any = getattr(wanted, word)
+    value: Any = getattr(representation, word)
     if kind is Kind.INT64 and value >= 2**63:
         raise _schema_error(f"default_value {value} does not fit into int64", name)
     if min(shape, default=0) < 0:
         raise _schema_error("a dimension must not be negative", name)
     # np.full would strip zero bytes from the end of a string.
-    made = np.empty(shape, object)
-    made.fill(value)
-    return made.tolist()
+    array = np.empty(shape, object)
+    array.fill(value)
+    return array.tolist()

@@ -141,9 +141,9 @@ class MessageBatch:
         known = memory.known or KnownKeys(table)
         plain = PlainMatch(data, starts[left], stops[left], known)
         if left.size - plain.n_messages > left.size // _FEW_LEFT:
-            some = left[~plain.is_read][:_FEW_LEFT]
-            with renumbered(some):
-                sample = GeneralMessages(data, starts[some], stops[some], table)
+            unread = left[~plain.is_read][:_FEW_LEFT]
+            with renumbered(unread):
+                sample = GeneralMessages(data, starts[unread], stops[unread], table)
             others = dict.fromkeys([*known.others, *sample.unknown_keys(MOST_KEYS)])
             if len(known.others) < len(others) <= MOST_KEYS - n_keys:
                 known = KnownKeys(table, list(others))
@@ -169,8 +169,8 @@ class MessageBatch:
             if is_new:
                 # From the middle on, and others each time: the first message may be an odd one.
                 places = np.linspace(0, left.size - 1, _SAMPLES + n_failed).astype(np.int64)
-                some = left[np.roll(places, -(_SAMPLES // 2))]
-                layout = learn(data, starts[some], stops[some], self._table)
+                samples = left[np.roll(places, -(_SAMPLES // 2))]
+                layout = learn(data, starts[samples], stops[samples], self._table)
             else:
                 layout = remembered.pop(0)
             match = layout.match(data, starts[left], stops[left]) if layout else None
@@ -191,8 +191,8 @@ class MessageBatch:
 
     def unknown_keys(self, limit: int) -> list[bytes]:
         """Return the different keys that are not in the table, about `limit` at the most."""
-        found = (key for _, part in self._parts for key in part.unknown_keys(limit))
-        return list(dict.fromkeys(found))
+        keys = (key for _, part in self._parts for key in part.unknown_keys(limit))
+        return list(dict.fromkeys(keys))
 
     def present(self, feature: int) -> BoolArray:
         """Return which messages have a feature, with or without a kind; shape (n_messages,)."""
@@ -248,7 +248,7 @@ AnyBatch = TypeVar("AnyBatch", bound=_HasKeys)
 
 
 class DiscoveredKeys:
-    """The keys found in batches: `table` has at least those of the last batch."""
+    """The keys found in batches: `table` has at least the keys of the last batch."""
 
     def __init__(self) -> None:
         self.table: KeyTable = KeyTable([])
@@ -284,7 +284,7 @@ class DiscoveredKeys:
                 return batch
             keys = [*self.table.keys, *unknown]
             if len(keys) > limit:
-                keys = []  # forget those of earlier batches
+                keys = []  # forget the keys of earlier batches
                 if is_fresh:
                     self.table, self._memory = KeyTable([]), LayoutMemory()
                     return None

@@ -9,7 +9,7 @@
                                           divided                 restore, join     finished
 
 :func:`divided` takes the columns of a batch, and the prepared specification. The lists that it
-returns may be restored to what they were, and joined to those of other batches, before
+returns may be restored to what they were, and joined to other batches' values, before
 :func:`finished` makes the result of them.
 
 Raises :class:`~.first_error.MisfitError` about the first message that does not fit the feature.
@@ -81,8 +81,8 @@ def shown(lists: Lists, message: int, noun: str = "value", nouns: str | None = N
 def reject_sizes(key: str, lists: Lists, wrong: BoolArray, feature: Dense | Padded) -> None:
     """Raise MisfitError for the first message that is wrong: its values do not fit a shape."""
     shape = f"expected {feature.size:,} for shape {list(feature.shape)}"
-    how = "RaggedFeature and VarLenFeature take any number"
-    reject(key, wrong, Reason.WRONG_COUNT, lambda i: f"found {shown(lists, i)}, {shape}; {how}")
+    advice = "RaggedFeature and VarLenFeature take any number"
+    reject(key, wrong, Reason.WRONG_COUNT, lambda i: f"found {shown(lists, i)}, {shape}; {advice}")
 
 
 def own_type(feature: Prepared) -> Type:
@@ -177,7 +177,7 @@ def in_rows(feature: Prepared, lists: Lists, *, with_objects: bool) -> Column:
 
 
 def _filled(lists: Lists, present: BoolArray, default: AnyArray) -> Any:
-    """Return the values of all messages, given those of the `present` ones: the others have the default."""
+    """Return the values of all messages, given the values of the `present` ones: the others have the default."""
     size, fill = default.size, cast("Any", default.reshape(-1))
     fill = as_strings(fill) if lists.kind is Kind.BYTES else fill
     both = Lists.join([lists, Lists(1, lists.type, (size,), fill)]).flat
@@ -192,8 +192,8 @@ def raw(strings: Any, spec: RawFeature, key: str) -> AnyArray:
     """Return byte strings, one per array, as the values of the arrays, end to end."""
     wrong = np.flatnonzero(strings.lengths != spec.n_bytes)
     if wrong.size:
-        found, wanted = plural(int(strings.lengths[wrong[0]]), "byte"), list(spec.shape)
-        detail = f"found {found}, expected {spec.n_bytes:,} for {spec.dtype_name} {wanted}"
+        n_bytes, dims = plural(int(strings.lengths[wrong[0]]), "byte"), list(spec.shape)
+        detail = f"found {n_bytes}, expected {spec.n_bytes:,} for {spec.dtype_name} {dims}"
         raise MisfitError(int(wrong[0]), Reason.WRONG_COUNT, key, detail)
     return numbers_of(strings.joined(), spec.dtype)  # rule D3
 
@@ -215,8 +215,8 @@ def shaped(strings: Lists, shapes: Lists, feature: Shaped, own: Type) -> Lists:
     wrong |= rows.max(axis=1) > np.maximum(values.lengths, _MAX_MEAN_GAPS)
 
     def detail(message: int) -> str:
-        found = f"the shape {sizes[message].tolist()} for {shown(values, message)}"
-        return f"{found}, expected {list(dims)}".replace("None", "any")
+        actual = f"the shape {sizes[message].tolist()} for {shown(values, message)}"
+        return f"{actual}, expected {list(dims)}".replace("None", "any")
 
     reject(shape.key, wrong, Reason.WRONG_COUNT, detail)
     counts = np.ones(shapes.n, np.int64)
@@ -326,8 +326,10 @@ def sparse(values: Lists, indices: dict[str, Lists], feature: Sparse) -> SparseL
         differs = np.flatnonzero(index.lengths != counts)
         if differs.size:
             first = int(differs[0])
-            found = f"{shown(index, first, 'index', 'indices')} for the {shown(values, first)}"
-            detail = f"{found} of {feature.value_key!r}; expected one each"
+            counts_text = (
+                f"{shown(index, first, 'index', 'indices')} for the {shown(values, first)}"
+            )
+            detail = f"{counts_text} of {feature.value_key!r}; expected one each"
             raise MisfitError(first, Reason.BAD_INDEX, key, detail)
     places = [np.asarray(index.flat) for index in indices.values()]
     for key, place, size in zip(indices, places, feature.sizes, strict=True):
@@ -483,7 +485,7 @@ def _row_ids(
 def _check(
     partition: KeyedPartition, lengths: Int64Array, rows: Int64Array, items: Int64Array
 ) -> None:
-    """Raise MisfitError for rows that drop values, or take those of others (rules G4, G6)."""
+    """Raise MisfitError for rows that drop values, or take other rows' values (rules G4, G6)."""
     message = np.repeat(np.arange(rows.size), rows)
     taken = np.bincount(message, lengths, minlength=rows.size)  # floats, exact where it is right
     negative = np.zeros(rows.size, np.bool_)

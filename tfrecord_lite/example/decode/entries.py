@@ -41,6 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -98,7 +99,7 @@ class MergedFeatures:
     def __init__(
         self,
         data: Uint8Array,
-        found: Fields,
+        lists: Fields,
         n_owners: int,
         message_of: Callable[[Int64Array], Int64Array],
         depth: int,
@@ -106,20 +107,20 @@ class MergedFeatures:
         self._data = data
         self._message_of = message_of
         self._depth = depth
-        is_list = (found.number <= Kind.INT64) & (found.wire_type == LEN)
-        found = found.only(is_list)
+        is_list = (lists.number <= Kind.INT64) & (lists.wire_type == LEN)
+        lists = lists.only(is_list)
         self.kind: Uint8Array = np.zeros(n_owners, np.uint8)
         """The :class:`Kind` of each owner, 0 for none; shape (n_owners,)."""
-        self.kind[found.owner] = found.number  # of several assignments to one place, the last stays
-        is_other = found.number != self.kind[found.owner]
+        self.kind[lists.owner] = lists.number  # of several assignments to one place, the last stays
+        is_other = lists.number != self.kind[lists.owner]
         if is_other.any():  # a list counts if no other kind comes after it
             last_other = np.full(n_owners, -1, np.int64)
-            last_other[found.owner[is_other]] = np.flatnonzero(is_other)
-            counts = np.arange(found.owner.size) > last_other[found.owner]
-            aside, found = found.only(~counts), found.only(counts)
+            last_other[lists.owner[is_other]] = np.flatnonzero(is_other)
+            counts = np.arange(lists.owner.size) > last_other[lists.owner]
+            aside, lists = lists.only(~counts), lists.only(counts)
             for kind in Kind:
                 self._read_lists(aside.only(aside.number == kind), kind)
-        self._lists = found
+        self._lists = lists
         self._values: dict[Kind, tuple[Int64Array, Flat]] = {}
 
     def _read_lists(self, lists: Fields, kind: Kind) -> tuple[Int64Array, Any]:
@@ -143,8 +144,8 @@ class MergedFeatures:
             self._values[kind] = self._read(kind)
         splits, flat = self._values[kind]
         splits = splits[first : last + 1]
-        some = slice(int(splits[0]), int(splits[-1]))
-        flat = flat.take(some) if isinstance(flat, ByteRanges) else flat[some]
+        span = slice(int(splits[0]), int(splits[-1]))
+        flat = flat.take(span) if isinstance(flat, ByteRanges) else flat[span]
         return Lists(last - first, WIRE[kind], (np.diff(splits),), flat)
 
     def _read(self, kind: Kind) -> tuple[Int64Array, Flat]:
@@ -340,11 +341,15 @@ class MapEntries:
         An entry may have several values, which are to be merged, or none.
         """
         odd = np.flatnonzero(self._kind[chosen] == 0)
-        found = _values_of(self._values, np.searchsorted(self._odd, chosen[odd]), self._odd.size)
+        odd_fields = _values_of(
+            self._values, np.searchsorted(self._odd, chosen[odd]), self._odd.size
+        )
         if odd.size == chosen.size:
-            return found
+            return odd_fields
         fields = self._plain(chosen)
-        return join([fields, replace(found, owner=odd[found.owner])]) if odd.size else fields
+        return (
+            join([fields, replace(odd_fields, owner=odd[odd_fields.owner])]) if odd.size else fields
+        )
 
     def features(self, chosen: Int64Array) -> Fields:
         """Return the fields of some entries' Features; the owner is an index into `chosen`."""
@@ -354,18 +359,18 @@ class MapEntries:
         odd = np.flatnonzero(self._kind[chosen] == 0)
         values = self.values(chosen[odd])
         with renumbered(self.message[chosen[odd[values.owner]]]):
-            found = tokenise(self._data, values.start, values.stop, depth=3)
-        return join([fields, replace(found, owner=odd[values.owner[found.owner]])])
+            inner = tokenise(self._data, values.start, values.stop, depth=3)
+        return join([fields, replace(inner, owner=odd[values.owner[inner.owner]])])
 
 
 def distinct(keys: ByteRanges, limit: int) -> list[bytes]:
     """Return the different keys, up to one more than the limit."""
-    found: dict[bytes, None] = {}
+    unique: dict[bytes, None] = {}
     for view in views(keys.data, keys.starts, keys.lengths):
-        found[bytes(view)] = None
-        if len(found) > limit:
+        unique[bytes(view)] = None
+        if len(unique) > limit:
             break
-    return list(found)
+    return list(unique)
 
 
 def _check_utf8(strings: ByteRanges) -> None:
@@ -412,16 +417,16 @@ class GeneralMessages(Features):
         self._unknown = located.unknown
         self._filled = located.cell
         self._n_cells = len(table.keys) * n_messages
-        found = entries.features(located.entry)
-        found = replace(found, owner=located.cell[found.owner])
+        lists = entries.features(located.entry)
+        lists = replace(lists, owner=located.cell[lists.owner])
         self._merged = MergedFeatures(
-            data, found, self._n_cells, lambda cells: cells % n_messages, _LIST_DEPTH
+            data, lists, self._n_cells, lambda cells: cells % n_messages, _LIST_DEPTH
         )
         aside = located.aside
         if aside.size:  # the runtime rejects what is malformed there, too
-            found = entries.features(aside)
+            lists = entries.features(aside)
             MergedFeatures(
-                data, found, aside.size, lambda some: entries.message[aside[some]], _LIST_DEPTH
+                data, lists, aside.size, lambda owners: entries.message[aside[owners]], _LIST_DEPTH
             ).check()
 
     def unknown_keys(self, limit: int) -> list[bytes]:
@@ -430,9 +435,14 @@ class GeneralMessages(Features):
 
     def present(self, feature: int) -> BoolArray:
         """Return which messages have a feature, with or without a kind; shape (n_messages,)."""
+        return self._is_filled[feature * self.n_messages : (feature + 1) * self.n_messages]
+
+    @cached_property
+    def _is_filled(self) -> BoolArray:
+        """Which cells have a feature, shape (n_cells,)."""
         is_filled = np.zeros(self._n_cells, np.bool_)
         is_filled[self._filled] = True
-        return is_filled[feature * self.n_messages : (feature + 1) * self.n_messages]
+        return is_filled
 
     def kinds(self, feature: int) -> Uint8Array:
         """Return the :class:`Kind` of a feature in each message, 0 for none."""

@@ -55,8 +55,8 @@ class MisfitError(Exception):
         """Return the error for users; `block` is the batch, `example_name` the message's name."""
         if self.reason in (Reason.MALFORMED, Reason.MISSING):
             types = ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE
-            wanted = types if message_type == "Example" else types[::-1]
-            if (error := type_error(block, self.message, *wanted)) is not None:
+            expected = types if message_type == "Example" else types[::-1]
+            if (error := type_error(block, self.message, *expected)) is not None:
                 return error
         malformed = f"not a valid {message_type}: " if self.reason is Reason.MALFORMED else ""
         has = _what_it_has(block[self.message], self.key) if self.reason is Reason.MISSING else ""
@@ -122,8 +122,8 @@ def parse_or_first_error(
     result = _attempt(block, parse)
     if not isinstance(result, MisfitError):
         return result
-    found = first_misfit(block, parse, result)
-    raise found.as_error(block, names[found.message] if names else None, message_type)
+    first = first_misfit(block, parse, result)
+    raise first.as_error(block, names[first.message] if names else None, message_type)
 
 
 def _what_it_has(message: bytes, key: str | None) -> str:
@@ -156,27 +156,29 @@ def _names(message: bytes, number: int) -> set[str]:
         if (field, wire_type) == (number, LEN)
         for _, _, start, stop in walk(message, first, last)
     )
-    found = set()
+    names = set()
     for start, stop in islice(entries, _MOST_NAMES):
         for field, wire_type, first, last in walk(message, start, stop):
             if (field, wire_type) == (1, LEN):
-                found.add(short_name(message[first:last].decode(errors="replace")))
-    return found
+                names.add(short_name(message[first:last].decode(errors="replace")))
+    return names
 
 
-def first_misfit(block: Block, parse: Callable[[Block], object], found: MisfitError) -> MisfitError:
+def first_misfit(
+    block: Block, parse: Callable[[Block], object], misfit: MisfitError
+) -> MisfitError:
     """Return what is wrong with the first message that is, given any that `parse` found wrong."""
     n_intact = 0
-    while n_intact < found.message:
-        stop = (n_intact + found.message + 1) // 2
+    while n_intact < misfit.message:
+        stop = (n_intact + misfit.message + 1) // 2
         earlier = _attempt(block[n_intact:stop], parse)
         if isinstance(earlier, MisfitError):
-            found = earlier.moved(n_intact)
+            misfit = earlier.moved(n_intact)
         else:
             n_intact = stop
     # If several things are wrong with it, it may raise another error alone than in the batch.
-    alone = _attempt(block[found.message : found.message + 1], parse)
-    return alone.moved(found.message) if isinstance(alone, MisfitError) else found
+    alone = _attempt(block[misfit.message : misfit.message + 1], parse)
+    return alone.moved(misfit.message) if isinstance(alone, MisfitError) else misfit
 
 
 def _attempt(block: Block, parse: Callable[[Block], Found]) -> Found | MisfitError:

@@ -16,7 +16,7 @@ about one size are compared at once, in all messages, whatever their number::
 
     places      stretch x message          walked: place + bytes of the stretch + length of its value
     rows        stretch x message x word   one gather
-    expected    known bytes, and lengths: linear in that of the value, as all are of one byte
+    expected    known bytes, and lengths: linear in the value's length, as all are of one byte
 
 Only stretches with lengths of several bytes are compared one by one (:mod:`~tfrecord_lite.wire.template`).
 
@@ -63,13 +63,13 @@ from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.entries import LIST_READERS, NO_VALUES, Flat, chunk_values
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
+from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, content_start, read_length
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
 from tfrecord_lite.wire.varint import read_sized, read_varints
 
 if TYPE_CHECKING:
     from tfrecord_lite.convert.lists import Level
-    from tfrecord_lite.wire.keys import KeyTable
 
 _IN_ROW_BYTES = 64
 _LARGEST_BYTE = 0x7F
@@ -121,13 +121,20 @@ class LayoutEntry:
     length: int
     """Bytes of payload in the message it was learnt from."""
 
+    def __str__(self) -> str:
+        """Return key, kind, form, and the bytes of payload and before it."""
+        kind = Kind(self.kind).label if self.kind else "no kind"
+        return (
+            f"{self.key!r}, {kind}, {self.form.name}, {self.length} bytes after {len(self.prefix)}"
+        )
+
 
 @dataclass(slots=True)
 class _FloatRun:
     """Floats of features that lie evenly in a stretch, as many each."""
 
     place: int
-    """Where those of the first begin."""
+    """Where the first feature's floats begin."""
     n_bytes: int
     """Of each feature."""
     features: list[int]
@@ -153,7 +160,7 @@ class _Stretch:
         holes: list[Hole],
     ) -> None:
         self.known: bytes = known
-        """Its bytes; those of holes and payloads have no meaning."""
+        """Its bytes; the bytes of holes and payloads have no meaning."""
         self.unknown: list[tuple[int, int]] = [(place, entry.length) for entry, place in fixed]
         """The offset and length of each payload of fixed size in it."""
         self.runs: list[_FloatRun] = []
@@ -193,16 +200,16 @@ class _Stretch:
 class _ShortStretches:
     """Stretches of about one size whose lengths are of one byte; their bytes, one row each.
 
-    A length is that of the payload plus a constant, so what a row should be is ``want + length *
-    unit``. All three are words, shape (n_stretches, 1, n_words).
+    A length is the payload's plus a constant, so a row must equal ``expected + per_length * length``
+    where `mask` has bits. All three are words, shape (n_stretches, 1, n_words).
     """
 
     stretches: list[_Stretch]
     mask: AnyArray
-    want: AnyArray
-    unit: AnyArray
-    with_unit: list[int]
-    """The words that have lengths in some stretch."""
+    expected: AnyArray
+    per_length: AnyArray
+    length_words: list[int]
+    """The words that hold a length in some stretch."""
     longest: Uint8Array
     """The longest payload that leaves all lengths in one byte; shape (n_stretches, 1)."""
     _tiles: tuple[AnyArray, AnyArray] | None = None
@@ -211,48 +218,48 @@ class _ShortStretches:
     def of(cls, stretches: list[_Stretch]) -> _ShortStretches:
         """Make the words of some stretches."""
         n_bytes = max(stretch.n_words for stretch in stretches) * LANE_BYTES
-        mask, want, unit = np.zeros((3, len(stretches), 1, n_bytes), np.uint8)
+        mask, expected, per_length = np.zeros((3, len(stretches), 1, n_bytes), np.uint8)
         longest = np.full((len(stretches), 1), _LARGEST_BYTE, np.uint8)
         for number, stretch in enumerate(stretches):
             size = stretch.size
             mask[number, 0, :size] = 0xFF
-            want[number, 0, :size] = np.frombuffer(stretch.known, np.uint8)
+            expected[number, 0, :size] = np.frombuffer(stretch.known, np.uint8)
             for place, length in stretch.unknown:
                 mask[number, 0, place : place + length] = 0
             for hole in stretch.holes:
-                want[number, 0, hole.place] = hole.more
-                unit[number, 0, hole.place] = 1
+                expected[number, 0, hole.place] = hole.more
+                per_length[number, 0, hole.place] = 1
                 longest[number] = min(longest[number, 0], _LARGEST_BYTE - hole.more)
-        words = (want & mask).view("<u8")
-        units = unit.view("<u8")
-        with_unit = np.flatnonzero(units.any(axis=(0, 1))).tolist()
-        return cls(stretches, mask.view("<u8"), words, units, with_unit, longest)
+        words = (expected & mask).view("<u8")
+        units = per_length.view("<u8")
+        length_words = np.flatnonzero(units.any(axis=(0, 1))).tolist()
+        return cls(stretches, mask.view("<u8"), words, units, length_words, longest)
 
     def rows_at(self, data: Uint8Array, places: Int64Array) -> AnyArray:
         """Copy the rows at the places of each stretch; words, shape (n_stretches, n, n_words)."""
         n_words = self.mask.shape[2]
-        found = rows(data, n_words * LANE_BYTES)[places.reshape(-1)]
-        return found.view("<u8").reshape(*places.shape, n_words)
+        cells = rows(data, n_words * LANE_BYTES)[places.reshape(-1)]
+        return cells.view("<u8").reshape(*places.shape, n_words)
 
     def tiles(self, n_messages: int) -> tuple[AnyArray, AnyArray]:
         """Return mask and words once per message, as flat operations are faster than broadcast ones."""
         if self.mask.shape[2] > _TILED_WORDS:
-            return self.mask, self.want
+            return self.mask, self.expected
         if self._tiles is None or self._tiles[0].shape[1] < n_messages:
             mask = np.repeat(self.mask, n_messages, axis=1)
-            self._tiles = mask, np.repeat(self.want, n_messages, axis=1)
-        mask, want = self._tiles
-        return mask[:, :n_messages], want[:, :n_messages]
+            self._tiles = mask, np.repeat(self.expected, n_messages, axis=1)
+        mask, expected = self._tiles
+        return mask[:, :n_messages], expected[:, :n_messages]
 
     def differing(self, cells: AnyArray, lengths: Uint8Array) -> BoolArray | None:
         """Return which messages lack known bytes; None if none does."""
-        mask, want = self.tiles(cells.shape[1])
+        mask, expected = self.tiles(cells.shape[1])
         words: AnyArray = cells & mask
-        if self.with_unit:
+        if self.length_words:
             size = lengths.astype(np.uint64)
-            for place in self.with_unit:
-                words[:, :, place] -= self.unit[:, :, place] * size
-        unequal = words != want
+            for place in self.length_words:
+                words[:, :, place] -= self.per_length[:, :, place] * size
+        unequal = words != expected
         differs: Any = np.any(unequal, axis=2) if np.count_nonzero(unequal) else None
         longer = lengths > self.longest
         if np.count_nonzero(longer):
@@ -261,12 +268,12 @@ class _ShortStretches:
 
 
 class _Kept(Enum):
-    """In which array of a :class:`LayoutMatch` the values of an entry are."""
+    """What a :class:`LayoutMatch` keeps of an entry."""
 
     FLOATS = auto()
     NUMBER = auto()
-    APART = auto()
-    """Only the place and the length of the payload."""
+    EXTENT = auto()
+    """Start and length of the payload; the values are read on demand."""
 
 
 class _Slot(NamedTuple):
@@ -275,7 +282,7 @@ class _Slot(NamedTuple):
     entry: LayoutEntry
     kept: _Kept
     number: int
-    """Among those kept alike; of floats that of their run."""
+    """The number among values kept alike; for floats, the number of their run."""
     place: int = 0
     """Of floats: the place in the run."""
 
@@ -291,10 +298,10 @@ class _Payloads:
     """Where the payload starts in it; shape (n, 1)."""
 
     @classmethod
-    def of(cls, found: list[tuple[int, int, _Stretch]]) -> _Payloads:
+    def of(cls, payloads: list[tuple[int, int, _Stretch]]) -> _Payloads:
         """Make them of slots, rows and stretches."""
-        places = [[stretch.size] for _, _, stretch in found]
-        slots, rows = [slot for slot, _, _ in found], [row for _, row, _ in found]
+        places = [[stretch.size] for _, _, stretch in payloads]
+        slots, rows = [slot for slot, _, _ in payloads], [row for _, row, _ in payloads]
         return cls(slots, rows, np.array(places, np.int64))
 
 
@@ -302,16 +309,17 @@ class Layout:
     """The map entries of messages that look alike, in order."""
 
     def __init__(self, entries: list[LayoutEntry]) -> None:
+        self.entries: list[LayoutEntry] = entries
         self.unknown: list[bytes] = [entry.key for entry in entries if entry.feature < 0]
         """The keys that are not in the table."""
         stretches = _join(entries)
         short = sorted((s for s in stretches if s.template is None), key=lambda s: s.n_words)
         by_size = groupby(short, key=lambda s: s.n_words // _WORDS_AHEAD)
-        alike = [list(some) for _, some in by_size]
+        alike = [list(stretches_of_size) for _, stretches_of_size in by_size]
         self.groups: list[_ShortStretches] = [
-            _ShortStretches.of(some[first : first + _MOST_TOGETHER])
-            for some in alike
-            for first in range(0, len(some), _MOST_TOGETHER)
+            _ShortStretches.of(stretches_of_size[first : first + _MOST_TOGETHER])
+            for stretches_of_size in alike
+            for first in range(0, len(stretches_of_size), _MOST_TOGETHER)
         ]
         self.furthest: Int64Array = np.array(
             [[stretch.n_words * LANE_BYTES + _AHEAD_BYTES] for stretch in short], np.int64
@@ -330,9 +338,9 @@ class Layout:
         self.runs: list[_FloatRun] = []
         by_feature = {entry.feature: entry for entry in entries}
         numbers: list[tuple[int, int, _Stretch]] = []
-        apart: list[tuple[int, int, _Stretch]] = []
+        extents: list[tuple[int, int, _Stretch]] = []
         self.n_numbers: int = 0
-        self.n_apart: int = 0
+        self.n_extents: int = 0
         for stretch, row in self.walk:
             for run in stretch.runs:
                 run.number = len(self.runs)
@@ -349,13 +357,31 @@ class Layout:
                 numbers.append((self.n_numbers, row, stretch))
                 self.n_numbers += 1
             else:
-                self.slots[last.feature] = _Slot(last, _Kept.APART, self.n_apart)
+                self.slots[last.feature] = _Slot(last, _Kept.EXTENT, self.n_extents)
                 if row is not None:
-                    apart.append((self.n_apart, row, stretch))
-                self.n_apart += 1
+                    extents.append((self.n_extents, row, stretch))
+                self.n_extents += 1
         self.numbers: _Payloads = _Payloads.of(numbers)
-        self.apart: _Payloads = _Payloads.of(apart)
-        self.float_rows: list[int] = [row for _, row, stretch in apart if stretch.holds_floats]
+        self.extents: _Payloads = _Payloads.of(extents)
+        self.float_rows: list[int] = [row for _, row, stretch in extents if stretch.holds_floats]
+
+    def describe(self, message: bytes | None = None) -> str:
+        """Return what was learnt, a line per entry; or, for a message, the first entry that differs."""
+        if message is None:
+            return "\n".join(map(str, self.entries))
+        table, view = KeyTable([entry.key for entry in self.entries]), memoryview(message)
+        at = content_start(view, 0, len(view), proto.FEATURES_TAG[0])
+        if at is None:
+            return "not one Features message"
+        for number, expected in enumerate(self.entries):
+            entry, stop = _entry(view, at, table, like=expected) if at < len(view) else (None, at)
+            is_unread = expected.feature < 0 and entry is not None and entry.key == expected.key
+            if entry is None or not (is_unread or _is_alike(entry, expected)):
+                return f"entry {number}: {entry or 'none that can be learnt'}; expected {expected}"
+            at = stop
+        return (
+            "no difference" if at == len(view) else f"{len(view) - at} bytes after the last entry"
+        )
 
     def match(self, data: Uint8Array, starts: Int64Array, stops: Int64Array) -> LayoutMatch:
         """Read the messages that look like this; spare bytes follow the last in `data`."""
@@ -365,10 +391,10 @@ class Layout:
             return match
         bad = np.zeros(starts.size, np.bool_)
         for first in range(0, starts.size, self.at_once):
-            some = slice(first, first + self.at_once)
-            wrong = match.read(some, starts[some], stops[some])
+            span = slice(first, first + self.at_once)
+            wrong = match.read(span, starts[span], stops[span])
             if wrong is not None:
-                bad[some] = wrong
+                bad[span] = wrong
         if np.count_nonzero(bad):
             match.keep(np.flatnonzero(~bad))
         return match
@@ -388,9 +414,9 @@ class LayoutMatch:
             for run in layout.runs
         ]
         self._numbers = np.empty((layout.n_numbers, n_messages), np.int64)
-        self._starts, self._lengths = np.empty((2, layout.n_apart, n_messages), np.int64)
+        self._starts, self._lengths = np.empty((2, layout.n_extents, n_messages), np.int64)
 
-    def read(self, some: slice, starts: Int64Array, stops: Int64Array) -> BoolArray | None:
+    def read(self, span: slice, starts: Int64Array, stops: Int64Array) -> BoolArray | None:
         """Read some messages; return which do not match, None if all do."""
         layout, data = self._layout, self._data
         at, wrong = bodies(data, starts, stops)
@@ -399,7 +425,7 @@ class LayoutMatch:
         for stretch, row in layout.walk:
             # In a message that does not match, these may be any places.
             if row is None:
-                at, differs = self._read_long(stretch, some, at)
+                at, differs = self._read_long(stretch, span, at)
                 wrong = _either(wrong, differs)
                 continue
             places[row] = at
@@ -411,25 +437,25 @@ class LayoutMatch:
             wrong = _either(wrong, strays)
         if wrong is not None:
             np.minimum(places, data.size - layout.furthest, out=places)
-        return _either(wrong, self._read_short(some, places, lengths))
+        return _either(wrong, self._read_short(span, places, lengths))
 
     def _read_long(
-        self, stretch: _Stretch, some: slice, at: Int64Array
+        self, stretch: _Stretch, span: slice, at: Int64Array
     ) -> tuple[Int64Array, BoolArray | None]:
         """Read a stretch with lengths of several bytes; return where it ends, and what differs."""
         template = cast("Template", stretch.template)
         cells = template.rows_at(self._data, np.minimum(at, self._data.size - _FURTHEST))
-        self._keep_floats(stretch, some, cells)
+        self._keep_floats(stretch, span, cells)
         lengths, wrong = template.match(cells)
         at = at + stretch.step
         if stretch.last is not None and stretch.last.feature >= 0:
             slot = self._layout.slots[stretch.last.feature].number
-            self._starts[slot, some], self._lengths[slot, some] = at, lengths
+            self._starts[slot, span], self._lengths[slot, span] = at, lengths
         if stretch.holds_floats:
             wrong |= lengths & 3 != 0
         return at + lengths, wrong if np.count_nonzero(wrong) else None
 
-    def _read_short(self, some: slice, places: Int64Array, lengths: Uint8Array) -> BoolArray | None:
+    def _read_short(self, span: slice, places: Int64Array, lengths: Uint8Array) -> BoolArray | None:
         """Compare the short stretches, and keep their payloads; return which messages differ."""
         layout, wrong = self._layout, None
         first = 0
@@ -438,11 +464,11 @@ class LayoutMatch:
             cells = group.rows_at(self._data, places[mine])
             wrong = _either(wrong, group.differing(cells, lengths[mine]))
             for row, stretch in enumerate(group.stretches):
-                self._keep_floats(stretch, some, cells[row])
-        apart = layout.apart
-        if apart.rows:
-            self._starts[apart.slots, some] = places[apart.rows] + apart.places
-            self._lengths[apart.slots, some] = lengths[apart.rows]  # 0 if it is always the same
+                self._keep_floats(stretch, span, cells[row])
+        extents = layout.extents
+        if extents.rows:
+            self._starts[extents.slots, span] = places[extents.rows] + extents.places
+            self._lengths[extents.slots, span] = lengths[extents.rows]  # 0 if it is always the same
         if layout.float_rows:
             odd = lengths[layout.float_rows] & 3
             wrong = _either(wrong, np.any(odd, axis=0) if np.count_nonzero(odd) else None)
@@ -452,15 +478,15 @@ class LayoutMatch:
         sizes = lengths[numbers.rows]
         at = places[numbers.rows] + numbers.places
         values, differs = read_sized(lanes(self._data), at.reshape(-1), sizes.reshape(-1))
-        self._numbers[:, some] = values.reshape(at.shape)
+        self._numbers[:, span] = values.reshape(at.shape)
         return (
             wrong if differs is None else _either(wrong, np.any(differs.reshape(at.shape), axis=0))
         )
 
-    def _keep_floats(self, stretch: _Stretch, some: slice, cells: AnyArray) -> None:
+    def _keep_floats(self, stretch: _Stretch, span: slice, cells: AnyArray) -> None:
         """Copy the floats out of the rows of a stretch."""
         for run in stretch.runs:
-            self._floats[run.number][:, some] = run.view(cells)
+            self._floats[run.number][:, span] = run.view(cells)
 
     def keep(self, good: Int64Array) -> None:
         """Drop the messages that do not match."""
@@ -571,6 +597,8 @@ def _join(entries: list[LayoutEntry]) -> list[_Stretch]:
 
 
 _MAY_BE_FIXED = (ValueForm.CHUNK, ValueForm.SKIPPED)
+_MOST_VARYING = 1000
+"""Of messages with more entries of varying size, a layout costs more than it gains."""
 
 
 @dataclass(slots=True)
@@ -599,6 +627,7 @@ def learn(
             samples.append(_Sample(view, body, []))
     fewest = min(len(samples), 2)
     ended: list[_Sample] = []
+    n_varying = 0
     while samples is not ended:
         # One entry of each, and on with those that look alike.
         groups: dict[Any, list[_Sample]] = {}
@@ -613,8 +642,9 @@ def learn(
                 sample.entries.append(entry)
                 form = entry.key, entry.form, entry.kind
                 groups.setdefault(form, []).append(sample)
+        n_varying += entry is not None and len(entry.holes) > 0 and entry.kind != Kind.FLOAT
         samples = max([ended, *groups.values()], key=len)
-        if len(samples) < fewest:
+        if len(samples) < fewest or n_varying > _MOST_VARYING:
             return None
     lists = [sample.entries for sample in samples]
     known = [entry.feature for entry in lists[0] if entry.feature >= 0] if lists else []
@@ -630,6 +660,19 @@ def learn(
         is_fixed = is_fixed or not entry.holes
         entries.append(replace(entry, form=ValueForm.FIXED) if is_fixed else entry)
     return Layout(entries)
+
+
+def _is_alike(entry: LayoutEntry, expected: LayoutEntry) -> bool:
+    """Whether an entry is read as another one: with other lengths, unless these are fixed."""
+    is_fixed = expected.form is ValueForm.FIXED
+    form = entry.form if is_fixed else expected.form
+    length = expected.length if is_fixed else entry.length
+    return (entry.key, entry.kind, entry.form, entry.length) == (
+        expected.key,
+        expected.kind,
+        form,
+        length,
+    )
 
 
 def _is_like(view: memoryview, start: int, entry: LayoutEntry) -> bool:
@@ -673,10 +716,10 @@ def _entry(
     if feature < 0 and payload < stop:
         kind = int(proto.KIND_OF_TAG[view[payload]])
     elif payload < stop:
-        found = _feature(view, payload, stop)
-        if found is None:
+        located = _feature(view, payload, stop)
+        if located is None:
             return none
-        kind, form, inner = found
+        kind, form, inner = located
         around += inner
         payload = inner[-1][1]
     has_payload = payload < stop or form is ValueForm.STRING  # which may be an empty one

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.convert.lists import Level
 
 MOST_KEYS = 2500
-"""More keys are not known: a hash that tells them apart would take too long to find."""
+"""More keys are not known: a hash that separates them would take too long to find."""
 _AT_ONCE = 2048
 """Messages that are walked together."""
 _ENTRIES_AT_ONCE = 20 * 1024
@@ -70,7 +70,7 @@ _LIST_DEPTH = 4
 
 
 class KnownKeys:
-    """The keys that plain entries may have: those of a table, and others that are skipped."""
+    """The keys that plain entries may have: the table's, and others that are skipped."""
 
     def __init__(self, table: KeyTable, others: Sequence[bytes] = ()) -> None:
         self.table = table
@@ -93,7 +93,7 @@ class KnownKeys:
         self._shift = np.uint32(32 - slot_bits)
         self._slots = np.zeros(1 << slot_bits, np.int16)
         random = np.random.default_rng(0)
-        while True:  # every third trial or so tells the keys apart
+        while True:  # every third trial or so separates the keys
             odd = 2 * random.integers(0, 2**31, len(self._places), np.uint32) + np.uint32(1)
             hashed = (columns[:, self._places] * odd).sum(axis=1, dtype=np.uint32) >> self._shift
             if np.unique(hashed).size == len(keys):
@@ -101,21 +101,26 @@ class KnownKeys:
         self._multipliers: list[np.uint32] = list(odd)
         self._slots[hashed] = np.arange(len(keys))
         self._n_words = -(-(_KEY_PLACE + longest + 2) // LANE_BYTES)
-        mask, want, unit, after = np.zeros((4, len(keys), self._n_words * LANE_BYTES), np.uint8)
+        mask, expected, per_length, after = np.zeros(
+            (4, len(keys), self._n_words * LANE_BYTES), np.uint8
+        )
         for number, key in enumerate(keys):
             head = (
                 proto.ENTRY_TAG + b"\0" + proto.KEY_TAG + bytes([len(key)]) + key + proto.VALUE_TAG
             )
             mask[number, : len(head) + 1] = 0xFF
-            want[number, : len(head)] = np.frombuffer(head, np.uint8)
-            unit[number, [1, len(head)]] = after[number, len(head)] = 1
-        mask, want, unit, after = (words.view("<u8") for words in (mask, want, unit, after))
-        want = want - after * self.head_sizes[:, None].astype(np.uint64)
+            expected[number, : len(head)] = np.frombuffer(head, np.uint8)
+            per_length[number, [1, len(head)]] = after[number, len(head)] = 1
+        mask, expected, per_length, after = (
+            words.view("<u8") for words in (mask, expected, per_length, after)
+        )
+        expected = expected - after * self.head_sizes[:, None].astype(np.uint64)
         self._words = [
-            tuple(map(_shared, words)) for words in zip(mask.T, want.T, unit.T, strict=True)
+            tuple(map(_shared, words))
+            for words in zip(mask.T, expected.T, per_length.T, strict=True)
         ]
         """Of each word of an entry, up to the value's length: which bits are known; what they must be, less
-        `unit` for each byte of the entry; and `unit`. Each is one number, or one per key."""
+        `per_length` for each byte of the entry; and `per_length`. Each is one number, or one per key."""
 
     def numbers(self, data: Uint8Array, at: Int64Array) -> Int64Array:
         """Return which of the keys each entry must have, if it has one of them."""
@@ -139,13 +144,13 @@ class KnownKeys:
 
         wrong: BoolArray = lengths > _LARGEST_BYTE
         wrong |= lengths < of_each(self._shortest_entries)
-        found = rows(data, self._n_words * LANE_BYTES)[at].view("<u8").reshape(at.size, -1)
+        words = rows(data, self._n_words * LANE_BYTES)[at].view("<u8").reshape(at.size, -1)
         wide = lengths.astype(np.uint64)
-        for place, (mask, want, unit) in enumerate(self._words):
-            word = found[:, place] & of_each(mask)
-            word -= of_each(want)
-            if unit.any():
-                word -= wide * of_each(unit)
+        for place, (mask, expected, per_length) in enumerate(self._words):
+            word = words[:, place] & of_each(mask)
+            word -= of_each(expected)
+            if per_length.any():
+                word -= wide * of_each(per_length)
             wrong |= word != 0
         return wrong
 
@@ -200,10 +205,10 @@ class PlainMatch:
         self._extents = starts, stops
         self.n_messages: int = starts.size
 
-    def _read(self, some: slice, at: Int64Array, stops: Int64Array, bad: BoolArray) -> None:
+    def _read(self, span: slice, at: Int64Array, stops: Int64Array, bad: BoolArray) -> None:
         """Fill in the cells of some messages, and mark as bad those that are left."""
-        data, keys, bad = self._data, self._keys, bad[some]
-        places, lengths, owners = _walk(data, at[some], stops[some], bad)
+        data, keys, bad = self._data, self._keys, bad[span]
+        places, lengths, owners = _walk(data, at[span], stops[span], bad)
         values = np.full((len(self._starts), bad.size), -1, np.int64)
         rooms = np.zeros(values.shape, np.uint8)
         first_cells = keys.features * bad.size
@@ -240,8 +245,8 @@ class PlainMatch:
         is_chunk &= data[5:].take(values) == rooms - np.uint8(4)
         values += 4
         kinds *= is_there
-        self._starts[:, some], self._sizes[:, some] = values, sizes
-        self._kinds[:, some], self._are_chunks[:, some] = kinds, is_chunk
+        self._starts[:, span], self._sizes[:, span] = values, sizes
+        self._kinds[:, span], self._are_chunks[:, span] = kinds, is_chunk
 
     def unknown_keys(self, limit: int) -> list[bytes]:
         """Return the different keys that are not in the table, about `limit` at the most."""
@@ -282,10 +287,10 @@ class PlainMatch:
             return self._lists(feature, kind, slice(None))
         chosen = np.flatnonzero(self._kinds[feature] == kind)
         with renumbered(chosen):
-            found = self._lists(feature, kind, chosen)
+            own = self._lists(feature, kind, chosen)
         counts = np.zeros(self.n_messages, np.int64)
-        counts[chosen] = found.levels[0]
-        return Lists(self.n_messages, WIRE[kind], (counts,), found.flat)
+        counts[chosen] = own.levels[0]
+        return Lists(self.n_messages, WIRE[kind], (counts,), own.flat)
 
     def _lists(self, feature: int, kind: Kind, chosen: Int64Array | slice) -> Lists:
         """Read the lists of one kind in some messages, which all have one."""
@@ -332,5 +337,7 @@ def _walk(
         at += 2
     bad[owner] = True
     place = np.concatenate(places)
-    np.minimum(place, data.size - _FURTHEST, out=place)  # those of bad messages may be anywhere
+    np.minimum(
+        place, data.size - _FURTHEST, out=place
+    )  # the places of bad messages may be anywhere
     return place, np.concatenate(lengths), np.concatenate(owners)

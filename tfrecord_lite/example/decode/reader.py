@@ -60,10 +60,12 @@ class ColumnReader:
         self.kinds: dict[str, Kind] = keys_to_read(prepared)
         self.numbers: dict[str, int] = {key: number for number, key in enumerate(self.kinds)}
         self.table: KeyTable = KeyTable([key.encode() for key in self.kinds])
-        self._own: dict[str, Type] = {name: build.own_type(each) for name, each in prepared.items()}
+        self._own: dict[str, Type] = {
+            name: build.own_type(prepared_feature) for name, prepared_feature in prepared.items()
+        }
         """What the values of a feature are by its specification."""
         self._originals: dict[str, Type] = {}
-        """What they were before they were stored; of a feature list, those of a step."""
+        """What they were before they were stored; for a feature list, the type of a step."""
         for name, original in originals_of(features).items():
             if self._is_stored_so(original, self._own[name]):
                 # Time zone and categories make no difference.
@@ -72,7 +74,7 @@ class ColumnReader:
                 self._originals[name] = original
         keys: set[str] = set()
         self._again: set[str] = set()
-        """Features whose values are those of another feature, too."""
+        """Features that share their values with another feature."""
         for name, feature in prepared.items():
             key = feature.value_key if isinstance(feature, Sparse) else feature.key
             self._again |= {name} if key in keys else set()
@@ -102,11 +104,11 @@ class ColumnReader:
                 columns[key] = self._column(batch, key)
             return columns[key]
 
-        found: dict[str, Lists | SparseLists] = {}
+        results: dict[str, Lists | SparseLists] = {}
         for name in self.prepared:
             lists = self._read(batch, name, column, single=single)
-            found[name] = lists.owned() if name in self._again else lists
-        return found
+            results[name] = lists.owned() if name in self._again else lists
+        return results
 
     def _cut(self, name: str, lists: Lists | SparseLists, splits: list[int]) -> Iterable[Any]:
         """Return the results of several batches."""
@@ -217,11 +219,11 @@ class FeatureReader(ColumnReader):
         Raises MisfitError about a feature that is not asked for. One without values is not missed.
         """
         for number, key in enumerate(table.keys[len(self.kinds) :], len(self.kinds)):
-            found = np.flatnonzero(batch.kinds(number))
-            if found.size:
+            others = np.flatnonzero(batch.kinds(number))
+            if others.size:
                 name = key.decode(errors="replace")
                 detail = "a feature that is not in the schema"
-                raise MisfitError(int(found[0]), Reason.WRONG_KIND, name, detail)
+                raise MisfitError(int(others[0]), Reason.WRONG_KIND, name, detail)
         return sorted(batch.unknown_keys(_MOST_OTHERS))
 
     def _column(self, batch: MessageBatch, key: str) -> Lists:
@@ -240,10 +242,10 @@ def check_kinds(key: str, kind: Kind, kinds: Any) -> None:
     """Raise MisfitError about the first message with a feature of another kind (rules X6, V2)."""
     if isinstance(kinds, int) and kinds in (kind, 0):
         return
-    each = np.atleast_1d(kinds)
-    wrong = np.flatnonzero((each != kind) & (each != 0))
+    kinds_of_message = np.atleast_1d(kinds)
+    wrong = np.flatnonzero((kinds_of_message != kind) & (kinds_of_message != 0))
     if wrong.size:
-        detail = f"found {Kind(int(each[wrong[0]])).label}, expected {kind.label}"
+        detail = f"found {Kind(int(kinds_of_message[wrong[0]])).label}, expected {kind.label}"
         raise MisfitError(int(wrong[0]), Reason.WRONG_KIND, key, detail)
 
 
@@ -263,8 +265,8 @@ def as_block(serialized: Serialized) -> Block:
         return serialized
     is_one = isinstance(serialized, (bytes, str, bytearray, memoryview, Mapping))
     if is_one or not hasattr(serialized, "__iter__"):
-        found = type(serialized).__name__
-        raise TypeError(f"expected a sequence of messages, got {found}; put one into a list")
+        actual = type(serialized).__name__
+        raise TypeError(f"expected a sequence of messages, got {actual}; put one into a list")
     if isinstance(serialized, np.ndarray) and serialized.ndim != 1:
         detail = f"expected a vector of messages, got the shape {list(serialized.shape)}"
         raise argument_error(detail)
@@ -296,14 +298,16 @@ def checked_splits(splits: Sequence[int], n_messages: int) -> list[int]:
 
 def checked_names(names: Any, shape: tuple[int, ...]) -> Sequence[str] | None:
     """Return names of the same shape as the messages (E3) as a flat list; None for no names."""
-    given = np.asarray([] if names is None else names, object)
-    if given.size == 0:
+    name_array = np.asarray([] if names is None else names, object)
+    if name_array.size == 0:
         return None
-    if given.shape != shape:
-        wanted = f"one name for each of the {shape[0]} messages" if shape else "one name"
-        detail = f"example_names has the shape {list(given.shape)}, expected {wanted}, or none"
+    if name_array.shape != shape:
+        expected = f"one name for each of the {shape[0]} messages" if shape else "one name"
+        detail = (
+            f"example_names has the shape {list(name_array.shape)}, expected {expected}, or none"
+        )
         raise argument_error(detail)
-    return list(given.ravel())
+    return list(name_array.ravel())
 
 
 def is_one_message(serialized: object) -> bool:

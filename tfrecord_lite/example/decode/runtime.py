@@ -64,8 +64,8 @@ def array_of(feature: Any) -> tuple[int, AnyArray | None]:
 def arrays_of(features: Any) -> dict[str, AnyArray]:
     """Return the values of a Features message by key, ascending, without the features that have no kind."""
     # The runtime's maps have an order of their own in each process.
-    found = {name: array_of(features.feature[name]) for name in sorted(features.feature)}
-    return {name: values for name, (_, values) in found.items() if values is not None}
+    arrays = {name: array_of(features.feature[name]) for name in sorted(features.feature)}
+    return {name: values for name, (_, values) in arrays.items() if values is not None}
 
 
 def row_of(serialized: bytes) -> dict[str, AnyArray]:
@@ -83,7 +83,7 @@ class RuntimeMessages(Features):
         messages = [parsed(Example, data[start:stop].tobytes()) for start, stop in extents]
         self._messages = [message.features.feature for message in messages]
         self._names = [key.decode() for key in table.keys]
-        self._found = [self._read(name) for name in self._names]
+        self._values = [self._read(name) for name in self._names]
         self._known = frozenset(table.keys)
 
     def _read(self, name: str) -> list[tuple[int, AnyArray | None]]:
@@ -105,18 +105,18 @@ class RuntimeMessages(Features):
 
     def kinds(self, feature: int) -> Uint8Array | int:
         """Return the kind of a feature in each message; one number if all agree."""
-        kinds = [kind for kind, _ in self._found[feature]]
+        kinds = [kind for kind, _ in self._values[feature]]
         return kinds[0] if kinds.count(kinds[0]) == len(kinds) else np.array(kinds, np.uint8)
 
     def lists(self, feature: int, kind: Kind) -> Lists:
         """Read the values of a feature in each message; none where it is of another kind."""
-        return _values(self._found[feature], kind)
+        return _values(self._values[feature], kind)
 
 
-def _values(found: list[tuple[int, AnyArray | None]], kind: Kind) -> Lists:
-    """Join the values of some Features; none of those of another kind."""
+def _values(pairs: list[tuple[int, AnyArray | None]], kind: Kind) -> Lists:
+    """Join the values of some Features; Features of another kind have none."""
     none = np.empty(0, kind.dtype)
-    arrays = [array if has == kind and array is not None else none for has, array in found]
+    arrays = [array if has == kind and array is not None else none for has, array in pairs]
     flat: Any = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
     if kind is Kind.BYTES:
         flat = ByteItems.of(flat.tolist())

@@ -5,7 +5,7 @@
     columns ──> Lists, one per key ──> Part, one or two per key ──> emit ──> Block
                 values                      nested lengths               wire
 
-The bytes are those of the protobuf runtime's ``SerializeToString(deterministic=True)``:
+The bytes are the same as from the protobuf runtime's ``SerializeToString(deterministic=True)``:
 features in the order of their keys' bytes, lists packed, every number as short as possible.
 """
 
@@ -83,7 +83,7 @@ def encode_examples(
         The features that the records are to be read with. Columns are checked against it; a
         SparseFeature's coordinates and a RaggedFeature's row lengths are written under their
         keys; and its ``originals`` say how columns of any dtype are stored, see
-        :func:`~tfrecord_lite.convert.lossless.schema_of`.
+        :func:`~tfrecord_lite.schema_of`.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def encode_examples(
     policy, as protobuf does; P2). With the schema of ``schema_of(columns, lossless=True)`` they
     are kept exactly.
 
-    Working memory is about that of the columns and the result. Batches of 1,000 records or
+    Working memory is about the size of the columns and the result. Batches of 1,000 records or
     more, up to a few megabytes, are fastest.
 
     Examples
@@ -137,7 +137,7 @@ def encode_example(
     row : mapping of str to value
         int, bool, float, str, bytes, a list, tuple or array of these, flattened; None, or a
         value that is masked as a whole, for a missing feature. A list without values becomes
-        a feature without a kind, since nothing tells it; that counts as missing (rule X3).
+        a feature without a kind, since its kind is unknown; that counts as missing (rule X3).
     schema : Schema, or mapping of str to feature specification, optional
         As for :func:`encode_examples`; costs as much as a batch.
 
@@ -196,13 +196,13 @@ def encode_column_batches(
     rounded: dict[str, None] | None = None,
 ) -> Generator[Block]:
     """Encode columns as :func:`encode_examples`, in blocks that fit the cache."""
-    found = _lists(columns, schema, rounded)
-    n_records = count_records(found.items())
-    n_bytes = sum(lists.n_bytes for lists in found.values())
+    features = _lists(columns, schema, rounded)
+    n_records = count_records(features.items())
+    n_bytes = sum(lists.n_bytes for lists in features.values())
     step = _BATCH_BYTES * n_records // max(n_bytes, 1)
     step = min(max(step, _MIN_RECORDS), _MAX_RECORDS)
     splits = [*range(0, n_records, step), n_records]
-    parts = {key: iter(lists.parts(splits)) for key, lists in found.items()}
+    parts = {key: iter(lists.parts(splits)) for key, lists in features.items()}
     for first, last in pairwise(splits):
         yield encode_lists({key: next(rest) for key, rest in parts.items()}, last - first)
 
@@ -247,8 +247,8 @@ def _lists(
 ) -> dict[str, Lists]:
     frame = open_columns(columns)
     if not hasattr(frame.columns, "items"):
-        found = type(columns).__name__
-        raise TypeError(f"columns must be a dict, with one column per feature, not {found}")
+        actual = type(columns).__name__
+        raise TypeError(f"columns must be a dict, with one column per feature, not {actual}")
     if schema is not None:
         return stored(frame.columns, schema, rounded)
     lists: dict[str, Lists] = {}
@@ -266,11 +266,11 @@ def _lists(
     return lists
 
 
-def encode_lists(found: Mapping[str, Lists], n_records: int | None = None) -> Block:
+def encode_lists(lists: Mapping[str, Lists], n_records: int | None = None) -> Block:
     """Encode lists, one per feature, as Examples; `n_records` if there may be none."""
     if n_records is None:
-        n_records = count_records(found.items())
-    return encode_fields([(FEATURES_TAG, features_parts(found))], n_records)
+        n_records = count_records(lists.items())
+    return encode_fields([(FEATURES_TAG, features_parts(lists))], n_records)
 
 
 def encode_fields(fields: list[tuple[bytes, list[Part]]], n_records: int) -> Block:
@@ -299,15 +299,15 @@ def count_records(columns: Iterable[tuple[str, Any]]) -> int:
     return n_records
 
 
-def sorted_keys(found: Iterable[str]) -> list[tuple[bytes, str]]:
+def sorted_keys(keys: Iterable[str]) -> list[tuple[bytes, str]]:
     """Return keys, encoded and as they are, in the order of their bytes."""
-    return sorted((encoded_key(key), key) for key in found)
+    return sorted((encoded_key(key), key) for key in keys)
 
 
-def features_parts(found: Mapping[str, Lists]) -> list[Part]:
+def features_parts(lists: Mapping[str, Lists]) -> list[Part]:
     """Return the Features that have lists, one per key, as parts of messages."""
-    keys = sorted_keys(found)
-    return [part for raw, key in keys for part in feature_parts(entry_levels(raw), found[key])]
+    keys = sorted_keys(lists)
+    return [part for raw, key in keys for part in feature_parts(entry_levels(raw), lists[key])]
 
 
 def feature_parts(entry: tuple[bytes, ...], lists: Lists) -> list[Part]:
@@ -370,7 +370,7 @@ def _bytes_payload(lists: Lists) -> Payload:
     payload = compact(flat.data, flat.starts, flat.lengths)
     if is_single:
         return payload
-    # Each string as a field, end to end; then those of each record together.
+    # Each string as a field, end to end; then the fields of each record together.
     data, sizes = emit_run((LIST_VALUE_TAG,), payload, flat.starts.size)
     splits = row_splits(sizes)[lists.splits()]
     return compact(data, splits[:-1], np.diff(splits))

@@ -44,8 +44,8 @@ def plain_numbers(values: list[Any] | tuple[Any, ...]) -> AnyArray | None:
         return None
     if data[_HEAD_BYTES :: dtype.itemsize] != tag * n_values:
         return None
-    found: AnyArray = np.frombuffer(data, dtype, n_values, _HEAD_BYTES)["value"]
-    return found
+    numbers: AnyArray = np.frombuffer(data, dtype, n_values, _HEAD_BYTES)["value"]
+    return numbers
 
 
 def rounded(values: AnyArray) -> Float32Array:

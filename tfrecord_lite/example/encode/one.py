@@ -75,8 +75,8 @@ def encode_features(tag: bytes, row: Mapping[str, Any]) -> list[Buffer]:
     if not hasattr(row, "items"):
         raise TypeError(f"a record must be a dict of features, not {type(row).__name__}")
     entries: list[tuple[bytes, tuple[Any, ...]]] = []
-    for key, given in row.items():
-        raw, value = encoded_key(key), only_string(given)
+    for key, row_value in row.items():
+        raw, value = encoded_key(key), only_string(row_value)
         if (type(value) is bytes and len(value) >= _LARGE_BYTES) or (
             type(value) is np.ndarray and value.size >= _LARGE_VALUES and value.dtype.kind in "iuf"
         ):

@@ -10,7 +10,7 @@ values. What it keeps of them is a copy, already checked::
           ╰─ struct.pack ─╯     ╰─ strings        ╰─ copies
              "<fq"
 
-The rows become lists without another look: their numbers lie in memory as those of a structured
+The rows become lists without another look: their numbers lie in memory as in a structured
 array, and vectors end to end. A row of a new form, or one with large, unusual or wrong
 values, is encoded alone at once, so the call that passes a bad row raises, and keeps nothing of it.
 Every row, and every record that is written between rows, has a number; they come out in order.
@@ -29,6 +29,7 @@ wrong, is None: the rows then go one by one, and the one that is wrong raises th
 from __future__ import annotations
 
 import struct
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -48,6 +49,7 @@ from tfrecord_lite.convert.types import (
     PLAIN_INTEGERS,
     PLAIN_STRINGS,
 )
+from tfrecord_lite.errors import levels_to_caller
 from tfrecord_lite.example.encode.columns import encode_lists
 from tfrecord_lite.example.encode.number_lists import plain_numbers, rounded
 from tfrecord_lite.example.encode.one import encode_features, encoded_key, only_string
@@ -73,6 +75,16 @@ _MOST_BYTES = 4 * _MAX_BYTES
 """Of all rows; larger rows than the first of their batch go one by one, so that they take no more memory."""
 _ITEM_BYTES = 8
 _FEWEST_ROWS = 8
+_KIND_OF_TYPE = (
+    dict.fromkeys(PLAIN_INTEGERS, Kind.INT64)
+    | dict.fromkeys(PLAIN_FLOATS, Kind.FLOAT)
+    | dict.fromkeys((*PLAIN_STRINGS, np.str_, np.bytes_), Kind.BYTES)
+)
+_KIND_OF_DTYPE = dict.fromkeys("biu", Kind.INT64) | {
+    "f": Kind.FLOAT,
+    "S": Kind.BYTES,
+    "U": Kind.BYTES,
+}
 _ndim_of = attrgetter("ndim")
 
 
@@ -124,27 +136,75 @@ class Waiting:
     def take(self) -> list[Any] | Block:
         """Return everything as records, bytes-like and in order, and start anew."""
         blocks = [plan.encoded() for plan in self._active]
-        found: list[Any] | Block
+        taken: list[Any] | Block
         if len(blocks) == 1 and not self._records:
-            found = blocks[0]
+            taken = blocks[0]
         else:
             order = [number for plan in self._active for number, _ in plan.rows]
             order += [number for number, _ in self._records]
             records: list[Any] = [record for block in blocks for record in block.views()]
             records += [record for _, record in self._records]
-            found = [records[i] for i in np.argsort(np.array(order, np.int64)).tolist()]
+            taken = [records[i] for i in np.argsort(np.array(order, np.int64)).tolist()]
         for plan in self._active:
             plan.rows = []
         self._n = self._n_bytes = 0
         self._records, self._active = [], []
-        return found
+        return taken
+
+
+class KindsOfRows:
+    """The kinds of the features in the rows of a writer; warns once of each feature that has several.
+
+    A file may have them, but readers of columns raise an error.
+    """
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, Kind] = {}
+        self._mixed: set[str] = set()
+
+    def note(self, row: Mapping[str, Any], part: str = "") -> None:
+        """Note the kinds of a row's values; those of rows of the same form need no further look."""
+        for key, value in row.items():
+            if (kind := _kind_of(value)) is not None:
+                self.add(part + key, kind)
+
+    def add(self, key: str, kind: Kind) -> None:
+        """Note that a feature has a kind."""
+        before = self._kinds.setdefault(key, kind)
+        if kind is before or key in self._mixed:
+            return
+        self._mixed.add(key)
+        cure = "write values of one type, or the others as another feature"
+        if Kind.BYTES not in (kind, before):
+            cure = f"write float(value), or give the rows a schema: {{{key!r}: float}}"
+        warnings.warn(
+            f"feature {key!r} holds {kind.label} in this row, but {before.label} in a row before. A file may have "
+            "both, and TFRecordReader(path).examples() gives each record as it is, but load, scan and read_batches "
+            f"raise an error about them: {cure}",
+            stacklevel=levels_to_caller(),
+        )
+
+
+def _kind_of(value: Any) -> Kind | None:
+    """Return the kind that a value of a row is stored as; None if it does not tell."""
+    if is_list(value):
+        types = set(map(type, value))
+        kinds = {_KIND_OF_TYPE.get(cls) for cls in types}
+        if None in kinds:
+            kinds = set(map(_kind_of, value))
+        return Kind.FLOAT if Kind.FLOAT in kinds else next(iter(kinds - {None}), None)
+    if isinstance(value, np.ndarray):
+        is_missing = not value.size or np.all(getattr(value, "mask", False))
+        return None if is_missing else _KIND_OF_DTYPE.get(value.dtype.kind)
+    return _KIND_OF_TYPE.get(type(value))
 
 
 class RowBuffer(Waiting):
     """Rows of Examples and records, in the order in which they came."""
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: KindsOfRows | None = None) -> None:
         super().__init__()
+        self._kinds = kinds
         self._forms: dict[Any, RowPlan | bool] = {}
         self._last: RowPlan | None = None
 
@@ -170,6 +230,8 @@ class RowBuffer(Waiting):
                 self._keep(plan, taken, taken[0])
                 return None
         pieces = encode_features(FEATURES_TAG, row)
+        if self._kinds is not None:  # the first row of each form comes here
+            self._kinds.note(row)
         if not self._n and sum(map(len, pieces)) >= LARGE_BYTES:
             return pieces
         self.add_record(b"".join(pieces))
@@ -252,7 +314,7 @@ def _copier(value: Any) -> tuple[Callable[[Any], AnyArray], int]:
 
 
 def _float_copy(array: AnyArray) -> AnyArray:
-    if not array.size:  # np.array([]), which tells no kind
+    if not array.size:  # np.array([]), which has no kind
         raise TypeError
     return rounded(array).ravel()
 
@@ -269,7 +331,7 @@ def plain_values(
 ) -> AnyArray | list[Any] | None:
     """Copy Python's numbers into an array of int64 or float32, or encode strings; None if there is anything else.
 
-    `types` are those of the values, if they are known. Raises ArithmeticError for a number that is
+    `types` are the values' types, if they are known. Raises ArithmeticError for a number that is
     too large, and UnicodeEncodeError.
     """
     if types is None:
@@ -335,7 +397,7 @@ class RowPlan:
         """The rows taken, with their numbers."""
 
     def _place(self, values: tuple[Any, ...]) -> None:
-        """Decide where each value goes; places count a row's values, then those of its short lists."""
+        """Decide where each value goes; places count a row's values, then the values of its short lists."""
         numbers: list[int] = []
         strings: list[int] = []
         code = "<"
@@ -415,7 +477,7 @@ class RowPlan:
         """Return rows taken as lists, one per key."""
         n_rows = len(rows)
         _, numbers, strings, vectors = zip(*rows, strict=True)
-        found: dict[str, Lists] = {}
+        lists: dict[str, Lists] = {}
         dtypes = {"q": "<i8", "f": "<f4"}
         fields = [(str(i), dtypes[letter], (n,)) for i, (_, letter, n) in enumerate(self._fields)]
         # dtype.itemsize is 0 without fields, which frombuffer rejects.
@@ -424,14 +486,14 @@ class RowPlan:
         for i, (key, letter, count) in enumerate(self._fields):
             flat = np.ascontiguousarray(table[str(i)]).reshape(-1)
             kind = Kind.INT64 if letter == "q" else Kind.FLOAT
-            found[key] = Lists(n_rows, WIRE[kind], (count,), flat)
+            lists[key] = Lists(n_rows, WIRE[kind], (count,), flat)
         if self._texts:
-            found |= self._string_columns(n_rows, list(chain.from_iterable(strings)))
+            lists |= self._string_columns(n_rows, list(chain.from_iterable(strings)))
         for i, (_, key, _, _) in enumerate(self._vectors):
             parts = [of_row[i] for of_row in vectors]
             counts = np.fromiter(map(len, parts), np.int64, n_rows)
-            found[key] = _joined_vectors(key, np.concatenate(parts), counts)
-        return found
+            lists[key] = _joined_vectors(key, np.concatenate(parts), counts)
+        return lists
 
     def encoded(self) -> Block:
         """Return the rows taken as messages."""
@@ -443,14 +505,14 @@ class RowPlan:
         together = ByteItems.of(strings).to_ranges()
         starts = together.starts.reshape(n_rows, -1)
         lengths = together.lengths.reshape(n_rows, -1)
-        found: dict[str, Lists] = {}
+        lists: dict[str, Lists] = {}
         place = 0
         for key, count in self._texts:
-            some = slice(place, place + count)
-            own = ByteRanges(together.data, starts[:, some].ravel(), lengths[:, some].ravel())
-            found[key] = Lists(n_rows, WIRE[Kind.BYTES], (count,), own)
+            span = slice(place, place + count)
+            own = ByteRanges(together.data, starts[:, span].ravel(), lengths[:, span].ravel())
+            lists[key] = Lists(n_rows, WIRE[Kind.BYTES], (count,), own)
             place += count
-        return found
+        return lists
 
 
 # ----------------------------------------------------------------------------- all at once
@@ -469,14 +531,14 @@ def rows_at_once(row: Any) -> int:
     return 0 if n_bytes >= LARGE_BYTES else min(_MAX_ROWS, _MAX_BYTES // max(n_bytes, 1))
 
 
-def encode_rows(rows: Sequence[Any]) -> Block | None:
+def encode_rows(rows: Sequence[Any], noted: KindsOfRows | None = None) -> Block | None:
     """Encode rows as :func:`~tfrecord_lite.encode_example`, all at once; None if they are not of one plain form."""
     if len(rows) < _FEWEST_ROWS or set(map(type, rows)) != {dict}:
         return None
     keys = rows[0].keys()
     if any(row.keys() != keys for row in rows):
         return None
-    found: dict[str, Lists] = {}
+    features: dict[str, Lists] = {}
     n_bytes = 0
     try:
         for key in keys:
@@ -491,10 +553,13 @@ def encode_rows(rows: Sequence[Any]) -> Block | None:
             n_bytes += lists.n_bytes
             if n_bytes > _MOST_BYTES:
                 return None
-            found[key] = lists
+            features[key] = lists
     except (ArithmeticError, TypeError, ValueError, struct.error):
         return None
-    return encode_lists(found, len(rows)) if found else None
+    if noted is not None:
+        for key, lists in features.items():
+            noted.add(key, lists.kind or Kind.BYTES)
+    return encode_lists(features, len(rows)) if features else None
 
 
 def _values(values: list[Any], types: set[type]) -> Lists | None:
@@ -528,8 +593,8 @@ def _arrays(key: str, values: list[Any]) -> Lists | None:
         return None
     dtype = dtypes.pop()
     if dtype.hasobject:
-        found = _values([value.tolist() for value in values], {list})
-        return found if found is not None and found.kind is Kind.BYTES else None
+        strings = _values([value.tolist() for value in values], {list})
+        return strings if strings is not None and strings.kind is Kind.BYTES else None
     counts = np.fromiter(map(len, values), np.int64, len(values))
     if dtype.itemsize * int(counts.sum()) > _MOST_BYTES:
         return None

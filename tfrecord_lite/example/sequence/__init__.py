@@ -8,5 +8,5 @@
     steps      errors about steps, as errors about records
 
 Contexts are read and written as Examples. A step is a Feature, so the steps of all lists are
-read and written as a flat batch of Features, as those of many Examples are.
+read and written as a flat batch of Features, as in many Examples.
 """

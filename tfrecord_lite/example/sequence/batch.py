@@ -110,20 +110,20 @@ def find_plain(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> Plain
     is_plain = stops == starts
     some_starts, some_stops = starts[filled], stops[filled]
     counts = np.zeros(starts.size, np.int64)
-    found = _even(data, some_starts, some_stops, first)
-    if found is not None:
-        is_plain[filled] = found > 0
-        counts[filled] = found
+    step_counts = _even(data, some_starts, some_stops, first)
+    if step_counts is not None:
+        is_plain[filled] = step_counts > 0
+        counts[filled] = step_counts
         begin = ranges(starts[is_plain] + len(first.prefix), counts[is_plain], first.size)
         contents = ByteRanges(data, begin, np.broadcast_to(first.length, begin.shape))
     else:
         if first.size > _SEARCHED:
             return None
-        found, contents = _searched(data, some_starts, some_stops, first.kind)
+        step_counts, contents = _searched(data, some_starts, some_stops, first.kind)
         if not len(contents):
             return None
-        is_plain[filled] = found > 0
-        counts[filled] = found
+        is_plain[filled] = step_counts > 0
+        counts[filled] = step_counts
     return PlainSteps(is_plain, first.kind, counts[is_plain], contents)
 
 
@@ -174,8 +174,8 @@ def _even(
         return None
     wrong = np.zeros(starts.size, np.bool_)
     words = lanes(data)
-    for some in _slices(counts):
-        at = ranges(starts[some], counts[some], first.size)  # where each step would start
+    for span in _slices(counts):
+        at = ranges(starts[span], counts[span], first.size)  # where each step would start
         differs = np.zeros(at.size, np.bool_)
         for place in range(0, len(first.prefix), 8):
             part = first.prefix[place : place + 8]
@@ -185,7 +185,7 @@ def _even(
             loaded <<= unused
             differs |= loaded != 0
         if differs.any():
-            wrong[some][np.repeat(np.arange(counts[some].size), counts[some])[differs]] = True
+            wrong[span][np.repeat(np.arange(counts[span].size), counts[span])[differs]] = True
     if wrong.mean() > _MOST_WRONG:
         return None
     return np.where(wrong, 0, counts)
@@ -210,8 +210,8 @@ def _searched(
     Returns the steps of each list, 0 where the guess is wrong; and the contents of all others.
     """
     parts = [
-        _search(data, starts[some], stops[some], kind)
-        for some in _slices((stops - starts) // _TYPICAL)
+        _search(data, starts[span], stops[span], kind)
+        for span in _slices((stops - starts) // _TYPICAL)
     ]
     counts, start, length = (np.concatenate(column) for column in zip(*parts, strict=True))
     return counts, ByteRanges(data, start, length)
@@ -234,10 +234,10 @@ def _search(
     place = np.flatnonzero(looks)  # of each prefix, in the lists end to end
     bounds = np.searchsorted(place, splits)
     counts = np.diff(bounds)
-    some = counts > 0
+    has_values = counts > 0
     size = np.empty_like(place)  # of the content: up to the next prefix, or the end of the list
     size[:-1] = place[1:]
-    size[bounds[1:][some] - 1] = splits[1:][some]
+    size[bounds[1:][has_values] - 1] = splits[1:][has_values]
     size -= place
     size -= _PREFIX_BYTES
     rooms = room[place]
@@ -319,7 +319,7 @@ def _steps_of(
     if not chosen.size:
         return chosen, MergedFeatures(data, values, 0, lambda cells: cells, _LIST_DEPTH)
     with renumbered(message[values.owner]):
-        counts, found = find_steps(data, values.start, values.stop)
+        counts, fields = find_steps(data, values.start, values.stop)
     if values.owner.size == chosen.size and (values.owner[1:] > values.owner[:-1]).all():
         n_steps = counts
     else:  # several values of one entry, to be joined, or none
@@ -330,7 +330,7 @@ def _steps_of(
     def message_of(steps: Int64Array) -> Int64Array:
         return message[np.searchsorted(ends, steps, side="right")]
 
-    return n_steps, MergedFeatures(data, found, int(n_steps.sum()), message_of, _LIST_DEPTH)
+    return n_steps, MergedFeatures(data, fields, int(n_steps.sum()), message_of, _LIST_DEPTH)
 
 
 class SequenceMessageBatch:
@@ -405,16 +405,16 @@ class SequenceMessageBatch:
         cells = self._cells_of(number)
         n_steps = self._n_steps[cells]
         first, last = int(self._splits[cells.start]), int(self._splits[cells.stop])
-        found = []
+        parts = []
         if number in self._plain:
             with renumbered(np.flatnonzero(self._is_present[cells])):
-                found.append(self._plain[number].lists(kind))
-        if first < last or not found:
-            found.append(self._cells.lists(first, last, kind))
-        values = found[0]
-        if len(found) > 1:
+                parts.append(self._plain[number].lists(kind))
+        if first < last or not parts:
+            parts.append(self._cells.lists(first, last, kind))
+        values = parts[0]
+        if len(parts) > 1:
             places = [self._places(number, in_cells=in_cells) for in_cells in (False, True)]
-            values = merge(kind, int(n_steps.sum()), list(zip(places, found, strict=True)))
+            values = merge(kind, int(n_steps.sum()), list(zip(places, parts, strict=True)))
         return Lists(
             self.n_messages,
             values.type,
@@ -427,14 +427,14 @@ class SequenceMessageBatch:
         """Return the kind of each step of a list, one number if all are of one."""
         cells = self._cells_of(number)
         first, last = int(self._splits[cells.start]), int(self._splits[cells.stop])
-        found = self._cells.kind[first:last]
+        cell_kinds = self._cells.kind[first:last]
         if number not in self._plain:
-            return found
+            return cell_kinds
         kind = self._plain[number].kind
-        if not found.size:
+        if not cell_kinds.size:
             return kind
         kinds = np.full(int(self._n_steps[cells].sum()), kind, np.uint8)
-        kinds[self._places(number, in_cells=True)] = found
+        kinds[self._places(number, in_cells=True)] = cell_kinds
         return kinds
 
     def _cells_of(self, number: int) -> slice:

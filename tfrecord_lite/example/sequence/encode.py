@@ -54,6 +54,7 @@ from tfrecord_lite.example.encode.one import (
 )
 from tfrecord_lite.example.encode.rows import (
     MAX_PLANS,
+    KindsOfRows,
     RowPlan,
     TakenRow,
     UnplannedError,
@@ -130,10 +131,12 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
     return b"".join(pieces)
 
 
-def _checked_dict(name: str, given: Any) -> Mapping[str, Any]:
-    if not isinstance(given, Mapping):
-        raise TypeError(f"{name} must be a dict with an entry per list, not {type(given).__name__}")
-    return given
+def _checked_dict(name: str, values: Any) -> Mapping[str, Any]:
+    if not isinstance(values, Mapping):
+        raise TypeError(
+            f"{name} must be a dict with an entry per list, not {type(values).__name__}"
+        )
+    return values
 
 
 def _check_is_sequence(key: str, steps: Any) -> None:
@@ -329,7 +332,7 @@ def _lists_of_steps(
 def _lists_of_array(key: str, column: AnyArray, lengths: Any) -> Lists:
     """Convert an array, without the padding if it has some."""
     if column.ndim < 2:
-        raise column_error(key, "a feature list needs a dimension of steps after that of records")
+        raise column_error(key, "a feature list needs a dimension of steps after the records")
     n_records, longest = column.shape[:2]
     if lengths is None:
         n_steps = np.full(n_records, longest, np.int64)
@@ -337,8 +340,8 @@ def _lists_of_array(key: str, column: AnyArray, lengths: Any) -> Lists:
         return _lists_of_steps(key, steps, n_steps)
     n_steps = np.asarray(lengths)
     if n_steps.shape != (n_records,) or (n_steps.size and n_steps.dtype.kind not in "iu"):
-        found = f"the lengths are {n_steps.dtype} of shape {list(n_steps.shape)}"
-        raise column_error(key, f"{found}, expected an integer for each of {n_records} records")
+        actual = f"the lengths are {n_steps.dtype} of shape {list(n_steps.shape)}"
+        raise column_error(key, f"{actual}, expected an integer for each of {n_records} records")
     wrong = (n_steps < 0) | (n_steps > longest)
     if wrong.any():
         first = int(wrong.argmax())
@@ -380,7 +383,7 @@ def _lists_of_sequences(key: str, column: Sequence[Any]) -> Lists:
 
 
 def _encode_rows(rows: Iterable[Mapping[str, Any]]) -> Block:
-    """Encode dictionaries: those of one form as columns, any other alone."""
+    """Encode dictionaries: rows of one form as columns, any other alone."""
     blocks: list[Block] = []
     buffer = SequenceRowBuffer()
     for index, row in enumerate(rows):
@@ -402,14 +405,16 @@ class SequenceRowBuffer(Waiting):
 
     of_sequences = True
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: KindsOfRows | None = None) -> None:
         super().__init__()
+        self._kinds = kinds
         self._plans: dict[Any, list[_SequencePlan]] = {}
 
     def add(self, row: Any) -> None:
         """Add a record. Raises as :func:`encode_sequence_example`, and is then unchanged."""
         if not self.take_in(row):
             self.add_record(encode_sequence_example(row))
+            self._note(row)
 
     def take_in(self, row: Any) -> bool:
         """Take a record in, if it has a form; one that has not may be wrong."""
@@ -419,12 +424,14 @@ class SequenceRowBuffer(Waiting):
         if type(context) is not dict or type(lists) is not dict:
             return False
         context = {key: _as_list(value) for key, value in context.items()}
-        found = [values for steps in lists.values() if (values := _step_values(steps))]
-        if len(found) < len(lists) or any(values.n_bytes > _LARGE_BYTES for values in found):
+        step_values = [values for steps in lists.values() if (values := _step_values(steps))]
+        if len(step_values) < len(lists) or any(
+            values.n_bytes > _LARGE_BYTES for values in step_values
+        ):
             return False
-        types = tuple([(values.dtype, values.counts is None) for values in found])
+        types = tuple([(values.dtype, values.counts is None) for values in step_values])
         alike = self._plans.setdefault((tuple(row), tuple(lists), types), [])
-        n_bytes = 1 + sum([values.n_bytes for values in found])
+        n_bytes = 1 + sum([values.n_bytes for values in step_values])
         for plan in alike:
             taken = plan.take(context)
             if taken is not None:
@@ -440,20 +447,26 @@ class SequenceRowBuffer(Waiting):
             if taken is None:
                 return False
             alike.append(plan)
-        self._keep(plan, (taken, found), n_bytes + taken[0])
+            self._note(row)
+        self._keep(plan, (taken, step_values), n_bytes + taken[0])
         return True
+
+    def _note(self, row: Mapping[str, Any]) -> None:
+        if self._kinds is not None:
+            for part, values in row.items():
+                self._kinds.note(values or {}, f"{part}/")
 
     def take(self) -> list[Any] | Block:
         """Return everything as messages, in order, and start anew."""
-        found = super().take()
+        taken = super().take()
         self._plans = {}
-        return found
+        return taken
 
 
 class _SequencePlan:
     """Takes records of one form apart, and keeps their values.
 
-    A form is the keys of context and lists, those of the context's plan, the dtype of each list,
+    A form is the keys of context and lists, the form of the context's plan, the dtype of each list,
     and whether its steps are sequences.
     """
 

@@ -260,19 +260,19 @@ class SequenceExampleParser:
     ) -> list[tuple[Results, Results, Lengths]]:
         """Parse several batches at once; the error is about the first message that is wrong."""
 
-        def parse(some: Block) -> list[tuple[Results, Results, Lengths]]:
-            own = splits if some is block else [0, len(some)]
-            batch = sequences_in(some, self._lists.table)
-            contexts = self._context.read(batch.contexts(some), own, single=single)
+        def parse(records: Block) -> list[tuple[Results, Results, Lengths]]:
+            own = splits if records is block else [0, len(records)]
+            batch = sequences_in(records, self._lists.table)
+            contexts = self._context.read(batch.contexts(records), own, single=single)
             lists = self._lists.read(batch, own, single=single)
-            return [(context, *found) for context, found in zip(contexts, lists, strict=True)]
+            return [(context, *parsed) for context, parsed in zip(contexts, lists, strict=True)]
 
         return parse_or_first_error(block, names, parse, "SequenceExample")
 
     def _read_lists(self, block: Block) -> dict[str, Lists | SparseLists]:
-        def parse(some: Block) -> dict[str, Lists | SparseLists]:
-            batch = sequences_in(some, self._lists.table)
-            features = self._context.lists_of(batch.contexts(some))
+        def parse(records: Block) -> dict[str, Lists | SparseLists]:
+            batch = sequences_in(records, self._lists.table)
+            features = self._context.lists_of(batch.contexts(records))
             steps = {name: apart(lists) for name, lists in self._lists.lists(batch).items()}
             return {f"context/{name}": lists for name, lists in features.items()} | {
                 f"feature_lists/{name}": lists for name, lists in steps.items()
@@ -344,8 +344,8 @@ class FeatureListReader(ColumnReader):
         """Build the results of several batches, and the lengths of padded ones."""
         whole = self.lists(batch, single=single)
         out: list[tuple[Results, Lengths]] = []
-        found = self.results_of(whole, splits)
-        for columns, (start, stop) in zip(found, pairwise(splits), strict=True):
+        results = self.results_of(whole, splits)
+        for columns, (start, stop) in zip(results, pairwise(splits), strict=True):
             lengths: Lengths = {}
             for name in self.prepared:
                 if self._is_dense(name) and (self.pad or single):
@@ -403,7 +403,7 @@ class FeatureListReader(ColumnReader):
 
 def _restored(name: str, lists: Lists, original: Type, feature: Prepared) -> Lists:
     """Return a feature list with its steps as they were before they were stored."""
-    # Of the type of the list, the first dimension is that of the steps; a VarLenFeature has none.
+    # Of the type of the list, the first dimension is the steps; a VarLenFeature has none.
     own = lists.type
     restore_steps = restore_values
     if not isinstance(feature, VarLen):
@@ -447,8 +447,8 @@ def _ragged(values: Lists, partitions: dict[str, Lists], feature: Ragged, own: T
         wrong = np.flatnonzero(column.lengths != n_steps)
         if wrong.size:
             first = int(wrong[0])
-            found, wanted = column.lengths[first], n_steps[first]
-            detail = f"found {found} steps, expected {wanted} as the values have"
+            actual, expected = column.lengths[first], n_steps[first]
+            detail = f"found {actual} steps, expected {expected} as the values have"
             raise MisfitError(first, Reason.BAD_PARTITION, key, detail)
     steps = {key: column.below() for key, column in partitions.items()}
     with in_steps(n_steps):

@@ -47,10 +47,10 @@ class _Calling:
     function: Callable[..., Any]
 
     def __call__(self, *parts: Any) -> Any:
-        made = self.function(*map(wrap, parts))
+        result = self.function(*map(wrap, parts))
         # In tf.data, a list of tensors is a tuple, and any other list is one tensor.
-        is_parts = isinstance(made, list) and any(map(is_tensor, made))
-        return unwrap(tuple(made) if is_parts else made)
+        is_parts = isinstance(result, list) and any(map(is_tensor, result))
+        return unwrap(tuple(result) if is_parts else result)
 
 
 @dataclass(frozen=True)
@@ -111,11 +111,11 @@ class _PlanOf:
 
     def __call__(self, element: Any) -> PlanNode:
         parts = element if type(element) is tuple else (element,)
-        made = self.function(*map(wrap, parts))
-        if not isinstance(made, Dataset):
-            detail = f"the function must return a Dataset, not {type(made).__name__}"
+        result = self.function(*map(wrap, parts))
+        if not isinstance(result, Dataset):
+            detail = f"the function must return a Dataset, not {type(result).__name__}"
             raise TypeError(detail)
-        return _plan_of(made)
+        return _plan_of(result)
 
 
 class _Iterator:
@@ -143,7 +143,7 @@ class _HintingType(type):
     def __getattr__(cls, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
-        names = [each for each in dir(cls) if not each.startswith("_")]
+        names = [attribute for attribute in dir(cls) if not attribute.startswith("_")]
         otherwise = "use map with a function, or Python's itertools"
         raise unavailable_error(f"tf.data.Dataset.{name}", names, _HINTS, otherwise, cls)
 
@@ -301,10 +301,10 @@ class Dataset(metaclass=_HintingType):
     @staticmethod
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
         """Make a data set of tuples, one element from each data set, up to the shortest."""
-        given = datasets if datasets is not None else args[0] if len(args) == 1 else args
-        if not isinstance(given, (tuple, list)) or not all(isinstance(d, Dataset) for d in given):
+        items = datasets if datasets is not None else args[0] if len(args) == 1 else args
+        if not isinstance(items, (tuple, list)) or not all(isinstance(d, Dataset) for d in items):
             raise TypeError("zip needs data sets, or a tuple of them")
-        plans = tuple(_plan_of(each) for each in given)
+        plans = tuple(_plan_of(dataset) for dataset in items)
         return Dataset(library.Dataset(mixtures.Zipped(inputs=plans)))
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
@@ -370,7 +370,7 @@ class Dataset(metaclass=_HintingType):
     ) -> Dataset:
         """Draw each element from one of the data sets; see :meth:`tfrecord_lite.Dataset.mix`."""
         values = None if weights is None else np.asarray(unwrap(weights), np.float64).tolist()
-        inputs = [library.Dataset(_plan_of(each)) for each in datasets]
+        inputs = [library.Dataset(_plan_of(dataset)) for dataset in datasets]
         stop: Literal["first", "all"] = "first" if stop_on_empty_dataset else "all"
         return Dataset(library.Dataset.mix(inputs, values, seed, stop))
 
@@ -568,13 +568,13 @@ def _size(batch_size: Any) -> int:
     return require_int("batch_size", int(batch_size), at_least=1)
 
 
-def _paths(given: Any) -> Any:
+def _paths(filenames: Any) -> Any:
     """Return plain paths, given paths, tensors, data sets or lists of them."""
-    if isinstance(given, Dataset):
-        return list(given.as_numpy_iterator())
-    if isinstance(given, Tensor):
-        plain = given.numpy()
+    if isinstance(filenames, Dataset):
+        return list(filenames.as_numpy_iterator())
+    if isinstance(filenames, Tensor):
+        plain = filenames.numpy()
         return plain if isinstance(plain, bytes) else plain.ravel().tolist()
-    if isinstance(given, (str, bytes, os.PathLike)):
-        return given
-    return [each.numpy() if isinstance(each, Tensor) else each for each in given]
+    if isinstance(filenames, (str, bytes, os.PathLike)):
+        return filenames
+    return [name.numpy() if isinstance(name, Tensor) else name for name in filenames]

@@ -130,19 +130,19 @@ class Interleave(Stage):
                 if i > done:
                     yield ObjectChunk([element]), {"done": i}
         finally:
-            for each in (feed, *slots):
-                if each is not None:
-                    each.close()
+            for open_feed in (feed, *slots):
+                if open_feed is not None:
+                    open_feed.close()
 
     def _in_turns(self, run: Run, inputs: Iterator[Any], slots: list[Feed | None]) -> Iterator[Any]:
         is_at_end = False
         turn = 0
         while not is_at_end or any(slot is not None for slot in slots):
             if slots[turn] is None and not is_at_end:
-                found = next(inputs, None)
-                is_at_end = found is None
-                if found is not None:
-                    slots[turn] = Feed(partial(self.function(found[0]).chunks, run))
+                opened = next(inputs, None)
+                is_at_end = opened is None
+                if opened is not None:
+                    slots[turn] = Feed(partial(self.function(opened[0]).chunks, run))
             slot = slots[turn]
             for _ in range(self.block_length):
                 chunk = slot.take(1) if slot is not None else None
@@ -170,7 +170,7 @@ class Unbatch(Stage):
 
 
 def files_of(plan: PlanNode, function: Callable[[Any], PlanNode]) -> Files | None:
-    """Return the plan of the files that a function opens, given their names; None for other plans.
+    """Return the plan of the files that a function opens, target their names; None for other plans.
 
     Files are then interleaved by the library itself, which is much faster.
     """
@@ -187,15 +187,15 @@ def files_of(plan: PlanNode, function: Callable[[Any], PlanNode]) -> Files | Non
     rows = [row for chunk, _ in slices.chunks(Run(), None) for row in chunk.to_list()]
     if not all(isinstance(row, bytes) for row in rows):
         return None
-    made = [function(row) for row in rows]
-    first = made[0]
+    results = [function(row) for row in rows]
+    first = results[0]
     if not isinstance(first, Files) or first.seed is not None or first.cycle_length != 1:
         return None
     names: list[str] = []
-    for each in made:
-        if not isinstance(each, Files) or each != replace(first, names=each.names):
+    for result in results:
+        if not isinstance(result, Files) or result != replace(first, names=result.names):
             return None
-        names += each.names
+        names += result.names
     return replace(first, names=tuple(names), **order)
 
 
@@ -243,7 +243,7 @@ def _padded(elements: list[Any], shapes: Any, fills: Any) -> Any:
     first = elements[0]
     if isinstance(first, dict):
         return {
-            key: _padded([each[key] for each in elements], _of(shapes, key), _of(fills, key))
+            key: _padded([element[key] for element in elements], _of(shapes, key), _of(fills, key))
             for key in first
         }
     if isinstance(first, tuple):
@@ -264,7 +264,9 @@ def _of(structure: Any, key: Any) -> Any:
 
 
 def _filled(elements: list[Any], shape: Any, fill: Any) -> Any:
-    arrays = [np.asarray(each, object if isinstance(each, bytes) else None) for each in elements]
+    arrays = [
+        np.asarray(element, object if isinstance(element, bytes) else None) for element in elements
+    ]
     dtype = arrays[0].dtype
     if fill is None:
         fill = b"" if dtype.kind == "O" else dtype.type(0)
@@ -275,17 +277,17 @@ def _filled(elements: list[Any], shape: Any, fill: Any) -> Any:
     return out
 
 
-def _sizes(found: list[tuple[int, ...]], wanted: Any) -> list[int]:
+def _sizes(shapes: list[tuple[int, ...]], padded_shape: Any) -> list[int]:
     """Return the padded shape; None and -1 stand for the largest size."""
-    if len({len(shape) for shape in found}) != 1:
+    if len({len(shape) for shape in shapes}) != 1:
         detail = "the arrays of a batch must have the same number of dimensions"
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
-    largest = [max(sizes) for sizes in zip(*found, strict=True)]
-    if wanted is None:
+    largest = [max(sizes) for sizes in zip(*shapes, strict=True)]
+    if padded_shape is None:
         return largest
-    given = [-1 if size is None else int(size) for size in wanted]
-    sizes = [most if size < 0 else size for size, most in zip(given, largest, strict=False)]
-    if len(given) != len(largest) or any(map(operator.lt, sizes, largest)):
-        detail = f"arrays of up to {largest} do not fit the padded shape {given}"
+    target = [-1 if size is None else int(size) for size in padded_shape]
+    sizes = [most if size < 0 else size for size, most in zip(target, largest, strict=False)]
+    if len(target) != len(largest) or any(map(operator.lt, sizes, largest)):
+        detail = f"arrays of up to {largest} do not fit the padded shape {target}"
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
     return sizes

@@ -58,8 +58,8 @@ def make_batched_features_dataset(
         names = sorted(name_of(source) for source in expand(file_pattern, folders="refuse"))
     except FileNotFoundError as error:
         raise argument_error(str(error)) from None
-    found = reader(names, *(reader_args or ()))
-    records = found._dataset if isinstance(found, Dataset) else found  # noqa: SLF001 - ours
+    opened = reader(names, *(reader_args or ()))
+    records = opened._dataset if isinstance(opened, Dataset) else opened  # noqa: SLF001 - ours
     if not isinstance(records, library.Dataset):
         detail = "The `reader` argument must return a `Dataset` object."
         raise TypeError(detail)

@@ -109,12 +109,14 @@ _recent: list[tuple[Any, Any]] = []
 
 def _parser(make: type[Any], *features: Any) -> Any:
     """Return a parser, one made before if there is any, for specifications only (rule E2)."""
-    items = [tuple(given.items()) if isinstance(given, Mapping) else given for given in features]
+    items = [
+        tuple(feature.items()) if isinstance(feature, Mapping) else feature for feature in features
+    ]
     for known, parser in _recent:  # an Example's has one set of features, a SequenceExample's two
         if known == items:  # fast for identical specifications
             return parser
-    for given in features:
-        require_specifications(given)
+    for feature in features:
+        require_specifications(feature)
     parser = make(*features)
     _recent[:] = [(items, parser), *_recent[: _MAX_PARSERS - 1]]
     return parser

@@ -35,7 +35,7 @@ def isdir(path: Any) -> bool:
 def glob(pattern: Any) -> list[str]:
     """List the files that match a pattern, or one of several, sorted; also of URLs."""
     patterns = pattern if isinstance(pattern, (list, tuple)) else [pattern]
-    return [name for each in patterns for name in sorted(_matches(os.fsdecode(each)))]
+    return [name for item in patterns for name in sorted(_matches(os.fsdecode(item)))]
 
 
 def _matches(pattern: str) -> list[str]:

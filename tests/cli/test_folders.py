@@ -1,0 +1,59 @@
+"""A folder names the same files for every verb."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.samples import write
+from tfrecord_lite import TFRecordReader, encode_example, save
+
+pytestmark = pytest.mark.needs("sql")
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make folders whose records have x, the numbers from 0 to 4."""
+    monkeypatch.chdir(tmp_path)
+    records = [encode_example({"x": x}) for x in range(5)]
+    splits = [{"name": name, "shardLengths": [n]} for name, n in (("train", "3"), ("test", "1"))]
+    info = json.dumps({"name": "d", "version": "1.0.0", "splits": [*splits, {"name": "no"}]})
+    for folder in ("tfds/1.0.0", "beside/1.0.0"):
+        Path(folder).mkdir(parents=True)
+        Path(folder, "dataset_info.json").write_text(info)
+        write(Path(folder, "d-train.tfrecord-00000-of-00001"), records[:3])
+        write(Path(folder, "d-test.tfrecord-00000-of-00001"), records[3:4])
+        write(Path(folder, "d-no.tfrecord-00000-of-00001"), [])
+    write(Path("tfds/1.0.0/more.tfrecord"), records[4:])
+    write(Path("beside/all.tfrecord"), records)
+    save("saved", {"x": np.arange(5)}, format="tf.data")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["tfds", "tfds/1.0.0", "tfds/*", "beside", "saved"])
+def test_a_folder_means_the_same_to_every_verb(run: Run, folders: Path, name: str) -> None:
+    assert run("convert", name, "x.csv").err == []
+    assert Path("x.csv").read_text().split() == ["x", *"01234"]
+    assert run("sql", "--csv", f"select x from '{name}' order by x").out == ["x", *"01234"]
+    assert run("cat", "--json", name).out == [f'{{"x": [{x}]}}' for x in range(5)]
+    assert run("diff", name, "x.csv").status == 2
+    for verb in (["merge"], ["filter", "--where", "x >= 0"], ["split", "--num-shards", "1"]):
+        assert run(*verb, name, f"{verb[0]}.tfrecord", "--overwrite").err == []
+        (path,) = folders.glob(f"{verb[0]}*.tfrecord")
+        assert [e["x"][0] for e in TFRecordReader(path).examples()] == [*range(5)]
+        assert run("diff", name, path).status == 0
+    for verb in (["count"], ["stats"], ["schema"], ["verify"], ["head", "-n1"], ["info"], []):
+        assert run(*verb, name).status == 0, verb
+
+
+@pytest.mark.usefixtures("folders")
+def test_a_shard_of_a_split_that_is_not_there_is_an_error(run: Run) -> None:
+    Path("tfds/1.0.0/d-test.tfrecord-00000-of-00001").unlink()
+    for verb in (["convert", "tfds", "x.csv"], ["sql", "from 'tfds'"], ["count", "tfds"]):
+        done = run(*verb)
+        assert done.status == 2
+        assert "d-test" in done.err[0]

@@ -1,0 +1,130 @@
+"""Digests of records, or of the values of some features: what splits and duplicates go by.
+
+A digest is computed in the same way by every version, on every machine::
+
+    hashlib.blake2b(data, digest_size=16, key=b"0").digest()     the key is the seed in decimal digits
+
+`data` are the bytes of the record, or those of its values, feature after feature::
+
+    kind     count                       values
+    b"b"     8 bytes, little-endian      each: its length in 8 bytes, then its bytes
+    b"i"     8 bytes, little-endian      each: int64, 8 bytes, little-endian
+    b"f"     8 bytes, little-endian      each: float32, 4 bytes, little-endian; -0.0 as 0.0, every NaN as 0x7fc00000
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.convert.restore import objects_of
+from tfrecord_lite.errors import Reason, require_int
+from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
+from tfrecord_lite.example.decode.features import kinds_in
+from tfrecord_lite.example.decode.first_error import MisfitError, parse_or_first_error
+from tfrecord_lite.example.survey import check_of_either
+from tfrecord_lite.schema import Kind
+from tfrecord_lite.wire.keys import KeyTable
+
+if TYPE_CHECKING:
+    from tfrecord_lite.arrays import Uint64Array
+    from tfrecord_lite.block import Block
+    from tfrecord_lite.convert.lists import Lists
+
+__all__ = ["Digests"]
+
+_CONTEXT = "context/"
+
+
+class Digests:
+    """Computes a digest of 128 bits for each record of a block; not thread-safe.
+
+    Parameters
+    ----------
+    by : str or sequence of str, optional
+        Features of Examples, or of the context of SequenceExamples, as ``label`` or ``context/label``.
+        None digests the bytes of the record.
+    seed : int
+    """
+
+    def __init__(self, by: str | Sequence[str] | None = None, seed: int = 0) -> None:
+        names = [by] if isinstance(by, str) else by
+        if names is not None and not (names and all(isinstance(name, str) for name in names)):
+            raise TypeError(f"by must be the name of a feature, or several, not {by!r}")
+        self._names = names
+        self._key = b"%d" % (require_int("seed", seed, 0) % 2**64)
+        keys = [name.encode() for name in names or ()]
+        keys += [name.removeprefix(_CONTEXT).encode() for name in names or ()]
+        self._table = KeyTable(list(dict.fromkeys(keys)))
+        self._memory = LayoutMemory()
+        self._check_type = check_of_either()
+
+    def __call__(self, block: Block) -> Uint64Array:
+        """Return the digests as two big-endian words each, uint64, shape (n_records, 2).
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``MISSING`` about the first record without a value of one of the features, ``MALFORMED`` about one that is
+            not an Example or SequenceExample.
+        """
+        items: Iterable[Any] = block.views()
+        if self._names is not None:
+            self._check_type(block)
+            items = parse_or_first_error(block, None, self._values)
+        digests = b"".join(blake2b(item, digest_size=16, key=self._key).digest() for item in items)
+        return np.frombuffer(digests, ">u8").reshape(-1, 2).astype(np.uint64)
+
+    def _values(self, block: Block) -> list[bytes]:
+        """Return the bytes that stand for the values of each record."""
+        stops = block.offsets + block.lengths
+        batch = MessageBatch(block.data, block.offsets, stops, self._table, self._memory)
+        columns = []
+        for name in self._names or ():
+            column = self._column(batch, name)
+            if b"" in column:
+                column = [
+                    own or other
+                    for own, other in zip(
+                        column, self._column(batch, name.removeprefix(_CONTEXT)), strict=True
+                    )
+                ]
+            if b"" in column:
+                detail = "there is no value to go by; leave such records out first, with a filter"
+                raise MisfitError(column.index(b""), Reason.MISSING, name, detail)
+            columns.append(column)
+        return list(map(b"".join, zip(*columns, strict=True)))
+
+    def _column(self, batch: MessageBatch, name: str) -> list[bytes]:
+        """Return the bytes for one feature of each record; empty without a value."""
+        number = self._table.index[name.encode()]
+        column = [b""] * batch.n_messages
+        for kind, having in kinds_in(batch.kinds(number), batch.n_messages):
+            values = _bytes_of(batch.lists(number, kind), kind)
+            for i in range(len(column)) if having is None else having.tolist():
+                column[i] = values[i]
+        return column
+
+
+def _bytes_of(lists: Lists, kind: Kind) -> list[bytes]:
+    """Return the bytes for the values of each record; empty without any."""
+    bounds = list(pairwise(lists.splits().tolist()))
+    if kind is Kind.BYTES:
+        items = objects_of(lists.flat)
+        own = [b"".join(struct.pack("<Q", len(x)) + x for x in items[a:b]) for a, b in bounds]
+    else:
+        flat = lists.flat + 0  # -0.0 becomes 0.0
+        if kind is Kind.FLOAT:
+            flat[np.isnan(flat)] = np.nan
+        size, data = flat.itemsize, flat.astype(flat.dtype.newbyteorder("<")).tobytes()
+        own = [data[a * size : b * size] for a, b in bounds]
+    head = kind.name[:1].lower().encode()
+    return [
+        head + struct.pack("<Q", b - a) + one if b > a else b""
+        for one, (a, b) in zip(own, bounds, strict=True)
+    ]
