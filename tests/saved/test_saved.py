@@ -6,6 +6,7 @@ import importlib.util
 import tempfile
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -62,6 +63,15 @@ def test_the_run_that_is_named_counts(folder: str) -> None:
     tl.save(folder, {"y": np.arange(3)}, format="tf.data")
     assert_same(tl.load(folder), {"y": np.arange(3)})
     assert len([place for place in Path(folder).iterdir() if place.is_dir()]) == 2
+
+
+@pytest.mark.needs("remote")
+def test_folders_of_stores_are_read_and_written() -> None:
+    place = f"memory://{uuid4().hex}"
+    tl.save(place, COLUMNS, format="tf.data", num_shards=2)
+    assert_same(tl.load(place), COLUMNS)
+    assert_same(tl.load(place, ["x"], order="tensorflow", num_processors=1), {"x": COLUMNS["x"]})
+    assert len(list(tl.TFRecordReader(place))) == 5
 
 
 def test_a_data_set_goes_through_tf(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import closing
 from functools import cached_property
 from typing import Any
 
@@ -64,7 +65,7 @@ class SavedData:
             raise argument_error(detail, source=place) from None
 
     def _content(self, name: str) -> bytes:
-        with open_seekable(f"{self.folder}/{name}", self._options) as file:
+        with closing(open_seekable(f"{self.folder}/{name}", self._options)) as file:
             return b"".join(iter(lambda: file.read(1 << 20), b""))
 
     def _read(self, metadata: bytes) -> None:
