@@ -105,6 +105,22 @@ def test_shards_by_a_function_are_read_in_any_order(tmp_path: Path) -> None:
             tl.load(path, order=order)  # type: ignore[arg-type]
 
 
+@pytest.mark.needs("remote")
+@pytest.mark.parametrize("compression", ["", "GZIP"])
+def test_a_data_set_in_a_store(compression: str) -> None:
+    url = f"memory://saved/{compression}"
+    tl.save(url, COLUMNS, format="tf.data", num_shards=2, compression=compression)
+    assert_same(tl.load(url), COLUMNS)
+    turns = tl.load(url, ["x"], order="tensorflow", num_processors=2)["x"].tolist()
+    assert [batch["x"].tolist() for batch in tl.read_batches(url, batch_size=9)] == [
+        COLUMNS["x"].tolist()
+    ]
+    by_two = Dataset.load(
+        url, reader_func=lambda shards: shards.interleave(lambda shard: shard, cycle_length=2)
+    )
+    assert [row["x"].tolist() for row in by_two.as_numpy_iterator()] == turns
+
+
 def test_rows_are_elements(tmp_path: Path) -> None:
     rows = [{"x": 1, "tags": ["a"]}, {"x": 2, "tags": []}]
     schema = tl.save(tmp_path / "saved", rows, format="tf.data")
