@@ -31,7 +31,6 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     # Ours, in docs/_ext.
-    "command_line",
     "keywords",
     "pictures",
 ]

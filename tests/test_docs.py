@@ -13,7 +13,6 @@ import pytest
 import tfrecord_lite
 from tests.support.corpus import ROOT
 from tests.support.pages import run_page
-from tfrecord_lite.cli.app import VERBS
 
 PAGES = [
     ROOT / "README.md",
@@ -79,10 +78,11 @@ def test_every_public_name_is_in_a_table_of_the_reference() -> None:
     assert set(tfrecord_lite.__all__) - listed == set()
 
 
-def test_the_reference_has_the_arguments_of_every_verb() -> None:
-    page = (ROOT / "docs" / "reference" / "cli.md").read_text()
+def test_the_pages_made_of_the_code_are_what_the_script_writes() -> None:
+    pages = runpy.run_path(str(ROOT / "docs" / "reference" / "generate.py"))["pages"]()
 
-    assert sorted(re.findall(r"^```\{verb\} (\w+)$", page, re.MULTILINE)) == sorted(VERBS)
+    stale = [path.name for path, text in pages.items() if path.read_text("utf-8") != text]
+    assert stale == [], "run python docs/reference/generate.py"
 
 
 def test_the_pictures_are_those_that_the_script_draws() -> None:
@@ -125,6 +125,16 @@ def test_the_python_of_a_page_runs(
         foreign_messages.write_documented(tmp_path)
 
     run_page(page, commands=page.name in COMMANDS)
+
+
+def test_the_page_about_installing_has_every_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = (ROOT / "docs" / "tutorial" / "install.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`[a-z`, ]+`) \|", page, re.MULTILINE)
+
+    assert {name for row in rows for name in re.findall(r"\w+", row)} == set(
+        project["optional-dependencies"]
+    )
 
 
 def test_every_extra_that_is_named_exists() -> None:

@@ -25,6 +25,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.apps.statistics import compute_statistics
 from tfrecord_lite.cli import main
+from tfrecord_lite.cli.words import shell_text
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 RAGGED = {"x": RaggedFeature("int64")}
@@ -85,7 +86,7 @@ def test_records_of_another_type_are_one_error_everywhere(
         assert (caught.value.reason, caught.value.index) == (Reason.MALFORMED, 0), name
     for verb in VERBS:
         assert main([*verb.split(), str(path)]) == 2
-        assert capsys.readouterr() == ("", f"tfrecord: {said}\n"), verb
+        assert capsys.readouterr() == ("", f"tfrecord: {shell_text(said)}\n"), verb
 
 
 WITHOUT_KIND = b"\n\x07\n\x05\n\x01a\x12\0"
@@ -129,7 +130,7 @@ def test_real_files(sample: CorpusFile, tmp_path: Path, capsys: pytest.CaptureFi
     said = {"tfevents": SAID["event"], "elwc": SAID["list"]}.get(sample.truth["kind"])
     for verb in VERBS:
         assert main([*verb.split(), path]) == (2 if said else 0)
-        assert capsys.readouterr().err.endswith(f": {said}\n" if said else "")
+        assert capsys.readouterr().err.endswith(f": {shell_text(said)}\n" if said else "")
     if said is not None:
         for reader in READERS.values():
             with pytest.raises(

@@ -88,6 +88,9 @@ class TestOptions:
             *(("ZLIB", given) for given in (1, "ZLIB", TFRecordCompressionType.ZLIB)),
             *((given, given) for given in ("GZIP", "ZSTD", "BZ2")),
             ("GZIP", 2),
+            *(("GZIP", given) for given in ("gzip", "gz", "Gz")),
+            *(("ZSTD", given) for given in ("zst", "Zstd")),
+            *(("", given) for given in ("none", "NONE", "uncompressed")),
             ("", TFRecordOptions()),
             ("GZIP", TFRecordOptions("GZIP")),
             ("ZLIB", TFRecordOptions(TFRecordOptions(TFRecordOptions(1)))),
@@ -97,7 +100,7 @@ class TestOptions:
         assert TFRecordOptions.get_compression_type_string(given) == name
         assert TFRecordOptions(given).compression_type is given
 
-    @pytest.mark.parametrize("given", ["gzip", "NONE", "SNAPPY", 3, 5, -1, b"GZIP", "LZ4", [1]])
+    @pytest.mark.parametrize("given", ["infer", "SNAPPY", 3, 5, -1, b"GZIP", "LZ4", [1]])
     def test_o2_anything_else_is_rejected(self, given: Any, tmp_path: Path) -> None:
         kept = tmp_path / "kept"
         kept.write_bytes(FRAMES)

@@ -71,6 +71,8 @@ _MEANT = {
     "num_records": ("n", "n_rows", "nrows", "num_rows", "limit", "take", "n_records"),
     "num_epochs": ("epochs", "repeat"),
     "drop_remainder": ("drop_last",),
+    "overwrite": ("force", "exist_ok", "replace", "clobber"),
+    "num_shards": ("shards", "n_shards", "num_files", "nshards"),
     "num_workers": ("workers", "n_jobs", "num_parallel_calls", "num_parallel_reads", "num_threads"),
     "num_threads": ("workers", "n_jobs", "num_workers"),
     "batch_size": ("batch", "batchsize", "chunksize"),
@@ -88,24 +90,30 @@ _ELSEWHERE = {
     "columns": f"load, scan and read_batches take columns; elsewhere the schema chooses them: schema={SOME_COLUMNS}",
     "num_records": "the number of records is num_records of load, or scan(paths).head(n)",
     "num_epochs": "read_batches repeats the records num_epochs times",
+    "drop_remainder": "read_batches and Dataset.batch take drop_remainder",
+    "overwrite": "a file that exists is replaced, without a keyword",
+    "num_shards": "save, ShardedTFRecordWriter and split_files take num_shards",
+    "compression": "readers find out the compression; save and TFRecordWriter take compression",
+    "schema": "load, scan and read_batches take a schema",
     "num_workers": "read_batches and scan take num_workers",
 }
 """Where a keyword is that a call has not."""
 
 
-def check_keywords(options: Mapping[str, Any], known: type) -> None:
+def check_keywords(options: Mapping[str, Any], known: type = object) -> None:
     """Refuse keywords that a call of this package does not take, with the one that was probably meant.
 
     Raises
     ------
     TypeError
-        If there is a keyword that is none of the TypedDict `known`.
+        If there is a keyword that is none of the TypedDict `known`; by default, if there is any.
     """
-    for name in options.keys() - known.__annotations__:
+    known_names = getattr(known, "__annotations__", {})
+    for name in options.keys() - known_names:
         from difflib import get_close_matches  # noqa: PLC0415 - for errors alone
 
         call, parameters = _public_call()
-        own = [*parameters, *known.__annotations__]
+        own = [*parameters, *known_names]
         meant = [keyword for keyword, names in _MEANT.items() if name in (keyword, *names)]
         near = [keyword for keyword in meant if keyword in own] or get_close_matches(name, own, 1)
         elsewhere = [_ELSEWHERE[keyword] for keyword in meant if keyword in _ELSEWHERE]
@@ -121,7 +129,10 @@ def _public_call() -> tuple[str, tuple[str, ...]]:
         frame = frame.f_back
     code = frame.f_code
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return code.co_qualname.removesuffix(".__init__"), tuple(p for p in parameters if p != "self")
+    name = code.co_qualname
+    if name.endswith(".__init__"):  # which a subclass may inherit
+        name = type(frame.f_locals["self"]).__name__
+    return name, tuple(p for p in parameters if p != "self")
 
 
 def read_settings(options: ReadOptions) -> ReadSettings:

@@ -496,7 +496,7 @@ _TEXTS = (
         _JSON + r'[^\0]*?"tensorflow_datasets\.', "a features.json of TFDS",
         "load_schema reads it, load_tfds its directory",
     ),
-    (_JSON, "JSON lines", "tfrecord convert reads it"),
+    (_JSON, "JSON lines", "tfrecord convert --from jsonl reads it"),
     (_JSON, "JSON", ""),
     (
         _COMMENTS + r"(context\s*\{[^\0]*?\}\s*)?(node_sets|edge_sets)\s*:?\s*\{",
@@ -511,7 +511,7 @@ _TEXTS = (
         r"|tensor_representation_group)\s*:?\s*\{(?!\s*key\b)",
         "a schema of TFX in text form", "load_schema reads it",
     ),
-    ("", "CSV", "tfrecord convert reads it"),
+    ("", "CSV", "tfrecord convert --from csv reads it"),
     ("", "plain text", ""),
 )  # fmt: skip
 """How a text begins, what it is, and advice; the first that matches counts, if a closer look agrees."""

@@ -117,6 +117,6 @@ def test_what_is_no_damage_is_said_as_ever(run: Run, tmp_path: Path, verb: str) 
     )
 
     assert done.status == 2
-    assert any("max_inflated_bytes" in line for line in done.err)
+    assert any("--max-inflated-bytes" in line for line in done.err)
     assert any("skipped" in line for line in done.err)
     assert run(verb, "--skip-damage", tmp_path / "missing").status == 2

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.conftest import Done
 from tests.cli.samples import write_documented
-from tfrecord_lite.cli.app import VERBS
+from tfrecord_lite.cli.app import VERBS, make_parser
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md"
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -58,8 +58,22 @@ def test_what_the_page_shows_is_what_is_printed(
 
 
 def test_the_table_has_every_verb_in_the_order_of_the_help() -> None:
-    rows = re.findall(r"^\| \[`(\w+)`\]\(#([\w-]+)\) \|", PAGE.read_text("utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| \w* ?\| \[`(\w+)`\]\(#([\w-]+)\) \|", PAGE.read_text("utf-8"), re.MULTILINE
+    )
     heads = re.findall(r"^## (.+)$", PAGE.read_text("utf-8"), re.MULTILINE)
 
     assert [verb for verb, _ in rows] == list(VERBS)
-    assert {place for _, place in rows} == {re.sub("[, ]+", "-", head) for head in heads}
+    assert heads[0] == "Python's words"
+    assert {place for _, place in rows} == {re.sub("[, ]+", "-", head) for head in heads[1:]}
+
+
+def test_the_options_that_python_calls_otherwise_are_options() -> None:
+    table = PAGE.read_text("utf-8").partition("## Python's words")[2].partition("## ")[0]
+    named = set(
+        re.findall(r"`(--?[a-z-]+)", "".join(re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)))
+    )
+    options = {one for verb in make_parser(is_whole=True).verbs.values() for one in verb.options()}
+
+    assert len(named) > 10
+    assert named - options == set()

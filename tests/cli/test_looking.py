@@ -299,7 +299,7 @@ class TestView:
         write(tmp_path / "x", map(flower, range(6)))
 
     def test_a_page_is_written(self, run: Run) -> None:
-        done = run("view", "x", "-o", "page.html", "--columns", "label,name", "--records", 2)
+        done = run("view", "x", "-o", "page.html", "--columns", "label,name", "--limit", 2)
         page, size = Path("page.html").read_text("utf-8"), Path("page.html").stat().st_size
 
         assert done == (0, [f"page.html: wrote {exact_bytes(size)}"], [])

@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.samples import flower, write
-from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli import inputs, words
 from tfrecord_lite.cli.app import VERBS as ALL_VERBS
 from tfrecord_lite.records.framing import frame
 
@@ -95,6 +95,80 @@ class TestArguments:
         assert len(done.err) == 1
         assert done.err[0].startswith("tfrecord: ")
         assert "--help" in done.err[0]
+
+    def test_a_word_that_is_no_verb_gets_the_nearest(self, run: Run) -> None:
+        said = {
+            word: (run(word, "absent").err[0].partition("did you mean ")[2] or "?").split()[0]
+            for word in [
+                "ls",
+                "show",
+                "peek",
+                "dump",
+                "print",
+                "validate",
+                "fsck",
+                "join",
+                "concat",
+                "shard",
+                "subset",
+                "grep",
+                "export",
+                "to-csv",
+                "vrify",
+            ]
+        }
+
+        assert said == {
+            **dict.fromkeys(("show", "peek", "print"), "head?"),
+            **dict.fromkeys(("validate", "fsck", "vrify"), "verify?"),
+            **dict.fromkeys(("join", "concat"), "merge?"),
+            **dict.fromkeys(("export", "to-csv"), "convert?"),
+            "ls": "info?",
+            "dump": "cat?",
+            "shard": "split?",
+            "subset": "sample?",
+            "grep": "filter?",
+        }
+        assert ALL_VERBS.keys() - words.VERBS.keys() == set()
+        assert "the verbs are info, head" in run("xyzzy").err[0]
+
+    @pytest.mark.parametrize(
+        ("command", "hint"),
+        [
+            ("sql --max-rows 3 x", "did you mean --limit?"),
+            ("schema --max_records 3 x", "did you mean --limit?"),
+            ("merge --force a b", "did you mean --overwrite?"),
+            ("convert a.csv b.csv --output x", "the last argument is what to write"),
+            ("count --where x", "it is an option of"),
+            ("convert a b --compression snappy", "--output-compression is what to write"),
+        ],
+    )
+    def test_an_unknown_option_gets_the_nearest(self, run: Run, command: str, hint: str) -> None:
+        done = run(*command.split())
+
+        assert (done.status, len(done.err)) == (2, 1)
+        assert hint in done.err[0]
+
+    def test_options_may_come_before_a_file_without_a_verb(self, run: Run, tmp_path: Path) -> None:
+        path = write(tmp_path / "a", [b"one", b"two"])
+
+        assert run("-n", "2", path).out == run(path, "-n", 2).out
+        assert run("--json", path).out[-1] == '{"text": "one"}'
+
+    @pytest.mark.parametrize("name", ["gz", "GZIP", "Gzip"])
+    def test_a_compression_has_many_words(self, run: Run, tmp_path: Path, name: str) -> None:
+        path = write(tmp_path / "a", [b"one"], "GZIP")
+
+        assert run("cat", "--compression", name, path).status == 0
+        assert run("merge", "--output-compression", name, path, tmp_path / "b").status == 0
+        assert (tmp_path / "b").read_bytes()[:2] == b"\x1f\x8b"
+
+    def test_reading_is_explained_once(self, run: Run) -> None:
+        assert any(line.startswith("  --max-inflated-ratio X") for line in run("help").out)
+        shown = run("help", "merge").out
+        assert next(line for line in shown if "--max-inflated-ratio" in line).startswith(
+            "reading: "
+        )
 
     @pytest.mark.parametrize("verb", ["", *ALL_VERBS])
     def test_the_help_has_examples_and_exit_statuses(self, run: Run, verb: str) -> None:

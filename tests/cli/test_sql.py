@@ -60,6 +60,16 @@ def test_rows_are_written_to_a_file(run: Run, name: str) -> None:
     assert imported("pyarrow").table(found).to_pylist() == [{"label": 1, "name": "rose"}] * 3
 
 
+def test_sums_are_numbers(run: Run) -> None:
+    save("sums.tfrecord", {"n": np.arange(5)})
+    query = "select sum(n) s, [sum(n)] l, 1.5 d from 'sums.tfrecord'"
+
+    assert run("sql", query, "--json").out == ['{"s": 10, "l": [10], "d": 1.5}']
+    assert run("sql", query).out[-1].split() == ["10", "[10]", "1.5"]
+    assert run("sql", query, "-o", "sums.out.tfrecord").status == 0
+    assert load("sums.out.tfrecord")["s"].tolist() == [10]
+
+
 def test_every_bit_is_kept_if_asked_for(run: Run) -> None:
     query = "select 0.1::double x, 0.5::double y"
     line = "tfrecord: float64 was rounded to float32 in 'x'; --lossless keeps every bit"
@@ -69,7 +79,7 @@ def test_every_bit_is_kept_if_asked_for(run: Run) -> None:
     assert run("sql", query, "-o", "out.tfrecord", "--overwrite", "--lossless").err == []
     assert scan("out.tfrecord").to_arrow()["x"].to_pylist() == [0.1]
     done = run("sql", "select 1e300::double x", "-o", "large.tfrecord")
-    assert (done.status, "save it with --lossless" in done.err[0]) == (2, True)
+    assert (done.status, "--lossless stores it as it is" in done.err[0]) == (2, True)
 
 
 def test_a_file_does_not_appear_if_the_query_fails(run: Run, folder: Path) -> None:

@@ -23,6 +23,9 @@ from tfrecord_lite import (
     TFRecordFile,
     TFRecordWriter,
     VarLenFeature,
+    encode_example,
+    encode_sequence_example,
+    load,
     read_batches,
     save,
     tf,
@@ -325,3 +328,35 @@ def test_a_missing_value_is_not_stacked_as_what_is_under_its_mask(tmp_path: Path
     assert next(iter(found))["x"].tolist() == [3, 4]
     with pytest.raises(TypeError, match="NoneType"):
         next(iter(torch.utils.data.DataLoader(rows, batch_size=2)))
+
+
+@pytest.mark.parametrize(
+    ("make", "cure"),
+    [
+        (lambda: torch.ones(2, dtype=torch.bfloat16), "float()"),
+        (lambda: torch.ones(2, requires_grad=True), "detach()"),
+        (lambda: torch.ones(2).to_sparse(), "to_dense()"),
+        (lambda: torch.ones(2, device="meta"), "no values"),
+    ],
+)
+def test_tensors_are_values_of_rows_and_columns(tmp_path: Path, make: Any, cure: str) -> None:
+    good, bad = torch.tensor([1, 2]), make()
+    assert encode_example({"x": good}) == encode_example({"x": [1, 2]})
+    assert encode_example({"x": good[0]}) == encode_example({"x": 1})
+    steps = {"feature_lists": {"x": [good, good]}}
+    assert encode_sequence_example(steps) == encode_sequence_example(
+        {"feature_lists": {"x": [[1, 2], [1, 2]]}}
+    )
+    for data in ({"x": [good, good[:1]]}, [{"x": good}, {"x": good[:1]}]):
+        save(tmp_path / "x", data)
+        assert [row.tolist() for row in load(tmp_path / "x")["x"]] == [[1, 2], [1]]
+    for call in (
+        lambda: encode_example({"x": bad}),
+        lambda: encode_sequence_example({"feature_lists": {"x": [bad]}}),
+        lambda: save(tmp_path / "y", {"x": bad}),
+        lambda: save(tmp_path / "y", [{"x": bad}]),
+    ):
+        with pytest.raises(InvalidArgumentError) as caught:
+            call()
+        assert caught.value.key == "x"
+        assert cure in str(caught.value)

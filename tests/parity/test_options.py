@@ -54,7 +54,7 @@ def test_options_have_the_same_parameters_and_keep_them(both: Both) -> None:
     "value",
     [
         *(None, "", 0, [], 1, 2, True, 2.0, np.int64(1), "ZLIB", np.str_("GZIP")),
-        *(TFRecordCompressionType.ZLIB, "gzip", "NONE", b"GZIP", 3, -1, 1.5, (1,)),
+        *(TFRecordCompressionType.ZLIB, "LZ4", b"GZIP", 3, -1, 1.5, (1,)),
     ],
     ids=repr,
 )
@@ -77,11 +77,13 @@ def test_what_stands_for_a_compression(both: Both, value: Any) -> None:
 
 
 @deviation("O2")
-@pytest.mark.parametrize("name", ["ZSTD", "BZ2"])
-def test_two_more_compressions_are_known_here(both: Both, name: str) -> None:
+@pytest.mark.parametrize("name", ["ZSTD", "BZ2", "gz", "Zstd", "none"])
+def test_more_compressions_and_words_for_them_are_known_here(both: Both, name: str) -> None:
     assert isinstance(ask(both.tf.io.TFRecordOptions, name).error, ValueError)
     assert isinstance(ask(both.tf.io.TFRecordWriter, both.path(), name).error, ValueError)
-    assert TFRecordOptions.get_compression_type_string(TFRecordOptions(name)) == name
+    names = {"gz": "GZIP", "none": ""}
+    found = TFRecordOptions.get_compression_type_string(TFRecordOptions(name))
+    assert found == names.get(name, name.upper())
 
 
 @rule("O3")
@@ -121,7 +123,7 @@ def test_options_may_be_an_object_a_name_or_a_number(both: Both) -> None:
     options: Any
     for options in ("", 0, "ZLIB", 1, TFRecordCompressionType.GZIP):
         assert written(tfrecord_lite, options) == written(both.tf.io, options)
-    for options in (3, "gzip", b"GZIP", 1.5):
+    for options in (3, "LZ4", b"GZIP", 1.5):
         assert_same(*(ask(written, module, options) for module in (both.tf.io, tfrecord_lite)))
 
 

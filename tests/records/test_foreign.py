@@ -90,7 +90,7 @@ class TestRecognised:
 
         assert caught.value.reason is Reason.COMPRESSION
         assert caught.value.detail == (
-            "not a GZIP stream, nor a TFRecord file; it looks like JSON lines (tfrecord convert reads it)"
+            "not a GZIP stream, nor a TFRecord file; it looks like JSON lines (tfrecord convert --from jsonl reads it)"
         )
 
 
@@ -98,7 +98,7 @@ SMALL = {
     "JSON": Foreign(b'{"a": 1}\n', "JSON"),
     "empty JSON": Foreign(b"{}", "JSON"),
     "empty array": Foreign(b"[]\n", "JSON"),
-    "CSV": Foreign(b"a,b\n1,2\n", "CSV (tfrecord convert reads it)"),
+    "CSV": Foreign(b"a,b\n1,2\n", "CSV (tfrecord convert --from csv reads it)"),
     "YAML": Foreign(b"a: 1\n", "plain text"),
     "HTML": Foreign(b"<html>", "an HTML page"),
     "like ZLIB": Foreign(b"x^2 + 1\n", "plain text"),

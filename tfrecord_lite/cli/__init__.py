@@ -14,6 +14,7 @@ What they share:
 
     app         the table of verbs, their parser, signals, main: what a verb raises becomes one line
     inputs      arguments; from arguments to open files, one after the other; what is said of errors
+    words       what people type instead, and what errors of the package are in the shell
     console     standard output and error, exit status
     texts       columns of text, sizes, lines of JSON
     display     a record as text or JSON

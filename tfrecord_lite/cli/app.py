@@ -20,35 +20,51 @@ from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
 from tfrecord_lite.files.names import name_of
 
-VERBS = {
-    "info": ("info", "count records, show sizes, compression and content"),
-    "head": ("head", "print the first records"),
-    "view": ("view", "show what is inside, on a page in the browser"),
-    "cat": ("head", "print all records"),
-    "schema": ("schema", "infer the features of all records, and how to parse them"),
-    "stats": ("stats", "show how the values of each feature are distributed"),
-    "diff": ("stats", "compare two data sets: schemas, statistics, records"),
-    "verify": ("damage", "check every checksum, report every damaged place"),
-    "recover": ("damage", "write every intact record of a damaged file to a new one"),
-    "count": ("info", "count records, as fast as the files allow"),
-    "index": ("info", "write an index, for random access"),
-    "merge": ("rearranging", "write the records of many files to one"),
-    "split": ("rearranging", "divide records among shards, or into parts such as train and test"),
-    "unique": ("rearranging", "write records without duplicates"),
-    "shuffle": ("rearranging", "write all records in random order, also of files larger than memory"),
-    "sample": ("rearranging", "write some records, chosen at random"),
-    "filter": ("rearranging", "write the records for which a condition is true"),
-    "pack": ("images", "pack a folder or list of images into record files"),
-    "unpack": ("images", "write the images in record files to a folder"),
-    "events": ("events", "print the scalars of TensorBoard's event files as CSV"),
-    "convert": ("convert", "convert to and from Parquet, Arrow, CSV and JSON lines"),
-    "sql": ("sql", "query files with DuckDB's SQL"),
+GROUPS = {
+    "look": {
+        "info": ("info", "count records, show sizes, compression and content"),
+        "head": ("head", "print the first records"),
+        "view": ("view", "show what is inside, on a page in the browser"),
+        "cat": ("head", "print all records"),
+        "schema": ("schema", "infer the features of all records, and how to parse them"),
+        "stats": ("stats", "show how the values of each feature are distributed"),
+        "count": ("info", "count records, as fast as the files allow"),
+        "events": ("events", "print the scalars of TensorBoard's event files as CSV"),
+    },
+    "check": {
+        "verify": ("damage", "check every checksum, report every damaged place"),
+        "recover": ("damage", "write every intact record of a damaged file to a new one"),
+        "diff": ("stats", "compare two data sets: schemas, statistics, records"),
+    },
+    "rearrange": {
+        "merge": ("rearranging", "write the records of many files to one"),
+        "split": ("rearranging", "divide records among shards, or into parts such as train and test"),
+        "unique": ("rearranging", "write records without duplicates"),
+        "shuffle": ("rearranging", "write all records in random order, also of files larger than memory"),
+        "sample": ("rearranging", "write some records, chosen at random"),
+        "filter": ("rearranging", "write the records for which a condition is true"),
+        "index": ("info", "write an index, for random access"),
+    },
+    "convert": {
+        "convert": ("convert", "convert to and from Parquet, Arrow, CSV and JSON lines"),
+        "sql": ("sql", "query files with DuckDB's SQL"),
+        "pack": ("images", "pack a folder or list of images into record files"),
+        "unpack": ("images", "write the images in record files to a folder"),
+    },
 }  # fmt: skip
-"""The module of each verb, and what it does."""
+"""The verbs in groups: the module of each, and what it does."""
+VERBS = {name: row for group in GROUPS.values() for name, row in group.items()}
 
 HELP = """\
 Inspect TFRecord files, check and convert them. Compression is detected from a file's first bytes;
 every checksum is verified.
+{verbs}
+reading, where records are read:
+  --skip-damage           continue after damage with the next intact record, and sum up what was lost
+  --compression NAME      none, gzip, zlib, zstd, bz2, or infer (the default): by each file's first bytes
+  --max-record-bytes N    larger records are damage (default: 2GiB)
+  --max-inflated-bytes N  stop reading a compressed file that inflates to more (default: no limit)
+  --max-inflated-ratio X  the same, to more than X times its size
 
 examples:
   tfrecord train.tfrecord                       what is in it? info and head -n 1 in one
@@ -72,7 +88,12 @@ class _Parser(argparse.ArgumentParser):
         if sys.version_info >= (3, 14):
             settings["color"] = False  # which would be printed as escapes
         self.verb: str | None = settings.pop("verb", None)
+        self.verbs: dict[str, _Parser] = {}
         super().__init__(**settings, allow_abbrev=False)
+
+    def options(self) -> list[str]:
+        """Return the spellings of all options."""
+        return list(self._option_string_actions)
 
     def load(self) -> None:
         """Declare the arguments of a verb, unless that is done."""
@@ -81,6 +102,10 @@ class _Parser(argparse.ArgumentParser):
             run = getattr(module, f"run_{self.verb}")
             self.describe(inspect.getdoc(run) or "")
             getattr(module, f"add_{self.verb}")(self)
+            reading = [a.option_strings[0] for a in self._actions if a.help == argparse.SUPPRESS]
+            if reading:
+                line = f"reading: {', '.join(reading)} (see tfrecord --help)\n\n"
+                self.epilog = line + (self.epilog or "")
             self.set_defaults(run=run)
             self.verb = None
 
@@ -95,7 +120,11 @@ class _Parser(argparse.ArgumentParser):
         if self.verb is None:
             return super().parse_known_args(*args, **more)
         self.load()
-        return self.parse_known_intermixed_args(*args, **more)  # options may stand between files
+        # Options may stand between files.
+        namespace, unknown = self.parse_known_intermixed_args(*args, **more)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return namespace, unknown
 
     def _print_message(self, message: str, file: Any = None) -> None:
         console = Console()
@@ -104,18 +133,39 @@ class _Parser(argparse.ArgumentParser):
         console.flush()
 
     def error(self, message: str) -> NoReturn:
-        Console().complain(f"{message} (see {self.prog} --help)")
+        Console().complain(f"{message}{_hint(message, self.prog)} (see {self.prog} --help)")
         self.exit(Status.FAILED)
 
 
-def make_parser(*, is_whole: bool = False) -> argparse.ArgumentParser:
+def _hint(message: str, prog: str) -> str:
+    """Return what to say of arguments that are wrong: what was probably meant."""
+    if message.startswith("argument --compression: invalid choice") and prog.endswith("convert"):
+        return "; --output-compression is what to write"
+    what, _, unknown = message.partition(": ")
+    options = [one for one in unknown.split() if one.startswith("-") and len(one) > 1]
+    if what != "unrecognized arguments" or not options:
+        return ""
+    from tfrecord_lite.cli.words import option_hint  # noqa: PLC0415 - for errors alone
+
+    options_of = {name: verb.options() for name, verb in make_parser(is_whole=True).verbs.items()}
+    hint = option_hint(options[0], prog.rpartition(" ")[2], options_of)
+    return f"; {hint}" * bool(hint)
+
+
+def make_parser(*, is_whole: bool = False) -> _Parser:
     """Return the parser of all verbs; only if it is whole, with the arguments of each."""
-    parser = _Parser(prog="tfrecord")
-    parser.describe(HELP)
+    parser = _Parser(prog="tfrecord", usage="tfrecord VERB ...\n       tfrecord FILE ...")
+    rows = [
+        f"\n{title}:\n" + "".join(f"  {name:9} {text}\n" for name, (_, text) in verbs.items())
+        for title, verbs in GROUPS.items()
+    ]
+    parser.describe(HELP.replace("{verbs}", "".join(rows)))
     parser.add_argument("--version", action="version", version=f"tfrecord-numpy {__version__}")
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", dest="verb", required=True)
-    for name, (_, summary) in VERBS.items():
-        verb = verbs.add_parser(name, help=summary, verb=name)
+    verbs = parser.add_subparsers(
+        prog="tfrecord", metavar="VERB", dest="verb", required=True, help=argparse.SUPPRESS
+    )
+    for name in VERBS:
+        parser.verbs[name] = verb = verbs.add_parser(name, verb=name)
         if is_whole:
             verb.load()
     return parser
@@ -162,11 +212,44 @@ def _warnings_as_lines(console: Console) -> Iterator[None]:
         yield
 
 
-def _is_file(first: list[str]) -> bool:
-    """Whether the first argument is a file where a verb should stand."""
+def _is_file(given: list[str]) -> bool:
+    """Whether there is a file where a verb should be, maybe after options."""
+    if not given or given[0] in ("-h", "--help", "--version"):
+        return False
+    names = [name for name in given if name and not name.startswith("-")]
+    candidates = names if given[0].startswith("-") else names[:1]
+    return not set(candidates) & VERBS.keys() and any(map(_is_like_a_file, candidates))
+
+
+def _is_like_a_file(name: str) -> bool:
+    return os.path.exists(name) or bool(re.search(r"[/\\.@*?[]", name))  # noqa: PTH110 - any text
+
+
+def _wrong_verb(first: list[str]) -> str:
+    """Return an error about a word that is no verb, with the one that was probably meant; "" if there is none."""
     name = "".join(first)
-    is_word = not name or name in VERBS or name.startswith("-")
-    return not is_word and (os.path.exists(name) or bool(re.search(r"[/\\.@*?[]", name)))  # noqa: PTH110 - any text
+    if not name or name in VERBS or name.startswith("-"):
+        return ""
+    from tfrecord_lite.cli.words import verb_meant  # noqa: PLC0415 - for errors alone
+
+    meant = verb_meant(name, VERBS)
+    hint = f"did you mean {meant}?" if meant else f"the verbs are {', '.join(VERBS)}"
+    return f"there is no verb or file {name!r}; {hint} (see tfrecord --help)"
+
+
+def _show_file(given: list[str], console: Console) -> None:
+    """Do what info and head -n 1 do, in one."""
+    from tfrecord_lite.cli.info import run_info  # noqa: PLC0415 - as every verb
+
+    args = make_parser().parse_args(["head", *given])
+    show_records, args.run, args.first = args.run, run_info, 1
+    _run(args, console)
+    is_readable = not console.status or args.skip_damage
+    if is_readable and (sources := inputs.find(args, console)):
+        if not args.json:
+            console.say()
+        args.run, args.files = show_records, [name_of(sources[0])]
+        _run(args, console)
 
 
 def _run(args: argparse.Namespace, console: Console) -> None:
@@ -186,18 +269,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _termination_as_interrupt(), _warnings_as_lines(console):
             given = list(sys.argv[1:] if arguments is None else arguments)
-            if not _is_file(given[:1]):
-                _run(make_parser().parse_args(given), console)
+            if given[:1] == ["help"]:
+                given = [*(name for name in given[1:2] if name in VERBS), "--help"]
+            if _is_file(given):
+                _show_file(given, console)
+            elif detail := _wrong_verb(given[:1]):
+                console.complain(detail)
             else:
-                args = make_parser().parse_args(["info", *given])
-                _run(args, console)
-                is_readable = not console.status or args.skip_damage
-                if is_readable and (sources := inputs.find(args, console)):
-                    if not args.json:
-                        console.say()
-                    options = [each for each in given if each not in args.files]
-                    first = ["head", "-n", "1", name_of(sources[0]), *options]
-                    _run(make_parser().parse_args(first), console)
+                _run(make_parser().parse_args(given), console)
     except OutputError as error:
         return console.give_up(error)
     except _Terminated as error:

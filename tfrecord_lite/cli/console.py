@@ -15,6 +15,7 @@ from enum import IntEnum
 from typing import Any
 
 from tfrecord_lite.cli.texts import json_line
+from tfrecord_lite.cli.words import shell_text
 from tfrecord_lite.errors import argument_error, printable
 from tfrecord_lite.progress import bars_hidden, is_terminal
 
@@ -94,7 +95,7 @@ class Console:
     def note(self, text: str) -> None:
         """Write one line to standard error."""
         self.flush()  # both may go to one place: keep the order
-        _say_error(text)
+        _say_error(shell_text(text))
 
     def worsen(self, status: Status) -> None:
         """Remember a status if it is worse than the one so far."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError
+from tfrecord_lite.cli.words import shell_text
 from tfrecord_lite.errors import argument_error, human_bytes, plural
-from tfrecord_lite.files.compression import COMPRESSION_WORDS
 from tfrecord_lite.files.names import expand
 
 if TYPE_CHECKING:
@@ -38,13 +38,11 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
     inputs.add_columns(group, "convert these columns only")
     text = "convert the rows for which this is true; needs pip install duckdb pyarrow"
     inputs.add(group, "--where CONDITION", text)
-    number = inputs.count_of("rows", at_least=0)
-    inputs.add(group, "--limit N", "convert N rows at most", number)
+    inputs.add_limit(group, "convert N rows at most", at_least=0)
     group = parser.add_argument_group("output")
     inputs.add_shards(group)
-    text = "inside Parquet and Arrow files, or of the whole file: none, gz, zst, bz2, zlib, snappy, lz4, brotli"
-    choices = [*COMPRESSION_WORDS, "snappy", "lz4", "brotli"]
-    inputs.add(group, "--compression NAME", text, choices=choices, dest="output_compression")
+    text = "inside Parquet and Arrow files, or of the whole file"
+    inputs.add_output_compression(group, text, *inputs.INNER_CODECS)
     inputs.add_lossless(group)
     text = "write N files at a time, each in a process (default: 1)"
     inputs.add(group, "--jobs N", text, inputs.count_of("jobs"), default=1)
@@ -52,7 +50,7 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
     text = "keep the files that an interrupted call with the same arguments has completed"
     inputs.add(group, "--resume", text)
     inputs.add_drop_bad(parser)
-    inputs.add_reading(parser, can_skip=True, has_compression=False)
+    inputs.add_reading(parser, can_skip=True)
     inputs.add_json(parser, "the summary as JSON")
     text = "a path, a URL, a pattern, shards as train@10, a directory, or - for standard input"
     inputs.add(parser, "sources SRC", text, nargs="+")
@@ -196,7 +194,9 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
                 {"file": one.name, "rows": one.rows, "bytes": one.n_bytes, "kept": one in kept}
                 for one in sorted([*outputs, *kept], key=lambda one: one.name)
             ],
-            "failures": [{"file": name, "error": str(error)} for name, error in summary.failures],
+            "failures": [
+                {"file": name, "error": shell_text(str(error))} for name, error in summary.failures
+            ],
             "rows": summary.rows,
             "seconds": round(summary.seconds, 3),
             "damaged_places": summary.damage.num_damaged,

@@ -8,6 +8,7 @@ from typing import Any
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, Status
 from tfrecord_lite.cli.texts import exact_bytes
+from tfrecord_lite.cli.words import shell_text
 from tfrecord_lite.errors import DamagedSpan, DamageReport, FileReport, Reason, lost_of, plural
 
 _OF_SPAN = ("index", "offset", "length", "num_records", "records_before", "records_after")
@@ -23,9 +24,10 @@ def add_verify(parser: argparse.ArgumentParser) -> None:
     inputs.add_json(parser)
     _add_all(parser)
     inputs.add(parser, "--messages", "also check that every record is a tf.train.Example")
-    inputs.add(
-        parser, "--schema SCHEMA", "also check that every record can be parsed with this schema"
-    )
+    group = parser.add_mutually_exclusive_group()
+    inputs.add_message(group)
+    text = "also check that every record can be parsed with this schema"
+    inputs.add(group, "--schema SCHEMA", text)
     inputs.add_jobs(parser, "files")
     inputs.add_files(parser, can_skip=False)
 
@@ -52,7 +54,7 @@ def run_verify(args: argparse.Namespace, console: Console) -> None:
     for report in verify_each(
         inputs.find(args, console),
         inputs.settings_of(args),
-        messages=args.messages,
+        messages=args.message or args.messages,
         schema=schema,
         num_threads=args.jobs,
     ):
@@ -82,7 +84,7 @@ def _say_places(report: FileReport, console: Console, *, are_all_wanted: bool) -
     lines += [str(error.at(source=report.source)) for error in report.message_errors]
     shown = lines if are_all_wanted else lines[: inputs.MAX_LINES]
     for line in shown:
-        console.say(line)
+        console.say(shell_text(line))
     if left_out := len(lines) - len(shown):
         console.say(f"{report.source}: {left_out:,} more lines like these; --all shows them")
 
@@ -143,7 +145,7 @@ def _say_json(report: FileReport, console: Console, **more: Any) -> None:
         lost_bytes=report.lost_bytes,
         breaks_off=report.breaks_off,
         message_errors=report.num_message_errors,
-        error=None if failure is None else inputs.text_of(failure, report.source),
+        error=None if failure is None else shell_text(inputs.text_of(failure, report.source)),
         **more,
     )
 
@@ -156,6 +158,7 @@ def add_recover(parser: argparse.ArgumentParser) -> None:
     inputs.add_json(parser)
     _add_all(parser)
     inputs.add_overwrite(parser, "DST if it exists")
+    inputs.add_output_compression(parser, "compression of DST")
     inputs.add(parser, "--strict", "exit with status 1 if anything was lost")
     inputs.add_reading(parser)
     inputs.add(parser, "source SRC", "a path, or a URL")
@@ -182,7 +185,13 @@ def run_recover(args: argparse.Namespace, console: Console) -> None:
 
     options = inputs.read_options(args)
     try:
-        report = recover(args.source, args.target, overwrite=args.overwrite, **options)
+        report = recover(
+            args.source,
+            args.target,
+            output_compression=args.output_compression or "infer",
+            overwrite=args.overwrite,
+            **options,
+        )
         found = report.files[0]
     except (OSError, ImportError, ValueError) as error:
         found = FileReport(args.source, 0, 0, failure=error)

@@ -51,19 +51,20 @@ _HINTS = {
 def add_head(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     which = parser.add_mutually_exclusive_group()
-    number = inputs.count_of("records", at_least=0)
-    inputs.add(which, "-n N", "records to print per file (default: 3)", number, default=3)
+    inputs.add_limit(which, "print N records per file at most (default: 3)", at_least=0)
     text = "print record N instead, from 0, or from the end if negative; or several, as --record=0,7,-1"
     inputs.add(which, "--record N", text, _numbers, action="extend")
     inputs.add_columns(parser, "these features only")
     _add_form(parser)
+    parser.set_defaults(first=3)
 
 
 def add_cat(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments, and what those of head are here."""
+    inputs.add_limit(parser, "print N records per file at most", at_least=0)
     inputs.add_columns(parser, "these features only")
     _add_form(parser)
-    parser.set_defaults(n=None, record=None)
+    parser.set_defaults(record=None, first=None)
 
 
 def _add_form(parser: argparse.ArgumentParser) -> None:
@@ -102,11 +103,13 @@ def run_head(args: argparse.Namespace, console: Console) -> None:
     sources = inputs.find(args, console)
     printer = Printer(console, args, with_names=len(sources) > 1)
 
+    limit = args.first if args.limit is None else args.limit
+
     def show(stream: Records, progress: Callable[[], None]) -> None:
         restore = row_restorer(originals_of([stream.name], inputs.settings_of(args)))
         printer.begin(restore)
         if args.record is None:
-            found = _first_records(stream, args.n, progress)
+            found = _first_records(stream, limit, progress)
         else:
             found = _numbered(stream, set(args.record), args, console, progress)
         try:
@@ -116,7 +119,7 @@ def run_head(args: argparse.Namespace, console: Console) -> None:
             printer.finish(stream.name)
 
     # The first records take long only if they are many, which are printed.
-    is_shown = args.record is not None or (args.n is None and not is_terminal(sys.stdout))
+    is_shown = args.record is not None or (limit is None and not is_terminal(sys.stdout))
     inputs.for_each(sources, args, console, show, is_shown=is_shown)
 
 

@@ -43,6 +43,7 @@ def add_pack(parser: argparse.ArgumentParser) -> None:
     inputs.add_seed(group, "of the shuffle (default: 0)", default=0)
     inputs.add(group, "--no-shuffle", "keep images sorted, or in the order of the list")
     inputs.add(group, "--num-shards N", "write N files", inputs.count_of("shards"))
+    inputs.add_output_compression(group, "compression of DST")
     inputs.add(parser, "source SRC", "a folder, or a list of images")
     inputs.add(parser, "target DST", "a path or a URL, or shards, as in train@8.tfrecord")
 
@@ -81,6 +82,7 @@ def run_pack(args: argparse.Namespace, console: Console) -> None:
                 shuffle=not args.no_shuffle,
                 num_threads=args.jobs,
                 on_error="raise" if args.strict else "skip",
+                compression=args.output_compression or "infer",
                 **{n: value for n in _PACKING if (value := getattr(args, n)) is not None},
             )
         except NotPackedError as error:

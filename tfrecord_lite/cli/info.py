@@ -6,6 +6,7 @@ import argparse
 import array
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,7 @@ _N_SAMPLES, _MAX_SAMPLE_BYTES = 8, 1024 * 1024
 def add_info(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser, "one JSON object per file")
+    inputs.add_message(parser)
     inputs.add_files(parser)
 
 
@@ -53,7 +55,7 @@ class _Info:
     record_bytes: int
     sizes: tuple[int, int, int] | None
     """Smallest, median and largest; None without records."""
-    types: list[ContentType]
+    types: list[str]
     first: Content | None
     """The first record."""
     tensors: list[ValueContent]
@@ -88,7 +90,7 @@ def run_info(args: argparse.Namespace, console: Console) -> None:
     infos: list[_Info] = []
 
     def add_info(stream: Records, progress: Callable[[], None]) -> None:
-        info = _read(stream, progress)
+        info = _read(stream, progress, args.message)
         if info.damage is not None and info.damage.reason in NOT_DAMAGE:
             return  # it is reported at the end, with all that was skipped
         if args.json:
@@ -104,7 +106,7 @@ def run_info(args: argparse.Namespace, console: Console) -> None:
         console.say(line)
 
 
-def _read(stream: Records, progress: Callable[[], None]) -> _Info:
+def _read(stream: Records, progress: Callable[[], None], message: Any) -> _Info:
     """Read a file to its end, or to its first damage."""
     lengths = array.array("q")  # int64: all that grows with the file
     samples: list[bytes] = []
@@ -136,9 +138,9 @@ def _read(stream: Records, progress: Callable[[], None]) -> _Info:
         sizes=tuple(np.quantile(sizes, [0, 0.5, 1], method="lower").tolist())
         if sizes.size
         else None,
-        types=types,
-        first=detect(samples[0], types[0]) if samples else None,
-        tensors=_tensors(samples) if ContentType.TENSOR in types else [],
+        types=[message.DESCRIPTOR.full_name] if samples and message else [*types],
+        first=detect(samples[0], types[0]) if samples and not message else None,
+        tensors=_tensors(samples) if ContentType.TENSOR in types and not message else [],
         damage=damage,
         is_skipping=isinstance(stream, SkippingStream),
     )

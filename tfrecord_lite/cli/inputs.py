@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossError, TFRecordError
-from tfrecord_lite.files.compression import COMPRESSION_WORDS
+from tfrecord_lite.files.compression import CODECS, COMPRESSION_WORDS
 from tfrecord_lite.files.names import Source, expand, name_of, without_companions
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import metered, title_of, total_bytes
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 Records: TypeAlias = "RecordStream | SkippingStream"
 """The records of an open file, either to the first damage or past all of it."""
 
+CODEC_WORDS = ("none", *(name.lower() for name in CODECS))
+INNER_CODECS = ("snappy", "lz4", "brotli")
+"""What Parquet and Arrow files may also use inside."""
 MAX_LINES = 20
 """How many damaged places, or dropped records, of a file are shown unless all are asked for."""
 _SIZE = re.compile(r"(\d+)(?:([kmgt])(i?))?b?", re.IGNORECASE)
@@ -76,23 +79,19 @@ def add_files(parser: argparse.ArgumentParser, *, can_skip: bool = True) -> None
     add_reading(parser, can_skip=can_skip)
 
 
-def add_reading(
-    parser: argparse.ArgumentParser, *, can_skip: bool = False, has_compression: bool = True
-) -> None:
-    """Declare how to read files: what :func:`read_options` makes keywords of readers of."""
-    group = parser.add_argument_group("reading")
+def add_reading(parser: argparse.ArgumentParser, *, can_skip: bool = False) -> None:
+    """Declare how to read files: what :func:`read_options` makes keywords of readers of.
+
+    The help of all verbs explains them, and that of each names those that it has.
+    """
+    text = argparse.SUPPRESS
     if can_skip:
-        text = "continue after damage with the next intact record, and sum up what was lost"
-        add(group, "--skip-damage", text)
-    if has_compression:
-        text = "none, gzip, zlib, zstd, bz2, or infer (the default): by each file's first bytes"
-        choices = [*COMPRESSION_WORDS, "infer"]
-        add(group, "--compression NAME", text, str.lower, choices=choices, default="infer")
-    add(group, "--max-record-bytes N", "larger records are damage (default: 2GiB)", size)
-    text = "stop reading a compressed file that inflates to more"
-    add(group, "--max-inflated-bytes N", f"{text} (default: no limit)", positive_size)
-    text += " than X times its size (default: no limit)"
-    add(group, "--max-inflated-ratio X", text, number("a number above 0", lambda x: x > 0))
+        add(parser, "--skip-damage", text)
+    add(parser, "--compression NAME", text, compression, choices=[*CODEC_WORDS, "infer"])
+    parser.set_defaults(compression="infer")
+    add(parser, "--max-record-bytes N", text, size)
+    add(parser, "--max-inflated-bytes N", text, positive_size)
+    add(parser, "--max-inflated-ratio X", text, number("a number above 0", lambda x: x > 0))
 
 
 def read_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -143,6 +142,18 @@ def note_rounded(names: Iterable[str], console: Console) -> None:
     """Name the columns in which float64 was rounded, if there are any."""
     if found := ", ".join(map(repr, names)):
         console.note(f"float64 was rounded to float32 in {found}; --lossless keeps every bit")
+
+
+def add_limit(parser: Any, what: str, default: int | None = None, *, at_least: int = 1) -> None:
+    """Declare how many records or rows there are at most."""
+    add(parser, "-n/--limit N", what, count_of("records", at_least=at_least), default=default)
+
+
+def add_output_compression(parser: Any, what: str, *others: str) -> None:
+    """Declare the compression of what is written: one of ours, or of `others`."""
+    choices = [*CODEC_WORDS, *others]
+    text = f"{what}: {', '.join(choices)} (default: by the ending of its name)"
+    add(parser, "--output-compression NAME", text, compression, choices=choices)
 
 
 def add_jobs(parser: Any, noun: str) -> None:
@@ -204,7 +215,7 @@ def add_message(parser: Any) -> None:
 
 def message_class(text: str) -> Any:
     """Import a protobuf class, also from the working directory."""
-    module, _, name = text.partition(":")
+    module, _, name = text.partition(":") if ":" in text else text.rpartition(".")
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
@@ -222,6 +233,12 @@ def message_class(text: str) -> Any:
             detail += f"; run it in the folder of {file}, or set PYTHONPATH"
         raise argparse.ArgumentTypeError(detail) from None
     return found
+
+
+def compression(text: str) -> str:
+    """Return the usual word for a compression: ``gzip`` for ``gz``, ``GZIP`` or ``Gzip``."""
+    word = text.lower()
+    return COMPRESSION_WORDS[word].lower() or "none" if word in COMPRESSION_WORDS else word
 
 
 def names(text: str) -> list[str]:
@@ -391,18 +408,4 @@ def text_of(error: Any, name: str) -> str:
         can_replace = isinstance(error, FileExistsError) and reason == os.strerror(error.errno or 0)
         return f"{name}: {reason}" + "; --overwrite replaces it" * can_replace
     text = str(error) or type(error).__name__
-    for of_python, of_shell in _OPTIONS:
-        text = re.sub(of_python, of_shell, text)
     return text if name in text else f"{name}: {text}"
-
-
-_OPTIONS = (
-    (r"(, or with the schema of )?schema_of\(.*?\)", ""),
-    (r"\bgive schema\b", "give --schema"),
-    (r"as columns=\[\.\.\.\]", "with --columns"),
-    (r"lossless=True", "--lossless"),
-    (r"overwrite=True", "--overwrite"),
-    (r"on_error='skip'", "--skip-damage"),
-    (r"raise max_record_bytes", "raise --max-record-bytes"),
-)
-"""The keywords that errors of the package name, and the options of the command line."""

@@ -14,7 +14,6 @@ from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
 from tfrecord_lite.cli.texts import exact_bytes
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
-from tfrecord_lite.files.compression import COMPRESSION_WORDS
 from tfrecord_lite.files.names import is_file_object, name_of
 from tfrecord_lite.reader import TFRecordReader, reader_with
 
@@ -33,8 +32,7 @@ def add_merge(parser: Any) -> None:
     parser.epilog = parser.epilog.partition("exit status:")[0] + _STATUS
     group = parser.add_argument_group("writing")
     inputs.add_overwrite(group)
-    text = "compression of DST: none, gzip, zlib, zstd, bz2 (default: by the ending of its name)"
-    inputs.add(group, "--output-compression NAME", text, str.lower, choices=COMPRESSION_WORDS)
+    inputs.add_output_compression(group, "compression of DST")
     shards = inputs.add_shards(group)
     text = "begin the next file when one holds this many records"
     inputs.add(shards, "--records-per-shard N", text, inputs.count_of("records"))
@@ -146,7 +144,7 @@ def run_shuffle(args: argparse.Namespace, console: Console) -> None:
 def add_sample(parser: argparse.ArgumentParser) -> None:
     """Declare the size of the sample, and the seed, too."""
     size = parser.add_mutually_exclusive_group(required=True)
-    inputs.add(size, "-n N", "how many records", inputs.count_of("records", at_least=0))
+    inputs.add_limit(size, "how many records", at_least=0)
     text = "this part of the records, from 0 to 1; reads the files twice"
     part = inputs.number("a number from 0 to 1", lambda x: 0 <= x <= 1)
     inputs.add(size, "--fraction X", text, part)
@@ -161,7 +159,7 @@ def run_sample(args: argparse.Namespace, console: Console) -> None:
       tfrecord sample -n 1000 'train-*.tfrecord' small.tfrecord
       tfrecord sample --fraction 0.01 --seed 1 train.tfrecord small.tfrecord
     """
-    _run("sample_records", args, console, n=args.n, fraction=args.fraction, seed=args.seed)
+    _run("sample_records", args, console, n=args.limit, fraction=args.fraction, seed=args.seed)
 
 
 def add_filter(parser: argparse.ArgumentParser) -> None:

@@ -15,9 +15,7 @@ from tfrecord_lite.errors import InvalidArgumentError
 def add_schema(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser, "the schema as one line of JSON")
-    inputs.add(
-        parser, "--max-records N", "read the first N records only", inputs.count_of("records")
-    )
+    inputs.add_limit(parser, "read the first N records only")
     inputs.add(
         parser,
         "--variable",
@@ -37,13 +35,13 @@ def run_schema(args: argparse.Namespace, console: Console) -> None:
 
     examples:
       tfrecord schema 'train-*.tfrecord'
-      tfrecord schema --max-records 1000 train@10
+      tfrecord schema --limit 1000 train@10
       tfrecord schema --json train.tfrecord > train.tfrecord.schema.json
     """
     from tfrecord_lite.example.survey import Survey  # noqa: PLC0415 - loads the engine
 
     survey = Survey()
-    left: int | None = args.max_records
+    left: int | None = args.limit
 
     def add_records(stream: Records, progress: Callable[[], None]) -> None:
         nonlocal left

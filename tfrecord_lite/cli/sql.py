@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ def add_sql(parser: argparse.ArgumentParser) -> None:
     inputs.add_overwrite(parser, "FILE if it exists")
     inputs.add_lossless(parser)
     text = f"rows to print, or to write (default: {_MAX_ROWS} for a table, all otherwise)"
-    inputs.add(parser, "--max-rows N", text, inputs.count_of("rows"))
+    inputs.add_limit(parser, text)
+    inputs.add_output_compression(parser, "compression of FILE", *inputs.INNER_CODECS)
     inputs.add_schema(parser, parser)
     inputs.add_drop_bad(parser)
     inputs.add_text(parser, default=True)
@@ -67,26 +69,28 @@ def run_sql(args: argparse.Namespace, console: Console) -> None:
         options["on_misfit"] = lambda error: dropped.setdefault((error.source, error.offset), error)
     kind = None
     if args.output is not None:
-        from tfrecord_lite.apps.tables.formats import FORMATS, format_of  # noqa: PLC0415 - needs pyarrow
+        from tfrecord_lite.apps.tables.formats import FORMATS, check_compression, format_of  # noqa: PLC0415 - needs pyarrow
 
         kind = format_of(args.output)
         if kind is None:
             endings = ", ".join(f".{known}" for known in FORMATS)
             raise argument_error(f"{args.output!r} has none of the endings {endings}")
+        check_compression(kind, args.output_compression)
         _check_output(args)
     reader = sql(args.query, schema=args.schema, **options)
     if kind is not None:
-        n_rows, rounded = _copy(reader, args.output, kind, args.max_rows, lossless=args.lossless)
+        how = {"lossless": args.lossless, "compression": args.output_compression}
+        n_rows, rounded = _copy(reader, args.output, kind, args.limit, **how)
         inputs.note_rounded(rounded, console)
         console.say(f"{args.output}: {plural(n_rows, 'row')}")
     elif args.json or args.csv:
         kind = "jsonl" if args.json else "csv"
         try:
-            _copy(reader, console.open_output(is_text=True), kind, args.max_rows)
+            _copy(reader, console.open_output(is_text=True), kind, args.limit)
         except BrokenPipeError as error:
             raise OutputError from error
     else:
-        _print_table(reader, args.max_rows or _MAX_ROWS, console)
+        _print_table(reader, args.limit or _MAX_ROWS, console)
     if dropped:
         misfits = plural(len(dropped), "record that does not fit", "records that do not fit")
         console.complain(f"dropped {misfits}", Status.DAMAGED)
@@ -125,13 +129,19 @@ def _check_output(args: argparse.Namespace) -> None:
 
 
 def _copy(
-    reader: Any, target: Any, kind: str, max_rows: int | None, *, lossless: bool = False
+    reader: Any,
+    target: Any,
+    kind: str,
+    max_rows: int | None,
+    *,
+    compression: str | None = None,
+    lossless: bool = False,
 ) -> tuple[int, Sequence[str]]:
     """Write the rows to a target of a format; return their number, and the columns that were rounded."""
     from tfrecord_lite.apps.tables.formats import open_target  # noqa: PLC0415 - needs pyarrow
 
     n_rows = 0
-    file = open_target(target, kind, reader.schema, None, lossless=lossless)
+    file = open_target(target, kind, reader.schema, compression, lossless=lossless)
     # To the terminal itself, rows are progress enough.
     is_shown = not (is_file_object(target) and is_terminal(sys.stdout))
     try:
@@ -168,7 +178,7 @@ def _print_table(reader: Any, max_rows: int, console: Console) -> None:
     for line in lines:
         console.say(line if len(line) <= width else f"{line[: width - 3]}...")
     if len(rows) > max_rows:
-        console.say(f"(the first {plural(max_rows, 'row')}; --max-rows N prints more)")
+        console.say(f"(the first {plural(max_rows, 'row')}; --limit N prints more)")
 
 
 def _values(column: Any) -> Any:
@@ -198,6 +208,11 @@ def _cell(value: Any) -> str:
         text = text_of(value)
         return f"{plural(len(value), 'byte')}" if text is None else _cell(text)
     if isinstance(value, list | dict):
-        value = json.dumps(value, default=_cell, ensure_ascii=False)
+        value = json.dumps(value, default=_in_json, ensure_ascii=False)
     text = printable(value if isinstance(value, str) else str(value))
     return text if len(text) <= _MAX_CELL else f"{text[: _MAX_CELL - 3]}..."
+
+
+def _in_json(value: Any) -> Any:
+    """Return what JSON has for a value: a number for an integer beyond 64 bits, as sums are, or text."""
+    return int(value) if isinstance(value, Decimal) and value == int(value) else _cell(value)

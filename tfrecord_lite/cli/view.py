@@ -17,8 +17,7 @@ def add_view(parser: argparse.ArgumentParser) -> None:
     inputs.add(parser, "-o/--output PAGE", "write the page to this file; - is standard output")
     inputs.add_overwrite(parser, "PAGE if it exists")
     inputs.add_columns(parser, "show these features only")
-    number = inputs.count_of("records", at_least=0)
-    inputs.add(parser, "--records N", "records in the table (default: 200)", number, default=200)
+    inputs.add_limit(parser, "records in the table (default: 200)", 200, at_least=0)
     text = "how many records of large files the statistics read (default: 10000)"
     inputs.add(parser, "--sample N", text, inputs.count_of("records"), default=10_000)
     inputs.add_seed(parser, "of the random sample (default: 0)", default=0)
@@ -49,7 +48,7 @@ def run_view(args: argparse.Namespace, console: Console) -> None:
         return  # the reason has been reported
     options: dict[str, Any] = {
         "columns": args.columns or None,
-        "num_records": args.records,
+        "num_records": args.limit,
         "sample_size": args.sample,
         "seed": args.seed,
         "max_bytes": args.max_bytes,

@@ -114,7 +114,7 @@ def opened(
     """
     source = column
     if not isinstance(column, _COLUMNS):
-        column = open_series(key, column) if is_series(column) else np.asarray(column)
+        column = open_series(key, column) if is_series(column) else _foreign(key, column)
     try:
         lists: Lists | SparseLists
         if isinstance(column, Lists | SparseLists):
@@ -301,6 +301,28 @@ def _raised(below: Lists, lengths: Int64Array) -> Lists:
     return Lists(lengths.size, rows, (lengths, *below.levels), below.flat)
 
 
+def _foreign(key: str, value: Any, index: int | None = None) -> AnyArray:
+    """Return a tensor of another library as an array."""
+    try:
+        return np.asarray(value)
+    except Exception as error:  # of any library  # noqa: BLE001
+        reason = str(error).partition("\n")[0]
+    cure = next((cure for is_so, cure in _CURES if is_so(value)), "give a NumPy array")
+    detail = f"NumPy does not take this {type(value).__name__} ({reason}); {cure}"
+    raise column_error(key, detail, index, Reason.UNSUPPORTED)
+
+
+_CURES: tuple[tuple[Callable[[Any], bool], str], ...] = (
+    (lambda x: "meta" in str(getattr(x, "device", "")), "one on the device 'meta' has no values"),
+    (lambda x: getattr(x, "requires_grad", False), "give tensor.detach()"),
+    (lambda x: getattr(x, "is_nested", False), "give a list of its rows, list(tensor.unbind())"),
+    (lambda x: "sparse" in str(getattr(x, "layout", "")), "give tensor.to_dense()"),
+    (lambda x: "bfloat16" in str(getattr(x, "dtype", "")), "give tensor.float()"),
+    (lambda x: hasattr(x, "cpu"), "give tensor.cpu()"),
+)
+"""What makes NumPy take a tensor, by what keeps it from it."""
+
+
 def _required(key: str, lists: Lists) -> Lists:
     """Return the values of rows; none may be missing, since a row has no way to say so."""
     if lists.present is not None:
@@ -312,6 +334,12 @@ def _required(key: str, lists: Lists) -> Lists:
 def _of_items(key: str, items: list[Any], make: Maker) -> Lists:
     """Return Python's objects, one per record; None for a record that lacks the feature."""
     types = set(map(type, items))
+    if foreign := {cls for cls in types if hasattr(cls, "__array__") and not issubclass(cls, _OWN)}:
+        items = [
+            _foreign(key, item, i) if type(item) in foreign else item
+            for i, item in enumerate(items)
+        ]
+        types = set(map(type, items))
     if any(issubclass(cls, np.ndarray) for cls in types):  # those without dimensions are scalars
         items = [
             item[()] if isinstance(item, np.ndarray) and not item.ndim else item
@@ -532,4 +560,5 @@ def _values_of(item: Any) -> list[Any]:
     return list(item)
 
 
+_OWN = (np.ndarray, np.generic, RaggedTensor, SparseTensor, BytesColumn)
 _COLUMNS = (np.ndarray, RaggedTensor, SparseTensor, BytesColumn, Lists, SparseLists, list, tuple)

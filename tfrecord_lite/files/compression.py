@@ -13,8 +13,8 @@ follow another in a file, and what makes a compressor and a decompressor
     BZ2     bzip2      no                   yes                     .bz2
     SNAPPY  blocks     yes                  yes                     .snappy; only read
 
-TFRecordOptions and TFRecordCompressionType have TensorFlow's names and rules (O1, O2, O8).
-This package's own arguments say ``"infer"`` too, and take any of :data:`COMPRESSION_WORDS` in any letter case.
+TFRecordOptions and TFRecordCompressionType have TensorFlow's names and rules (O1, O2, O8). Wherever a compression is
+named, any of :data:`COMPRESSION_WORDS` in any letter case will do; this package's own arguments say ``"infer"`` too.
 
 ISA-L (the extra ``fast``) inflates GZIP and ZLIB two to three times as fast as zlib. Writing
 always uses zlib, so that a file's bytes never depend on what is installed. No I/O.
@@ -322,13 +322,10 @@ def codec_named(name: str) -> Codec | None:
     return CODECS[name]
 
 
-def _unknown_error(name: object, *others: str) -> InvalidArgumentError:
-    """Return the error about an unknown name; `others` are accepted besides the table's."""
-    known = ", ".join(map(repr, [*others, "", *CODECS]))
+def _unknown_error(name: object) -> InvalidArgumentError:
+    known = ", ".join(map(repr, ["", *CODECS]))
     detail = f"unknown compression {name!r}, expected one of {known}"
-    if isinstance(name, str) and name.lower() in COMPRESSION_WORDS:
-        detail += f"; did you mean {COMPRESSION_WORDS[name.lower()]!r}?"
-    elif name in ("w", "a", "wb", "ab"):
+    if name in ("w", "a", "wb", "ab"):
         detail += f"; a mode is a keyword: mode={name[0]!r}"
     return argument_error(detail)
 
@@ -383,7 +380,7 @@ class TFRecordOptions:
     ----------
     compression_type : str, int, TFRecordCompressionType, TFRecordOptions or None
         ``""`` or None for none, ``"ZLIB"``, ``"GZIP"``; also ``"ZSTD"`` and
-        ``"BZ2"``, which TensorFlow cannot read.
+        ``"BZ2"``, which TensorFlow cannot read; ``"gz"``, ``"zst"`` and the like in any case.
     flush_mode : int, optional
         What a ``flush`` writes: ``zlib.Z_SYNC_FLUSH`` or ``zlib.Z_FULL_FLUSH``
         instead of ``Z_PARTIAL_FLUSH``, which is TensorFlow's and is the default.
@@ -457,8 +454,8 @@ class TFRecordOptions:
             options = options.compression_type
         if not options:
             return ""
-        if isinstance(options, str) and options in CODECS:
-            return options
+        if isinstance(options, str) and options.lower() in COMPRESSION_WORDS:
+            return COMPRESSION_WORDS[options.lower()]
         with contextlib.suppress(ValueError):
             number = cast("int", options)  # of any type that equals one
             return TFRecordCompressionType(number).name
@@ -482,7 +479,7 @@ def compression_to_read(compression: CompressionType) -> str | None:
     """Return the name of a compression to read, or None to infer it from the first bytes."""
     if compression is None or is_infer(compression):
         return None
-    return TFRecordOptions.get_compression_type_string(_in_table_form(compression))
+    return TFRecordOptions.get_compression_type_string(compression)
 
 
 def compression_to_write(name: object, compression: CompressionType) -> TFRecordOptions:
@@ -490,7 +487,6 @@ def compression_to_write(name: object, compression: CompressionType) -> TFRecord
 
     A file object has no name to go by, and is not compressed.
     """
-    compression = _in_table_form(compression)
     if is_infer(compression):
         is_path = isinstance(name, (str, bytes, os.PathLike))
         path = os.fsdecode(name) if is_path else ""  # type: ignore[arg-type]
@@ -520,12 +516,3 @@ def compression_of_name(name: str) -> str:
     """
     lower = name.lower()
     return next((c.name for c in CODECS.values() if lower.endswith(c.endings)), "")
-
-
-def _in_table_form(compression: CompressionType) -> CompressionType:
-    """Return a name as the table spells it: TensorFlow's names have one form, ours are any word."""
-    if not isinstance(compression, str) or not compression or is_infer(compression):
-        return compression
-    if compression.lower() not in COMPRESSION_WORDS:
-        raise _unknown_error(compression, INFER)
-    return COMPRESSION_WORDS[compression.lower()]

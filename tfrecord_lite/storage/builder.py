@@ -62,7 +62,9 @@ def _weight(item: Any) -> int:
         return sum(map(_weight, item.values()))
     if isinstance(item, tuple | list):
         return 8 * len(item) + sum(map(_weight, item[:1])) * len(item)
-    size = getattr(item, "nbytes", None)
+    size = None
+    with contextlib.suppress(RuntimeError):  # of a sparse tensor
+        size = getattr(item, "nbytes", None)
     if size is None and isinstance(item, bytes | str):
         size = len(item)
     return 8 if size is None else int(size)

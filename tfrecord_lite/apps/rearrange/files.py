@@ -87,7 +87,7 @@ def merge_files(
     >>> merged.num_records, list(TFRecordReader("names.tfrecord"))
     (2, [b'ada', b'alan'])
     """
-    outputs = Outputs(target, **options)
+    outputs = Outputs(target, options)
     return _copy(outputs.read(sources, progress), outputs)
 
 
@@ -126,7 +126,7 @@ def split_files(
     >>> [list(TFRecordReader(path)) for path in parts.paths]
     [[b'Ada'], [b'Alan', b'Grace']]
     """
-    outputs = Outputs(target, **options)
+    outputs = Outputs(target, options)
     if not outputs.is_divided:
         detail = (
             "nothing says how to divide the records; give num_shards, bytes_per_shard or "
@@ -195,7 +195,7 @@ def filter_records(
     """
     if not callable(keep):
         raise TypeError(f"keep must be a function of a Block, not {type(keep).__name__}")
-    outputs = Outputs(target, **options)
+    outputs = Outputs(target, options)
     read = outputs.read(sources, progress)
     with read.metered() as meter, outputs:
         with closing(read.blocks()) as blocks:

@@ -109,7 +109,7 @@ def split_records(
         )
         raise argument_error(detail)
     digests = Digests(by, seed)
-    parts = [Outputs(target, **options) for target in targets]
+    parts = [Outputs(target, options) for target in targets]
     _check_different(parts)
     read = parts[0].read(sources, progress, *parts[1:])
     with ExitStack() as stack:

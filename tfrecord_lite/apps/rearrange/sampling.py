@@ -87,7 +87,7 @@ def sample_records(
     """
     seed = seed_of(seed)
     share = _check(n, fraction)
-    outputs = Outputs(target, **options)
+    outputs = Outputs(target, options)
     read = outputs.read(sources, progress)
     if not read.is_rereadable:
         detail = "the records are read twice, first to count them; save them to a file first"

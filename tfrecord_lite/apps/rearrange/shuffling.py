@@ -113,7 +113,7 @@ def shuffle_records(
     """
     seed = seed_of(seed)
     memory_bytes = require_int("memory_bytes", memory_bytes, LEAST_MEMORY_BYTES)
-    outputs = Outputs(target, **options)
+    outputs = Outputs(target, options)
     read = outputs.read(sources, progress)
     with (
         read.metered(2) as meter,

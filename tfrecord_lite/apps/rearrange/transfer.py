@@ -26,7 +26,7 @@ from tfrecord_lite.described.frames import without_numbers
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.described.sources import sidecars_of
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
-from tfrecord_lite.files.compression import CompressionType, compression_to_write
+from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import (
     SIDECAR_SUFFIX,
     Source,
@@ -41,7 +41,7 @@ from tfrecord_lite.files.names import (
     shard_names,
 )
 from tfrecord_lite.files.output import remove
-from tfrecord_lite.options import ReadSettings, WriteOptions
+from tfrecord_lite.options import ReadSettings, WriteOptions, check_keywords
 from tfrecord_lite.progress import (
     SILENT,
     Meter,
@@ -120,26 +120,22 @@ class Outputs(DataFiles):
     If the number of shards is not known yet, they have other names until then.
     """
 
-    def __init__(
-        self,
-        target: Source,
-        *,
-        num_shards: int | None = None,
-        bytes_per_shard: int | None = None,
-        records_per_shard: int | None = None,
-        compression: CompressionType = "infer",
-        overwrite: bool = False,
-        storage_options: StorageOptions = None,
-    ) -> None:
-        options = compression_to_write(target, compression)
-        self._target, self._overwrite = target, overwrite
+    def __init__(self, target: Source, options: TargetOptions) -> None:
+        check_keywords(options, TargetOptions)
+        num_shards, records_per_shard = options.get("num_shards"), options.get("records_per_shard")
+        bytes_per_shard, storage_options = (
+            options.get("bytes_per_shard"),
+            options.get("storage_options"),
+        )
+        output_options = compression_to_write(target, options.get("compression", "infer"))
+        self._target, self._overwrite = target, options.get("overwrite", False)
         self._is_named = not is_file_object(target)
-        given = {
+        sizes = {
             "num_shards": num_shards,
             "bytes_per_shard": bytes_per_shard,
             "records_per_shard": records_per_shard,
         }
-        given = {name: require_int(name, n, 1) for name, n in given.items() if n is not None}
+        given = {name: require_int(name, n, 1) for name, n in sizes.items() if n is not None}
         name = name_of(target)
         if given and not self._is_named:
             detail = "a file object is one file; give a path for the shards"
@@ -153,7 +149,7 @@ class Outputs(DataFiles):
         names: list[Any] = [target]
         if self._is_named:
             names = data_names(name, 1 if self._is_open_ended else num_shards)
-        super().__init__(names, options, storage_options)
+        super().__init__(names, output_options, storage_options)
         if self._is_open_ended:
             self._cutter = Filling(records_per_shard, bytes_per_shard)
         self.storage_options = storage_options

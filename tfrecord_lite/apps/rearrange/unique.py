@@ -94,7 +94,7 @@ def unique_records(
     """
     memory_bytes = require_int("memory_bytes", memory_bytes, LEAST_MEMORY_BYTES)
     digests = Digests(by)
-    outputs = Outputs(target, **options)
+    outputs = Outputs(target, options)
     read = outputs.read(sources, progress)
     with ExitStack() as stack:
         meter = stack.enter_context(read.metered(2))

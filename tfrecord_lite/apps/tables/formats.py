@@ -32,7 +32,7 @@ from tfrecord_lite.apps.tables.table import TFRecordTable
 from tfrecord_lite.apps.tables.text_formats import CsvSource, JsonSource, TextWriter
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.errors import DataLossError, argument_error
-from tfrecord_lite.files.compression import COMPRESSION_WORDS, compression_of_name
+from tfrecord_lite.files.compression import CODECS, COMPRESSION_WORDS, compression_of_name
 from tfrecord_lite.files.names import Source, is_file_object, name_of
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import is_header
@@ -192,7 +192,7 @@ _OWN_CODECS = {
 
 def check_compression(kind: str, compression: str | None) -> None:
     """Raise unless files of a format can have a compression."""
-    known = _OWN_CODECS.get(kind, tuple(COMPRESSION_WORDS))
+    known = _OWN_CODECS.get(kind, ("none", *(codec.lower() for codec in CODECS)))
     if compression is not None and compression not in known:
         words = ", ".join(known)
         raise argument_error(f"{kind} files cannot be compressed as {compression!r}, only {words}")

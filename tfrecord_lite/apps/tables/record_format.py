@@ -126,7 +126,7 @@ class RecordSource:
             n_rows += len(block)
 
     def _open(self, options: Any) -> None:
-        self._stream = RecordStream(self._source, replace(options, compression="infer"))
+        self._stream = RecordStream(self._source, options)
 
     def _blocks(self) -> Iterator[Block]:
         stream: Any = self._stream if self._log is None else self._log.skipping(self._stream)  # type: ignore[arg-type]

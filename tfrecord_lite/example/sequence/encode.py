@@ -173,7 +173,8 @@ def _values_of(step: Any) -> Any:
     """Return a step as a sequence of its values; a missing one has none."""
     if step is None:
         return ()
-    return step if isinstance(step, list | tuple | np.ndarray) else [step]
+    is_tensor = hasattr(step, "__array__") and not isinstance(step, np.generic)
+    return step if is_tensor or isinstance(step, list | tuple) else [step]
 
 
 # ------------------------------------------------------------------------------------ columns

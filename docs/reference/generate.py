@@ -1,0 +1,128 @@
+"""Write the pages that are made of the code: ``python docs/reference/generate.py``.
+
+``cli-options.md`` has the arguments of all verbs, ``api/names.md`` a line per public name. Both are plain
+Markdown, which a code host shows as it is. The tests make them again and compare.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+from importlib import import_module
+from pathlib import Path
+
+import tfrecord_lite
+from tfrecord_lite.cli.app import GROUPS, HELP, make_parser
+
+__all__ = ["PAGES", "pages"]
+
+FOLDER = Path(__file__).resolve().parent
+ROOT = FOLDER.parents[1]
+NOTE = "<!-- made by docs/reference/generate.py -->\n\n"
+
+
+def _argument(action: argparse.Action) -> str:
+    """Return how an argument is written, and what it does, as a row of a table."""
+    value = str(action.metavar or "{" + ",".join(map(str, action.choices or ())) + "}")
+    names = ", ".join(action.option_strings)
+    if action.nargs != 0 or not names:
+        names = f"{names} {value}".strip() + " ..." * (action.nargs == "+")
+    text = str(action.help).replace("|", "\\|")
+    text = re.sub(r"(?<![\w-])(--?[a-z][\w-]*(?:=[\w,-]+)?)", r"`\1`", text)
+    return f"| `{names}` | {text} |\n".replace("N|all", "N\\|all").replace(
+        "all|N", "all\\|N"
+    )
+
+
+def _verb(name: str, parser: argparse.ArgumentParser) -> str:
+    """Return the section of a verb: how it is called, what it does, its arguments."""
+    shown = [one for one in parser._actions if one.help != argparse.SUPPRESS][1:]  # noqa: SLF001
+    operands = [one for one in shown if not one.option_strings]
+    call = " ".join(f"{one.metavar}{' ...' * (one.nargs == '+')}" for one in operands)
+    text = " ".join((parser.description or "").split("\n\n")[0].split())
+    rows = "".join(
+        map(_argument, sorted(shown, key=lambda one: bool(one.option_strings)))
+    )
+    reading = re.search(r"reading: (.*) \(see", parser.epilog or "")
+    names = ", ".join(f"`{one}`" for one in reading[1].split(", ")) if reading else ""
+    more = f"\nAnd for [reading](#reading): {names}.\n" if reading else ""
+    head = f"### {name}\n\n`tfrecord {name} [options] {call}`: {text}\n\n"
+    return f"{head}| argument | |\n| --- | --- |\n{rows}{more}\n"
+
+
+def options_page() -> str:
+    """Return the page of all verbs' arguments."""
+    verbs = make_parser(is_whole=True).verbs
+    text = f"# Options of the command line\n\n{NOTE}What `tfrecord VERB --help` says. "
+    text += "[The command line](cli.md) has examples.\n\n## Reading\n\n| option | |\n| --- | --- |\n"
+    for option, meaning in re.findall(
+        r"^  (--\S+(?: [A-Z])?\S*) {2,}(\S.*)$", HELP, re.MULTILINE
+    ):
+        text += f"| `{option}` | {meaning} |\n"
+    for title, names in GROUPS.items():
+        text += f"\n## To {title}\n\n" + "".join(
+            _verb(name, verbs[name]) for name in names
+        )
+    return text.rstrip() + "\n"
+
+
+def _summary(name: str) -> str:
+    """Return the first line of the docstring of a dotted name, without importing engines."""
+    place, _, attribute = name.rpartition(".")
+    if place == "tfrecord_lite":
+        place = f"tfrecord_lite.{tfrecord_lite._MODULE_OF[attribute]}"  # noqa: SLF001
+    path = ROOT / place.replace(".", "/")
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    for node in ast.parse(file.read_text("utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == attribute:
+            text = ast.get_docstring(node)
+            if text:  # an overload has none
+                return _first_line(text)
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for one in node.names:
+                if (one.asname or one.name) == attribute:
+                    return _summary(f"{node.module}.{one.name}")
+    return _first_line(getattr(import_module(place), attribute).__doc__)
+
+
+def _first_line(text: str) -> str:
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def names_page() -> str:
+    """Return the page of all public names, by topic."""
+    text = f"# All names\n\n{NOTE}A line each, by topic; the topics have a page per name, with examples.\n"
+    for title, page in re.findall(
+        r"^- \[(.+)\]\((\w+\.md)\)$", _api("index.md"), re.MULTILINE
+    ):
+        rows, module = "", ""
+        for line in _api(page).splitlines():
+            if match := re.match(r"\.\. currentmodule:: (\S+)", line):
+                module = match[1]
+            if match := re.fullmatch(r"   ~?([\w.]+)", line):
+                name = f"{module}.{match[1]}"
+                summary = re.sub(r":\w+:`~?(.+?)`", r"`\1`", _summary(name)).replace(
+                    "``", "`"
+                )
+                rows += f"| `{name.removeprefix('tfrecord_lite.')}` | {summary} |\n"
+        if rows:
+            text += f"\n## [{title}]({page})\n\n| name | |\n| --- | --- |\n{rows}"
+    return text
+
+
+def _api(page: str) -> str:
+    return (FOLDER / "api" / page).read_text("utf-8")
+
+
+PAGES = {"cli-options.md": options_page, "api/names.md": names_page}
+
+
+def pages() -> dict[Path, str]:
+    """Return the pages, by their paths."""
+    return {FOLDER / name: make() for name, make in PAGES.items()}
+
+
+if __name__ == "__main__":
+    for path, text in pages().items():
+        path.write_text(text, "utf-8")
