@@ -33,6 +33,7 @@ is a number for all; their sum is `rows` for the next level; at the end ``rows =
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
@@ -303,10 +304,57 @@ class SparseLists(NamedTuple):
 
     @staticmethod
     def join(parts: Sequence[SparseLists]) -> SparseLists:
-        """Return the records of all parts, as :meth:`Lists.join`."""
+        """Return the records of all parts, as :meth:`Lists.join`, in the largest sizes."""
         values = Lists.join([part.values for part in parts])
         places = zip(*(part.places for part in parts), strict=True)
-        return SparseLists(values, tuple(map(Lists.join, places)), parts[0].sizes)
+        sizes = map(max, *(part.sizes for part in parts)) if len(parts) > 1 else parts[0].sizes
+        return SparseLists(values, tuple(map(Lists.join, places)), tuple(sizes))
+
+
+class Joiner:
+    """Joins Lists, or SparseLists, as they come: numbers in one buffer that grows where it is.
+
+    So a column is in memory once, and only its own pages are new. Linux moves pages when an array
+    grows; other systems copy it, so there the parts wait for the end.
+    """
+
+    _GROWS = sys.platform == "linux"
+
+    def __init__(self) -> None:
+        self._parts: list[Any] = []
+        self._flat: AnyArray | None = None
+        """The numbers of all parts, and room for more; None while there is one part, or no numbers."""
+        self._n = 0
+
+    def add(self, lists: Any) -> None:
+        """Add the records that follow, which are no longer used."""
+        self._parts.append(lists)
+        if len(self._parts) > 1 and self._GROWS:
+            self._take(self._parts[0])
+            self._take(lists)
+
+    def _take(self, lists: Any) -> None:
+        """Move the numbers of a part to the buffer."""
+        flat = None if isinstance(lists, SparseLists) or lists.kind is None else lists.flat
+        if not isinstance(flat, np.ndarray) or not flat.size or flat.dtype.hasobject:
+            return
+        if self._flat is None:
+            self._flat = np.empty(0, flat.dtype)
+        end = self._n + flat.size
+        if end > self._flat.size:
+            self._flat.resize(end + self._n // 16, refcheck=False)
+        self._flat[self._n : end] = flat
+        self._n, lists.flat = end, flat[:0].copy()
+
+    def joined(self) -> Any:
+        """Return the records of all parts; None if there are none."""
+        if not self._parts:
+            return None
+        whole = type(self._parts[0]).join(self._parts)
+        if self._flat is not None:
+            self._flat.resize(self._n, refcheck=False)
+            whole.flat = self._flat
+        return whole
 
 
 def cleared(lists: Lists) -> Lists:

@@ -208,8 +208,8 @@ def _saved_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
         from tfrecord_lite.saved import SavedData, schema_of_saved  # noqa: PLC0415 - for them alone
 
         data = SavedData(name, options.storage_options)
-        own = Sidecar(schema_of_saved(data, options), data.structure)
-        if described not in (None, own):
+        own = Sidecar(schema_of_saved(data, options), data.structure, refused=data.refused)
+        if described is not None and described[:2] != own[:2]:
             detail = "this data set has another spec than those before it; read them apart"
             raise argument_error(detail, source=name)
         described = own
