@@ -29,7 +29,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.files.compression import TFRecordOptions
-from tfrecord_lite.index import tf_record_random_reader
+from tfrecord_lite.index.file import tf_record_random_reader
 from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.records.framing import frame
 

@@ -14,8 +14,8 @@ from tfrecord_lite.example.parse import ExampleParser as ExampleParser, parse_ex
 from tfrecord_lite.example.sequence.encode import encode_sequence_example as encode_sequence_example, encode_sequence_examples as encode_sequence_examples
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser as SequenceExampleParser, parse_sequence_example as parse_sequence_example, parse_single_sequence_example as parse_single_sequence_example
 from tfrecord_lite.example.to_dicts import decode_example as decode_example, decode_examples as decode_examples, decode_sequence_example as decode_sequence_example, decode_sequence_examples as decode_sequence_examples
-from tfrecord_lite.index import TFRecordFile as TFRecordFile
 from tfrecord_lite.index.counting import count_records as count_records
+from tfrecord_lite.index.file import TFRecordFile as TFRecordFile
 from tfrecord_lite.reader import TFRecordReader as TFRecordReader
 from tfrecord_lite.recovery.recover import recover as recover
 from tfrecord_lite.recovery.verify import verify as verify

@@ -18,7 +18,6 @@ No I/O, no knowledge of what the bytes mean.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -52,7 +51,6 @@ Uint32Array: TypeAlias = npt.NDArray[np.uint32]
 Uint64Array: TypeAlias = npt.NDArray[np.uint64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class ByteRanges:
     """Many byte ranges of one buffer, which is held, not copied.
 
@@ -60,9 +58,13 @@ class ByteRanges:
     shape (n_ranges,).
     """
 
+    __slots__ = ("data", "lengths", "starts")
     data: Uint8Array
     starts: Int64Array
     lengths: Int64Array
+
+    def __init__(self, data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> None:
+        self.data, self.starts, self.lengths = data, starts, lengths
 
     def __len__(self) -> int:
         """Return the number of ranges."""
@@ -87,15 +89,18 @@ class ByteRanges:
         return self.data if is_packed else self.joined(splits)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class ByteItems:
     """Byte strings that are objects: large ones, to be copied only to where they go, or a few.
 
     `items` are bytes-like; `lengths` is int64, shape (n_items,).
     """
 
+    __slots__ = ("items", "lengths")
     items: list[Any]
     lengths: Int64Array
+
+    def __init__(self, items: list[Any], lengths: Int64Array) -> None:
+        self.items, self.lengths = items, lengths
 
     @classmethod
     def of(cls, items: list[Any]) -> ByteItems:

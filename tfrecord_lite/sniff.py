@@ -595,10 +595,12 @@ def content_text(value: bytes) -> str | None:
 _DTYPES = (
     "-", "float32", "float64", "int32", "uint8", "int16", "int8", "string", "complex64",
     "int64", "bool", "-", "-", "-", "bfloat16", "-", "-", "uint16", "complex128", "float16",
-    "-", "-", "uint32", "uint64", "float8_e5m2", "float8_e4m3fn", "float8_e4m3fnuz",
+    "-", "variant", "uint32", "uint64", "float8_e5m2", "float8_e4m3fn", "float8_e4m3fnuz",
     "float8_e4m3b11fnuz", "float8_e5m2fnuz", "int4", "uint4", "int2", "uint2", "float4_e2m1fn",
 )  # fmt: skip
 """The dtypes of TensorProtos by number; a dash for those that have no elements of this kind."""
+_OF_LENGTHS = ("string", "variant")
+"""Those whose content is the lengths of all elements, and then their bytes."""
 _MAX_FIELDS = 200  # that many well-formed fields are proof enough
 _MAX_DIMS = 254
 _LISTS = range(5, 19)
@@ -642,14 +644,31 @@ def _tensor(data: bytes) -> tuple[str, tuple[int, ...], int | None] | None:
     n_bytes = None
     if dtype in np.sctypeDict:
         n_bytes = prod(shape) * np.dtype(dtype).itemsize
-    elif dtype != "string":  # of ml_dtypes, which need not be installed
+    elif dtype not in _OF_LENGTHS:  # of ml_dtypes, which need not be installed
         n_bytes = prod(shape) * (2 if dtype == "bfloat16" else 1)
-    contents = [stop - start for number, _, start, stop in fields if number == 4]
-    if any(contents):
-        is_full = contents[-1] == n_bytes
+    contents = [field[2:] for field in fields if field[0] == 4]
+    if any(start < stop for start, stop in contents):
+        start, stop = contents[-1]
+        is_full = (
+            _are_items(data, start, stop, prod(shape))
+            if dtype in _OF_LENGTHS
+            else stop - start == n_bytes
+        )
     else:
         is_full = not prod(shape) or any(number in _LISTS for number, *_ in fields)
     return (f"{dtype} tensor", shape, n_bytes) if is_full else None
+
+
+def _are_items(data: bytes, at: int, stop: int, n_items: int) -> bool:
+    """Whether a content is the lengths of so many items, and these; if they are many, the first lengths are looked at."""
+    n_bytes = 0
+    try:
+        for _ in range(min(n_items, _MAX_STEPS)):
+            length, at = read_varint(data, at, stop)
+            n_bytes += length
+    except WireError:
+        return False
+    return n_items > _MAX_STEPS or at + n_bytes == stop
 
 
 def _array(data: bytes) -> tuple[str, tuple[int, ...], int] | None:

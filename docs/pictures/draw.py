@@ -363,6 +363,36 @@ def draw_parts(p: Picture) -> None:
     p.text(156, 144, "part 4, then room for a footer and the next header", colour="quiet", size=12)
 
 
+def draw_saved(p: Picture) -> None:
+    """Draw the folder of a saved data set, and what one of its files holds."""
+    p.text(0, 14, "a data set that tf.data saved", bold=True)
+    names = {
+        "dataset_spec.pb": "the nested spec; a snapshot has none",
+        "snapshot.metadata": "names RUN, dtypes, number of elements",
+        "RUN/": "other runs are left over",
+        "  00000000.shard/00000000.snapshot": "TFRecord file",
+        "  00000001.shard/00000000.snapshot": "",
+    }
+    for row, (name, what) in enumerate(names.items()):
+        p.text(14 if name[0] == " " else 0, 38 + row * 20, name.strip(), mono=True, size=12)
+        p.text(476, 38 + row * 20, what, anchor="end", colour="quiet", size=12)
+    p.text(0, 154, "one file: a record per component, a and b, of each element", bold=True)
+    for i in range(3):
+        p.box(i * 150, 166, 72, 26, "blue", f"a of {i}", mono=True, size=12)
+        p.box(i * 150 + 72, 166, 72, 26, "green", f"b of {i}", mono=True, size=12)
+    p.text(0, 222, "one record: a TensorProto", bold=True)
+    for x, width, fill, label in (
+        (0, 30, "orange", "08"),
+        (30, 70, "plain", "dtype"),
+        (100, 30, "orange", "12"),
+        (130, 110, "plain", "length, shape"),
+        (240, 30, "orange", "22"),
+        (270, 206, "plain", "length, content"),
+    ):
+        p.box(x, 234, width, 26, fill, label, mono=True, size=12)
+    p.text(0, 282, "numbers: little-endian; strings: all lengths, then all bytes", size=12)
+
+
 PICTURES: dict[str, Callable[[Picture], None]] = {
     "frame": draw_frame,
     "example": draw_example,
@@ -373,6 +403,7 @@ PICTURES: dict[str, Callable[[Picture], None]] = {
     "layout": draw_layout,
     "steps": draw_steps,
     "parts": draw_parts,
+    "saved": draw_saved,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import sys
@@ -130,6 +131,36 @@ def test_events_as_json_and_csv_have_wall_time_step_tag_and_value(run: Run, tmp_
     assert run("events", "--runs", logs).out == ['run,"loss, old"', "a,0.5"]
     damage(path, 30)
     assert [run("events", *skip, logs).status for skip in ([], ["--skip-damage"])] == [1, 1]
+
+
+def test_records_that_are_tensors_are_shown_as_tensors(run: Run, tmp_path: Path) -> None:
+    """By dtype, shape and values, with what reads them; also those that TensorFlow stores otherwise."""
+    arrays = [EVENT_VALUES[2][0], EVENT_VALUES[3][0], np.uint8(7)]
+    ragged = bytes.fromhex("0815 1200 2216 15 0a13") + b"RaggedTensorVariant"
+    records = [*map(serialize_tensor, arrays), b"\x08\x07\x12\x00\x22\x03\x02bb", ragged]
+    path = write(tmp_path / "tensors", records)
+
+    page = "\n".join(run(path).out)
+    assert "content       serialized tensor\n" in page
+    assert "int64 [2, 2], string [2], uint8 [], string [], variant []" in page
+    assert "parse_tensors(records)" in page
+    (found,) = json_of(run, "info", "--json", path)
+    assert found["tensors"][:2] == [
+        {"dtype": "int64", "shape": [2, 2]},
+        {"dtype": "string", "shape": [2]},
+    ]
+    shown = run("cat", path).out
+    assert "  int64 tensor [2, 2]  1, 2, 3, 4" in shown
+    assert "  string tensor []  'bb'" in shown
+    rows = json_of(run, "cat", "--json", path)
+    assert rows[0] == {"dtype": "int64", "shape": [2, 2], "values": [[1, 2], [3, 4]]}
+    assert rows[1]["values"] == EVENT_VALUES[3][1]
+    assert base64.b64decode(rows[-1]["base64"]) == ragged
+    shard = tmp_path / "saved" / "1" / "00000000.shard" / "00000000.snapshot"
+    shard.parent.mkdir(parents=True)
+    path.rename(shard)
+    (error,) = run("stats", shard).err
+    assert f"load('{tmp_path}/saved') reads the data set" in error
 
 
 def test_an_index_is_used_unless_it_is_old(run: Run, tmp_path: Path) -> None:

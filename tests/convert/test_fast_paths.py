@@ -6,7 +6,6 @@ in the messages that the fast paths write.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -224,7 +223,7 @@ def test_missing_records_beside_a_value_change_nothing(value: Any, place: int) -
         assert found.present is not None
         assert np.count_nonzero(found.present) == found.present[place]
         one = found.part(place, place + 1)
-        return feature(replace(one, present=None)) if found.present[place] else None
+        return feature(one.with_(present=None)) if found.present[place] else None
 
     assert outcome_of(among_missing) == expected
 

@@ -12,7 +12,7 @@ from hypothesis.strategies import DrawFn
 from tests.support.columns import columns_of
 from tfrecord_lite import encode_examples, encode_sequence_examples
 from tfrecord_lite.arrays import AnyArray, ByteItems, ByteRanges, Int64Array
-from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.convert.lists import Joiner, Lists
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode.batch import DiscoveredKeys
@@ -253,6 +253,13 @@ def test_joined_lists_have_the_records_of_all(parts: list[Lists]) -> None:
     are_lists(whole)
     assert nested(whole) == list(chain.from_iterable(map(nested, parts)))
     assert mask_of(whole) == list(chain.from_iterable(map(mask_of, parts)))
+    joiner = Joiner()
+    for part in parts:
+        joiner.add(part)
+    one_by_one = joiner.joined()
+    are_lists(one_by_one)
+    assert nested(one_by_one) == nested(whole)
+    assert mask_of(one_by_one) == mask_of(whole)
 
 
 @given(st.lists(some_lists("ranges", 1), max_size=2), st.lists(some_lists("items", 1), min_size=1))

@@ -87,7 +87,7 @@ def test_lists_after_a_sample_without_any_are_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of_two = FOR_BATCHES._replace(num_records=2)
-    monkeypatch.setattr("tfrecord_lite.described.sources.FOR_BATCHES", of_two)
+    monkeypatch.setattr("tfrecord_lite.described.inferred.FOR_BATCHES", of_two)
     path = write(tmp_path / "s", [sequence(i, [7] * (i == 5)) for i in range(9)])
     for batches in (read_batches(path, batch_size=2), TFRecordReader(path).batches(batch_size=2)):
         with pytest.raises(InvalidArgumentError, match="SequenceSchema") as caught:

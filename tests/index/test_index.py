@@ -28,8 +28,8 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
 )
-from tfrecord_lite.index import RecordIndex, tf_record_random_reader
-from tfrecord_lite.index.file import MAX_OPEN
+from tfrecord_lite.index.file import MAX_OPEN, tf_record_random_reader
+from tfrecord_lite.index.index import RecordIndex
 from tfrecord_lite.messages import Example
 from tfrecord_lite.records.framing import frame
 

@@ -18,7 +18,7 @@ from tfrecord_lite.errors import (
     Reason,
 )
 from tfrecord_lite.files import remote
-from tfrecord_lite.index import tf_record_random_reader
+from tfrecord_lite.index.file import tf_record_random_reader
 from tfrecord_lite.index.handles import MAX_GAP_BYTES, MAX_REQUEST_BYTES
 from tfrecord_lite.records.framing import frame
 

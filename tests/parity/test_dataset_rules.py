@@ -17,7 +17,7 @@ from tests.support.small_files import FEATURES, numbers, plain, write, write_fil
 from tfrecord_lite import TFRecordDataset, TFRecordWriter, VarLenFeature
 from tfrecord_lite import tf as ours_tf
 from tfrecord_lite.errors import DataLossError, Reason
-from tfrecord_lite.index import tf_record_random_reader
+from tfrecord_lite.index.file import tf_record_random_reader
 
 counts = st.lists(st.integers(0, 7), min_size=1, max_size=6)
 

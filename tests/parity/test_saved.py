@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -69,11 +70,8 @@ def _plain(value: Any) -> Any:
         ]  # one column has one dense shape
     if hasattr(value, "to_list"):
         return value.to_list()
-    return (
-        value.numpy().tolist()
-        if hasattr(value, "numpy")
-        else getattr(value, "tolist", lambda: value)()
-    )
+    value = value.numpy() if hasattr(value, "numpy") else value
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _elements(data: Any) -> list[dict[str, Any]]:
@@ -100,17 +98,89 @@ def test_read_as_tensorflow_loads(name: str, compression: str | None, tmp_path: 
     (column, *_), (spec, *_) = flatten(got)[1].values(), tf.nest.flatten(data.element_spec)
     if hasattr(spec, "dtype") and spec.dtype != tf.string:
         assert column.dtype == spec.dtype.as_numpy_dtype
+    if isinstance(spec, tf.TensorSpec):
+        assert list(column.shape[1:]) == spec.shape.as_list()
     if name != "optional":
         assert _elements(Dataset.load(tmp_path)) == wanted
     records = [row for batch in tl.read_batches(tmp_path, batch_size=3) for row in _rows(batch)]
     assert records == wanted
 
 
-def test_shards_are_read_in_order_or_in_turns(tmp_path: Path) -> None:
-    tf.data.Dataset.range(50).save(str(tmp_path), shard_func=lambda number: number % 7)
-    assert tl.load(tmp_path).tolist() == sorted(range(50), key=lambda number: number % 7)
-    turns = list(Dataset.load(tmp_path).as_numpy_iterator())
-    assert turns == list(tf.data.Dataset.load(str(tmp_path)).as_numpy_iterator())
+@pytest.mark.parametrize("processors", [1, 2, 3, 8])
+def test_shards_are_read_in_order_or_in_turns(
+    processors: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shards = np.random.default_rng(processors).integers(-1, 6, 90) ** 2 % 17 - 1
+    data = tf.data.Dataset.from_tensor_slices((np.arange(90), shards))
+    data.save(str(tmp_path), shard_func=lambda _, shard: shard)
+    as_text = [f"{shard % 2**64:08}" for shard in shards.tolist()]
+    by_shard = sorted(range(90), key=as_text.__getitem__)
+    assert tl.load(tmp_path)[0].tolist() == by_shard
+    monkeypatch.setattr("multiprocessing.cpu_count", lambda: processors)
+    monkeypatch.setattr("os.cpu_count", lambda: processors)
+    turns = [int(i) for i, _ in tf.data.Dataset.load(str(tmp_path)).as_numpy_iterator()]
+    assert [int(i) for i, _ in Dataset.load(tmp_path).as_numpy_iterator()] == turns
+    assert tl.load(tmp_path, order="tensorflow")[0].tolist() == turns
+    named = tl.load(tmp_path, ["0"], order="tensorflow", num_processors=processors, num_records=50)
+    assert named["0"].tolist() == turns[:50]
+
+    def reader(datasets: Any) -> Any:
+        return datasets.interleave(lambda shard: shard, cycle_length=processors)
+
+    (tmp_path / "ours").mkdir()
+    ours = Dataset.load(tmp_path, reader_func=reader)
+    ours.save(tmp_path / "ours", shard_func=lambda _, shard: shard)
+    theirs = tf.data.Dataset.load(str(tmp_path), reader_func=reader)
+    wanted = _elements(theirs)
+    assert _elements(ours) == wanted
+    assert sorted(
+        i for i, _ in map(dict.values, _elements(tf.data.Dataset.load(str(tmp_path / "ours"))))
+    ) == list(range(90))
+    names = [
+        sorted(path.name for path in folder.glob("*/*.shard"))
+        for folder in (tmp_path, tmp_path / "ours")
+    ]
+    assert names[0] == names[1]
+
+
+@pytest.mark.parametrize("compression", [None, "GZIP"])
+def test_chunks_of_distributed_save_are_read(compression: str | None, tmp_path: Path) -> None:
+    service, folder = tf.data.experimental.service, tmp_path / "saved"
+    settings = service.DispatcherConfig(fault_tolerant_mode=True, work_dir=str(tmp_path / "work"))
+    dispatcher = service.DispatchServer(settings)
+    address = dispatcher.target.split("://")[1]
+    workers = [
+        service.WorkerServer(service.WorkerConfig(address, heartbeat_interval_ms=100))
+        for _ in range(2)
+    ]
+    columns = {"x": np.arange(40), "s": [b"a"] * 40, "r": tf.ragged.range(np.arange(40))}
+    data = tf.data.Dataset.from_tensor_slices(columns)
+    tf.data.experimental.distributed_save(data, str(folder), address, compression=compression)
+    end = time.monotonic() + 60
+    while not (folder / "DONE").exists():
+        assert time.monotonic() < end
+        assert not (folder / "ERROR").exists()
+        time.sleep(0.1)
+    # TensorFlow reads the chunks as the file system lists them.
+    wanted = sorted(_elements(tf.data.Dataset.load(str(folder))), key=lambda row: row["x"])
+    loaded = _rows(tl.load(folder))
+    for rows in (loaded, _elements(Dataset.load(folder))):
+        assert sorted(rows, key=lambda row: row["x"]) == wanted
+    assert [
+        row for batch in tl.read_batches(folder, batch_size=7) for row in _rows(batch)
+    ] == loaded
+    del workers
+
+
+def test_what_cannot_be_read_is_refused_if_it_is_asked_for(tmp_path: Path) -> None:
+    windows = tf.data.Dataset.range(4).window(2)
+    tf.data.Dataset.zip({"w": windows, "x": tf.data.Dataset.range(2)}).save(str(tmp_path))
+    with pytest.raises(tl.errors.InvalidArgumentError, match=r"DatasetSpec.*columns=") as caught:
+        tl.load(tmp_path)
+    assert caught.value.key == "w"
+    assert tl.load(tmp_path, ["x"])["x"].tolist() == [0, 1]
+    (batch,) = tl.read_batches(tmp_path, batch_size=9, columns=["x"])
+    assert batch["x"].tolist() == [0, 1]
 
 
 def test_snapshots_are_read(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """The checksums equal the reference, which equals the published values."""
 
+import importlib
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -25,6 +27,17 @@ from tfrecord_lite.records import crc32c
 def test_f2_published_values(data: bytes, crc: int) -> None:
     assert reference.crc32c(data) == crc
     assert crc32c.masked_crc32c(data) == crc32c.mask(np.array([crc], np.uint32))[0]
+
+
+@pytest.mark.parametrize("is_found", [True, False])
+def test_the_function_is_the_package_s_wherever_its_extension_is(
+    monkeypatch: pytest.MonkeyPatch, is_found: bool
+) -> None:
+    if not is_found:  # as for finders that put packages elsewhere
+        importlib.import_module("crc32c")
+        monkeypatch.setattr("importlib.machinery.PathFinder.find_spec", lambda *_: None)
+
+    assert crc32c._loaded()(b"123456789") == 0xE3069283
 
 
 @given(st.binary(max_size=300))

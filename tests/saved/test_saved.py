@@ -6,6 +6,7 @@ import importlib.util
 import tempfile
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 import tfrecord_lite as tl
 from tests.saved.written import assert_same, data_sets
 from tfrecord_lite.described.structure import flatten
-from tfrecord_lite.saved.spec import fields, message
+from tfrecord_lite.saved.spec import Component, fields, message, spec_of
 from tfrecord_lite.tf.data import Dataset
 
 COLUMNS: dict[str, Any] = {
@@ -23,6 +24,9 @@ COLUMNS: dict[str, Any] = {
     "name": np.array([b"a", b"bb", b"", b"d", b"e"], object),
     "tags": tl.RaggedTensor.from_row_lengths(np.arange(6, dtype=np.int16), [1, 0, 2, 0, 3]),
 }
+
+
+X = Component("x", "tensor", "float64", (2,))
 
 
 @pytest.fixture
@@ -69,6 +73,46 @@ def test_a_data_set_goes_through_tf(tmp_path: Path) -> None:
     assert loaded[0]["s"] == b"a"
 
 
+def test_shards_by_a_function_are_read_in_any_order(tmp_path: Path) -> None:
+    """In turns a shard that ends has one without an element before the next takes its place."""
+    data = Dataset.from_tensor_slices((np.arange(9), np.array([0, 0, 0, 0, 1, 2, 2, -1, -1])))
+    data.save(tmp_path, shard_func=lambda _, shard: shard)
+    names = sorted(path.name for path in tmp_path.glob("*/*.shard"))
+    assert names == sorted(f"{i:08}.shard" for i in (0, 1, 2, 2**64 - 1))
+    turns = [0, 4, 1, 2, 5, 3, 6, 7, 8]
+
+    def reader(shards: Any) -> Any:
+        return shards.interleave(lambda shard: shard, cycle_length=2)
+
+    assert tl.load(tmp_path)[0].tolist() == list(range(9))
+    assert tl.load(tmp_path, order="tensorflow", num_processors=2)[0].tolist() == turns
+    rows = Dataset.load(tmp_path, reader_func=reader).as_numpy_iterator()
+    assert [int(number) for number, _ in rows] == turns
+    with pytest.raises(TypeError, match="must return a Dataset, not int"):
+        Dataset.load(tmp_path, reader_func=lambda _: 1)
+    tl.save(tmp_path / "a.tfrecord", {"x": [1]})
+    for path, order in ((tmp_path, "random"), (tmp_path / "a.tfrecord", "tensorflow")):
+        with pytest.raises(tl.errors.InvalidArgumentError, match="order"):
+            tl.load(path, order=order)  # type: ignore[arg-type]
+
+
+@pytest.mark.needs("remote")
+@pytest.mark.parametrize("compression", ["", "GZIP"])
+def test_a_data_set_in_a_store(compression: str) -> None:
+    url = f"memory://{uuid4().hex}"
+    tl.save(url, COLUMNS, format="tf.data", num_shards=2, compression=compression)
+    assert_same(tl.load(url), COLUMNS)
+    turns = tl.load(url, ["x"], order="tensorflow", num_processors=2)["x"].tolist()
+    assert [batch["x"].tolist() for batch in tl.read_batches(url, batch_size=9)] == [
+        COLUMNS["x"].tolist()
+    ]
+    assert len(list(tl.TFRecordReader(url))) == 5
+    by_two = Dataset.load(
+        url, reader_func=lambda shards: shards.interleave(lambda shard: shard, cycle_length=2)
+    )
+    assert [row["x"].tolist() for row in by_two.as_numpy_iterator()] == turns
+
+
 def test_rows_are_elements(tmp_path: Path) -> None:
     rows = [{"x": 1, "tags": ["a"]}, {"x": 2, "tags": []}]
     schema = tl.save(tmp_path / "saved", rows, format="tf.data")
@@ -101,6 +145,22 @@ def test_descriptions_that_cannot_be_read(
     with pytest.raises(tl.errors.InvalidArgumentError, match=text) as caught:
         tl.load(folder)
     assert caught.value.source == f"{folder}/snapshot.metadata"
+
+
+def test_what_cannot_be_read_is_refused_if_it_is_asked_for(folder: str) -> None:
+    other = message((34, message((1, 5), (3, b"DatasetSpec"))))
+    leaves = {"name": other, "tags": other, "x": spec_of("x", {"x": X})}
+    pairs = [(1, message((1, name.encode()), (2, leaf))) for name, leaf in leaves.items()]
+    Path(folder, "dataset_spec.pb").write_bytes(message((53, message(*pairs))))
+    for read in (tl.load, tl.read_batches):
+        with pytest.raises(
+            tl.errors.InvalidArgumentError, match=r"DatasetSpec.*columns="
+        ) as caught:
+            list(read(folder))
+        assert caught.value.key == "name"
+    assert_same(tl.load(folder, ["x"]), {"x": COLUMNS["x"]})
+    (batch,) = tl.read_batches(folder, batch_size=9, columns=["x"])
+    assert_same(batch, {"x": COLUMNS["x"]})
 
 
 def test_records_of_another_spec_are_an_error(folder: str, tmp_path: Path) -> None:

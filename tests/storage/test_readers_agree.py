@@ -205,7 +205,7 @@ def test_a_record_unlike_the_sample_is_an_error_that_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: Any, reason: Reason
 ) -> None:
     of_two = FOR_BATCHES._replace(num_records=2)
-    monkeypatch.setattr("tfrecord_lite.described.sources.FOR_BATCHES", of_two)
+    monkeypatch.setattr("tfrecord_lite.described.inferred.FOR_BATCHES", of_two)
     path = written(tmp_path / "a", [{"n": 1}, {"n": 2}, {"n": 3}, late])
     batches = pickle.loads(pickle.dumps(read_batches(path, batch_size=1)))
     with pytest.raises(

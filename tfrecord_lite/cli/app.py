@@ -152,8 +152,8 @@ def _hint(message: str, prog: str) -> str:
     return f"; {hint}" * bool(hint)
 
 
-def make_parser(*, is_whole: bool = False) -> _Parser:
-    """Return the parser of all verbs; only if it is whole, with the arguments of each."""
+def make_parser(*names: str, is_whole: bool = False) -> _Parser:
+    """Return the parser of some verbs, by default of all; only if it is whole, with the arguments of each."""
     parser = _Parser(prog="tfrecord", usage="tfrecord VERB ...\n       tfrecord FILE ...")
     rows = [
         f"\n{title}:\n" + "".join(f"  {name:9} {text}\n" for name, (_, text) in verbs.items())
@@ -164,7 +164,7 @@ def make_parser(*, is_whole: bool = False) -> _Parser:
     verbs = parser.add_subparsers(
         prog="tfrecord", metavar="VERB", dest="verb", required=True, help=argparse.SUPPRESS
     )
-    for name in VERBS:
+    for name in names or VERBS:
         parser.verbs[name] = verb = verbs.add_parser(name, verb=name)
         if is_whole:
             verb.load()
@@ -241,7 +241,7 @@ def _show_file(given: list[str], console: Console) -> None:
     """Do what info and head -n 1 do, in one."""
     from tfrecord_lite.cli.info import run_info  # noqa: PLC0415 - as every verb
 
-    args = make_parser().parse_args(["head", *given])
+    args = _parsed(["head", *given])
     show_records, args.run, args.first = args.run, run_info, 1
     _run(args, console)
     is_readable = not console.status or args.skip_damage
@@ -263,6 +263,11 @@ def _run(args: argparse.Namespace, console: Console) -> None:
     console.flush()
 
 
+def _parsed(arguments: list[str]) -> argparse.Namespace:
+    """Parse arguments; only the parser of their verb is made, if they begin with one."""
+    return make_parser(*(name for name in arguments[:1] if name in VERBS)).parse_args(arguments)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, and return its exit status."""
     console = Console()
@@ -276,7 +281,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             elif detail := _wrong_verb(given[:1]):
                 console.complain(detail)
             else:
-                _run(make_parser().parse_args(given), console)
+                _run(_parsed(given), console)
     except OutputError as error:
         return console.give_up(error)
     except _Terminated as error:

@@ -13,6 +13,7 @@ SequenceExample         ``{"context": {...}, "feature_lists": {"name": [[...], .
 ExampleListWithContext  ``{"context": {...}, "examples": [{...}, ...]}``
 TensorBoard event       ``{"wall_time": ..., "step": ..., "values": [{"tag": ..., "value": ...}, ...]}``
 of a message's class    protobuf's own JSON, with the names of the .proto file
+serialized tensor       ``{"dtype": "int64", "shape": [2], "values": [1, 2]}``
 any other record        ``{"text": "..."}`` or ``{"base64": "..."}``
 ======================  ==============================================================
 
@@ -51,7 +52,7 @@ from tfrecord_lite.example.outline import (
 )
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.text import shown_name
-from tfrecord_lite.sniff import content_text, text_of
+from tfrecord_lite.sniff import content_text, recognize_value, text_of
 
 if TYPE_CHECKING:
     from tfrecord_lite.messages import Feature
@@ -87,10 +88,36 @@ def record_lines(
         yield from feature_lines(shown, width, with_values=True)
     elif content.type is ContentType.TEXT:
         yield from _text_lines(content.record.decode(), width)
+    elif (array := _tensor_of(content)) is not None:
+        yield from _tensor_lines(content, array, width)
     elif width is not None and (found := content_text(content.record)) is not None:
         yield f"  {found}"
     else:
         yield from _hex_lines(content.record, None if width is None else _MAX_HEX_ROWS)
+
+
+def _tensor_of(content: Content) -> AnyArray | None:
+    """Return the array that a record is; None if it is not, or of a dtype that is not read."""
+    from tfrecord_lite.tensors.parse import parse_tensor  # noqa: PLC0415 - seldom needed
+
+    if content.type is ContentType.TENSOR:
+        with suppress(InvalidArgumentError, ImportError):
+            return parse_tensor(content.record)
+    return None
+
+
+def _tensor_lines(content: Content, array: AnyArray, width: int | None) -> Iterator[str]:
+    """Yield dtype, shape and values of a tensor."""
+    what = recognize_value(content.record)
+    label = f"  {what.label} {what.details}  "
+    room = None if width is None else max(width - len(label), _MIN_ROOM)
+    values = array.reshape(-1)[: _enough(room)]
+    if array.dtype.hasobject:
+        most = room if array.size == 1 else room and min(room, _MAX_STRING)
+        texts = [bytes_text(value, most) for value in values.tolist()]
+    else:
+        texts = list(map(str, values))
+    yield f"{label}{_joined(texts, room) if texts else ''}".rstrip()
 
 
 def feature_lines(found: list[Section], width: int | None, *, with_values: bool) -> Iterator[str]:
@@ -243,6 +270,10 @@ def json_of(
         with suppress(InvalidArgumentError):
             event = _event_as_json(content.record)
             return {name: event[name] for name in event if columns is None or name in columns}
+    array = _tensor_of(content)
+    if array is not None:
+        dtype = "string" if array.dtype.hasobject else array.dtype.name
+        return {"dtype": dtype, "shape": [*array.shape], "values": _array_as_json(array)}
     if message is None:
         value = _bytes_as_json(content.record)
         return value if isinstance(value, dict) else {"text": value}

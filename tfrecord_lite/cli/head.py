@@ -23,7 +23,14 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     plural,
 )
-from tfrecord_lite.example.content import ContentType, Message, detect, is_list, is_sequence
+from tfrecord_lite.example.content import (
+    ContentType,
+    Message,
+    detect,
+    is_list,
+    is_sequence,
+    way_on_of_tensors,
+)
 from tfrecord_lite.example.outline import tree_of
 from tfrecord_lite.files.names import INDEX_SUFFIX
 from tfrecord_lite.progress import is_terminal
@@ -36,6 +43,7 @@ _MAX_FIELDS = 1000
 """Of each message, unless everything is printed."""
 _HINTS = {
     ContentType.EVENT: " (tfrecord_lite.apps.events.read_events reads these)",
+    ContentType.TENSOR: " ({way_on})",
     ContentType.PROTOBUF: " (--message MODULE:CLASS names its fields)",
 }
 
@@ -89,8 +97,8 @@ def run_head(args: argparse.Namespace, console: Console) -> None:
       tfrecord head --message waymo_open_dataset.dataset_pb2:Frame segment.tfrecord
 
     With --json, one object per line: an Example is {"name": [values], ...}, an event of TensorBoard
-    {"wall_time": 1.5, "step": 3, "values": [{"tag": "loss", "value": 0.5}]}, any other record {"text": "..."} or
-    {"base64": "..."}.
+    {"wall_time": 1.5, "step": 3, "values": [{"tag": "loss", "value": 0.5}]}, a serialized tensor
+    {"dtype": "int64", "shape": [2], "values": [1, 2]}, any other record {"text": "..."} or {"base64": "..."}.
     """
     sources = inputs.find(args, console)
     printer = Printer(console, args, with_names=len(sources) > 1)
@@ -123,8 +131,8 @@ def run_cat(args: argparse.Namespace, console: Console) -> None:
       tfrecord cat --json 'train-*.tfrecord' > train.jsonl
 
     With --json, one object per line: an Example is {"name": [values], ...}, an event of TensorBoard
-    {"wall_time": 1.5, "step": 3, "values": [{"tag": "loss", "value": 0.5}]}, any other record {"text": "..."} or
-    {"base64": "..."}.
+    {"wall_time": 1.5, "step": 3, "values": [{"tag": "loss", "value": 0.5}]}, a serialized tensor
+    {"dtype": "int64", "shape": [2], "values": [1, 2]}, any other record {"text": "..."} or {"base64": "..."}.
     """
     run_head(args, console)
 
@@ -179,6 +187,7 @@ class Printer:
             say()
         self._is_first = False
         hint = _HINTS.get(content.type, "") if is_new and not self._message_class else ""
+        hint = hint.format(way_on=way_on_of_tensors(name))
         label = f"record {index}" + f" of {name}" * self._with_names
         type_ = self._message_class.DESCRIPTOR.full_name if self._message_class else content.type
         say(label + f": {type_}, {plural(len(record), 'byte')}{hint}")
@@ -228,7 +237,7 @@ def _numbered(
     forward = sorted(number for number in numbers if number >= 0)
     file = None
     if not args.skip_damage and os.path.isfile(stream.name + INDEX_SUFFIX):  # noqa: PTH113 - may be a URL
-        from tfrecord_lite.index import TFRecordFile  # noqa: PLC0415 - loads much
+        from tfrecord_lite.index.file import TFRecordFile  # noqa: PLC0415 - loads much
 
         # The index may be old.
         with contextlib.suppress(FailedPreconditionError, DataLossError):

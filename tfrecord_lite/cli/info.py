@@ -21,10 +21,17 @@ from tfrecord_lite.errors import (
     human_bytes,
     plural,
 )
-from tfrecord_lite.example.content import Content, detect, detect_all
+from tfrecord_lite.example.content import (
+    Content,
+    ContentType,
+    detect,
+    detect_all,
+    way_on_of_tensors,
+)
 from tfrecord_lite.example.outline import Section, sections
 from tfrecord_lite.files.names import local_size, name_of
 from tfrecord_lite.records.damage import NOT_DAMAGE, SkippingStream
+from tfrecord_lite.sniff import ValueContent, recognize_value
 
 _N_SAMPLES, _MAX_SAMPLE_BYTES = 8, 1024 * 1024
 """Content is guessed from that many first records, fewer if they are huge."""
@@ -51,6 +58,8 @@ class _Info:
     types: list[str]
     first: Content | None
     """The first record."""
+    tensors: list[ValueContent]
+    """What the first records are, each once, if they are tensors."""
     damage: DataLossError | None
     """The first damage."""
     is_skipping: bool
@@ -131,14 +140,25 @@ def _read(stream: Records, progress: Callable[[], None], message: Any) -> _Info:
         else None,
         types=[message.DESCRIPTOR.full_name] if samples and message else [*types],
         first=detect(samples[0], types[0]) if samples and not message else None,
+        tensors=_tensors(samples) if ContentType.TENSOR in types and not message else [],
         damage=damage,
         is_skipping=isinstance(stream, SkippingStream),
     )
 
 
+def _tensors(records: list[bytes]) -> list[ValueContent]:
+    contents = map(recognize_value, records)
+    distinct = {(c.label, c.shape): c for c in contents if c.label.endswith(" tensor")}
+    return list(distinct.values())
+
+
 def _as_json(info: _Info, args: argparse.Namespace) -> dict[str, object]:
     low, median, high = info.sizes or (None, None, None)
     damage, found = info.damage, _sections(info, args)
+    tensors = [
+        {"dtype": tensor.label.removesuffix(" tensor"), "shape": [*(tensor.shape or ())]}
+        for tensor in info.tensors
+    ]
     return {
         "file": info.name,
         "records": info.n_records,
@@ -157,7 +177,7 @@ def _as_json(info: _Info, args: argparse.Namespace) -> dict[str, object]:
             "reason": damage.reason.name,
             "detail": damage.detail,
         },
-    }
+    } | ({"tensors": tensors} if tensors else {})
 
 
 def _sections(info: _Info, args: argparse.Namespace) -> list[Section]:
@@ -203,8 +223,11 @@ def _page(info: _Info, args: argparse.Namespace) -> list[str]:
         rows.append(("compression", info.compression or "none"))
     if info.is_known:
         rows.append(("content", info.content))
-    shown = aligned(rows, "<<")
-    lines = [info.name, *("  " + line for line in shown)]
+    if info.tensors:
+        shown = [f"{c.label.removesuffix(' tensor')} {c.details}" for c in info.tensors]
+        rows += [("tensors", ", ".join(shown)), ("to read them", way_on_of_tensors(info.name))]
+    table = aligned(rows, "<<")
+    lines = [info.name, *("  " + line for line in table)]
     if found := _sections(info, args):
         lines += ["", "features of the first record"]
         lines += feature_lines(found, None, with_values=False)
@@ -299,7 +322,7 @@ def run_index(args: argparse.Namespace, console: Console) -> None:
     examples:
       tfrecord index 'train-*.tfrecord'
     """
-    from tfrecord_lite.index import TFRecordFile  # noqa: PLC0415 - not light
+    from tfrecord_lite.index.file import TFRecordFile  # noqa: PLC0415 - not light
 
     for source in inputs.find(args, console):
         try:

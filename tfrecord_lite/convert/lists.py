@@ -33,8 +33,8 @@ is a number for all; their sum is `rows` for the next level; at the end ``rows =
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     Level: TypeAlias = Int64Array | int
 
 
-@dataclass(slots=True, eq=False)
 class Lists:
     """The values of one feature in many records.
 
@@ -67,6 +66,7 @@ class Lists:
     until it is handed on.
     """
 
+    __slots__ = ("flat", "levels", "n", "present", "type")
     n: int
     """The number of records; of steps, if the records are steps."""
     type: Type
@@ -75,8 +75,18 @@ class Lists:
     """The lengths of the rows of each dimension, int64, outermost first; () for one value per record."""
     flat: Any
     """All values end to end: an array, shape (n_values,), or ByteStrings."""
-    present: BoolArray | None = None
+    present: BoolArray | None
     """Which records have the feature, shape (n,); None for all."""
+
+    def __init__(
+        self,
+        n: int,
+        type: Type,  # noqa: A002 - the name of the attribute
+        levels: tuple[Level, ...],
+        flat: Any,
+        present: BoolArray | None = None,
+    ) -> None:
+        self.n, self.type, self.levels, self.flat, self.present = n, type, levels, flat, present
 
     @property
     def kind(self) -> Kind | None:
@@ -294,10 +304,57 @@ class SparseLists(NamedTuple):
 
     @staticmethod
     def join(parts: Sequence[SparseLists]) -> SparseLists:
-        """Return the records of all parts, as :meth:`Lists.join`."""
+        """Return the records of all parts, as :meth:`Lists.join`, in the largest sizes."""
         values = Lists.join([part.values for part in parts])
         places = zip(*(part.places for part in parts), strict=True)
-        return SparseLists(values, tuple(map(Lists.join, places)), parts[0].sizes)
+        sizes = map(max, *(part.sizes for part in parts)) if len(parts) > 1 else parts[0].sizes
+        return SparseLists(values, tuple(map(Lists.join, places)), tuple(sizes))
+
+
+class Joiner:
+    """Joins Lists, or SparseLists, as they come: numbers in one buffer that grows where it is.
+
+    So a column is in memory once, and only its own pages are new. Linux moves pages when an array
+    grows; other systems copy it, so there the parts wait for the end.
+    """
+
+    _GROWS = sys.platform == "linux"
+
+    def __init__(self) -> None:
+        self._parts: list[Any] = []
+        self._flat: AnyArray | None = None
+        """The numbers of all parts, and room for more; None while there is one part, or no numbers."""
+        self._n = 0
+
+    def add(self, lists: Any) -> None:
+        """Add the records that follow, which are no longer used."""
+        self._parts.append(lists)
+        if len(self._parts) > 1 and self._GROWS:
+            self._take(self._parts[0])
+            self._take(lists)
+
+    def _take(self, lists: Any) -> None:
+        """Move the numbers of a part to the buffer."""
+        flat = None if isinstance(lists, SparseLists) or lists.kind is None else lists.flat
+        if not isinstance(flat, np.ndarray) or not flat.size or flat.dtype.hasobject:
+            return
+        if self._flat is None:
+            self._flat = np.empty(0, flat.dtype)
+        end = self._n + flat.size
+        if end > self._flat.size:
+            self._flat.resize(end + self._n // 16, refcheck=False)
+        self._flat[self._n : end] = flat
+        self._n, lists.flat = end, flat[:0].copy()
+
+    def joined(self) -> Any:
+        """Return the records of all parts; None if there are none."""
+        if not self._parts:
+            return None
+        whole = type(self._parts[0]).join(self._parts)
+        if self._flat is not None:
+            self._flat.resize(self._n, refcheck=False)
+            whole.flat = self._flat
+        return whole
 
 
 def cleared(lists: Lists) -> Lists:

@@ -24,13 +24,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from decimal import Decimal
-from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -433,7 +430,7 @@ def _no_array_error(items: list[Any]) -> InvalidArgumentError:
     types = set(map(type, items))
     names = ", ".join(sorted(cls.__name__ for cls in types))
     detail = f"no array holds values of these types together: {names}"
-    if Decimal in types:
+    if any(cls.__name__ == "Decimal" for cls in types):
         detail = f"values of type {names}; {DECIMALS}"
     elif len(types) == 1:
         detail = f"no dtype holds these values of type {names}"
@@ -450,7 +447,9 @@ def _no_family_error(items: list[Any], types: set[type]) -> InvalidArgumentError
         if issubclass(cls, complex):
             return _unsupported_error("complex", 0)
         detail = f"an Example cannot store a value of type {cls.__name__}; "
-        detail += DECIMALS if cls is Decimal else "give numbers, strings, a list or an array"
+        detail += (
+            DECIMALS if cls.__name__ == "Decimal" else "give numbers, strings, a list or an array"
+        )
         if issubclass(cls, _TIMES):
             detail += ", such as np.datetime64 or np.timedelta64, stored as the count of its unit"
         return _value_error(0, detail, Reason.UNSUPPORTED)
@@ -645,8 +644,7 @@ def _array_of_times(items: list[Any]) -> AnyArray:
 _MAX_DAYS = 2**63 // (24 * 60 * 60 * 10**6) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Family:
+class _Family(NamedTuple):
     """Types whose values may stand together, and what converts them under each policy."""
 
     types: Any
@@ -705,5 +703,7 @@ def _real(value: Any) -> Any:
     if value != value:  # noqa: PLR0124 - only NaN differs from itself
         return "NaN"
     if isinstance(value, np.longdouble) and np.isfinite(value):
+        from fractions import Fraction  # noqa: PLC0415 - for longdouble alone
+
         return Fraction(*value.as_integer_ratio())
     return float(value)  # of ml_dtypes' integers too, which are small

@@ -6,7 +6,6 @@ parsed at once if the resulting columns can be cut into batches again.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -117,11 +116,13 @@ class Parse(Stage):
     method: ClassVar[str] = "parse_example"
     parser: Any
     """An ExampleParser, or a SequenceExampleParser."""
-    features: str
-    """A fingerprint of the feature specifications."""
     label_key: str | None = None
     is_dense: bool
     """Whether columns of several batches can be cut into each batch's."""
+
+    def settings(self) -> dict[str, Any]:
+        """Return its settings, with a fingerprint of the features."""
+        return {**super().settings(), "features": _fingerprint(self.parser)}
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
@@ -194,11 +195,14 @@ def _with_hint(error: TFRecordError) -> TFRecordError:
     return error.at(detail=detail)
 
 
-def fingerprint(*groups: Any, strings: str) -> str:
-    """Name the features, with a digest of all specifications."""
+def _fingerprint(parser: Any) -> str:
+    """Name the features of a parser, with a digest of all specifications."""
+    import hashlib  # noqa: PLC0415 - loads OpenSSL
+
+    groups = parser.features if isinstance(parser.features, tuple) else (parser.features,)
     specs = [sorted((features or {}).items()) for features in groups]
     originals = [sorted(getattr(features, "originals", {}).items()) for features in groups]
-    digest = hashlib.sha256(repr((specs, originals, strings)).encode()).hexdigest()
+    digest = hashlib.sha256(repr((specs, originals, parser.strings)).encode()).hexdigest()
     names = " ".join(name for group in specs for name, _ in group)
     return f"<{names:.{_MOST_CHARS}}: {digest[:16]}>"
 

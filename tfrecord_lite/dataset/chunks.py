@@ -14,7 +14,6 @@ know which one it has. Python objects are made by ``to_list`` only, at the end o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,13 +25,16 @@ from tfrecord_lite.columns.bytes import owned_slice
 __all__ = ["BatchChunk", "Chunk", "ObjectChunk"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class BatchChunk:
     """Batches of records."""
 
+    __slots__ = ("records", "splits")
     records: Block
     splits: Int64Array
     """Row splits of the batches among the records, shape (n + 1,)."""
+
+    def __init__(self, records: Block, splits: Int64Array) -> None:
+        self.records, self.splits = records, splits
 
     def __len__(self) -> int:
         """Return the number of batches."""
@@ -58,11 +60,14 @@ class BatchChunk:
         ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class ObjectChunk:
     """Python objects."""
 
+    __slots__ = ("items",)
     items: list[Any]
+
+    def __init__(self, items: list[Any]) -> None:
+        self.items = items
 
     def __len__(self) -> int:
         """Return the number of objects."""
@@ -81,16 +86,19 @@ class ObjectChunk:
         return self.items
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class ColumnChunk:
     """Batches of columns, each column whole for all batches."""
 
+    __slots__ = ("columns", "label_key", "splits")
     columns: dict[str, Any]
     """Arrays or BytesColumns with the rows of all batches."""
     splits: Int64Array
     """Row splits of the batches among the rows, shape (n + 1,)."""
     label_key: str | None
     """A column to take out: elements are then (columns, label)."""
+
+    def __init__(self, columns: dict[str, Any], splits: Int64Array, label_key: str | None) -> None:
+        self.columns, self.splits, self.label_key = columns, splits, label_key
 
     def __len__(self) -> int:
         """Return the number of batches."""

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import itertools
 import math
-import multiprocessing
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, overload
 
-from tfrecord_lite.dataset import batching, mixtures, sharding
-from tfrecord_lite.dataset.batching import Batch, Parse
+from tfrecord_lite.dataset import sharding
+from tfrecord_lite.dataset.batching import is_dense
 from tfrecord_lite.dataset.cutting import further
-from tfrecord_lite.dataset.lengths import Buckets, Pack
 from tfrecord_lite.dataset.plan import (
     PlanNode,
     Run,
     RunDamage,
+    Source,
     Stage,
     chain,
     describe,
@@ -30,20 +29,7 @@ from tfrecord_lite.dataset.plan import (
     with_drawn_seeds,
 )
 from tfrecord_lite.dataset.random_order import seed_of
-from tfrecord_lite.dataset.shuffle import Shuffle
-from tfrecord_lite.dataset.sources import Files, ShuffledRecords, size_now
-from tfrecord_lite.dataset.stages import (
-    Cache,
-    Enumerate,
-    Filter,
-    Map,
-    Prefetch,
-    Repeat,
-    Shard,
-    Skip,
-    Take,
-)
-from tfrecord_lite.dataset.workers import Processes
+from tfrecord_lite.dataset.sources import Files, size_now
 from tfrecord_lite.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -90,6 +76,23 @@ _AUTO = 2
 _ALL = -(2**63)
 """The smallest count; as any negative one, it means all elements."""
 _STATE_VERSION = 2
+_NODES = {
+    "batching": "Batch Parse",
+    "lengths": "Buckets Pack",
+    "mixtures": "Concatenated Mixed Zipped",
+    "shuffle": "Shuffle",
+    "stages": "Cache Enumerate Filter Map Prefetch Repeat Shard Skip Take",
+    "workers": "Processes",
+}
+"""The nodes that methods make, by the module that defines them, which is loaded when it is first used."""
+_MODULE_OF = {name: module for module, names in _NODES.items() for name in names.split()}
+
+
+def _node(name: str, **settings: Any) -> PlanNode:
+    """Make a node of a plan."""
+    module = import_module(f"tfrecord_lite.dataset.{_MODULE_OF[name]}")
+    node: PlanNode = getattr(module, name)(**settings)
+    return node
 
 
 class DatasetIterator(Generic[T_co]):
@@ -121,7 +124,7 @@ class DatasetIterator(Generic[T_co]):
         nodes = chain(self._plan)
         is_skipped = any(
             getattr(source, "skips_damage", False) for source in sources_of(self._plan)
-        ) and not any(isinstance(node, Processes) for node in nodes)
+        ) and not any(node.stage == "in_processes" for node in nodes)
         self._run = replace(run, damage=RunDamage(is_skipped=is_skipped))
         self._dataset._begun(self._run)  # noqa: SLF001 - of this module
         self._feed = feed_of(self._plan, self._run, state)
@@ -204,6 +207,8 @@ class DatasetIterator(Generic[T_co]):
         """A digest of the files' names in order, without folders, as these may move; None without files."""
         if not self._names:
             return None
+        import hashlib  # noqa: PLC0415 - loads OpenSSL
+
         text = repr([os.path.basename(name) for name in self._names])  # noqa: PTH119 - may be URLs
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -332,8 +337,8 @@ class Dataset(Generic[T_co]):
         self._parts: dict[tuple[int, int], PlanNode] = {}
         sharding.register_with_torch(Dataset)
 
-    def _then(self, stage: Callable[..., PlanNode], **settings: Any) -> Dataset[Any]:
-        return Dataset(stage(input=self._plan, **settings))
+    def _then(self, stage: str, **settings: Any) -> Dataset[Any]:
+        return Dataset(_node(stage, input=self._plan, **settings))
 
     def shuffle(
         self, buffer_size: int, seed: int | None = None, reshuffle_each_iteration: bool = True
@@ -364,12 +369,12 @@ class Dataset(Generic[T_co]):
         ([b'Alan', b'Ada', b'Grace'], [b'Ada', b'Grace', b'Alan'])
         """
         return self._then(
-            Shuffle,
+            "Shuffle",
             buffer_size=require_int("buffer_size", buffer_size, 1),
             seed=seed_of(seed),
             is_seeded=seed is not None,
             reshuffles=reshuffle_each_iteration,
-            number=1 + sum(isinstance(node, Shuffle) for node in chain(self._plan)),
+            number=1 + sum(node.stage == "shuffle" for node in chain(self._plan)),
         )
 
     def repeat(self, count: int | None = None) -> Dataset[T_co]:
@@ -383,7 +388,7 @@ class Dataset(Generic[T_co]):
         [b'Ada', b'Alan', b'Grace', b'Ada', b'Alan']
         """
         n = None if count is None else require_int("count", count, _ALL)
-        return self._then(Repeat, n=None if n is not None and n < 0 else n)
+        return self._then("Repeat", n=None if n is not None and n < 0 else n)
 
     @overload
     def batch(
@@ -428,7 +433,7 @@ class Dataset(Generic[T_co]):
         [2]
         """
         n = require_int("batch_size", batch_size, 1)
-        return self._then(Batch, n=n, drop_remainder=drop_remainder)
+        return self._then("Batch", n=n, drop_remainder=drop_remainder)
 
     @overload
     def parse_example(
@@ -564,7 +569,7 @@ class Dataset(Generic[T_co]):
         is_open = num_parallel_calls == -1
         n_threads = num_processors() if is_open else num_parallel_calls or 1
         n_threads = require_int("num_parallel_calls", n_threads, 1)
-        return self._then(Map, function=map_func, n_threads=n_threads)
+        return self._then("Map", function=map_func, n_threads=n_threads)
 
     @overload
     def filter(
@@ -588,7 +593,7 @@ class Dataset(Generic[T_co]):
         [b'Alan', b'Grace']
         """
         _check_callable("predicate", predicate)
-        return self._then(Filter, function=predicate)
+        return self._then("Filter", function=predicate)
 
     def take(self, count: int) -> Dataset[T_co]:
         """Give the first `count` elements; all if it is negative.
@@ -601,7 +606,7 @@ class Dataset(Generic[T_co]):
         [b'Ada', b'Alan']
         """
         n = require_int("count", count, _ALL)
-        return self if n < 0 else self._then(Take, n=n)
+        return self if n < 0 else self._then("Take", n=n)
 
     def skip(self, count: int) -> Dataset[T_co]:
         """Leave out the first `count` elements; all if it is negative.
@@ -614,7 +619,7 @@ class Dataset(Generic[T_co]):
         [b'Alan', b'Grace']
         """
         n = require_int("count", count, _ALL)
-        return self.take(0) if n < 0 else self._then(Skip, n=n)
+        return self.take(0) if n < 0 else self._then("Skip", n=n)
 
     def shard(self, num_shards: int, index: int) -> Dataset[T_co]:
         """Give every `num_shards`-th element, from number `index` on: one rank's part.
@@ -637,9 +642,9 @@ class Dataset(Generic[T_co]):
         (['Ada', 'Grace'], ['Alan'])
         """
         settings = self._part(num_shards, index)
-        if isinstance(self._plan, (Files, ShuffledRecords)):
+        if isinstance(self._plan, Source):
             return Dataset(self._plan.part(**settings))
-        return self._then(Shard, **settings)
+        return self._then("Shard", **settings)
 
     def _part(self, num_shards: int, index: int) -> dict[str, int]:
         """Check the arguments of :meth:`shard`, and return them by the names of nodes."""
@@ -664,7 +669,7 @@ class Dataset(Generic[T_co]):
         >>> list(TFRecordDataset("names.tfrecord").enumerate())
         [(0, b'Ada'), (1, b'Alan'), (2, b'Grace')]
         """
-        return self._then(Enumerate, start=require_int("start", start))
+        return self._then("Enumerate", start=require_int("start", start))
 
     def cache(self) -> Dataset[T_co]:
         """Keep the elements of epoch 0 in memory once all of them were made, and give them in every epoch.
@@ -682,7 +687,7 @@ class Dataset(Generic[T_co]):
         [[36, 41], [37]]
         [[36, 41], [37]]
         """
-        return self._then(Cache)
+        return self._then("Cache")
 
     def prefetch(self, buffer_size: int | None = None) -> Dataset[T_co]:
         """Make `buffer_size` elements ahead, in a thread; None or -1: a few.
@@ -697,7 +702,7 @@ class Dataset(Generic[T_co]):
         [37]
         """
         n = _AUTO if buffer_size in (None, -1) else buffer_size
-        return self._then(Prefetch, n=max(require_int("buffer_size", n, 0), 1))
+        return self._then("Prefetch", n=max(require_int("buffer_size", n, 0), 1))
 
     def bucket_by_length(
         self,
@@ -740,7 +745,7 @@ class Dataset(Generic[T_co]):
                 f"boundaries are {list(edges)} and batch_sizes {list(sizes)}; expected ascending lengths, and one size more"
             )
         settings = {"boundaries": edges, "batch_sizes": sizes, "drop_remainder": drop_remainder}
-        return self._then(Buckets, length=length, **settings)
+        return self._then("Buckets", length=length, **settings)
 
     def pack(
         self, length: int, key: str | None = None, drop_remainder: bool = False
@@ -777,7 +782,7 @@ class Dataset(Generic[T_co]):
         [5 6 0 0] [1 1 0 0] [0 1 0 0]
         """
         n = require_int("length", length, 1)
-        return self._then(Pack, length=n, key=key, drop_remainder=drop_remainder)
+        return self._then("Pack", length=n, key=key, drop_remainder=drop_remainder)
 
     @staticmethod
     def mix(
@@ -827,7 +832,8 @@ class Dataset(Generic[T_co]):
         if stop not in ("first", "all"):
             raise argument_error(f"stop is {stop!r}, expected 'first' or 'all'")
         return Dataset(
-            mixtures.Mixed(
+            _node(
+                "Mixed",
                 inputs=plans,
                 weights=tuple(values),
                 seed=seed_of(seed),
@@ -848,7 +854,7 @@ class Dataset(Generic[T_co]):
         [b'Ada', b'Alan', b'Ada']
         """
         plans = tuple(dataset._plan for dataset in (self, *others))  # noqa: SLF001 - of this class
-        return Dataset(mixtures.Concatenated(inputs=plans))
+        return Dataset(_node("Concatenated", inputs=plans))
 
     @staticmethod
     def zip(*datasets: Dataset[Any]) -> Dataset[tuple[Any, ...]]:
@@ -862,7 +868,8 @@ class Dataset(Generic[T_co]):
         >>> list(Dataset.zip(names, names.map(len)))
         [(b'Ada', 3), (b'Alan', 4)]
         """
-        return Dataset(mixtures.Zipped(inputs=tuple(dataset._plan for dataset in datasets)))  # noqa: SLF001 - of this class
+        plans = tuple(dataset._plan for dataset in datasets)  # noqa: SLF001 - of this class
+        return Dataset(_node("Zipped", inputs=plans))
 
     def in_processes(self, num_workers: int, start_method: str | None = None) -> Dataset[T_co]:
         """Make the elements in `num_workers` processes, each from its part of the records.
@@ -898,10 +905,13 @@ class Dataset(Generic[T_co]):
         [[36], [41, 37]]
         """
         n_workers = require_int("num_workers", num_workers, 0)
-        methods = multiprocessing.get_all_start_methods()
-        if start_method is not None and start_method not in methods:
-            detail = f"start_method is {start_method!r}, expected one of {', '.join(methods)}"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        if start_method is not None:
+            from multiprocessing import get_all_start_methods  # noqa: PLC0415 - not light
+
+            if start_method not in (methods := get_all_start_methods()):
+                raise argument_error(
+                    f"start_method is {start_method!r}, expected one of {', '.join(methods)}"
+                )
         if not n_workers:
             return self
         if _has_idle_cache(self._plan):
@@ -910,7 +920,7 @@ class Dataset(Generic[T_co]):
                 "put cache after in_processes, or repeat between the two"
             )
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-        return self._then(Processes, n_workers=n_workers, start_method=start_method)
+        return self._then("Processes", n_workers=n_workers, start_method=start_method)
 
     def set_epoch(self, epoch: int) -> Self:
         """Set the number of the next iteration's epoch; return the data set itself.
@@ -1103,8 +1113,8 @@ def _check_callable(name: str, value: object) -> None:
 def _has_idle_cache(plan: PlanNode) -> bool:
     """Whether a cache comes after the last repeat: of no use in processes that end with the epoch."""
     nodes = chain(plan)
-    last = max((i for i, node in enumerate(nodes) if isinstance(node, Repeat)), default=0)
-    return any(isinstance(node, Cache) for node in nodes[last + 1 :])
+    last = max((i for i, node in enumerate(nodes) if node.stage == "repeat"), default=0)
+    return any(node.stage == "cache" for node in nodes[last + 1 :])
 
 
 def parsed_by(
@@ -1124,11 +1134,10 @@ def parsed_by(
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     dataset = Dataset(_dropping(dataset._plan, parser))  # noqa: SLF001 - of this module
     return dataset._then(  # noqa: SLF001 - of this module
-        Parse,
+        "Parse",
         parser=parser,
-        features=batching.fingerprint(*groups, strings=parser.strings),
         label_key=label_key,
-        is_dense=len(groups) == 1 and batching.is_dense(features),
+        is_dense=len(groups) == 1 and is_dense(features),
     )
 
 
@@ -1139,10 +1148,12 @@ def _dropping(plan: PlanNode, check: Callable[[Block], object]) -> PlanNode:
     if isinstance(plan, Stage):
         inner = _dropping(plan.input, check)
         return plan if inner is plan.input else plan.with_input(inner)
-    if isinstance(plan, mixtures.Joined):
-        inputs = tuple(_dropping(each, check) for each in plan.inputs)
-        are_same = all(a is b for a, b in zip(inputs, plan.inputs, strict=True))
-        return plan if are_same else replace(plan, inputs=inputs)
+    if hasattr(plan, "inputs"):
+        joined: Any = plan  # a node of mixtures
+        inputs = tuple(_dropping(each, check) for each in joined.inputs)
+        are_same = all(a is b for a, b in zip(inputs, joined.inputs, strict=True))
+        if not are_same:
+            plan = replace(joined, inputs=inputs)
     if isinstance(plan, Files) and plan.options.on_misfit != "raise":
         return replace(plan, options=plan.options.dropping(check))
     return plan

@@ -76,7 +76,7 @@ class RunDamage:
         return self.log.report()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Run:
     """One iteration over a plan: what its nodes share."""
 
@@ -101,7 +101,6 @@ class Run:
         return (seed, number, *((epoch[0], *salt, *epoch[1:]) if reshuffles else ()))
 
 
-@dataclass(frozen=True, kw_only=True)
 class PlanNode:
     """Node of a plan; only a :class:`Stage` takes its elements from another node."""
 

@@ -19,7 +19,7 @@ Each element in the buffer is equally likely to go out next.
 
 from __future__ import annotations
 
-import secrets
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,7 +40,7 @@ MIX = 2**32
 
 def seed_of(seed: int | None) -> int:
     """Return a seed as 64 bits; draw one if it is None."""
-    return secrets.randbits(63) if seed is None else require_int("seed", seed) % 2**64
+    return int.from_bytes(os.urandom(8)) >> 1 if seed is None else require_int("seed", seed) % 2**64
 
 
 def _words(key: Key, purpose: int, first: int, n_words: int) -> Uint64Array:

@@ -9,18 +9,14 @@ Workers of torch's ``DataLoader`` are recognised, without importing torch.
 
 from __future__ import annotations
 
-import copy
 import sys
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tfrecord_lite.dataset.batching import Batch
 from tfrecord_lite.dataset.plan import PlanNode, Stage, chain
-from tfrecord_lite.dataset.stages import Repeat, Shard
 
 
-@dataclass(frozen=True, slots=True)
-class Worker:
+class Worker(NamedTuple):
     """One of the processes that share an epoch."""
 
     number: int
@@ -57,9 +53,11 @@ def worker_part(plan: PlanNode, n_workers: int, number: int) -> PlanNode:
     first: Any = nodes[0]
     part: PlanNode
     if last == 0:
-        repeats = any(isinstance(node, Repeat) for node in nodes)
+        repeats = any(node.stage == "repeat" for node in nodes)
         part = first.worker_part(n_workers, number, repeats=repeats)
     else:
+        from tfrecord_lite.dataset.stages import Shard  # noqa: PLC0415 - for workers alone
+
         part = Shard(input=nodes[last], n_parts=n_workers, number=number)
     for node in nodes[last + 1 :]:
         if isinstance(node, Stage):
@@ -69,7 +67,9 @@ def worker_part(plan: PlanNode, n_workers: int, number: int) -> PlanNode:
 
 def part_of(dataset: Any, n_workers: int, number: int) -> Any:
     """Return what one worker reads of a data set, in the same epoch."""
-    part = copy.copy(dataset)
+    from copy import copy  # noqa: PLC0415 - for workers alone
+
+    part = copy(dataset)
     part._plan = worker_part(part._plan, n_workers, number)  # noqa: SLF001 - the room's own
     return part
 
@@ -109,5 +109,5 @@ def is_rank_bound(plan: PlanNode) -> bool:
     """Whether ranks share the order of a shuffle before a shard, which must follow from seed and epoch alone."""
     nodes = chain(plan)
     shuffles = [i for i, node in enumerate(nodes) if is_shuffle(node)]
-    shards = [i for i, node in enumerate(nodes) if isinstance(node, Shard)]
+    shards = [i for i, node in enumerate(nodes) if node.stage == "shard"]
     return bool(shuffles and shards and min(shuffles) < max(shards))

@@ -1,4 +1,4 @@
-"""The nodes that plans begin with: files in order or in turns, or all records in random order."""
+"""The node that most plans begin with: files in order or in turns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,9 +20,6 @@ from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError,
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.names import is_url, local_size, name_of
 from tfrecord_lite.files.remote import for_each_file
-from tfrecord_lite.index import TFRecordFile
-from tfrecord_lite.index.counting import count_each
-from tfrecord_lite.index.file import MAX_OPEN
 from tfrecord_lite.index.handles import FileStamp, open_handle
 from tfrecord_lite.index.parts import FileMarks, FilePart, PartReader, deal, file_marks, marks_in
 from tfrecord_lite.options import ReadSettings
@@ -38,10 +35,6 @@ if TYPE_CHECKING:
 _MOST_RECORDS = 4096
 _LARGE_RECORDS = 8
 """Number of large records to read at a time, from each open file."""
-_WINDOW_BYTES = 64 * 1024 * 1024
-"""About the bytes of a chunk in random order that is read from a store, where many neighbours make few requests."""
-_ABOUT_BYTES = 4 * 1024 * 1024
-"""About the bytes of a chunk in random order, or of whole rounds of files in turns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +59,8 @@ class Files(Source):
 
     def count(self) -> None:
         """Count the records of all files, so that the size is known."""
+        from tfrecord_lite.index.counting import count_each  # noqa: PLC0415 - seldom needed
+
         counted = count_each(list(self.names), self.options)
         self.n_records.keep({name_of(source): n for source, n in counted})
 
@@ -278,66 +273,3 @@ def size_now(name: str, options: ReadSettings) -> int | None:
 def _stamp(name: str) -> _Stamp:
     """Return what changes if a file does; without the stamp for one that has none, such as a pipe."""
     return name, None if local_size(name) is None else FileStamp.of(open_handle(name))
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShuffledRecords(Source):
-    """All records of uncompressed files, in random order; the process keeps their index."""
-
-    method: ClassVar[str] = "shuffle_all"
-    options: ReadSettings
-    seed: int
-    is_seeded: bool
-    reshuffles: bool = True
-    key: Memory = field(default_factory=lambda: Memory(travels=True), compare=False)
-
-    def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> ShuffledRecords:
-        """Return a node that gives every `n_workers`-th of these records."""
-        return replace(self, share=(n_workers, worker))
-
-    def size(self) -> int:
-        """Return the number of records of this part."""
-        return self.part_size(len(self._opened()))
-
-    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
-        """Yield the records of this part."""
-        file = self._opened()
-        run.sizes.update(zip(self.names, (index.end for index in file.indexes), strict=True))
-        key = run.key(self.seed, 0, reshuffles=self.reshuffles, is_shared=self.is_shared)
-        records = order.permutation(key, len(file))
-        if self.even:
-            records = np.resize(records, self.part_size(records.size) * self.step.step)
-        records = records[self.step]
-        n_bytes = sum(int(index.sizes.sum()) for index in file.indexes)
-        # Where files are asked for anew each time, as those that cannot all stay open, more at once.
-        is_far = len(self.names) > MAX_OPEN or any(map(is_url, self.names))
-        about_bytes, most = (_WINDOW_BYTES, len(file)) if is_far else (_ABOUT_BYTES, _MOST_RECORDS)
-        most = max(min(about_bytes * len(file) // max(n_bytes, 1), most), 1)
-        at = state["taken"] if state else 0
-        if state and state["of"] != len(file):
-            detail = f"the state is of {plural(state['of'], 'record')}, but the files now have {len(file):,}"
-            raise FailedPreconditionError(Reason.STALE_INDEX, detail=detail)
-        while at < records.size:
-            numbers = records[at : at + most]
-            try:
-                block = file.block(numbers)
-            except TFRecordError:
-                if numbers.size == 1:
-                    raise
-                most = 1  # read one by one, so that those before the damaged one come first
-                continue
-            at += numbers.size
-            yield block, {"taken": at, "of": len(file)}
-
-    def _opened(self) -> TFRecordFile:
-        """Open the files, or return them as opened before if they have not changed."""
-        file: TFRecordFile | None = self.key.recall()
-        if file is None or file.is_stale:
-            file = TFRecordFile(
-                self.names,
-                verify=self.options.verify,
-                max_record_bytes=self.options.max_record_bytes,
-                storage_options=self.options.storage_options,
-            )
-            self.key.keep(file)
-        return file

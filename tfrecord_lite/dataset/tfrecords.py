@@ -11,7 +11,7 @@ from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import Column
 from tfrecord_lite.dataset.dataset import Dataset, parsed_by
 from tfrecord_lite.dataset.random_order import seed_of
-from tfrecord_lite.dataset.sources import Files, ShuffledRecords
+from tfrecord_lite.dataset.sources import Files
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
@@ -213,6 +213,8 @@ class TFRecordDataset(Dataset[bytes]):
                 "'tfrecord filter --drop-bad', and leave out on_error and on_misfit"
             )
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+        from tfrecord_lite.dataset.shuffled import ShuffledRecords  # noqa: PLC0415 - for it alone
+
         return dataset_of(
             ShuffledRecords(
                 names=files.names,

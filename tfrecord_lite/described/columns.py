@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tfrecord_lite.arrays import views
-from tfrecord_lite.block import Block
-from tfrecord_lite.convert.arrow import Library
-from tfrecord_lite.convert.lists import SparseLists
-from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.example.parse import ExampleParser
-from tfrecord_lite.example.sequence.parse import ListsParser, SequenceExampleParser
 from tfrecord_lite.schema import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -24,7 +19,10 @@ from tfrecord_lite.schema import (
     SequenceSchema,
 )
 from tfrecord_lite.schema.text import choices, nearest
-from tfrecord_lite.sniff import text_of
+
+if TYPE_CHECKING:
+    from tfrecord_lite.block import Block
+    from tfrecord_lite.described.sidecar import Sidecar
 
 __all__ = ["items_of", "names_asked_for", "names_of", "schema_like", "with_text"]
 
@@ -32,6 +30,8 @@ __all__ = ["items_of", "names_asked_for", "names_of", "schema_like", "with_text"
 def names_of(columns: Sequence[str]) -> list[str]:
     """Return a choice of columns as a list; raise for a single name, and for a description of features."""
     if isinstance(columns, str):
+        from tfrecord_lite.convert.arrow import Library  # noqa: PLC0415 - for an error
+
         hint = f"; give it as as_={columns!r}" if columns in get_args(Library) else ""
         raise TypeError(f"columns must be a list of names, not the str {columns!r}{hint}")
     if isinstance(columns, (Mapping, SequenceSchema)):
@@ -129,6 +129,13 @@ def _may_be_text(item: SchemaItem) -> bool:
 
 def _texts_in(schema: Schema | SequenceSchema, blocks: Iterable[Block]) -> list[str]:
     """Return the columns whose byte strings are all printable text, and some not empty."""
+    from tfrecord_lite.convert.lists import SparseLists  # noqa: PLC0415 - for text=True
+    from tfrecord_lite.example.sequence.parse import (  # noqa: PLC0415 - for text=True
+        ListsParser,
+        SequenceExampleParser,
+    )
+    from tfrecord_lite.sniff import text_of  # noqa: PLC0415 - for text=True
+
     if isinstance(schema, Schema):
         parse = ListsParser(ExampleParser(schema))
     else:

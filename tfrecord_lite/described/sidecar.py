@@ -22,7 +22,6 @@ older data beside it are recognised, and never read by the wrong schema.
 from __future__ import annotations
 
 import contextlib
-import glob
 import json
 import os
 import re
@@ -30,12 +29,9 @@ import warnings
 import zlib
 from collections.abc import Collection, Mapping
 from contextlib import closing
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from tfrecord_lite.block import HEADER_BYTES
-from tfrecord_lite.convert.arrow import Description
-from tfrecord_lite.described.formats import seqio, superserial, tfds
-from tfrecord_lite.described.frames import check_description
 from tfrecord_lite.described.structure import Structure, is_flat_dict, structure_of_json
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, levels_to_caller
 from tfrecord_lite.files.ahead import ReadAhead
@@ -51,14 +47,16 @@ from tfrecord_lite.files.names import (
     is_url,
     name_of,
 )
-from tfrecord_lite.files.output import OutputFile, open_output, remove
 from tfrecord_lite.files.remote import forget_listings
 from tfrecord_lite.files.urls import is_http
 from tfrecord_lite.options import SOME_COLUMNS
 from tfrecord_lite.records.framing import is_header
 from tfrecord_lite.schema import FeatureLike, Schema, SequenceSchema
 from tfrecord_lite.schema.text import FOR_SEQUENCES, FORMAT, SEQUENCE_FORMAT
-from tfrecord_lite.sniff import HEAD_BYTES, looks_like
+
+if TYPE_CHECKING:
+    from tfrecord_lite.convert.arrow import Description
+    from tfrecord_lite.files.output import OutputFile
 
 Path: TypeAlias = str | os.PathLike[str]
 SchemaLike: TypeAlias = Path | Mapping[str, FeatureLike] | SequenceSchema
@@ -71,10 +69,9 @@ _NEVER_SCHEMAS = ("a Git LFS", "an HTML", "XML", "the index", "a graph_schema")
 _TFDS_INFO = "dataset_info.json"
 _READ_BYTES = 1024 * 1024
 _TFX_NAMES = (".pbtxt", ".textproto", ".prototxt")
-_TFX = re.compile(
-    rb"^\s*(feature|sparse_feature|string_domain|int_domain|float_domain"
-    rb"|tensor_representation_group)\s*:?\s*\{",
-    re.MULTILINE,
+_TFX = (
+    rb"(?m)^\s*(feature|sparse_feature|string_domain|int_domain|float_domain"
+    rb"|tensor_representation_group)\s*:?\s*\{"
 )
 
 
@@ -148,6 +145,12 @@ class Sidecar(NamedTuple):
     """Of a data frame: its library, types and index."""
     refused: Mapping[str, InvalidArgumentError] = {}
     """The features that a file describes, but that cannot be read, with the reasons."""
+
+    @property
+    def nesting(self) -> Structure:
+        """The structure of the data, also that of a flat dict."""
+        names: Structure = {name: name for name in self.schema}
+        return names if self.structure is None else self.structure
 
     def check_readable(self, columns: Collection[str] | None) -> None:
         """Raise about the first feature that is asked for, though it cannot be read."""
@@ -223,6 +226,8 @@ def remove_stale(name: str, storage_options: StorageOptions = None) -> None:
     except (OSError, InvalidArgumentError):
         return
     if expected is not None and expected != fingerprint_of(name, storage_options):
+        from tfrecord_lite.files.output import remove  # noqa: PLC0415 - for writers
+
         remove(place, storage_options)
 
 
@@ -263,7 +268,7 @@ def content_of(name: str, storage_options: StorageOptions) -> bytes:
     with closing(open_seekable(name, storage_options)) as file:
         pieces = iter(lambda: file.read(_READ_BYTES), b"")
         first = next(pieces, b"")
-        if detail := _not_a_schema(name, first[:HEAD_BYTES]):
+        if detail := _not_a_schema(name, first):
             raise argument_error(detail, source=name)
         content = first + b"".join(pieces)
     return content.removeprefix(b"\xef\xbb\xbf")
@@ -308,6 +313,8 @@ def is_there(name: str, storage_options: StorageOptions = None) -> bool:
 def matches(directory: str, pattern: str, storage_options: StorageOptions) -> list[str]:
     """Return the files of a directory that match a pattern, sorted."""
     if not is_url(directory):
+        import glob  # noqa: PLC0415 - for folders of TFDS
+
         names = sorted(glob.glob(pattern, root_dir=directory or None))  # noqa: PTH207
         return [os.path.join(directory, name) for name in names]  # noqa: PTH118
     if "*" not in pattern:
@@ -319,8 +326,13 @@ def matches(directory: str, pattern: str, storage_options: StorageOptions) -> li
         return []
 
 
-def _not_a_schema(name: str, head: bytes) -> str | None:
+def _not_a_schema(name: str, first: bytes) -> str | None:
     """Say by its beginning what a file that is no schema file is; None if it is like one."""
+    if first.startswith(b"{") and b"\0" not in first:  # JSON, as most are
+        return None
+    from tfrecord_lite.sniff import HEAD_BYTES, looks_like  # noqa: PLC0415 - many patterns
+
+    head = first[:HEAD_BYTES]
     content = looks_like(head, is_whole=len(head) < HEAD_BYTES)
     is_binary = b"\0" in head
     if is_header(head[:HEADER_BYTES]) or (content is None and is_binary and detect(head)):
@@ -338,11 +350,13 @@ def parse(name: str, content: bytes, tfds_info: bytes | None = None) -> Sidecar:
         raise argument_error("a schema file must be UTF-8 text, not UTF-16, UTF-32 or binary")
     if content.lstrip()[:1] in (b"{", b"[", b'"') or name.endswith(".json"):
         return _parse_json(content, tfds_info)
-    if name.endswith(_TFX_NAMES) or _TFX.search(content):
+    if name.endswith(_TFX_NAMES) or re.search(_TFX, content):
         from tfrecord_lite.described.formats import tfx  # noqa: PLC0415 - loads the protobuf runtime
 
         schema, refused = tfx.from_text(content)
         return Sidecar(schema, refused=refused)
+    from tfrecord_lite.described.formats import superserial  # noqa: PLC0415 - seldom needed
+
     return Sidecar(superserial.from_yaml(content))
 
 
@@ -358,10 +372,16 @@ def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
         structure = None
         if "structure" in document:
             structure = structure_of_json(document["structure"], schema)
-        described = check_description(document.get("dataframe"), schema)
+        described = None
+        if document.get("dataframe") is not None:
+            from tfrecord_lite.described.frames import check_description  # noqa: PLC0415 - for frames
+
+            described = check_description(document["dataframe"], schema)
         return Sidecar(schema, structure, document.get("data"), described)
     if document.get("format") == SEQUENCE_FORMAT:
         return Sidecar(SequenceSchema.from_json(content), None, document.get("data"))
+    from tfrecord_lite.described.formats import seqio, tfds  # noqa: PLC0415 - of other programs
+
     if tfds.is_features(document):
         features = tfds.from_json(content, tfds_info)
         return Sidecar(features.schema, refused=features.refused)
@@ -376,6 +396,8 @@ def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
 
 def write(path: Path, sidecar: Sidecar, storage_options: StorageOptions = None) -> OutputFile:
     """Write a sidecar to a temporary file; the caller commits or abandons it."""
+    from tfrecord_lite.files.output import open_output  # noqa: PLC0415 - for writers
+
     file = open_output(name_of(path), atomic=True, storage_options=storage_options)
     try:
         file.write([content_to_write(sidecar)])

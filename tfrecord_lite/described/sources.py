@@ -9,7 +9,6 @@ import functools
 import os
 import re
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,30 +25,24 @@ from tfrecord_lite.described.columns import (
     schema_like,
     with_text,
 )
-from tfrecord_lite.described.frames import merged_description, without_numbers
-from tfrecord_lite.described.inferred import FOR_BATCHES, blocks_ahead, first_blocks, inferred
 from tfrecord_lite.described.sidecar import Sidecar
-from tfrecord_lite.described.structure import Structure, is_flat_dict
-from tfrecord_lite.described.structure import merged as merged_structures
-from tfrecord_lite.described.widening import IncompatibleError, as_absent, as_ragged, widened
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
-from tfrecord_lite.example.sequence.parse import SequenceExampleParser
-from tfrecord_lite.example.survey import check_either
 from tfrecord_lite.files.folders import is_saved
 from tfrecord_lite.files.names import Source, name_of
 from tfrecord_lite.files.remote import for_each_file
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.saved import SavedData, schema_of_saved
-from tfrecord_lite.schema import Original, Schema, SchemaItem, SequenceSchema, SparseFeature
+from tfrecord_lite.schema import Schema, SequenceSchema, SparseFeature
 
 if TYPE_CHECKING:
+    from tfrecord_lite.block import Block
     from tfrecord_lite.described.sidecar import SchemaLike
     from tfrecord_lite.example.decode.reader import StringForm
+    from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 
 __all__ = ["described_by", "dropping", "originals_of", "row_restorer", "sidecars_of"]
 
-_SHARD_OF_SEQIO = re.compile(r"^(.*/)?([^/]+)\.tfrecord-\d+-of-\d+$", re.ASCII)
+_SHARD_OF_SEQIO = r"^(.*/)?([^/]+)\.tfrecord-[0-9]+-of-[0-9]+$"
 _TFDS_FILES = ("features.json", "dataset_info.json")
 
 
@@ -73,8 +66,14 @@ def dropping(
         return options
     described = described_by(schema, sources, options)
     if described is None:
+        from tfrecord_lite.example.survey import check_either  # noqa: PLC0415 - without a schema
+
         return options.dropping(check_either)
     if isinstance(described.schema, SequenceSchema):
+        from tfrecord_lite.example.sequence.parse import (  # noqa: PLC0415 - of SequenceExamples
+            SequenceExampleParser,
+        )
+
         return options.dropping(SequenceExampleParser(*described.schema, pad=False))
     return options.dropping(ExampleParser(described.schema))
 
@@ -94,18 +93,32 @@ def parser_for(
     """
     columns = None if columns is None else names_of(columns)
     described = described_by(schema, list(sources), options)
-    sample = functools.cache(lambda: first_blocks(sources, options, FOR_BATCHES.num_records))
+
     hint = None
+
+    @functools.cache
+    def sample() -> list[Block]:
+        from tfrecord_lite.described import inferred  # noqa: PLC0415 - without a schema
+
+        return inferred.first_blocks(sources, options, inferred.FOR_BATCHES.num_records)
+
     if described is None:
+        from tfrecord_lite.described import inferred  # noqa: PLC0415 - without a schema
+
         names = names_asked_for(columns, text)
-        described = Sidecar(inferred(sample(), FOR_BATCHES, sources, names))
-        hint = FOR_BATCHES.hint if columns is None else None
+        policy = inferred.FOR_BATCHES
+        described = Sidecar(inferred.inferred(sample(), policy, sources, names))
+        hint = policy.hint if columns is None else None
     described.check_readable(columns)
     if text is not False:
         described = with_text(described, text, sample, columns)
     if columns is not None:
         described = described._replace(schema=_chosen(described.schema, columns))
     if isinstance(described.schema, SequenceSchema):
+        from tfrecord_lite.example.sequence.parse import (  # noqa: PLC0415 - of SequenceExamples
+            SequenceExampleParser,
+        )
+
         return SequenceExampleParser(*described.schema, strings=strings)
     if hint is not None:
         return parser_of_all(described.schema, strings=strings, hint=hint)
@@ -192,9 +205,11 @@ def _saved_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
             if described is None:
                 continue
             raise argument_error("a file among saved data sets; read them apart", source=name)
+        from tfrecord_lite.saved import SavedData, schema_of_saved  # noqa: PLC0415 - for them alone
+
         data = SavedData(name, options.storage_options)
-        own = Sidecar(schema_of_saved(data, options), data.structure)
-        if described not in (None, own):
+        own = Sidecar(schema_of_saved(data, options), data.structure, refused=data.refused)
+        if described is not None and described[:2] != own[:2]:
             detail = "this data set has another spec than those before it; read them apart"
             raise argument_error(detail, source=name)
         described = own
@@ -203,7 +218,7 @@ def _saved_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
 
 def _of_seqio(names: list[str]) -> Sidecar | None:
     """Read the ``info.SPLIT.json`` beside ``SPLIT.tfrecord-00000-of-00064``, of all splits alike; None without it."""
-    places = {_SHARD_OF_SEQIO.sub(r"\g<1>info.\2.json", name) for name in names}
+    places = {re.sub(_SHARD_OF_SEQIO, r"\g<1>info.\2.json", name) for name in names}
     if not all(place.endswith(".json") and os.path.isfile(place) for place in places):  # noqa: PTH113
         return None
     try:
@@ -224,81 +239,8 @@ def sidecars_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
     pairs = list(zip(sources, for_each_file(names, sources, read), strict=True))
     if not any(one for _, one in pairs):
         return None
+    if len(pairs) == 1:
+        return pairs[0][1]
+    from tfrecord_lite.described.merging import merged_sidecars  # noqa: PLC0415 - for several files
 
-    def without(one: Sidecar | None) -> Sidecar | None:
-        """Return what the sidecars of a frame's shards have in common."""
-        return one and one._replace(dataframe=without_numbers(one.dataframe))
-
-    alike = [without(one) for _, one in pairs]
-    if any(one != alike[0] for one in alike):
-        # A file without records goes with any others.
-        pairs = [pair for pair in pairs if _has_records(pair[0], options)] or pairs
-    merged: Sidecar | None = None
-    for source, one in pairs:
-        if one is None:
-            detail = "this file has no sidecar, but others have; give schema"
-            raise argument_error(detail, source=name_of(source))
-        if merged is None:
-            merged = one
-        elif without(merged) == without(one):
-            described = merged_description(merged.dataframe, one.dataframe)
-            merged = merged._replace(dataframe=described)
-        else:
-            merged = _merged(merged, one, source)
-    return merged
-
-
-def _has_records(source: Source, options: ReadSettings) -> bool:
-    with closing(blocks_ahead([source], options)) as blocks:
-        return next(blocks, None) is not None
-
-
-def _merged(merged: Sidecar, one: Sidecar, source: Source) -> Sidecar:
-    """Merge the sidecar of one more file into the schema of the files before."""
-
-    def error(detail: str, key: str | None = None) -> InvalidArgumentError:
-        return argument_error(detail, source=name_of(source), key=key)
-
-    if isinstance(merged.schema, SequenceSchema) or isinstance(one.schema, SequenceSchema):
-        raise error("this file's schema differs from the files before; give schema")
-    ours, theirs = merged.schema.to_items(), one.schema.to_items()
-    if ours and theirs and not ours.keys() & theirs.keys():
-        raise error("this file has none of the features of those before it")
-    structure = merged_structures(structure_of(merged), structure_of(one))
-    if structure is None:
-        raise error("this file's data are nested differently than those before it")
-    items = {}
-    for name in {**ours, **theirs}:
-        try:
-            if name in ours and name in theirs:
-                items[name] = _widened(name, ours[name], theirs[name])
-            else:
-                items[name] = as_absent(name, ours.get(name) or theirs[name])
-        except IncompatibleError as misfit:
-            detail = f"{misfit}; shards that are saved with one schema= always go together"
-            raise error(detail, name) from None
-    structure = None if is_flat_dict(structure) else structure
-    dataframe = merged_description(merged.dataframe, one.dataframe)
-    return Sidecar(Schema.of_items(items), structure, dataframe=dataframe)
-
-
-def _widened(name: str, ours: SchemaItem, theirs: SchemaItem) -> SchemaItem:
-    """Return the item that fits the files before and one more.
-
-    A feature without any value was saved as byte strings, as its type was unknown; if such a file
-    does have byte strings, its records will not fit.
-    """
-    pairs = ((ours, theirs), (theirs, ours))
-    for item, other in pairs:
-        if other.original == Original("string", (), missing=True):
-            return as_absent(name, item)
-    for item, other in pairs:
-        if other.original == Original("string", (None,)):
-            return as_ragged(name, item, missing_as_empty=True)
-    return widened(name, ours, theirs, missing_as_empty=True)
-
-
-def structure_of(described: Sidecar) -> Structure:
-    """Return the structure of data, also of a flat dict."""
-    names: Structure = {name: name for name in described.schema}
-    return names if described.structure is None else described.structure
+    return merged_sidecars(pairs, options)

@@ -8,6 +8,7 @@ share their first field::
     SequenceExample          1: Features                  2: FeatureLists {1: map<string, FeatureList>}
     ExampleListWithContext   1: Example, repeated         2: Example
     Event (TensorBoard)      1: double wall_time          2: int64 step      3: string file_version, ...
+    TensorProto              1: DataType                  2: TensorShapeProto
 
 So a record counts as one of the first two only if it has no unknown fields, a feature has a
 kind or all have a value without one, and no name begins with the byte ``\n``, the tag of a field: such names appear when an
@@ -19,6 +20,7 @@ Whether a record is text, or any protobuf message at all, is a guess.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -28,7 +30,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.proto import FEATURES_TAG
-from tfrecord_lite.sniff import text_of
+from tfrecord_lite.sniff import recognize_value, text_of
 from tfrecord_lite.wire.scalar import LEN, START_GROUP, WireError, walk
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ class ContentType(StrEnum):
     SEQUENCE_EXAMPLE = "tf.train.SequenceExample"
     EXAMPLE_LIST = "ExampleListWithContext"
     EVENT = "TensorBoard event"
+    TENSOR = "serialized tensor"
     PROTOBUF = "other protobuf?"
     TEXT = "text"
     EMPTY = "empty"
@@ -79,6 +82,7 @@ _OTHERS = {
     ContentType.EXAMPLE_LIST: "look like lists of Examples with a context; read them with "
     "TFRecordReader(path).messages(tfrecord_lite.messages.ExampleListWithContext)",
     ContentType.EVENT: "are TensorBoard events, not {expected}s; tfrecord_lite.apps.events.read_events reads them",
+    ContentType.TENSOR: "are serialized tensors, not {expected}s; {way_on}",
     ContentType.PROTOBUF: "look like messages of another type, not like {expected}s; "
     "TFRecordReader(path).messages(YourMessage) reads them, tfrecord head shows their fields",
     ContentType.TEXT: "look like text, not like {expected}s; tfrecord cat prints them",
@@ -117,6 +121,8 @@ def detect(record: bytes, likely: ContentType | None = None) -> Content:
     fields = _fields(record, _MAX_FIELDS)
     if fields and _is_event(fields):
         return Content(ContentType.EVENT, record)
+    if recognize_value(record).label.endswith(" tensor"):
+        return Content(ContentType.TENSOR, record)
     # Text can parse as a message by chance; a message is more likely only if the record
     # begins with a string field.
     if not (fields and record.startswith(FEATURES_TAG)) and text_of(record) is not None:
@@ -182,8 +188,17 @@ def error_about(
     place: Place, actual: ContentType, expected: ContentType = ContentType.EXAMPLE
 ) -> InvalidArgumentError:
     """Return the error about records of another type than the wanted one."""
-    detail = f"the records {_OTHERS[actual].format(expected=expected.removeprefix('tf.train.'))}"
+    name, way_on = expected.removeprefix("tf.train."), way_on_of_tensors(place.source or "")
+    detail = f"the records {_OTHERS[actual].format(expected=name, way_on=way_on)}"
     return place.locate(InvalidArgumentError(Reason.MALFORMED, detail=detail))
+
+
+def way_on_of_tensors(source: str) -> str:
+    """Say what reads the tensors of a file, which may be a shard of a saved data set."""
+    shard = re.fullmatch(r"(.+)/([^/]+/[^/]+\.shard/[^/]+\.snapshot|chunks/chunk_\w+)", source)
+    if shard is not None:
+        return f"load({shard[1]!r}) reads the data set of which they are a part"
+    return "parse_tensors(records) reads them, parse_tensor(record) one of them"
 
 
 def _other_type(record: bytes, expected: Collection[ContentType]) -> ContentType | None:

@@ -167,8 +167,7 @@ def tree_of(content: Content, message_class: Any = None, most: int | None = None
             return message_tree(parse_message(content.record, Event))
         except InvalidArgumentError:
             return raw_tree(content.record, most)
-    is_tree = content.type is ContentType.PROTOBUF and recognize_value(content.record).shape is None
-    return raw_tree(content.record, most) if is_tree else None
+    return raw_tree(content.record, most) if content.type is ContentType.PROTOBUF else None
 
 
 def parse_message(record: bytes, message_class: Any) -> Any:

@@ -14,7 +14,6 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.columns import Column, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import Lists, SparseLists, row_of
 from tfrecord_lite.errors import InvalidArgumentError
-from tfrecord_lite.example.content import ContentType
 from tfrecord_lite.example.decode.first_error import Found, parse_or_first_error
 from tfrecord_lite.example.decode.reader import (
     ColumnReader,
@@ -26,7 +25,6 @@ from tfrecord_lite.example.decode.reader import (
     checked_splits,
     is_one_message,
 )
-from tfrecord_lite.example.survey import TypeCheck, reject_sequences
 from tfrecord_lite.schema import DenseLike, FeatureLike, RaggedFeature, SparseSpec
 from tfrecord_lite.schema.prepare import prepare, specifications
 from tfrecord_lite.schema.text import listed
@@ -179,6 +177,9 @@ class ExampleParser(Generic[_ColumnT_co]):
         batches = self._parse(block, bounds)
         for columns, (start, stop) in zip(batches, pairwise(bounds), strict=True):
             if columns and not any(map(_n_values, columns.values())):
+                from tfrecord_lite.example.content import ContentType  # noqa: PLC0415 - seldom needed
+                from tfrecord_lite.example.survey import TypeCheck  # noqa: PLC0415 - seldom needed
+
                 try:
                     TypeCheck(ContentType.EXAMPLE)(block[start:stop])
                 except InvalidArgumentError as error:
@@ -233,6 +234,8 @@ class ExampleParser(Generic[_ColumnT_co]):
     ) -> Found:
         """Parse a block; the error is about the first message that is wrong."""
         if self._hint is not None:
+            from tfrecord_lite.example.survey import reject_sequences  # noqa: PLC0415 - loaded before
+
             reject_sequences(block, is_first=False)
         try:
             return parse_or_first_error(block, names, parse)

@@ -22,7 +22,6 @@ always uses zlib, so that a file's bytes never depend on what is installed. No I
 
 from __future__ import annotations
 
-import bz2
 import contextlib
 import os
 import sys
@@ -30,10 +29,13 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
 
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files import snappy
+
+if TYPE_CHECKING:
+    from bz2 import BZ2Compressor
 
 __all__ = [
     "CODECS",
@@ -65,8 +67,7 @@ class Compressor(Protocol):
         """Return the end of the stream."""
 
 
-@dataclass(frozen=True, slots=True)
-class Codec:
+class Codec(NamedTuple):
     """One row of the table."""
 
     name: str
@@ -170,13 +171,25 @@ class _ZlibCompressor:
         return bytes(self._inner.flush(zlib.Z_FINISH))
 
 
+def _bz2_compressor(level: int) -> BZ2Compressor:
+    from bz2 import BZ2Compressor  # noqa: PLC0415 - for such files alone
+
+    return BZ2Compressor(level)
+
+
+def _bz2_decompressor() -> Any:
+    from bz2 import BZ2Decompressor  # noqa: PLC0415 - for such files alone
+
+    return BZ2Decompressor()
+
+
 class _Bz2Compressor:
     """A bz2 compressor whose flush ends one stream and begins the next: bz2 has no other."""
 
     def __init__(self, options: TFRecordOptions) -> None:
         self._level = 9 if options.compression_level is None else options.compression_level
         with _checking("bz2", options):
-            self._inner = bz2.BZ2Compressor(self._level)
+            self._inner = _bz2_compressor(self._level)
         self._is_fresh = True
 
     def compress(self, data: bytes | bytearray | memoryview) -> bytes:
@@ -187,7 +200,7 @@ class _Bz2Compressor:
         if self._is_fresh:
             return b""
         end = self._inner.flush()
-        self._inner, self._is_fresh = bz2.BZ2Compressor(self._level), True
+        self._inner, self._is_fresh = _bz2_compressor(self._level), True
         return end
 
     def finish(self) -> bytes:
@@ -274,7 +287,7 @@ CODECS: dict[str, Codec] = {
         Codec(
             name="BZ2",
             is_start=lambda head: head[:3] == b"BZh"[: len(head)],
-            decompressor=bz2.BZ2Decompressor,
+            decompressor=_bz2_decompressor,
             compressor=_Bz2Compressor,
             errors=lambda: (OSError, ValueError),
             joinable=True,

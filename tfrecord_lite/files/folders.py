@@ -19,10 +19,7 @@ from tfrecord_lite.files.remote import (
 )
 from tfrecord_lite.files.urls import is_companion, is_http, is_pattern, is_url, split_name
 
-_OTHER_FORMATS = re.compile(
-    r"\.(json|jsonl|txt|md|pbtxt|pb|csv|tsv|parquet|arrow|html|yaml|yml|npz|npy|log)(\.gz|\.zst)?$",
-    re.IGNORECASE,
-)
+_OTHER_FORMATS = r"(?i)\.(json|jsonl|txt|md|pbtxt|pb|csv|tsv|parquet|arrow|html|yaml|yml|npz|npy|log)(\.gz|\.zst)?$"
 _MARKERS = {"COMPLETED", "COMPLETE", "DONE", "SUCCESS", "FAILED", "README", "LICENSE", "MANIFEST"}
 SAVED = "snapshot.metadata"
 """The file that stands for a folder of ``tf.data.Dataset.save`` in a list of files."""
@@ -187,7 +184,7 @@ def is_data(name: str) -> bool:
     """Whether a file is one that its folder is read for."""
     base = _base(name)
     is_other = is_hidden(base) or is_companion(base) or base in _MARKERS
-    return not is_other and not _OTHER_FORMATS.search(base)
+    return not is_other and not re.search(_OTHER_FORMATS, base)
 
 
 def _special(folder: str, bases: Iterable[str], *, looks_below: bool) -> str:

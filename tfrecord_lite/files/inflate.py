@@ -14,8 +14,7 @@ A stream made to inflate without end takes time, not memory; :class:`InflationLi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.files.compression import Codec, detect
@@ -33,8 +32,7 @@ _RATIO_FROM_BYTES = 1024 * 1024
 """Content from which on the ratio counts; less is not a bomb, and may be very even."""
 
 
-@dataclass(frozen=True, slots=True)
-class InflationLimits:
+class InflationLimits(NamedTuple):
     """How much a compressed file may inflate to; a user's limits are checked in `ReadSettings`."""
 
     max_bytes: int | None = None
@@ -42,7 +40,7 @@ class InflationLimits:
     max_ratio: float | None = None
     """Bytes of content per byte of the file that was read, 64 KB at a time; counts from a
     megabyte of content on."""
-    ahead_bytes: int = field(default=0, repr=False)
+    ahead_bytes: int = 0
     """Bytes of the file that count as read before they are."""
 
     def excess(self, n_bytes: int, n_read: int) -> str | None:

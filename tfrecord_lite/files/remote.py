@@ -9,15 +9,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
-import importlib.util
 import io
 import os
 import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import IO, Any, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.urls import is_url
@@ -82,8 +80,7 @@ _VERSIONS = [
 """Where file systems say which version of a file they have, the best first."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileState:
+class FileState(NamedTuple):
     """What a store says of a file."""
 
     size: int | None
@@ -165,12 +162,14 @@ _PACKAGES = {"http": "aiohttp", "https": "aiohttp", "sftp": "paramiko", "ssh": "
 
 def _missing_package(url: str) -> str | None:
     """Say which package a URL needs that is not installed; None if that is not the reason."""
+    from importlib.util import find_spec  # noqa: PLC0415 - for an error
+
     from fsspec.registry import known_implementations as known  # noqa: PLC0415 - optional
 
     for scheme in re.findall(r"([A-Za-z][A-Za-z0-9+.\-]*)(?:://|::)", url):
         package = known.get(scheme, {}).get("class", "fsspec").partition(".")[0]
         package = _PACKAGES.get(scheme) if package == "fsspec" else package
-        if package is not None and importlib.util.find_spec(package) is None:
+        if package is not None and find_spec(package) is None:
             return f"{scheme}:// needs another package: pip install {package}"
     return None
 

@@ -13,8 +13,8 @@ from tfrecord_lite.files.urls import split_name
 
 __all__ = ["shard_names"]
 
-_SHORT = re.compile(r"(?P<stem>.*)@(?P<count>\d+)(?P<suffix>[^@/]*)")
-_SHARD = re.compile(r"(?P<stem>.*)-(?P<shard>\d+)-of-(?P<count>\d+)(?P<suffix>.*)", re.DOTALL)
+_SHORT = r"(?P<stem>.*)@(?P<count>\d+)(?P<suffix>[^@/]*)"
+_SHARD = r"(?s)(?P<stem>.*)-(?P<shard>\d+)-of-(?P<count>\d+)(?P<suffix>.*)"
 _MAX_SHARDS = 99_999
 
 
@@ -48,7 +48,7 @@ def shard_names(pattern: str, num_shards: int | None = None) -> list[str] | None
             raise argument_error(detail, source=pattern)
         return names
     name, rest = split_name(pattern)
-    short = _SHORT.fullmatch(name)
+    short = re.fullmatch(_SHORT, name)
     if short is None:
         return None
     stem, suffix, count = short["stem"], f"{short['suffix']}{rest}", int(short["count"])
@@ -69,7 +69,7 @@ def check_sets(pattern: str, names: Sequence[str]) -> None:
     """
     sets: dict[tuple[str, str], tuple[re.Match[str], set[int]]] = {}
     for name in names:
-        shard = _SHARD.fullmatch(name)
+        shard = re.fullmatch(_SHARD, name)
         if shard is None:
             continue
         first, numbers = sets.setdefault((shard["stem"], shard["suffix"]), (shard, set()))
@@ -106,7 +106,7 @@ def shards_instead(name: str) -> str:
         shards = [
             shard
             for file_name in os.listdir(folder or ".")
-            if (shard := _SHARD.fullmatch(file_name))
+            if (shard := re.fullmatch(_SHARD, file_name))
         ]
     except OSError:  # nor is the folder; or a URL
         return ""

@@ -21,9 +21,7 @@ import stat
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -159,6 +157,8 @@ class SavedHandle(Handle):
     """The Examples of a saved data set, kept in a file without a name so that they are read at any offset."""
 
     def __init__(self, name: str) -> None:
+        from tempfile import TemporaryFile  # noqa: PLC0415 - for it alone
+
         super().__init__(name)
         self._version = super().version()
         with TemporaryFile() as file, closing(open_input(name)) as examples:
@@ -190,8 +190,7 @@ def open_handle(name: str, storage_options: StorageOptions = None) -> AnyHandle:
     return local_handle(name)
 
 
-@dataclass(frozen=True, slots=True)
-class FileStamp:
+class FileStamp(NamedTuple):
     """What a file looked like at some time, to detect that it has changed."""
 
     file_bytes: int
@@ -245,8 +244,7 @@ def read_frames(
     return places
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteFrames:
+class RemoteFrames(NamedTuple):
     """Frames of one file that are wanted, in any order; the arrays have the shape (n,)."""
 
     handle: RemoteHandle

@@ -16,14 +16,13 @@ border is known (compressed, remote without an index, damaged) is one part.
 
 from __future__ import annotations
 
-import array
 import os
 import struct
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -42,11 +41,13 @@ from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.names import Sources, expand, is_url, local_size, name_of
 from tfrecord_lite.files.remote import for_each_file
 from tfrecord_lite.index.handles import AnyHandle, FileStamp, RemoteHandle, open_handle
-from tfrecord_lite.index.index import beside
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamagedSpans, DamageLog, SkippingStream
 from tfrecord_lite.records.framing import is_header, read_headers
 from tfrecord_lite.records.stream import RecordStream
+
+if TYPE_CHECKING:
+    from tfrecord_lite.index.index import RecordIndex
 
 __all__ = [
     "PART_BYTES",
@@ -73,8 +74,7 @@ _DEFAULTS = ReadSettings()
 _length_at = struct.Struct("<Q").unpack_from
 
 
-@dataclass(frozen=True, slots=True)
-class FilePart:
+class FilePart(NamedTuple):
     """Records of one file that follow each other; by default all of them."""
 
     source: str
@@ -191,7 +191,7 @@ def _parts(
     stamp = FileStamp.of(handle)
     if not is_header(stamp.header):
         return whole
-    index = beside(name, stamp, options.storage_options)
+    index = _index_beside(name, stamp, options)
     if index is not None and (index.sizes - OVERHEAD_BYTES <= options.max_record_bytes).all():
         borders = np.append(index.offsets, index.end)
     elif is_small or is_remote:
@@ -217,9 +217,11 @@ def _hop(
     file, for `most` records; int64, shape (n_records + 1,). What lies between the headers is not read if records
     are large.
     """
+    from array import array  # noqa: PLC0415 - for it alone
+
     size, at, are_large = stop or handle.size(), start, False
     most_bytes = min(max_record_bytes or size, size)
-    borders = array.array("q")
+    borders = array("q")
     while size - at >= HEADER_BYTES and len(borders) < most:
         if are_large:
             header = handle.read(HEADER_BYTES, at)
@@ -276,8 +278,7 @@ def _cut(
     return parts
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FileMarks:
+class FileMarks(NamedTuple):
     """Where a file can be cut: the first record of each 64 KiB, however that was found out."""
 
     source: str
@@ -321,6 +322,13 @@ def marks_in(offsets: Int64Array, before: int = -1) -> Int64Array:
     return np.flatnonzero(np.diff(offsets // _MARK_BYTES, prepend=before // _MARK_BYTES))
 
 
+def _index_beside(name: str, stamp: FileStamp, options: ReadSettings) -> RecordIndex | None:
+    """Return the index beside a file; None if there is none."""
+    from tfrecord_lite.index.index import beside  # noqa: PLC0415 - not for whole files
+
+    return beside(name, stamp, options.storage_options)
+
+
 def file_marks(name: str, options: ReadSettings, *, is_first: bool) -> FileMarks | None:
     """Return where a file can be cut; None if that is not known.
 
@@ -334,7 +342,7 @@ def file_marks(name: str, options: ReadSettings, *, is_first: bool) -> FileMarks
     stamp = FileStamp.of(handle)
     if options.codec_name or (stamp.file_bytes and not is_header(stamp.header)):
         return None
-    index = beside(name, stamp, options.storage_options) if stamp.file_bytes else None
+    index = _index_beside(name, stamp, options) if stamp.file_bytes else None
     if index is not None:
         borders = np.append(index.offsets, index.end)
     elif is_url(name) or (is_first and not _has_large_records(handle)):

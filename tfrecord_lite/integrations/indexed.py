@@ -11,8 +11,7 @@ from tfrecord_lite.convert.lists import row_of
 from tfrecord_lite.dataset.batching import is_dense
 from tfrecord_lite.errors import TFRecordError, argument_error
 from tfrecord_lite.files.names import Sources
-from tfrecord_lite.index import TFRecordFile
-from tfrecord_lite.index.file import parser_of
+from tfrecord_lite.index.file import TFRecordFile, parser_of
 from tfrecord_lite.options import ReadOptions
 
 if TYPE_CHECKING:

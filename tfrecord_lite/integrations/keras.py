@@ -22,8 +22,7 @@ import numpy as np
 from tfrecord_lite.arrays import Int64Array
 from tfrecord_lite.errors import TFRecordError, argument_error, require_int
 from tfrecord_lite.files.names import Sources
-from tfrecord_lite.index import TFRecordFile
-from tfrecord_lite.index.file import parser_of
+from tfrecord_lite.index.file import TFRecordFile, parser_of
 from tfrecord_lite.integrations.indexed import file_of
 from tfrecord_lite.reader import batches_at_once
 from tfrecord_lite.schema.text import nearest

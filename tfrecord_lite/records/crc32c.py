@@ -20,17 +20,38 @@ TensorFlow's ``tensorflow/core/lib/hash/crc32c.h``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
-from crc32c import crc32c
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import Buffer, Uint32Array, Uint64Array
 
 _MASK_DELTA = 0xA282EAD8
 _LENGTH_BYTES = 8
+
+
+def _loaded() -> Callable[..., int]:
+    """Return the function of the crc32c package, from its extension alone.
+
+    What else the package imports, such as argparse, takes a third as long as NumPy.
+    """
+    package = PathFinder.find_spec("crc32c")
+    places = package and package.submodule_search_locations
+    spec = PathFinder.find_spec("crc32c._crc32c", places) if places else None
+    if spec is None or spec.loader is None:  # found or arranged in another way
+        from crc32c import crc32c  # noqa: PLC0415 - see above
+
+        return crc32c
+    extension = spec.loader.create_module(spec)
+    spec.loader.exec_module(extension)  # type: ignore[arg-type]
+    function: Callable[..., int] = extension.crc32c  # type: ignore[union-attr]
+    return function
+
+
+crc32c: Callable[..., int] = _loaded()
 
 
 def masked_crc32c(data: Buffer) -> int:
@@ -85,12 +106,14 @@ def _length_tables() -> Uint32Array:
 
     The CRC of zeros is part of the first table, so xoring the look-ups gives the whole CRC.
     """
-    tables = [
-        [crc32c(bytes(place) + bytes([byte]) + bytes(7 - place)) for byte in range(256)]
-        for place in range(_LENGTH_BYTES)
-    ]
-    of_zeros = tables[0][0]
-    return np.array(tables, np.uint32) ^ np.array([[0]] + [[of_zeros]] * 7, np.uint32)
+    of_zeros = crc32c(bytes(_LENGTH_BYTES))
+    crcs = [crc32c((1 << bit).to_bytes(_LENGTH_BYTES, "little")) for bit in range(64)]
+    of_bits = np.array(crcs, np.uint32).reshape(_LENGTH_BYTES, 8) ^ np.uint32(of_zeros)
+    tables = np.zeros((_LENGTH_BYTES, 1), np.uint32)
+    tables[0] = of_zeros
+    for of_bit in of_bits.T[:, :, None]:  # a byte's bits, from the lowest on
+        tables = np.hstack([tables, tables ^ of_bit])
+    return tables
 
 
 LENGTH_TABLES: Uint32Array = _length_tables()

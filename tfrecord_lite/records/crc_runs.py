@@ -30,10 +30,10 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from crc32c import crc32c
 
 from tfrecord_lite.arrays import Int64Array, Uint8Array, Uint32Array, rows
 from tfrecord_lite.block import OVERHEAD_BYTES
+from tfrecord_lite.records.crc32c import crc32c
 
 _POLYNOMIAL = 0x82F63B78
 _WORD_BYTES = 4

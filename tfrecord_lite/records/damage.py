@@ -42,9 +42,7 @@ from tfrecord_lite.errors import (
     levels_to_caller,
     plural,
 )
-from tfrecord_lite.progress import bars_hidden
 from tfrecord_lite.records.framing import is_header
-from tfrecord_lite.records.resync import RecordFinder
 
 if TYPE_CHECKING:
     from tfrecord_lite.options import OnError, OnMisfit, ReadSettings
@@ -190,6 +188,8 @@ class SkippingStream:
         self.broke_off: bool = False
         """Whether damage of the compressed stream was skipped, which is its end."""
         self._log = log
+        from tfrecord_lite.records.resync import RecordFinder  # noqa: PLC0415 - for damage alone
+
         self._finder = RecordFinder(stream.decoder.max_record_bytes)
         self._damage = DamagedSpans()
         self._misfits: list[InvalidArgumentError] = []
@@ -436,5 +436,7 @@ def misfits_in(
 def warn_of_damage(report: DamageReport) -> None:
     """Warn of what was left out, if anything was; the warning points to the caller's code."""
     if report.num_damaged or report.num_message_errors:
+        from tfrecord_lite.progress import bars_hidden  # noqa: PLC0415 - for damage alone
+
         with bars_hidden(sys.stderr):
             warnings.warn(report.summary(), DataLossWarning, stacklevel=levels_to_caller())

@@ -30,11 +30,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from crc32c import crc32c
 
 from tfrecord_lite.arrays import AnyArray, Int64Array, Uint8Array, Uint32Array, at_every_byte
 from tfrecord_lite.block import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES
-from tfrecord_lite.records.crc32c import length_crcs, unmask
+from tfrecord_lite.records.crc32c import crc32c, length_crcs, unmask
 from tfrecord_lite.records.crc_runs import crcs_between
 from tfrecord_lite.records.framing import FOOTER
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.util import find_spec
 from typing import Any, cast
 
 from tfrecord_lite.block import HEADER_BYTES, Block
@@ -25,7 +24,6 @@ from tfrecord_lite.files.names import Source, name_of, opening_error
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.decoder import LARGE_BYTES, FrameDecoder
 from tfrecord_lite.records.framing import is_header
-from tfrecord_lite.sniff import HEAD_BYTES, SNAPPY_BLOCKS, looks_like
 
 _DEFAULTS = ReadSettings()
 
@@ -229,6 +227,8 @@ class RecordStream:
         )
         if not is_start:
             return error
+        from tfrecord_lite.sniff import HEAD_BYTES, looks_like  # noqa: PLC0415 - many patterns
+
         if error.reason is Reason.COMPRESSION:
             ahead = self.inflated.ahead
             content = looks_like(ahead, is_whole=len(ahead) < HEADER_BYTES)
@@ -288,6 +288,10 @@ def _detect(file: InputFile) -> tuple[str, int | None]:
     first = file.peek(HEADER_BYTES)
     if is_header(first):
         return "", None
+    from importlib.util import find_spec  # noqa: PLC0415 - not for uncompressed files
+
+    from tfrecord_lite.sniff import SNAPPY_BLOCKS, looks_like  # noqa: PLC0415 - many patterns
+
     name = detect(first)
     if not name and len(first) == HEADER_BYTES and SNAPPY.is_start(first):
         is_snappy = looks_like(file.peek(_PEEK_BYTES), is_whole=False) == SNAPPY_BLOCKS

@@ -27,7 +27,6 @@ import math
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
-from dataclasses import replace
 from itertools import takewhile
 from typing import IO, cast
 
@@ -135,7 +134,7 @@ class MemberReader:
         """Open the file from an offset on."""
         part = _MemberFile(self._file, self._name, start, self._codec.magic, self._head)
         # It is read in smaller pieces than those for which a ratio is computed.
-        limits = replace(self._settings.inflation, ahead_bytes=PIECE_BYTES)
+        limits = self._settings.inflation._replace(ahead_bytes=PIECE_BYTES)
         return part, RecordStream(cast("IO[bytes]", part), self._settings, limits=limits)
 
     def parts(self) -> Iterator[Block | DamagedSpan]:

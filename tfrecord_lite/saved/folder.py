@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import closing
 from functools import cached_property
 from typing import Any
 
@@ -18,10 +19,12 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.folders import SAVED, listing
 from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.files.names import StorageOptions
-from tfrecord_lite.saved.spec import VARIANT, Component, components_of, fields
+from tfrecord_lite.saved.spec import VARIANT, Component, components_of, fields, refused
 from tfrecord_lite.tensors.dtypes import type_of_number
 from tfrecord_lite.wire.scalar import WireError, read_varint
 
+CHUNKS = "chunks"
+"""The folder in the place of a run that ``distributed_save`` makes."""
 _SPEC = "dataset_spec.pb"
 _VERSION = 2
 
@@ -38,6 +41,8 @@ class SavedData:
         The names of the components, nested as the elements are.
     num_elements : int or None
         None if the description does not say.
+    refused : dict
+        The components that cannot be read, with the reasons.
     """
 
     run: str
@@ -45,6 +50,7 @@ class SavedData:
     structure: Any
     components: list[Component]
     num_elements: int | None
+    refused: dict[str, InvalidArgumentError]
 
     def __init__(self, place: str, storage_options: StorageOptions = None) -> None:
         self.place: str = place
@@ -59,13 +65,13 @@ class SavedData:
             raise argument_error(detail, source=place) from None
 
     def _content(self, name: str) -> bytes:
-        with open_seekable(f"{self.folder}/{name}", self._options) as file:
+        with closing(open_seekable(f"{self.folder}/{name}", self._options)) as file:
             return b"".join(iter(lambda: file.read(1 << 20), b""))
 
     def _read(self, metadata: bytes) -> None:
         self.num_elements = None
         if metadata.startswith(b"element_spec:"):  # text, of distributed_save
-            self.run, dtypes = "chunks", []
+            self.run, dtypes = CHUNKS, []
         else:
             found: dict[int, Any] = dict(fields(metadata))
             if found.get(4, _VERSION) != _VERSION:
@@ -81,6 +87,11 @@ class SavedData:
         else:  # a snapshot, which knows the dtypes alone
             self.components = [_of_snapshot(i, number) for i, number in enumerate(dtypes)]
             self.structure = tuple(component.name for component in self.components)
+        self.refused = {c.name: c.refused for c in self.components if c.refused is not None}
+        if dtypes and len(dtypes) != len(self.components):  # a refused one may have any number
+            for error in self.refused.values():
+                raise error
+            raise argument_error("its spec and its description differ in the number of components")
 
     def _listed(self, below: str) -> Any:
         return listing(f"{self.folder}/{below}".rstrip("/"), self._options)
@@ -96,7 +107,7 @@ class SavedData:
         if self.run not in folders:
             return []
         run = self._listed(self.run)
-        if self.run == "chunks":
+        if self.run == CHUNKS:
             return sorted(run.files, key=_chunk_number)
         shards = [name for name in run.folders if name.endswith(".shard")]
         return [
@@ -111,14 +122,16 @@ class SavedData:
         """The files of each shard."""
         found: dict[str, list[str]] = {}
         for file in self.files:
-            key = file if self.run == "chunks" else os.path.dirname(file)  # noqa: PTH120
+            key = file if self.run == CHUNKS else os.path.dirname(file)  # noqa: PTH120
             found.setdefault(key, []).append(file)
         return list(found.values())
 
     def chosen(self, names: Sequence[str] | None) -> list[Component]:
-        """Return the components of these names; all by default."""
+        """Return the components of these names; by default all that can be read."""
+        if names is None:
+            return [component for component in self.components if component.refused is None]
         known = {component.name: component for component in self.components}
-        return self.components if names is None else [known[name] for name in names]
+        return [known[name] for name in names]
 
 
 def _numbers(metadata: bytes) -> list[int]:
@@ -136,8 +149,12 @@ def _numbers(metadata: bytes) -> list[int]:
 
 
 def _of_snapshot(i: int, number: int) -> Component:
-    dtype = None if number == VARIANT else type_of_number(number).name
-    return Component(str(i), "tensor", dtype, None)
+    if number == VARIANT:
+        return refused(str(i), "nothing says what these variants are: a snapshot has no spec")
+    try:
+        return Component(str(i), "tensor", type_of_number(number).name, None)
+    except InvalidArgumentError as error:
+        return refused(str(i), error.detail or "")
 
 
 def _chunk_number(name: str) -> tuple[int, ...]:

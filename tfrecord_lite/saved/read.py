@@ -11,6 +11,7 @@ import math
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -19,13 +20,13 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray, ByteItems, ByteRanges, Int64Array, gather, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import SparseTensor
-from tfrecord_lite.convert.lists import Lists, SparseLists, row_of, scattered
+from tfrecord_lite.convert.lists import Joiner, Lists, SparseLists, row_of, scattered
 from tfrecord_lite.convert.normalize import opened
-from tfrecord_lite.convert.restore import outer_rank, result, sparse_result
+from tfrecord_lite.convert.restore import result, sparse_result
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason, plural
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.stream import RecordStream
-from tfrecord_lite.saved.folder import SavedData
+from tfrecord_lite.saved.folder import CHUNKS, SavedData
 from tfrecord_lite.saved.spec import VARIANT, Component, Shape, fields
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import Type
@@ -49,22 +50,24 @@ def columns_of(
     names: Sequence[str] | None = None,
     num_records: int | None = None,
     options: ReadSettings | None = None,
+    cycle_length: int = 1,
 ) -> dict[str, Any]:
     """Return whole columns of a saved data set, by the names of their components."""
-    parts: dict[str, list[Any]] = {component.name: [] for component in data.chosen(names)}
+    parts = {component.name: Joiner() for component in data.chosen(names)}
     left = num_records
-    with closing(lists_of(data, options or ReadSettings(), names)) as blocks:
+    with closing(lists_of(data, options or ReadSettings(), names, cycle_length)) as blocks:
         for n, lists in blocks:
             for name, own in lists.items():
-                parts[name].append(own if left is None or n <= left else own.cut([0, left])[0])
+                parts[name].add(own if left is None or n <= left else own.cut([0, left])[0])
             left = None if left is None else left - n
             if left is not None and left <= 0:
                 break
     columns = {}
     for component in data.chosen(names):
-        whole: Any = parts.pop(component.name) or [empty(component)]
-        columns[component.name] = column_of(type(whole[0]).join(whole))
-        del whole
+        whole = parts.pop(component.name).joined()
+        columns[component.name] = column_of(
+            empty(component) if whole is None else _settled(component, whole)
+        )
     return columns
 
 
@@ -75,13 +78,24 @@ def column_of(lists: Any) -> Any:
 
 
 def lists_of(
-    data: SavedData, options: ReadSettings, names: Sequence[str] | None = None
+    data: SavedData,
+    options: ReadSettings,
+    names: Sequence[str] | None = None,
+    cycle_length: int = 1,
+    shard: int | None = None,
 ) -> Generator[tuple[int, dict[str, Values]], None, None]:
-    """Yield numbers of elements, and the values of their components; shard by shard."""
-    resolve(data, options)
+    """Yield numbers of elements, and the values of their components: shard by shard, or in turns of so many shards.
+
+    TensorFlow takes one element of each of as many shards as there are processors.
+    """
     chosen = {component.name for component in data.chosen(names)}
     k = len(data.components)
-    for block in _blocks(data, data.files, options):
+    blocks = _blocks(data, data.files if shard is None else data.shards[shard], options)
+    if cycle_length > 1:
+        blocks = _in_turns(
+            [_blocks(data, files, options) for files in data.shards], cycle_length, k
+        )
+    for block in blocks:
         yield (
             len(block) // k,
             {
@@ -93,33 +107,13 @@ def lists_of(
 
 
 def elements_of(
-    data: SavedData, options: ReadSettings, cycle_length: int = 1
+    data: SavedData, options: ReadSettings, cycle_length: int = 1, shard: int | None = None
 ) -> Generator[dict[str, Any], None, None]:
-    """Yield one element after the other: shard by shard, or in turns of so many shards, as TensorFlow does.
-
-    TensorFlow takes one element of each of as many shards as there are processors; when one ends, the next takes its place.
-    """
+    """Yield one element after the other, in the order of :func:`lists_of`, or those of one shard."""
     resolve(data, options)
-    waiting = iter(data.shards)
-    live = [_rows(data, files, options) for files in islice(waiting, cycle_length)]
-    at = 0
-    while live:
-        at %= len(live)
-        element = next(live[at], None)
-        if element is not None:
-            yield element
-            at += 1
-        elif (files := next(waiting, None)) is not None:
-            live[at] = _rows(data, files, options)
-        else:
-            live.pop(at)
-
-
-def _rows(data: SavedData, files: Sequence[str], options: ReadSettings) -> Iterator[dict[str, Any]]:
-    k = len(data.components)
-    for block in _blocks(data, files, options):
-        columns = {c.name: column_of(parsed(c, block[i::k])) for i, c in enumerate(data.components)}
-        for number in range(len(block) // k):
+    for n, lists in lists_of(data, options, None, cycle_length, shard):
+        columns = {name: column_of(own) for name, own in lists.items()}
+        for number in range(n):
             rows = {name: row_of(column, number) for name, column in columns.items()}
             yield {name: row if row.shape else row[()] for name, row in rows.items()}
 
@@ -138,40 +132,81 @@ def _blocks(data: SavedData, files: Sequence[str], options: ReadSettings) -> Ite
                 n = max(_BLOCK_BYTES * len(block) // k // max(block.nbytes, 1), 1)
 
 
+def _in_turns(shards: list[Iterator[Block]], cycle_length: int, k: int) -> Iterator[Block]:
+    """Yield the elements of `k` records of some shards in turns, of so many shards at a time.
+
+    A shard that has ended still has a turn, without an element; then the next shard takes its place.
+    """
+    waiting, nothing = iter(shards), Block.from_records([])
+    slots = [(shard, nothing) for shard in islice(waiting, cycle_length)]
+    while slots:
+        slots = [(shard, block if len(block) else next(shard, nothing)) for shard, block in slots]
+        blocks = [block for _, block in slots if len(block)]
+        # Records of each; as many as all have, unless one has just ended.
+        n = min(map(len, blocks)) if len(blocks) == len(slots) else k
+        if blocks:
+            order = np.arange(n * len(blocks)).reshape(len(blocks), n // k, k)
+            joined = Block.concat([block[:n] for block in blocks])
+            yield joined.take(order.transpose(1, 0, 2).reshape(-1))
+        left = []
+        for shard, block in slots:
+            if len(block):
+                left.append((shard, block[n:]))
+            elif (following := next(waiting, None)) is not None:
+                left.append((following, nothing))
+        slots = left
+
+
 def resolve(data: SavedData, options: ReadSettings) -> None:
-    """Find out by the records what the spec leaves open: shapes in a snapshot, the sizes of sparse tensors."""
-    unknown = {
-        c: component
-        for c, component in enumerate(data.components)
-        if component.shape is None or (component.form == "sparse" and None in component.shape)
-    }
-    if not unknown:
-        return
-    seen: dict[int, list[Any]] = {c: [] for c in unknown}
-    k = len(data.components)
-    for block in _blocks(data, data.files, options):
-        for c, component in unknown.items():
-            records = block[c::k]
-            if component.form == "sparse":
-                seen[c] += _sizes([_variants(record) for record in records])
-            elif component.dtype is None or component.form != "tensor":
-                detail = "nothing says what these variants are: a snapshot has no spec"
-                raise InvalidArgumentError(Reason.UNSUPPORTED, key=component.name, detail=detail)
+    """Find out by the records what the spec leaves open: shapes in a snapshot, the sizes of sparse tensors.
+
+    That takes reading them once more; whole columns do without.
+    """
+    unknown = tuple(c.name for c in data.components if not c.is_settled)
+    if unknown:
+        # Only a run's name is its own.
+        read = _shapes.__wrapped__ if data.run == CHUNKS else _shapes
+        shapes = read(data.place, data.run, unknown, options)
+        data.components = [
+            c if c.is_settled else c._replace(shape=shapes.get(c.name, (1,) * len(c.shape or ())))
+            for c in data.components
+        ]
+
+
+@lru_cache(maxsize=16)
+def _shapes(
+    place: str, _run: str, names: tuple[str, ...], options: ReadSettings
+) -> dict[str, Shape]:
+    """Return the shapes of some components in all elements of a run, which never changes."""
+    shapes: dict[str, Any] = {}
+    for _, lists in lists_of(SavedData(place, options.storage_options), options, names):
+        for name, own in lists.items():
+            if isinstance(own, SparseLists):
+                before = shapes.get(name, own.sizes)
+                shapes[name] = tuple(map(max, before, own.sizes))
             else:
-                rank = parse_tensor(records[0]).ndim
-                seen[c] += _of_any_shape(records, component.dtype, rank)[0].tolist()
-    for c, component in unknown.items():
-        sizes = np.array(seen[c] or [[1] * len(component.shape or ())], np.int64)
-        if component.form == "sparse":
-            known = component.shape or (None,) * sizes.shape[1]
-            shape: Shape = tuple(
-                int(n) if size is None else size
-                for n, size in zip(sizes.max(0), known, strict=True)
-            )
-        else:
-            is_one = (sizes == sizes[:1]).all(0)
-            shape = tuple(int(n) if one else None for n, one in zip(sizes[0], is_one, strict=True))
-        data.components[c] = component._replace(shape=shape)
+                shape = tuple(map(_size, own.levels))
+                pairs = zip(shapes.get(name, shape), shape, strict=True)
+                shapes[name] = tuple(one if one == other else None for one, other in pairs)
+    return shapes
+
+
+def _size(level: Any) -> int | None:
+    """Return the length of all rows; None if they have several, and 0 of none."""
+    if isinstance(level, int):
+        return level
+    return int(level[0]) if level.size and (level == level[0]).all() else None
+
+
+def _settled(component: Component, lists: Values) -> Values:
+    """Fix the dimensions that no element of a snapshot varies."""
+    if component.shape is not None:
+        return lists
+    shape = tuple(map(_size, lists.levels))
+    levels = [
+        level if size is None else size for level, size in zip(lists.levels, shape, strict=True)
+    ]
+    return lists.with_(levels=tuple(levels), type=replace(lists.type, shape=shape))
 
 
 # -------------------------------------------------------------------------- one component
@@ -214,34 +249,32 @@ def _tensors(
 ) -> Lists:
     """Parse plain tensors; tensors of several shapes in groups of one length each."""
     kind, n = tensor_type(dtype), len(records)
+    if shape is None:
+        shape = (None,) * (parse_tensor(records[0]).ndim if n else 0)
     if shape == () and kind.name == "string":
         flat = _short_strings(records)
         if flat is not None:
             return Lists(n, _type(dtype, (), missing=missing), (), flat)
-    if shape is not None and None not in shape:
+    if None not in shape:
         array = parse_tensors(records, kind.name, shape=shape)  # type: ignore[arg-type]
         return Lists(n, _type(dtype, shape, missing=missing), shape, _flat(array))  # type: ignore[arg-type]
-    sizes, flat = _of_any_shape(records, kind.name, len(shape or ()))
+    sizes, flat = _of_any_shape(records, kind.name, len(shape))
     _check_sizes(records, sizes, shape)
-    rank = outer_rank(shape or ())
     levels: list[Any] = []
-    for dim, size in enumerate(shape or ()):
-        if dim >= rank and size is not None:
-            levels.append(size)
-        else:
-            n_rows = np.prod(sizes[:, :dim], axis=1, dtype=np.int64)
-            levels.append(np.repeat(sizes[:, dim], n_rows))
-    # Dimensions before the last one that varies are all rows of a RaggedTensor.
-    varying = (*[None] * rank, *(shape or ())[rank:])
-    return Lists(n, _type(dtype, varying), tuple(levels), flat)
+    for dim, size in enumerate(shape):
+        n_rows = np.prod(sizes[:, :dim], axis=1, dtype=np.int64)
+        levels.append(np.repeat(sizes[:, dim], n_rows) if size is None else size)
+    return Lists(n, _type(dtype, shape), tuple(levels), flat)
 
 
-def _check_sizes(records: Block, sizes: Int64Array, shape: Shape | None) -> None:
-    for dim, size in enumerate(shape or ()):
+def _check_sizes(records: Block, sizes: Int64Array, shape: Shape) -> None:
+    for dim, size in enumerate(shape):
         wrong = np.flatnonzero((sizes[:, dim] != size) & (size is not None))
         if wrong.size:
             found = sizes[wrong[0]].tolist()
-            detail = f"the tensor has shape {found}, expected {[-1 if s is None else s for s in shape or ()]}"
+            detail = (
+                f"the tensor has shape {found}, expected {[-1 if s is None else s for s in shape]}"
+            )
             raise records.place(int(wrong[0])).locate(
                 InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
             )
@@ -327,10 +360,7 @@ def _variants(record: bytes) -> tuple[tuple[int, ...], list[Variant]]:
 
 def _ragged(component: Component, records: list[tuple[tuple[int, ...], list[Variant]]]) -> Lists:
     """Return ragged tensors: of an element, or of each row of a batch, with as many splits less."""
-    shape, n_splits = component.shape, component.ragged_rank
-    if shape is None or None in shape[n_splits + 1 :]:
-        detail = "ragged tensors whose inner dimensions vary, or are not known, cannot be read"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    shape, n_splits = component.shape or (), component.ragged_rank
     n_outer = len(records[0][0]) if records else 0
     n_own = n_splits - n_outer  # splits in each variant
     if n_own < 0 or any(len(dims) != n_outer for dims, _ in records):
@@ -355,40 +385,32 @@ def _ragged(component: Component, records: list[tuple[tuple[int, ...], list[Vari
 def _sparse(
     component: Component, records: list[tuple[tuple[int, ...], list[Variant]]]
 ) -> SparseLists:
-    """Return sparse tensors: three tensors of an element, or of each row of a batch."""
-    indices, values = [np.empty((0, len(component.shape or ()) + 1), np.int64)], []
+    """Return sparse tensors: three tensors of an element, or of each row of a batch; unknown sizes are the largest."""
+    rank = len(component.shape or ())
+    indices, values, dense = [], [], list[list[int]]()
     for number, (dims, variants) in enumerate(records):
+        is_batch = len(dims) > 1
         for row in range(len(variants) // 3):
-            places, own, _ = (
+            places, own, size = (
                 parse_tensor(tensors[0]) for _, _, tensors in variants[3 * row : 3 * row + 3]
             )
-            before = [number] if len(dims) == 1 else [number, row]
+            before = [number, row] if is_batch else [number]
             indices.append(np.hstack([np.tile(np.array(before), (len(places), 1)), places]))
             values.append(own)
+            dense.append([*[len(variants) // 3] * is_batch, *size.tolist()])
+    rank = len(dense[0]) if dense else rank
+    known = component.shape or (None,) * rank
+    largest = np.array(dense or [[1] * rank], np.int64).max(0).tolist()
+    sizes = [most if size is None else size for most, size in zip(largest, known, strict=True)]
     flat = np.concatenate([np.empty(0, tensor_type(component.dtype).dtype), *values])
-    sizes = [1 if size is None else size for size in component.shape or ()]
-    column = SparseTensor(np.concatenate(indices), flat, [len(records), *sizes])
-    lists: Any = opened(component.name, column, "strict")
+    whole = np.concatenate([np.empty((0, rank + 1), np.int64), *indices])
+    lists: Any = opened(component.name, SparseTensor(whole, flat, [len(records), *sizes]), "strict")
     values_type = _type(component.dtype, lists.values.type.shape)
     return SparseLists(lists.values.with_(type=values_type), lists.places, lists.sizes)
 
 
-def _sizes(records: list[tuple[tuple[int, ...], list[Variant]]]) -> list[list[int]]:
-    """Return the dense shapes of sparse tensors; for batches, with their rows."""
-    return [
-        [*[len(variants) // 3] * (len(dims) - 1), *parse_tensor(tensors[0]).tolist()]
-        for dims, variants in records
-        for _, _, tensors in variants[2::3]
-    ]
-
-
 def _optional(component: Component, records: list[tuple[tuple[int, ...], list[Variant]]]) -> Lists:
     """Return values of which some are missing."""
-    if component.shape is None or None in component.shape:
-        detail = (
-            "optional values whose shape varies cannot be read: a missing one is not an empty one"
-        )
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     tensors = [variants[0][2] for _, variants in records]
     present = np.array([bool(own) for own in tensors], np.bool_)
     lists = _tensors(

@@ -37,6 +37,21 @@ class Component(NamedTuple):
     """The shape of an element, without its batch; None if the number of dimensions is not known."""
     ragged_rank: int = 0
     """How many vectors of row splits a ragged one has."""
+    refused: InvalidArgumentError | None = None
+    """Why it cannot be read, if it cannot."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether its shape is known without its records."""
+        return self.refused is not None or not (
+            self.shape is None or (self.form == "sparse" and None in self.shape)
+        )
+
+
+def refused(name: str, detail: str) -> Component:
+    """Return a component that cannot be read, which matters only if it is asked for."""
+    error = InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
+    return Component(name, "tensor", None, (), refused=error)
 
 
 def fields(data: bytes) -> Iterator[tuple[int, Any]]:
@@ -103,30 +118,43 @@ def _structure(spec: bytes, name: str, components: list[Component]) -> Any:
 
 def _component(number: int, value: bytes, name: str) -> Component | None:
     """Return the component that a spec describes; None for a None."""
-    if number in (_TENSOR, _BOUNDED):
-        spec = dict(fields(value))
-        return Component(name, "tensor", _dtype(spec.get(3, 0), name), _shape(spec.get(2, b"")))
-    if number == _TYPE:
-        spec = dict(fields(value))
-        form, class_name = _CLASSES.get(spec.get(1, 0)), spec.get(3, b"").decode()
-        if "NoneTensorSpec" in class_name:
-            return None
-        if form is not None:
-            state = [dict(fields(item)) for item in _items(spec.get(2, b""))]
+    spec = dict(fields(value)) if number in (_TENSOR, _BOUNDED, _TYPE) else {}
+    class_name = f"type number {number}"
+    try:
+        if number in (_TENSOR, _BOUNDED):
+            return Component(name, "tensor", _dtype(spec.get(3, 0)), _shape(spec.get(2, b"")))
+        if number == _TYPE:
+            class_name = spec.get(3, b"").decode() or "an unknown type"
+            if "NoneTensorSpec" in class_name:
+                return None
+            form, items = _CLASSES.get(spec.get(1, 0)), _items(spec.get(2, b""))
             if form == "optional":
-                inner = _component(*next(fields(_items(spec[2])[0])), name)
+                inner = _component(*next(fields(items[0])), name)
                 if inner is not None and inner.form == "tensor":
-                    return inner._replace(form="optional")
+                    return _checked(inner._replace(form="optional"), 0)
                 class_name = "OptionalSpec of more than one tensor"
-            else:
-                dtype, rank = _dtype(state[1].get(_DTYPE, 0), name), 0
-                if form == "ragged":
-                    rank = state[2].get(_INT, 0) >> 1
-                return Component(name, form, dtype, _shape(state[0].get(_SHAPE, b"")), rank)
-    else:
-        class_name = f"type number {number}"
-    detail = f"a component of {class_name or 'an unknown type'} cannot be read"
-    raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
+            elif form is not None:
+                state = [dict(fields(item)) for item in items]
+                rank = state[2].get(_INT, 0) >> 1 if form == "ragged" else 0
+                shape = _shape(state[0].get(_SHAPE, b""))
+                dtype = _dtype(state[1].get(_DTYPE, 0))
+                return _checked(Component(name, form, dtype, shape, rank), rank + 1)
+    except InvalidArgumentError as error:  # of a dtype
+        return refused(name, error.detail or "")
+    return refused(name, f"a component of {class_name} cannot be read")
+
+
+def _checked(component: Component, n_outer: int) -> Component:
+    """Refuse a component in which sizes vary that are not those of the first dimensions."""
+    shape = component.shape
+    if component.form == "sparse" or (shape is not None and None not in shape[n_outer:]):
+        return component
+    detail = "ragged tensors whose inner dimensions vary, or are not known, cannot be read"
+    if component.form == "optional":
+        detail = (
+            "optional values whose shape varies cannot be read: a missing one is not an empty one"
+        )
+    return refused(component.name, detail)
 
 
 def _items(state: bytes) -> list[bytes]:
@@ -134,11 +162,8 @@ def _items(state: bytes) -> list[bytes]:
     return [item for n, items in fields(state) if n in (_LIST, _TUPLE) for _, item in fields(items)]
 
 
-def _dtype(number: int, name: str) -> str:
-    try:
-        return type_of_number(number).name
-    except InvalidArgumentError as error:
-        raise error.at(key=name) from None
+def _dtype(number: int) -> str:
+    return type_of_number(number).name
 
 
 def _shape(shape: bytes) -> Shape | None:

@@ -26,7 +26,7 @@ def schema_of_saved(data: SavedData, options: ReadSettings) -> Schema:
     """Return how the Examples of a saved data set are parsed."""
     resolve(data, options)
     return Schema.of_items(
-        {c.name: item_of(c.name, empty(c), lossless=True) for c in data.components}
+        {c.name: item_of(c.name, empty(c), lossless=True) for c in data.chosen(None)}
     )
 
 

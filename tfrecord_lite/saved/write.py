@@ -37,11 +37,15 @@ def write_columns(
     columns: Mapping[str, Any],
     *,
     num_shards: int = 1,
+    shard_sizes: Mapping[int, int] | None = None,
     compression: str = "",
     storage_options: StorageOptions = None,
     wrote: Callable[[int], object] = lambda _: None,
 ) -> None:
-    """Write columns as a new run of a saved data set, to which the metadata are switched at the end."""
+    """Write columns as a new run of a saved data set, to which the metadata are switched at the end.
+
+    The rows are those of equal shards, or of shards of these numbers and sizes.
+    """
     values = {name: opened(name, column, "strict") for name, column in columns.items()}
     components = {name: _component(name, lists) for name, lists in values.items()}
     order = order_of(structure)
@@ -50,17 +54,21 @@ def write_columns(
         raise argument_error(f"the columns have several numbers of rows: {counts}")
     n = next(iter(counts.values()), 0)
     run = str(secrets.randbits(63))
-    bounds = [n * shard // num_shards for shard in range(num_shards + 1)]
-    for shard in range(num_shards if n else 0):
-        place = f"{folder}/{run}/{shard:08}.shard"
+    sizes = shard_sizes or {
+        shard: n * (shard + 1) // num_shards - n * shard // num_shards
+        for shard in range(num_shards if n else 0)
+    }
+    start = 0
+    for shard, size in sizes.items():
+        place = f"{folder}/{run}/{shard % 2**64:08}.shard"
         if not is_url(place):
             os.makedirs(place, exist_ok=True)  # noqa: PTH103 - may be a URL
         file = open_output(f"{place}/00000000.snapshot", storage_options=storage_options)
         sink = RecordSink(file, compression)
         with ExitStack() as stack:
             stack.callback(sink.abandon)
-            for first in range(bounds[shard], bounds[shard + 1], _ROWS_AT_ONCE):
-                last = min(first + _ROWS_AT_ONCE, bounds[shard + 1])
+            for first in range(start, start + size, _ROWS_AT_ONCE):
+                last = min(first + _ROWS_AT_ONCE, start + size)
                 parts = [
                     _records(components[name], values[name].cut([first, last])[0]) for name in order
                 ]
@@ -69,6 +77,7 @@ def write_columns(
             sink.finish()
             stack.pop_all()
         sink.commit()
+        start += size
     numbers = [
         tensor_type(c.dtype).number if c.form == "tensor" else VARIANT
         for c in map(components.__getitem__, order)

@@ -22,6 +22,8 @@ No I/O, no protobuf runtime, no knowledge of bytes on the wire.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tfrecord_lite.schema.features import (
     DenseLike,
     FeatureLike,
@@ -38,15 +40,17 @@ from tfrecord_lite.schema.features import (
 from tfrecord_lite.schema.kinds import Kind
 from tfrecord_lite.schema.prepare import require_specifications
 from tfrecord_lite.schema.schema import Original, Schema, SchemaItem, SequenceSchema, is_raw
-from tfrecord_lite.schema.summary import (
-    FeatureListSummary,
-    FeatureSummary,
-    ListSummary,
-    SequenceSummary,
-    Summary,
-    Variable,
-    summary_rows,
-)
+
+if TYPE_CHECKING:
+    from tfrecord_lite.schema.summary import (
+        FeatureListSummary,
+        FeatureSummary,
+        ListSummary,
+        SequenceSummary,
+        Summary,
+        Variable,
+        summary_rows,
+    )
 
 __all__ = [
     "DenseLike",
@@ -75,3 +79,12 @@ __all__ = [
     "require_specifications",
     "summary_rows",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Load the summaries, which readers with a schema do without."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tfrecord_lite.schema import summary  # noqa: PLC0415 - seldom needed
+
+    return getattr(summary, name)

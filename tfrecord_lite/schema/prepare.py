@@ -29,8 +29,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -53,22 +53,11 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray
 
 
-@dataclass(frozen=True, slots=True)
-class _OneKey:
-    """A feature that reads a single key."""
+class Dense(NamedTuple):
+    """A feature with the same number of values in every example."""
 
     key: str
     kind: Kind
-
-    def reads(self) -> tuple[tuple[str, Kind], ...]:
-        """Return the keys to read, each with its kind."""
-        return ((self.key, self.kind),)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Dense(_OneKey):
-    """A feature with the same number of values in every example."""
-
     shape: tuple[int, ...]
     """Of one example's values; not negative."""
     default: AnyArray | None
@@ -77,16 +66,21 @@ class Dense(_OneKey):
     raw: RawFeature | None = None
     """What the one byte string is, if it is an array of one shape."""
 
+    def reads(self) -> tuple[tuple[str, Kind], ...]:
+        """Return the key to read, with its kind."""
+        return ((self.key, self.kind),)
+
     @property
     def size(self) -> int:
         """Values per example."""
         return math.prod(self.shape)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Padded(_OneKey):
+class Padded(NamedTuple):
     """A feature of any number of blocks of one shape, or a feature list with one per step."""
 
+    key: str
+    kind: Kind
     shape: tuple[int, ...]
     """Of one block; all positive."""
     padding: AnyArray
@@ -96,19 +90,28 @@ class Padded(_OneKey):
     raw: RawFeature | None = None
     """What the one byte string of each step is, if it is an array."""
 
+    def reads(self) -> tuple[tuple[str, Kind], ...]:
+        """Return the key to read, with its kind."""
+        return ((self.key, self.kind),)
+
     @property
     def size(self) -> int:
         """Values per block, at least 1."""
         return math.prod(self.shape)
 
 
-@dataclass(frozen=True, slots=True)
-class VarLen(_OneKey):
+class VarLen(NamedTuple):
     """A feature of any number of values, as a sparse matrix with one row per example."""
 
+    key: str
+    kind: Kind
 
-@dataclass(frozen=True, slots=True)
-class Sparse:
+    def reads(self) -> tuple[tuple[str, Kind], ...]:
+        """Return the key to read, with its kind."""
+        return ((self.key, self.kind),)
+
+
+class Sparse(NamedTuple):
     """Values in one feature, their coordinates in one int64 feature per dimension."""
 
     name: str
@@ -126,8 +129,7 @@ class Sparse:
         return (*indices, (self.value_key, self.kind))
 
 
-@dataclass(frozen=True, slots=True)
-class Ragged:
+class Ragged(NamedTuple):
     """Values in one feature, and the partitions that divide them, outermost first."""
 
     name: str
@@ -145,10 +147,11 @@ class Ragged:
         return ((self.key, self.kind), *((p.key, Kind.INT64) for p in keyed))
 
 
-@dataclass(frozen=True, slots=True)
-class Shaped(_OneKey):
+class Shaped(NamedTuple):
     """A byte string that is an array, and its shape in another feature."""
 
+    key: str
+    kind: Kind
     shape_key: str
     raw: RawFeature
 

@@ -23,13 +23,11 @@ specifications: nothing in the text can name code.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import math
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
-from difflib import get_close_matches
 from itertools import chain, islice
 from typing import Any
 
@@ -101,7 +99,7 @@ def json_value(value: Any) -> Any:
         try:
             return value.decode()
         except UnicodeDecodeError:
-            return {"base64": base64.b64encode(value).decode()}
+            return {"base64": b2a_base64(value, newline=False).decode()}
     if isinstance(value, float) and not math.isfinite(value):
         return next(word for word, number in _NON_FINITE.items() if str(number) == str(value))
     return value
@@ -185,8 +183,8 @@ def _decoded(name: str, value: Any, *, is_float: bool) -> Any:
         return [_decoded(name, item, is_float=is_float) for item in value]
     if isinstance(value, dict) and value.keys() == {"base64"}:
         try:
-            return base64.b64decode(value["base64"], validate=True)
-        except (binascii.Error, TypeError, ValueError) as error:
+            return a2b_base64(value["base64"], strict_mode=True)
+        except (TypeError, ValueError) as error:
             raise _json_error("a value is not base64", name) from error
     if is_float and isinstance(value, str) and value in _NON_FINITE:
         return _NON_FINITE[value]
@@ -255,6 +253,8 @@ FOR_SEQUENCES = "; for SequenceExamples give SequenceSchema({'id': int}, {'frame
 
 def nearest(name: object, names: Iterable[str]) -> str:
     """Return the end of an error text about an unknown name: those most like it, if any."""
+    from difflib import get_close_matches  # noqa: PLC0415 - for errors
+
     names = list(names)
     below = [path for path in names if path.endswith(f"/{name}")]
     close = below[:3] or get_close_matches(str(name), names)

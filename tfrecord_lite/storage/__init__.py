@@ -19,7 +19,7 @@ Nothing is pickled, and nothing in a sidecar can name code.
 
 from __future__ import annotations
 
-from tfrecord_lite.storage.loading import load, saved_elements
-from tfrecord_lite.storage.saving import save
+from tfrecord_lite.storage.loading import load, num_saved_shards, saved_elements
+from tfrecord_lite.storage.saving import save, save_elements
 
-__all__ = ["load", "save", "saved_elements"]
+__all__ = ["load", "num_saved_shards", "save", "save_elements", "saved_elements"]

@@ -8,7 +8,6 @@ from typing import Any
 from tfrecord_lite.block import Block
 from tfrecord_lite.described.frames import merged_description
 from tfrecord_lite.described.sidecar import Sidecar
-from tfrecord_lite.described.sources import structure_of
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.progress import Meter
@@ -88,6 +87,6 @@ def _merged(described: Sidecar, written: Sidecar, *, is_first: bool) -> Sidecar:
         described = described._replace(dataframe=frames)
     if is_first:  # without rows, nothing told how they are nested
         return described._replace(structure=written.structure)
-    if written.structure is not None and structure_of(written) != structure_of(described):
+    if written.structure is not None and written.nesting != described.nesting:
         raise argument_error("the data are nested differently from those in the file")
     return described

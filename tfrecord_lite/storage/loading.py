@@ -12,14 +12,15 @@ are named by part: ``context/label``, ``feature_lists/frames``.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import Library, check_library, joined_frame, table_for
-from tfrecord_lite.convert.lists import Lists, SparseLists
+from tfrecord_lite.convert.lists import Joiner, Lists, SparseLists
 from tfrecord_lite.described.columns import (
     items_of,
     known_columns,
@@ -38,9 +39,9 @@ from tfrecord_lite.described.inferred import (
     inferred,
 )
 from tfrecord_lite.described.sidecar import Sidecar
-from tfrecord_lite.described.sources import described_by, structure_of
+from tfrecord_lite.described.sources import described_by
 from tfrecord_lite.described.structure import rebuild
-from tfrecord_lite.errors import require_int
+from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import ListsParser, SequenceExampleParser
 from tfrecord_lite.example.survey import check_of_either, reject_sequences
@@ -64,6 +65,8 @@ def load(
     num_records: int | None = None,
     text: bool | Sequence[str] = False,
     as_: Library | None = None,
+    order: Literal["shards", "tensorflow"] = "shards",
+    num_processors: int | None = None,
     progress: Progress = None,
     **options: Unpack[ReadOptions],
 ) -> Any:
@@ -89,6 +92,11 @@ def load(
         Return a DataFrame of pandas or Polars, or a Table of pyarrow, with one column per
         feature, instead of a dict. A frame that was saved from the same library comes back as
         it was; any other data become the types that are closest.
+    order : {"shards", "tensorflow"}, default "shards"
+        The order of a data set that ``tf.data`` saved: shard by shard, or as TensorFlow loads it, in
+        turns of as many shards as there are processors.
+    num_processors : int, optional
+        The processors of the machine whose order that is; by default, those of this one.
     progress : bool or callable, optional
         As for :func:`save`; the total is not known before the end. Inferring a schema has a bar
         of its own, and calls nothing.
@@ -124,7 +132,7 @@ def load(
 
     Notes
     -----
-    Needs memory for the columns, for one of them twice while it is joined, and for a megabyte
+    Needs memory for the columns, twice for a column of strings while it is joined, and for a megabyte
     of records. For batches see :func:`read_batches` and :meth:`TFRecordReader.batches`.
 
     Examples
@@ -139,18 +147,17 @@ def load(
     check_progress(progress)
     if num_records is not None:
         num_records = require_int("num_records", num_records, 1)
+    num_turns = _num_turns(order, num_processors)
     columns = None if columns is None else names_of(columns)
     settings = read_settings(options)
     sources = expand(paths, settings.storage_options)
-    if (
-        schema is None
-        and as_ is None
-        and not text
-        and len(sources) == 1
-        and is_saved(name_of(sources[0]))
-    ):
-        return _load_saved(
-            SavedData(name_of(sources[0]), settings.storage_options), columns, num_records, settings
+    is_plain = (schema, as_, text) == (None, None, False) and len(sources) == 1
+    if is_plain and is_saved(name_of(sources[0])):
+        data = SavedData(name_of(sources[0]), settings.storage_options)
+        return _load_saved(data, columns, num_records, settings, num_turns)
+    if order != "shards":
+        raise argument_error(
+            "order='tensorflow' is for one data set that tf.data saved, without schema, text and as_"
         )
     described = described_by(schema, sources, settings)
     if described is None:
@@ -170,20 +177,42 @@ def load(
     return loader.whole(reported(blocks, progress, title_of(sources)))
 
 
+def _num_turns(order: str, num_processors: int | None) -> int:
+    """Return how many shards of a saved data set are read in turns: 1 for one after the other."""
+    if order not in ("shards", "tensorflow"):
+        raise argument_error(f"order is {order!r}, expected 'shards' or 'tensorflow'")
+    if num_processors is not None:
+        num_processors = require_int("num_processors", num_processors, 1)
+        if order == "shards":
+            raise argument_error("num_processors= belongs to order='tensorflow'")
+    return 1 if order == "shards" else num_processors or os.cpu_count() or 1
+
+
 def _load_saved(
-    data: SavedData, names: list[str] | None, num_records: int | None, settings: ReadSettings
+    data: SavedData,
+    names: list[str] | None,
+    num_records: int | None,
+    settings: ReadSettings,
+    num_turns: int,
 ) -> Any:
     """Load a folder of ``tf.data.Dataset.save``: its tensors become columns without Examples between."""
     if names is not None:
         names = known_columns(names, [component.name for component in data.components])
-    columns = columns_of(data, names, num_records, settings)
+    Sidecar(Schema({}), refused=data.refused).check_readable(names)
+    columns = columns_of(data, names, num_records, settings, num_turns)
     return columns if names is not None else rebuild(data.structure, columns)
 
 
-def saved_elements(place: str, cycle_length: int) -> Iterator[Any]:
-    """Yield the elements of a folder of ``tf.data.Dataset.save``, in turns of so many shards."""
+def num_saved_shards(place: str) -> int:
+    """Return how many shards a folder of ``tf.data.Dataset.save`` has."""
+    return len(SavedData(place).shards)
+
+
+def saved_elements(place: str, num_turns: int, shard: int | None = None) -> Iterator[Any]:
+    """Yield the elements of such a folder, in turns of so many shards, or those of one shard."""
     data = SavedData(place)
-    for element in elements_of(data, ReadSettings(), cycle_length):
+    Sidecar(Schema({}), refused=data.refused).check_readable(None)
+    for element in elements_of(data, ReadSettings(), num_turns, shard):
         yield rebuild(data.structure, element)
 
 
@@ -210,7 +239,7 @@ class Loader:
         schema = whole if isinstance(whole, Schema) else Schema.of_items(items_of(whole))
         self._library, self._dataframe = library, described.dataframe
         self._is_sequence = isinstance(whole, SequenceSchema)
-        self._structure = structure_of(described)
+        self._structure = described.nesting
         if isinstance(whole, SequenceSchema):
             parts = whole._asdict()
             self._structure = {p: {n: f"{p}/{n}" for n in specs} for p, specs in parts.items()}
@@ -232,7 +261,7 @@ class Loader:
 
     def whole(self, blocks: Iterator[Block]) -> Any:
         """Return the records of all blocks; a Table in as many chunks."""
-        parts: dict[str, list[Any]] = {name: [] for name in self._schema}
+        parts = {name: Joiner() for name in self._schema}
         tables = []
         n_rows = 0
         with closing(blocks):  # type: ignore[type-var]
@@ -242,7 +271,7 @@ class Loader:
                     tables.append(self._table(block))
                     continue
                 for name, lists in self.lists_of(block).items():
-                    parts[name].append(lists)
+                    parts[name].add(lists)
         if self._library is not None:
             tables = tables if n_rows else [self._table(Block.from_records([]))]
             originals = self._schema.originals
@@ -250,10 +279,8 @@ class Loader:
         if not n_rows:
             return rebuild(self._structure, self.columns_of(Block.from_records([])))
         columns = {}
-        for name in list(parts):  # which are dropped: only one column is in memory twice
-            own = parts.pop(name)
-            columns[name] = self._parse.result(name, type(own[0]).join(own))
-            del own
+        for name in list(parts):  # which are dropped: only one column is in memory twice, if any
+            columns[name] = self._parse.result(name, parts.pop(name).joined())
         return rebuild(self._structure, columns)
 
     def _table(self, block: Block) -> Any:

@@ -205,7 +205,7 @@ def save(
         if (schema, schema_path, lossless) != (None, None, False):
             raise argument_error("a saved data set of tf.data has no schema, sidecar or rounding")
         check_keywords(options, WriteOptions)
-        return _save_elements(path, data, num_shards or 1, progress, options)
+        return save_elements(path, data, progress, num_shards=num_shards or 1, **options)
     if format != "tfrecord":
         raise argument_error(f"unknown format {format!r}, expected 'tfrecord' or 'tf.data'")
     names = data_names(name_of(path), num_shards)
@@ -283,14 +283,16 @@ def save(
     return written.schema
 
 
-def _save_elements(
+def save_elements(
     path: str | os.PathLike[str],
     data: Any,
-    n_shards: int,
-    progress: Progress,
-    options: WriteOptions,
+    progress: Progress = None,
+    *,
+    num_shards: int = 1,
+    shard_sizes: Mapping[int, int] | None = None,
+    **options: Unpack[WriteOptions],
 ) -> Schema:
-    """Write columns or rows as a folder of ``tf.data.Dataset.save``."""
+    """Write columns or rows as a folder of ``tf.data.Dataset.save``, in equal shards or those of these numbers."""
     folder, storage_options = name_of(path).rstrip("/"), options.get("storage_options")
     check_storage_options(storage_options, path)
     compression = TFRecordOptions.get_compression_type_string(options.get("compression") or "")
@@ -301,7 +303,8 @@ def _save_elements(
                 folder,
                 structure,
                 columns,
-                num_shards=require_int("num_shards", n_shards, 1),
+                num_shards=require_int("num_shards", num_shards, 1),
+                shard_sizes=shard_sizes,
                 compression=compression,
                 storage_options=storage_options,
                 wrote=meter.advance,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -18,15 +17,30 @@ _WIDE_BYTES = 2048
 """Strings of this size and more are copied one by one rather than joined."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Strings(ByteRanges):
-    """An array of byte strings in one contiguous buffer, which is never changed."""
+    """An array of byte strings in one contiguous buffer, which is never changed.
 
-    shape: tuple[int, ...] = ()
-    block: Block | None = None
-    """The block that the strings are the records of, for errors."""
-    is_copy: bool = False
-    """Whether the buffer holds these strings, end to end, and nobody else knows it."""
+    `block` is that of which the strings are the records, for errors; `is_copy` says whether the buffer
+    holds these strings, end to end, and nobody else knows it.
+    """
+
+    __slots__ = ("block", "is_copy", "shape")
+    shape: tuple[int, ...]
+    block: Block | None
+    is_copy: bool
+
+    def __init__(
+        self,
+        data: Uint8Array,
+        starts: Int64Array,
+        lengths: Int64Array,
+        shape: tuple[int, ...] = (),
+        block: Block | None = None,
+        *,
+        is_copy: bool = False,
+    ) -> None:
+        super().__init__(data, starts, lengths)
+        self.shape, self.block, self.is_copy = shape, block, is_copy
 
     def item(self, i: int) -> bytes:
         """Copy one string."""

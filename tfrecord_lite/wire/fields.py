@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -56,8 +56,7 @@ def renumbered(owner: Int64Array | int) -> Iterator[None]:
         raise WireError(number, error.offset, error.detail) from None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Fields:
+class Fields(NamedTuple):
     """The fields of many messages, by message, then in the order stored.
 
     Each array has the shape (n_fields,).
@@ -164,7 +163,7 @@ def _step(words: Uint64Array, live: Int64Array, at: Int64Array, end: Int64Array)
 
 def join(parts: list[Fields]) -> Fields:
     """Concatenate fields, in the order of their owners."""
-    columns = ([getattr(part, name) for part in parts] for name in Fields.__slots__)
+    columns = ([getattr(part, name) for part in parts] for name in Fields._fields)
     joined = Fields(*map(np.concatenate, columns))
     return joined.take(np.argsort(joined.owner, kind="stable"))
 

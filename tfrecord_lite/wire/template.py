@@ -18,7 +18,7 @@ message that does not match is left to the general way.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,8 +31,7 @@ MAX_TEMPLATE_BYTES = 256
 _AHEAD_BYTES = 2 * LANE_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(NamedTuple):
     """A length in a template."""
 
     place: int

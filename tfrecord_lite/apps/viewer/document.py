@@ -122,7 +122,11 @@ def _what(report: Report) -> str:
         )
     if report.message_name:
         return f"{report.message_name} records"
-    other = {ContentType.PROTOBUF: "messages of another type", ContentType.EMPTY: "empty records"}
+    other = {
+        ContentType.PROTOBUF: "messages of another type",
+        ContentType.TENSOR: "serialized tensors",
+        ContentType.EMPTY: "empty records",
+    }
     kinds = [other.get(type_, f"{type_} records") for type_ in report.types]
     what = " and ".join(filter(None, [", ".join(kinds[:-1]), kinds[-1]]))
     return what if what.startswith("tf.") else what[:1].upper() + what[1:]

@@ -202,7 +202,7 @@ def shaped(strings: Lists, shapes: Lists, feature: Shaped, own: Type) -> Lists:
     """Return byte strings, one per message, as the values of arrays, divided by the shapes of these."""
     key, dims = feature.key, own.shape or ()
     one = Dense(key, Kind.BYTES, (), None)
-    shape = replace(one, key=feature.shape_key, kind=Kind.INT64, shape=(len(dims),))
+    shape = Dense(feature.shape_key, Kind.INT64, (len(dims),), None)
     strings = dense(key, strings, one, Type(Kind.BYTES, shape=()))
     with misfits():
         values = unpacked(key, strings, own)

@@ -40,9 +40,8 @@ The values come as :class:`.Lists`: of one level for a feature of N messages, of
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -209,8 +208,7 @@ def submessages(fields: Fields, number: int) -> Fields:
     return fields.only((fields.number == number) & (fields.wire_type == LEN))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LocatedEntries:
+class LocatedEntries(NamedTuple):
     """The entries that have the keys asked for.
 
     A *cell* is one key in one message; its number is ``key * n_messages + message``.
@@ -348,7 +346,7 @@ class MapEntries:
             return odd_fields
         fields = self._plain(chosen)
         return (
-            join([fields, replace(odd_fields, owner=odd[odd_fields.owner])]) if odd.size else fields
+            join([fields, odd_fields._replace(owner=odd[odd_fields.owner])]) if odd.size else fields
         )
 
     def features(self, chosen: Int64Array) -> Fields:
@@ -360,7 +358,7 @@ class MapEntries:
         values = self.values(chosen[odd])
         with renumbered(self.message[chosen[odd[values.owner]]]):
             inner = tokenise(self._data, values.start, values.stop, depth=3)
-        return join([fields, replace(inner, owner=odd[values.owner[inner.owner]])])
+        return join([fields, inner._replace(owner=odd[values.owner[inner.owner]])])
 
 
 def distinct(keys: ByteRanges, limit: int) -> list[bytes]:
@@ -394,7 +392,7 @@ def _values_of(values: Fields, chosen: Int64Array, n_entries: int) -> Fields:
         first = np.cumsum(counts) - counts
         picked = ranges(first[chosen], counts[chosen])
         owner = np.repeat(np.arange(chosen.size), counts[chosen])
-    return replace(values.take(picked), owner=owner)
+    return values.take(picked)._replace(owner=owner)
 
 
 class GeneralMessages(Features):
@@ -418,7 +416,7 @@ class GeneralMessages(Features):
         self._filled = located.cell
         self._n_cells = len(table.keys) * n_messages
         lists = entries.features(located.entry)
-        lists = replace(lists, owner=located.cell[lists.owner])
+        lists = lists._replace(owner=located.cell[lists.owner])
         self._merged = MergedFeatures(
             data, lists, self._n_cells, lambda cells: cells % n_messages, _LIST_DEPTH
         )

@@ -14,14 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from difflib import SequenceMatcher
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from tfrecord_lite.arrays import row_splits
 from tfrecord_lite.convert.types import record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, short_name
-from tfrecord_lite.example.content import ContentType, type_error
 from tfrecord_lite.schema.text import FOR_SEQUENCES, listed
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
 
@@ -54,6 +52,11 @@ class MisfitError(Exception):
     ) -> InvalidArgumentError:
         """Return the error for users; `block` is the batch, `example_name` the message's name."""
         if self.reason in (Reason.MALFORMED, Reason.MISSING):
+            from tfrecord_lite.example.content import (  # noqa: PLC0415 - for an error
+                ContentType,
+                type_error,
+            )
+
             types = ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE
             expected = types if message_type == "Example" else types[::-1]
             if (error := type_error(block, self.message, *expected)) is not None:
@@ -132,6 +135,8 @@ def _what_it_has(message: bytes, key: str | None) -> str:
     Those most like `key` come first. An Example has features, and a SequenceExample's context
     stands in the same place; its feature lists are field 2.
     """
+    from difflib import SequenceMatcher  # noqa: PLC0415 - for an error
+
     try:
         features, lists = (_names(message, number) for number in (1, 2))
     except WireError:

@@ -39,7 +39,6 @@ programs do not write (keys twice, unknown fields, a value before its key) have 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import Enum, auto
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -104,8 +103,7 @@ class ValueForm(Enum):
     """A Feature that is not asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutEntry:
+class LayoutEntry(NamedTuple):
     """One map entry of a layout."""
 
     key: bytes
@@ -129,20 +127,26 @@ class LayoutEntry:
         )
 
 
-@dataclass(slots=True)
 class _FloatRun:
     """Floats of features that lie evenly in a stretch, as many each."""
 
+    __slots__ = ("features", "n_bytes", "number", "place", "step")
     place: int
     """Where the first feature's floats begin."""
     n_bytes: int
     """Of each feature."""
     features: list[int]
     """The features, in order."""
-    step: int = 0
+    step: int
     """Bytes from one to the next."""
-    number: int = 0
+    number: int
     """Among all runs of a layout."""
+
+    def __init__(
+        self, place: int, n_bytes: int, features: list[int], step: int = 0, number: int = 0
+    ) -> None:
+        self.place, self.n_bytes, self.features = place, n_bytes, features
+        self.step, self.number = step, number
 
     def view(self, cells: AnyArray) -> AnyArray:
         """View the floats in rows of the stretch; shape (n_features, n_rows, n_values)."""
@@ -196,7 +200,6 @@ class _Stretch:
             self.template = Template(known, self.unknown, holes)
 
 
-@dataclass(slots=True)
 class _ShortStretches:
     """Stretches of about one size whose lengths are of one byte; their bytes, one row each.
 
@@ -212,7 +215,19 @@ class _ShortStretches:
     """The words that hold a length in some stretch."""
     longest: Uint8Array
     """The longest payload that leaves all lengths in one byte; shape (n_stretches, 1)."""
-    _tiles: tuple[AnyArray, AnyArray] | None = None
+
+    def __init__(
+        self,
+        stretches: list[_Stretch],
+        mask: AnyArray,
+        expected: AnyArray,
+        per_length: AnyArray,
+        length_words: list[int],
+        longest: Uint8Array,
+    ) -> None:
+        self.stretches, self.length_words, self.longest = stretches, length_words, longest
+        self.mask, self.expected, self.per_length = mask, expected, per_length
+        self._tiles: tuple[AnyArray, AnyArray] | None = None
 
     @classmethod
     def of(cls, stretches: list[_Stretch]) -> _ShortStretches:
@@ -287,8 +302,7 @@ class _Slot(NamedTuple):
     """Of floats: the place in the run."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Payloads:
+class _Payloads(NamedTuple):
     """Payloads that follow short stretches: read at once, since they are all at one place of a row."""
 
     slots: list[int]
@@ -585,7 +599,7 @@ def _join(entries: list[LayoutEntry]) -> list[_Stretch]:
         place = len(known)
         known += entry.prefix
         if entry.form is not ValueForm.FIXED:
-            end(entry, [replace(hole, place=place + hole.place) for hole in entry.holes])
+            end(entry, [hole._replace(place=place + hole.place) for hole in entry.holes])
         elif entry.length > _IN_ROW_BYTES:
             end(entry, [])
         else:
@@ -601,13 +615,16 @@ _MOST_VARYING = 1000
 """Of messages with more entries of varying size, a layout costs more than it gains."""
 
 
-@dataclass(slots=True)
 class _Sample:
     """A message that is read entry by entry."""
 
+    __slots__ = ("at", "entries", "view")
     view: memoryview
     at: int
     entries: list[LayoutEntry]
+
+    def __init__(self, view: memoryview, at: int, entries: list[LayoutEntry]) -> None:
+        self.view, self.at, self.entries = view, at, entries
 
 
 def learn(
@@ -658,7 +675,7 @@ def learn(
         # Floats have one size; other values that have it in a few messages may not in the next.
         is_fixed = entry.form in _MAY_BE_FIXED and entry.kind == Kind.FLOAT and not varies
         is_fixed = is_fixed or not entry.holes
-        entries.append(replace(entry, form=ValueForm.FIXED) if is_fixed else entry)
+        entries.append(entry._replace(form=ValueForm.FIXED) if is_fixed else entry)
     return Layout(entries)
 
 
