@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tfrecord_lite import save
-from tfrecord_lite import convert
+from tfrecord_lite.cli import main
 
 pd = pytest.importorskip("pandas")
 pytestmark = pytest.mark.needs("arrow")
@@ -28,12 +28,16 @@ INDEXES = {
 }
 
 
+def convert(source: Path, target: Path, *options: str) -> None:
+    assert main(["convert", *options, str(source), str(target)]) == 0
+
+
 @pytest.mark.parametrize("index", INDEXES)
 def test_frames_come_back_from_parquet_by_way_of_records(tmp_path: Path, index: str) -> None:
     frame = pd.DataFrame(COLUMNS, index=INDEXES[index])
     frame.to_parquet(tmp_path / "a.parquet")
     expected = pd.read_parquet(tmp_path / "a.parquet")
-    convert(tmp_path / "a.parquet", tmp_path / "b.tfrecord", lossless=True)
+    convert(tmp_path / "a.parquet", tmp_path / "b.tfrecord", "--lossless")
     save(tmp_path / "c.tfrecord", frame, lossless=True)
     for name in "bc":
         convert(tmp_path / f"{name}.tfrecord", tmp_path / f"{name}.parquet")
@@ -42,6 +46,6 @@ def test_frames_come_back_from_parquet_by_way_of_records(tmp_path: Path, index: 
 
 def test_some_columns_of_a_frame_have_its_dtypes(tmp_path: Path) -> None:
     save(tmp_path / "a.tfrecord", pd.DataFrame(COLUMNS, index=INDEXES["named"]), lossless=True)
-    convert(tmp_path / "a.tfrecord", tmp_path / "a.parquet", columns=["b", "a"])
+    convert(tmp_path / "a.tfrecord", tmp_path / "a.parquet", "--columns", "b,a")
     frame = pd.read_parquet(tmp_path / "a.parquet")
     assert frame.dtypes.map(str).to_dict() == {"b": "boolean", "a": "Int64"}

@@ -17,6 +17,7 @@ from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.arrow import SCHEMA_KEY
 from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.described.columns import items_of, names_of, schema_like
+from tfrecord_lite.described.frames import index_names
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.schema import Schema, SequenceSchema
@@ -115,6 +116,8 @@ def with_pandas(schema: Any, described: Sidecar) -> Any:
     frame = described.dataframe or {}
     metadata = json.dumps(frame["pandas"]).encode() if "pandas" in frame else None
     if frame.get("library") == "pandas":
+        if not set(index_names(frame)) <= set(schema.names):  # of some columns, without the index
+            frame = {key: word for key, word in frame.items() if key != "index"}
         with contextlib.suppress(ImportError):
             empty = arrow.joined_frame(
                 "pandas", [schema.empty_table()], described.schema.originals, frame

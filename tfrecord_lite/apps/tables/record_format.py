@@ -241,7 +241,7 @@ class _ExampleEncoder:
         self._frames.add_frame(frame)
         self._types = frame.described() if frame.described is not None else None
         from_pandas = (schema.metadata or {}).get(PANDAS_KEY)
-        if from_pandas is not None and self._types is not None:  # for Parquet that is written of it again
+        if from_pandas is not None and self._types is not None:  # for Parquet made of it again
             self._types = {**self._types, "pandas": json.loads(from_pandas)}
 
     def blocks(self, batch: Any) -> Iterator[Any]:
