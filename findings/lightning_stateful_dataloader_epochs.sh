@@ -3,8 +3,8 @@
 #
 # Seen, in 3 epochs of 8 steps with a StatefulDataLoader: from the checkpoint of step 8 training goes on with epoch 2, and
 # from that of step 16 it ends at once; 8 batches are never trained on, and nothing is said. From steps 4, 12 and 20 all
-# that is left is trained on. With torch's own DataLoader, in the same script, all five are right. The state of a loader
-# at its end says that it is exhausted, and loading it makes the next epoch empty.
+# that is left is trained on. With torch's own DataLoader, in the same script, all five are right. A state that is taken
+# after the last batch, but before the loader's iterator has ended, makes the next epoch empty, and the one after it whole.
 #
 # Prints what it saw, and fails if that is no longer so.
 set -euo pipefail
