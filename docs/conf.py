@@ -70,7 +70,10 @@ nitpick_ignore_regex = [
     ("py:.*", r"(?!tfrecord_lite\b).*"),
     ("py:.*", r"tfrecord_lite\..*\b_\w+(\.\w+)?"),  # private
     # Internal: they stand in signatures and in the heads of modules.
-    ("py:.*", r"tfrecord_lite\..*\.(T_co|MessageWriter|PlanNode|RecordBatches)"),
+    (
+        "py:.*",
+        r"tfrecord_lite\..*\.(T_co|MessageWriter|PlanNode|ReadSettings|RecordBatches)",
+    ),
     (
         "py:.*",
         r"tfrecord_lite\..*\.(SequenceRow|SchemaItem|IndexedExamples|RecordIndex)",
