@@ -142,6 +142,10 @@ def test_long_byte_strings_are_shown_by_what_they_are() -> None:
         ("save('a', {}, zzz=1)", "zzz", "its keywords are path, data, "),
         ("TFRecordDataset('a', usecols=['x'])", "usecols", "load, scan and read_batches take columns"),
         ("TFRecordFile('a', zzz=1)", "zzz", "TFRecordFile() got an unexpected keyword argument 'zzz': its keywords are paths, "),
+        ("TFRecordReader('a', compresion='GZIP')", "compresion", "TFRecordReader() got an unexpected keyword argument 'compresion': did you mean compression?"),
+        ("TFRecordWriter('a', compression_type='GZIP')", "compression_type", "did you mean compression?"),
+        ("ShardedTFRecordWriter('a', shards=2)", "shards", "did you mean num_shards?"),
+        ("load_schema('a', dtype=2)", "dtype", "load, scan and read_batches take a schema"),
     ],
 )  # fmt: skip
 def test_a_keyword_of_another_library_leads_to_ours(call: str, keyword: str, hint: str) -> None:

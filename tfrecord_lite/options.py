@@ -14,13 +14,17 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, TypedDict
+from functools import wraps
+from typing import Any, Literal, NoReturn, ParamSpec, TypeAlias, TypedDict, TypeVar
 
 from tfrecord_lite.errors import DamagedSpan, InvalidArgumentError, argument_error, require_int
 from tfrecord_lite.files.compression import INFER, CompressionType, compression_to_read
 from tfrecord_lite.files.inflate import InflationLimits
 
 __all__ = ["OnError", "OnMisfit", "ReadOptions", "ReadSettings", "WriteOptions"]
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 MAX_RECORD_BYTES = 2**31
 """The default limit on one record: no protobuf message is larger."""
@@ -109,17 +113,40 @@ def check_keywords(options: Mapping[str, Any], known: type = object) -> None:
         If there is a keyword that is none of the TypedDict `known`; by default, if there is any.
     """
     known_names = getattr(known, "__annotations__", {})
-    for name in options.keys() - known_names:
-        from difflib import get_close_matches  # noqa: PLC0415 - for errors alone
-
+    if options.keys() - known_names:
         call, parameters = _public_call()
-        own = [*parameters, *known_names]
-        meant = [keyword for keyword, names in _MEANT.items() if name in (keyword, *names)]
-        near = [keyword for keyword in meant if keyword in own] or get_close_matches(name, own, 1)
-        elsewhere = [_ELSEWHERE[keyword] for keyword in meant if keyword in _ELSEWHERE]
-        hint = f"did you mean {near[0]}?" if near else "".join(elsewhere[:1])
-        hint = hint or f"its keywords are {', '.join(own)}"
-        raise TypeError(f"{call}() got an unexpected keyword argument {name!r}: {hint}")
+        _refuse(call, [*parameters, *known_names], next(iter(options.keys() - known_names)))
+
+
+def hinted(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Make a function that has no `**options` refuse other keywords in the same words as those that have."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    own = frozenset(names)
+
+    @wraps(function)
+    def call(*args: _P.args, **keywords: _P.kwargs) -> _R:
+        if not keywords.keys() <= own:
+            name = code.co_qualname
+            if code.co_name == "__init__":  # which a subclass may inherit
+                name = type(args[0]).__name__
+            unknown = next(keyword for keyword in keywords if keyword not in own)
+            _refuse(name, [keyword for keyword in names if keyword != "self"], unknown)
+        return function(*args, **keywords)
+
+    return call
+
+
+def _refuse(call: str, own: list[str], name: str) -> NoReturn:
+    """Raise about a keyword that a call does not take, with the one that was probably meant."""
+    from difflib import get_close_matches  # noqa: PLC0415 - for errors alone
+
+    meant = [keyword for keyword, names in _MEANT.items() if name in (keyword, *names)]
+    near = [keyword for keyword in meant if keyword in own] or get_close_matches(name, own, 1)
+    elsewhere = [_ELSEWHERE[keyword] for keyword in meant if keyword in _ELSEWHERE]
+    hint = f"did you mean {near[0]}?" if near else "".join(elsewhere[:1])
+    hint = hint or f"its keywords are {', '.join(own)}"
+    raise TypeError(f"{call}() got an unexpected keyword argument {name!r}: {hint}")
 
 
 def _public_call() -> tuple[str, tuple[str, ...]]:

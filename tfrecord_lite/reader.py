@@ -45,7 +45,7 @@ from tfrecord_lite.files.names import (
     refuse_folder,
     seek_to,
 )
-from tfrecord_lite.options import MAX_RECORD_BYTES, OnError, OnMisfit, ReadSettings
+from tfrecord_lite.options import MAX_RECORD_BYTES, OnError, OnMisfit, ReadSettings, hinted
 from tfrecord_lite.records.damage import DamageLog, SkippingStream
 from tfrecord_lite.records.stream import RecordStream
 
@@ -161,6 +161,7 @@ class TFRecordReader:
     [b'Ada', b'Alan']
     """
 
+    @hinted
     def __init__(
         self,
         paths: Sources,

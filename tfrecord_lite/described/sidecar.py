@@ -49,7 +49,7 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.files.remote import forget_listings
 from tfrecord_lite.files.urls import is_http
-from tfrecord_lite.options import SOME_COLUMNS
+from tfrecord_lite.options import SOME_COLUMNS, hinted
 from tfrecord_lite.records.framing import is_header
 from tfrecord_lite.schema import FeatureLike, Schema, SequenceSchema
 from tfrecord_lite.schema.text import FOR_SEQUENCES, FORMAT, SEQUENCE_FORMAT
@@ -75,6 +75,7 @@ _TFX = (
 )
 
 
+@hinted
 def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema | Any:
     """Read a schema file: a sidecar, or a file of Super Serial, TFDS, TFX or seqio.
 

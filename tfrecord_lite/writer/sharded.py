@@ -23,6 +23,7 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions, compression_to_write
 from tfrecord_lite.files.names import StorageOptions, check_storage_options, is_url, shard_names
 from tfrecord_lite.files.output import lock_set, unlock_set
+from tfrecord_lite.options import hinted
 from tfrecord_lite.records.shard_set import Filling, ShardSet
 from tfrecord_lite.writer.single import MessageWriter
 
@@ -84,6 +85,7 @@ class ShardedTFRecordWriter(MessageWriter):
 
     _is_done = True  # nothing to close or to remove
 
+    @hinted
     def __init__(
         self,
         pattern: str | os.PathLike[str],

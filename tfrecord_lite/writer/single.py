@@ -45,7 +45,7 @@ from tfrecord_lite.files.names import (
     name_of,
 )
 from tfrecord_lite.files.output import open_output
-from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.options import ReadSettings, hinted
 from tfrecord_lite.records.framing import checked
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
@@ -566,6 +566,7 @@ class TFRecordWriter(MessageWriter):
     end: End = End(0, 0, 0)
     """Where the records end that the file had before."""
 
+    @hinted
     def __init__(
         self,
         path: Source,

@@ -31,13 +31,14 @@ from tfrecord_lite.files.names import (
     is_url,
 )
 from tfrecord_lite.files.remote import remote_place
-from tfrecord_lite.options import OnError, ReadSettings
+from tfrecord_lite.options import OnError, ReadSettings, hinted
 from tfrecord_lite.records.damage import DamageLog, SkippingStream
 from tfrecord_lite.records.stream import RecordStream
 
 _MARK = "tfevents"
 
 
+@hinted
 def read_events(
     paths: Sources,
     *,
@@ -169,6 +170,7 @@ def find_runs(
     return dict(sorted(found.items()))
 
 
+@hinted
 def tabulate_runs(
     folder: str | os.PathLike[str],
     *,

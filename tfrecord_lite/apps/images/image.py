@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
-from tfrecord_lite.options import num_processors
+from tfrecord_lite.options import hinted, num_processors
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray, ObjectArray
@@ -41,6 +41,7 @@ _CHANNELS = {"bmp": (1, 3), "jpeg": (1, 3), "png": (1, 2, 3, 4), "webp": (3, 4)}
 _QUALITY = 95
 
 
+@hinted
 def decode_image(
     contents: bytes | ObjectArray, channels: int = 0, *, dtype: npt.DTypeLike = np.uint8
 ) -> AnyArray:
@@ -86,6 +87,7 @@ def decode_image(
     return _pixels(contents, channels, None, _checked_dtype(dtype))
 
 
+@hinted
 def decode_images(
     column: Iterable[bytes],
     size: tuple[int, int] | None = None,
@@ -252,6 +254,7 @@ def _resized(pixels: AnyArray, size: tuple[int, int]) -> AnyArray:
     return small if pixels.dtype == np.float32 else np.rint(small).astype(pixels.dtype)
 
 
+@hinted
 def encode_image(
     image: npt.ArrayLike,
     format: str = "png",  # noqa: A002 - what everybody calls it

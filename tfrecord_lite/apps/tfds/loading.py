@@ -14,6 +14,7 @@ from tfrecord_lite.described.columns import with_text
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.files.names import StorageOptions
+from tfrecord_lite.options import hinted
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.storage.loading import Loader
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     Path = str | os.PathLike[str]
 
 
+@hinted
 def load_tfds(
     directory: Path,
     split: str,
