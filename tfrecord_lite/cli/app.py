@@ -152,7 +152,7 @@ def _hint(message: str, prog: str) -> str:
 
     options_of = {name: verb.options() for name, verb in make_parser(is_whole=True).verbs.items()}
     hint = option_hint(options[0], prog.rpartition(" ")[2], options_of)
-    return f"; {hint}" * bool(hint)
+    return f"; {hint}" if hint else ""
 
 
 def make_parser(*names: str, is_whole: bool = False) -> _Parser:

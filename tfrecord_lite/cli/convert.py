@@ -207,8 +207,8 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
     elif outputs or kept:
         n_bytes = sum(output.n_bytes for output in outputs)
         line = f"wrote {plural(sum(one.rows for one in outputs), 'row')}, {human_bytes(n_bytes)}"
-        line += f", in {plural(len(outputs), 'file')}" * (len(outputs) + len(kept) > 1)
-        line += f"; kept {plural(len(kept), 'complete file')}" * bool(kept)
+        line += f", in {plural(len(outputs), 'file')}" if len(outputs) + len(kept) > 1 else ""
+        line += f"; kept {plural(len(kept), 'complete file')}" if kept else ""
         console.say(f"{args.target}: {line}")
     if summary.failures and not args.resume and outputs:
         stayed = plural(len(outputs), "complete file")

@@ -96,7 +96,7 @@ def _lost_in(span: DamagedSpan) -> str:
     lost = f"{plural(span.length, 'byte')} lost"
     if not span.breaks_off:
         return f"; {lost}"
-    return f"; at least {lost}" + ", and whatever came after" * (not span.records_after)
+    return f"; at least {lost}" + (", and whatever came after" if not span.records_after else "")
 
 
 def _is_foreign(report: FileReport) -> bool:
@@ -121,7 +121,9 @@ def _losses(*reports: FileReport) -> str:
     """Return the number of damaged places, and the bytes lost there."""
     all_of = DamageReport(reports)
     is_lost = all_of.lost_bytes > 0 or all_of.breaks_off
-    return plural(all_of.num_damaged, "damaged place") + f", {lost_of(all_of)} lost" * is_lost
+    return plural(all_of.num_damaged, "damaged place") + (
+        f", {lost_of(all_of)} lost" if is_lost else ""
+    )
 
 
 def _say_json(report: FileReport, console: Console, **more: Any) -> None:

@@ -266,7 +266,7 @@ def _row(info: _Info) -> list[str]:
         *(map(human_bytes, info.sizes) if info.sizes else "---"),
         info.compression or ("none" if info.is_known else "-"),
         info.content if info.is_known else "-",
-        info.name + " (DAMAGED)" * bool(info.damage),
+        info.name + (" (DAMAGED)" if info.damage else ""),
     ]
 
 

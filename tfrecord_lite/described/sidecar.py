@@ -288,7 +288,7 @@ def tfds_directory(directory: Path, storage_options: StorageOptions = None) -> s
         folders = [os.path.dirname(path) for path in infos]  # noqa: PTH120
         if len(folders) > 1:
             names = ", ".join(folder[len(name) + 1 :] for folder in folders[:8])
-            more = ", ..." * (len(folders) > 8)
+            more = ", ..." if len(folders) > 8 else ""
             detail = f"several data sets or versions are below, give one of {names}{more}"
             raise argument_error(detail, source=name)
         if folders:

@@ -165,15 +165,15 @@ def inside(folder: str) -> str:
     except OSError:
         return ""
     pattern = os.path.join(folder, "*")
-    return _special(folder, bases, looks_below=True) or f"; name its files, as {pattern!r}" * bool(
-        bases
+    return _special(folder, bases, looks_below=True) or (
+        f"; name its files, as {pattern!r}" if bases else ""
     )
 
 
 def _some(names: Iterable[str]) -> str:
     """Return the last parts of some of the names."""
     bases = [_base(name) for name in names]
-    return ", ".join(bases[:_MAX_NAMES]) + ", ..." * (len(bases) > _MAX_NAMES)
+    return ", ".join(bases[:_MAX_NAMES]) + (", ..." if len(bases) > _MAX_NAMES else "")
 
 
 def _base(name: str) -> str:

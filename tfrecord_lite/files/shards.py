@@ -112,7 +112,7 @@ def shards_instead(name: str) -> str:
         return ""
     of_this = [shard for shard in shards if shard["stem"] + shard["suffix"] == base]
     sets = sorted({os.path.join(folder, _set_name(shard, shard["count"])) for shard in of_this})
-    return f"; its shards are there, name them {' or '.join(map(repr, sets))}" * bool(sets)
+    return f"; its shards are there, name them {' or '.join(map(repr, sets))}" if sets else ""
 
 
 def _set_name(shard: re.Match[str], count: str) -> str:

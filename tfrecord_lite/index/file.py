@@ -537,7 +537,9 @@ class TFRecordFile:
 
     def __repr__(self) -> str:
         """Name the files, at most two, and the number of records."""
-        names = ", ".join(map(short_name, self._names[:2])) + ", ..." * (len(self._names) > 2)
+        names = ", ".join(map(short_name, self._names[:2])) + (
+            ", ..." if len(self._names) > 2 else ""
+        )
         return f"<TFRecordFile of {names}: {len(self):,} records>"
 
 

@@ -300,7 +300,7 @@ def frame_error(
     if len(frame) < size:
         part = "this record" if size > HEADER_BYTES else "a record's header"
         detail = f"the file ends inside {part} ({len(frame)} of {size} bytes)"
-        detail += " (is this a TFRecord file?)" * (offset == 0 and size == HEADER_BYTES)
+        detail += " (is this a TFRecord file?)" if offset == 0 and size == HEADER_BYTES else ""
         return DataLossError(Reason.TRUNCATED, offset, source, index, detail=detail)
     stored, computed = frame[8:HEADER_BYTES], crc32c.masked_crc32c(frame[:8])
     if int.from_bytes(stored, "little") != computed:

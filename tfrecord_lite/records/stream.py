@@ -248,7 +248,7 @@ class RecordStream:
                 return error
         head = (decoder.pending if is_whole else decoder.pending[:_LOOK_BYTES]).tobytes()
         content = looks_like(head, is_whole=is_whole)
-        inside = f", compressed with {self.compression}" * bool(self.compression)
+        inside = f", compressed with {self.compression}" if self.compression else ""
         if self.compression and (inner := _compression_inside(head)) is not None:
             content = f"records compressed twice, with {inner}, then with {self.compression}"
             inside = "; inflate the file once"
@@ -256,7 +256,7 @@ class RecordStream:
             content = "records compressed with DEFLATE, without a header (zlib.decompress(data, -15) inflates them)"
         if content is None:
             ending = ending_not_written(self.name)
-            hint = f"; if it is compressed as {ending} says, unpack it first" * bool(ending)
+            hint = f"; if it is compressed as {ending} says, unpack it first" if ending else ""
             return error.at(detail=f"{error.detail}{hint}")
         detail = f"{Reason.NOT_A_TFRECORD}; it looks like {content}{inside}"
         return DataLossError(Reason.NOT_A_TFRECORD, source=self.name, detail=detail)

@@ -264,8 +264,8 @@ def nearest(name: object, names: Iterable[str]) -> str:
 def choices(name: object, names: Iterable[str]) -> str:
     """Return the end of an error text about an unknown name: those most like it, or else those there are."""
     names = list(names)
-    shown = ", ".join(map(repr, names[:10])) + ", ..." * (len(names) > 10)
-    return nearest(name, names) or f"; there are {shown}" * bool(names)
+    shown = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
+    return nearest(name, names) or (f"; there are {shown}" if names else "")
 
 
 def listed(names: Iterable[str], noun: str) -> str:

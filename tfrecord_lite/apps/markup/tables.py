@@ -135,7 +135,10 @@ def table(
 
 def _element(tag: str, cell: Cell, is_number: bool = False) -> str:  # noqa: FBT001, FBT002
     """Return a cell of a header or a row."""
-    scope, kind = ' scope="col"' * (tag == "th"), ' class="tfl-number"' * is_number
+    scope, kind = (
+        (' scope="col"' if tag == "th" else ""),
+        (' class="tfl-number"' if is_number else ""),
+    )
     if isinstance(cell, int | float):
         cell = Html(f"{cell:,}" if isinstance(cell, int) else f"{cell:.6g}")
     content = cell if isinstance(cell, Html) else escaped(cell or "")

@@ -221,7 +221,7 @@ class RecordDifferences:
         if not self.num_different:
             return f"all {plural(self.num_records, 'record')} hold the same"
         names = [f"{shown_name(name)} in {n:,}" for name, n in self.by_feature.items()]
-        features = ", ".join(names[:_MAX_NAMES]) + ", ..." * (len(names) > _MAX_NAMES)
+        features = ", ".join(names[:_MAX_NAMES]) + (", ..." if len(names) > _MAX_NAMES else "")
         said = f"{self.num_different:,} of {plural(self.num_records, 'record')} differ"
         return f"{said}: {features}"
 
@@ -612,7 +612,7 @@ def _shares(
 
 def _new_values(n_new: int, total: int, shown: list[str]) -> _Measured:
     share = n_new / total
-    named = ", ".join(shown) + ", ..." * (len(shown) > 2)
+    named = ", ".join(shown) + (", ..." if len(shown) > 2 else "")
     return "new values", "new_values", share, ("", f"{100 * share:.3g} % new: {named}")
 
 
@@ -652,7 +652,7 @@ def _schema_text(found: FeatureStatistics | None, spec: Any) -> str:
     if spec is None:
         return kinds
     shape = getattr(spec, "shape", None)
-    missing = ", may be missing" * bool(getattr(spec, "allow_missing", False))
+    missing = ", may be missing" if getattr(spec, "allow_missing", False) else ""
     return f"{kinds} {type(spec).__name__}{'' if shape is None else f' {list(shape)}'}{missing}"
 
 
@@ -748,4 +748,4 @@ def _bytes_text(value: bytes, byte: int) -> str:
     text = value[begin : begin + 4 * _MAX_TEXT].decode(errors="replace")
     is_cut = len(text) > _MAX_TEXT or begin + 4 * _MAX_TEXT < len(value)
     size = f" ({plural(len(value), 'byte')})" if begin or is_cut else ""
-    return "..." * bool(begin) + repr(text[:_MAX_TEXT]) + "..." * is_cut + size
+    return ("..." if begin else "") + repr(text[:_MAX_TEXT]) + ("..." if is_cut else "") + size

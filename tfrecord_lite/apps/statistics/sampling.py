@@ -177,9 +177,9 @@ def _method(parts: list[_Part], n_files: int) -> str:
         return "all records"
     n_places = sum(part.n_places for part in parts)
     ways = [
-        f"records at {plural(n_places, 'place')}" * bool(n_places),
-        f"the first {plural(taken['first'], 'record')}" * bool(taken["first"]),
-        f"all records of {plural(taken['whole'], 'file')}" * bool(taken["whole"]),
+        (f"records at {plural(n_places, 'place')}" if n_places else ""),
+        (f"the first {plural(taken['first'], 'record')}" if taken["first"] else ""),
+        (f"all records of {plural(taken['whole'], 'file')}" if taken["whole"] else ""),
     ]
     where = f" of {len(parts):,} of {n_files:,} files" if len(parts) < n_files else ""
     return (", ".join(filter(None, ways)) or "no records") + where

@@ -150,7 +150,7 @@ def _what_it_has(message: bytes, key: str | None) -> str:
 
     has = listed(likest_first(features), "feature") if features else "no features"
     steps = listed(likest_first(lists), "feature list") if lists else ""
-    return f"; the record has {has}" + f", and {steps}" * bool(lists)
+    return f"; the record has {has}" + (f", and {steps}" if lists else "")
 
 
 def _names(message: bytes, number: int) -> set[str]:

@@ -427,7 +427,7 @@ def _even_steps(column: Lists, feature: Padded, own: Type) -> Lists:
     key, present = feature.key, column.present
     if not feature.allow_missing and present is not None and not present.all():
         detail = "the list is missing"
-        detail += "; with allow_missing=True it would have no steps" * (feature.raw is None)
+        detail += "; with allow_missing=True it would have no steps" if feature.raw is None else ""
         raise MisfitError(int((~present).argmax()), Reason.MISSING, key, detail)
     steps, flat = column.below(), column.flat
     with in_steps(column.lengths):
