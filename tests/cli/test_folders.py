@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.samples import write
-from tfrecord_lite import TFRecordReader, encode_example, save
+from tfrecord_lite import TFRecordReader, encode_example, load, save
 
 pytestmark = pytest.mark.needs("sql")
 
@@ -57,3 +57,12 @@ def test_a_shard_of_a_split_that_is_not_there_is_an_error(run: Run) -> None:
         done = run(*verb)
         assert done.status == 2
         assert "d-test" in done.err[0]
+
+
+@pytest.mark.usefixtures("folders")
+def test_files_made_of_a_folder_have_the_types_that_its_features_have(run: Run) -> None:
+    features = {"x": {"tensor": {"shape": {}, "dtype": "uint8"}}}
+    Path("tfds/1.0.0/features.json").write_text(json.dumps({"featuresDict": {"features": features}}))
+    for verb in ("convert", "merge", "shuffle"):
+        assert run(verb, "tfds", f"{verb}.tfrecord").err == []
+        assert load(f"{verb}.tfrecord")["x"].dtype == np.uint8

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import tfrecord_lite as tl
 from tests.saved.written import assert_same, data_sets
+from tfrecord_lite.cli import main
 from tfrecord_lite.described.structure import flatten
 from tfrecord_lite.saved.spec import Component, fields, message, spec_of
 from tfrecord_lite.tf.data import Dataset
@@ -45,6 +46,13 @@ def test_columns_come_back(data: dict[str, Any], n_shards: int, compression: str
         rows = list(tl.read_batches(place, batch_size=100))
         if rows:
             assert_same(rows[0], {name: flat[name] for name in sorted(flat)})
+
+
+@pytest.mark.needs("arrow")
+@pytest.mark.parametrize("verb", ["convert", "merge", "unique"])
+def test_files_made_of_the_folder_load_as_it_does(folder: str, tmp_path: Path, verb: str) -> None:
+    assert main([verb, folder, str(tmp_path / "one.tfrecord")]) == 0
+    assert_same(tl.load(tmp_path / "one.tfrecord"), COLUMNS)
 
 
 @pytest.mark.needs("arrow")

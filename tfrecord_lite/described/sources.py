@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.decode.reader import StringForm
     from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 
-__all__ = ["described_by", "dropping", "originals_of", "row_restorer", "sidecars_of"]
+__all__ = ["carried_by", "described_by", "dropping", "originals_of", "row_restorer"]
 
 _SHARD_OF_SEQIO = r"^(.*/)?([^/]+)\.tfrecord-[0-9]+-of-[0-9]+$"
 _TFDS_FILES = ("features.json", "dataset_info.json")
@@ -226,6 +226,21 @@ def _of_seqio(names: list[str]) -> Sidecar | None:
     except InvalidArgumentError:
         return None  # it may be any program's
     return first if all(other == first for other in others) else None
+
+
+def carried_by(sources: list[Source], options: ReadSettings) -> Sidecar | None:
+    """Return what the sidecar of files says that get all records of these as they are; None for no sidecar.
+
+    What TFDS, seqio or a saved data set says of all features goes along as well; what cannot be read of it does not matter.
+    """
+    described = sidecars_of(sources, options)
+    if described is not None:
+        return described
+    try:
+        described = _saved_of(sources, options) or _in_folder_of(sources)
+    except InvalidArgumentError:
+        return None
+    return None if described is None or described.refused else described
 
 
 def sidecars_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:

@@ -24,7 +24,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.frames import without_numbers
 from tfrecord_lite.described.sidecar import Sidecar
-from tfrecord_lite.described.sources import sidecars_of
+from tfrecord_lite.described.sources import carried_by
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
 from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import (
@@ -353,7 +353,7 @@ class Input:
             for source in self.sources:  # raises if one is stale
                 sidecar.read_beside(source, self._options.storage_options)
         try:
-            found = sidecars_of(self.sources, self._options)
+            found = carried_by(self.sources, self._options)
         except InvalidArgumentError as error:
             reason = str(error).partition("; ")[0]
             text = f"the new files get no sidecar, since those beside the old do not fit: {reason}"

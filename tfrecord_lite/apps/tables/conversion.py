@@ -39,7 +39,7 @@ from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
 from tfrecord_lite.apps.tables.table import TFRecordTable, scan
 from tfrecord_lite.apps.tables.text_formats import check_columns
 from tfrecord_lite.convert.arrow import form_of, imported
-from tfrecord_lite.described.sources import dropping, sidecars_of
+from tfrecord_lite.described.sources import dropping, carried_by
 from tfrecord_lite.errors import DamageReport, FileReport, TFRecordError, argument_error
 from tfrecord_lite.files.compression import CODECS, COMPRESSION_WORDS
 from tfrecord_lite.files.names import (
@@ -422,7 +422,7 @@ def _pieces(source: Source, from_: str | None) -> Iterator[_Piece]:
 def _described(sources: list[Source], plan: _Plan) -> Any:
     """Return the sidecar of records that are written as they are."""
     files = [source for source in sources if not is_file_object(source)]
-    described = sidecars_of(files, plan.settings.options) if files else None
+    described = carried_by(files, plan.settings.options) if files else None
     if described is not None and (described.dataframe or {}).get("library") == "pandas":
         return described._replace(dataframe=None)
     return described
