@@ -62,7 +62,9 @@ def test_a_shard_of_a_split_that_is_not_there_is_an_error(run: Run) -> None:
 @pytest.mark.usefixtures("folders")
 def test_files_made_of_a_folder_have_the_types_that_its_features_have(run: Run) -> None:
     features = {"x": {"tensor": {"shape": {}, "dtype": "uint8"}}}
-    Path("tfds/1.0.0/features.json").write_text(json.dumps({"featuresDict": {"features": features}}))
+    Path("tfds/1.0.0/features.json").write_text(
+        json.dumps({"featuresDict": {"features": features}})
+    )
     for verb in ("convert", "merge", "shuffle"):
         assert run(verb, "tfds", f"{verb}.tfrecord").err == []
         assert load(f"{verb}.tfrecord")["x"].dtype == np.uint8

@@ -175,6 +175,7 @@ class Run:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:feature .* holds:UserWarning")  # of several kinds, in one file
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_nothing_flushed_is_lost_and_what_waits_is_written_once(

@@ -102,6 +102,8 @@ def test_other_columns() -> None:
     nested = jagged(ragged)
     assert [row.tolist() for row in nested.unbind()] == [[0, 1], [], [2, 3, 4]]
     assert nested.values().data_ptr() == ragged.values.ctypes.data
+    assert nested.to_padded_tensor(0).tolist() == [[0, 1, 0], [0, 0, 0], [2, 3, 4]]
+    assert jagged(ragged[:0]).shape[0] == 0
     for column in (
         RaggedTensor.from_row_splits(ragged, [0, 3]),
         RaggedTensor.from_row_splits(np.array([b"a"], object), [0, 1]),
@@ -343,6 +345,7 @@ def test_tensors_are_values_of_rows_and_columns(tmp_path: Path, make: Any, cure:
     good, bad = torch.tensor([1, 2]), make()
     assert encode_example({"x": good}) == encode_example({"x": [1, 2]})
     assert encode_example({"x": good[0]}) == encode_example({"x": 1})
+    assert encode_example({"x": [good[0], good[1:]]}) == encode_example({"x": [1, 2]})
     steps = {"feature_lists": {"x": [good, good]}}
     assert encode_sequence_example(steps) == encode_sequence_example(
         {"feature_lists": {"x": [[1, 2], [1, 2]]}}
@@ -352,6 +355,7 @@ def test_tensors_are_values_of_rows_and_columns(tmp_path: Path, make: Any, cure:
         assert [row.tolist() for row in load(tmp_path / "x")["x"]] == [[1, 2], [1]]
     for call in (
         lambda: encode_example({"x": bad}),
+        lambda: encode_example({"x": [good, bad]}),
         lambda: encode_sequence_example({"feature_lists": {"x": [bad]}}),
         lambda: save(tmp_path / "y", {"x": bad}),
         lambda: save(tmp_path / "y", [{"x": bad}]),

@@ -31,6 +31,7 @@ from tfrecord_lite import (
     RawFeature,
     Schema,
     SparseTensor,
+    TFRecordDataset,
     TFRecordReader,
     TFRecordWriter,
     VarLenFeature,
@@ -257,6 +258,13 @@ def test_rows_are_not_held_in_memory(tmp_path: Path) -> None:
 
 
 # ----------------------------------------------------------------------- complete or not at all
+
+
+def test_rows_come_from_a_data_set_that_does_not_know_its_length(tmp_path: Path) -> None:
+    save(tmp_path / "a", {"x": np.arange(5)})
+    rows = TFRecordDataset(tmp_path / "a").filter(len).map(lambda r: {"x": len(r)})
+    save(tmp_path / "b", rows)
+    assert load(tmp_path / "b")["x"].shape == (5,)
 
 
 def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:

@@ -301,6 +301,15 @@ def _raised(below: Lists, lengths: Int64Array) -> Lists:
     return Lists(lengths.size, rows, (lengths, *below.levels), below.flat)
 
 
+def _native(key: str, items: list[Any]) -> list[Any]:
+    """Return items, with tensors of other libraries as arrays."""
+    types = set(map(type, items))
+    foreign = {cls for cls in types if hasattr(cls, "__array__") and not issubclass(cls, _OWN)}
+    if not foreign:
+        return items
+    return [_foreign(key, x, i) if type(x) in foreign else x for i, x in enumerate(items)]
+
+
 def _foreign(key: str, value: Any, index: int | None = None) -> AnyArray:
     """Return a tensor of another library as an array."""
     try:
@@ -333,13 +342,8 @@ def _required(key: str, lists: Lists) -> Lists:
 
 def _of_items(key: str, items: list[Any], make: Maker) -> Lists:
     """Return Python's objects, one per record; None for a record that lacks the feature."""
+    items = _native(key, items)
     types = set(map(type, items))
-    if foreign := {cls for cls in types if hasattr(cls, "__array__") and not issubclass(cls, _OWN)}:
-        items = [
-            _foreign(key, item, i) if type(item) in foreign else item
-            for i, item in enumerate(items)
-        ]
-        types = set(map(type, items))
     if any(issubclass(cls, np.ndarray) for cls in types):  # those without dimensions are scalars
         items = [
             item[()] if isinstance(item, np.ndarray) and not item.ndim else item
@@ -540,12 +544,12 @@ def _flattened_rows(key: str, items: list[Any], types: set[type]) -> Lists:
 
 def flattened(key: str, item: Any) -> list[Any]:
     """Return the values of nested sequences, end to end; items of arrays as NumPy's scalars."""
-    values = _values_of(item)
+    values = _native(key, _values_of(item))
     if has_any(values, _SEQUENCES):
         _check_depth(key, values)
     while has_any(values, _SEQUENCES):
         parts = (_values_of(v) if isinstance(v, _SEQUENCES) else [v] for v in values)
-        values = list(chain.from_iterable(parts))
+        values = _native(key, list(chain.from_iterable(parts)))
     return values
 
 

@@ -1086,7 +1086,7 @@ class Dataset(Generic[T_co]):
         if sharding.is_torch_there() and sharding.has_own_batches(self._plan):
             detail = (
                 "the number of batches depends on how many workers torch's DataLoader has; "
-                "use the length of the data set before batch"
+                "count(num_workers) returns it, and len(IterableTensors(data_set)) is for a loader"
             )
             raise TypeError(detail)
         return self.count(read=False)

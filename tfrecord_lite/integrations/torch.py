@@ -128,8 +128,12 @@ def jagged(ragged: RaggedTensor) -> Any:
     if rank != 1 or not isinstance(values, np.ndarray) or dtype.kind == "O":
         detail = f"nested tensors hold one ragged level of numbers, not {rank} of {dtype}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    offsets = _tensor(ragged.row_splits)
-    return _torch().nested.nested_tensor_from_jagged(_tensor(values), offsets)
+    offsets, lengths = _tensor(ragged.row_splits), ragged.row_lengths()
+    # Without them, torch pads to the number of all values.
+    bounds = (
+        {"min_seqlen": int(lengths.min()), "max_seqlen": int(lengths.max())} if lengths.size else {}
+    )
+    return _torch().nested.nested_tensor_from_jagged(_tensor(values), offsets, **bounds)
 
 
 class _SentDict(dict[str, Any]):

@@ -363,7 +363,9 @@ def _write_frames(files: DataFiles, frames: Iterable[Frame], builder: SchemaBuil
 
 
 def _write_rows(files: DataFiles, rows: Iterable[Any], builder: SchemaBuilder) -> Sidecar:
-    files.n_records = len(rows) if isinstance(rows, Sized) else None
+    if isinstance(rows, Sized):
+        with contextlib.suppress(TypeError):  # a data set may not know its length
+            files.n_records = len(rows)
     first = 0
     for batch in row_batches(rows):
         if is_frame(batch[0]):
