@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -68,3 +70,21 @@ def test_files_made_of_a_folder_have_the_types_that_its_features_have(run: Run) 
     for verb in ("convert", "merge", "shuffle"):
         assert run(verb, "tfds", f"{verb}.tfrecord").err == []
         assert load(f"{verb}.tfrecord")["x"].dtype == np.uint8
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_read_once_or_refused(run: Run, tmp_path: Path) -> None:
+    write(tmp_path / "a.tfrecord", [encode_example({"x": x}) for x in range(3)])
+    pipe, target = tmp_path / "pipe", tmp_path / "b.tfrecord"
+    os.mkfifo(pipe)
+    for verb in (["sql", f"from '{pipe}'"], [str(pipe)]):  # which never open it
+        done = run(*verb)
+        assert done.status == 2
+        assert "read only once" in done.err[0]
+    data = (tmp_path / "a.tfrecord").read_bytes()
+    for args in (["count", str(pipe)], ["merge", str(pipe), str(target)]):
+        writer = threading.Thread(target=pipe.write_bytes, args=(data,))
+        writer.start()
+        assert run(*args).status == 0
+        writer.join()
+    assert len(list(TFRecordReader(target))) == 3

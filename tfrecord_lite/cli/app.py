@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from tfrecord_lite import __version__
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
-from tfrecord_lite.files.names import name_of
+from tfrecord_lite.files.names import is_pipe, name_of
 
 GROUPS = {
     "look": {
@@ -219,13 +219,13 @@ def _is_file(given: list[str]) -> bool:
     """Whether there is a file where a verb should be, maybe after options."""
     if not given or given[0] in ("-h", "--help", "--version"):
         return False
-    names = [name for name in given if name and not name.startswith("-")]
+    names = [name for name in given if name == "-" or (name and not name.startswith("-"))]
     candidates = names if given[0].startswith("-") else names[:1]
     return not set(candidates) & VERBS.keys() and any(map(_is_like_a_file, candidates))
 
 
 def _is_like_a_file(name: str) -> bool:
-    return os.path.exists(name) or bool(re.search(r"[/\\.@*?[]", name))  # noqa: PTH110 - any text
+    return name == "-" or os.path.exists(name) or bool(re.search(r"[/\\.@*?[]", name))  # noqa: PTH110 - any text
 
 
 def _wrong_verb(first: list[str]) -> str:
@@ -245,6 +245,10 @@ def _show_file(given: list[str], console: Console) -> None:
     from tfrecord_lite.cli.info import run_info  # noqa: PLC0415 - as every verb
 
     args = _parsed(["head", *given])
+    if any(name == "-" or is_pipe(name) for name in args.files):
+        detail = "standard input, or a pipe, can be read only once; use tfrecord info - or tfrecord head -"
+        console.complain(detail, Status.FAILED)
+        return
     show_records, args.run, args.first = args.run, run_info, 1
     _run(args, console)
     is_readable = not console.status or args.skip_damage

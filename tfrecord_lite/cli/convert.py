@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import re
 import sys
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError
 from tfrecord_lite.cli.words import shell_text
 from tfrecord_lite.errors import argument_error, human_bytes, plural
-from tfrecord_lite.files.names import expand
+from tfrecord_lite.files.names import expand, is_pipe
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.tables.conversion import Summary
@@ -118,6 +119,8 @@ def _sources(name: str) -> list[Any]:
     """Return what a name names; of a directory of TensorFlow Datasets its files, others are listed later."""
     if name == "-":
         return [sys.stdin.buffer]
+    if is_pipe(name):
+        return [inputs.Pipe(io.FileIO(name))]
     with contextlib.suppress(FileNotFoundError):
         try:
             expand(name)

@@ -290,11 +290,17 @@ def run_count(args: argparse.Namespace, console: Console) -> None:
       tfrecord count --json train@8.tfrecord.gz | jq .records
     """
     from tfrecord_lite.index.counting import count_each  # noqa: PLC0415 - not light
+    from tfrecord_lite.reader import reader_with  # noqa: PLC0415 - not light
 
     total, n_files = 0, 0
     for source in inputs.find(args, console):
         try:
-            ((_, n_records),) = count_each([source], inputs.settings_of(args))
+            if args.skip_damage:
+                reader = reader_with([source], inputs.settings_of(args))
+                n_records = sum(map(len, reader.blocks()))
+                inputs.complain_of_skipped(reader.report, console)
+            else:
+                ((_, n_records),) = count_each([source], inputs.settings_of(args))
         except (OSError, ImportError, ValueError) as error:
             inputs.complain_of(error, name_of(source), console)
             continue

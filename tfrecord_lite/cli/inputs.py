@@ -8,6 +8,7 @@ file is read.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import re
 import sys
@@ -21,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossError, TFRecordError
 from tfrecord_lite.files.compression import CODECS, COMPRESSION_WORDS
-from tfrecord_lite.files.names import Source, expand, name_of, without_companions
+from tfrecord_lite.files.names import Source, expand, is_pipe, name_of, without_companions
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import metered, title_of, total_bytes
 from tfrecord_lite.reader import check_message_class
@@ -40,6 +41,14 @@ INNER_CODECS = ("snappy", "lz4", "brotli")
 MAX_LINES = 20
 """How many damaged places, or dropped records, of a file are shown unless all are asked for."""
 _SIZE = re.compile(r"(\d+)(?:([kmgt])(i?))?b?", re.IGNORECASE)
+
+
+class Pipe(io.BufferedReader):
+    """A pipe, which is closed when nothing reads it any more."""
+
+    def __del__(self) -> None:
+        """Close it without the warning about files that are left open."""
+        self.close()
 
 
 class _StandardInput:
@@ -310,6 +319,8 @@ def sources_of(name: str) -> list[Source]:
     """List the files of a name; of a directory of TensorFlow Datasets, those of all splits."""
     if name == "-":
         return [source_of(name)]
+    if is_pipe(name):
+        return [Pipe(io.FileIO(name))]
     try:
         return expand(name)
     except IsADirectoryError:

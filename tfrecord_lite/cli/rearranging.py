@@ -70,7 +70,8 @@ def _add_by(parser: Any, text: str) -> None:
 
 
 def _fractions(text: str) -> list[float]:
-    return [inputs.number("a number above 0", lambda x: x > 0)(one) for one in text.split(",")]
+    what = "a number above 0; fractions are divided by commas, as in 0.8,0.1,0.1"
+    return [inputs.number(what, lambda x: x > 0)(one) for one in text.split(",")]
 
 
 def run_split(args: argparse.Namespace, console: Console) -> None:

@@ -25,7 +25,14 @@ from tfrecord_lite.described.widening import as_absent
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.example.survey import Survey, check_either
 from tfrecord_lite.files.ahead import ReadAhead
-from tfrecord_lite.files.names import Source, is_file_object, name_of, position_of, seek_to
+from tfrecord_lite.files.names import (
+    Source,
+    is_file_object,
+    is_pipe,
+    name_of,
+    position_of,
+    seek_to,
+)
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.stream import RecordStream
@@ -153,7 +160,7 @@ def blocks_ahead(sources: Sequence[Source], options: ReadSettings) -> Generator[
     Damage that is to be skipped is reported when the data are read, not here.
     """
     for source in sources:
-        if is_file_object(source) and position_of(source) is None:
+        if is_pipe(source) or (is_file_object(source) and position_of(source) is None):
             detail = "a stream that cannot seek is read only once; give schema, and text by name"
             raise argument_error(detail, source=name_of(source))
     if options.check is None:

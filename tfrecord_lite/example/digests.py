@@ -95,7 +95,7 @@ class Digests:
                     )
                 ]
             if b"" in column:
-                detail = "there is no value to go by; leave such records out first, with a filter"
+                detail = "there is no value to go by; see to the name, or leave such records out first, with a filter"
                 raise MisfitError(column.index(b""), Reason.MISSING, name, detail)
             columns.append(column)
         return list(map(b"".join, zip(*columns, strict=True)))

@@ -12,6 +12,7 @@ import glob
 import io
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Mapping
 from typing import IO, Any, Literal, TypeAlias, cast
 
@@ -129,6 +130,17 @@ def name_of(source: Source) -> str:
 def is_file_object(source: Sources) -> bool:
     """Whether a source is an open file object, not a path or URL."""
     return hasattr(source, "read") and not isinstance(source, (str, bytes, os.PathLike))
+
+
+def is_pipe(source: Source) -> bool:
+    """Whether a path is a pipe or a device, such as ``/dev/stdin``, which can be read only once."""
+    if not isinstance(source, (str, bytes, os.PathLike)):
+        return False
+    try:
+        mode = os.stat(source).st_mode
+    except (OSError, ValueError):  # a URL, or nothing
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def check_binary(file: object, mode: str) -> None:
