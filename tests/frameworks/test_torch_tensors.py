@@ -298,7 +298,7 @@ def test_without_a_schema_tensors_have_the_dtypes_that_were_saved(tmp_path: Path
     path = tmp_path / "x.tfrecord"
     dtypes = ("?", "u1", "i4", "f2", "f8", ml_dtypes.bfloat16)
     columns: dict[str, Any] = {np.dtype(d).str: np.arange(4).astype(d) for d in dtypes}
-    columns |= {"lack": np.ma.masked_equal([1.5, 2, 3, 4], 2), "t": ["a", "b", "c", "d"]}
+    columns |= {"t": ["a", "b", "c", "d"], "none": np.ma.masked_equal(["-", "a", "a", "a"], "-")}
     save(path, columns)
 
     for found in (
@@ -309,8 +309,8 @@ def test_without_a_schema_tensors_have_the_dtypes_that_were_saved(tmp_path: Path
         wanted = ("bool", "uint8", "int32", "float16", "float64", "bfloat16")
         assert kinds == [f"torch.{dtype}" for dtype in wanted]
         assert all(found[name].tolist() == [0, 1, 2, 3] for name in list(columns)[1:6])
-        assert found["lack"].tolist() == [1.5, None, 3, 4]
         assert found["t"] == ["a", "b", "c", "d"]
+        assert found["none"] == [None, "a", "a", "a"]
 
 
 def test_a_missing_value_is_not_stacked_as_what_is_under_its_mask(tmp_path: Path) -> None:
@@ -322,10 +322,17 @@ def test_a_missing_value_is_not_stacked_as_what_is_under_its_mask(tmp_path: Path
             "s": np.ma.masked_equal(["-", "a", "a", "a"], "-"),
         },
     )
-    rows = IndexedTensors(path)
+    rows, batches = IndexedTensors(path), read_batches(path, batch_size=4)
 
     assert [rows[i]["x"] for i in range(4)] == [torch.tensor(1.5), None, 3, 4]
     assert [rows[i]["s"] for i in range(2)] == [None, "a"]
+    for batch in (lambda: rows[[2, 3]], lambda: next(iter(IterableTensors(batches)))):
+        with pytest.raises(
+            TypeError, match=r"feature 'x': torch has no missing values.*filled\(0\)"
+        ):
+            batch()
+    filled = batches.map(lambda batch: {**batch, "x": batch["x"].filled(0)})
+    assert next(iter(IterableTensors(filled)))["x"].tolist() == [1.5, 0, 3, 4]
     found = torch.utils.data.DataLoader(rows, batch_size=2, sampler=[2, 3])
     assert next(iter(found))["x"].tolist() == [3, 4]
     with pytest.raises(TypeError, match="NoneType"):

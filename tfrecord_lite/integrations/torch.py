@@ -16,7 +16,8 @@ read-only or byte-swapped       parsers and data sets give no such arrays
 byte strings, text              ``bytes``, ``str``, or lists of them; a BytesColumn is unchanged
 SparseTensor                    a sparse COO tensor on the same values; of strings, unchanged
 RaggedTensor                    unchanged; ``jagged(ragged)`` converts those of one level
-masked array                    unchanged; ``filled(0)`` in a ``map`` makes an array of it
+masked array of strings         a list, with None for what is missing
+masked array of numbers         an error: ``filled(0)`` in a ``map``, or a default_value
 ==============================  ====================================================
 
 torch is imported when one of these is first called.
@@ -60,7 +61,7 @@ def as_tensors(element: Any) -> Any:
     Raises
     ------
     TypeError
-        For arrays of a dtype that torch lacks, such as times.
+        For arrays of a dtype that torch lacks, such as times, and for masked arrays of numbers.
     ImportError
         Without torch.
 
@@ -84,7 +85,15 @@ def _tensors(element: Any, key: str | None) -> Any:
         return type(element)(*items) if hasattr(element, "_fields") else tuple(items)
     if isinstance(element, list):
         return [_tensors(item, key) for item in element]
-    if isinstance(element, (np.ndarray, np.generic)) and not isinstance(element, np.ma.MaskedArray):
+    if isinstance(element, np.ma.MaskedArray):
+        if element.dtype.kind in "OTSU":
+            return element.tolist()
+        place = "" if key is None else f"feature {key!r}: "
+        raise TypeError(
+            f"{place}torch has no missing values, which this masked array may have; give the feature a default_value in "
+            "a schema, fill them in a map of the data set, as column.filled(0), or leave the feature out"
+        )
+    if isinstance(element, (np.ndarray, np.generic)):
         array = np.asarray(element)
         try:
             return _tensor(array)
@@ -297,7 +306,7 @@ class IndexedTensors(IndexedExamples):
         loader = DataLoader(dataset, batch_size=None, sampler=sampler, num_workers=2)
 
     ``DataLoader(dataset, batch_size=256, shuffle=True)`` gives the same from single records; a value that is missing is
-    None there, which ``DataLoader`` refuses to stack, and masked in a batch.
+    None there, which ``DataLoader`` refuses to stack, and an error in a batch.
 
     Parameters
     ----------
