@@ -145,6 +145,8 @@ def test_long_byte_strings_are_shown_by_what_they_are() -> None:
         ("TFRecordReader('a', compresion='GZIP')", "compresion", "TFRecordReader() got an unexpected keyword argument 'compresion': did you mean compression?"),
         ("TFRecordWriter('a', compression_type='GZIP')", "compression_type", "did you mean compression?"),
         ("ShardedTFRecordWriter('a', shards=2)", "shards", "did you mean num_shards?"),
+        ("TFRecordDataset('a').batch(4, drop_last=True)", "drop_last", "Dataset.batch() got an unexpected keyword argument 'drop_last': did you mean drop_remainder?"),
+        ("TFRecordDataset('a').repeat(epochs=2)", "epochs", "read_batches repeats the records num_epochs times"),
         ("load_schema('a', dtype=2)", "dtype", "load, scan and read_batches take a schema"),
     ],
 )  # fmt: skip
