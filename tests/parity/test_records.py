@@ -293,12 +293,12 @@ def test_a_wrong_trailer_is_an_error(both: Both, compression: str) -> None:
 def test_an_unknown_compression_is_rejected_but_read_as_none_by_a_dataset(both: Both) -> None:
     path = both.path(FILE)
     wrong: Any
-    for wrong in ("gzip", "NONE", "SNAPPY", 3, 1.5):
+    for wrong in ("LZ4", "SNAPPY", 3, 1.5):
         assert_same(ask(both.iterator, path, wrong), ask(tf_record_iterator, path, wrong))
-    # What a reader of ours takes a name for: any word in any letter case, unless the signature is TensorFlow's.
-    words = {"BZ2": "BZ2", "gzip": "GZIP", "NONE": ""}
-    readers: list[tuple[Any, dict[str, str]]] = [(TFRecordReader, words), (tf_record_iterator, {"BZ2": "BZ2"})]  # fmt: skip
-    for name, (reader, known) in product(["BZ2", "gzip", "NONE", "LZ4"], readers):
+    # What a reader of ours takes a name for: any word in any letter case.
+    known = {"BZ2": "BZ2", "gzip": "GZIP", "NONE": ""}
+    readers: list[Any] = [TFRecordReader, tf_record_iterator]
+    for name, reader in product(["BZ2", "gzip", "NONE", "LZ4"], readers):
         assert both.read_dataset(path, name) == Answer(RECORDS)
         ours = read_all(partial(reader, path, name))
         if known.get(name) == "":
