@@ -159,7 +159,7 @@ def make_parser(*names: str, is_whole: bool = False) -> _Parser:
     """Return the parser of some verbs, by default of all; only if it is whole, with the arguments of each."""
     parser = _Parser(prog="tfrecord", usage="tfrecord VERB ...\n       tfrecord FILE ...")
     rows = [
-        f"\n{title}:\n" + "".join(f"  {name:9} {text}\n" for name, (_, text) in verbs.items())
+        f"\n{title}:\n" + "".join(f"    {name:9}  {text}\n" for name, (_, text) in verbs.items())
         for title, verbs in GROUPS.items()
     ]
     parser.describe(HELP.replace("{verbs}", "".join(rows)))
