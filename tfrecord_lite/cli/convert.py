@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import io
 import re
 import sys
 from collections.abc import Sequence
@@ -120,7 +119,7 @@ def _sources(name: str) -> list[Any]:
     if name == "-":
         return [sys.stdin.buffer]
     if is_pipe(name):
-        return [inputs.Pipe(io.FileIO(name))]
+        return list(inputs.sources_of(name))
     with contextlib.suppress(FileNotFoundError):
         try:
             expand(name)

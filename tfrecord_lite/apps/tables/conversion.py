@@ -723,8 +723,11 @@ class _Maker:
             used = pieces if plan.is_per_source else every
             files = list({name_of(piece.source): piece.source for piece in used}.values())
             return RecordTarget(place, None, settings.compression, _described(files, plan))
+        schema = self._schema
+        if plan.kind in ("parquet", "arrow") and isinstance(self._source, RecordSource):
+            schema = self._source.with_pandas(schema)
         return formats.open_target(
-            place, plan.kind, self._schema, settings.compression, lossless=settings.lossless
+            place, plan.kind, schema, settings.compression, lossless=settings.lossless
         )
 
     def close(self) -> None:

@@ -90,10 +90,13 @@ class RecordSource:
     @property
     def schema(self) -> Any:
         """The types of the columns that are read; None for blocks."""
+        return None if self._table is None else self._table.arrow_schema
+
+    def with_pandas(self, schema: Any) -> Any:
+        """Return a schema of these columns with what the sidecar says of a frame, for files that pandas reads."""
         if self._table is None:
-            return None
-        described = self._table._batches.described  # noqa: SLF001 - of this app
-        return with_pandas(self._table.arrow_schema, described)
+            return schema
+        return with_pandas(schema, self._table._batches.described)  # noqa: SLF001 - of this app
 
     @property
     def damage(self) -> tuple[FileReport, ...]:
