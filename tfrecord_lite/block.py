@@ -33,9 +33,9 @@ from tfrecord_lite.errors import (
     Reason,
     TFRecordError,
     argument_error,
-    plural,
     require_int,
 )
+from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray, Buffer, Int64Array, Uint8Array

@@ -37,7 +37,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from tfrecord_lite.block import HEADER_BYTES
-from tfrecord_lite.errors import human_bytes, plural
+from tfrecord_lite.texts import human_bytes, plural
 from tfrecord_lite.wire.scalar import LEN, VARINT, WireError, read_varint, walk
 
 __all__ = [

@@ -35,24 +35,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray
-from tfrecord_lite.cli.texts import aligned
-from tfrecord_lite.errors import InvalidArgumentError, plural, printable
-from tfrecord_lite.example.content import Content, ContentType, is_list, is_sequence
-from tfrecord_lite.example.outline import (
+from tfrecord_lite.apps.outline import (
     Row,
     Section,
     Tree,
     float_texts,
     grouped,
     kind_of,
-    parse_message,
     sections,
     values_of,
 )
+from tfrecord_lite.arrays import AnyArray
+from tfrecord_lite.cli.texts import aligned
+from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.extension import Content, ContentType, is_list, is_sequence, parse_message
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.schema.text import shown_name
 from tfrecord_lite.sniff import content_text, recognize_value, text_of
+from tfrecord_lite.texts import plural, printable, shown_name
 
 if TYPE_CHECKING:
     from tfrecord_lite.messages import Feature
@@ -98,7 +97,7 @@ def record_lines(
 
 def _tensor_of(content: Content) -> AnyArray | None:
     """Return the array that a record is; None if it is not, or of a dtype that is not read."""
-    from tfrecord_lite.tensors.parse import parse_tensor  # noqa: PLC0415 - seldom needed
+    from tfrecord_lite import parse_tensor  # noqa: PLC0415 - seldom needed
 
     if content.type is ContentType.TENSOR:
         with suppress(InvalidArgumentError, ImportError):
@@ -330,7 +329,7 @@ def _summary_value(value: Any) -> Any:
     """Return what a value of a summary stores: numbers and texts as they are, others as protobuf's JSON."""
     from google.protobuf.json_format import MessageToDict  # noqa: PLC0415 - not light
 
-    from tfrecord_lite.tensors.parse import parse_tensor  # noqa: PLC0415 - seldom needed
+    from tfrecord_lite import parse_tensor  # noqa: PLC0415 - seldom needed
 
     form = value.WhichOneof("value")
     if form == "simple_value":

@@ -11,30 +11,26 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from tfrecord_lite.apps.outline import tree_of
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.display import json_of, record_lines
 from tfrecord_lite.cli.inputs import Records
-from tfrecord_lite.described.sources import originals_of, row_restorer
-from tfrecord_lite.errors import (
-    DataLossError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    plural,
-)
-from tfrecord_lite.example.content import (
+from tfrecord_lite.errors import DataLossError, FailedPreconditionError, InvalidArgumentError
+from tfrecord_lite.extension import (
+    INDEX_SUFFIX,
     ContentType,
     Message,
     detect,
     is_list,
     is_sequence,
+    originals_of,
+    row_restorer,
     way_on_of_tensors,
 )
-from tfrecord_lite.example.outline import tree_of
-from tfrecord_lite.files.names import INDEX_SUFFIX
 from tfrecord_lite.progress import is_terminal
-from tfrecord_lite.schema.text import choices
+from tfrecord_lite.texts import choices, plural
 
 if TYPE_CHECKING:
     Numbered: TypeAlias = Iterator[tuple[int, bytes]]
@@ -237,7 +233,7 @@ def _numbered(
     forward = sorted(number for number in numbers if number >= 0)
     file = None
     if not args.skip_damage and os.path.isfile(stream.name + INDEX_SUFFIX):  # noqa: PTH113 - may be a URL
-        from tfrecord_lite.index.file import TFRecordFile  # noqa: PLC0415 - loads much
+        from tfrecord_lite import TFRecordFile  # noqa: PLC0415 - loads much
 
         # The index may be old.
         with contextlib.suppress(FailedPreconditionError, DataLossError):

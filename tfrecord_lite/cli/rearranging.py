@@ -13,9 +13,10 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
 from tfrecord_lite.cli.texts import exact_bytes
-from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
-from tfrecord_lite.files.names import is_file_object, name_of
+from tfrecord_lite.errors import InvalidArgumentError, argument_error
+from tfrecord_lite.extension import is_file_object, name_of
 from tfrecord_lite.reader import TFRecordReader, reader_with
+from tfrecord_lite.texts import plural
 
 _DST = """
 
@@ -202,7 +203,7 @@ def _run(name: str, args: argparse.Namespace, console: Console, **more: Any) -> 
         return
     settings = inputs.settings_of(args)
     if args.drop_bad:
-        from tfrecord_lite.described.sources import dropping  # noqa: PLC0415 - loads the engine
+        from tfrecord_lite.extension import dropping  # noqa: PLC0415 - loads the engine
 
         settings = dropping(args.schema, sources, settings)
     reader = reader_with(sources, settings)

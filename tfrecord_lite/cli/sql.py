@@ -18,10 +18,10 @@ import numpy as np
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
-from tfrecord_lite.errors import argument_error, plural, printable
-from tfrecord_lite.files.names import is_file_object, is_same_file, is_url, name_of
+from tfrecord_lite.errors import argument_error
+from tfrecord_lite.extension import is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.progress import is_terminal, metered
-from tfrecord_lite.schema.text import aligned
+from tfrecord_lite.texts import aligned, plural, printable
 
 _MAX_ROWS = 40
 _MAX_CELL = 60

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from tfrecord_lite.errors import human_bytes, plural
+from tfrecord_lite.texts import human_bytes, plural
 
 
 def exact_bytes(n_bytes: int) -> str:

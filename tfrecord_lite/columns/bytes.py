@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array, ranges, row_splits
-from tfrecord_lite.errors import argument_error, plural
-from tfrecord_lite.shown import repr_html, value_text
+from tfrecord_lite.errors import argument_error
+from tfrecord_lite.texts import plural, repr_html, value_text
 
 SHOWN_VALUES = 6
 

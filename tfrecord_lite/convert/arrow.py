@@ -68,8 +68,8 @@ from tfrecord_lite.convert.types import (
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, levels_to_caller
 from tfrecord_lite.schema import Kind, Original, Schema, SequenceSchema
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
-from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.schema.types import Type
+from tfrecord_lite.texts import nearest
 
 __all__ = [
     "SCHEMA_KEY",

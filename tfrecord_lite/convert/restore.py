@@ -42,9 +42,10 @@ from tfrecord_lite.convert.types import (
     inexact_integers,
     not_utf8,
 )
-from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS, numpy_dtype
 from tfrecord_lite.schema.types import Type
+from tfrecord_lite.texts import plural
 
 SMALL_FLOATS = frozenset({"float16", *EXTRA_FLOATS})
 """The floats that do not have every float32."""

@@ -59,11 +59,11 @@ from tfrecord_lite.convert.types import (
     not_utf8,
     ticks,
 )
-from tfrecord_lite.errors import InvalidArgumentError, Reason, levels_to_caller, plural
+from tfrecord_lite.errors import InvalidArgumentError, Reason, levels_to_caller
 from tfrecord_lite.schema import FeatureLike, Kind, RaggedFeature, RawFeature, Schema
 from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Shaped, Sparse, prepare
-from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.schema.types import WIRE, Type
+from tfrecord_lite.texts import nearest, plural
 
 RAW = frozenset({"float64", "complex64", "complex128"})
 """The dtypes that no list holds exactly; complex numbers no list at all."""

@@ -17,9 +17,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from tfrecord_lite.dataset.cutting import Demand, Feed
-from tfrecord_lite.errors import DamageReport, short_name
+from tfrecord_lite.errors import DamageReport
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog
+from tfrecord_lite.texts import short_name
 
 if TYPE_CHECKING:
     from tfrecord_lite.dataset.cutting import Pair, State

@@ -10,10 +10,11 @@ import numpy as np
 
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.plan import Memory, Run, Source
-from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError, plural
+from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError
 from tfrecord_lite.files.names import is_url
 from tfrecord_lite.index.file import MAX_OPEN, TFRecordFile
 from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
     from tfrecord_lite.dataset.cutting import Pair, State

@@ -185,7 +185,7 @@ def read_beside(
     if is_http(name) and b'"format"' not in content:
         return None
     try:
-        description = parse(place, content)
+        description = parse_sidecar(place, content)
     except InvalidArgumentError as error:
         raise error.at(source=place) from None
     try:
@@ -259,7 +259,7 @@ def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
             with contextlib.suppress(FileNotFoundError):
                 info_name = os.path.join(os.path.dirname(name), _TFDS_INFO)  # noqa: PTH118, PTH120
                 tfds_info = content_of(info_name, storage_options)
-        return parse(name, content, tfds_info)
+        return parse_sidecar(name, content, tfds_info)
     except InvalidArgumentError as error:
         raise error.at(source=name) from None
 
@@ -345,7 +345,7 @@ def _not_a_schema(name: str, first: bytes) -> str | None:
     return None
 
 
-def parse(name: str, content: bytes, tfds_info: bytes | None = None) -> Sidecar:
+def parse_sidecar(name: str, content: bytes, tfds_info: bytes | None = None) -> Sidecar:
     """Detect the format of a schema file's content, and parse it."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:4]:
         raise argument_error("a schema file must be UTF-8 text, not UTF-16, UTF-32 or binary")

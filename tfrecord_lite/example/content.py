@@ -235,6 +235,23 @@ def _is_plain_example(record: bytes) -> bool:
     return not record.startswith(FEATURES_TAG, start)
 
 
+def parse_message(record: bytes, message_class: Any) -> Any:
+    """Parse a record by a protobuf class; raise InvalidArgumentError if it is no such message."""
+    from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
+
+    try:
+        return message_class.FromString(record)
+    except (DecodeError, UnicodeDecodeError):
+        raise misfit_error(record, message_class) from None
+
+
+def misfit_error(record: bytes, message_class: Any) -> InvalidArgumentError:
+    """Return the error about a record that is no message of a class."""
+    name = message_class.DESCRIPTOR.full_name
+    detail = f"the {len(record)} bytes of the record are not a {name}"
+    return InvalidArgumentError(Reason.MALFORMED, detail=detail)
+
+
 def is_sequence(message: Example | SequenceExample) -> TypeIs[SequenceExample]:
     """Return whether a message is a SequenceExample, without importing the class."""
     return hasattr(message, "feature_lists")

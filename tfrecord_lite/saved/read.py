@@ -23,7 +23,7 @@ from tfrecord_lite.columns import SparseTensor
 from tfrecord_lite.convert.lists import Joiner, Lists, SparseLists, row_of, scattered
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.restore import result, sparse_result
-from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason, plural
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.saved.folder import CHUNKS, SavedData
@@ -32,6 +32,7 @@ from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.tensors.dtypes import tensor_type
 from tfrecord_lite.tensors.parse import parse_tensor, parse_tensors
+from tfrecord_lite.texts import plural
 from tfrecord_lite.wire.scalar import WireError, read_varint
 
 _BLOCK_BYTES = 4 * 1024 * 1024

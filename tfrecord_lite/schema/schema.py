@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import text
 from tfrecord_lite.schema.features import (
     FeatureLike,
@@ -28,7 +28,7 @@ from tfrecord_lite.schema.features import (
 )
 from tfrecord_lite.schema.kinds import EXTRA_DTYPES, Kind, numpy_dtype
 from tfrecord_lite.schema.prepare import canonical, check_key, no_mapping_error, specifications
-from tfrecord_lite.shown import repr_html
+from tfrecord_lite.texts import nearest, plural, repr_html
 
 SHOWN_ROWS = 40
 """Most features that ``repr`` shows; of more it leaves out the middle."""
@@ -327,7 +327,7 @@ class Schema(Mapping[str, FeatureSpec]):
         originals = {} if originals is None else originals
         for name, entry in originals.items():
             if name not in specs:
-                detail = f"no such feature for this original{text.nearest(name, specs)}"
+                detail = f"no such feature for this original{nearest(name, specs)}"
                 raise argument_error(detail, key=str(name))
             if not isinstance(entry, Original):
                 raise TypeError(f"original of feature {name!r} must be an Original")
@@ -446,7 +446,7 @@ class Schema(Mapping[str, FeatureSpec]):
             return self._with({name: self._items[name] for name in names})
         except KeyError as error:
             name = error.args[0]
-            raise KeyError(f"no feature {name!r}{text.nearest(name, self)}") from None
+            raise KeyError(f"no feature {name!r}{nearest(name, self)}") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the call that creates an equal one."""

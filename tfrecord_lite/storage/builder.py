@@ -26,8 +26,8 @@ from tfrecord_lite.described.structure import Structure, completed, flatten
 from tfrecord_lite.described.widening import widened
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import FixedLenFeature, Kind, Original, Schema, SchemaItem
-from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.schema.types import IncompatibleError, Type
+from tfrecord_lite.texts import nearest
 
 _NOTHING = SchemaItem(FixedLenFeature((), bytes), Original("string", ()))
 """The item of a column before the first row."""

@@ -16,7 +16,7 @@ import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 
@@ -35,14 +35,14 @@ from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.schema import RaggedFeature, Schema, SequenceSummary, Summary, Variable
 
-if TYPE_CHECKING:
-    Source: TypeAlias = Sources | TFRecordReader | Block | Sequence[bytes] | Mapping[str, Any]
+DataLike: TypeAlias = "Sources | TFRecordReader | Block | Sequence[bytes] | Mapping[str, Any]"
+"""Records or columns that :func:`summarize` accepts; data frames besides."""
 
 _RECORDS_AT_A_TIME = 4096
 
 
 def summarize(
-    data: Source | Any,
+    data: DataLike | Any,
     *,
     num_records: int | None = None,
     progress: Progress = None,
@@ -117,7 +117,7 @@ def summarize(
 
 
 def blocks_of(
-    data: Source | Any,
+    data: DataLike | Any,
     options: ReadSettings,
     num_records: int | None = None,
     progress: Progress = None,
@@ -178,7 +178,7 @@ def _opened(
 
 
 def infer_schema(
-    data: Source | Summary | SequenceSummary | Any,
+    data: DataLike | Summary | SequenceSummary | Any,
     *,
     variable: Variable = "ragged",
     defaults: Mapping[str, Any] | None = None,

@@ -16,10 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tfrecord_lite import infer_schema
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.formats import tfds
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.files.names import (
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.extension import (
     Source,
     StorageOptions,
     check_storage_options,
@@ -30,9 +31,7 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import Schema
-from tfrecord_lite.schema.text import nearest
-from tfrecord_lite.shown import repr_html
-from tfrecord_lite.storage.infer import infer_schema
+from tfrecord_lite.texts import nearest, plural, repr_html
 
 if TYPE_CHECKING:
     Path = str | os.PathLike[str]

@@ -22,17 +22,10 @@ import numpy as np
 
 from tfrecord_lite.apps.markup.cells import SIZE_NAMES, Cells, Form
 from tfrecord_lite.apps.markup.tables import Html, visible
-from tfrecord_lite.errors import InvalidArgumentError, plural
-from tfrecord_lite.example.content import Content, ContentType
-from tfrecord_lite.example.outline import (
-    Row,
-    Tree,
-    kind_of,
-    leaves,
-    sections,
-    tree_of,
-    values_of,
-)
+from tfrecord_lite.apps.outline import Row, Tree, kind_of, leaves, sections, tree_of, values_of
+from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.extension import Content, ContentType
+from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray

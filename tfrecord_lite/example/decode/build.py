@@ -45,12 +45,13 @@ from tfrecord_lite.convert.restore import (
     unpacked,
     values_of,
 )
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.example.decode.first_error import MisfitError, misfits
 from tfrecord_lite.schema import Kind, RaggedFeature, RawFeature
 from tfrecord_lite.schema.features import KeyedPartition
 from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Shaped, Sparse, VarLen
 from tfrecord_lite.schema.types import WIRE, Type
+from tfrecord_lite.texts import plural
 
 _MAX_GAPS, _MAX_MEAN_GAPS = 2**20, 2**10
 """Most empty rows that the row ids of a batch may leave, and how many more per message: one wrong

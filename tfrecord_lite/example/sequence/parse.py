@@ -52,8 +52,8 @@ from tfrecord_lite.schema.prepare import (
     specifications,
 )
 from tfrecord_lite.schema.schema import check_steps
-from tfrecord_lite.schema.text import listed
 from tfrecord_lite.schema.types import Type
+from tfrecord_lite.texts import listed
 
 if TYPE_CHECKING:
     from tfrecord_lite.example.decode.reader import Serialized

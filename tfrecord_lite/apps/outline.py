@@ -25,9 +25,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray
-from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.content import Content, ContentType, Message, is_list, is_sequence
-from tfrecord_lite.schema.kinds import Kind
+from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.extension import (
+    Content,
+    ContentType,
+    Message,
+    is_list,
+    is_sequence,
+    parse_message,
+)
+from tfrecord_lite.schema import Kind
 from tfrecord_lite.sniff import recognize_value
 from tfrecord_lite.wire import scalar
 
@@ -42,7 +49,6 @@ __all__ = [
     "grouped",
     "kind_of",
     "leaves",
-    "parse_message",
     "sections",
     "tree_of",
     "values_of",
@@ -168,23 +174,6 @@ def tree_of(content: Content, message_class: Any = None, most: int | None = None
         except InvalidArgumentError:
             return raw_tree(content.record, most)
     return raw_tree(content.record, most) if content.type is ContentType.PROTOBUF else None
-
-
-def parse_message(record: bytes, message_class: Any) -> Any:
-    """Parse a record by a protobuf class; raise InvalidArgumentError if it is no such message."""
-    from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
-
-    try:
-        return message_class.FromString(record)
-    except (DecodeError, UnicodeDecodeError):
-        raise misfit_error(record, message_class) from None
-
-
-def misfit_error(record: bytes, message_class: Any) -> InvalidArgumentError:
-    """Return the error about a record that is no message of a class."""
-    name = message_class.DESCRIPTOR.full_name
-    detail = f"the {len(record)} bytes of the record are not a {name}"
-    return InvalidArgumentError(Reason.MALFORMED, detail=detail)
 
 
 def message_tree(message: Any) -> Tree:
