@@ -24,7 +24,8 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Self
@@ -42,6 +43,7 @@ __all__ = [
     "Reason",
     "TFRecordError",
     "argument_error",
+    "errors_at",
     "lost_of",
     "require_int",
 ]
@@ -494,6 +496,26 @@ def _found(files: tuple[FileReport, ...]) -> str:
     parts += [plural(wrong, "wrong message")] * (wrong > 0)
     parts += [f"{plural(len(failed), 'file')} not read to the end"] * (len(failed) > 0)
     return ", ".join(parts if len(parts) > 1 else [*parts, "sound"])
+
+
+@contextmanager
+def errors_at(
+    *,
+    index: int | Callable[[int], int] | None = None,
+    key: str | None = None,
+    source: str | None = None,
+) -> Iterator[None]:
+    """Give a place to errors about values from inside, which stay the same exceptions with traceback, cause and notes.
+
+    A function for `index` makes the number of the record of the number that an error has, if any.
+    """
+    try:
+        yield
+    except InvalidArgumentError as error:
+        if callable(index):
+            index = None if error.index is None else index(error.index)
+        InvalidArgumentError.__init__(error, *error.at(index=index, key=key, source=source).args)
+        raise
 
 
 def argument_error(

@@ -17,7 +17,11 @@ from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.display import json_of, record_lines
 from tfrecord_lite.cli.inputs import Records
-from tfrecord_lite.errors import DataLossError, FailedPreconditionError, InvalidArgumentError
+from tfrecord_lite.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    errors_at,
+)
 from tfrecord_lite.extension import (
     INDEX_SUFFIX,
     ContentType,
@@ -167,11 +171,9 @@ class Printer:
                     self._seen |= {key, *chosen}
                     if not chosen:
                         del features[key]
-        try:
-            most = None if self._width is None else _MAX_FIELDS
+        most = None if self._width is None else _MAX_FIELDS
+        with errors_at(source=name, index=index):
             tree = tree_of(content, self._message_class, most)
-        except InvalidArgumentError as error:
-            raise error.at(source=name, index=index) from None
         if tree is not None:
             self._seen.update(dict(tree))
             tree = [field for field in tree if self._columns is None or field[0] in self._columns]

@@ -65,7 +65,13 @@ from tfrecord_lite.convert.types import (
     ranges_of,
     type_of_dtype,
 )
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, levels_to_caller
+from tfrecord_lite.errors import (
+    InvalidArgumentError,
+    Reason,
+    argument_error,
+    errors_at,
+    levels_to_caller,
+)
 from tfrecord_lite.schema import Kind, Original, Schema, SequenceSchema
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.types import Type
@@ -333,15 +339,12 @@ def open_frames(stream: Source) -> Generator[Frame]:
     """Yield the batches of a stream; first one without rows, for which nothing is read."""
     pa, n_rows = imported(), 0
     schema, batches = reader_of(stream)
-    with closing(batches):
+    with closing(batches), errors_at(index=lambda number: n_rows + number):
         yield open_columns(_without_rows(schema))
         try:
             for batch in batches:
                 yield open_columns(batch, is_later=True)
                 n_rows += batch.num_rows
-        except InvalidArgumentError as error:
-            index = None if error.index is None else n_rows + error.index
-            raise error.at(index=index) from None
         except pa.ArrowException as error:
             cause = str(error).partition("\n")[0]
             detail = f"the Arrow stream failed after {n_rows:,} records: {cause}"

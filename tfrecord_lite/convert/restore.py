@@ -42,7 +42,7 @@ from tfrecord_lite.convert.types import (
     inexact_integers,
     not_utf8,
 )
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import Reason, errors_at
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS, numpy_dtype
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.texts import plural
@@ -96,12 +96,8 @@ def restore_values(key: str, lists: Lists, kind: Type) -> Lists:
     """Return lists with their values as they were, and levels as they are; a raw string is one value."""
     plain = replace(kind, shape=(), missing=False)
     values = Lists(len(lists.flat), replace(lists.type, shape=()), (), lists.flat)
-    try:
+    with errors_at(index=lists.record_of):
         values = restore(key, values, plain)
-    except InvalidArgumentError as error:
-        if error.index is None:
-            raise
-        raise error.at(index=lists.record_of(error.index)) from None
     return lists.with_(flat=values.flat, type=replace(plain, shape=lists.type.shape))
 
 

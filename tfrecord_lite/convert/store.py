@@ -50,7 +50,6 @@ from tfrecord_lite.convert.restore import (
     too_long,
 )
 from tfrecord_lite.convert.types import (
-    at_record,
     at_records,
     column_error,
     exact,
@@ -59,7 +58,7 @@ from tfrecord_lite.convert.types import (
     not_utf8,
     ticks,
 )
-from tfrecord_lite.errors import InvalidArgumentError, Reason, levels_to_caller
+from tfrecord_lite.errors import InvalidArgumentError, Reason, errors_at, levels_to_caller
 from tfrecord_lite.schema import FeatureLike, Kind, RaggedFeature, RawFeature, Schema
 from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Shaped, Sparse, prepare
 from tfrecord_lite.schema.types import WIRE, Type
@@ -406,12 +405,10 @@ def _values(
 ) -> Lists:
     """Return lists with values as an Example has them; raw, with only as many levels."""
     lists = cleared(lists)
-    try:
+    with errors_at(index=lists.record_of, key=key):
         if own.is_raw:
             return _raw(lists, own, n_levels)
         flat = _strings(lists, own) if own.kind is Kind.BYTES else _numbers(lists, own)
-    except InvalidArgumentError as error:
-        raise at_record(error, lists.splits(), key) from None
     if rounded is not None and own.dtype == "float64" and is_rounded(lists.flat, flat):
         rounded[key] = None
     return Lists(lists.n, WIRE[own.kind], lists.levels, flat, lists.present)

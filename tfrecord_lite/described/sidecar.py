@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.described.structure import Structure, is_flat_dict, structure_of_json
-from tfrecord_lite.errors import InvalidArgumentError, argument_error, levels_to_caller
+from tfrecord_lite.errors import InvalidArgumentError, argument_error, errors_at, levels_to_caller
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.compression import detect
 from tfrecord_lite.files.input import open_seekable
@@ -184,10 +184,8 @@ def read_beside(
         raise
     if is_http(name) and b'"format"' not in content:
         return None
-    try:
+    with errors_at(source=place):
         description = parse_sidecar(place, content)
-    except InvalidArgumentError as error:
-        raise error.at(source=place) from None
     try:
         expected = description.fingerprint
         actual = None if expected is None else fingerprint_of(name, storage_options)
@@ -252,7 +250,7 @@ def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
                 text = "there is no features.json; infer_schema makes a schema of the records"
                 raise argument_error(text, source=folder)
         name = features
-    try:
+    with errors_at(source=name):
         content = content_of(name, storage_options)
         tfds_info = None
         if os.path.basename(name) == "features.json":  # noqa: PTH119
@@ -260,8 +258,6 @@ def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
                 info_name = os.path.join(os.path.dirname(name), _TFDS_INFO)  # noqa: PTH118, PTH120
                 tfds_info = content_of(info_name, storage_options)
         return parse_sidecar(name, content, tfds_info)
-    except InvalidArgumentError as error:
-        raise error.at(source=name) from None
 
 
 def content_of(name: str, storage_options: StorageOptions) -> bytes:

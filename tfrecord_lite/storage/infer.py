@@ -26,7 +26,7 @@ from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.described.inferred import first_of
-from tfrecord_lite.errors import InvalidArgumentError, require_int
+from tfrecord_lite.errors import errors_at, require_int
 from tfrecord_lite.example.encode.columns import encode_column_batches, is_columns
 from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.files.names import Sources, is_file_object, name_of
@@ -240,11 +240,8 @@ def infer_schema(
     columns, data = _opened(data, num_records)
     source = data if columns is None else columns
     summary = summarize(source, num_records=num_records, progress=progress, **options)
-    try:
+    with errors_at(source=name_of(data) if isinstance(data, str | os.PathLike) else None):
         schema = summary.schema(variable=variable, defaults=defaults)
-    except InvalidArgumentError as error:
-        named = isinstance(data, str | os.PathLike)
-        raise error.at(source=name_of(data) if named else None) from None
     if columns is None:
         return schema
     described = schema_of(columns, lossless=False)

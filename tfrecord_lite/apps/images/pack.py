@@ -38,6 +38,7 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
     argument_error,
+    errors_at,
     require_int,
 )
 from tfrecord_lite.extension import (
@@ -538,10 +539,8 @@ def read_manifest(
     check_columns(columns, names, path)
     others = [name for name in names if name not in {*columns, *FEATURES}]
     others = [name for name in others if table[name].null_count < len(table)]
-    try:
+    with errors_at(source=path):
         schema = _with_float32(schema_of(table.select(others))) if others else None
-    except InvalidArgumentError as error:
-        raise error.at(source=path) from None
     images = table[path_column].to_pylist()
     labels = [None] * len(table) if label_column is None else table[label_column].to_pylist()
     are_texts = any(isinstance(label, str) for label in labels)

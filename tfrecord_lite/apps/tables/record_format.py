@@ -20,7 +20,7 @@ from typing import Any
 from tfrecord_lite.apps.tables.batches import PANDAS_KEY, fitting_size, with_pandas
 from tfrecord_lite.apps.tables.table import TFRecordTable
 from tfrecord_lite.block import Block
-from tfrecord_lite.errors import FileReport, InvalidArgumentError
+from tfrecord_lite.errors import FileReport, InvalidArgumentError, errors_at
 from tfrecord_lite.extension import (
     CODECS,
     SCHEMA_KEY,
@@ -191,12 +191,9 @@ class RecordTarget:
         if self._encoder is None:
             self._files.put(batch)
         else:
-            try:
+            with errors_at(index=self._n_rows.__add__):
                 for block in self._encoder.blocks(batch):
                     self._files.put(block)
-            except InvalidArgumentError as error:
-                index = None if error.index is None else self._n_rows + error.index
-                raise error.at(index=index) from None
         self._n_rows += len(batch)
 
     def finish(self) -> None:
