@@ -25,7 +25,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from tfrecord_lite.arrays import gather, row_splits, views
 from tfrecord_lite.errors import (
@@ -38,6 +37,8 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from tfrecord_lite.arrays import AnyArray, Buffer, Int64Array, Uint8Array
 
 __all__ = ["HEADER_BYTES", "OVERHEAD_BYTES", "SPARE_BYTES", "Block", "Place"]

@@ -332,7 +332,7 @@ MAX_SPANS = 10_000
 """How many spans of one file a report keeps; the others are only counted."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class FileReport:
     """What was read of one file, and what was lost; true if the file is sound.
 
@@ -383,7 +383,7 @@ class FileReport:
         return f"<FileReport of {short_name(self.source)}: {_found((self,))}>"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class DamageReport:
     """What was read of some files, and what was lost; true if all files are sound.
 

@@ -17,10 +17,9 @@ names of its class::
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -60,8 +59,7 @@ _MAX_DEPTH = 10
 """That deep bytes are looked at for messages, as protoc does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A feature (of one step), or a feature list (of any number of steps)."""
 
     name: str
@@ -86,7 +84,7 @@ class Row:
         return min(counts, default=0), max(counts, default=0)
 
     @property
-    def count(self) -> str:
+    def size_text(self) -> str:
         """The number of values; for a list, steps x values, and for an array its shape."""
         if self.restored is not None and self.restored.ndim:
             return " x ".join(f"{length:,}" for length in self.restored.shape)
@@ -95,8 +93,7 @@ class Row:
         return f"{len(self.steps):,} x {per_record}" if self.is_list else per_record
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """The features of one part of a message; the title is empty for an Example's."""
 
     title: str

@@ -26,7 +26,7 @@ the payload of a NaN.
 
 from __future__ import annotations
 
-import base64
+from binascii import b2a_base64
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
@@ -128,7 +128,7 @@ def feature_lines(found: list[Section], width: int | None, *, with_values: bool)
             indent = "    "
         if not section.rows:
             yield f"{indent}(no features)"
-        columns = [(shown_name(r.name), r.kind, r.count) for r in section.rows]
+        columns = [(shown_name(r.name), r.kind, r.size_text) for r in section.rows]
         for row, line in zip(section.rows, aligned(columns, "<<>"), strict=True):
             used = len(indent) + len(line) + 2
             room = None if width is None else max(width - used, _MIN_ROOM)
@@ -360,4 +360,4 @@ def _array_as_json(array: AnyArray) -> Any:
 
 def _bytes_as_json(data: bytes) -> str | dict[str, str]:
     text = text_of(data)
-    return {"base64": base64.b64encode(data).decode()} if text is None else text
+    return {"base64": b2a_base64(data, newline=False).decode()} if text is None else text

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import shutil
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.display import json_of, record_lines
 from tfrecord_lite.cli.inputs import Records
+from tfrecord_lite.cli.texts import terminal_width
 from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
@@ -145,7 +145,7 @@ class Printer:
         self._columns = None if args.columns is None else frozenset(args.columns)
         self._as_json: bool = args.json
         self._message_class = args.message
-        self._width = None if args.full else shutil.get_terminal_size((100, 24)).columns
+        self._width = None if args.full else terminal_width()
         self._with_names = with_names
         self._is_first = True
         self.begin()

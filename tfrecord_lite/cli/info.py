@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import array
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,8 +43,7 @@ def add_info(parser: argparse.ArgumentParser) -> None:
     inputs.add_files(parser)
 
 
-@dataclass(frozen=True, slots=True)
-class _Info:
+class _Info(NamedTuple):
     """What is known about one file."""
 
     name: str

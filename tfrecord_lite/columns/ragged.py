@@ -33,7 +33,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from tfrecord_lite.arrays import AnyArray, Int64Array, ranges
 from tfrecord_lite.arrays import row_splits as splits_without_gaps
@@ -42,6 +41,8 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.texts import plural, repr_html, value_text
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     Splits = npt.NDArray[np.int32] | Int64Array
 
 MAX_IMPLIED_ROWS = 1 << 28

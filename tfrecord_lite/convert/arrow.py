@@ -44,7 +44,6 @@ import sys
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
 from itertools import chain
@@ -362,7 +361,7 @@ def frame_of_types(stream: Source) -> Frame:
     for name, lists in frame.columns.items():
         shape = lists.type.shape or ()
         may_lack = name not in required and None not in shape and 0 not in shape
-        lists.type = replace(lists.type, missing=may_lack, categories=None, ordered=False)
+        lists.type = lists.type._replace(missing=may_lack, categories=None, ordered=False)
     return frame
 
 
@@ -632,7 +631,7 @@ def lists_of_array(
     """Return an array with one number or time per record as Lists; a view."""
     own = type_of_dtype(flat.dtype)
     if present is not None or zone is not None:
-        own = replace(own, missing=present is not None, zone=zone)
+        own = own._replace(missing=present is not None, zone=zone)
     return Lists(flat.size, own, (), flat, present)
 
 
@@ -753,7 +752,7 @@ def _categories(name: str, column: Array) -> Lists:
     if is_repeated or len({*listed}) < len(listed) or any(c != c for c in listed):  # noqa: PLR0124
         raise category_error(name)
     lists = _lists_of(name, decoded)
-    own = replace(lists.type, categories=tuple(listed), ordered=bool(kind.ordered))
+    own = lists.type._replace(categories=tuple(listed), ordered=bool(kind.ordered))
     return lists.with_(type=own)
 
 
@@ -774,11 +773,11 @@ def _rows(name: str, column: Array) -> Iterator[tuple[str, Lists]]:
     for path, below in columns.items():
         own, inner = below.type, below.type.shape or ()
         if form_of(column.type) == "list" or None in inner:
-            below.type = replace(own, shape=(None, *inner))
+            below.type = own._replace(shape=(None, *inner))
             yield path, below.above(lengths, present)
             continue
         size = column.type.list_size
-        own = replace(own, shape=(size, *inner), missing=present is not None)
+        own = own._replace(shape=(size, *inner), missing=present is not None)
         n_lists = len(column) if present is None else int(np.count_nonzero(present))
         lists = Lists(n_lists, own, (size, *below.levels), below.flat)
         if present is not None and 0 in (size, *inner):

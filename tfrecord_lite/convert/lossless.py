@@ -341,4 +341,4 @@ def _in_unit(name: str, lists: Lists, dtype: str) -> Lists:
     if wrong.any():
         detail = f"a time that is not exact in {dtype}, which the schema has that came along; "
         raise column_error(name, detail + "give another schema", None, Reason.UNREPRESENTABLE)
-    return lists.with_(flat=flat, type=replace(lists.type, dtype=dtype))
+    return lists.with_(flat=flat, type=lists.type._replace(dtype=dtype))

@@ -23,7 +23,6 @@ import math
 import warnings
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
@@ -77,7 +76,7 @@ def type_of(
 ) -> Type:
     """Return what lists are and how they are stored: by their dtype and levels alone, never by values."""
     if isinstance(lists, SparseLists):
-        own = replace(lists.values.type, shape=lists.sizes)
+        own = lists.values.type._replace(shape=lists.sizes)
         if not own.shape:
             detail = "a SparseTensor of rank 1 has no dimension besides the records"
             raise column_error(key, detail, None, Reason.UNSUPPORTED)
@@ -100,10 +99,10 @@ def type_of(
     is_image = raw_images and dtype == "uint8" and len(own.shape or ()) > 1
     is_raw |= size >= _RAW_VALUES and (is_image or (lossless and dtype in BYTE_SIZED))
     if is_raw and own.kind is not None:
-        return replace(own, kind=Kind.BYTES)
+        return own._replace(kind=Kind.BYTES)
     if own.categories and own.kind is Kind.FLOAT:  # rounded as the values
         listed = np.array(own.categories, np.float32).astype(own.dtype)
-        return replace(own, categories=tuple(dict.fromkeys(listed.tolist())))
+        return own._replace(categories=tuple(dict.fromkeys(listed.tolist())))
     return own
 
 
@@ -243,7 +242,7 @@ def _without_values(lists: Lists, own: Type) -> Lists:
         flat: Any = ByteRanges(np.zeros(0, np.uint8), *np.zeros((2, n_values), np.int64))
     else:
         flat = np.zeros(n_values, original_dtype(own.dtype))
-    return lists.with_(type=replace(own, shape=lists.type.shape), flat=flat)
+    return lists.with_(type=own._replace(shape=lists.type.shape), flat=flat)
 
 
 def _shaped(key: str, lists: Lists, shape: tuple[int | None, ...]) -> Lists:
@@ -385,7 +384,7 @@ def _sparse(
         detail = f"rows of the dense shape {sparse.sizes}, but the schema says {feature.sizes}"
         raise column_error(key, detail, None, Reason.WRONG_COUNT)
     rows = sparse.values
-    single = own if own is WIRE[own.kind] else replace(own, shape=())
+    single = own if own is WIRE[own.kind] else own._replace(shape=())
     with at_records(rows.splits()):
         below = rows.below() if rows.kind is not None else _without_values(rows.below(), single)
         values = _values(key, below, single, rounded)

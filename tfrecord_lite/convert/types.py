@@ -30,7 +30,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from tfrecord_lite.arrays import (
     AnyArray,
@@ -50,6 +49,8 @@ from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.types import Type
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     Splits: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 
 _LARGE_BYTES = 4096

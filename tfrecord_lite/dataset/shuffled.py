@@ -26,7 +26,7 @@ _ABOUT_BYTES = 4 * 1024 * 1024
 """About the bytes of a chunk in random order, or of whole rounds of files in turns."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class ShuffledRecords(Source):
     """All records of uncompressed files, in random order; the process keeps their index."""
 
@@ -35,7 +35,7 @@ class ShuffledRecords(Source):
     seed: int
     is_seeded: bool
     reshuffles: bool = True
-    key: Memory = field(default_factory=lambda: Memory(travels=True), compare=False)
+    key: Memory = field(default_factory=lambda: Memory(travels=True))
 
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> ShuffledRecords:
         """Return a node that gives every `n_workers`-th of these records."""

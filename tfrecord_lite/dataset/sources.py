@@ -38,7 +38,7 @@ _LARGE_RECORDS = 8
 """Number of large records to read at a time, from each open file."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Files(Source):
     """The records of files: one file after the other, or several in turns."""
 
@@ -49,9 +49,9 @@ class Files(Source):
     """Seed of a random order of the files; None keeps theirs."""
     is_seeded: bool = True
     reshuffles: bool = True
-    n_records: Memory = field(default_factory=lambda: Memory(travels=True), compare=False)
+    n_records: Memory = field(default_factory=lambda: Memory(travels=True))
     """The number of records of each file."""
-    marks: Memory = field(default_factory=lambda: Memory(travels=True), compare=False)
+    marks: Memory = field(default_factory=lambda: Memory(travels=True))
 
     @property
     def skips_damage(self) -> bool:

@@ -22,7 +22,6 @@ older data beside it are recognised, and never read by the wrong schema.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import warnings
@@ -358,6 +357,8 @@ def parse_sidecar(name: str, content: bytes, tfds_info: bytes | None = None) -> 
 
 
 def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
+    import json  # noqa: PLC0415 - seldom needed
+
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -407,6 +408,8 @@ def write(path: Path, sidecar: Sidecar, storage_options: StorageOptions = None) 
 
 def content_to_write(sidecar: Sidecar) -> bytes:
     """Return a sidecar as JSON."""
+    import json  # noqa: PLC0415 - seldom needed
+
     document = {**json.loads(sidecar.schema.to_json()), "data": sidecar.fingerprint}
     if sidecar.structure is not None and not is_flat_dict(sidecar.structure):
         document["structure"] = sidecar.structure

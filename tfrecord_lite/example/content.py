@@ -23,10 +23,9 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.proto import FEATURES_TAG
@@ -95,8 +94,7 @@ Message: TypeAlias = "Example | SequenceExample | ExampleListWithContext"
 """A message of which the content of a record is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     """A record, what it holds, and the message if it is one of the first three types."""
 
     type: ContentType

@@ -207,7 +207,7 @@ def _settled(component: Component, lists: Values) -> Values:
     levels = [
         level if size is None else size for level, size in zip(lists.levels, shape, strict=True)
     ]
-    return lists.with_(levels=tuple(levels), type=replace(lists.type, shape=shape))
+    return lists.with_(levels=tuple(levels), type=lists.type._replace(shape=shape))
 
 
 # -------------------------------------------------------------------------- one component
@@ -379,7 +379,7 @@ def _ragged(component: Component, records: list[tuple[tuple[int, ...], list[Vari
             levels.append(np.array([each.size - 1 for each in splits], np.int64))
         levels.append(np.concatenate([np.empty(0, np.int64), *map(np.diff, splits)]))
     levels += values.levels[1:] if n_own else values.levels
-    own = replace(values.type, shape=(*[None] * (n_splits + 1), *shape[n_splits + 1 :]))
+    own = values.type._replace(shape=(*[None] * (n_splits + 1), *shape[n_splits + 1 :]))
     return Lists(len(records), own, tuple(levels), values.flat)
 
 

@@ -35,7 +35,7 @@ SHOWN_ROWS = 40
 
 # Known by name, since NumPy has none of them.
 _OTHER_DTYPES = EXTRA_DTYPES | {"string"}
-_TEXT = re.compile(r"[SU][0-9]{1,9}|T|str", re.ASCII)
+_TEXT = r"[SU][0-9]{1,9}|T|str"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -102,7 +102,7 @@ class Original:
             value = getattr(self, name)
             if not isinstance(value, type_) and (value is not None or type_ is bool):
                 raise TypeError(f"{name} must be a {type_.__name__}, not {value!r}")
-        if self.text is not None and (self.dtype != "string" or not _TEXT.fullmatch(self.text)):
+        if self.text is not None and (self.dtype != "string" or not re.fullmatch(_TEXT, self.text)):
             raise argument_error(
                 "text must be str, T, or a width such as S5 or U5, with dtype string; "
                 f"not {self.text!r} with dtype {self.dtype}"

@@ -23,7 +23,6 @@ specifications: nothing in the text can name code.
 
 from __future__ import annotations
 
-import json
 import math
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping
@@ -66,6 +65,8 @@ def _json_error(detail: str, key: str | None = None) -> InvalidArgumentError:
 
 def write_document(format_name: str, members: Mapping[str, Any], indent: int | None) -> str:
     """Write a schema's members as JSON, after the format and its version."""
+    import json  # noqa: PLC0415 - seldom needed
+
     features = chain.from_iterable(member.values() for member in members.values())
     version = VERSIONS[any(map(_is_narrowed, features))]
     document = {"format": format_name, "version": version, **members}
@@ -111,6 +112,8 @@ def json_value(value: Any) -> Any:
 
 def read_document(document: str | bytes, format_name: str) -> dict[str, Any]:
     """Read a schema's JSON; check its format and version."""
+    import json  # noqa: PLC0415 - seldom needed
+
     try:
         fields = json.loads(document)
     except (ValueError, RecursionError) as error:

@@ -505,7 +505,7 @@ class TFRecordTable:
 # ----------------------------------------------------------------------------- processes
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class _ToBatches(Stage):
     """The records of a data set as record batches."""
 

@@ -118,7 +118,7 @@ def _parts(
             sizes = _sizes(section.rows)
             for row in section.rows:
                 form = partial(_row_form, row, sizes, cells)
-                yield section.title, row.name, row.kind, row.count, form
+                yield section.title, row.name, row.kind, row.size_text, form
     elif content.record:
         n_bytes = plural(len(content.record), "byte")
         yield "", "content", str(content.type), n_bytes, partial(cells.bytes_form, content.record)

@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -284,7 +283,7 @@ def padding_of(lists: Lists, feature: Padded, dtype: np.dtype[Any]) -> AnyArray:
         return padding
     flat: Any = as_strings(padding) if feature.kind is Kind.BYTES else padding
     one = Lists(1, Type(feature.kind, shape=()), (), flat)
-    one = restore(feature.key, one, replace(lists.type, shape=()))
+    one = restore(feature.key, one, lists.type._replace(shape=()))
     return as_array(values_of(one, with_objects=True))
 
 
