@@ -149,3 +149,21 @@ def test_without_duckdb_the_extra_is_named(run: Run, monkeypatch: pytest.MonkeyP
         done = run(*arguments)
         assert done.status == 2
         assert "SQL needs duckdb: pip install duckdb pyarrow" in done.err[0]
+
+
+def test_a_file_without_records_is_an_empty_table(run: Run) -> None:
+    write(Path("none.tfrecord"), [])
+    note = "tfrecord: none.tfrecord: no records, so the columns are not known; "
+    note += "give --schema, which says what they are"
+
+    assert run("sql", "--csv", "select count(*) n from 'none.tfrecord'") == (0, ["n", "0"], [note])
+    assert run("sql", "--json", "select * from 'none.tfrecord'") == (0, [], [note])
+    where = ("filter", "--where", "label = 1", "none.tfrecord", "some")
+    assert run(*where) == (0, ["some: wrote 0 of 0 records, 0 bytes"], [note])
+    for name in ("a.parquet", "b.csv", "c.jsonl"):
+        done = run("convert", "--where", "label = 1", "none.tfrecord", name)
+        assert (done.status, done.err) == (0, [note])
+    assert imported("pyarrow.parquet").read_table("a.parquet").shape == (0, 0)
+    assert Path("b.csv").read_bytes() == Path("c.jsonl").read_bytes() == b""
+    unknown = run("sql", "select label from 'none.tfrecord'")
+    assert (unknown.status, unknown.err) == (2, [note, "tfrecord: sql: there is no column 'label'"])

@@ -8,6 +8,8 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.block import Block
 from tfrecord_lite.cli import inputs
@@ -253,6 +255,8 @@ def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Bl
         sample=args.sample,
         **inputs.read_options(args),
     )
+    if not table.column_names:  # of files without records
+        return lambda block: np.zeros(len(block), np.bool_)
     with _located(name_of(reader.sources[0])):
         condition = where(args.where, table.column_names)
     narrow = table.select(condition.columns)

@@ -64,6 +64,9 @@ _ROWS_PER_BATCH = 100_000
 _NUMBER = "__number_of_row__"
 """The column that tells which rows a condition holds for."""
 
+_NO_COLUMN = "__no_column__"
+"""The column of a file without records, of which nothing is known."""
+
 _OWN_NAMES = ("LAMBDA", "SUBQUERY")
 """Expressions that bring names of their own, which need not be columns."""
 
@@ -114,7 +117,10 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
         run.connection.close()
         raise
     schema = without_decimals(reader.schema)
-    rows = (batch.cast(schema) for batch in run.batches(reader))
+    names = [name for name in schema.names if name != _NO_COLUMN]
+    if len(names) < len(schema):
+        schema = arrow().schema(map(schema.field, names))
+    rows = (batch.select(names).cast(schema) for batch in run.batches(reader))
     return arrow().RecordBatchReader.from_batches(schema, rows)
 
 
@@ -135,7 +141,9 @@ class _Run:
             except (OSError, TFRecordError) as error:  # it need not be a file
                 self._absent[name] = error
             else:
-                self.connection.register(name, _dataset_class()(table, self._failures))
+                rows = _dataset_class()(table, self._failures)
+                nothing = arrow().table({_NO_COLUMN: []})  # DuckDB has no tables without columns
+                self.connection.register(name, rows if table.column_names else nothing)
 
     def reader(self) -> Any:
         """Begin the query, and return a RecordBatchReader of its rows."""

@@ -84,7 +84,8 @@ class RecordBatches:
     def of(self, block: Block) -> Any:
         """Return the batch of a block."""
         record_batch = arrow.imported().RecordBatch
-        if not len(self.schema):  # of rows without columns only the number is known
+        is_chosen = self._names is not None or self._hint is None
+        if not len(self.schema) and is_chosen:  # of rows without columns only the number is known
             counted = arrow.imported().array(np.zeros(len(block), np.bool_))
             return record_batch.from_arrays([counted], ["rows"]).select([])
         try:

@@ -18,10 +18,12 @@ Tasks in other processes or on other machines read partitions; all have the tabl
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 import numpy as np
@@ -47,8 +49,8 @@ from tfrecord_lite.described.inferred import (
 )
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.described.sources import described_by
-from tfrecord_lite.errors import DamageReport, plural, require_int
-from tfrecord_lite.files.names import Source, Sources, expand, is_file_object
+from tfrecord_lite.errors import DamageReport, levels_to_caller, plural, require_int
+from tfrecord_lite.files.names import Source, Sources, expand, is_file_object, name_of
 from tfrecord_lite.index.parts import PART_BYTES, FilePart, PartReader, file_parts
 from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
@@ -103,7 +105,8 @@ def scan(
     schema : Schema, SequenceSchema, dict of specifications, or path, optional
         How to parse the records, or a schema file as for :func:`load_schema`. By default the
         ``.schema.json`` beside each file, or the files of TensorFlow Datasets in the same folder;
-        without any, the schema is inferred from a sample.
+        without any, the schema is inferred from a sample. Without any record either, there are no
+        columns, and a warning says so.
     text : bool or sequence of str, default False
         The columns of byte strings that are text: names; or True for all whose strings in the
         sample are printable UTF-8. Those that the schema says are text always are.
@@ -171,9 +174,16 @@ def scan(
         described = _as_lists(described)
     else:
         policy = WHOLE if sample is None else FOR_TABLES
-        blocks = blocks_ahead(sources, settings) if sample is None else looked()
+        blocks = iter(blocks_ahead(sources, settings) if sample is None else looked())
         names, hint = names_asked_for(columns, text), policy.hint
-        described = Sidecar(inferred(blocks, policy, sources, names))
+        first = next(blocks, None)
+        if first is None:
+            described = Sidecar(Schema({}))
+            files = name_of(sources[0]) if len(sources) == 1 else plural(len(sources), "file")
+            detail = "no records, so the columns are not known; give schema, which says what they are"
+            warnings.warn(f"{files}: {detail}", UserWarning, stacklevel=levels_to_caller())
+        else:
+            described = Sidecar(inferred(chain([first], blocks), policy, sources, names))
     if text is not False:
         described = with_text(described, text, looked, columns)
     batches = RecordBatches(described, columns, hint)

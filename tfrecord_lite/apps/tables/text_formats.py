@@ -691,7 +691,7 @@ class TextWriter:
     def __init__(self, file: RowTarget, schema: Any, kind: str) -> None:
         self._file, self._n_rows = file, 0
         self._delimiter = {"csv": ",", "tsv": "\t"}.get(kind)
-        if self._delimiter is not None:
+        if self._delimiter is not None and schema.names:
             pa = imported()
             names = [pa.array([name], pa.large_string()) for name in schema.names]
             # In quotes whatever delimiter a reader takes, so that no name looks like two.
