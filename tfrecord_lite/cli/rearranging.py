@@ -68,7 +68,8 @@ def add_split(parser: Any) -> None:
 
 
 def _add_by(parser: Any, text: str) -> None:
-    inputs.add(parser, "--by KEY", f"{text} (default: the whole record)", inputs.names)
+    more = "records without a value count as having the same (default: the whole record)"
+    inputs.add(parser, "--by KEY", f"{text}; {more}", inputs.names)
 
 
 def _fractions(text: str) -> list[float]:
