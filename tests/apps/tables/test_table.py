@@ -29,7 +29,7 @@ from tfrecord_lite import (
     save,
     scan,
 )
-from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError
 from tfrecord_lite.messages import Example
 
 pytestmark = pytest.mark.needs("arrow")

@@ -180,7 +180,9 @@ def scan(
         if first is None:
             described = Sidecar(Schema({}))
             files = name_of(sources[0]) if len(sources) == 1 else plural(len(sources), "file")
-            detail = "no records, so the columns are not known; give schema, which says what they are"
+            detail = (
+                "no records, so the columns are not known; give schema, which says what they are"
+            )
             warnings.warn(f"{files}: {detail}", UserWarning, stacklevel=levels_to_caller())
         else:
             described = Sidecar(inferred(chain([first], blocks), policy, sources, names))
