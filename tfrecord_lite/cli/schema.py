@@ -9,6 +9,7 @@ from collections.abc import Callable
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.inputs import Records
+from tfrecord_lite.cli.texts import ragged_notes
 from tfrecord_lite.errors import InvalidArgumentError
 
 
@@ -56,7 +57,8 @@ def run_schema(args: argparse.Namespace, console: Console) -> None:
     if summary is None or (not summary.n_records and console.status):
         return  # the reason has been reported
     if not args.json:
-        _say_table(str(summary), console)
+        nested = ragged_notes(getattr(summary, "context", summary))
+        _say_table("\n".join([str(summary), *nested]), console)
     try:
         schema = summary.schema(variable=args.variable)
     except InvalidArgumentError as error:

@@ -27,7 +27,7 @@ import os
 import re
 import warnings
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
@@ -146,6 +146,8 @@ class Sidecar(NamedTuple):
     """Of a data frame: its library, types and index."""
     refused: Mapping[str, InvalidArgumentError] = {}
     """The features that a file describes, but that cannot be read, with the reasons."""
+    texts: Sequence[str] = ()
+    """The features that are Text in a features.json: str in tables and data frames, otherwise bytes."""
 
     @property
     def nesting(self) -> Structure:
@@ -385,7 +387,7 @@ def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
 
     if tfds.is_features(document):
         features = tfds.from_json(content, tfds_info)
-        return Sidecar(features.schema, refused=features.refused)
+        return Sidecar(features.schema, refused=features.refused, texts=features.texts)
     if seqio.is_info(document):
         schema, refused = seqio.from_mapping(document)
         return Sidecar(schema, refused=refused)

@@ -171,7 +171,7 @@ def scan(
     looked = cache(lambda: first_blocks(sources, settings, sample))
     described, hint = described_by(schema, sources, settings), None
     if described is not None:
-        described = _as_lists(described)
+        described = with_text(_as_lists(described), described.texts, list)
     else:
         policy = WHOLE if sample is None else FOR_TABLES
         blocks = iter(blocks_ahead(sources, settings) if sample is None else looked())
