@@ -13,7 +13,7 @@ from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError
 from tfrecord_lite.cli.words import shell_text
 from tfrecord_lite.errors import argument_error, human_bytes, plural
-from tfrecord_lite.files.names import expand, is_pipe
+from tfrecord_lite.files.names import expand, is_pipe, without_companions
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.tables.conversion import Summary
@@ -88,8 +88,9 @@ def run_convert(args: argparse.Namespace, console: Console) -> None:
         target = console.open_output(is_text=is_text)
     if "-" in args.sources and sys.stdin is None:
         raise argument_error("standard input is closed")
+    sources = [source for name in args.sources for source in _sources(name)]
     summary = convert(
-        [source for name in args.sources for source in _sources(name)],
+        without_companions(sources),
         target,
         Settings(
             from_=args.from_,

@@ -57,8 +57,8 @@ def run_schema(args: argparse.Namespace, console: Console) -> None:
     if summary is None or (not summary.n_records and console.status):
         return  # the reason has been reported
     if not args.json:
-        nested = ragged_notes(getattr(summary, "context", summary))
-        _say_table("\n".join([str(summary), *nested]), console)
+        examples: Any = getattr(summary, "context", summary)
+        _say_table("\n".join([str(summary), *ragged_notes(examples)]), console)
     try:
         schema = summary.schema(variable=args.variable)
     except InvalidArgumentError as error:

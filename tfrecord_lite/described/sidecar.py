@@ -68,6 +68,8 @@ _NEVER_SCHEMAS = ("a Git LFS", "an HTML", "XML", "the index", "a graph_schema")
 """How the recogniser of foreign files names texts that are no schema either."""
 _TFDS_INFO = "dataset_info.json"
 _READ_BYTES = 1024 * 1024
+_CHECKED_BYTES = 64 * 1024 * 1024
+"""How far a file that does not fit its sidecar is looked through for damage."""
 _TFX_NAMES = (".pbtxt", ".textproto", ".prototxt")
 _TFX = (
     rb"(?m)^\s*(feature|sparse_feature|string_domain|int_domain|float_domain"
@@ -199,6 +201,7 @@ def read_beside(
         text = f"{name}: not the bytes that its sidecar was written for, which is used all the same"
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
     elif expected != actual:
+        _raise_damage(name, storage_options)
         raise argument_error(
             f"the sidecar was written for other data than are now in {name}; tfrecord verify "
             "shows whether the file is damaged; delete the sidecar if the file was written anew, or "
@@ -206,6 +209,16 @@ def read_beside(
             source=place,
         )
     return description._replace(fingerprint=None)
+
+
+def _raise_damage(name: str, storage_options: StorageOptions) -> None:
+    """Raise DataLossError about the first damaged record at the start of a file, if there is one."""
+    from tfrecord_lite.options import ReadSettings  # noqa: PLC0415 - for errors alone
+    from tfrecord_lite.records.stream import RecordStream  # noqa: PLC0415 - for errors alone
+
+    with closing(RecordStream(name, ReadSettings(storage_options=storage_options))) as stream:
+        while stream.file_offset < _CHECKED_BYTES and stream.next_block() is not None:
+            pass
 
 
 def _may_be_damaged(expected: object, actual: Fingerprint | None) -> bool:
