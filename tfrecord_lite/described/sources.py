@@ -164,15 +164,17 @@ def row_restorer(schema: Schema) -> Callable[[bytes], dict[str, AnyArray]]:
     if not schema:
         return lambda _: {}
     parser = ExampleParser(schema)
+    rounded = {name for name, item in schema.to_items().items() if item.is_narrowed}
 
     def restored(record: bytes) -> dict[str, AnyArray]:
         try:
             row = parser.parse_single(record)
         except TFRecordError:
             return {}
-        return {
-            name: np.asarray(getattr(value, "flat_values", value)) for name, value in row.items()
-        }
+        values = {name: np.asarray(getattr(row[name], "flat_values", row[name])) for name in row}
+        for name in rounded & values.keys():  # to the digits that a float32 has
+            values[name] = values[name].astype(np.float32).astype(str).astype(np.float64)
+        return values
 
     return restored
 

@@ -167,6 +167,8 @@ def load(
         described = Sidecar(
             inferred(reported(ahead, bar, title_of(sources)), WHOLE, sources, names)
         )
+    if as_ is not None:
+        described = with_text(described, described.texts, list)
     if text is not False:
         most = min(num_records or SAMPLE, SAMPLE)
         sample = partial(first_blocks, sources, settings, most)
