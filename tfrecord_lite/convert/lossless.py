@@ -133,9 +133,6 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False)
     x     RawFeature     float64  [3]
     """
     frame = frame_of_types(columns) if is_stream(columns) else open_columns(columns)
-    if not hasattr(frame.columns, "items"):
-        actual = type(columns).__name__
-        raise TypeError(f"columns must be a dict, with one column per feature, not {actual}")
     items = {
         name: item_of(
             name, opened(name, column, "strict"), splits_dtype_of(column), lossless=lossless

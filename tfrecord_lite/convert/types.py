@@ -146,6 +146,16 @@ def not_utf8(strings: ByteStrings) -> int | None:
     return None
 
 
+def rows_of(data: Any) -> Any:
+    """Return rows to iterate over: those of a map-style data set, such as torch's, by their numbers."""
+    is_mapped = hasattr(data, "__getitem__") and hasattr(data, "__len__")
+    return (
+        data
+        if hasattr(data, "__iter__") or not is_mapped
+        else map(data.__getitem__, range(len(data)))
+    )
+
+
 def unmasked(key: str, items: list[Any]) -> list[Any]:
     """Replace masked arrays: by None if they are masked as a whole, else by what they hold."""
     if not has_any(items, np.ma.MaskedArray):

@@ -246,9 +246,6 @@ def _lists(
     columns: Any, schema: Mapping[str, FeatureLike] | None, rounded: dict[str, None] | None = None
 ) -> dict[str, Lists]:
     frame = open_columns(columns)
-    if not hasattr(frame.columns, "items"):
-        actual = type(columns).__name__
-        raise TypeError(f"columns must be a dict, with one column per feature, not {actual}")
     if schema is not None:
         return stored(frame.columns, schema, rounded)
     lists: dict[str, Lists] = {}
