@@ -399,9 +399,10 @@ def test_rows_may_be_a_map_style_data_set(tmp_path: Path, format_: Any) -> None:
         def __getitem__(self, index: int) -> dict[str, Any]:
             return {"x": torch.full((2,), index), "y": index**2}
 
-    save(tmp_path / "x", Squares(), format=format_)
+    squares: Any = Squares()
+    save(tmp_path / "x", squares, format=format_)
     assert load(tmp_path / "x")["x"].tolist() == [[0, 0], [1, 1], [2, 2]]
     with TFRecordWriter(tmp_path / "y") as writer:
-        writer.write_examples(Squares())
+        writer.write_examples(squares)
     assert load(tmp_path / "y")["y"].tolist() == [0, 1, 4]
-    assert len(infer_schema(Squares())) == 2
+    assert len(infer_schema(squares)) == 2

@@ -25,6 +25,7 @@ from tfrecord_lite.apps.markup.tables import MAX_COLUMNS, Cell, Html, escaped, p
 from tfrecord_lite.apps.markup.tables import MAX_ROWS as MAX_TABLE_ROWS
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import DamageReport, TFRecordError, plural, require_int, short_name
+from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import Schema, SequenceSchema, summary_rows
 from tfrecord_lite.schema.text import aligned, shown_name, table_rows
 from tfrecord_lite.shown import value_text
@@ -37,6 +38,7 @@ _MAX_FEATURES = 2_000
 _TEXT_WIDTH, _MAX_NAME = 60, 80
 
 
+@hinted
 def show(data: Any, num_records: int = MAX_ROWS) -> Shown:
     """Show a parsed batch, or rows, as a table: a row per record, a column per feature.
 

@@ -68,6 +68,7 @@ from tfrecord_lite.convert.types import (
     column_error,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import (
     FeatureSpec,
     FixedLenFeature,
@@ -85,6 +86,7 @@ from tfrecord_lite.schema.types import WIRE, Type
 __all__ = ["restore", "schema_of"]
 
 
+@hinted
 def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False) -> Schema:
     """Return the schema that stores columns, and from which they come back as what they were.
 

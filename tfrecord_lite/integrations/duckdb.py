@@ -32,7 +32,7 @@ from tfrecord_lite.convert.arrow import library, without_decimals
 from tfrecord_lite.described.inferred import SAMPLE, feature_names
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.files.names import Sources
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadOptions, hinted
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage.infer import summarize
 
@@ -261,6 +261,7 @@ def _dataset_class() -> Any:
     return Scanned
 
 
+@hinted
 def where(expression: str, column_names: Sequence[str]) -> Where:
     """Prepare a condition in DuckDB's SQL, for batches with these columns.
 

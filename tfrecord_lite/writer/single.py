@@ -186,6 +186,7 @@ class MessageWriter:
         elif rows.is_full:
             self._put_rows()
 
+    @hinted
     def write_examples(
         self,
         rows: Iterable[Mapping[str, Any]] | Mapping[str, Any] | DataFrame,
@@ -297,6 +298,7 @@ class MessageWriter:
         if rows.is_full:
             self._put_rows()
 
+    @hinted
     def write_sequence_examples(
         self,
         context: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None,

@@ -50,7 +50,7 @@ from tfrecord_lite.described.sources import described_by
 from tfrecord_lite.errors import DamageReport, plural, require_int
 from tfrecord_lite.files.names import Source, Sources, expand, is_file_object
 from tfrecord_lite.index.parts import PART_BYTES, FilePart, PartReader, file_parts
-from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
+from tfrecord_lite.options import ReadOptions, ReadSettings, hinted_class, read_settings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import (
@@ -210,6 +210,7 @@ class _Reading:
         return fitting_size(first, LEAST)
 
 
+@hinted_class
 class TFRecordTable:
     """Files of Examples or SequenceExamples as a table, read when it is asked for.
 

@@ -28,6 +28,7 @@ from tfrecord_lite.files.names import (
     listing,
     name_of,
 )
+from tfrecord_lite.options import hinted, hinted_class
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.schema.text import nearest
@@ -44,6 +45,7 @@ _FILE_NAME = re.compile(r"(?!\.{1,2}$)[^/\\{}\0]+")
 _DASHES = str.maketrans("/.", "--")
 
 
+@hinted_class
 @dataclass(frozen=True)
 class TfdsInfo:
     """A directory of TensorFlow Datasets, as :func:`tfds_info` describes it.
@@ -126,6 +128,7 @@ class TfdsInfo:
         return [file for name, _, _ in parts for file in self._files[name]]
 
 
+@hinted
 def tfds_info(directory: Path, *, storage_options: StorageOptions = None) -> TfdsInfo:
     """Describe a directory that TensorFlow Datasets has written, without that package.
 

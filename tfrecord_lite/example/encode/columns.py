@@ -37,6 +37,7 @@ from tfrecord_lite.convert.types import column_error, numbered_from
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.example.encode.one import encode_features, encoded_key, entry_levels
 from tfrecord_lite.example.proto import FEATURES_TAG, KIND_TAGS, LIST_VALUE_TAG
+from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import FeatureLike, Kind
 from tfrecord_lite.wire.emit import (
     Fixed,
@@ -60,6 +61,7 @@ _SCHEMA_ROWS = 512
 """Rows that are checked against a schema at once."""
 
 
+@hinted
 def encode_examples(
     columns: Mapping[str, Any] | DataFrame, schema: Mapping[str, FeatureLike] | None = None
 ) -> Block:

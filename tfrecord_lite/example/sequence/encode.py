@@ -61,6 +61,7 @@ from tfrecord_lite.example.encode.rows import (
     Waiting,
     plain_values,
 )
+from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.kinds import array_of
 from tfrecord_lite.schema.types import WIRE
@@ -181,6 +182,7 @@ def _values_of(step: Any) -> Any:
 # ------------------------------------------------------------------------------------ columns
 
 
+@hinted
 def encode_sequence_examples(
     context: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None,
     feature_lists: Mapping[str, Any] | None = None,
