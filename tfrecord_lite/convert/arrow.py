@@ -288,7 +288,7 @@ def check_library(name: object) -> None:
 def open_columns(data: Source, *, is_later: bool = False) -> Frame:
     """Return the columns of a frame, or of a mapping that may have Series as columns, as Lists.
 
-    What is neither is returned as it is; a stream is read whole. A struct becomes a column per field, of which
+    A stream is read whole. A struct becomes a column per field, of which
     a warning tells, but not of a later part of the same table. Raises UNSUPPORTED for columns of types such as
     decimals with digits, UNREPRESENTABLE for lists with nulls in them.
     """
@@ -296,7 +296,10 @@ def open_columns(data: Source, *, is_later: bool = False) -> Frame:
         return data
     name = _library_of(data)
     if name is None:
-        columns = data if hasattr(data, "items") else {}
+        if not hasattr(data, "items"):
+            actual = f"not {type(data).__name__}; rows go to save, or TFRecordWriter.write_examples"
+            raise TypeError(f"columns must be a dict, with one column per feature, {actual}")
+        columns = data
     else:
         data = table_of(data) if name == "arrow" else data
         columns = bridge(name).columns_of(data)

@@ -68,6 +68,7 @@ from tfrecord_lite.convert.types import (
     column_error,
 )
 from tfrecord_lite.errors import Reason, errors_at
+from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import (
     FeatureSpec,
     FixedLenFeature,
@@ -85,6 +86,7 @@ from tfrecord_lite.schema.types import WIRE, Type
 __all__ = ["restore", "schema_of"]
 
 
+@hinted
 def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False) -> Schema:
     """Return the schema that stores columns, and from which they come back as what they were.
 
@@ -133,9 +135,6 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False)
     x     RawFeature     float64  [3]
     """
     frame = frame_of_types(columns) if is_stream(columns) else open_columns(columns)
-    if not hasattr(frame.columns, "items"):
-        actual = type(columns).__name__
-        raise TypeError(f"columns must be a dict, with one column per feature, not {actual}")
     items = {
         name: item_of(
             name, opened(name, column, "strict"), splits_dtype_of(column), lossless=lossless

@@ -28,7 +28,7 @@ steps of sequences) must agree with this one, which ``tests/convert/test_fast_pa
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial, reduce
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
@@ -63,10 +63,12 @@ from tfrecord_lite.convert.types import (
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason, errors_at
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.schema.kinds import is_float
+from tfrecord_lite.schema.kinds import array_of, is_float
 from tfrecord_lite.schema.types import WIRE, IncompatibleError, Type
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfrecord_lite.convert.lists import Level
 
     Policy: TypeAlias = Literal["lenient", "strict"]
@@ -113,7 +115,7 @@ def opened(
     """
     source = column
     if not isinstance(column, _COLUMNS):
-        column = open_series(key, column) if is_series(column) else _foreign(key, column)
+        column = open_series(key, column) if is_series(column) else array_of(column, key)
     try:
         lists: Lists | SparseLists
         if isinstance(column, Lists | SparseLists):
@@ -304,29 +306,7 @@ def _native(key: str, items: list[Any]) -> list[Any]:
     foreign = {cls for cls in types if hasattr(cls, "__array__") and not issubclass(cls, _OWN)}
     if not foreign:
         return items
-    return [_foreign(key, x, i) if type(x) in foreign else x for i, x in enumerate(items)]
-
-
-def _foreign(key: str, value: Any, index: int | None = None) -> AnyArray:
-    """Return a tensor of another library as an array."""
-    try:
-        return np.asarray(value)
-    except Exception as error:  # of any library  # noqa: BLE001
-        reason = str(error).partition("\n")[0]
-    cure = next((cure for is_so, cure in _CURES if is_so(value)), "give a NumPy array")
-    detail = f"NumPy does not take this {type(value).__name__} ({reason}); {cure}"
-    raise column_error(key, detail, index, Reason.UNSUPPORTED)
-
-
-_CURES: tuple[tuple[Callable[[Any], bool], str], ...] = (
-    (lambda x: "meta" in str(getattr(x, "device", "")), "one on the device 'meta' has no values"),
-    (lambda x: getattr(x, "requires_grad", False), "give tensor.detach()"),
-    (lambda x: getattr(x, "is_nested", False), "give a list of its rows, list(tensor.unbind())"),
-    (lambda x: "sparse" in str(getattr(x, "layout", "")), "give tensor.to_dense()"),
-    (lambda x: "bfloat16" in str(getattr(x, "dtype", "")), "give tensor.float()"),
-    (lambda x: hasattr(x, "cpu"), "give tensor.cpu()"),
-)
-"""What makes NumPy take a tensor, by what keeps it from it."""
+    return [array_of(x, key, i) if type(x) in foreign else x for i, x in enumerate(items)]
 
 
 def _required(key: str, lists: Lists) -> Lists:

@@ -38,7 +38,7 @@ from tfrecord_lite.errors import (
     require_int,
 )
 from tfrecord_lite.files.remote import for_each_file
-from tfrecord_lite.options import hinted, num_processors
+from tfrecord_lite.options import hinted_class, num_processors
 from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
@@ -305,6 +305,7 @@ class DatasetIterator(Generic[T_co]):
         self._feed.close()
 
 
+@hinted_class
 class Dataset(Generic[T_co]):
     """Elements that come one after the other, from a chain of stages.
 
@@ -340,7 +341,6 @@ class Dataset(Generic[T_co]):
     def _then(self, stage: str, **settings: Any) -> Dataset[Any]:
         return Dataset(_node(stage, input=self._plan, **settings))
 
-    @hinted
     def shuffle(
         self, buffer_size: int, seed: int | None = None, reshuffle_each_iteration: bool = True
     ) -> Dataset[T_co]:
@@ -378,7 +378,6 @@ class Dataset(Generic[T_co]):
             number=1 + sum(node.stage == "shuffle" for node in chain(self._plan)),
         )
 
-    @hinted
     def repeat(self, count: int | None = None) -> Dataset[T_co]:
         """Go through the elements `count` times; for ever if it is None or negative.
 
@@ -410,7 +409,6 @@ class Dataset(Generic[T_co]):
     ) -> Dataset[tuple[AnyArray, ...]]: ...
     @overload
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset[Any]: ...
-    @hinted
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset[Any]:
         """Join `batch_size` elements to one: records to an object array; arrays are stacked.
 

@@ -15,7 +15,13 @@ from tfrecord_lite.dataset.sources import Files
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
-from tfrecord_lite.options import ReadOptions, ReadSettings, num_files_in_turns, read_settings
+from tfrecord_lite.options import (
+    ReadOptions,
+    ReadSettings,
+    hinted_class,
+    num_files_in_turns,
+    read_settings,
+)
 from tfrecord_lite.schema import DenseLike, FeatureLike
 
 if TYPE_CHECKING:
@@ -46,6 +52,7 @@ _MOST_IN_TURN = 256
 """Largest number of records that a file gives in its turn before a shuffle."""
 
 
+@hinted_class
 class TFRecordDataset(Dataset[bytes]):
     r"""The records of files, as ``tf.data.TFRecordDataset``; see :class:`Dataset` for what follows.
 

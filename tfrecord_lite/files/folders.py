@@ -191,9 +191,10 @@ def _special(folder: str, bases: Iterable[str], *, looks_below: bool) -> str:
     """Say how a folder that another library wrote is read; empty for any other folder."""
     names = set(bases)
     if SAVED in names:
-        return " of tf.data.Dataset.save; load and TFRecordReader read it"
+        return " of tf.data.Dataset.save; load, read_batches and TFRecordReader read it"
     below = ("*", "*/*", "*/*/*") if looks_below and not is_url(folder) else ()
     infos = (os.path.join(glob.escape(folder), name, _TFDS_INFO) for name in below)
     if _TFDS_INFO in names or any(next(glob.iglob(info), None) for info in infos):
-        return " of TensorFlow Datasets; load_tfds reads it"
+        files = "tfds_info(folder).files('train') of tfrecord_lite.apps.tfds"
+        return f" of TensorFlow Datasets; load_tfds reads it, and read_batches {files}"
     return ""

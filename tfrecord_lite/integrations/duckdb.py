@@ -39,7 +39,7 @@ from tfrecord_lite.extension import (
     without_decimals,
 )
 from tfrecord_lite.extension import imported as arrow
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadOptions, hinted
 from tfrecord_lite.texts import nearest
 
 if TYPE_CHECKING:
@@ -282,6 +282,7 @@ def _dataset_class() -> Any:
     return Scanned
 
 
+@hinted
 def where(expression: str, column_names: Sequence[str]) -> Where:
     """Prepare a condition in DuckDB's SQL, for batches with these columns.
 

@@ -32,6 +32,7 @@ from tfrecord_lite.integrations.engines import (
     warn_of_parts,
     with_columns,
 )
+from tfrecord_lite.options import WriteOptions, check_keywords
 
 try:
     import pyarrow as pa
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable
     from tfrecord_lite.extension import Sources
     from tfrecord_lite.integrations.engines import Foreign
-    from tfrecord_lite.options import WriteOptions
 
     _SourceBase = Foreign
     _SinkBase = Foreign
@@ -378,6 +378,7 @@ class TFRecordDatasink(_SinkBase):
         if mode not in _MODES:
             raise argument_error(f"mode is {mode!r}, expected one of {', '.join(_MODES)}")
         check_lossless(lossless=lossless, sidecar=sidecar)
+        check_keywords(options, WriteOptions)
         self._mode = mode
         self._folder, self._files = folder_to_write(path, options.get("storage_options"))
         if min_rows_per_file is not None:

@@ -38,6 +38,7 @@ from tfrecord_lite.dataset import Dataset, DatasetIterator
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.extension import current_worker, register_with_torch
 from tfrecord_lite.integrations.indexed import IndexedExamples
+from tfrecord_lite.options import hinted, hinted_class
 
 __all__ = ["IndexedTensors", "IterableTensors", "as_tensors", "jagged"]
 
@@ -45,6 +46,7 @@ _SHARED_BYTES = 512 * 1024
 """From this size on a tensor goes from one process to another in shared memory of its own."""
 
 
+@hinted
 def as_tensors(element: Any) -> Any:
     """Make tensors of arrays, also inside dictionaries, tuples and lists.
 
@@ -197,6 +199,7 @@ class _NoLengthError(TypeError, AttributeError):
     """Of ``len``; for Keras, which asks ``hasattr``, there is no ``__len__`` then."""
 
 
+@hinted_class
 class IterableTensors:
     """The elements of a data set as tensors: an ``IterableDataset`` of torch.
 

@@ -23,6 +23,7 @@ from tfrecord_lite.convert.arrow import (
     open_frames,
 )
 from tfrecord_lite.convert.store import stored, warn_of_rounding
+from tfrecord_lite.convert.types import rows_of
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.frames import fitting_description, part_of
 from tfrecord_lite.described.sidecar import Sidecar
@@ -98,8 +99,8 @@ def save(
         of DuckDB, a table of :func:`scan`. What is not in memory is written batch by batch. The fields
         of structs are features such as ``point/x``.
 
-        *Rows*: any other iterable (a list, a generator) with one dict, tuple or value per
-        record, possibly nested. It is read once, and never held in memory. A value may be a
+        *Rows*: any other iterable (a list, a generator), or a map-style data set such as torch's, with
+        one dict, tuple or value per record, possibly nested. It is read once, and never held in memory. A value may be a
         number, a string, an array or a list; None is a missing value.
     schema_path : str or PathLike, optional
         The file for the sidecar; by default `path` + ``.schema.json``. If it is another, a
@@ -227,6 +228,7 @@ def save(
     if isinstance(resolved, SequenceSchema):
         raise argument_error("save writes Examples, and a SequenceSchema is for SequenceExamples")
     are_columns = isinstance(data, _COLUMNS) or is_frame(data) or is_series(data)
+    data = data if are_columns else rows_of(data)
     if not are_columns and (
         isinstance(data, str | bytes | np.generic) or not isinstance(data, Iterable)
     ):
@@ -319,7 +321,7 @@ def elements_of(data: Any) -> tuple[Structure, dict[str, Any]]:
         return flatten(data)
     structure: Structure = {}
     rows: dict[str, list[Any]] = {}
-    for number, row in enumerate(data):
+    for number, row in enumerate(rows_of(data)):
         own, leaves = flatten(row)
         if number and own != structure:
             raise argument_error("the rows must all be nested alike").at(index=number)

@@ -27,6 +27,7 @@ from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array
 from tfrecord_lite.block import Block, Place
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
+from tfrecord_lite.options import hinted
 from tfrecord_lite.tensors.dtypes import (
     STRING,
     TensorType,
@@ -52,6 +53,7 @@ _LARGEST_FACTOR = 8
 _LENGTH_BYTES = 5
 
 
+@hinted
 def parse_tensor(
     serialized: bytes | str,
     out_type: object = None,

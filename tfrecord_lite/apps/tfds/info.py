@@ -29,6 +29,7 @@ from tfrecord_lite.extension import (
     listing,
     name_of,
 )
+from tfrecord_lite.options import hinted, hinted_class
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.texts import nearest, plural, repr_html
@@ -43,6 +44,7 @@ _FILE_NAME = re.compile(r"(?!\.{1,2}$)[^/\\{}\0]+")
 _DASHES = str.maketrans("/.", "--")
 
 
+@hinted_class
 @dataclass(frozen=True)
 class TfdsInfo:
     """A directory of TensorFlow Datasets, as :func:`tfds_info` describes it.
@@ -125,6 +127,7 @@ class TfdsInfo:
         return [file for name, _, _ in parts for file in self._files[name]]
 
 
+@hinted
 def tfds_info(directory: Path, *, storage_options: StorageOptions = None) -> TfdsInfo:
     """Describe a directory that TensorFlow Datasets has written, without that package.
 
