@@ -46,7 +46,7 @@ pygments_dark_style = "github-dark"
 maximum_signature_line_length = 88
 
 # Rules are referred to by anchor: semantics.md#r2.
-myst_heading_anchors = 3
+myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 
 # Prompts and output are not copied.
