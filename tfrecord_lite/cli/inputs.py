@@ -100,7 +100,7 @@ def add_files(parser: argparse.ArgumentParser, *, can_skip: bool = True) -> None
 def add_reading(parser: argparse.ArgumentParser, *, can_skip: bool = False) -> None:
     """Declare how to read files: what :func:`read_options` makes keywords of readers of.
 
-    The help of all verbs explains them, and that of each names those that it has.
+    The help of all verbs explains them, and the help of each verb names the ones it has.
     """
     text = argparse.SUPPRESS
     if can_skip:
@@ -325,7 +325,7 @@ def source_of(name: str) -> Source:
 
 
 def sources_of(name: str) -> list[Source]:
-    """List the files of a name; of a directory of TensorFlow Datasets, those of all splits."""
+    """List the files of a name; for a directory of TensorFlow Datasets, the files of all splits."""
     if name == "-":
         return [source_of(name)]
     if is_pipe(name):

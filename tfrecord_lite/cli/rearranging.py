@@ -237,7 +237,7 @@ def _run(name: str, args: argparse.Namespace, console: Console, **more: Any) -> 
 
 
 def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Block], BoolArray]:
-    """Return the function that tells which records of a block to keep."""
+    """Return the function that chooses which records of a block to keep."""
     from tfrecord_lite.apps.tables.table import scan  # noqa: PLC0415 - optional
     from tfrecord_lite.integrations.duckdb import imported, where  # noqa: PLC0415 - optional
 

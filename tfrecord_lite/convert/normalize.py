@@ -1,4 +1,4 @@
-"""normalize: the door for columns of Python, NumPy and this package; they become Lists.
+"""normalize: the entry for columns of Python, NumPy and this package; they become Lists.
 
 There is one pipeline, and two policies for Python's values in it::
 

@@ -70,7 +70,7 @@ def part_of(dataset: Any, n_workers: int, number: int) -> Any:
     from copy import copy  # noqa: PLC0415 - for workers alone
 
     part = copy(dataset)
-    part._plan = worker_part(part._plan, n_workers, number)  # noqa: SLF001 - the room's own
+    part._plan = worker_part(part._plan, n_workers, number)  # noqa: SLF001 - the package's own
     return part
 
 

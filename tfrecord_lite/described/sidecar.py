@@ -11,7 +11,7 @@ are not a flat dict::
       "structure": ["0", "1"]
     }
 
-That of a data frame has no structure, but a ``"dataframe"`` with the library's types and the
+The sidecar of a data frame has no structure, but a ``"dataframe"`` with the library's types and the
 index. :meth:`Schema.from_json` can read a sidecar as well, and ignores all but the features. A sidecar without a fingerprint
 fits any data.
 
@@ -148,7 +148,7 @@ class Sidecar(NamedTuple):
 
     @property
     def nesting(self) -> Structure:
-        """The structure of the data, also that of a flat dict."""
+        """The structure of the data, also of a flat dict."""
         names: Structure = {name: name for name in self.schema}
         return names if self.structure is None else self.structure
 

@@ -389,7 +389,7 @@ class ReadAllExamples(_Read):
 class _Sink(_FileSinkBase):
     """Beam's files: written under temporary names, and renamed when all are complete.
 
-    `encoder` makes what writes the elements of a file, and tells its sidecar in the end.
+    `encoder` makes what writes the elements of a file, and returns its sidecar in the end.
     """
 
     def __init__(

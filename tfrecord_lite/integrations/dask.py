@@ -189,7 +189,7 @@ def _dtype_of(type_: Any, original: Original | None) -> Any:
             return None
         return pandas.CategoricalDtype(original.categories, original.ordered)
     if types.is_boolean(type_) or types.is_integer(type_):
-        # Records may lack it, and the dtype must not depend on whether those of a partition do.
+        # Records may lack it, and the dtype must not depend on whether the records of a partition do.
         if original is None or not original.missing:
             return None
         name = str(type_).replace("i", "I").replace("u", "U")
@@ -249,7 +249,7 @@ def _parts(paths: Sources, options: ReadSettings, blocksize: _Blocksize) -> list
 
 
 def _state_of(sources: Iterable[str]) -> str:
-    """Return what tells files from those that had their names before.
+    """Return what distinguishes files from earlier files of the same names.
 
     It makes the keys of tasks, by which Dask finds what it has computed already.
     """

@@ -60,7 +60,7 @@ _UNKNOWN_COLUMN = re.compile(r'column "([^"]+)" not found')
 _ROWS_PER_BATCH = 100_000
 
 _NUMBER = "__number_of_row__"
-"""The column that tells which rows a condition holds for."""
+"""The column with the rows for which a condition holds."""
 
 _OWN_NAMES = ("LAMBDA", "SUBQUERY")
 """Expressions that bring names of their own, which need not be columns."""
@@ -188,7 +188,7 @@ class _Run:
 
 
 def _scanned(name: Sources, query: str, options: dict[str, Any]) -> TFRecordTable:
-    """Return the table of a file; if a column has no type, that of the columns which the query names."""
+    """Return the table of a file; if a column has no type, the table of the columns which the query names."""
     try:
         return scan(name, **options)
     except IsADirectoryError:

@@ -1,4 +1,4 @@
-"""DataFrames and Series of Polars, a bridge of ``convert/arrow``, and lazy frames of record files.
+"""DataFrames and Series of Polars, an adapter of ``convert/arrow``, and lazy frames of record files.
 
 The word of a column is the name of its dtype, such as ``"Int8"``, or ``{"ipc": ...}``: a column of it
 without rows, as an Arrow IPC file in base64.

@@ -63,7 +63,7 @@ else:
 __all__ = ["TFRecordDatasink", "TFRecordDatasource", "read_tfrecords", "write_tfrecords"]
 
 _MOST_TASKS = 200
-"""More only if parts would be larger than those of a table usually are."""
+"""More only if parts would be larger than a table's usually are."""
 _LEAST_TASK_BYTES = 16 * 1024 * 1024
 """Below it, more tasks cost more than they gain, unless they are asked for."""
 _ROWS_ALONE = "__bsp_stub"
@@ -148,7 +148,7 @@ def read_tfrecords(
     return ray.data.read_datasource(
         source,
         concurrency=concurrency,
-        # Told the number of blocks, Ray does not divide what a task gives into smaller ones.
+        # If it knows the number of blocks, Ray does not divide what a task gives into smaller ones.
         override_num_blocks=override_num_blocks or len(source.get_read_tasks(_MOST_TASKS)),
         **(remote_args or {}),
     )

@@ -148,7 +148,7 @@ class TFRecordDataSource(_SourceBase):
         return "tfrecord"
 
     def schema(self) -> Any:
-        """Infer the columns: those of the records, then those that folders name. Called on the driver.
+        """Infer the columns of the records, then the ones that folders name. Called on the driver.
 
         Raises
         ------

@@ -15,7 +15,7 @@ the same, if the array is       a copy, since torch could write to that memory;
 read-only or byte-swapped       parsers and data sets give no such arrays
 byte strings, text              ``bytes``, ``str``, or lists of them; a BytesColumn is unchanged
 SparseTensor                    a sparse COO tensor on the same values; of strings, unchanged
-RaggedTensor                    unchanged; ``jagged(ragged)`` converts those of one level
+RaggedTensor                    unchanged; ``jagged(ragged)`` converts one with a single level
 masked array of strings         a list, with None for what is missing
 masked array of numbers         an error: ``filled(0)`` in a ``map``, or a default_value
 ==============================  ====================================================

@@ -290,7 +290,7 @@ def save_elements(
     shard_sizes: Mapping[int, int] | None = None,
     **options: Unpack[WriteOptions],
 ) -> Schema:
-    """Write columns or rows as a folder of ``tf.data.Dataset.save``, in equal shards or those of these numbers."""
+    """Write columns or rows as a folder of ``tf.data.Dataset.save``, in equal shards, or shards of these numbers."""
     folder, storage_options = name_of(path).rstrip("/"), options.get("storage_options")
     check_storage_options(storage_options, path)
     compression = TFRecordOptions.get_compression_type_string(options.get("compression") or "")

@@ -1,4 +1,4 @@
-"""pack_images: a folder of images, or those of a list, to TFRecord files.
+"""pack_images: a folder or list of images to TFRecord files.
 
 A *manifest* is a CSV, Parquet or JSON-lines file with a row per image: its path, its label, and
 other columns, which become features.
@@ -269,7 +269,7 @@ class _NothingWrittenError(Exception):
 
 
 def _schema(pictures: list[Picture], more: Schema | None) -> Schema:
-    """Return the schema of all rows, with that of the other columns of a manifest."""
+    """Return the schema of all rows, with the other columns of a manifest."""
     one = np.zeros(1, np.int64)
     columns: dict[str, Any] = {"image/encoded": [b""], "image/format": [""]}
     columns |= {f"image/{name}": one for name in ("height", "width", "channels")}
@@ -564,7 +564,7 @@ def read_manifest(
 
 
 def _with_float32(schema: Schema) -> Schema:
-    """Return a schema whose floats come back as what is stored: those of a manifest are text, or Python's."""
+    """Return a schema whose floats come back as what is stored: in a manifest they are text, or Python's."""
     items = schema.to_items()
     for name, item in items.items():
         if item.original is not None and item.original.dtype == "float64":

@@ -144,7 +144,7 @@ class _Run:
     firsts: Int64Array
     """Number of the first record of each range of keys, and of all records; shape (1025,)."""
     edges: Int64Array
-    """Where the frames of each range begin among those of the run, and end; shape (1025,)."""
+    """Where the frames of each range begin within the run, and end; shape (1025,)."""
 
     def read(self, file: IO[bytes], low: int, high: int) -> _Part:
         """Read the records of some ranges of keys."""

@@ -175,7 +175,7 @@ class Outputs(DataFiles):
         return read
 
     def describe(self, sources: list[Source], described: Sidecar | None) -> None:
-        """Take what the sidecars of the sources say, for those of the new files."""
+        """Take over the sidecars of the sources for the new files."""
         self._sources, self._described = sources, described if self._is_named else None
 
     def __enter__(self) -> Self:

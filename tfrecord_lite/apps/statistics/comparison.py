@@ -717,7 +717,7 @@ def _texts(one: list[Any] | None, other: list[Any] | None) -> tuple[str, str]:
 
 
 def _first_odd(a: Any, b: Any) -> int:
-    """Return the number of the first item that differs; that of the end of the shorter one if none does."""
+    """Return the number of the first item that differs; the length of the shorter one if none does."""
     pairs = enumerate(zip(a, b, strict=False))
     return next((i for i, (x, y) in pairs if x != y), min(len(a), len(b)))
 

@@ -278,7 +278,7 @@ class Statistics(Mapping[str, FeatureStatistics]):
         return known[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names of the features, then those of the feature lists."""
+        """Yield the names of the features, then of the feature lists."""
         yield from self.features
         yield from self.feature_lists
 

@@ -122,11 +122,11 @@ class _Plan:
     """Whether records are written as they are."""
     outputs: list[tuple[Source, list[_Piece]]] = field(default_factory=list)
     table: TFRecordTable | None = None
-    """Its schema is that of all TFRecords; None if each has its own."""
+    """Its schema serves for all TFRecords; None if each has its own."""
     types: Any = None
     """The pyarrow.Schema that was given, for text."""
     schema: Any = None
-    """The pyarrow.Schema of all outputs; None if each has that of its source."""
+    """The pyarrow.Schema of all outputs; None if each has its source's."""
 
     def open(self, piece: _Piece) -> tuple[Any, Any]:
         """Open the source of a piece, to read what is written or tested; return it, and the condition."""
@@ -351,7 +351,7 @@ def _check_places(names: list[str], pieces: list[_Piece]) -> None:
 
 
 def _table_of(files: Sequence[Source], settings: Settings) -> TFRecordTable:
-    """Return the table of files: with the schema given, those of their sidecars, or inferred."""
+    """Return the table of files: with the schema given, from their sidecars, or inferred."""
     options: Any = {name: getattr(settings.options, name) for name in ReadOptions.__annotations__}
     paths: Any = list(files)
     # The columns of a condition are known only to the table of all.
@@ -432,7 +432,7 @@ def _described(sources: list[Source], plan: _Plan) -> Any:
 
 
 def _common_schema(plan: _Plan, pieces: list[_Piece]) -> Any:
-    """Return the schema of all outputs: that of the first source that has rows to decide types."""
+    """Return the schema of all outputs, from the first source that has rows to decide types."""
     found = None
     for piece in pieces:
         if is_file_object(piece.source) and piece.kind != "tfrecord":

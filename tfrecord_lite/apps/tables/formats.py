@@ -108,7 +108,7 @@ def stem_of(name: str) -> str:
 
 
 def is_numbered(name: str) -> bool:
-    """Return whether a name ends as that of a shard, maybe compressed, with no other ending."""
+    """Return whether a name ends like a shard's, maybe compressed, with no other ending."""
     return _SHARD_NUMBER.search(_without_codec(name)) is not None
 
 
@@ -146,7 +146,7 @@ def open_source(
     It has `names`, of all columns; `columns`, of those to read, which may be set first; `schema`, of
     the batches (None if they are blocks of records); ``batches(first_row=0)``; and ``count()`` of the
     rows, after which only ``close()`` follows. TFRecords are read as
-    `table` says; text has the `types` of a pyarrow.Schema, or by default those of its first block.
+    `table` says; text has the `types` of a pyarrow.Schema, or by default the types of its first block.
     """
     match kind:
         case "tfrecord":

@@ -151,7 +151,7 @@ class _TextSource:
 
     @cached_property
     def schema(self) -> Any:
-        """The types of the columns that are read: those given, and those of the first block."""
+        """The types of the columns that are read: the given ones, and the first block's."""
         pa, types = imported(), self._types
         given = [] if types is None else types.names
         fields = [
@@ -519,7 +519,7 @@ def _first_line(error: Exception) -> str:
 # ------------------------------------------------------------------------------- writing
 
 DELIMITERS = ",;\t"
-"""What may be between the cells of CSV; the header of a file tells which it is."""
+"""What may be between the cells of CSV; the header of a file shows which it is."""
 
 _WRITTEN_ROWS = 8 * 1024
 """Rows that become text at once."""

@@ -146,7 +146,7 @@ def _counted(numbers: Distribution, noun: str) -> str:
 def _chart(
     found: FeatureStatistics, name: str, n_bins: int, dtype: str | None
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the chart that tells most about a feature, and what stands below it."""
+    """Return the chart that says most about a feature, and its caption."""
     shown = shortened(name, _MAX_LABEL)
     numbers, strings = found.numbers, found.strings
     if numbers is not None:

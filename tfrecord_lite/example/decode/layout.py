@@ -168,7 +168,7 @@ class _Stretch:
         self.unknown: list[tuple[int, int]] = [(place, entry.length) for entry, place in fixed]
         """The offset and length of each payload of fixed size in it."""
         self.runs: list[_FloatRun] = []
-        """Those of them that are asked for."""
+        """The entries that are asked for."""
         for entry, place in fixed:
             if entry.feature < 0:
                 continue
