@@ -1,6 +1,6 @@
 """From arguments to open files: the arguments that verbs share, the loop over files, and what is said of errors.
 
-An argument has the name of the keyword that it stands for (``--max-record-bytes``), so errors of the
+An argument has the name of its keyword in Python (``--max-record-bytes``), so errors of the
 library say what to do here too. A failure to open or read one file is reported in one line, and the next
 file is read.
 """
@@ -113,7 +113,7 @@ def add_reading(parser: argparse.ArgumentParser, *, can_skip: bool = False) -> N
 
 
 def read_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the keywords of readers that the arguments stand for; skipped damage is only reported."""
+    """Return the keywords of readers for the arguments; skipped damage is only reported."""
     names = ("max_record_bytes", "max_inflated_bytes", "max_inflated_ratio")
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     if getattr(args, "skip_damage", False):
@@ -130,7 +130,7 @@ def skip_quietly(span: object) -> None:
 
 
 def settings_of(args: argparse.Namespace) -> ReadSettings:
-    """Return the settings of readers that the arguments stand for."""
+    """Return the settings of readers for the arguments."""
     return ReadSettings(**read_options(args))
 
 

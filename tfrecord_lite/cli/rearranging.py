@@ -77,7 +77,7 @@ def _fractions(text: str) -> list[float]:
 def run_split(args: argparse.Namespace, console: Console) -> None:
     """Divide the records of all FILEs among shards, in their order; or with --fractions, into parts with one DST each.
 
-    Of parts, a hash of each record, or of its value of --by, decides where it goes: it stays in its part
+    For parts, a hash of each record, or of its value of --by, decides: a record stays in its part
     when data are added.
 
     examples:

@@ -111,7 +111,7 @@ def _first(reader: Any, n_rows: int | None) -> Iterator[Any]:
 
 
 def _check_output(args: argparse.Namespace) -> None:
-    """Raise if the output is a file that the query reads, or is there without being replaced."""
+    """Raise if the output is a file that the query reads, or exists and is not to be replaced."""
     from tfrecord_lite.integrations.duckdb import names_in  # noqa: PLC0415 - needs duckdb
 
     for name in names_in(args.query):
@@ -182,7 +182,7 @@ def _print_table(reader: Any, max_rows: int, console: Console) -> None:
 
 
 def _values(column: Any) -> Any:
-    """Return the values of a column; a float32 as the shortest number that stands for it."""
+    """Return the values of a column; a float32 as the shortest number that gives it."""
     if "float" not in str(column.type):
         return column.to_pylist()
 

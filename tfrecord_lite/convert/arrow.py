@@ -748,7 +748,7 @@ def _categories(name: str, column: Array) -> Lists:
     parts = [chunk.dictionary.drop_null() for chunk in _chunks(column)]
     listed = pa.chunked_array(parts, kind.value_type).unique().to_pylist()
     is_repeated = any(len(part.unique()) < len(part) for part in parts)
-    # Zeros of both signs are two to Arrow, and NaN is no value to find again.
+    # Zeros of both signs are two values to Arrow, and NaN does not equal itself.
     if is_repeated or len({*listed}) < len(listed) or any(c != c for c in listed):  # noqa: PLR0124
         raise category_error(name)
     lists = _lists_of(name, decoded)

@@ -250,7 +250,7 @@ def _masked(lists: Lists, present: BoolArray | None) -> Lists:
 
 
 def _present_records(key: str, column: np.ma.MaskedArray[Any, Any]) -> BoolArray | None:
-    """Return which records of a masked array are there, None for all; none may be so in part."""
+    """Return which records of a masked array have values, None for all; none may be so in part."""
     if column.ndim == 0 or not column.size or column.mask is np.ma.nomask:
         return None
     return _whole(key, ~np.ma.getmaskarray(column).reshape(len(column), -1))
@@ -260,7 +260,7 @@ _PARTLY = "some values of the record are masked; a feature is there, or missing,
 
 
 def _whole(key: str, is_there: BoolArray, detail: str = _PARTLY) -> BoolArray | None:
-    """Return which rows are there, given which of their values are; None for all, none may be so in part."""
+    """Return which rows have values, given which of their values are not masked; None for all, none may be so in part."""
     present = np.asarray(is_there.all(axis=1))
     partly = np.flatnonzero(is_there.any(axis=1) != present)
     if partly.size:

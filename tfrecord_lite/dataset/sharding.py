@@ -1,4 +1,4 @@
-"""Divide a plan among workers, so that each record comes exactly once.
+"""Divide a plan among workers, so that each record is returned exactly once.
 
 A plan is divided at its first node. If stages count elements (``take``, ``skip``, ``enumerate``,
 ``shard`` after others), it is divided after the last of those, whose output is the same in every

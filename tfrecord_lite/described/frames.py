@@ -28,7 +28,7 @@ def fitting_description(
 ) -> Description | None:
     """Return a description without the words that do not go with a schema.
 
-    `originals` are those that the frame has by itself.
+    `originals` are the frame's own.
     """
     if description is None:
         return None

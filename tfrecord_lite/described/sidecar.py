@@ -64,7 +64,7 @@ SchemaLike: TypeAlias = Path | Mapping[str, FeatureLike] | SequenceSchema
 __all__ = ["FingerprintingFile", "SchemaLike", "Sidecar", "content_to_write"]
 
 _NEVER_SCHEMAS = ("a Git LFS", "an HTML", "XML", "the index", "a graph_schema")
-"""How the recogniser of foreign files names texts that are no schema either."""
+"""How the recogniser of foreign files names texts that are not a schema either."""
 _TFDS_INFO = "dataset_info.json"
 _READ_BYTES = 1024 * 1024
 _TFX_NAMES = (".pbtxt", ".textproto", ".prototxt")
@@ -323,7 +323,7 @@ def matches(directory: str, pattern: str, storage_options: StorageOptions) -> li
 
 
 def _not_a_schema(name: str, first: bytes) -> str | None:
-    """Say by its beginning what a file that is no schema file is; None if it is like one."""
+    """Say by its beginning what a file is instead of a schema file; None if it is like one."""
     if first.startswith(b"{") and b"\0" not in first:  # JSON, as most are
         return None
     from tfrecord_lite.sniff import HEAD_BYTES, looks_like  # noqa: PLC0415 - many patterns

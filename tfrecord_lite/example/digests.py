@@ -81,7 +81,7 @@ class Digests:
         return np.frombuffer(digests, ">u8").reshape(-1, 2).astype(np.uint64)
 
     def _values(self, block: Block) -> list[bytes]:
-        """Return the bytes that stand for the values of each record."""
+        """Return the bytes that are hashed for the values of each record."""
         stops = block.offsets + block.lengths
         batch = MessageBatch(block.data, block.offsets, stops, self._table, self._memory)
         columns = []

@@ -82,7 +82,7 @@ class Sample:
     blocks: list[Block]
     """Their places have no number if that is not known."""
     num_records: int | None
-    """Of the files; None if that is not known."""
+    """Of the files; None if it is not known."""
     is_whole: bool
     """Whether these are all records."""
     method: str
@@ -132,7 +132,7 @@ def draw_sample(
     """Take all records of small files, and some of large ones.
 
     Files that together have at most `max_bytes` are read whole, however many records they have.
-    Of others about `num_records` are taken, with at most about `max_bytes` of data; no more than a few
+    From others about `num_records` are taken, with at most about `max_bytes` of data; no more than a few
     times as much is read. The same `seed` takes the same records of the same files.
     `on_error` and `max_errors` of the options do not matter: damage is skipped. `meter` is informed of
     the bytes of the records that are read.

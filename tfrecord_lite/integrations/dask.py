@@ -137,7 +137,7 @@ def _frame_of(
     part = with_columns(part, chosen)
     batches = list(batches_of(part))
     table = imported().Table.from_batches(batches, part.arrow_schema)
-    n_rows = sum(map(len, batches))  # which a table without columns does not tell
+    n_rows = sum(map(len, batches))  # which a table without columns does not have
     return _frame(table, n_rows, part.source, columns, **form)
 
 
@@ -287,9 +287,9 @@ def to_tfrecord(
     frame : dask.dataframe.DataFrame
         Of columns that :func:`save` stores.
     path : str or PathLike
-        The directory, or a URL, which the workers have to see under this name; it is made if it is not there.
+        The directory, or a URL, which the workers have to see under this name; it is created if it does not exist.
     overwrite : bool, default False
-        Remove the files that are there, once the new ones are complete; new ones have other names than those then. Otherwise there must be none. The frame
+        Remove the existing files, once the new ones are complete; new ones have other names than those then. Otherwise there must be none. The frame
         may be read from this directory, and is gone with its files then.
     write_index : bool, default False
         Store the index, too, as columns.

@@ -235,7 +235,7 @@ def _dataset_class() -> Any:
         def scanner(self, columns: Any = None, filter: Any = None, **_: Any) -> Any:  # noqa: A002
             names = self._table.column_names
             wanted = names if columns is None else list(columns)
-            # An expression does not tell its fields, but its text has their names.
+            # An expression does not list its fields, but its text has their names.
             tested = [] if filter is None else [name for name in names if name in str(filter)]
             chosen = list(dict.fromkeys([*wanted, *tested]))
             # The table itself notices features that come after the sample; a selection does not.

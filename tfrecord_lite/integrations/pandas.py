@@ -68,7 +68,7 @@ def is_series(data: Any) -> bool:
 
 
 def columns_of(frame: Any) -> dict[str, Any]:
-    """Return a frame's columns, and the levels of its index if that is no range, by feature."""
+    """Return a frame's columns, and the levels of its index if that is not a range, by feature."""
     check_names(list(frame.columns))
     columns = {name: frame[name] for name in frame.columns}
     for feature, _, level in _levels(frame.index):

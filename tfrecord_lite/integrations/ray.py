@@ -305,9 +305,9 @@ def write_tfrecords(
     ds : ray.data.Dataset
         Of rows with numbers, bools, texts, bytes, times, tensors of numbers, and lists of them.
     path : str or PathLike
-        The directory, which the workers have to see under this name; it is made if it is not there. Or a URL.
+        The directory, which the workers have to see under this name; it is created if it does not exist. Or a URL.
     mode : {"append", "overwrite", "error"}, default "append"
-        What to do if files are there: add to them; remove them once the new ones are complete; or raise
+        What to do with existing files: add to them; remove them once the new ones are complete; or raise
         FileExistsError.
     min_rows_per_file : int, optional
         Collect blocks until there are this many rows, if there are as many. Without it, files may be small: as small as the
@@ -401,7 +401,7 @@ class TFRecordDatasink(_SinkBase):
         return "TFRecords"
 
     def on_write_start(self, schema: Any = None) -> None:
-        """Look at what is there, on the driver."""
+        """Look at what exists, on the driver."""
         # Ray may call this again.
         before = [name for name in self._files.names() if not name.startswith(self._id)]
         if before and self._mode == "error":

@@ -6,7 +6,7 @@
     IterableTensors    a data set, for DataLoader and StatefulDataLoader: in order, or shuffled
     IndexedTensors     a TFRecordFile, for samplers: any record, any batch, by number
 
-A data set or a ``TFRecordFile`` also works in a ``DataLoader`` by itself, and then gives arrays.
+A data set or a ``TFRecordFile`` also works in a ``DataLoader`` directly, and then gives arrays.
 Here arrays become:
 
 ==============================  ====================================================
@@ -56,7 +56,7 @@ def as_tensors(element: Any) -> Any:
     Returns
     -------
     torch.Tensor or structure of them
-        See the table at the head of this module. Tensors share their arrays' memory.
+        See the table at the top of this module. Tensors share their arrays' memory.
 
     Raises
     ------

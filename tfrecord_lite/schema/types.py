@@ -29,7 +29,7 @@ class Type(NamedTuple):
     """
 
     kind: Kind | None
-    """The list that holds the values; None where there were no values to tell it."""
+    """The list that holds the values; None if there were no values."""
     dtype: str = ""
     """A name as in Original: ``"float16"``, ``"datetime64[s]"``, ``"string"``."""
     shape: tuple[int | None, ...] | None = None

@@ -245,7 +245,7 @@ class Loader:
             self._structure = {p: {n: f"{p}/{n}" for n in specs} for p, specs in parts.items()}
         if columns is not None:
             names = known_columns(columns, schema)
-            # The index of a frame comes along.
+            # The index of a frame is loaded, too.
             index = [] if library is None else index_names(described.dataframe)
             schema = schema.select(dict.fromkeys([*names, *index]))
             self._structure = {name: name for name in names}

@@ -159,7 +159,7 @@ class Events:
 
     @property
     def tags(self) -> dict[str, tuple[str, ...]]:
-        """The tags of each category, in the order they were first seen; every category is there."""
+        """The tags of each category, in the order they were first seen, for every category."""
         found = {}
         for number, category in enumerate(CATEGORIES):
             numbers = np.unique(self._values.tag[self._category == number])

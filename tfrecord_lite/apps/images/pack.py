@@ -130,7 +130,7 @@ def pack_images(
     progress : bool or callable, optional
         As for :func:`save`; counts images.
     **options
-        Of a manifest: `path_column`, by default ``"path"``; `label_column`, by default ``"label"`` if it has
+        In a manifest: `path_column`, by default ``"path"``; `label_column`, by default ``"label"`` if it has
         one, with texts, the names of classes, or with integers, which are kept; and `root`, the folder that
         its paths are relative to, by default its own. Other columns become features of their names.
         `num_threads` are the images to read and check at a time, by default one per processor. How files
@@ -288,7 +288,7 @@ def _schema(pictures: list[Picture], more: Schema | None) -> Schema:
 class _Rows:
     """The features of each image that can be packed; what was packed is counted in the report.
 
-    Its length is how many rows there are if none is left out, so that they are divided as they come.
+    Its length is how many rows there are if none is left out, so that they are divided while they are read.
     """
 
     pictures: list[Picture]
@@ -440,7 +440,7 @@ class Picture(NamedTuple):
 
 
 def sniff(head: bytes) -> str | None:
-    """Return the key in :data:`ENDINGS` of the format that an image's first 32 bytes tell, or None.
+    """Return the key in :data:`ENDINGS` of the format by an image's first 32 bytes, or None.
 
     >>> sniff(b"GIF89a"), sniff(b"text")
     ('gif', None)

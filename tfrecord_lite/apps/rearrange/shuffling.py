@@ -164,7 +164,7 @@ class _Run:
 
 
 class RandomOrder:
-    """Records that are added block by block, and come out in random order."""
+    """Records that are added block by block, and returned in random order."""
 
     def __init__(self, key: Key, memory_bytes: int, folder: str | None) -> None:
         self._key = key

@@ -60,7 +60,7 @@ from tfrecord_lite.records.shard_set import Filling
 from tfrecord_lite.schema import Schema
 
 _SMALL_BYTES = 32 * 1024
-"""Of a smaller block, a sink makes the frames anew."""
+"""For a smaller block, a sink makes the frames anew."""
 
 
 class Rearranged(NamedTuple):
@@ -312,7 +312,7 @@ class Input:
 
     @property
     def is_rereadable(self) -> bool:
-        """Whether the records can be read twice; a file that is not there is an error of its own."""
+        """Whether the records can be read twice; a missing file is an error of its own."""
         return all(
             position_of(source) is not None
             if is_file_object(source)

@@ -158,7 +158,7 @@ class FeatureStatistics:
         Number of steps per record that has the feature list; None for other features.
     original : str or None
         The dtype that the values had before they were stored, if it was another one, and a schema file
-        beside the data tells it. Numbers that are stored as bytes are then `numbers`.
+        beside the data says so. Numbers that are stored as bytes are then `numbers`.
 
     Examples
     --------

@@ -137,7 +137,7 @@ def with_pandas(schema: Any, described: Sidecar) -> Any:
 
 
 def _checked(names: Sequence[str], known: Collection[str]) -> list[str]:
-    """Return a choice of columns; raise about a name that is not known, or is there twice."""
+    """Return a choice of columns; raise about a name that is unknown, or occurs twice."""
     names = names_of(names)
     for i, name in enumerate(names):
         if name not in known:

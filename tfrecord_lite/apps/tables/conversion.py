@@ -208,7 +208,7 @@ def convert(
     InvalidArgumentError
         ``BAD_ARGUMENT`` if this is not possible.
     FileExistsError
-        If an output is there, and neither `overwrite` nor `resume` is asked for.
+        If an output exists, and neither `overwrite` nor `resume` is asked for.
     OSError, ImportError
         As for reading and writing. What fails for one output is in `Summary.failures`.
     """
@@ -530,7 +530,7 @@ class _Log:
                     self.complete[name] = Output(name, rows, size)
 
     def add(self, name: str, rows: int, n_bytes: int | None) -> None:
-        """Note that an output is complete, or, without its size, that it is if it is there."""
+        """Note that an output is complete, or, without its size, that it is complete if it exists."""
         line = json.dumps([os.path.basename(name), rows, n_bytes])  # noqa: PTH119
         with self._path.open("a") as file:
             file.write(f"\n{line}" if file.tell() else f"{self._digest}\n{line}")
@@ -560,7 +560,7 @@ def _log_of(plan: _Plan, target: Source, *, resume: bool) -> _Log | None:
 def _begin(
     plan: _Plan, target: Source, log: _Log | None, *, overwrite: bool, resume: bool
 ) -> dict[int, Output]:
-    """Return the outputs that are complete; raise if others are there."""
+    """Return the outputs that are complete; raise if others exist."""
     complete = log.complete if log is not None and resume else {}
     done: dict[int, Output] = {}
     for i, (place, _) in enumerate(plan.outputs):
@@ -645,7 +645,7 @@ class _Maker:
             rounded = getattr(target, "rounded", ())
             name = name_of(place)
             if self._log is not None and local_size(name) is None:
-                self._log.add(name, n_rows, None)  # what is there from now on is complete
+                self._log.add(name, n_rows, None)  # what exists from now on is complete
             target.commit()
             output = Output(name, n_rows, local_size(place) or 0, rounded)
             if self._log is not None:

@@ -81,7 +81,7 @@ def format_named(name: str) -> str:
 
 
 def check_not_of_loader(name: str) -> None:
-    """Raise, with the way to go, if a file's name tells the format of another loader."""
+    """Raise, with the way to go, if a file's name has the ending of another loader's format."""
     ending = _SHARD_NUMBER.sub("", _without_codec(name).lower()).rpartition(".")[2]
     for title, words in _OF_LOADERS.items():
         if ending in words:
@@ -91,7 +91,7 @@ def check_not_of_loader(name: str) -> None:
 
 
 def format_of(name: str) -> str | None:
-    """Return the format that a file's name tells; None if it tells none.
+    """Return the format by the ending of a file's name; None without a known one.
 
     >>> format_of("train-00000-of-00002.csv.gz"), format_of("a.tfrecord-00000-of-00002")
     ('csv', 'tfrecord')

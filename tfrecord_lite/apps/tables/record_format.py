@@ -384,7 +384,7 @@ def write_part(
     Parameters
     ----------
     path : str
-        Path or URL. The folder is made if it is not there.
+        Path or URL. The folder is created if it does not exist.
     batches : iterable of pyarrow.RecordBatch or pyarrow.Table, or of Block or list of bytes
         Rows, of which each becomes an Example, or a SequenceExample if the schema in the metadata says so; all batches have
         the schema of the first one. Or records as they are.

@@ -83,7 +83,7 @@ __all__ = ["PartitionReader", "ScanOptions", "TFRecordTable", "TablePartition", 
 
 
 class ScanOptions(ReadOptions, total=False):
-    """The options that whatever scans files takes and hands on to ``scan``."""
+    """The options that callers of ``scan`` take and pass on to it."""
 
     text: bool | Sequence[str]
     sample: int | None
@@ -273,7 +273,7 @@ class TFRecordTable:
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` for a name that is not a column, or that is there twice.
+            ``BAD_ARGUMENT`` for a name that is not a column, or that occurs twice.
         TypeError
             If `names` is a single str.
 
@@ -358,7 +358,7 @@ class TFRecordTable:
         Raises
         ------
         FileNotFoundError, PermissionError
-            If a file is not there any more.
+            If a file no longer exists.
         InvalidArgumentError
             ``BAD_ARGUMENT`` for a number below 1.
 
@@ -395,7 +395,7 @@ class TFRecordTable:
         return self._batches.of(block)
 
     def head(self, n: int = 5) -> Any:
-        """Return the first `n` rows as a ``pyarrow.Table``; what comes after is not read.
+        """Return the first `n` rows as a ``pyarrow.Table``; the rest is not read.
 
         Its own ``to_pandas`` makes floats of integers with nulls, unlike this method.
 

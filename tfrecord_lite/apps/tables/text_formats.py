@@ -238,7 +238,7 @@ def typed(cells: Any, kind: Any = None) -> Any:
 
 
 def _lists_of(cells: Any, kind: Any) -> Any:
-    """Return cells of JSON as lists; a list of nulls stands for one of any values."""
+    """Return cells of JSON as lists; a list of nulls may be a list of any values."""
     pa = imported()
     written = [cell if cell is None else cell.strip() for cell in cells.to_pylist()]
     if not all(cell is None or (cell[:1] == "[" and cell[-1:] == "]") for cell in written):
@@ -354,7 +354,7 @@ class CsvSource(_TextSource):
 
 
 def _decoded(found: Any) -> Any:
-    """Return a value of JSON, with bytes and floats for the objects that stand for them."""
+    """Return a value of JSON, with bytes and floats in place of the objects that encode them."""
     if isinstance(found, list):
         return [_decoded(item) for item in found]
     if not isinstance(found, dict):

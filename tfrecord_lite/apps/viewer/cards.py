@@ -185,7 +185,7 @@ def _figures(figures: Mapping[str, float], dtype: str | None) -> dict[str, str]:
 
 
 def _labels(strings: StringStatistics) -> list[tuple[str, int]]:
-    """Return the most frequent values as text; empty if they tell nothing."""
+    """Return the most frequent values as text; empty if none is frequent."""
     labels = []
     for value, count in strings.top(_TOP):
         text = text_of(value)
