@@ -64,7 +64,9 @@ class RecordStream:
             raise opening_error(error, self.name) from None
         try:
             self._limits = limits or options.inflation
-            self._short_head: int | None = None  # bytes of a file too short to recognise its compression
+            self._short_head: int | None = (
+                None  # bytes of a file too short to recognise its compression
+            )
             self._open_content(options.codec_name)
         except BaseException:
             self._file.close()
