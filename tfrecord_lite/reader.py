@@ -626,7 +626,7 @@ def batches_at_once(size: int, n_records: int, n_bytes: int) -> int:
 
 
 def _parsed(parser: Any, block: Block, size: int) -> Iterator[list[Any]]:
-    """Parse batches of a size; if a record is wrong, those before its own come first."""
+    """Parse batches of a size; if a record is wrong, the batches before its own are returned first."""
     splits = [*range(0, len(block), size), len(block)]
     try:
         yield parser.parse_batches(block, splits)

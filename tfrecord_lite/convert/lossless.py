@@ -152,7 +152,7 @@ def item_of(
     lossless: bool = False,
     raw_images: bool = True,
 ) -> SchemaItem:
-    """Return how lists are stored, and what they were; images as lists if nothing is to tell their shape."""
+    """Return how lists are stored, and what they were; images as lists if nothing will record their shape."""
     own = type_of(name, lists, lossless=lossless, raw_images=raw_images)
     if isinstance(lists, SparseLists):
         keys = tuple(f"{name}/indices_{i}" for i in range(len(lists.sizes)))

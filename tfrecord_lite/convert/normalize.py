@@ -1,4 +1,4 @@
-"""normalize: the door for columns of Python, NumPy and this package; they become Lists.
+"""normalize: the entry for columns of Python, NumPy and this package; they become Lists.
 
 There is one pipeline, and two policies for Python's values in it::
 
@@ -252,7 +252,7 @@ def _masked(lists: Lists, present: BoolArray | None) -> Lists:
 
 
 def _present_records(key: str, column: np.ma.MaskedArray[Any, Any]) -> BoolArray | None:
-    """Return which records of a masked array are there, None for all; none may be so in part."""
+    """Return which records of a masked array have values, None for all; none may be so in part."""
     if column.ndim == 0 or not column.size or column.mask is np.ma.nomask:
         return None
     return _whole(key, ~np.ma.getmaskarray(column).reshape(len(column), -1))
@@ -262,7 +262,7 @@ _PARTLY = "some values of the record are masked; a feature is there, or missing,
 
 
 def _whole(key: str, is_there: BoolArray, detail: str = _PARTLY) -> BoolArray | None:
-    """Return which rows are there, given which of their values are; None for all, none may be so in part."""
+    """Return which rows have values, given which of their values are not masked; None for all, none may be so in part."""
     present = np.asarray(is_there.all(axis=1))
     partly = np.flatnonzero(is_there.any(axis=1) != present)
     if partly.size:

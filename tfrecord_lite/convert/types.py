@@ -69,7 +69,7 @@ _SURROGATES = "a text with lone surrogates, which UTF-8 cannot encode"
 
 Flat: TypeAlias = "Float32Array | Int64Array | ByteStrings"
 FlatList: TypeAlias = "tuple[Kind | None, Flat]"
-"""Values end to end and their kind, None where there are none to tell it."""
+"""Values end to end and their kind, None without values."""
 
 
 # ------------------------------------------------------------------------------------- errors

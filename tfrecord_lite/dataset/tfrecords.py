@@ -73,8 +73,8 @@ class TFRecordDataset(Dataset[bytes]):
         How files are read: :class:`~tfrecord_lite.options.ReadOptions`, but for `compression`. If damage is
         skipped, or records are dropped, :attr:`Dataset.report` describes it; :meth:`shuffle_all` needs intact
         files. With ``on_misfit="drop"`` records have to fit what parses them next, unless a function changes them before. Each process of
-        :meth:`in_processes`, and each worker of torch's ``DataLoader``, warns by itself and counts `max_errors`
-        by itself, so a file that several of them read is warned of several times, and there is no common report.
+        :meth:`in_processes`, and each worker of torch's ``DataLoader``, warns and counts `max_errors`
+        separately, so a file that several of them read is warned of several times, and there is no common report.
         A function `on_error` is called in the process that meets the damage, and has to be picklable unless
         processes are forked.
 

@@ -240,7 +240,7 @@ def decode_examples(serialized: Serialized) -> list[Row]:
     Returns
     -------
     list of dict of str to ndarray
-        Of each message, as :func:`decode_example` returns it. Short arrays may be views
+        One for each message, as :func:`decode_example` returns it. Short arrays may be views
         of one array of the batch; no two overlap.
 
     Raises

@@ -54,7 +54,7 @@ def listing(folder: str, storage_options: Mapping[str, Any] | None = None) -> Fo
 
 
 def named_kinds(url: str, path: str, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, bool]:
-    """Name entries of a file system as `url` names `path` there; tell which are folders.
+    """Name entries of a file system as `url` names `path` there, and say which are folders.
 
     Objects of no bytes that stand for a folder are left out.
     """
@@ -76,7 +76,7 @@ def kinds_of(
 ) -> dict[str, str]:
     """Ask what one or more URLs are, several at a time: "file" or "directory", "" if that is not known.
 
-    Of a web server only a name that ends in a slash can be a folder; a plain name is not asked for.
+    On a web server only a name that ends in a slash can be a folder; a plain name is not requested.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def data_files(folder: str, storage_options: Mapping[str, Any] | None = None) ->
     Raises
     ------
     FileNotFoundError
-        If there is none; it says what is there.
+        If there is none; it lists the contents.
     IsADirectoryError
         For a data set of TensorFlow Datasets, which has a reader of its own.
     """

@@ -111,7 +111,7 @@ def iter_dataset(dataset: Dataset[Any]) -> Any:
     Returns
     -------
     grain.IterDataset
-        ``mp_prefetch`` divides the records among its processes: each comes exactly once,
+        ``mp_prefetch`` divides the records among its processes: each is returned exactly once,
         by files if there are enough of them. Each process batches its own part.
         Each iteration is the same epoch, that of `dataset` now (:meth:`Dataset.set_epoch`), as Grain's
         own are; for other orders use ``repeat`` of the data set. Its iterators have ``report``, as

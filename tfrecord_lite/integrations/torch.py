@@ -6,7 +6,7 @@
     IterableTensors    a data set, for DataLoader and StatefulDataLoader: in order, or shuffled
     IndexedTensors     a TFRecordFile, for samplers: any record, any batch, by number
 
-A data set or a ``TFRecordFile`` also works in a ``DataLoader`` by itself, and then gives arrays.
+A data set or a ``TFRecordFile`` also works in a ``DataLoader`` directly, and then gives arrays.
 Here arrays become:
 
 ==============================  ====================================================
@@ -15,7 +15,7 @@ the same, if the array is       a copy, since torch could write to that memory;
 read-only or byte-swapped       parsers and data sets give no such arrays
 byte strings, text              ``bytes``, ``str``, or lists of them; a BytesColumn is unchanged
 SparseTensor                    a sparse COO tensor on the same values; of strings, unchanged
-RaggedTensor                    unchanged; ``jagged(ragged)`` converts those of one level
+RaggedTensor                    unchanged; ``jagged(ragged)`` converts one with a single level
 masked array of strings         a list, with None for what is missing
 masked array of numbers         an error: ``filled(0)`` in a ``map``, or a default_value
 ==============================  ====================================================
@@ -58,7 +58,7 @@ def as_tensors(element: Any) -> Any:
     Returns
     -------
     torch.Tensor or structure of them
-        See the table at the head of this module. Tensors share their arrays' memory.
+        See the table at the top of this module. Tensors share their arrays' memory.
 
     Raises
     ------

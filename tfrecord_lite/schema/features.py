@@ -462,7 +462,7 @@ DenseSpec: TypeAlias = FixedLenFeature | FixedLenSequenceFeature | RawFeature
 
 DType: TypeAlias = str | type[Any] | np.dtype[Any]
 Shorthand: TypeAlias = DType | tuple[DType, int | Sequence[int]]
-"""What stands for a FixedLenFeature: its dtype, or ``(dtype, shape)``."""
+"""A short form of a FixedLenFeature: its dtype, or ``(dtype, shape)``."""
 
 FeatureLike: TypeAlias = FeatureSpec | Shorthand
 DenseLike: TypeAlias = DenseSpec | Shorthand

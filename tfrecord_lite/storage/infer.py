@@ -1,4 +1,4 @@
-"""summarize and infer_schema, for data that come without a schema.
+"""summarize and infer_schema, for data without a schema.
 
 ::
 

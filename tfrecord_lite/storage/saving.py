@@ -119,7 +119,7 @@ def save(
         ``"train@8.tfrecord"``, which needs no `num_shards`, a name with ``{shard}``, or a plain name, in
         which the number goes before the ending: ``"train-00000-of-00008.tfrecord"``. Each has a sidecar of its own,
         with the one schema of all. Columns and rows are divided evenly, in their order; rows whose number
-        ``len`` does not tell wait in a temporary file until it is known.
+        ``len`` does not give wait in a temporary file until it is known.
     format : {"tfrecord", "tf.data"}, default "tfrecord"
         ``"tf.data"``: make `path` a folder that ``tf.data.Dataset.load`` of TensorFlow reads, and :func:`load`. Its
         elements are the rows, their spec has the dtypes and shapes, and there is no sidecar, nor a `schema`; `compression` is
@@ -292,7 +292,7 @@ def save_elements(
     shard_sizes: Mapping[int, int] | None = None,
     **options: Unpack[WriteOptions],
 ) -> Schema:
-    """Write columns or rows as a folder of ``tf.data.Dataset.save``, in equal shards or those of these numbers."""
+    """Write columns or rows as a folder of ``tf.data.Dataset.save``, in equal shards, or shards of these numbers."""
     folder, storage_options = name_of(path).rstrip("/"), options.get("storage_options")
     check_storage_options(storage_options, path)
     compression = TFRecordOptions.get_compression_type_string(options.get("compression") or "")

@@ -12,7 +12,7 @@ their contents are copied at once. The others are parsed one by one.
 
 If there is content, it counts, and must hold exactly the elements of the shape (rule T4). A typed
 field may hold fewer: the last one is repeated for all that follow, and without one all are zero or
-empty (rule T5). So a few bytes may stand for a tensor of any size, and repeated values have a limit.
+empty (rule T5). So a few bytes may encode a tensor of any size, and repeated values have a limit.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class MessageWriter:
         ----------
         record : bytes, bytearray, numpy.bytes_, str or Block
             The record's data; str is written as UTF-8 (rule O4). A block is written without a
-            Python object per record; :meth:`write_blocks` takes many. Of several shards each record
+            Python object per record; :meth:`write_blocks` takes many. With several shards each record
             goes to the next in turn, or to the one that is being filled.
 
         Raises

@@ -11,7 +11,7 @@ category        stored as (old, new style)   a value is
 ``tensors``     any other tensor             array
 ==============  ===========================  =======================================
 
-A tensor's category is that of its tag's plugin. Scalars are parsed to numbers when they are
+A tensor has the category of its tag's plugin. Scalars are parsed to numbers when they are
 read; the others are decoded on demand. An old-style value is a message of its own type, a new-style
 one a tensor. Sources: TensorBoard's ``summary.proto``, its ``data_compat`` module and the ``metadata`` modules
 of its plugins.
@@ -162,7 +162,7 @@ class Events:
 
     @property
     def tags(self) -> dict[str, tuple[str, ...]]:
-        """The tags of each category, in the order they were first seen; every category is there."""
+        """The tags of each category, in the order they were first seen, for every category."""
         found = {}
         for number, category in enumerate(CATEGORIES):
             numbers = np.unique(self._values.tag[self._category == number])

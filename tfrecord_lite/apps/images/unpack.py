@@ -185,7 +185,7 @@ class _Image(NamedTuple):
 
     content: bytes
     parts: list[str]
-    """Of its path."""
+    """The ending of its path."""
     class_name: str | None
 
 

@@ -158,7 +158,7 @@ class FeatureStatistics:
         Number of steps per record that has the feature list; None for other features.
     original : str or None
         The dtype that the values had before they were stored, if it was another one, and a schema file
-        beside the data tells it. Numbers that are stored as bytes are then `numbers`.
+        beside the data says so. Numbers that are stored as bytes are then `numbers`.
 
     Examples
     --------
@@ -279,7 +279,7 @@ class Statistics(Mapping[str, FeatureStatistics]):
         return known[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names of the features, then those of the feature lists."""
+        """Yield the names of the features, then of the feature lists."""
         yield from self.features
         yield from self.feature_lists
 

@@ -216,7 +216,7 @@ def encode_sequence_examples(
     InvalidArgumentError
         With `key` and, where one record is at fault, `index`: ``BAD_ARGUMENT`` for no
         columns, columns of different lengths, lengths that do not fit, a column without
-        steps; ``UNSUPPORTED`` for a SparseTensor, which does not tell the number of steps;
+        steps; ``UNSUPPORTED`` for a SparseTensor, which does not record the number of steps;
         ``UNREPRESENTABLE``, ``UNSUPPORTED`` and ``RECORD_TOO_LARGE`` as for
         :func:`~tfrecord_lite.encode_examples`.
     TypeError
@@ -482,7 +482,7 @@ class _SequencePlan:
             encoded_key(key)
         self._context = RowPlan(tuple(context), tuple(context.values())) if context else None
         self.rows: list[tuple[int, tuple[TakenRow, tuple[_StepValues, ...]]]] = []
-        """Of each record its number, its context, and its lists."""
+        """For each record its number, its context, and its lists."""
 
     def take(self, context: dict[str, Any]) -> TakenRow | None:
         """Take the context of a record; None if it has another form."""
