@@ -4,11 +4,11 @@
 or a group that is not installed are left out, and the last lines of a run say how to install it.
 """
 
-from __future__ import annotations
-
 import gc
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,10 +16,6 @@ from hypothesis import HealthCheck, settings
 from tests.support import golden
 from tests.support.corpus import ABSENT, corpus_path
 from tests.support.extras import how_to_install, is_installed, is_known, missing_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 LEFT_OUT = pytest.StashKey[set[str]]()
 """Commands that install what tests lack that were left out."""

@@ -8,8 +8,6 @@ with odd ones among them. Both must reject the same, and read the same out of th
 many there were of what kind, and ends with status 1 at the first batch on which they differ.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

@@ -1,9 +1,7 @@
 """Real files are read as TensorFlow read them."""
 
-from __future__ import annotations
-
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import pytest
 
@@ -12,9 +10,6 @@ from tests.support.read_outcome import outcome_of
 from tfrecord_lite import TFRecordReader
 from tfrecord_lite.errors import DataLossError
 from tfrecord_lite.reader import tf_record_iterator
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 every_file = pytest.mark.parametrize("sample", corpus_files())
 NAMES = {"NONE": "", "GZIP": "GZIP", "ZLIB": "ZLIB"}

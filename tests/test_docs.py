@@ -1,7 +1,5 @@
 """What the pages of the documentation show works: every block of Python is run."""
 
-from __future__ import annotations
-
 import re
 import runpy
 import tomllib

@@ -7,8 +7,6 @@ docs/how-to/moving-off-tensorflow.md shows them in whole scripts, which are run 
 than a line per name could.
 """
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """The exceptions: their family, their text, and that they survive a change of process."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -1,7 +1,5 @@
 """The fuzz targets and their driver: short, with the same inputs each time."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is public, and what importing the package costs."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.metadata
 import json

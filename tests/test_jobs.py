@@ -1,9 +1,7 @@
 """The guide to tables, run: its Python and its commands, in one folder and in their order."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +9,6 @@ import pytest
 from tests.support.corpus import ROOT
 from tests.support.pages import run_page
 from tfrecord_lite import save, scan
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.needs("tables")
 

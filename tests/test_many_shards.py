@@ -1,7 +1,5 @@
 """More shards than a process may have open files."""
 
-from __future__ import annotations
-
 import gc
 import os
 import resource

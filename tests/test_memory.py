@@ -1,19 +1,14 @@
 """A loop over batches runs in memory that it had before: pages are counted, not time."""
 
-from __future__ import annotations
-
 import os
 import platform
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.support.subprocesses import run_fresh
 from tfrecord_lite import TFRecordWriter
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 READ = """
 import resource, sys

@@ -1,7 +1,5 @@
 """Files of any content through all readers and verbs: each has one answer, which is right or says what to do."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

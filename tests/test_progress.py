@@ -1,7 +1,5 @@
 """Progress of all long work: callables, bars on a terminal, and nothing elsewhere."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import sys

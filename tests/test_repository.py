@@ -1,7 +1,5 @@
 """A release has its version's notes, and no other tag's."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What files, readers, writers and their like show of themselves: one short line."""
 
-from __future__ import annotations
-
 import io
 import zlib
 from pathlib import Path

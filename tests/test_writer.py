@@ -1,7 +1,5 @@
 """TFRecordWriter and ShardedTFRecordWriter: what is in the files, and when."""
 
-from __future__ import annotations
-
 import bz2
 import contextlib
 import errno

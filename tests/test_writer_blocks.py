@@ -1,7 +1,5 @@
 """Blocks go from readers to writers, and one thread at a time uses a writer."""
 
-from __future__ import annotations
-
 import copy
 import io
 import itertools

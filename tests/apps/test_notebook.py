@@ -88,9 +88,6 @@ def png(width: int = 3, height: int = 2) -> bytes:
     )
 
 
-# --- objects
-
-
 def in_memory(name: str, value: bytes) -> list[Any]:
     """Things with a hostile name and value that no file is needed for."""
     column = BytesColumn.from_list([value, name.encode("utf-8", "surrogatepass"), png()])
@@ -209,8 +206,6 @@ def test_events_have_a_curve_per_scalar() -> None:
     assert page.cells[6:11] == ["loss", "scalars", "8", "1 .. 8", "0.125"]
 
 
-# --- batches and rows
-
 FEATURES = {
     "image": FixedLenFeature([], "string"),
     "label": FixedLenFeature([], "int64"),
@@ -303,8 +298,6 @@ def test_only_some_records_and_features_are_shown() -> None:
         with pytest.raises(TypeError, match="a parsed batch"):
             show(data)
 
-
-# --- IPython
 
 BATCHES: list[Any] = [
     {"a": np.arange(3)},

@@ -1,7 +1,5 @@
 """The benchmark: tables of made-up figures, checks that notice other values, one task run."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -49,9 +47,6 @@ def test_targets_are_met_missed_or_not_measured(results: Results) -> None:
     assert "**missed**" in results.targets()
 
 
-# ------------------------------------------------------------------------------- values
-
-
 def fingerprint(*columns: check.Flat) -> dict[str, object]:
     found = check.Fingerprint()
     for some in columns:
@@ -65,9 +60,6 @@ def test_other_values_are_noticed(other: list[float]) -> None:
 
     with pytest.raises(check.DifferentError, match="other values of x than first"):
         check.compare("first", wanted, fingerprint({"x": check.flat(np.array(other))}))
-
-
-# ----------------------------------------------------------------------------- a real run
 
 
 @pytest.mark.slow
@@ -109,9 +101,6 @@ def test_targets_name_tasks_and_sides_that_there_are(tmp_path: Path) -> None:
     for target in TARGETS:
         assert target.task in names
         assert {target.side, target.rival} <= titles | names[target.task]
-
-
-# --------------------------------------------------------------------------- instructions
 
 
 def test_each_guarded_task_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

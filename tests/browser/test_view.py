@@ -80,9 +80,6 @@ def test_a_page_shows_what_there_is_and_leaves_nobody_out(
             assert [*one.barriers(), *one.overflow()] == []
 
 
-# --- by hand
-
-
 IS_FOCUSED = "(selector) => document.activeElement.closest(selector) !== null"
 
 
@@ -160,9 +157,6 @@ def test_a_page_is_whole_without_scripts(
         assert page.locator("input:visible, select:visible, button:visible").count() == 0
 
 
-# --- what must not happen
-
-
 def test_hostile_strings_are_shown_and_nothing_else(
     chromium: Browser, pages: Callable[[str], Path]
 ) -> None:
@@ -211,9 +205,6 @@ def test_a_script_that_gets_into_a_page_is_not_run(
             pytest.fail(f"only {refused} were refused")
 
     assert not [problem for problem in problems if problem.startswith(("request", "a script"))]
-
-
-# --- files of others
 
 
 @pytest.mark.parametrize("sample", corpus_files())

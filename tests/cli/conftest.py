@@ -1,7 +1,5 @@
 """Running the command line inside the tests' process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 

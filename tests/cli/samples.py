@@ -1,7 +1,5 @@
 """Records and files that the tests of the command line, and its documentation, look at."""
 
-from __future__ import annotations
-
 import json
 import struct
 import zlib

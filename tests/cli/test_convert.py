@@ -1,7 +1,5 @@
 """``tfrecord convert``: arguments, standard input and output, what it says and its status."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """``tfrecord verify``, ``recover`` and ``--skip-damage``."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

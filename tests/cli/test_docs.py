@@ -1,7 +1,5 @@
 """The examples of docs/reference/cli.md, run."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable

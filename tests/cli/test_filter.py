@@ -1,7 +1,5 @@
 """``tfrecord filter``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A folder names the same files for every verb."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

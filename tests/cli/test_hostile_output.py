@@ -1,7 +1,5 @@
 """Whatever files, names and arguments hold, nothing but text reaches a terminal."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Verbs that show what is in files: info, head, cat, schema, stats, diff, view. What they print is in ``outputs``."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

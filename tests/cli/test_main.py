@@ -1,7 +1,5 @@
 """What all verbs share: inputs, errors, exit statuses, pipes, help."""
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """``tfrecord pack`` and ``unpack``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Bars of the verbs, on a terminal that is real."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

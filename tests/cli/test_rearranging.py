@@ -1,7 +1,5 @@
 """``tfrecord merge``, ``split``, ``shuffle`` and ``sample``, and what they share with ``filter``."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys

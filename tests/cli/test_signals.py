@@ -1,7 +1,5 @@
 """A signal that asks a run to end is answered as Ctrl-C is: what was begun is removed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

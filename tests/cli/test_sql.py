@@ -1,7 +1,5 @@
 """``tfrecord sql``."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Columns: byte strings, ragged and sparse tensors, against plain Python."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from typing import Any
@@ -37,9 +35,6 @@ def ragged(nested: list[list[Any]], dtype: Any = np.int64) -> RaggedTensor:
 def ragged_deep(nested: list[list[list[int]]], dtype: Any = np.int64) -> RaggedTensor:
     lengths = np.array([len(row) for row in nested], dtype)
     return RaggedTensor.from_row_lengths(ragged(flat(nested), dtype), lengths)
-
-
-# ----------------------------------------------------------------------------- BytesColumn
 
 
 @given(st.lists(strings))
@@ -131,9 +126,6 @@ def test_offsets_may_begin_and_end_inside_of_the_data() -> None:
     assert column == BytesColumn.from_list([b"ab", b"c"])
     assert column[1:].to_list() == [b"c"]
     assert column.take(np.array([1, 0])).to_list() == [b"c", b"ab"]
-
-
-# -------------------------------------------------------------------- RaggedTensor: making
 
 
 @given(rows, splits_dtypes)
@@ -285,9 +277,6 @@ def test_no_splits_at_all_can_break_a_tensor(splits: list[int], n_values: int, d
         assert tensor == tensor[:]
 
 
-# ------------------------------------------------------------------- RaggedTensor: slicing
-
-
 @given(rows, slices, slices)
 def test_slices_are_those_of_nested_lists(
     nested: list[list[int]], outer: slice, inner: slice
@@ -332,9 +321,6 @@ def test_rows_in_order_are_views() -> None:
     assert np.shares_memory(tensor[1:].values, values)
     assert np.shares_memory(tensor[2], values)
     assert not np.shares_memory(tensor[::-1].values, values)
-
-
-# --------------------------------------------------------------- RaggedTensor: conversions
 
 
 def slow_dense(nested: list[Any], shape: tuple[int | None, ...], fill: int) -> Any:
@@ -423,9 +409,6 @@ def test_numpy_gives_an_array_of_arrays_unless_all_rows_are_alike() -> None:
     assert RaggedTensor([], [0]).numpy().shape == (0, 0)
 
 
-# ---------------------------------------------------------------------------- SparseTensor
-
-
 @st.composite
 def sparse_tensors(draw: st.DrawFn) -> SparseTensor:
     shape = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
@@ -471,9 +454,6 @@ def test_sparse_tensors_compare_as_a_whole() -> None:
     assert repr(tensor) == "SparseTensor(indices=[[0, 1]], values=[1], dense_shape=[1, 2])"
     with pytest.raises(TypeError):
         hash(tensor)
-
-
-# -------------------------------------------------------------------------------- to_dense
 
 
 def test_byte_strings_become_dense_as_objects() -> None:

@@ -67,9 +67,6 @@ class ExportedArray:
         return self.data.__arrow_c_array__(requested_schema)
 
 
-# ------------------------------------------------------------------- any types, any chunks
-
-
 def texts() -> st.SearchStrategy[str]:
     return st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 
@@ -508,9 +505,6 @@ def test_texts_that_are_not_utf8_are_named(tmp_path: Path) -> None:
         assert (caught.value.key, caught.value.index) == ("x", 3)
 
 
-# ------------------------------------------------------------------------------------ nulls
-
-
 @pytest.mark.parametrize(
     ("values", "kind", "index"),
     [
@@ -550,9 +544,6 @@ def test_with_a_schema_a_null_list_is_an_empty_row_or_missing(tmp_path: Path) ->
     nested = Schema({"r": RaggedFeature("int64", partitions=[RaggedFeature.RowLengths("n")])})
     rows = pa.table({"r": [[[1], [2, 3]], None]})
     assert decoded(encode_examples(rows, nested)) == [{"r": [1, 2, 3], "n": [1, 2]}, {}]
-
-
-# ---------------------------------------------------------------------------------- streams
 
 
 def batch_of(i: int, size: int = 1000) -> Any:
@@ -698,9 +689,6 @@ def test_streams_are_summarised() -> None:
     assert summarize(table.to_reader())["x"].n_records == 2
     assert summarize(Exported(table), num_records=1).n_records == 1
     assert infer_schema(table.to_reader()) == infer_schema(table)
-
-
-# --------------------------------------------------------- the schema that comes along
 
 
 def features_of(record: bytes) -> dict[str, bytes]:
@@ -921,9 +909,6 @@ def test_batches_with_categories_of_their_own_are_written_alike(tmp_path: Path) 
     with TFRecordWriter(tmp_path / "w") as writer:
         writer.write_examples(table.to_reader())
     assert decoded(list(TFRecordReader(tmp_path / "w"))) == wanted
-
-
-# ------------------------------------------------------------------------------- and back
 
 
 @pytest.mark.needs("dataframes")

@@ -107,8 +107,6 @@ def test_a_series_has_the_zone_and_categories_of_its_own(tmp_path: Path) -> None
     assert found["c"].cat.categories.tolist() == ["b", "a"]
 
 
-# ------------------------------------------------------------------------------ whole frames
-
 DATA: dict[str, list[Any]] = {"i": [BIG, None, 3], "s": ["a", "b", None], "f": [0.5, 1.0, 2.0]}
 FRAMES = [
     pd.DataFrame(DATA | {"i": pd.array(DATA["i"], "Int64")}),
@@ -147,8 +145,6 @@ def test_an_index_that_is_not_a_range_is_encoded_too() -> None:
     assert list(schema_of(frame.reset_index(drop=True))) == ["x"]
     assert list(schema_of(frame.set_axis([5, 6]))) == ["x", "__index_level_0__"]
 
-
-# ------------------------------------------------------------------- nulls, zones and categories
 
 DICTIONARIES: list[tuple[list[Any], list[Any]]] = [
     ([7, None], [7, None, None]),

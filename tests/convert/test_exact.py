@@ -220,9 +220,6 @@ def test_what_save_takes_comes_back_exactly(
         assert same(one, own), (one, own)
 
 
-# -------------------------------------------------------------------------------- lenient
-
-
 def is_nearest(found: Any, given: Any) -> bool:
     """Say whether a float32 is the nearest to a number, of any type of floats."""
     kind, value = meaning(given)

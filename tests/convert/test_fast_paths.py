@@ -59,9 +59,6 @@ def in_example(message: Any) -> Outcome:
     return features["x"].SerializeToString() if "x" in features else None
 
 
-# ------------------------------------------------------ the fast paths, each with its outcomes
-
-
 def one_row(value: Any) -> list[Outcome]:
     """One dictionary, encoded by hand."""
     return [outcome_of(lambda: in_example(encode_example({"x": value})))]
@@ -122,8 +119,6 @@ FAST_PATHS: dict[str, Callable[[Any], list[Outcome]]] = {
     "context of sequences": context_of_sequences,
     "steps of sequences": steps_of_sequences,
 }
-
-# ------------------------------------------------------------------------------ their values
 
 integers = st.one_of(
     st.integers(-300, 300),
@@ -226,9 +221,6 @@ def test_missing_records_beside_a_value_change_nothing(value: Any, place: int) -
         return feature(one.with_(present=None)) if found.present[place] else None
 
     assert outcome_of(among_missing) == expected
-
-
-# ------------------------------------------------------------------------- the two policies
 
 
 @given(st.one_of(of_one_type, st.lists(of_one_type, max_size=4), arrays))

@@ -133,9 +133,6 @@ def mask_of(lists: Lists) -> list[bool]:
     return [True] * lists.n if lists.present is None else lists.present.tolist()
 
 
-# ----------------------------------------------------------------------------- what holds
-
-
 @given(some_lists(), st.data())
 def test_the_lengths_of_a_level_are_the_rows_of_the_next(lists: Lists, data: st.DataObject) -> None:
     first = data.draw(st.integers(0, lists.n))
@@ -228,9 +225,6 @@ def test_only_lists_without_values_have_no_kind(column: Any) -> None:
     except InvalidArgumentError:
         return
     assert lists.kind is not None or not len(lists.flat)
-
-
-# ----------------------------------------------------------------------------- methods
 
 
 @given(some_lists(), st.data())

@@ -32,8 +32,6 @@ from tfrecord_lite.example.sequence.parse import ListsParser
 from tfrecord_lite.schema import FixedLenFeature, Kind, Original, RawFeature, Schema
 from tfrecord_lite.schema.types import Type
 
-# -------------------------------------------------------------------------- lists of any form
-
 FLOATS = np.arange(12, dtype=np.float32)
 WORDS = ["", "a", "ä", "bc", "日本", "x" * 300] * 2
 
@@ -101,8 +99,6 @@ def test_row_splits_have_the_dtype_asked_for_if_it_has_room_for_them() -> None:
         assert column.row_splits.dtype == dtype
         assert column.row_splits[-1] == n
 
-
-# ------------------------------------------------------------------------- blocks and memory
 
 ROWS = st.lists(
     st.fixed_dictionaries(
@@ -224,9 +220,6 @@ def test_a_callers_array_stays_as_it_is() -> None:
         lists = Lists(3, Type(Kind.INT64, shape=(None,)), (1,), flat)
         restore("x", lists, Type(Kind.INT64, dtype, (), missing=True))
         assert (flat == before).all()
-
-
-# -------------------------------------------------------------------------- what does not fit
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,6 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import frame
 
-# -------------------------------------------------------------- SequenceExamples without lists
-
 STEPS = st.lists(st.lists(st.integers(-9, 9), max_size=3), min_size=1, max_size=40)
 
 
@@ -94,8 +92,6 @@ def test_lists_after_a_sample_without_any_are_an_error(
             list(batches)
         assert (caught.value.source, caught.value.index) == (str(path), 5)
 
-
-# ------------------------------------------------------------------ columns not asked for
 
 READINGS: dict[str, Callable[..., Any]] = {
     "load": load,
@@ -190,9 +186,6 @@ def test_a_summary_has_a_schema_of_some_features() -> None:
         summary.schema(names=["idd"])
     lists = summarize(TWO_KINDS_OF_STEPS)
     assert lists.schema(names=["context/id"]) == SequenceSchema(lists.context.schema(), {})
-
-
-# ------------------------------------------------------------------------------ a first look
 
 
 @given(st.integers(0, 5), st.integers(0, 3))

@@ -22,9 +22,6 @@ def told(read: Any) -> dict[str, Any]:
     return {n: item.spec if item.original is None else item for n, item in items.items()}
 
 
-# ------------------------------------------------------------------------------ TFDS and TFX
-
-
 def feature(word: str, member: str, content: Any) -> dict[str, Any]:
     return {"pythonClassName": f"tensorflow_datasets.core.features.m.{word}", member: content}
 
@@ -127,9 +124,6 @@ def dense(kind: str, shape: str, default: str) -> str:
         ' tensor_representation { key: "t" value { dense_tensor { column_name: "x"'
         f" shape {{ {shape} }} {default} }} }} }} }} }}"
     )
-
-
-# ------------------------------------------------------------------- what is read, and refused
 
 
 def refused(read: Callable[..., Any], *arguments: Any) -> str:

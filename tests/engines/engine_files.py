@@ -1,7 +1,5 @@
 """Files for the tests of engines: shards, damage, and functions that kill their worker once."""
 
-from __future__ import annotations
-
 import os
 import runpy
 import signal

@@ -1,7 +1,5 @@
 """S3, Azure and GCS by their emulators, moto, azurite and gcp-storage-emulator: what is read, listed, and missing."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """The engine equals the protobuf runtime, and a slow reference, on any bytes: of either message."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from typing import Any

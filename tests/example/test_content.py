@@ -1,7 +1,5 @@
 """Detecting what a record holds."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Real Examples, through the batch decoder: keys, kinds, counts and values are TensorFlow's."""
 
-from __future__ import annotations
-
 import hashlib
 import struct
 from typing import Any

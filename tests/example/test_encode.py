@@ -1,7 +1,5 @@
 """Columns and dictionaries to messages: what comes out is what the protobuf runtime writes."""
 
-from __future__ import annotations
-
 from io import BytesIO
 from typing import Any
 from unittest import mock

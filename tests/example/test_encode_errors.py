@@ -1,7 +1,5 @@
 """What cannot be encoded is refused: with the reason, the feature, and the record."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

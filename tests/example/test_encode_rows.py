@@ -1,7 +1,5 @@
 """Rows, one by one and many at a time: the same records, in order, and none is lost."""
 
-from __future__ import annotations
-
 import io
 import random
 from pathlib import Path
@@ -187,9 +185,6 @@ def test_shards_get_rows_as_they_get_records(tmp_path: Path, how: dict[str, Any]
     assert len(writer.paths) == len(other.paths) > 2
     for one, two in zip(writer.paths, other.paths, strict=True):
         assert list(TFRecordReader(one)) == list(TFRecordReader(two))
-
-
-# --- rows that are all there
 
 
 def written(rows: list[Any], between: dict[str, Any] | None = None) -> list[bytes]:

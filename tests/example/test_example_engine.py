@@ -3,8 +3,6 @@
 That any bytes mean what they mean to the protobuf runtime, ``test_agreement.py`` says.
 """
 
-from __future__ import annotations
-
 import itertools
 import tracemalloc
 from collections.abc import Iterable, Sequence
@@ -54,9 +52,6 @@ def assert_engine_agrees(
 ) -> int:
     """Read a batch as the reference does; return how many messages were read a fast way."""
     return EXAMPLES.assert_engine_agrees(batch, asked, memory=memory, **how)
-
-
-# --- layouts
 
 
 EVERY_FORM: Features = {
@@ -328,8 +323,6 @@ def test_a_part_of_a_float_among_whole_ones_is_refused(n_bytes: int) -> None:
     assert_engine_agrees(batch)
 
 
-# --- rules, one by one (P7)
-
 A = plain_entry(b"a", FIVE)
 LATER = plain_entry(b"a", SIX)
 NO_GROUP_END = b"\x23"
@@ -409,9 +402,6 @@ def test_rule(rule: str, n: int) -> None:
         if api_implementation.Type() != "python":
             EXAMPLES.assert_reference_agrees(message)
         assert features_of(read([message] * n, [b"a", b"b", b""])) == [with_a_kind(expected)] * n
-
-
-# --- much of everything
 
 
 def peak_of(batch: list[bytes], keys: list[bytes], kind: Kind) -> int:

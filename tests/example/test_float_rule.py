@@ -4,8 +4,6 @@ docs/reference/dtypes.md has the table, "Lenient and strict". That rows, context
 are, ``tests/convert/test_fast_paths.py`` says.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from pathlib import Path

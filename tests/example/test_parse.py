@@ -5,8 +5,6 @@ Here a batch must give what its messages give one by one, and errors must name t
 that is wrong. Single messages are read by another way than batches are.
 """
 
-from __future__ import annotations
-
 import itertools
 import pickle
 import random
@@ -54,9 +52,6 @@ NO_MESSAGE = b"\x0a\xff"
 
 def number(value: int, key: bytes = b"n") -> bytes:
     return plain({key: Feature(INT64, (value,))})
-
-
-# --- a batch and its messages
 
 
 def rows_of(result: Any) -> list[Any]:
@@ -168,9 +163,6 @@ def test_a_dictionary_holds_every_feature_that_has_a_kind(content: dict[bytes, F
         assert bits(values) == list(feature.values)
 
 
-# --- errors
-
-
 @pytest.mark.parametrize(("wanted", "found"), [*permutations(["string", "float32", "int64"], 2)])
 def test_an_error_about_the_kind_says_which_was_found_and_expected(wanted: str, found: str) -> None:
     made = (Feature(BYTES, (b"x",)), Feature(FLOAT, (0,)), Feature(INT64, (7,)))
@@ -226,9 +218,6 @@ def test_an_example_name_is_in_the_error() -> None:
     features = {"n": FixedLenFeature([], int)}
     with pytest.raises(InvalidArgumentError, match="second"):
         parse([number(1), b""], features, example_names=["first", "second"])
-
-
-# --- results
 
 
 EVERY_FEATURE = {
@@ -359,9 +348,6 @@ def test_rows_that_no_array_can_have_are_an_error(partitions: Sequence[Any]) -> 
             assert isinstance(error["r"], RaggedTensor)
 
 
-# --- parsers
-
-
 def test_a_batch_comes_in_any_form() -> None:
     features = {"n": FixedLenFeature([], int)}
     records = [number(i) for i in range(9)]
@@ -374,8 +360,6 @@ def test_a_batch_comes_in_any_form() -> None:
     assert parse_one(records[3], features)["n"] == 3
     assert decode_examples([]) == []
 
-
-# ------------------------------------------------------------------- byte strings that are arrays
 
 RAW_DTYPES = [
     "uint8", "int8", "bool", "int16", "uint64", "float32", "float64", "complex64", "bfloat16",

@@ -1,7 +1,5 @@
 """Several batches parsed at once are what each batch is by itself."""
 
-from __future__ import annotations
-
 import io
 from itertools import chain, pairwise, product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Columns to SequenceExamples: the bytes are the protobuf runtime's, the values come back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Many dictionaries to SequenceExamples: as if each were encoded by itself, errors too."""
 
-from __future__ import annotations
-
 import io
 import random
 from collections.abc import Iterator
@@ -203,9 +201,6 @@ def test_more_records_than_are_collected(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(encode, "MAX_PLANS", 1)
     forms = [{"context": {str(number % 4): number}} for number in range(9)]
     assert all_at_once(forms) == one_by_one(forms)
-
-
-# --- writers
 
 
 def items_of(chance: random.Random) -> list[Any]:

@@ -3,8 +3,6 @@
 That any bytes mean what they mean to the protobuf runtime, ``test_agreement.py`` says.
 """
 
-from __future__ import annotations
-
 import pytest
 from google.protobuf.internal import api_implementation
 

@@ -1,7 +1,5 @@
 """SequenceExamples as users meet them: parsers, dictionaries, files, errors."""
 
-from __future__ import annotations
-
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
@@ -72,9 +70,6 @@ def plain(results: Any) -> Any:
          for name, value in part.items()}
         for part in results
     ]  # fmt: skip
-
-
-# --- parsing
 
 
 def test_one_message_is_parsed_without_the_dimension_of_the_batch() -> None:
@@ -157,9 +152,6 @@ def test_features_are_mappings_of_names_and_strings_have_two_forms() -> None:
             SequenceExampleParser(None, wrong)  # type: ignore[arg-type]
 
 
-# --- errors
-
-
 def bad_messages() -> dict[str, tuple[bytes, Reason, str | None]]:
     lists = {b"tokens": [Feature(INT64, (1,))], b"vectors": [], b"names": []}
     context = {b"id": Feature(INT64, (1,))}
@@ -204,9 +196,6 @@ def test_errors_name_the_example_and_the_step() -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         parse_sequence_example([BATCH[0], bad_messages()["kind"][0]], CONTEXT, LISTS)
     assert caught.value.detail == "in step 0 of the list: found float32, expected int64"
-
-
-# --- dictionaries
 
 
 def assert_row_is(row: Any, expected: Sequence) -> None:

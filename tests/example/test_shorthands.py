@@ -1,7 +1,5 @@
 """A dtype, or a dtype and a shape, for a FixedLenFeature: wherever features are taken, except in tf."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Steps of feature lists come back with the dtypes and shapes that they had before they were stored."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Names that are names: brackets, queries, chains, folders, and what is only looked for."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import string
@@ -54,8 +52,6 @@ READERS: dict[str, Callable[[Any], int]] = {
 if is_installed("arrow"):
     READERS["scan"] = lambda path: scan(path).to_arrow().num_rows
 
-
-# --------------------------------------------------------------------------- wildcards
 
 PARTS = st.text(alphabet="ab[]*?!-", min_size=1, max_size=6)
 """Parts of names, with wildcards."""
@@ -142,9 +138,6 @@ def test_rearranged_files_keep_their_names(tmp_path: Path) -> None:
     assert len(TFRecordFile(folder / "s?@3.tfrecord").save_index()) == 3
 
 
-# ----------------------------------------------------------- what a URL says besides a name
-
-
 @given(st.text(alphabet=string.printable.replace("?", "").replace("#", "").replace(":", "")))
 def test_a_companion_goes_before_what_is_no_name(text: str) -> None:
     url = f"https://host/{text}"
@@ -216,9 +209,6 @@ def test_sidecars_and_indexes_beside_a_query_are_used(server: FileServer, tmp_pa
         load(f"{server.url}/a?k=v")
 
 
-# ----------------------------------------------------------------------------- chained URLs
-
-
 @pytest.fixture
 def archives(tmp_path: Path) -> Path:
     for name in ("z1", "z2"):
@@ -270,8 +260,6 @@ def test_readers_of_memory_share_no_position() -> None:
     reader = TFRecordReader("memory://shared/a")
     assert len(list(zip(reader, reader, strict=True))) == 3
 
-
-# ---------------------------------------------------------------------------------- folders
 
 NOT_DATA = [
     ".hidden", "_SUCCESS", "_temporary/part", "below/c", "a.idx", "a.schema.json", "b.schema.json", "COMPLETED",
@@ -351,9 +339,6 @@ def test_r9_names_of_tensorflow_take_no_folder(root: str) -> None:
         assert caught.value.filename == folder
 
 
-# ----------------------------------------------------------------------------------- shards
-
-
 @given(
     count=st.integers(1, 30),
     lost=st.sets(st.integers(0, 29)),
@@ -382,9 +367,6 @@ def test_a_pattern_with_a_number_misses_no_shard(
         expand(folder / text)
     first = next(i for i in matches if i in lost)
     assert caught.value.filename == f"{folder}/{names[first]}"
-
-
-# -------------------------------------------------------------------------- names that fail
 
 
 class NoSuchBucket(Exception):  # noqa: N818 - as the client's is called

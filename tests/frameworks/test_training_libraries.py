@@ -1,7 +1,5 @@
 """The recipes of the guide 'Training libraries', in two processes: each record once in each epoch."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os

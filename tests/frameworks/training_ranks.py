@@ -4,8 +4,6 @@ Run as a program, with a family of libraries as its argument. The page's code is
 recipe after what all have in common.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json

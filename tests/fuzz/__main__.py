@@ -4,8 +4,6 @@ Without --runs and --seconds, each target runs for 20 seconds. A finding ends th
 1, and its input is printed; ``python -m tests.fuzz --replay TARGET HEX`` checks it again.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import json

@@ -3,8 +3,6 @@
 Each target's inputs begin with a byte of options where its function says so.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

@@ -9,8 +9,6 @@ It returns a word for the outcome, raises Disagreement if the two differ, and le
 through that is not a TFRecordError: those are the findings.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import zlib
@@ -72,9 +70,6 @@ class Target(NamedTuple):
 
 def differ(detail: str) -> Disagreement:
     return Disagreement(detail)
-
-
-# --- files
 
 
 def framing(data: bytes) -> str:
@@ -222,9 +217,6 @@ def events(data: bytes) -> str:
     return READ
 
 
-# --- messages
-
-
 def wire(data: bytes) -> str:
     """Read an Example in lockstep with look-alikes; the oracle is the protobuf runtime."""
     fellows = seeds.LOOK_ALIKES[data[0] % len(seeds.LOOK_ALIKES)] if data else []
@@ -311,8 +303,6 @@ def tensors(data: bytes) -> str:
         raise differ(f"read {found!r}, the reference {wanted}")
     return READ
 
-
-# --- schema files
 
 _READERS: tuple[Callable[[bytes], Schema | SequenceSchema], ...] = (
     lambda data: sidecar.parse("x.json", data).schema,

@@ -1,7 +1,5 @@
 """Files of Examples of any schema, and the values of tables in a form that compares bit by bit."""
 
-from __future__ import annotations
-
 import struct
 import tempfile
 from collections.abc import Iterator

@@ -117,8 +117,6 @@ def test_columns_that_differ_in_case_only_are_told_apart() -> None:
         where("Label = label", ["Label", "label"])
 
 
-# --------------------------------------------------------------- tables found by their names
-
 FEATURES = {"label": FixedLenFeature([], "int64"), "name": FixedLenFeature([], "string")}
 
 
@@ -166,9 +164,6 @@ def test_the_text_of_an_error_comes_through(tmp_path: Path) -> None:
     assert caught.value.source == str(path)
     kept = sql(f"select max(label) m from '{path}'", schema=FEATURES, on_error=lambda _: None)
     assert kept.read_all().to_pylist() == [{"m": 2998}]
-
-
-# ------------------------------------------------------------------- files by their names
 
 
 def test_only_the_columns_that_a_query_uses_are_parsed(tmp_path: Path) -> None:

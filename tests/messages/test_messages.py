@@ -4,8 +4,6 @@ Rules P1 to P5 (docs/reference/semantics.md) are the protobuf runtime's doing. T
 that a new runtime that decides otherwise is noticed.
 """
 
-from __future__ import annotations
-
 import copy
 import pickle
 import struct

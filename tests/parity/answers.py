@@ -1,7 +1,5 @@
 """Call TensorFlow and this library with the same arguments, and compare the answers."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import itertools

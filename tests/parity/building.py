@@ -8,8 +8,6 @@ Everything is bytes, so forms are mixed by adding them up: ``floats(1) + ints(2)
 Feature with two kinds set.
 """
 
-from __future__ import annotations
-
 import struct
 
 from tests.tensors.tensor_messages import field, varint

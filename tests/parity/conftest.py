@@ -6,8 +6,6 @@ it is collected, from ``tf = pytest.importorskip("tensorflow")``. Tests that rea
 take the fixture ``both``. See ``rules.py`` for the marks ``rule`` and ``deviation``.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import subprocess

@@ -5,8 +5,6 @@ gets its own of the same names and arguments. Results are equal if their class, 
 shapes and bits are: floats are compared by their bits, row splits with their dtype.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any

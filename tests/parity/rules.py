@@ -6,8 +6,6 @@ that the test holds the two answers side by side; the rule counts as covered too
 The end of the run tells how many rules were covered.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

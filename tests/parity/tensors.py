@@ -1,7 +1,5 @@
 """Ask TensorFlow and this library for the same tensors, and compare what comes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Rows, dtypes, shapes and error classes are compared. Where this library differs 
 purpose, the test says so in its name and holds both answers.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -220,8 +218,6 @@ def test_a_default_that_does_not_fit_is_cut_there_and_rejected_here(tf: Any) -> 
     assert theirs.value.numpy()[0].tolist() == [1, 1, 1, 1, 1]
     assert isinstance(ours.error, ValueError)
 
-
-# ---------------------------------------------------------------------------- SparseTensor
 
 SPARSE: list[tuple[Any, Any, Any]] = [
     ([[0, 1], [1, 0]], [1, 2], [2, 2]),

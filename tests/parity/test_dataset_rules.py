@@ -1,7 +1,5 @@
 """Rules B1 to B5 and R10: data sets, and the reader at offsets, side by side with TensorFlow's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path

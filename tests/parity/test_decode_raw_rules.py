@@ -1,7 +1,5 @@
 """Raw bytes to numbers: rules D1 to D6, asked of both."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is encoded here is read by TensorFlow, and is what its own Python API writes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

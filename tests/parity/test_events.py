@@ -4,8 +4,6 @@ TensorBoard is asked by its EventAccumulator, which keeps the old style apart fr
 tensors, and by its ``data_compat``, which turns the one into the other.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from pathlib import Path

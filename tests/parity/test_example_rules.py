@@ -5,8 +5,6 @@ runtime (W), this library does as the runtime, and what it returns is compared w
 Rules of arguments that no message is needed for are in ``test_schema_errors.py``.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Iterator, Sequence
@@ -156,8 +154,6 @@ def flat(answer: Answer) -> list[Any]:
     return np.asarray(found).ravel().tolist()
 
 
-# ------------------------------------------------------------------------------- both alike
-
 ONE = entry("a", floats(1))
 BODY = example(ONE)
 
@@ -271,9 +267,6 @@ def test_both_read_the_same(parsing: Parsing, records: Any, specs: Any, expected
         assert flat(Answer(found)) == expected
 
 
-# ----------------------------------------------------------------------------- both reject
-
-
 def rejected() -> Iterator[tuple[Any, ...]]:
     """Give rule, messages of which the last is wrong, features, reason, TensorFlow's class."""
     spec: Any
@@ -349,9 +342,6 @@ def test_both_reject(
     error = parsing.rejected(records, specs, reason=reason, theirs=theirs)
 
     assert error.index in {None, len(records) - 1}
-
-
-# ------------------------------------------------------------------------------ deviations
 
 
 def differing() -> Iterator[tuple[str, Any, Any, Any, Any]]:
@@ -543,9 +533,6 @@ def test_we_reject_what_is_never_asked_of_tensorflow(
     for copies in (1, *COPIES):
         assert_is(ask(parse_example, [one] * copies, specs), reason)
     assert_is(ask(parse_single_example, one, specs), reason)
-
-
-# ------------------------------------------------------------------------- not of that form
 
 
 @rule("E1", "Q1")

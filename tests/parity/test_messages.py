@@ -1,7 +1,5 @@
 """Our messages and TensorFlow's: in one process, and byte for byte the same."""
 
-from __future__ import annotations
-
 import os
 import struct
 import subprocess

@@ -1,7 +1,5 @@
 """Writing and its options: rules O1 to O9, asked of both."""
 
-from __future__ import annotations
-
 import inspect
 import zlib
 from collections.abc import Callable

@@ -4,8 +4,6 @@ What is compared is the records, the class of the error, and for the errors of a
 in the decompressed stream.
 """
 
-from __future__ import annotations
-
 import gzip
 import random
 import struct

@@ -1,7 +1,5 @@
 """The rules as docs/reference/semantics.md has them, and the tests of them."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from pathlib import Path

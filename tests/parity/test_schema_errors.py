@@ -6,8 +6,6 @@ and through ``prepare`` here; both must accept it, or reject it with the same cl
 error (rules E2, E7, E8, X2, X7, X8, S1, S4, Z5, G). Deviations hold both answers.
 """
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

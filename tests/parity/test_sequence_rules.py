@@ -1,7 +1,5 @@
 """Rules Q and L of SequenceExamples as data: messages, features, and what either side makes of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
@@ -88,9 +86,6 @@ def ragged(*partitions: Any, validate: bool = False) -> dict[str, Any]:
     return {"r": RaggedFeature("int64", "v", partitions, validate=validate)}
 
 
-# ------------------------------------------------------------------------------- both alike
-
-
 def read_alike() -> Iterator[tuple[str, list[bytes], Any, Any]]:
     """Give rule, messages, context and lists; each message is asked about by itself, too."""
     lists: Any
@@ -168,9 +163,6 @@ def test_both_read_the_same(both: Parsing, records: list[bytes], context: Any, l
     assert lengths == {f"lengths {name}" for name in padded_lists}
 
 
-# ----------------------------------------------------------------------------- both reject
-
-
 def rejected() -> Iterator[tuple[Any, ...]]:
     """Give rule, messages of which the last is wrong, context, lists, reason, TensorFlow's class."""
     spec: Any
@@ -232,8 +224,6 @@ def test_both_reject(
     assert error.index in {None, len(records) - 1}
     assert error.key in {None, *(context or lists)}
 
-
-# ------------------------------------------------------------------- as protobuf, not TensorFlow
 
 LAST_VALUE = chunk(1, ints(1))
 ODD_ENTRIES = [
@@ -300,9 +290,6 @@ def test_we_read_what_protobuf_reads(
 def assert_reason(answer: Answer, reason: Reason) -> None:
     assert isinstance(answer.error, InvalidArgumentError), answer
     assert answer.error.reason is reason
-
-
-# ------------------------------------------------------------------------- not of that form
 
 
 @rule("Q1")

@@ -3,8 +3,6 @@
 3,000 cases; ``TFRECORD_PARITY_CASES`` asks for another number.
 """
 
-from __future__ import annotations
-
 import os
 from math import prod
 from random import Random

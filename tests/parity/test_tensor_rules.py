@@ -1,7 +1,5 @@
 """Serialised tensors: rules T1 to T8, asked of both."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """A script that uses TensorFlow for records alone prints the same if its import is changed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Data sets that TensorFlow Datasets itself writes: load_tfds gives what it gives, value for value and dtype for dtype."""
 
-from __future__ import annotations
-
 import itertools
 import logging
 from collections.abc import Callable, Iterator

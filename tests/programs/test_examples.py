@@ -1,7 +1,5 @@
 """The examples do what they say, run as a user would run them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -98,9 +96,6 @@ def test_a_library_that_is_missing_is_named() -> None:
     assert "pip install '.[examples]'\n" in done.stderr
 
 
-# ------------------------------------------------------------------------ image pipelines
-
-
 @pytest.mark.needs("image")
 @pytest.mark.slow
 def test_an_image_pipeline_takes_files_and_says_what_is_wrong_with_them(tmp_path: Path) -> None:
@@ -154,9 +149,6 @@ def test_records_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
     inside = [path for path in written if (tmp_path / "to" / "folder") in path.parents]
     assert len(inside) == 3
     assert len(written) == 4
-
-
-# ------------------------------------------------------------------------- values and tables
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """The program that trains, on data of its own and on a user's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

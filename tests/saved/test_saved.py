@@ -1,7 +1,5 @@
 """Folders of tf.data.Dataset.save: what is written comes back, through every reader."""
 
-from __future__ import annotations
-
 import importlib.util
 import tempfile
 from pathlib import Path

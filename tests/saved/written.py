@@ -1,7 +1,5 @@
 """Columns for saved data sets of tf.data, and what must be equal."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

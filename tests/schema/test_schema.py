@@ -1,7 +1,5 @@
 """Feature specifications, their checks, and schemas."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math
@@ -39,9 +37,6 @@ from tfrecord_lite.schema.prepare import canonical, keys_to_read, prepare, prepa
 def one(spec: Any) -> Any:
     """Prepare a single feature, named a."""
     return prepare({"a": spec})["a"]
-
-
-# ---------------------------------------------------------------------------------- dtypes
 
 
 class TensorFlowDType:
@@ -83,8 +78,6 @@ def test_a_kind_has_many_names(kind: Kind, names: list[Any]) -> None:
 def test_kinds_are_the_field_numbers_of_a_feature() -> None:
     assert [(kind.name, int(kind)) for kind in Kind] == [("BYTES", 1), ("FLOAT", 2), ("INT64", 3)]
 
-
-# -------------------------------------------------------------------------- specifications
 
 KEYED = ("RowSplits", "RowLengths", "RowStarts", "RowLimits", "ValueRowIds")
 PARTITIONS: list[Any] = [getattr(RaggedFeature, name)(name[3:]) for name in KEYED]
@@ -135,9 +128,6 @@ def test_the_text_of_a_specification_makes_an_equal_one() -> None:
             assert eval(repr(spec)) == spec  # noqa: S307 - that is what repr is for
 
 
-# -------------------------------------------------------------------------------- preparing
-
-
 def test_an_empty_name_is_a_name_and_a_default_of_no_values_is_none() -> None:
     assert keys_to_read(prepare({"": VarLenFeature(int)})) == {"": Kind.INT64}
     assert one(FixedLenFeature([2, 0], float, [])).default is None
@@ -161,8 +151,6 @@ def default_of(shape: Any, dtype: Any, default: Any) -> Any:
 def test_what_is_refused_and_what_is_taken() -> None:
     golden.check(Path(__file__).with_name("errors.txt"), globals())
 
-
-# ----------------------------------------------------------------------------------- Schema
 
 originals = st.builds(
     Original,
@@ -301,9 +289,6 @@ def test_originals_take_dtypes_of_other_libraries_by_name() -> None:
     assert Original("datetime64[s]").dtype == "datetime64[s]"
 
 
-# ------------------------------------------------------------------------------------- JSON
-
-
 FROZEN = """{"format": "tfrecord_lite.Schema", "version": 1, "features": {
  "image": {"specification": "FixedLenFeature", "shape": [], "dtype": "string",
   "default_value": {"base64": "/wA="}, "original": {"dtype": "uint8", "shape": [null, 28]}},
@@ -354,8 +339,6 @@ def test_without_ml_dtypes_a_name_is_known_and_the_error_says_what_to_install(
         numpy_dtype(name)
 
 
-# ------------------------------------------------------------------------------ shorthands
-
 SHORTHANDS: list[tuple[Any, FixedLenFeature]] = [
     (int, FixedLenFeature([], "int64")),
     (float, FixedLenFeature([], "float32")),
@@ -378,9 +361,6 @@ def test_a_dtype_stands_for_a_fixed_length_feature(given: Any, spec: FixedLenFea
     found = prepare_sequence({"x": given}, {"x": given})
     assert repr(found) == repr(prepare_sequence({"x": spec}, {"x": steps}))
     assert SequenceSchema({"x": given}, {"x": given}) == SequenceSchema({"x": spec}, {"x": steps})
-
-
-# ------------------------------------------------------------------------------ checked items
 
 
 @given(feature_specs())

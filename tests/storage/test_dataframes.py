@@ -72,8 +72,6 @@ def texts() -> st.SearchStrategy[str]:
     return st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 
 
-# ---------------------------------------------------------------------------------- pandas
-
 WHOLE = {
     f"{sign}int{bits}": st.integers(
         0 if sign else -(2 ** (bits - 1)), 2 ** (bits if sign else bits - 1) - 1
@@ -252,9 +250,6 @@ def test_an_offset_is_a_time_zone_to_every_library(tmp_path: Path) -> None:
         assert frame["t"].dt.convert_time_zone("UTC").dt.timestamp("ms").to_list() == [0]
 
 
-# ----------------------------------------------------------------------------------- arrow
-
-
 @pytest.mark.parametrize(
     "array",
     [
@@ -273,8 +268,6 @@ def test_an_array_comes_back_as_its_type(array: Any) -> None:
         batch = pa.record_batch({"x": array})
         same_arrow(again(batch, "arrow"), table)
 
-
-# ---------------------------------------------------------------------------------- Polars
 
 ALL_INTEGERS = [pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64]
 SCALARS: list[tuple[Any, Any]] = [
@@ -361,9 +354,6 @@ def test_named_categories_and_empty_frames_of_polars() -> None:
     same_polars(again(pl.DataFrame(), "polars"), pl.DataFrame())
     frame = pl.DataFrame({"n": pl.Series([None, None], dtype=pl.Null)})
     same_polars(again(frame, "polars"), frame)
-
-
-# ------------------------------------------------------------- what is loaded without them
 
 
 def test_numpy_sees_utc_and_the_categories_values(tmp_path: Path) -> None:
@@ -545,9 +535,6 @@ def test_a_value_that_is_no_category_is_an_error_with_its_row(tmp_path: Path) ->
     with pytest.raises(InvalidArgumentError, match="'b' is not one of the categories") as caught:
         load(tmp_path / "d", schema=schema, as_="pandas")
     assert (caught.value.key, caught.value.index) == ("c", 1)
-
-
-# ------------------------------------------------------------------------------ what is refused
 
 
 class Nameless(dt.tzinfo):

@@ -161,9 +161,6 @@ def _values(feature: Any) -> Any:
     return getattr(feature, word).value if word else []
 
 
-# ------------------------------------------------------------------- what becomes of what
-
-
 def test_one_length_is_dense_and_others_are_what_was_asked_for() -> None:
     records = [example(one=[i], two=[0.5, 1.5], many=[b"x"] * (i + 1)) for i in range(3)]
     assert infer_schema(records) == Schema(
@@ -197,9 +194,6 @@ def test_a_summary_is_a_mapping_that_pickles() -> None:
     assert dict(summary) == {"age": summary["age"]}
     with pytest.raises(KeyError, match="nearest: 'age'"):
         summary["ago"]
-
-
-# -------------------------------------------------------------------------------- sources
 
 
 def write(path: Path, records: list[bytes], compression: str = "") -> Path:
@@ -264,9 +258,6 @@ def test_rows_may_come_from_any_iterable(ask: Any, num_records: Any) -> None:
     assert ask(iter(records), num_records=num_records) == ask(records, num_records=num_records)
 
 
-# --------------------------------------------------------------------------------- errors
-
-
 def error_of(records: Any, **arguments: Any) -> InvalidArgumentError:
     with pytest.raises(InvalidArgumentError) as caught:
         infer_schema(records, **arguments)
@@ -313,9 +304,6 @@ def test_invalid_arguments_are_rejected(arguments: dict[str, Any], key: str | No
     records = [example(a=[1], many=[1]), example(many=[1, 2])]
     error = error_of(records, **arguments)
     assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, key)
-
-
-# --------------------------------------------------------------------------------- corpus
 
 
 @pytest.mark.parametrize("sample", corpus_files(kind="example"))

@@ -70,9 +70,6 @@ def error_of(call: Any, *args: Any, **keywords: Any) -> InvalidArgumentError:
     return caught.value
 
 
-# ------------------------------------------------------------------------------ what comes back
-
-
 def test_the_schema_is_what_a_parser_takes(videos: Path) -> None:
     schema = infer_schema(videos)
 
@@ -156,9 +153,6 @@ def test_every_value_comes_back(data: st.DataObject) -> None:
             assert steps_of(column, i) == [step.tolist() for step in wanted_steps]
 
 
-# ------------------------------------------------------------------------------- how it is read
-
-
 def test_some_columns_are_chosen_by_path_and_in_order(videos: Path) -> None:
     names = ["feature_lists/frames", "context/label"]
     data = load(videos, columns=names)
@@ -238,9 +232,6 @@ def test_a_schema_of_examples_does_not_read_sequences(videos: Path) -> None:
     assert "SequenceSchema" in str(error)
 
 
-# ----------------------------------------------------------------------------------- which they are
-
-
 @pytest.mark.parametrize("n_empty", [0, 1, 50])
 def test_empty_records_decide_nothing(n_empty: int) -> None:
     empty = [b""] * n_empty
@@ -277,9 +268,6 @@ def test_lists_without_a_value_are_left_out() -> None:
     assert error_of(infer_schema, nothing).reason is Reason.BAD_ARGUMENT
 
 
-# ---------------------------------------------------------------------------------- summaries
-
-
 def test_a_summary_counts_records_steps_and_values() -> None:
     rows: list[dict[str, Any]] = [
         {"feature_lists": {"x": [[1, 2], [3], []]}},
@@ -310,9 +298,6 @@ def test_summaries_of_shards_add_up(data: st.DataObject) -> None:
         assert both.schema() == summarize([*records, EXAMPLE]).schema()
 
 
-# ------------------------------------------------------------------------------------- schemas
-
-
 @given(sequence_feature_specs())
 def test_a_schema_survives_json_and_pickle(specs: Any) -> None:
     schema = SequenceSchema(*specs)
@@ -325,9 +310,6 @@ def test_a_schema_survives_json_and_pickle(specs: Any) -> None:
 def test_a_schema_of_anything_but_features_is_refused() -> None:
     with pytest.raises(TypeError):
         SequenceSchema(5)  # type: ignore[arg-type]
-
-
-# --------------------------------------------------------------------------- lists without padding
 
 
 @given(st.data())

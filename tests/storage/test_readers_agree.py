@@ -180,9 +180,6 @@ def test_the_first_record_that_does_not_fit_an_original_is_named(
     assert caught.value.index == 3
 
 
-# ------------------------------------------------------------------ without a schema
-
-
 def written(path: Path, rows: list[dict[str, Any]]) -> Path:
     with TFRecordWriter(path) as writer:
         for row in rows:
@@ -250,9 +247,6 @@ def test_the_features_of_tensorflow_datasets_beside_the_data_are_used(tmp_path: 
     (tmp_path / "dataset_info.json").write_text("{}")
     with pytest.raises(InvalidArgumentError, match="not a schema"):
         load(path)
-
-
-# ------------------------------------------------------------------- a part of the records
 
 
 def test_the_first_records_alone(tmp_path: Path) -> None:

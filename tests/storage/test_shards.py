@@ -114,9 +114,6 @@ def test_shards_that_are_stored_in_other_ways_are_rejected(
     assert error.source == str(tmp_path / "1")
 
 
-# ------------------------------------------------------------------- one schema for all
-
-
 def alike(one: Any, other: Any) -> None:
     """Assert that two columns, or nested data, have the same containers, dtypes and row shapes."""
     assert type(one) is type(other)
@@ -379,8 +376,6 @@ def test_what_a_schema_adds_is_nested_as_its_path(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="no place for this feature"):
         save(tmp_path / "5", [(1, 2)], schema={n: VarLenFeature(int) for n in "012"})
 
-
-# ------------------------------------------------------------------- num_shards and progress
 
 COLUMNS = {
     "n": np.arange(10),

@@ -50,9 +50,6 @@ from tfrecord_lite.schema import Kind, Original
 from tfrecord_lite.storage import builder
 from tfrecord_lite.storage.builder import row_batches
 
-# ------------------------------------------------------------------------------ round trips
-
-
 keys = st.sampled_from(["a", "b", "image", "", "x/y", "ü", "0", "row_lengths_1"])
 
 
@@ -164,9 +161,6 @@ def test_a_sidecar_is_a_schema_and_a_structure_for_people(tmp_path: Path) -> Non
     assert Schema.from_json(text).originals["0"] == Original("float64", [])
 
 
-# ------------------------------------------------------------------------------------- rows
-
-
 def saved(path: Path, rows: Any) -> Any:
     save(path, rows)
     return load(path)
@@ -255,9 +249,6 @@ def test_rows_are_not_held_in_memory(tmp_path: Path) -> None:
     peak_of(3000)  # what is loaded and remembered once
     few = peak_of(12_000)
     assert peak_of(60_000) < 1.1 * few
-
-
-# ----------------------------------------------------------------------- complete or not at all
 
 
 def test_rows_come_from_a_data_set_that_does_not_know_its_length(tmp_path: Path) -> None:
@@ -357,9 +348,6 @@ def test_a_sidecar_beside_other_data_is_rejected_unless_it_is_given(
     assert load(path, schema=f"{path}.schema.json")["x"].tolist() == [0.0] * n_rows + [1.0]
 
 
-# ---------------------------------------------------------------------------------- loading
-
-
 def test_lists_that_are_empty_in_all_rows_come_back(tmp_path: Path) -> None:
     schema = save(
         tmp_path / "a", [{"texts": ["a"], "numbers": [1.5]}, {"texts": [], "numbers": []}]
@@ -432,9 +420,6 @@ def test_a_path_must_be_a_str_or_pathlike(tmp_path: Path, kind: Any) -> None:
         load(path, schema=other)
     assert load(os.fsencode(path))["x"].tolist() == [0, 1, 2]
     assert sorted(each.name for each in tmp_path.iterdir()) == ["d", "d.schema.json"]
-
-
-# ------------------------------------------------------------------- schemas of other programs
 
 
 def test_real_tfds_and_tfx_data_load_by_their_schemas(corpus: Path) -> None:
@@ -543,9 +528,6 @@ def test_a_foreign_file_given_as_schema_is_recognised(tmp_path: Path, kind: str)
         load_schema(tmp_path / "schema")
     assert FOREIGN[kind].name in str(caught.value)
     assert caught.value.source == str(tmp_path / "schema")
-
-
-# --------------------------------------------------------------------------------- parts of it
 
 
 @pytest.mark.parametrize("size", [0, 65_535, 65_536, 65_537, 200_000])
@@ -759,8 +741,6 @@ def test_names_of_other_formats_are_refused(name: str, tmp_path: Path) -> None:
     assert caught.value.source == str(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
-
-# ----------------------------------------------------------------- padding, across files and blocks
 
 PADDED: dict[str, Any] = {
     "i": FixedLenSequenceFeature([], int, allow_missing=True, default_value=-9),

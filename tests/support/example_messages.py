@@ -6,8 +6,6 @@ number from 0 to n - 1: a random generator's, or one that draws from Hypothesis.
 message that still shows it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from collections.abc import Sequence as Many
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -52,8 +50,6 @@ Features: TypeAlias = dict[bytes, Feature]
 
 SPARE = 512
 
-# --- plain encoding
-
 
 def plain_list(kind: int, values: Many[int] | Many[bytes]) -> bytes:
     """Encode a list as protobuf does: numbers packed."""
@@ -84,9 +80,6 @@ def plain(features: Features) -> bytes:
     return len_field(1, b"".join(plain_entry(*item) for item in features.items()))
 
 
-# --- every legal encoding
-
-
 class AnyReencoder(Reencoder):
     """Writes also map entries with an unknown field, which the runtime puts aside, whole."""
 
@@ -100,8 +93,6 @@ class AnyReencoder(Reencoder):
             found.append(self.len_field(known.number, b"".join(parts)))
         return found
 
-
-# --- random features and mutations
 
 KEYS = (b"a", b"b", b"", b"label", b"image/encoded", "\N{SNOWMAN}".encode(), b"a\0", b"abcdefgh")
 FLOATS = (0, 0x3F800000, 0x80000000, 0x7F800000, 0x7FC00000, 0x7FA12345, 0xFFFFFFFF, 1)
@@ -132,9 +123,6 @@ def some_feature(below: Below, kind: int | None = None, n_values: int | None = N
 
 def some_features(below: Below, keys: Many[bytes] = KEYS, most: int = 5) -> Features:
     return {keys[below(len(keys))]: some_feature(below) for _ in range(below(most + 1))}
-
-
-# --- look-alikes: as one program writes them
 
 
 class Pattern(NamedTuple):
@@ -168,9 +156,6 @@ def look_alike(below: Below, pattern: Pattern) -> Features:
         else:
             features[key] = ABSENT
     return features
-
-
-# --- what the protobuf runtime makes of bytes
 
 
 def runtime_accepts(message: bytes) -> bool:
@@ -221,9 +206,6 @@ def runtime(message: bytes) -> Features:
                 value = ABSENT
         found[key.encode()] = value
     return found
-
-
-# --- what the engine makes of bytes
 
 
 class Buffer(NamedTuple):
@@ -320,13 +302,9 @@ def with_a_kind(features: Features, asked: Iterable[bytes] | None = None) -> Fea
     return {k: features[k] for k in keys if k in features and features[k].kind != NO_KIND}
 
 
-# --- SequenceExamples
-
 Lists: TypeAlias = dict[bytes, list[Feature]]
 
 EMPTY = Sequence({}, {})
-
-# --- plain encoding
 
 
 def plain_steps(key: bytes, steps: Many[Feature]) -> bytes:
@@ -339,9 +317,6 @@ def plain_sequence(sequence: Sequence) -> bytes:
     """Encode a SequenceExample as protobuf does."""
     lists = b"".join(plain_steps(*item) for item in sequence.lists.items())
     return plain(sequence.context) + len_field(2, lists)
-
-
-# --- random ones
 
 
 def some_list(below: Below) -> list[Feature]:
@@ -364,9 +339,6 @@ def look_alike_list(below: Below, kind: int, n_values: int | None, longest: int)
     return [some_feature(below, kind, n_values) for _ in range(below(longest + 1))]
 
 
-# --- what the protobuf runtime makes of bytes
-
-
 def runtime_sequence(message: bytes) -> Sequence:
     """Parse with the protobuf runtime; the bits of floats are exact."""
     try:
@@ -384,9 +356,6 @@ def runtime_sequence(message: bytes) -> Sequence:
     holder = Example()
     holder.features.CopyFrom(parsed.context)
     return Sequence(runtime(holder.SerializeToString()), lists)
-
-
-# --- what the engine makes of bytes
 
 
 def steps_of(batch: SequenceMessageBatch, number: int) -> list[list[Feature] | None]:
@@ -452,8 +421,6 @@ def seen(sequence: Sequence, context: Iterable[bytes], lists: Iterable[bytes]) -
         {key: steps for key, steps in sequence.lists.items() if key in wanted},
     )
 
-
-# --- strategies
 
 int64s = testing.int64s()
 float_bits = st.one_of(st.sampled_from(FLOATS), st.integers(0, 2**32 - 1))

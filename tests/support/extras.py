@@ -5,8 +5,6 @@ where that is not installed. Any other test fails there if it is told to install
 should: the core works without extras.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from functools import cache

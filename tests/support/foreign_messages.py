@@ -10,8 +10,6 @@
 The classes are attributes of the module, as ``tests.support.foreign_messages:Frame``.
 """
 
-from __future__ import annotations
-
 import struct
 import sys
 import types

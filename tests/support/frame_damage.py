@@ -1,7 +1,5 @@
 """Ways to damage frames, and whether damage leaves a frame intact."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from itertools import pairwise

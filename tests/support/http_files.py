@@ -1,7 +1,5 @@
 """A local HTTP server that answers range requests, counts them, and can answer wrongly."""
 
-from __future__ import annotations
-
 import http.server
 import re
 import threading

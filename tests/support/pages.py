@@ -1,7 +1,5 @@
 """Pages of the documentation, run as they stand: their Python, what it prints, and their commands."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import shlex

@@ -2,8 +2,6 @@
 
 `write` makes those that docs/how-to/real-data.md reads."""
 
-from __future__ import annotations
-
 import json
 import sys
 import types

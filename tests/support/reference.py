@@ -5,8 +5,6 @@ what these few lines do. They share no code with the package but the names of th
 reasons, and no table, no NumPy, no shortcut.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from tfrecord_lite.errors import Reason

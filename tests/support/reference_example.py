@@ -7,8 +7,6 @@ The runtimes in C of protobuf 5 to 7 agree on all of it but two questions, which
 a :class:`Dialect` answers.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 VARINT, I64, LEN, START_GROUP, END_GROUP, I32 = range(6)

@@ -1,7 +1,5 @@
 """What a page holds once a browser has parsed it: elements, attributes and text."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 __all__ = ["Page", "parsed"]

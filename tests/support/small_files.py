@@ -1,7 +1,5 @@
 """Small files of numbered Examples, and plain forms of the elements data sets yield."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path

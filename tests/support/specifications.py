@@ -5,16 +5,15 @@ No key is read by two of the specifications drawn together. Tables have columns 
 some records than in others.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.messages import Example
@@ -39,10 +38,7 @@ from tfrecord_lite.testing.messages import (
     values_of,
 )
 
-if TYPE_CHECKING:
-    from hypothesis.strategies import DrawFn, SearchStrategy
-
-    Rows = list[list[Any] | None]
+Rows = list[list[Any] | None]
 
 _PARTITIONS = (
     RaggedFeature.RowSplits,

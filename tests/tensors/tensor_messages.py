@@ -9,8 +9,6 @@ Everything is bytes, so forms are mixed by adding them up. :func:`random_proto` 
 one of many sorts; enough of them are valid that both sides of a comparison have work to do.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Sequence
 from random import Random

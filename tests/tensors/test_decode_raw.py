@@ -1,7 +1,5 @@
 """decode_raw: laws that hold for all strings, in whatever form they come."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

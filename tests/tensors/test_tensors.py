@@ -1,7 +1,5 @@
 """Serialised tensors: laws that hold for every array and for all bytes."""
 
-from __future__ import annotations
-
 from math import prod
 from pathlib import Path
 from random import Random

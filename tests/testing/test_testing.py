@@ -1,7 +1,5 @@
 """tfrecord_lite.testing: each strategy draws what it says, and the assertions find mutants."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable
 from itertools import chain, product
@@ -72,8 +70,6 @@ def some(strategy: SearchStrategy[Any], condition: Callable[[Any], bool]) -> Any
     )
     return find(strategy, condition, settings=quick, random=random.Random(0))
 
-
-# ------------------------------------------------------------------------------- encodings
 
 HISTOGRAM = HistogramProto(min=-1, bucket=[1, 2], bucket_limit=[3, 4])
 VALUES = [Summary.Value(tag="a", simple_value=0.5), Summary.Value(histo=HISTOGRAM), Summary.Value()]
@@ -159,9 +155,6 @@ def test_encodings_come_in_every_way(way: str) -> None:
     assert features_of(message)[b"a"].values == (1, 2, 300)
 
 
-# -------------------------------------------------------------------------- Examples, specs
-
-
 @given(feature_specs(), st.data())
 def test_examples_for_features_parse_with_them(
     features: dict[str, Any], data: st.DataObject
@@ -208,9 +201,6 @@ def test_limits_are_kept(
 def test_without_nan_messages_equal_themselves(example: Example, sequence: SequenceExample) -> None:
     assert Example.FromString(example.SerializeToString()) == example
     assert SequenceExample.FromString(sequence.SerializeToString()) == sequence
-
-
-# ------------------------------------------------------------------------ SequenceExamples
 
 
 @given(sequence_feature_specs(), st.data())
@@ -319,9 +309,6 @@ def test_features_that_no_parser_takes_are_rejected(specs: Any, data: st.DataObj
         data.draw(testing.sequence_examples_for(*specs))
 
 
-# --------------------------------------------------------------------------------- records
-
-
 @given(any_stream())
 def test_sound_is_what_the_reference_reads_to_its_end(stream: bytes) -> None:
     assert is_intact(stream) == (reference.decode(stream)[1] is None)
@@ -335,8 +322,6 @@ def test_a_damaged_file_is_never_intact(records: list[bytes], data: st.DataObjec
 
     assert reference.decode(damaged)[1] is not None
 
-
-# -------------------------------------------------------------------------------- sameness
 
 NAN = float("nan")
 TEXT = np.dtypes.StringDType(na_object=NAN)
@@ -413,9 +398,6 @@ def test_the_error_says_where() -> None:
         assert_same(masked([1, 2], [0, 1]), masked([1, 2], [1, 1]))
     with pytest.raises(AssertionError, match="item 3, key 'a', value 1 has the dtype float64"):
         assert_same({"a": [1, np.zeros(2)]}, {"a": [1, np.zeros(2, np.float32)]}, "item 3")
-
-
-# ------------------------------------------------------------------------------ round trips
 
 
 def write(path: str, records: Iterable[bytes]) -> None:
@@ -517,9 +499,6 @@ def test_a_reader_that_takes_damage_for_data_is_found_out(reader: Any) -> None:
             intact,
             bytes(flipped),
         )
-
-
-# ------------------------------------------------------------------------------ the package
 
 
 def test_it_is_not_loaded_with_the_package_and_says_what_it_needs() -> None:

@@ -1,7 +1,5 @@
 """Operators, constants and shapes of tensors: what TensorFlow answers, recorded."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -3,8 +3,6 @@
 That scripts print the same as with TensorFlow is tested in tests/parity.
 """
 
-from __future__ import annotations
-
 import collections
 import importlib
 import operator
@@ -34,8 +32,6 @@ from tfrecord_lite.dataset.sharding import worker_part
 from tfrecord_lite.dataset.sources import Files
 from tfrecord_lite.tf._parse_ahead import ParsedGroups, RecordTensor
 from tfrecord_lite.tf._tensor import map_structure, unwrap, wrap
-
-# ------------------------------------------------------------------------------ the names
 
 
 def test_the_package_does_not_load_it_unless_it_is_asked_for() -> None:
@@ -117,8 +113,6 @@ def test_a_script_runs_where_there_is_no_tensorflow(name: str, tmp_path: Path) -
 
     assert run_script(OURS, SCRIPTS[name], tmp_path / "empty")
 
-
-# ---------------------------------------------------------------------------- tensors
 
 arrays = st.one_of(
     st.integers(-(2**63), 2**63 - 1).map(np.int64),
@@ -209,9 +203,6 @@ def test_settings_that_would_change_a_result_are_rejected() -> None:
         with pytest.raises(tf.errors.InvalidArgumentError) as caught:
             ask()
         assert caught.value.reason is errors.Reason.UNSUPPORTED
-
-
-# --------------------------------------------------------------------------- data sets
 
 
 def files(folder: Path) -> list[str]:
@@ -409,8 +400,6 @@ def test_what_cannot_be_stacked_or_sliced_is_rejected() -> None:
         assert caught.value.reason is reason
 
 
-# ------------------------------------------------------- records parsed with their neighbours
-
 SPEC: dict[str, Any] = {
     "x": tf.io.FixedLenFeature([], tf.int64, default_value=-1),
     "pair": tf.io.FixedLenFeature([2], tf.float32, default_value=[0, 0]),
@@ -563,9 +552,6 @@ def test_turns_are_taken_among_as_many_files_as_tensorflow_takes(
         assert cycle(files.interleave(make, num_parallel_calls=calls)) == length
         assert cycle(files.interleave(make, auto, num_parallel_calls=calls)) == length
         assert cycle(files.interleave(make, 2, num_parallel_calls=calls)) == 2
-
-
-# ------------------------------------------------------------------------ the documentation
 
 
 def test_the_guide_lists_every_name_that_is_there() -> None:

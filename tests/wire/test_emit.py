@@ -1,7 +1,5 @@
 """The parts that encoding is made of: numbers, nested lengths, copies, frames in place."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 from unittest import mock

@@ -54,9 +54,6 @@ def with_few(few: int) -> mock._patch[int]:
     return mock.patch.object(wire_fields, "_FEW", few)
 
 
-# --- ranges
-
-
 @given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 5)), max_size=6), st.integers(1, 4))
 def test_ranges_are_the_ranges_of_python(pairs: list[tuple[int, int]], step: int) -> None:
     starts, counts = np.array(pairs, np.int64).reshape(-1, 2).T
@@ -89,8 +86,6 @@ def test_gather_reads_up_to_the_last_byte_of_the_buffer() -> None:
 
     assert found.tolist() == [99, *range(60)]
 
-
-# --- varint
 
 any_varint = st.tuples(st.integers(0, 2**64 - 1), st.integers(1, 10)).map(lambda a: varint(*a))
 short_varint = st.tuples(st.integers(0, 300), st.integers(1, 4)).map(lambda a: varint(*a))
@@ -150,9 +145,6 @@ def test_squeeze_drops_the_top_bit_of_every_byte(numbers: list[int], n_bytes: in
         sum((byte & 0x7F) << 7 * i for i, byte in enumerate(word.to_bytes(8, "little")))
         for word in words
     ]
-
-
-# --- fields
 
 
 @st.composite
@@ -290,9 +282,6 @@ def test_errors_name_the_message_of_the_enclosing_batch(
     assert caught.value.args == (expected, 5, "why")
 
 
-# --- repeated
-
-
 LISTS: dict[int, Any] = {BYTES: BytesList, FLOAT: FloatList, INT64: Int64List}
 
 
@@ -427,8 +416,6 @@ def assert_same_runs(runs: list[bytes]) -> None:
     assert [n % 2**64 for n in values.tolist()] == [n for numbers in expected for n in numbers]
 
 
-# --- keys
-
 short_keys = st.text("ab\0", max_size=3).map(str.encode)
 long_keys = st.tuples(st.sampled_from([7, 8, 9, 16, 300, 2000]), short_keys).map(
     lambda a: b"x" * a[0] + a[1]
@@ -462,9 +449,6 @@ def test_keys_that_are_nearly_alike_are_told_apart(known: list[bytes], others: l
     found = KeyTable(known).find(ByteRanges(data, starts, stops - starts))
 
     assert found.tolist() == [*range(len(known)), *[-1] * len(others)]
-
-
-# --- template
 
 
 def test_rows_with_wrong_bytes_stay_wrong_when_lengths_are_read() -> None:

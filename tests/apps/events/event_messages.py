@@ -1,7 +1,5 @@
 """Events for tests, and what the protobuf runtime makes of them."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -32,9 +30,6 @@ class Row(NamedTuple):
     form: str
     content: Any
     """float32 for a number; the serialised message; a tensor's dtype, shape and content."""
-
-
-# --- making events
 
 
 def metadata(plugin: str) -> SummaryMetadata:
@@ -125,9 +120,6 @@ def batches(draw: DrawFn, *, damaged: bool = False) -> list[bytes]:
         some.append(draw(st.one_of(ways)))
     order = st.lists(st.integers(0, len(some) - 1), max_size=60)
     return [*some, *(some[i] for i in draw(order))]
-
-
-# --- reading them
 
 
 def accepts(message: bytes) -> bool:

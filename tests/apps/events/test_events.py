@@ -1,7 +1,5 @@
 """Event files: held to the protobuf runtime, cut anywhere, growing."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -406,8 +404,6 @@ def test_compressed_files_are_read_as_far_as_they_go(
     assert events.torn == (str(path),)
     assert events.scalars().step.tolist() == [0, 1, 2, 3][: len(events)]
 
-
-# ------------------------------------------------------------------------------ hyperparameters
 
 SETTINGS = st.dictionaries(
     st.text(max_size=3), st.one_of(st.floats(allow_nan=False), st.text(max_size=5), st.booleans())

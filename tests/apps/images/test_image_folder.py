@@ -1,7 +1,5 @@
 """Folders and lists of images, packed into records and unpacked again."""
 
-from __future__ import annotations
-
 import csv
 import datetime as dt
 import json

@@ -1,7 +1,5 @@
 """Images with Pillow: what comes back, and what is rejected."""
 
-from __future__ import annotations
-
 import io
 import struct
 import sys

@@ -1,7 +1,5 @@
 """Records for the tests of what rearranges them, and files of them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from pathlib import Path

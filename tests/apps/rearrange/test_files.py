@@ -1,7 +1,5 @@
 """merge_files, split_files and filter_records: order, shards, checksums, sidecars, mishaps."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

@@ -1,7 +1,5 @@
 """split_records and unique_records: by a documented hash, whatever the order, and however much data there are."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import os

@@ -1,7 +1,5 @@
 """sample_records: exactly so many, each set equally likely, in the order of the files."""
 
-from __future__ import annotations
-
 import itertools
 import tempfile
 from collections import Counter

@@ -1,7 +1,5 @@
 """shuffle_records: every order is equally likely, and reproducible, in whatever memory."""
 
-from __future__ import annotations
-
 import itertools
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Conversions: shards, processes, resuming, limits, and that nothing is written half."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Files of other formats as streams of batches, and what comes back from them."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Parquet of pandas keeps its index and dtypes on the way through TFRecord files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

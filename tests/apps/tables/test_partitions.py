@@ -1,7 +1,5 @@
 """The parts of a table: each row in one of them, all of one schema, in any process; and what tasks write."""
 
-from __future__ import annotations
-
 import os
 import pickle
 from pathlib import Path

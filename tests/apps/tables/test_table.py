@@ -1,7 +1,5 @@
 """scan: files as lazy Arrow tables, held to load, to the messages, and to real libraries."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

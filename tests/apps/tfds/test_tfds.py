@@ -1,7 +1,5 @@
 """Directories of TensorFlow Datasets: of today's form and of older ones, their splits and slices."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import shutil

@@ -36,9 +36,6 @@ def pictures(cell: Cell) -> list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
     ]
 
 
-# -------------------------------------------------------------------------------- images
-
-
 @pytest.mark.parametrize("format_", FORMATS)
 def test_a_thumbnail_and_a_larger_version(format_: str) -> None:
     data = image(600, 300, format_)
@@ -104,9 +101,6 @@ def test_sounds_play_unless_they_are_large() -> None:
     assert "WAV 8000 Hz" in plain(cells["y"].html)
 
 
-# ---------------------------------------------------------------------- pixels, numbers
-
-
 @pytest.mark.parametrize(
     "names", [("height", "width", "depth"), ("image/height", "image/width", "image/channels")]
 )
@@ -167,9 +161,6 @@ def test_masks_are_seen(form: str) -> None:
 def test_of_many_numbers_the_extent_is_said(values: list[float], extent: str) -> None:
     cell = cells_of({"x": np.array(values, np.float32)})["x"]
     assert plain(cell.html).endswith(f"… {len(values)} values {extent}")
-
-
-# ------------------------------------------------------------------------------- tensors
 
 
 def test_tensors() -> None:

@@ -23,9 +23,6 @@ FORMATS = ("JPEG", "PNG", "WebP", "GIF")
 CITIES = ["Amsterdam", "Bogotá", "Cairo", "Dhaka", "Łódź", "Zürich"]
 
 
-# --- examples
-
-
 def image_files(folder: Path) -> list[Path]:
     """Write an image data set with boxes, under the keys that object detection uses."""
     path = folder / "landscapes.tfrecord"
@@ -122,9 +119,6 @@ def wide_files(folder: Path) -> list[Path]:
     return [folder / "wide.tfrecord"]
 
 
-# --- other messages
-
-
 def sequence_files(folder: Path) -> list[Path]:
     """Write short films, with tokens and measurements per step."""
     rng = np.random.default_rng(3)
@@ -179,9 +173,6 @@ def event_files(folder: Path) -> list[Path]:
 
 def _plugin(name: str) -> SummaryMetadata:
     return SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name=name))
-
-
-# --- files that are not in order
 
 
 def damaged_files(folder: Path) -> list[Path]:
