@@ -84,9 +84,7 @@ NUMBERS = np.zeros(3, np.int64)
         (SOME, None, NUMBERS),
     ],
 )  # fmt: skip
-def test_what_are_not_the_arrays_of_a_block_is_refused(
-    data: Any, offsets: Any, lengths: Any
-) -> None:
+def test_wrong_arrays_of_a_block_are_refused(data: Any, offsets: Any, lengths: Any) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         Block(data, offsets, lengths)
 
@@ -173,9 +171,7 @@ def test_concat_copies() -> None:
 
 
 @given(testing.records(), testing.records(), st.data())
-def test_a_mask_or_numbers_pick_records_that_know_their_places(
-    one: list[bytes], two: list[bytes], data: st.DataObject
-) -> None:
+def test_picked_records_are_whole(one: list[bytes], two: list[bytes], data: st.DataObject) -> None:
     block = Block.concat([from_stream(one, "one"), from_stream(two, "two")])
     items = one + two
     places = [block.place(i) for i in range(len(items))]

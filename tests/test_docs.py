@@ -108,9 +108,7 @@ def test_the_notebook_of_the_tutorial_runs_and_prints_what_it_shows() -> None:
 @pytest.mark.parametrize(
     "page", [pytest.param(each, id=each.name, marks=MARKS.get(each.name, ())) for each in PAGES]
 )
-def test_the_python_of_a_page_runs(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "96")
     if page.name in ("real-data.md", "tfds.md"):

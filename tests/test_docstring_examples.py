@@ -188,9 +188,7 @@ def few_examples() -> Iterator[None]:
 @pytest.mark.parametrize(
     "example", [pytest.param(each, id=each.name, marks=list(marks(each.name))) for each in EXAMPLES]
 )
-def test_the_examples_of_a_docstring_hold(
-    example: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_docstrings(example: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)  # Spark's workers take PATH's otherwise
     if example.name in DOCSTRINGS:

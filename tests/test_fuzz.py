@@ -55,9 +55,7 @@ def test_inputs_without_sense_are_inputs(name: str, data: bytes) -> None:
         ("events", "tests.fuzz.targets.rows_of_runtime"),
     ],
 )
-def test_an_oracle_that_says_otherwise_is_a_finding(
-    name: str, broken: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_disagreement_is_a_finding(name: str, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     other = {"inflate": (b"", True), "masked_crc32c": 0}.get(broken.rpartition(".")[2])
     broken_target = TARGETS[name]
     seeds = broken_target.seeds()

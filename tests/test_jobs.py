@@ -15,9 +15,7 @@ pytestmark = pytest.mark.needs("tables")
 PAGE = ROOT / "docs" / "how-to" / "tables.md"
 
 
-def test_the_guide_runs_from_its_first_line_to_its_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_guide_runs_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "96")
 

@@ -74,9 +74,7 @@ CALLS: dict[str, Callable[[str, Path], Any]] = {
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 @pytest.mark.usefixtures("few_files")
-def test_few_files_are_open_however_many_there_are(
-    shards: str, tmp_path: Path, call: Callable[[str, Path], int]
-) -> None:
+def test_few_files_are_open(shards: str, tmp_path: Path, call: Callable[[str, Path], int]) -> None:
     before = n_open()
     assert call(shards, tmp_path) == 2 * N_SHARDS
     assert n_open() <= before + 2

@@ -43,9 +43,7 @@ def faults_and_pages(script: str, path: Path, **environ: str) -> tuple[float, fl
 @pytest.mark.skipif(
     any(name.startswith("MALLOC_") for name in os.environ), reason="thresholds are set"
 )
-def test_page_faults_do_not_recur_unless_the_user_has_set_thresholds(
-    tmp_path: Path, script: str
-) -> None:
+def test_page_faults_only_recur_with_thresholds_of_users(tmp_path: Path, script: str) -> None:
     path = tmp_path / "tokens.tfrecord"
     with TFRecordWriter(path) as writer:
         for start in range(0, 256 * 20, 256):

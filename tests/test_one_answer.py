@@ -102,9 +102,7 @@ CUT, WRONG = flower(1)[:-3], b"\n\x04\n\x02\n\x07"
         ([flower(1)] * 9 + [b"\x12\x07"], 9),
     ],
 )
-def test_odd_and_broken_examples_are_examples(
-    tmp_path: Path, records: list[bytes], wrong: int | None
-) -> None:
+def test_odd_examples_are_examples(tmp_path: Path, records: list[bytes], wrong: int | None) -> None:
     path = write(tmp_path / "x.tfrecord", records)
     for read in (
         lambda: load(path, schema=RAGGED),

@@ -108,9 +108,7 @@ class TestCallables:
     @pytest.mark.slow
     @pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
     @pytest.mark.parametrize("name", ["verify", "merge", "recover"])
-    def test_bytes_are_those_of_the_compressed_file(
-        self, tmp_path: Path, compression: str, name: str
-    ) -> None:
+    def test_bytes_are_compressed_ones(self, tmp_path: Path, compression: str, name: str) -> None:
         path, seen = tmp_path / "a", Seen()
         save(
             path,
@@ -152,9 +150,7 @@ TRIES = {"save": SAVE, "load": "t.load(path)", "verify": "t.verify(path)"}
 class TestBars:
     @pytest.mark.slow
     @pytest.mark.parametrize("name", TRIES)
-    def test_there_is_one_on_a_terminal_with_rate_and_time_left_that_vanishes(
-        self, name: str
-    ) -> None:
+    def test_a_terminal_has_one_with_rate_and_time_left_that_vanishes(self, name: str) -> None:
         shown = terminal.on_terminal("-c", f"{CODE}\n{TRIES[name]}\nprint('done')")
 
         assert shown.status == 0, shown.text
@@ -217,9 +213,7 @@ class TestBars:
         with pytest.raises(ImportError, match=r"pip install tqdm"):
             verify(old, progress=True)
 
-    def test_one_that_cannot_be_drawn_is_dropped(
-        self, old: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_failing_one_is_dropped(self, old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         class Full(io.StringIO):
             def write(self, text: str) -> int:
                 raise OSError(28, "No space left on device")
@@ -229,9 +223,7 @@ class TestBars:
         assert verify(old, progress=True).is_sound
 
 
-def test_what_is_done_never_becomes_less_and_is_all_in_the_end(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_progress_never_goes_back_and_ends_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "INTERVAL_SECONDS", 0)
     told: list[tuple[int, int | None]] = []
     meter = module.Meter(lambda *some: told.append(some))

@@ -136,9 +136,7 @@ class TestRecords:
         "read", [by_iteration, by_blocks, pytest.param(by_blocks_of_three, marks=pytest.mark.slow)]
     )
     @pytest.mark.parametrize("size", [1000, 50_000])
-    def test_memory_does_not_grow_with_the_file(
-        self, read: Read, size: int, tmp_path: Path
-    ) -> None:
+    def test_memory_does_not_grow_with_files(self, read: Read, size: int, tmp_path: Path) -> None:
         path = tmp_path / "long"
         with path.open("wb") as file:
             for _ in range(20):
@@ -161,9 +159,7 @@ class TestLargeRecords:
     @pytest.mark.slow
     @every_way
     @pytest.mark.parametrize("index", [10, 2, 8, 4, 6, 9, 11])
-    def test_a_flipped_bit_or_a_cut_is_reported_with_its_record(
-        self, read: Read, tmp_path: Path, index: int
-    ) -> None:
+    def test_flips_and_cuts_name_their_record(self, read: Read, tmp_path: Path, index: int) -> None:
         path, start, size = tmp_path / "damaged", STARTS[index], SIZES[index]
         for at in (5, 9, 12, size // 2, size + 11, size + 15):
             stream = bytearray(STREAM)
@@ -308,9 +304,7 @@ class TestBlocks:
             TFRecordReader(io.BytesIO()).blocks(wrong)
 
     @given(st.lists(testing.records(), min_size=1, max_size=3), st.integers(1, 10))
-    def test_blocks_of_any_number_hold_all_records(
-        self, lists: list[list[bytes]], n_records: int
-    ) -> None:
+    def test_blocks_hold_all_records(self, lists: list[list[bytes]], n_records: int) -> None:
         sources = [io.BytesIO(reference.encode(items)) for items in lists]
         items = list(chain(*lists))
 
@@ -407,9 +401,7 @@ class TestIterator:
                 next(iterator)
 
     @pytest.mark.parametrize("compression", ["", "GZIP", "BZ2"])
-    def test_r8_it_continues_when_the_file_has_grown(
-        self, tmp_path: Path, compression: str
-    ) -> None:
+    def test_r8_it_continues_when_files_grow(self, tmp_path: Path, compression: str) -> None:
         path = tmp_path / "growing"
         iterator, out = None, []
         for i in range(4):
@@ -440,9 +432,7 @@ class TestIterator:
         assert out == [b"one", b"two"]
 
     @pytest.mark.parametrize("compression", ["GZIP", "ZLIB", "BZ2", ""])
-    def test_r8_the_compression_is_told_by_what_comes_later(
-        self, tmp_path: Path, compression: str
-    ) -> None:
+    def test_r8_compression_is_told_by_what_comes(self, tmp_path: Path, compression: str) -> None:
         path = tmp_path / "growing"
         with TFRecordWriter(path, compression) as writer:
             writer.write(b"a record")

@@ -36,9 +36,7 @@ def encoded(name: str, size: tuple[int, int], mode: str = "RGB", **options: obje
 @pytest.mark.parametrize("name", WRITTEN)
 @given(width=SIDES, height=SIDES, data=st.data())
 @example(width=1, height=1, data=None)
-def test_sizes_are_those_that_pillow_wrote(
-    name: str, width: int, height: int, data: st.DataObject | None
-) -> None:
+def test_sizes_are_pillows(name: str, width: int, height: int, data: st.DataObject | None) -> None:
     options = WRITTEN[name][0] if data is None else data.draw(st.sampled_from(WRITTEN[name]))
     written = encoded(name, (width, height), **options)
 

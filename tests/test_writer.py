@@ -134,9 +134,7 @@ class TestContent:
 
     @pytest.mark.parametrize("items", [[], ITEMS, LARGE_ITEMS], ids=["none", "few", "many"])
     @pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB", "BZ2", "ZSTD"])
-    def test_files_hold_the_frames_compressed(
-        self, tmp_path: Path, compression: str, items: list[bytes]
-    ) -> None:
+    def test_frames_are_compressed(self, tmp_path: Path, compression: str, items: Any) -> None:
         library: Any = {"GZIP": gzip, "ZLIB": zlib, "BZ2": bz2}.get(compression)
         if compression == "ZSTD":
             library = pytest.importorskip("backports.zstd")
@@ -150,9 +148,7 @@ class TestContent:
         assert (library.decompress(content) if library else content) == frame(items)
         assert list(TFRecordReader(tmp_path / "a")) == items
 
-    def test_o7_zlib_files_are_what_zlib_gives_with_tensorflows_settings(
-        self, tmp_path: Path
-    ) -> None:
+    def test_o7_zlib_files_are_zlibs_with_tensorflows_settings(self, tmp_path: Path) -> None:
         write(tmp_path / "a", LARGE_ITEMS, "ZLIB")
         inner = zlib.compressobj(6, zlib.DEFLATED, 15, MEM_LEVEL)
 
@@ -235,9 +231,7 @@ class TestPlaces:
             assert path.read_bytes() == b""
 
     @pytest.mark.parametrize("keywords", [{}, {"mode": "a"}, {"atomic": True}])
-    def test_o3_what_is_no_place_for_a_file_is_found_at_once(
-        self, tmp_path: Path, keywords: Any
-    ) -> None:
+    def test_o3_no_place_for_a_file_is_found_at_once(self, tmp_path: Path, keywords: Any) -> None:
         for place, error in (
             (tmp_path / "missing" / "a", FileNotFoundError),
             (tmp_path, IsADirectoryError),
@@ -297,9 +291,7 @@ class TestClosing:
         assert list(TFRecordReader(path)) == expected
 
     @pytest.mark.parametrize("mode", [zlib.Z_FULL_FLUSH, zlib.Z_FINISH, 99])
-    def test_o8_the_mode_of_a_flush_does_not_change_what_is_read(
-        self, tmp_path: Path, mode: int
-    ) -> None:
+    def test_o8_the_mode_of_a_flush_does_not_matter(self, tmp_path: Path, mode: int) -> None:
         with TFRecordWriter(tmp_path / "a", TFRecordOptions("ZLIB", mode)) as writer:
             for item in ITEMS:
                 writer.write(item)
@@ -409,9 +401,7 @@ class TestAppending:
         assert list(TFRecordReader(path, compression)) == LARGE_ITEMS
 
     @appendable
-    def test_a_file_torn_anywhere_is_rejected_or_cut(
-        self, tmp_path: Path, compression: str
-    ) -> None:
+    def test_a_torn_file_is_rejected_or_cut(self, tmp_path: Path, compression: str) -> None:
         write(tmp_path / "whole", ITEMS[:3], compression)
         content = (tmp_path / "whole").read_bytes()
         path = tmp_path / "torn"
@@ -431,9 +421,7 @@ class TestAppending:
             assert names_in(tmp_path) == ["torn", "whole"]
 
     @appendable
-    def test_a_damaged_file_is_rejected_and_stays_as_it_is(
-        self, tmp_path: Path, compression: str
-    ) -> None:
+    def test_a_damaged_file_is_rejected_untouched(self, tmp_path: Path, compression: str) -> None:
         path = tmp_path / "damaged"
         write(path, LARGE_ITEMS, compression)
         content = bytearray(path.read_bytes())
@@ -445,9 +433,7 @@ class TestAppending:
                 TFRecordWriter(path, compression, mode="a", torn=torn)
             assert path.read_bytes() == content
 
-    def test_only_local_files_written_in_place_can_be_added_to_and_none_of_zlib(
-        self, tmp_path: Path
-    ) -> None:
+    def test_only_local_files_in_place_can_be_added_to_none_of_zlib(self, tmp_path: Path) -> None:
         fsspec = pytest.importorskip("fsspec")
         write("memory://a", ITEMS)
         write(tmp_path / "a", ITEMS)
@@ -480,9 +466,7 @@ class TestShards:
             ("{shard:03d}of{num_shards}", 2, ["000of2", "001of2"]),
         ],
     )
-    def test_records_go_round(
-        self, tmp_path: Path, pattern: str, num_shards: int | None, names: list[str]
-    ) -> None:
+    def test_round(self, tmp_path: Path, pattern: str, num_shards: int | None, names: Any) -> None:
         items = [b"%d" % i for i in range(10)]
 
         with ShardedTFRecordWriter(tmp_path / pattern, num_shards) as writer:
@@ -514,9 +498,7 @@ class TestShards:
         assert names_in(tmp_path) == ["a-00000-of-00002", "a-00001-of-00002"]
 
     @given(st.lists(st.integers(0, 100), max_size=8), st.integers(1, 300))
-    def test_shards_are_filled_one_after_the_other(
-        self, sizes: list[int], bytes_per_shard: int
-    ) -> None:
+    def test_shards_are_filled_one_by_one(self, sizes: list[int], bytes_per_shard: int) -> None:
         items = [bytes([i]) * size for i, size in enumerate(sizes)]
         expected: list[list[bytes]] = [[]]
         for item in items:
@@ -624,9 +606,7 @@ class TestTheSidecarBesideTheFile:
         st.lists(st.integers(-9, 9), min_size=1, max_size=8),
         st.lists(st.integers(-9, 9), max_size=8),
     )
-    def test_appended_rows_are_read_by_the_sidecar_of_save(
-        self, first: list[int], more: list[int]
-    ) -> None:
+    def test_appended_rows_are_read_by_sidecars(self, first: list[int], more: list[int]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "a.tfrecord.gz")
             save(path, {"x": np.array(first, np.int16), "s": [str(i) for i in first]})

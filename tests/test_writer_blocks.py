@@ -110,9 +110,7 @@ def damaged_blocks(tmp_path: Path, items: list[bytes]) -> list[Block]:
 @pytest.mark.slow
 @pytest.mark.parametrize("sharded", [False, True])
 @pytest.mark.parametrize("items", [MANY[:400], LARGE[:3], [b"one", b"two", b"three"]])
-def test_a_damaged_record_gets_no_new_crc(
-    tmp_path: Path, items: list[bytes], sharded: bool
-) -> None:
+def test_a_damaged_record_has_no_new_crc(tmp_path: Path, items: list[bytes], sharded: bool) -> None:
     for block in damaged_blocks(tmp_path, items):
         with (ShardedTFRecordWriter if sharded else TFRecordWriter)(tmp_path / "new@2") as writer:
             writer.write(b"first")
@@ -139,9 +137,7 @@ def test_a_damaged_record_gets_no_new_crc(
         (lambda writer: writer.write_blocks(None), "not NoneType"),
     ],
 )
-def test_what_is_no_block_is_a_type_error(
-    tmp_path: Path, call: Callable[[Any], None], text: str
-) -> None:
+def test_no_block_is_a_type_error(tmp_path: Path, call: Callable[[Any], None], text: str) -> None:
     for writer in (TFRecordWriter(tmp_path / "a"), ShardedTFRecordWriter(tmp_path / "b@2")):
         with pytest.raises(TypeError, match=text):
             call(writer)

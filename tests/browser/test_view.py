@@ -57,9 +57,7 @@ def lacking(one: Watched, expected: dict[str, int]) -> dict[str, tuple[int, int]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_page_shows_what_there_is_and_leaves_nobody_out(
-    chromium: Browser, pages: Callable[[str], Path], kind: str
-) -> None:
+def test_a_page_is_accessible(chromium: Browser, pages: Callable[[str], Path], kind: str) -> None:
     # Thousands of cards take long, and look as those of a table do.
     is_wide = kind == "wide"
     with watched(chromium, pages(kind)) as one:
@@ -97,9 +95,7 @@ def shown(one: Watched) -> int:
     return one.page.locator(".record:visible").count()
 
 
-def test_the_search_finds_names_and_values_and_nothing_else(
-    chromium: Browser, pages: Callable[[str], Path]
-) -> None:
+def test_the_search_finds_names_and_values(chromium: Browser, pages: Callable[[str], Path]) -> None:
     def n_found(text: str) -> int:
         one.page.fill("#search", text)
         one.page.wait_for_timeout(300)
@@ -145,9 +141,7 @@ def test_the_keyboard_is_enough(chromium: Browser, pages: Callable[[str], Path])
 
 
 @pytest.mark.parametrize("kind", ["images", "sequences", "damaged"])
-def test_a_page_is_whole_without_scripts(
-    chromium: Browser, pages: Callable[[str], Path], kind: str
-) -> None:
+def test_pages_need_no_scripts(chromium: Browser, pages: Callable[[str], Path], kind: str) -> None:
     with watched(chromium, pages(kind), 400, java_script_enabled=False) as one:
         page = one.page
         assert lacking(one, {f"{name}:visible": n for name, n in EXPECTED[kind].items()}) == {}
@@ -157,9 +151,7 @@ def test_a_page_is_whole_without_scripts(
         assert page.locator("input:visible, select:visible, button:visible").count() == 0
 
 
-def test_hostile_strings_are_shown_and_nothing_else(
-    chromium: Browser, pages: Callable[[str], Path]
-) -> None:
+def test_hostile_strings_are_only_shown(chromium: Browser, pages: Callable[[str], Path]) -> None:
     with watched(chromium, pages("hostile")) as one:
         page = one.page
         shown_text = " ".join((page.locator("#table").text_content() or "").split())
@@ -208,9 +200,7 @@ def test_a_script_that_gets_into_a_page_is_not_run(
 
 
 @pytest.mark.parametrize("sample", corpus_files())
-def test_a_file_of_another_program_has_a_page(
-    chromium: Browser, tmp_path: Path, sample: CorpusFile
-) -> None:
+def test_a_foreign_file_has_a_page(chromium: Browser, tmp_path: Path, sample: CorpusFile) -> None:
     page = page_of([sample.path], tmp_path / "page.html")
     with watched(chromium, page) as one:
         assert one.page.locator("h1").inner_text()

@@ -64,7 +64,7 @@ class TestWhatItSays:
 
 class TestStandardStreams:
     @pytest.mark.parametrize("kind", ["parquet", "arrow", "tfrecord", "csv"])
-    def test_all_formats(
+    def test_all(
         self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
     ) -> None:
         data = b'{"n": 1, "s": "a,b"}\n{"n": 2, "s": "b"}\n'
@@ -121,7 +121,7 @@ class TestSettings:
         assert (tmp_path / "c.csv").read_text() == (tmp_path / "a.csv").read_text()
 
 
-def test_records_to_records_need_no_pyarrow(
+def test_no_pyarrow(
     run: Run, tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("pyarrow", "duckdb"):

@@ -93,9 +93,7 @@ def test_bad_records_are_left_out_and_listed(run: Run, tmp_path: Path) -> None:
         ("\"feature_lists/words\"[3][1] = 'é'", [2, 3, 4]),
     ],
 )
-def test_columns_of_sequence_examples(
-    run: Run, tmp_path: Path, condition: str, kept: list[int]
-) -> None:
+def test_columns_of_sequences(run: Run, tmp_path: Path, condition: str, kept: list[int]) -> None:
     records = [
         encode_sequence_example(
             {

@@ -76,9 +76,7 @@ def numbers(lines: list[str]) -> list[int]:
 @pytest.mark.parametrize("way", ["read", "index", "compressed", "--skip-damage"])
 @given(asked=st.lists(st.integers(-90, 90), min_size=1, max_size=5))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_the_records_of_these_numbers_are_printed(
-    run: Run, tmp_path: Path, way: str, asked: list[int]
-) -> None:
+def test_records_by_number_are_shown(run: Run, tmp_path: Path, way: str, asked: list[int]) -> None:
     compression = "GZIP" if way == "compressed" else ""
     path = write(tmp_path / "a", (flower(i) for i in range(70)), compression)
     if way == "index":
@@ -182,9 +180,7 @@ def test_an_index_is_used_unless_it_is_old(run: Run, tmp_path: Path) -> None:
     [(map(flower, range(20)), Schema), (map(sequence, range(1, 9)), SequenceSchema)],
     ids=["Examples", "SequenceExamples"],
 )
-def test_the_schema_as_json_is_a_sidecar(
-    run: Run, tmp_path: Path, records: Any, cls: type[Schema | SequenceSchema]
-) -> None:
+def test_json(run: Run, tmp_path: Path, records: Any, cls: type[Schema | SequenceSchema]) -> None:
     path, beside = write(tmp_path / "d", records), tmp_path / "d.schema.json"
     (line,) = run("schema", "--json", path).out
     beside.write_text(line)
@@ -274,9 +270,7 @@ SOUND, BROKEN = [flower(i) for i in range(12)], b"\x0a\xff"
         ("none", [], (2, None, "No such file or directory")),
     ],
 )
-def test_what_is_wrong_is_told(
-    run: Run, tmp_path: Path, how: list[str], name: str, options: list[str], expected: Any
-) -> None:
+def test_wrong(run: Run, tmp_path: Path, how: Any, name: str, options: Any, expected: Any) -> None:
     damage(write(tmp_path / "damaged", [flower(0)] * 9), 2000)
     write(tmp_path / "malformed", [*SOUND[:7], BROKEN, BROKEN, *SOUND[7:]])
 
@@ -319,9 +313,7 @@ class TestView:
         assert "would replace a file that it shows" in done.err[0]
         assert Path("x").read_bytes() == before
 
-    def test_the_page_opens_in_the_browser_or_its_path_is_printed(
-        self, run: Run, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_page_is_opened_or_printed(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         opened: list[str] = []
 
         def open_it(url: str) -> bool:

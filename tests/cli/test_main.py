@@ -51,9 +51,7 @@ class TestInputs:
         assert run(verb, f"file://{paths[0]}.missing").status == 2
 
     @each_verb
-    def test_what_cannot_be_read_is_named_and_the_rest_is_read(
-        self, run: Run, tmp_path: Path, verb: str
-    ) -> None:
+    def test_what_cannot_be_read_is_named(self, run: Run, tmp_path: Path, verb: str) -> None:
         path = write(tmp_path / "a", [b"text"])
         missing, pattern, empty = tmp_path / "missing", tmp_path / "*.none", tmp_path / "empty"
         empty.mkdir()
@@ -214,7 +212,7 @@ class TestProcess:
             ("--version >/dev/full", b"tfrecord: standard output: No space left on device\n"),
         ],
     )
-    def test_a_standard_stream_that_is_closed_or_full_is_one_line(
+    def test_a_closed_or_full_stream_is_said(
         self, tmp_path: Path, command: str, said: bytes
     ) -> None:
         if "/dev/full" in command and not Path("/dev/full").exists():

@@ -37,9 +37,7 @@ class TestMerge:
         assert (done.returncode, done.stderr) == (0, b"")
         assert done.stdout == b"".join(path.read_bytes() for path in paths)
 
-    def test_a_terminal_gets_no_records(
-        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_no_terminal(self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path = write(tmp_path / "a", [b"1"])
         monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
 

@@ -30,9 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["--no-text"], ["BLOB", "BLOB[][]"]),
     ],
 )
-def test_columns_of_sequence_examples(
-    run: Run, folder: Path, options: list[str], types: list[str]
-) -> None:
+def test_columns_of_sequences(run: Run, folder: Path, options: list[str], types: list[str]) -> None:
     words = [[["a", "b"], []], [["c"]]]
     records = [
         encode_sequence_example({"context": {"name": "é"}, "feature_lists": {"words": steps}})
@@ -99,9 +97,7 @@ def test_a_file_does_not_appear_if_the_query_fails(run: Run, folder: Path) -> No
         ("select m.* from 'x@2' x, './me.csv' m", "me.csv"),
     ],
 )
-def test_a_file_is_not_replaced_by_its_own_rows(
-    run: Run, folder: Path, query: str, output: str
-) -> None:
+def test_a_file_never_gets_its_own_rows(run: Run, folder: Path, query: str, output: str) -> None:
     write(folder / "me.tfrecord", map(flower, range(6)))
     (folder / "me.csv").write_text("label\n1\n2\n")
     (folder / "link.tfrecord").symlink_to("me.tfrecord")

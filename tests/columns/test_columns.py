@@ -278,9 +278,7 @@ def test_no_splits_at_all_can_break_a_tensor(splits: list[int], n_values: int, d
 
 
 @given(rows, slices, slices)
-def test_slices_are_those_of_nested_lists(
-    nested: list[list[int]], outer: slice, inner: slice
-) -> None:
+def test_slices_are_as_of_lists(nested: list[list[int]], outer: slice, inner: slice) -> None:
     tensor = ragged(nested, np.int32)
 
     assert tensor[outer].to_list() == nested[outer]
@@ -367,9 +365,7 @@ def test_the_shape_of_values_below_the_rows_is_fixed() -> None:
 
 
 @given(rows, rows)
-def test_tensors_are_equal_when_their_rows_are(
-    one: list[list[int]], other: list[list[int]]
-) -> None:
+def test_equal_tensors_have_equal_rows(one: list[list[int]], other: list[list[int]]) -> None:
     assert (ragged(one) == ragged(other, np.int32)) is (one == other)
     assert (ragged(one) != ragged(other)) is (one != other)
 

@@ -516,9 +516,7 @@ def test_texts_that_are_not_utf8_are_named(tmp_path: Path) -> None:
         ([["a"], ["b", None]], pa.list_(pa.dictionary(pa.int8(), pa.string())), 1),
     ],
 )
-def test_a_null_in_a_list_is_named_with_its_record(
-    tmp_path: Path, values: Any, kind: Any, index: int
-) -> None:
+def test_the_record_of_a_null_is_named(tmp_path: Path, values: Any, kind: Any, index: int) -> None:
     array = pa.array(values, kind)
     chunks = pa.chunked_array([array[:1], array[1:]])
     for data in ({"x": array}, pa.table({"x": chunks}), pa.table({"x": chunks}).to_reader()):
@@ -866,12 +864,9 @@ def test_values_that_the_schema_that_came_along_does_not_hold(
 
 
 @pytest.mark.parametrize(
-    ("schema", "values"),
-    [(FLOATS, [1.5, None, 0.1]), (LISTS, [[0.5], [], [0.25, 1e-300]])],
+    ("schema", "values"), [(FLOATS, [1.5, None, 0.1]), (LISTS, [[0.5], [], [0.25, 1e-300]])]
 )
-def test_numbers_that_the_schema_that_came_along_rounds_are_told(
-    tmp_path: Path, schema: Any, values: list[Any]
-) -> None:
+def test_numbers_that_a_schema_rounds_are_told(tmp_path: Path, schema: Any, values: Any) -> None:
     first = [[0.5]] * 3 if schema is LISTS else [1.5, -0.0, 2.5]
     with TFRecordWriter(tmp_path / "d") as writer:
         writer.write_examples({"x": first}, schema)

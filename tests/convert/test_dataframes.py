@@ -85,9 +85,7 @@ def load_saved(folder: Path, data: Any) -> Any:
     ],
     ids=library_and_class,
 )
-def test_a_series_alone_or_in_a_dictionary_is_saved(
-    tmp_path: Path, column: Any, expected: Any
-) -> None:
+def test_a_series_alone_or_in_a_dict_is_saved(tmp_path: Path, column: Any, expected: Any) -> None:
     for found in (
         load_saved(tmp_path, {"x": {"y": column}})["x"]["y"],
         load_saved(tmp_path, column),
@@ -178,9 +176,7 @@ ZONED = [None, "Europe/Berlin", "UTC"]
 
 @pytest.mark.parametrize("ours", ZONED)
 @pytest.mark.parametrize("wanted", ZONED)
-def test_times_must_be_in_the_zone_of_the_schema(
-    tmp_path: Path, ours: str | None, wanted: str | None
-) -> None:
+def test_times_have_the_schemas_zone(tmp_path: Path, ours: str | None, wanted: str | None) -> None:
     noon = pd.Series(pd.to_datetime(["2024-06-01 12:00"]).as_unit("us"))
     schema = schema_of(pd.DataFrame({"t": noon.dt.tz_localize(wanted)}))
     frame = pd.DataFrame({"t": noon.dt.tz_localize(ours)})
@@ -220,9 +216,7 @@ CATEGORIES: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("listed", "other"), CATEGORIES, ids=library_and_class)
-def test_a_value_that_is_not_one_of_the_categories_is_an_error(
-    tmp_path: Path, listed: list[Any], other: Any
-) -> None:
+def test_values_outside_categories_are_named(tmp_path: Path, listed: list[Any], other: Any) -> None:
     schema = schema_of({"x": pd.Categorical([*listed, None], categories=listed)}, lossless=True)
     good, bad = [listed[-1], None, listed[0]], [listed[0], None, listed[-1], other]
 

@@ -202,9 +202,7 @@ class Finer(datetime):
 @example(values=[NOON, NOON.replace(tzinfo=UTC)])
 @example(values=[timedelta.max])
 @example(values=[Finer(2020, 1, 1)])
-def test_what_save_takes_comes_back_exactly(
-    tmp_path_factory: pytest.TempPathFactory, form: Any, values: list[Any]
-) -> None:
+def test_all_comes_back(tmp_path_factory: pytest.TempPathFactory, form: Any, values: Any) -> None:
     path = tmp_path_factory.mktemp("exact") / "x.tfrecord"
     data, back = form(values)
     error = error_of(lambda: save(path, data, lossless=True))
@@ -269,9 +267,7 @@ def one_step_each(values: list[Any]) -> list[Any]:
 @example(values=[np.longdouble(1) + np.longdouble(2) ** -24 + np.longdouble(2) ** -60])
 @example(values=[np.uint64(2**63 + 1)])
 @example(values=[1e300])
-def test_the_lenient_policy_changes_nothing_but_floats_to_the_nearest(
-    path: Any, values: list[Any]
-) -> None:
+def test_the_lenient_policy_only_rounds_floats_to_the_nearest(path: Any, values: list[Any]) -> None:
     error = error_of(lambda: path(values))
     if error is not None:
         assert error.key == "x"

@@ -211,9 +211,7 @@ def test_uniform_rows_need_no_key_and_are_checked() -> None:
         (Original("string", [], "str"), b"\xff", Reason.BAD_ARGUMENT),
     ],
 )
-def test_what_does_not_make_up_the_original_is_refused(
-    original: Original, record: bytes, reason: Reason
-) -> None:
+def test_what_is_no_original_is_refused(original: Original, record: bytes, reason: Reason) -> None:
     features = {"x": FixedLenFeature([], bytes)}
     parsed = parsed_with(encode_examples({"x": [bytes(16), record]}), features)
     sound = {"x": parsed["x"][:1]}
@@ -367,9 +365,7 @@ def stored(dtype: str, values: list[Any]) -> np.ndarray[Any, Any]:
 
 
 @pytest.mark.parametrize(("dtype", "bad", "good"), MISFITS, ids=repr)
-def test_what_the_original_dtype_does_not_have_is_refused_both_ways(
-    dtype: str, bad: list[Any], good: list[Any]
-) -> None:
+def test_what_a_dtype_does_not_have_is_refused(dtype: str, bad: list[Any], good: list[Any]) -> None:
     wrong = next(i for i, v in enumerate(bad) if v not in (0, 1, 1.0, 127, "a", b"a"))
     schema = schema_of({"x": np.zeros(1, dtype)})
     missing = schema_of({"x": np.ma.MaskedArray(np.zeros(1, dtype), [True])})

@@ -250,9 +250,7 @@ def test_a_callers_array_stays_as_it_is() -> None:
 @pytest.mark.parametrize(
     "form", ["dense", "ragged", "nested", "masked", "sparse", "var_len", "padded"]
 )
-def test_a_stored_number_that_an_original_does_not_have_is_never_rounded(
-    values: Any, dtype: str, form: str
-) -> None:
+def test_a_number_beyond_the_original_is_never_rounded(values: Any, dtype: str, form: str) -> None:
     kind = type(values)
     features, shape = FORMS[form](kind)
     schema = Schema({"x": features}, {"x": Original(dtype, shape, missing=form == "masked")})
@@ -385,12 +383,7 @@ def test_arrays_of_any_shape_come_back(data: st.DataObject, name: str, how: str 
 
 
 WRONG_ARRAYS: list[tuple[Any, dict[str, Any], Reason, str]] = [
-    (
-        (2,),
-        {"x": zlib.compress(b"abcd")[:-5]},
-        Reason.COMPRESSED_CORRUPT,
-        "zlib cannot decompress",
-    ),
+    ((2,), {"x": zlib.compress(b"abcd")[:-5]}, Reason.COMPRESSED_CORRUPT, "zlib cannot decompress"),
     ((2,), {"x": b"abcd"}, Reason.COMPRESSED_CORRUPT, "zlib cannot decompress"),
     ((2,), {"x": zlib.compress(bytes(10**6))}, Reason.WRONG_COUNT, "5 bytes do not make up"),
     ((2,), {"x": zlib.compress(b"ab")}, Reason.WRONG_COUNT, "1 value, but the shape"),
@@ -411,9 +404,7 @@ WRONG_ARRAYS: list[tuple[Any, dict[str, Any], Reason, str]] = [
 
 
 @pytest.mark.parametrize(("shape", "row", "reason", "text"), WRONG_ARRAYS)
-def test_an_array_that_does_not_fit_is_named(
-    shape: Any, row: dict[str, Any], reason: Reason, text: str
-) -> None:
+def test_a_misfit_is_named(shape: Any, row: dict[str, Any], reason: Reason, text: str) -> None:
     spec = FixedLenFeature([], bytes) if "x" in row else RawFeature(shape, "int16", "v", "s")
     schema = Schema({"x": spec}, {"x": Original("int16", shape, compression="zlib")})
     rows = [{"x": zlib.compress(bytes(4)), "v": zlib.compress(bytes(4)), "s": [1, 1, 2]}, row]

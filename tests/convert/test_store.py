@@ -170,9 +170,7 @@ def test_it_makes_no_difference_where_a_batch_ends(rows: list[Any], place: int) 
         ([], np.ones(2, np.int32), "int64"),
     ],
 )
-def test_dtypes_of_rows_are_widened(
-    tmp_path: Path, place: int, first: Any, then: Any, dtype: str
-) -> None:
+def test_dtypes_are_widened(tmp_path: Path, place: int, first: Any, then: Any, dtype: str) -> None:
     rows = [first] * place + [then] * 2
     save(tmp_path / "x", ({"x": row} for row in rows))
     found = load(tmp_path / "x")["x"]

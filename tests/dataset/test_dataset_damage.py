@@ -58,9 +58,7 @@ N_PLACES = sum(map(len, DAMAGED.values()))
 
 @pytest.mark.parametrize("cycle", [1, 2, 3])
 @pytest.mark.parametrize("n_parts", [1, 2, 5])
-def test_every_sound_record_comes_once_over_all_parts(
-    paths: list[str], cycle: int, n_parts: int
-) -> None:
+def test_all_parts_have_each_sound_record(paths: list[str], cycle: int, n_parts: int) -> None:
     dataset = TFRecordDataset(paths, on_error=skip).interleave(cycle)
     whole = list(dataset)
     parts = [list(dataset.shard(n_parts, i)) for i in range(n_parts)]
@@ -162,9 +160,7 @@ IN_PROCESSES: dict[str, Callable[[TFRecordDataset], Dataset]] = {
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("stage", IN_PROCESSES)
 @pytest.mark.parametrize("n_workers", [1, 2, 5])
-def test_processes_give_every_sound_record_and_warn_by_themselves(
-    paths: list[str], stage: str, n_workers: int
-) -> None:
+def test_processes_give_sound_data_and_warn(paths: list[str], stage: str, n_workers: int) -> None:
     dataset = IN_PROCESSES[stage](TFRecordDataset(paths, on_error="skip"))
     n_rounds = 2 if "rounds" in stage else 1
     dataset = dataset.in_processes(n_workers, "fork")
@@ -183,9 +179,7 @@ def test_processes_give_every_sound_record_and_warn_by_themselves(
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_function_is_called_in_the_process_that_met_the_damage(
-    paths: list[str], tmp_path: Path
-) -> None:
+def test_a_function_is_called_where_the_damage_is_met(paths: list[str], tmp_path: Path) -> None:
     def note(span: DamagedSpan) -> None:
         (tmp_path / f"{os.getpid()} {span.index} {Path(span.source).name}").touch()
 
@@ -227,9 +221,7 @@ AFTER_AN_ERROR: dict[str, Callable[[TFRecordDataset], Dataset]] = {
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("stage", AFTER_AN_ERROR)
 @pytest.mark.parametrize("verify", [True, False])
-def test_a_run_that_goes_on_after_an_error_meets_it_again(
-    tmp_path: Path, stage: str, verify: bool
-) -> None:
+def test_a_run_resumed_at_an_error_has_it_again(tmp_path: Path, stage: str, verify: bool) -> None:
     broken = {40: 14, 41: 14} if verify else {40: 8, 41: 8}  # in data, or in heads
     paths = []
     for file in range(2):

@@ -155,9 +155,7 @@ def test_records_of_all_sizes_survive_the_buffer(tmp_path: Path) -> None:
         (lambda d: d.shard(8, 3).take(20).cache(), 60),
     ],
 )
-def test_memory_is_that_of_what_is_held(
-    tmp_path: Path, make: Callable[[Any], Any], most_mb: int
-) -> None:
+def test_memory_holds_no_more(tmp_path: Path, make: Callable[[Any], Any], most_mb: int) -> None:
     """Chunks are limited in records and in bytes; files have 160 MB."""
     names = [write(tmp_path / str(i), [bytes(1_000_000)] * 40) for i in range(4)]
     dataset = make(TFRecordDataset(names))
@@ -198,9 +196,7 @@ def test_ranks_need_a_seed_wherever_the_order_is_decided(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("shuffle", "n_files"), [(True, 8), (400, 8), (True, 40)])
-def test_a_shuffle_mixes_shards_of_one_class_each(
-    tmp_path: Path, shuffle: bool | int, n_files: int
-) -> None:
+def test_shards_of_one_class_are_mixed(tmp_path: Path, shuffle: bool | int, n_files: int) -> None:
     """In every batch, in any rank; each epoch begins with other records."""
     size, n_batch = 4_000 // n_files, 50
     names = [

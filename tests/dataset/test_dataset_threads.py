@@ -118,9 +118,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_a_worker_may_wait_long_for_its_turn(
-    names: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_may_wait_for_turns(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_PATIENCE_SECONDS", 0.001)
     found = []
 
@@ -142,9 +140,7 @@ def test_a_worker_that_dies_is_noticed(names: list[str]) -> None:
 
 
 @pytest.mark.parametrize("memory", ["large slots", "small slots", "the temporary folder"])
-def test_large_arrays_come_back_from_a_worker(
-    names: list[str], monkeypatch: pytest.MonkeyPatch, memory: str
-) -> None:
+def test_large_arrays_return(names: Any, monkeypatch: pytest.MonkeyPatch, memory: str) -> None:
     """In shared memory, and through the pipe if they do not fit."""
     if memory == "small slots":
         monkeypatch.setattr(workers, "_LARGE_SLOT_BYTES", 1024 * 1024)
@@ -164,9 +160,7 @@ def test_large_arrays_come_back_from_a_worker(
         assert each["a"].flags.writeable
 
 
-def test_a_worker_killed_while_it_writes_is_noticed(
-    names: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_killed_in_writing_fail(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A part of a message is not a message."""
     monkeypatch.setattr(workers, "_LARGE_SLOT_BYTES", 1024 * 1024)
 

@@ -121,9 +121,7 @@ def test_stages_that_count_see_all_elements(tmp_path: Path, torch_data: FakeTorc
             assert sorted(n for part in parts for n in part) == sorted(expected)
 
 
-def test_copies_of_a_data_set_reshuffle_by_torchs_seed(
-    tmp_path: Path, torch_data: FakeTorch
-) -> None:
+def test_copies_of_a_data_set_shuffle_by_torchs_seed(tmp_path: Path, torch_data: FakeTorch) -> None:
     dataset = TFRecordDataset(write_files(tmp_path, [20, 21])).shuffle(30, seed=1)
     assert isinstance(dataset, torch_data.IterableDataset)
 
@@ -233,9 +231,7 @@ def test_a_cache_that_would_keep_nothing_is_rejected(tmp_path: Path) -> None:
     assert log.read_text() == "x" * 18  # 9 for each of the two
 
 
-def test_a_worker_that_stays_counts_epochs_from_where_it_was_started(
-    tmp_path: Path, torch_data: FakeTorch
-) -> None:
+def test_a_persistent_worker_counts_its_own_epochs(tmp_path: Path, torch_data: FakeTorch) -> None:
     dataset = TFRecordDataset(write_files(tmp_path, [20, 21])).shuffle(30, seed=1)
     epochs = [numbers(dataset.set_epoch(i)) for i in range(6)]
     worker = pickle.loads(pickle.dumps(dataset.set_epoch(3)))
@@ -334,9 +330,7 @@ def test_a_file_that_is_replaced_by_one_of_its_size_is_read_anew(
     assert found == [*range(1, 40, 2), *range(20, 40), *range(20, 40)]
 
 
-def test_damage_in_a_range_comes_after_the_records_before_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_damage_in_a_range_has_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And in the part that it is in only."""
     monkeypatch.setattr(file_parts, "RecordStream", SmallBlocks)
     (name,) = write_files(tmp_path, [26])

@@ -93,9 +93,7 @@ def test_joined_data_sets_give_each_element_once_in_order_and_resume(
 
 
 @pytest.mark.parametrize("n_bytes", [10, 5_000])
-def test_errors_after_a_shuffle_of_joined_data_sets_name_the_file(
-    tmp_path: Path, n_bytes: int
-) -> None:
+def test_errors_of_shuffled_joined_data_sets_name_the_file(tmp_path: Path, n_bytes: int) -> None:
     bad = b"\xff" * n_bytes  # no Example
     for n_bad, count in [(0, 5), (1, 1), (2, 4)]:
         names = []

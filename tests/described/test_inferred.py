@@ -41,9 +41,7 @@ def sequence(number: int, steps: list[int]) -> bytes:
 
 
 @given(STEPS, st.integers(1, 40), st.sampled_from(["load", "summary", "shards", "batches"]))
-def test_any_record_with_lists_makes_all_sequence_examples(
-    steps: list[list[int]], cut: int, reading: str
-) -> None:
+def test_lists_make_all_sequence_examples(steps: list[list[int]], cut: int, reading: str) -> None:
     records = [sequence(i, each) for i, each in enumerate(steps)]
     file = io.BytesIO(frame(records))
     if not any(steps):
@@ -81,9 +79,7 @@ def test_the_shell_and_scan_agree(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert (context["n"].tolist(), lengths["x"].tolist()) == ([0, 1], [0, 2])
 
 
-def test_lists_after_a_sample_without_any_are_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lists_only_after_a_sample_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of_two = FOR_BATCHES._replace(num_records=2)
     monkeypatch.setattr("tfrecord_lite.described.inferred.FOR_BATCHES", of_two)
     path = write(tmp_path / "s", [sequence(i, [7] * (i == 5)) for i in range(9)])
@@ -120,9 +116,7 @@ every_reading = pytest.mark.parametrize(
 
 
 @every_reading
-def test_a_feature_of_two_kinds_stops_only_who_asks_for_it(
-    read: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_feature_of_two_kinds_stops_its_readers(read: Callable[..., Any], tmp_path: Path) -> None:
     path = write(tmp_path / "x", TWO_KINDS)
 
     assert {name: [*ids] for name, ids in read(path, ["id"]).items()} == {"id": [0, 1]}
@@ -135,9 +129,7 @@ def test_a_feature_of_two_kinds_stops_only_who_asks_for_it(
 
 
 @every_reading
-def test_a_list_of_two_kinds_stops_only_who_asks_for_it(
-    read: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_list_of_two_kinds_stops_its_readers(read: Callable[..., Any], tmp_path: Path) -> None:
     path = write(tmp_path / "x", TWO_KINDS_OF_STEPS)
 
     assert [*read(path, ["context/id"])["context/id"]] == [0, 1]
@@ -147,9 +139,7 @@ def test_a_list_of_two_kinds_stops_only_who_asks_for_it(
 
 
 @every_reading
-def test_a_column_that_arrow_lacks_stops_only_who_asks_for_it(
-    read: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_column_arrow_lacks_stops_its_readers(read: Callable[..., Any], tmp_path: Path) -> None:
     path = tmp_path / "x"
     save(path, {"id": np.arange(2), "wave": np.ones(2, np.complex64)})
 

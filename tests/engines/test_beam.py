@@ -415,9 +415,7 @@ def test_rows_and_columns_of_any_kind_are_written(tmp_path: Path) -> None:
     [[{"x": 0.1, "s": "a"}, {"x": 0.5}], [pa.table({"x": [0.1, 0.5], "s": ["a", None]})]],
 )
 @pytest.mark.filterwarnings("ignore:.*float64 was rounded")
-def test_dtypes_come_back_by_a_sidecar_and_every_bit_if_asked_for(
-    tmp_path: Path, elements: list[Any]
-) -> None:
+def test_dtypes_come_back_by_a_sidecar_or_every_bit(tmp_path: Path, elements: list[Any]) -> None:
     prefix = str(tmp_path / "a")
     rounded = float(np.float32(0.1))
     for lossless, sidecar, x in (
@@ -446,9 +444,7 @@ def test_dtypes_come_back_by_a_sidecar_and_every_bit_if_asked_for(
         ([{"a": 1}, {"a": ["x", 1]}], "'a'"),
     ],
 )
-def test_what_cannot_be_written_is_an_error_and_no_file(
-    tmp_path: Path, elements: list[Any], text: str
-) -> None:
+def test_what_cannot_be_written_is_named(tmp_path: Path, elements: list[Any], text: str) -> None:
     with pytest.raises(Exception, match=re.escape(text)):
         collect(beam.Create(elements) | WriteExamples(str(tmp_path / "a"), num_shards=1))
     with pytest.raises(Exception, match="expected records as bytes, not dict"):

@@ -121,9 +121,7 @@ def test_a_file_that_has_changed_has_other_keys(tmp_path: Path) -> None:
     assert read_records(path).name != bag.name
 
 
-def test_relative_paths_are_those_of_the_caller(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_are_local(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     frame, bag = read_tfrecord("data-*.tfrecord"), read_records("data-00000-of-00003.tfrecord")
     later = to_tfrecord(frame, "../out", compute=False)

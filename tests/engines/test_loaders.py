@@ -11,9 +11,7 @@ pytestmark = pytest.mark.needs("arrow")
 
 
 @pytest.mark.parametrize("name", ["a.tar", "b-00000-of-00002.array_record", "c.tar.gz"])
-def test_their_files_are_recognised_by_name(
-    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_have_names(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     source = write(tmp_path / "a.tfrecord", [example(1)])
     (tmp_path / name).write_bytes(b"x")
     for arguments in [(source, tmp_path / "new" / name), (tmp_path / name, tmp_path / "b.csv")]:

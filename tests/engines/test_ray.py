@@ -116,9 +116,7 @@ def test_columns_may_get_other_names(folder: Path) -> None:
     assert [row["text"] for block in blocks for row in block.to_pylist()] == expected
 
 
-def test_relative_paths_are_those_of_the_driver(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_are_local(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder.parent)  # the workers are elsewhere
     assert read_tfrecords("records").materialize().count() == 3000
     assert read_tfrecords("records/data-*", columns=["row"]).materialize().count() == 3000
@@ -261,9 +259,7 @@ def test_a_worker_that_is_killed_while_it_reads_doubles_and_loses_nothing(folder
     assert found == [row for row in range(3000) if row != 1100]
 
 
-def test_a_worker_that_is_killed_after_it_wrote_doubles_and_loses_nothing(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_a_worker_killed_after_it_wrote_doubles_no_record(folder: Path, tmp_path: Path) -> None:
     flag, out = str(folder.parent / "killed"), tmp_path / "out"
 
     class Killed(TFRecordDatasink):

@@ -100,9 +100,7 @@ def test_examples_are_those_that_the_local_reader_has(spark: Any, sample: Corpus
 
 
 @pytest.mark.parametrize("count", [1, 3, 7])
-def test_each_record_is_read_once_however_many_tasks_there_are(
-    spark: Any, tmp_path: Path, count: int
-) -> None:
+def test_any_number_of_tasks_read_records_once(spark: Any, tmp_path: Path, count: int) -> None:
     inner = bytes(frame([b"a record", b"another"]))  # whole frames, whose CRCs are right
     records = [inner * (i % 5) + b"%d" % i for i in range(500)]
     path = write(tmp_path / "a.tfrecord", records)

@@ -75,9 +75,7 @@ class TestDetect:
         assert detect_all([example.SerializeToString()] * 2) == [ContentType.EXAMPLE]
 
     @given(st.lists(examples, min_size=1, max_size=3), st.none() | examples)
-    def test_every_list_of_examples_is_told(
-        self, items: list[Example], context: Example | None
-    ) -> None:
+    def test_lists_of_examples_are_known(self, items: Any, context: Example | None) -> None:
         parts = [(1, item) for item in items] + [(2, context)] * (context is not None)
         record = b"".join(
             bytes([number << 3 | 2]) + _varint(len(encoded)) + encoded
@@ -87,9 +85,7 @@ class TestDetect:
         assert detect(record).type is ContentType.EXAMPLE_LIST
 
     @given(st.binary(max_size=200), st.sampled_from([None, *ContentType]))
-    def test_any_bytes_are_detected_as_something(
-        self, record: bytes, likely: ContentType | None
-    ) -> None:
+    def test_any_bytes_are_something(self, record: bytes, likely: ContentType | None) -> None:
         content = detect(record, likely)
 
         assert content.record == record

@@ -55,9 +55,7 @@ def collected(buffer: RowBuffer) -> list[bytes]:
 
 
 @given(forms, st.lists(st.integers(0, 40), max_size=60), st.integers(0, 2**16))
-def test_collected_rows_are_what_each_is_by_itself(
-    kinds: list[dict[str, Any]], order: list[int], seed: int
-) -> None:
+def test_collected_rows_agree(kinds: list[dict[str, Any]], order: list[int], seed: int) -> None:
     chance = random.Random(seed)
     buffer = RowBuffer()
     wanted = []
@@ -90,9 +88,7 @@ def arrays_of(i: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("is_even", [False, True])
-def test_rows_of_arrays_are_taken_by_a_plan(
-    monkeypatch: pytest.MonkeyPatch, *, is_even: bool
-) -> None:
+def test_arrays_are_taken_by_a_plan(monkeypatch: pytest.MonkeyPatch, *, is_even: bool) -> None:
     rows = [arrays_of(0 if is_even else i) for i in range(20)]
     wanted = [encode_example(row) for row in rows]
     buffer = RowBuffer()
@@ -200,9 +196,7 @@ def written(rows: list[Any], between: dict[str, Any] | None = None) -> list[byte
 
 @pytest.mark.filterwarnings("ignore:feature .* holds")
 @given(forms, st.lists(st.tuples(st.integers(0, 3), st.integers(1, 40)), max_size=4), st.randoms())
-def test_lists_of_rows_are_written_as_each_by_itself(
-    kinds: list[dict[str, Any]], runs: list[tuple[int, int]], chance: random.Random
-) -> None:
+def test_lists_of_rows_are_written_as_each_by_itself(kinds: Any, runs: Any, chance: Any) -> None:
     rows = [
         {key: make(chance) for key, make in kinds[number % len(kinds)].items()}
         for number, n_rows in runs

@@ -333,10 +333,7 @@ def test_the_first_row_starts_at_0(n: int) -> None:
 
 @pytest.mark.parametrize(
     "partitions",
-    [
-        [RaggedFeature.UniformRowLength(2**62)],
-        [RaggedFeature.UniformRowLength(1)] * 70,
-    ],
+    [[RaggedFeature.UniformRowLength(2**62)], [RaggedFeature.UniformRowLength(1)] * 70],
 )
 def test_rows_that_no_array_can_have_are_an_error(partitions: Sequence[Any]) -> None:
     features = {"r": RaggedFeature(int, "v", partitions)}
@@ -372,9 +369,7 @@ RAW_DTYPES = [
     st.integers(0, 40),
     st.data(),
 )
-def test_a_raw_feature_is_the_array_that_the_bytes_were(
-    dtype: str, shape: tuple[int, ...], n: int, data: Any
-) -> None:
+def test_a_raw_feature_is_the_array(dtype: str, shape: tuple[int, ...], n: int, data: Any) -> None:
     spec = RawFeature(shape, dtype)
     raw = np.frombuffer(random.Random(n).randbytes(n * spec.n_bytes), np.uint8)
     array = ((raw & 1) != 0 if dtype == "bool" else raw.view(spec.dtype)).reshape(n, *shape)

@@ -31,11 +31,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError
 from tfrecord_lite.records import decoder
 from tfrecord_lite.records.framing import frame
-from tfrecord_lite.testing import (
-    assert_same,
-    examples_for,
-    sequence_examples_for,
-)
+from tfrecord_lite.testing import assert_same, examples_for, sequence_examples_for
 
 sizes = st.lists(st.integers(1, 7), min_size=1, max_size=4)
 
@@ -54,9 +50,7 @@ def assert_batches_are_same(parser: Any, block: Block, splits: list[int]) -> Non
 
 @pytest.mark.parametrize("is_sequence", [False, True])
 @given(data=st.data(), batch_sizes=sizes, flag=st.booleans())
-def test_messages_of_any_features(
-    data: st.DataObject, is_sequence: bool, batch_sizes: list[int], flag: bool
-) -> None:
+def test_any_messages(data: st.DataObject, is_sequence: bool, batch_sizes: Any, flag: bool) -> None:
     parser: Any
     if is_sequence:
         specs = data.draw(sequence_feature_specs())
@@ -184,9 +178,7 @@ def memory_of(batch: Any) -> list[Any]:
 
 @pytest.mark.parametrize("batch_size", [1, 3, 64, 99, 100, 101, 1000])
 @pytest.mark.parametrize("drop_remainder", [False, True])
-def test_a_reader_cuts_files_into_batches(
-    tmp_path: Path, batch_size: int, drop_remainder: bool
-) -> None:
+def test_a_reader_makes_batches(tmp_path: Path, batch_size: int, drop_remainder: bool) -> None:
     messages = messages_of(300)
     for n in range(3):
         (tmp_path / f"{n}.tfrecord").write_bytes(frame(messages[100 * n : 100 * n + 100]))

@@ -64,9 +64,7 @@ def assert_records_are(block: Block, name: str, records: list[list[list[Any]]]) 
 
 
 @given(columns())
-def test_every_form_of_a_column_is_written_as_the_runtime_would(
-    column: tuple[str, list[list[list[Any]]]],
-) -> None:
+def test_any_column_is_written_as_by_the_runtime(column: tuple[str, list[list[list[Any]]]]) -> None:
     kind, records = column
     assert_records_are(encode_sequence_examples(None, {"a": ragged(kind, records)}), "a", records)
     assert_records_are(encode_sequence_examples(None, {"a": records}), "a", records)

@@ -314,9 +314,7 @@ def test_one_message_where_many_are_asked_for_is_a_type_error(read: Any, one: An
 
 
 @pytest.mark.parametrize("dtype", ["int64", "string"])
-def test_padding_that_does_not_fit_in_memory_names_the_longest(
-    dtype: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_much_padding_names_the_longest(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = [1, 5000, *[3] * 60]  # so that nothing else is as large as what is padded
     lists: Any = {"a": [[b"x" if dtype == "string" else 1] * n for n in sizes]}
     features = {"a": FixedLenSequenceFeature([], dtype, allow_missing=True)}

@@ -135,16 +135,12 @@ TAKERS: list[Any] = [
 
 @pytest.mark.parametrize("take", TAKERS)
 @pytest.mark.parametrize("features", NOT_FEATURES, ids=repr)
-def test_features_are_a_dict_of_names(
-    path: Path, take: Callable[[Path, Any], Any], features: Any
-) -> None:
+def test_features_are_a_dict(path: Path, take: Callable[[Path, Any], Any], features: Any) -> None:
     with pytest.raises(TypeError, match="features must be a dict of names to specifications"):
         take(path, features)
 
 
 @pytest.mark.parametrize("take", TAKERS)
-def test_the_schema_of_sequences_is_passed_in_two_parts(
-    path: Path, take: Callable[[Path, Any], Any]
-) -> None:
+def test_sequences_have_schemas_in_two_parts(path: Path, take: Callable[[Path, Any], Any]) -> None:
     with pytest.raises(TypeError, match=r"parse_sequence_example\(records, \*schema\)"):
         take(path, tfr.SequenceSchema({"x": int}))

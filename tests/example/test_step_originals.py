@@ -249,9 +249,7 @@ def test_an_error_names_record_and_step(
         (RaggedFeature(int), Original("u1", [2], missing=True), Reason.UNSUPPORTED),
     ],
 )
-def test_an_original_that_steps_cannot_have_is_refused(
-    spec: Any, original: Original, reason: Reason
-) -> None:
+def test_an_original_not_for_steps_fails(spec: Any, original: Original, reason: Reason) -> None:
     def make() -> Any:
         return SequenceExampleParser(None, Schema({"x": spec}, {"x": original}))
 

@@ -236,9 +236,7 @@ def test_an_error_comes_after_the_records_before_it_with_url_and_offset(
 
 
 @given(st.dictionaries(st.integers(0, 20), st.sampled_from([429, 500, 503, 1]), max_size=6))
-def test_a_busy_server_is_asked_again_and_that_is_said_once(
-    a_server: FileServer, refusals: dict[int, int]
-) -> None:
+def test_a_busy_server_is_asked_again(a_server: FileServer, refusals: dict[int, int]) -> None:
     a_server.reset()
     a_server.files = {"/a": bytes(frame(RECORDS))}
     waiting = {10_000 * n: status for n, status in refusals.items() if n}
@@ -254,9 +252,7 @@ def test_a_busy_server_is_asked_again_and_that_is_said_once(
 
 @pytest.mark.parametrize("n_read", [0, 50, 100])
 @pytest.mark.parametrize("other", [RECORDS[:120], RECORDS + RECORDS, RECORDS[::-1], None])
-def test_a_file_that_changes_meanwhile_is_an_error(
-    server: FileServer, n_read: int, other: list[bytes] | None
-) -> None:
+def test_a_file_that_changes_meanwhile_is_an_error(server: Any, n_read: int, other: Any) -> None:
     records = iter(TFRecordReader(f"{server.url}/a", **SMALL_PIECES).blocks(1))
     before = [next(records).to_list()[0] for _ in range(n_read + 1)]
     if other is None:
@@ -351,9 +347,7 @@ class Threaded(fsspec.AbstractFileSystem):  # type: ignore[misc, name-defined]
         return self.content[start:end]
 
 
-def test_ranges_are_fetched_by_threads_where_there_are_no_coroutines(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_threads_fetch_ranges_where_coroutines_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     registry: Any = importlib.import_module("fsspec.registry")
     monkeypatch.setitem(registry._registry, "webhdfs", Threaded)
     before = threading.active_count()

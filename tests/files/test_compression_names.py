@@ -89,9 +89,7 @@ def compressions_of(paths: list[str]) -> set[str]:
 @pytest.mark.parametrize(
     ("name", "compression"), [(name, each) for each in ENDINGS for name in ENDINGS[each]]
 )
-def test_the_ending_of_the_name_decides(
-    tmp_path: Path, writer: str, name: str, compression: str
-) -> None:
+def test_the_ending_decides(tmp_path: Path, writer: str, name: str, compression: str) -> None:
     skip_without(compression)
     assert compressions_of(WRITERS[writer](tmp_path / name)) == {compression}
 
@@ -117,17 +115,13 @@ def test_an_ending_that_is_not_written_is_refused(tmp_path: Path, writer: str, e
     ],
     ids=named,
 )  # fmt: skip
-def test_what_is_named_goes_before_the_ending(
-    tmp_path: Path, writer: str, given: Any, compression: str
-) -> None:
+def test_a_name_comes_first(tmp_path: Path, writer: str, given: Any, compression: str) -> None:
     assert compressions_of(WRITERS[writer](tmp_path / "a.gz", compression=given)) == {compression}
 
 
 @each_writer
 @pytest.mark.parametrize("given", ["lzma", "LZ4", b"GZIP", 3, 5, -1, [1]])
-def test_an_unknown_name_is_an_error_before_anything_is_written(
-    tmp_path: Path, writer: str, given: Any
-) -> None:
+def test_an_unknown_name_fails_before_any_writing(tmp_path: Path, writer: str, given: Any) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         WRITERS[writer](tmp_path / "a.gz", compression=given)
 
@@ -135,9 +129,7 @@ def test_an_unknown_name_is_an_error_before_anything_is_written(
     assert not (tmp_path / "a.gz").exists()
 
 
-def test_recovered_records_keep_their_compression_where_no_ending_says_otherwise(
-    tmp_path: Path,
-) -> None:
+def test_recovered_records_keep_their_compression_without_an_ending(tmp_path: Path) -> None:
     (tmp_path / "source").write_bytes(gzip.compress(frame([b"record"])))
 
     for name, compression in {"a": "GZIP", "a.bz2": "BZ2", "a.tfrecord": "GZIP"}.items():
@@ -173,9 +165,7 @@ class TestTensorFlowsOptions:
         [("ZLIB", "ZLIB"), ("", ""), (TFRecordOptions(), ""), (0, ""), (None, "GZIP")],
         ids=named,
     )
-    def test_they_go_before_the_ending(
-        self, tmp_path: Path, options: Any, compression: str
-    ) -> None:
+    def test_they_precede_the_ending(self, tmp_path: Path, options: Any, compression: str) -> None:
         with TFRecordWriter(tmp_path / "a.gz", options) as writer:
             writer.write(b"record")
         assert compressions_of([str(tmp_path / "a.gz")]) == {compression}

@@ -201,9 +201,7 @@ class TestPatterns:
             ("a", None, None), ("a@b", None, None), ("a@2/b", None, None), ("a@0", None, []),
         ],
     )  # fmt: skip
-    def test_names_of_shards(
-        self, pattern: str, num_shards: int | None, names: list[str] | None
-    ) -> None:
+    def test_shards(self, pattern: str, num_shards: int | None, names: list[str] | None) -> None:
         found = shard_names(pattern, num_shards)
 
         assert found == names
@@ -225,9 +223,7 @@ class TestFileObjects:
     @pytest.mark.parametrize(
         "make", [io.BytesIO, Pipe, Bare, lambda data: io.BufferedReader(Pipe(data, 3))]
     )
-    def test_records_are_read_from_what_has_a_read_method(
-        self, make: Callable[[bytes], Any]
-    ) -> None:
+    def test_records_are_read_from_any_read_method(self, make: Callable[[bytes], Any]) -> None:
         assert list(TFRecordReader(make(STREAM))) == ITEMS
         assert list(TFRecordReader(make(STREAM), "")) == ITEMS
 

@@ -218,9 +218,7 @@ def test_nothing_flushed_is_lost_and_what_waits_is_written_once(
 
 
 @pytest.mark.parametrize("kind", ["shards", "shards by size"])
-def test_shards_closed_at_the_second_attempt_have_every_record(
-    tmp_path: Path, disk: Disk, kind: str
-) -> None:
+def test_shards_closed_twice_have_every_record(tmp_path: Path, disk: Disk, kind: str) -> None:
     writer = start(kind, tmp_path / "a", "")
     rows = [{"x": bytes([i]) * 5000} for i in range(20)]
     for row in rows:

@@ -39,9 +39,7 @@ def path(tmp_path: Path) -> Path:
 
 class TestChangingFiles:
     @pytest.mark.parametrize("on_error", ["raise", "skip"])
-    def test_what_is_added_before_the_end_is_reached_is_read(
-        self, path: Path, on_error: Any
-    ) -> None:
+    def test_what_is_added_before_the_end_is_read(self, path: Path, on_error: Any) -> None:
         records = iter(TFRecordReader(path, on_error=on_error))
         first = next(records)
         with path.open("ab") as file:

@@ -169,9 +169,7 @@ def content(n_records: int = 3) -> bytes:
 @pytest.mark.slow
 @pytest.mark.parametrize("query", ["", "?download=true", "?sig=a*b==&x=?", "?a=b/c@2"])
 @pytest.mark.parametrize("absent", [401, 403, 404, 410, b"<!DOCTYPE html>", b"{}", content()])
-def test_what_is_only_looked_for_may_be_refused(
-    server: FileServer, query: str, absent: int | bytes
-) -> None:
+def test_a_mere_look_may_be_refused(server: FileServer, query: str, absent: int | bytes) -> None:
     server.files[f"/a.tfrecord{query}"] = content()
     if isinstance(absent, int):
         server.absent = absent

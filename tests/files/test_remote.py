@@ -52,9 +52,7 @@ def server() -> Iterator[FileServer]:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("n_records", [1, 40, 100])
-def test_an_answer_that_is_cut_between_records_is_not_the_end(
-    server: FileServer, way: str, n_records: int
-) -> None:
+def test_an_answer_cut_at_a_record_fails(server: FileServer, way: str, n_records: int) -> None:
     server.cut = n_records * FRAME
 
     with pytest.raises(OSError, match=r"end at byte .* of 7,600") as caught:
@@ -63,9 +61,7 @@ def test_an_answer_that_is_cut_between_records_is_not_the_end(
     assert not verify(f"{server.url}/a").is_sound
 
 
-def test_nothing_is_saved_of_a_file_whose_answers_are_cut(
-    server: FileServer, tmp_path: Path
-) -> None:
+def test_nothing_is_saved_of_a_file_that_is_cut(server: FileServer, tmp_path: Path) -> None:
     server.cut = 40 * FRAME
 
     with pytest.raises(OSError, match="end at byte"):

@@ -99,9 +99,7 @@ def test_examples_are_parsed_alone_or_together(file: TFRecordFile, layout: str) 
     n_taken=st.integers(0, 90),
     n_threads=st.integers(0, 3),
 )
-def test_what_is_left_follows_from_a_state(
-    shuffle: str, size: int, n_taken: int, n_threads: int
-) -> None:
+def test_what_is_left_is_resumed(shuffle: str, size: int, n_taken: int, n_threads: int) -> None:
     with TemporaryDirectory() as folder:
         names = write_files(Path(folder), [5, 9, 2, 25])
 
@@ -136,9 +134,7 @@ def compressed(folder: Path, n_files: int) -> list[str]:
 
 
 @pytest.mark.parametrize(("n_files", "n_workers"), [(1, 2), (5, 2), (5, 3)])
-def test_processes_share_compressed_files_and_go_on(
-    tmp_path: Path, n_files: int, n_workers: int
-) -> None:
+def test_processes_share_compressed_files(tmp_path: Path, n_files: int, n_workers: int) -> None:
     flags.FLAGS.mark_as_parsed()
     names = compressed(tmp_path, n_files)
 
@@ -240,9 +236,7 @@ def test_damage_and_wrong_kinds_are_located_in_the_parent(file: TFRecordFile) ->
     assert run.report.num_damaged == 1
 
 
-def test_a_missing_value_is_none_so_that_no_batch_has_what_is_under_its_mask(
-    tmp_path: Path,
-) -> None:
+def test_a_missing_value_is_none_so_that_no_batch_has_what_a_mask_hides(tmp_path: Path) -> None:
     save(tmp_path / "x.tfrecord", {"x": np.ma.masked_equal([1.5, 2, 3, 4], 2)})
     source = ExampleSource(tmp_path / "x.tfrecord")
 

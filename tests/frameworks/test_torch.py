@@ -79,9 +79,7 @@ def test_set_epoch_is_an_order_whatever_torchs_seed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_workers_that_stay_count_epochs_and_new_ones_hear_of_set_epoch(
-    tmp_path: Path, method: str
-) -> None:
+def test_workers_count_epochs_and_new_ones_hear_of_set_epoch(tmp_path: Path, method: str) -> None:
     dataset = columns(TFRecordDataset(write_files(tmp_path, [20, 21])).shuffle(11, seed=1))
     settings = {"persistent_workers": True, "multiprocessing_context": method}
     loader = loader_of(dataset.set_epoch(0), 2, **settings)
@@ -192,9 +190,7 @@ def test_a_stateful_loader_goes_on_at_any_step(tmp_path: Path, n_workers: int, m
 
 
 @pytest.mark.parametrize(("n_workers", "is_cached"), [(0, False), (2, False), (0, True)])
-def test_a_later_epoch_of_a_stateful_loader_goes_on(
-    tmp_path: Path, n_workers: int, is_cached: bool
-) -> None:
+def test_a_stateful_loader_goes_on(tmp_path: Path, n_workers: int, is_cached: bool) -> None:
     names = write_files(tmp_path, [5, 9, 2, 25])
 
     def make() -> Any:

@@ -234,9 +234,7 @@ def test_only_data_sets_are_taken(names: list[str]) -> None:
 
 
 @pytest.mark.parametrize("n_workers", [0, 2])
-def test_a_loader_takes_batches_of_a_sampler_or_stacks_records(
-    names: list[str], n_workers: int
-) -> None:
+def test_a_loader_takes_sampled_batches_or_stacks(names: list[str], n_workers: int) -> None:
     dataset: Any = IndexedTensors(TFRecordFile(names), ExampleParser(FEATURES))
     sampler: Any = BatchSampler(RandomSampler(dataset), 4, drop_last=False)
     sampled: Any = DataLoader(dataset, batch_size=None, sampler=sampler, num_workers=n_workers)

@@ -368,9 +368,7 @@ def test_the_reader_at_offsets_walks_through_a_file_rule_r10(shards: list[Path])
         (bytes.fromhex("00000000010000005a2cd2a3"), 0, Reason.LENGTH_CRC),
     ],
 )
-def test_the_reader_at_offsets_says_what_is_wrong(
-    tmp_path: Path, content: bytes, offset: int, reason: Reason
-) -> None:
+def test_errors_at_offsets(tmp_path: Path, content: bytes, offset: int, reason: Reason) -> None:
     (tmp_path / "a").write_bytes(content)
 
     with pytest.raises(DataLossError) as caught:

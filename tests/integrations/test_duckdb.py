@@ -187,9 +187,7 @@ def test_only_the_columns_that_a_query_uses_are_parsed(tmp_path: Path) -> None:
     least=st.floats(width=32),
     sign=st.sampled_from([">=", "<", "=", "<>"]),
 )
-def test_filters_that_are_pushed_down_are_duckdbs(
-    values: list[float | None], least: float, sign: str
-) -> None:
+def test_pushed_filters_are_duckdbs(values: list[float | None], least: float, sign: str) -> None:
     records = [record(n=[i], **({} if x is None else {"x": [x]})) for i, x in enumerate(values)]
     features: Any = {"n": "int64", "x": "float32"}
     with on_disk(records) as path:
@@ -237,7 +235,7 @@ def test_files_of_all_forms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         (3, TypeError, "must be a str"),
     ],
 )
-def test_errors_of_queries(
+def test_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: Any, kind: Any, text: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -249,9 +247,7 @@ def test_errors_of_queries(
     assert "\n" not in str(caught.value)
 
 
-def test_a_feature_that_comes_after_the_sample_is_an_error_of_a_query_for_everything(
-    tmp_path: Path,
-) -> None:
+def test_a_feature_after_the_sample_is_an_error_of_a_query_for_everything(tmp_path: Path) -> None:
     with TFRecordWriter(tmp_path / "x") as writer:
         writer.write_examples([{"x": 1, "y": 2}] * 5 + [{"x": 1, "late": 3}])
     with pytest.raises(InvalidArgumentError, match="not in the schema") as caught:

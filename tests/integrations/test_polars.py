@@ -68,9 +68,7 @@ def test_any_columns_of_any_rows_are_those_of_the_whole(drawn: Any, data: st.Dat
     least=st.integers(-(2**63), 2**63 - 1),
     limit=st.integers(0, 5),
 )
-def test_filters_and_limits_keep_the_rows_that_they_should(
-    labels: list[int | None], least: int, limit: int
-) -> None:
+def test_filters_and_limits_keep_rows(labels: list[int | None], least: int, limit: int) -> None:
     records = [
         record(n=[i], **({} if label is None else {"label": [label]}))
         for i, label in enumerate(labels)

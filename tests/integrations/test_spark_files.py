@@ -7,12 +7,7 @@ from pathlib import Path
 import pytest
 
 from tfrecord_lite.errors import InvalidArgumentError
-from tfrecord_lite.integrations.spark_files import (
-    Job,
-    column_type,
-    data_files,
-    folder_of,
-)
+from tfrecord_lite.integrations.spark_files import Job, column_type, data_files, folder_of
 
 
 def fill(folder: Path, *names: str) -> None:

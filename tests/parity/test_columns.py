@@ -134,9 +134,7 @@ def assert_same_item(theirs: Any, ours: RaggedTensor, key: Any) -> None:
 
 
 @given(st.sampled_from(TENSORS), st.none() | sizes, st.booleans(), st.integers(-(2**31), 2**31 - 1))
-def test_padding_is_the_same(
-    tf: Any, make_it: Any, shape: Any, is_default: bool, number: int
-) -> None:
+def test_padding_is_same(tf: Any, make_it: Any, shape: Any, is_default: bool, number: int) -> None:
     theirs, ours = (make_it(cls) for cls in (tf.RaggedTensor, RaggedTensor))
     default = None if is_default else b"x" if ours.dtype == object else number
 
@@ -148,9 +146,7 @@ numbers = st.lists(st.integers(-1, 4), max_size=5) | st.lists(st.integers(0, 6))
 
 
 @given(st.sampled_from(PARTITIONS), numbers, st.integers(0, 6), st.sampled_from(["i4", "i8"]))
-def test_numbers_make_the_same_rows_or_none(
-    tf: Any, name: str, found: list[int], n_values: int, dtype: str
-) -> None:
+def test_numbers_make_rows(tf: Any, name: str, found: list[int], n_values: int, dtype: str) -> None:
     partition = np.array(found, dtype)
     if name == "row_starts" and not found and n_values:
         return  # dropped there and rejected here

@@ -136,9 +136,7 @@ def both_batched(tf: Any, patterns: Any, size: int, features: Any, **settings: A
         {"label_key": "s", "prefetch_buffer_size": 3, "parser_num_threads": 2},
     ],
 )  # fmt: skip
-def test_batches_are_tensorflows(
-    tf: Any, names: list[str], tmp_path: Path, settings: dict[str, Any]
-) -> None:
+def test_batches_agree(tf: Any, names: list[str], tmp_path: Path, settings: dict[str, Any]) -> None:
     for patterns in (str(tmp_path / "*"), names[::-1], [names[2], str(tmp_path / "0[01]")]):
         theirs, ours = both_batched(tf, patterns, 4, FEATURES, shuffle=False, **settings)
 

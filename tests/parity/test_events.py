@@ -130,9 +130,7 @@ def test_tensors_of_all_plugins(new: Path) -> None:
 
 @pytest.mark.parametrize("style", ["old", "new"])
 @pytest.mark.parametrize("kind", ["histograms", "images", "audio"])
-def test_what_tensorboard_makes_of_both_styles(
-    request: pytest.FixtureRequest, style: str, kind: str
-) -> None:
+def test_tensorboard_reads_styles(request: pytest.FixtureRequest, style: str, kind: str) -> None:
     folder = request.getfixturevalue(style)
     series = getattr(read_events(folder), kind)()
     loader = board("backend.event_processing.event_file_loader").EventFileLoader

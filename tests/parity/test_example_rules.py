@@ -330,9 +330,7 @@ def rejected() -> Iterator[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize(("records", "specs", "reason", "theirs"), parameters(rejected(), None))
-def test_both_reject(
-    parsing: Parsing, records: Any, specs: Any, reason: Reason, theirs: str | None
-) -> None:
+def test_both_reject(parsing: Parsing, records: Any, specs: Any, reason: Any, theirs: Any) -> None:
     records = records if isinstance(records, list) else [records]
     specs = specs if isinstance(specs, dict) else {"a": specs}
     if reason is Reason.MALFORMED and len(records) == 1:
@@ -526,9 +524,7 @@ def never_asked() -> Iterator[tuple[str, bytes, Any, Reason]]:
 
 
 @pytest.mark.parametrize(("one", "specs", "reason"), parameters(never_asked(), mark=deviation))
-def test_we_reject_what_is_never_asked_of_tensorflow(
-    one: bytes, specs: Any, reason: Reason
-) -> None:
+def test_we_reject_what_is_not_for_tensorflow(one: bytes, specs: Any, reason: Reason) -> None:
     specs = specs if isinstance(specs, dict) else {"a": specs}
     for copies in (1, *COPIES):
         assert_is(ask(parse_example, [one] * copies, specs), reason)
@@ -561,9 +557,7 @@ def test_one_message_or_a_vector_of_them(parsing: Parsing, sequences: Parsing) -
 
 
 @deviation("E1")
-def test_bytes_in_any_object_are_taken_here_and_what_is_none_is_a_type_error(
-    parsing: Parsing,
-) -> None:
+def test_bytes_in_any_object_are_taken_here_and_others_are_type_errors(parsing: Parsing) -> None:
     given, specs = bytearray(record("float32", 1)), {"a": dense([1])}
     for answers in (parsing.ask_single(given, specs), parsing.ask_batch(given, specs)):
         assert [type(answer.error) for answer in answers] == [ValueError, type(None)]

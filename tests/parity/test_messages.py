@@ -119,9 +119,7 @@ VALUES: dict[str, tuple[str, list[Any]]] = {
 @pytest.mark.parametrize(
     ("kind", "values"), [pytest.param(*row, marks=rule(name)) for name, row in VALUES.items()]
 )
-def test_which_values_a_list_takes_and_what_becomes_of_them(
-    tf: Any, kind: str, values: Any
-) -> None:
+def test_which_values_a_list_takes_and_how(tf: Any, kind: str, values: Any) -> None:
     for found in [*([value] for value in values), b"not a list"]:
         assert_built_alike(tf, kind, found)
         if kind == "FloatList" and isinstance(found[0], np.float32):  # parsing keeps any NaN

@@ -205,9 +205,7 @@ def test_flush_makes_what_was_written_readable(both: Both, compression: str) -> 
     ],
     ids=str,
 )
-def test_options_go_to_zlib_as_they_are(
-    both: Both, compression: str, options: dict[str, int]
-) -> None:
+def test_options_go_to_zlib_as_is(both: Both, compression: str, options: dict[str, int]) -> None:
     both.write_same(MIXED, {"compression_type": compression, **options}, [10, 400])
 
 
@@ -216,9 +214,7 @@ def test_options_go_to_zlib_as_they_are(
 @pytest.mark.parametrize(
     "options", [{"compression_level": 0}, *({"flush_mode": mode} for mode in range(4))]
 )
-def test_some_options_change_the_bytes_but_not_what_they_say(
-    both: Both, compression: str, options: dict[str, int]
-) -> None:
+def test_some_options_change_bytes(both: Both, compression: str, options: dict[str, int]) -> None:
     for data in both.write(MIXED, {"compression_type": compression, **options}, [10, 400]):
         assert both.read_same(data, compression) == Answer(MIXED)
 
@@ -250,12 +246,9 @@ def test_what_zlib_rejects_ends_tensorflow_s_process_and_is_an_error_here(
 @rule("O9")
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize(
-    "options",
-    [{"window_bits": -15, "compression_level": 99, "mem_level": 0, "flush_mode": 77}],
+    "options", [{"window_bits": -15, "compression_level": 99, "mem_level": 0, "flush_mode": 77}]
 )
-def test_readers_use_the_compression_only(
-    both: Both, compression: str, options: dict[str, int]
-) -> None:
+def test_readers_use_compression(both: Both, compression: str, options: dict[str, int]) -> None:
     path = both.path(compressed(FILE, compression))
 
     theirs = both.read_theirs(path, both.tf.io.TFRecordOptions(compression, **options))

@@ -409,9 +409,7 @@ small = contents(max_size=3000, max_count=12)
 @deviation("R2")
 @settings(max_examples=400)
 @given(small, st.data())
-def test_both_give_the_same_records_of_a_damaged_file(
-    both: Both, content: list[bytes], draw: st.DataObject
-) -> None:
+def test_damaged_files_are_alike(both: Both, content: list[bytes], draw: st.DataObject) -> None:
     data, _ = draw.draw(damaged(framed(*content)))
 
     theirs, ours = both.read(data)

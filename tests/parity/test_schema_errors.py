@@ -210,9 +210,7 @@ def test_defaults_become_the_same_arrays(tf: Any, dtype: str, value: Any, shape:
     [(np.array(1.5), 1), (np.array(2**63, np.uint64), -(2**63))],
     ids=["fraction", "uint64"],
 )
-def test_a_default_that_would_change_is_cut_there_and_rejected_here(
-    tf: Any, value: Any, cut: int
-) -> None:
+def test_a_changing_default_is_cut_there_and_rejected_here(tf: Any, value: Any, cut: int) -> None:
     features = {"a": tf.io.FixedLenFeature([], "int64", value)}
     ours = ask(prepare, {"a": schema.FixedLenFeature([], "int64", value)})
 

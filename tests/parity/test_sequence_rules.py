@@ -267,9 +267,7 @@ def read_as_protobuf() -> Iterator[tuple[str, bytes, str | None]]:
 @pytest.mark.parametrize(
     ("record", "what_theirs_do"), parameters(read_as_protobuf(), mark=deviation)
 )
-def test_we_read_what_protobuf_reads(
-    both: Parsing, record: bytes, what_theirs_do: str | None
-) -> None:
+def test_we_read_as_protobuf(both: Parsing, record: bytes, what_theirs_do: str | None) -> None:
     theirs, ours = both.only_ours([record], CONTEXT, LISTS)
     try:
         message = SequenceExample.FromString(record)
@@ -344,9 +342,7 @@ def test_a_step_must_have_room_for_values(died: Callable[[str], bool], shape: li
 @deviation("L5")
 @pytest.mark.parametrize("kind", KEYED)
 @pytest.mark.parametrize("validate", [False, True])
-def test_partitions_have_a_step_for_each_of_the_values(
-    both: Parsing, kind: Any, validate: bool
-) -> None:
+def test_partitions_have_a_step_for_each_value(both: Parsing, kind: Any, validate: bool) -> None:
     for lists in (
         list_of("v", ints(1, 2, 3), ints(4)) + list_of("n", ints(*KEYED[kind][0])),
         list_of("v", ints(1, 2, 3)),
@@ -370,9 +366,7 @@ def test_values_stay_in_their_step(both: Parsing) -> None:
 
 @deviation("Q15")
 @pytest.mark.parametrize(("part", "key"), [("context", "a"), ("sequence", "s")])
-def test_a_string_that_leaves_its_list_ends_the_process(
-    died: Callable[[str], bool], part: str, key: str
-) -> None:
+def test_strings_beyond_lists_are_fatal(died: Callable[[str], bool], part: str, key: str) -> None:
     record = sequence(entry("a", LONG), list_of("s", LONG))
     code = f"{part}_features={{{key!r}: tf.io.VarLenFeature(tf.string)}}"
     assert died(f"tf.io.parse_sequence_example([{record!r}], {code})")

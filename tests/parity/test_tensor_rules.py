@@ -12,14 +12,7 @@ from tests.parity.answers import ask
 from tests.parity.parsing import bits
 from tests.parity.rules import deviation, parameters, rule
 from tests.parity.tensors import Tensors
-from tests.tensors.tensor_messages import (
-    NUMBERS,
-    content,
-    dims,
-    len_field,
-    proto,
-    typed,
-)
+from tests.tensors.tensor_messages import NUMBERS, content, dims, len_field, proto, typed
 from tfrecord_lite import BytesColumn, RaggedTensor, SparseTensor, parse_tensor, serialize_tensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tensors.parse import parse_tensors

@@ -124,9 +124,7 @@ class TestSoundStreams:
         assert drive(FrameDecoder(), chunks) == (items, None)
 
     @given(st.lists(st.binary(max_size=64), max_size=30), st.data())
-    def test_next_block_gives_exactly_so_many(
-        self, items: list[bytes], data: st.DataObject
-    ) -> None:
+    def test_next_block_gives_so_many(self, items: list[bytes], data: st.DataObject) -> None:
         decoder = FrameDecoder()
         put(decoder, reference.encode(items))
         left = items

@@ -167,9 +167,7 @@ class TestCallable:
 
 class TestMaxErrors:
     @pytest.mark.parametrize("max_errors", [0, 1, 2])
-    def test_the_next_one_is_raised_behind_all_before_it(
-        self, tmp_path: Path, max_errors: int
-    ) -> None:
+    def test_the_next_is_raised_behind_all_others(self, tmp_path: Path, max_errors: int) -> None:
         paths = [damaged(tmp_path, "a", 3, 4), damaged(tmp_path, "b", 5)]
         reader = TFRecordReader(paths, on_error="skip", max_errors=max_errors)
 
@@ -198,9 +196,7 @@ class TestArguments:
         assert caught.value.reason is Reason.BAD_ARGUMENT
 
 
-def test_a_report_keeps_the_first_spans_and_counts_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_keeps_first_spans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(damage, "MAX_SPANS", 2)
     reader = TFRecordReader(damaged(tmp_path, "a", 1, 3, 5, 7), on_error=str)
     list(reader)
@@ -240,9 +236,7 @@ each_reading = pytest.mark.parametrize("read", [TFRecordReader.__iter__, chain_b
 @each_reading
 @pytest.mark.parametrize("n", [500, pytest.param(8000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("place", [0, 12])
-def test_damage_after_damage_is_linear_work(
-    monkeypatch: pytest.MonkeyPatch, n: int, place: int, read: Any
-) -> None:
+def test_damage_is_linear(monkeypatch: pytest.MonkeyPatch, n: int, place: int, read: Any) -> None:
     pair = bytearray(frame([b"sound", b"damaged"]))
     pair[21 + place] ^= 1
     checked = Checked(monkeypatch)

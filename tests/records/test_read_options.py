@@ -98,9 +98,7 @@ def test_what_keeps_within_limits_is_read(bomb: Path, way: str) -> None:
         ({"max_inflated_ratio": "20"}, TypeError),
     ],
 )
-def test_a_wrong_limit_is_rejected(
-    bomb: Path, way: str, limit: dict[str, Any], error: type[Exception]
-) -> None:
+def test_wrong_limits(bomb: Path, way: str, limit: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error, match=next(iter(limit))):
         WAYS_IN[way](bomb, **limit)
 

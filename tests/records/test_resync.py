@@ -82,9 +82,7 @@ def piece(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.usefixtures("piece")
 class TestFinding:
     @given(streams, st.integers(0, 2**40), st.data())
-    def test_it_equals_a_search_byte_by_byte(
-        self, stream: bytes, base: int, data: st.DataObject
-    ) -> None:
+    def test_it_equals_a_slow_search(self, stream: bytes, base: int, data: st.DataObject) -> None:
         chunks = data.draw(pieces_of(stream))
         first = data.draw(st.integers(0, len(stream)))
         limit = data.draw(st.sampled_from([5, 100, 2**31, 2**64 - 1]))
@@ -112,9 +110,7 @@ def first_of_run(stream: bytes, first: int, stop: int) -> int:
 @pytest.mark.usefixtures("piece")
 class TestRuns:
     @given(st.lists(parts, min_size=1, max_size=8), st.data())
-    def test_it_equals_a_search_byte_by_byte(
-        self, pieces: list[bytes], data: st.DataObject
-    ) -> None:
+    def test_it_equals_a_slow_search(self, pieces: list[bytes], data: st.DataObject) -> None:
         stream, finder = b"".join(pieces), RecordFinder(2**31)
         edges = [len(b"".join(pieces[:n])) for n in range(len(pieces) + 1)]
         places = sorted(data.draw(st.lists(st.sampled_from(edges), min_size=2, max_size=6)))
@@ -169,9 +165,7 @@ def test_fewer_bytes_than_a_header_hold_none() -> None:
 
 
 @given(st.binary(max_size=600), st.lists(st.tuples(st.integers(0, 600), st.integers(0, 600))))
-def test_crcs_of_stretches_follow_from_crcs_of_the_stream(
-    stream: bytes, pairs: list[tuple[int, int]]
-) -> None:
+def test_crcs_of_stretches_follow_prefixes(stream: bytes, pairs: list[tuple[int, int]]) -> None:
     edges = [sorted((min(a, len(stream)), min(b, len(stream)))) for a, b in pairs]
     before, until = (
         np.array([reference.crc32c(stream[: edge[which]]) for edge in edges], np.uint32)

@@ -193,9 +193,7 @@ class TestManyMembers:
         return count
 
     @pytest.mark.parametrize("n_members", [100, pytest.param(3000, marks=pytest.mark.slow)])
-    def test_no_number_of_damaged_ones_keeps_those_behind(
-        self, tmp_path: Path, n_members: int
-    ) -> None:
+    def test_no_number_of_damaged_ones_hides_others(self, tmp_path: Path, n_members: int) -> None:
         damaged = [bytearray(packed([b"%d" % i, b"lost"])) for i in range(n_members)]
         for member in damaged:
             member[-1] ^= 1  # of the trailer, so all of its records are there
@@ -206,9 +204,7 @@ class TestManyMembers:
         assert records == [r for i in range(n_members) for r in (b"%d" % i, b"lost")] + [b"last"]
 
     @pytest.mark.parametrize("n_places", [1000, pytest.param(5000, marks=pytest.mark.slow)])
-    def test_nor_does_any_number_of_places_that_look_like_one(
-        self, tmp_path: Path, n_places: int
-    ) -> None:
+    def test_nor_does_any_number_of_look_alikes(self, tmp_path: Path, n_places: int) -> None:
         looks_like = b"\x1f\x8b\x08\0" + bytes(20)
         data = packed([b"first"])[:-4] + looks_like * n_places + packed([b"last"])
 
@@ -256,9 +252,7 @@ class TestManyMembers:
         assert count_read(data * 2000) < 50 * len(data) * 2000
 
     @pytest.mark.slow
-    def test_places_that_are_not_looked_at_are_in_the_report(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_places_are_reported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "a").write_bytes(NESTED * 3000)
         monkeypatch.setattr(searching, "_FREE_COST", 0)
 

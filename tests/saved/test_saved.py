@@ -144,9 +144,7 @@ def test_a_snapshot_has_dtypes_alone(folder: str) -> None:
         ("dataset_spec.pb", message((34, message((1, 5), (3, b"DatasetSpec")))), "DatasetSpec"),
     ],
 )
-def test_descriptions_that_cannot_be_read(
-    folder: str, name: str, content: bytes, text: str
-) -> None:
+def test_descriptions_not_to_be_read(folder: str, name: str, content: bytes, text: str) -> None:
     Path(folder, name).write_bytes(content)
     with pytest.raises(tl.errors.InvalidArgumentError, match=text) as caught:
         tl.load(folder)

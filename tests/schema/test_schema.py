@@ -314,9 +314,7 @@ def feature(**members: Any) -> str:
 
 
 @given(schemas(), st.data())
-def test_any_change_of_the_json_makes_a_schema_or_an_error(
-    schema: Schema, data: st.DataObject
-) -> None:
+def test_any_changed_json_is_a_schema_or_an_error(schema: Schema, data: st.DataObject) -> None:
     text = schema.to_json(None)
     at = data.draw(st.integers(0, len(text) - 1))
     piece = data.draw(st.text(max_size=3) | st.sampled_from(["null", "-1", "[]", "{}", '"', "1e9"]))
@@ -326,9 +324,7 @@ def test_any_change_of_the_json_makes_a_schema_or_an_error(
         Schema.from_json(text[:at] + piece + text[at + cut :])
 
 
-def test_without_ml_dtypes_a_name_is_known_and_the_error_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_ml_dtypes_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "bfloat16"
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
 

@@ -585,9 +585,7 @@ SIDECARS: list[tuple[Any, str | None]] = [
 
 
 @pytest.mark.parametrize(("described", "key"), SIDECARS)
-def test_a_sidecar_of_no_frame_is_one_clear_error(
-    tmp_path: Path, described: Any, key: str | None
-) -> None:
+def test_no_frame_is_one_clear_error(tmp_path: Path, described: Any, key: str | None) -> None:
     save(tmp_path / "d", {"x": [1, 2]})
     sidecar = tmp_path / "d.schema.json"
     sidecar.write_text(json.dumps(json.loads(sidecar.read_text()) | {"dataframe": described}))

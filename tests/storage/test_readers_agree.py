@@ -98,9 +98,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_columns_of_every_dtype_are_the_same_in_every_reader(
-    paths: dict[str, Path], reader: str
-) -> None:
+def test_every_dtype_is_the_same_in_every_reader(paths: dict[str, Path], reader: str) -> None:
     names = list(COLUMNS)
     if reader == "a process":  # starting one takes long
         names = ["?", "bfloat16", "times", "T", "masked str", "ragged float64", "sparse"]
@@ -159,9 +157,7 @@ def test_the_context_of_sequences_has_its_originals() -> None:
 
 
 @pytest.mark.parametrize("strings", ["ndarray", "BytesColumn"])
-def test_the_first_record_that_does_not_fit_an_original_is_named(
-    tmp_path: Path, strings: Any
-) -> None:
+def test_the_first_misfit_of_an_original_is_named(tmp_path: Path, strings: Any) -> None:
     path = tmp_path / "x.tfrecord"
     save(path, {"x": [1, 2, 3, 300, 5, 600]})
     schema = Schema({"x": FixedLenFeature([], "int64")}, {"x": Original("uint8", [])})

@@ -78,9 +78,7 @@ BOXES: list[Any] = [[{"box": {"x": 1}}], [{"box": {"x": 2, "y": 0.5}}]]
         ([{"x": None}], [{"x": 5}], {"x": [None, 5]}),
     ],
 )
-def test_what_a_shard_lacks_comes_from_the_others(
-    tmp_path: Path, one: Any, other: Any, expected: Any
-) -> None:
+def test_columns_of_shards_join(tmp_path: Path, one: Any, other: Any, expected: Any) -> None:
     save(tmp_path / "0", one)
     save(tmp_path / "1", other)
     found = load([tmp_path / "0", tmp_path / "1"])
@@ -314,9 +312,7 @@ LARGE = 2**24 + 1
     ],
 )
 @pytest.mark.parametrize("form", ["columns", "rows"])
-def test_integers_among_floats_are_never_rounded(
-    tmp_path: Path, example: Any, column: Any, form: str
-) -> None:
+def test_integers_are_never_rounded(tmp_path: Path, example: Any, column: Any, form: str) -> None:
     schema = schema_of({"x": example})
     data = {"x": column} if form == "columns" else [{"x": value} for value in column]
 
@@ -435,9 +431,7 @@ def test_rows_keep_their_order(tmp_path: Path, n_rows: int) -> None:
         ("a@b", None, "a@b", 2),
     ],
 )  # fmt: skip
-def test_names_of_shards(
-    tmp_path: Path, name: str, num_shards: int | None, first: str, n_files: int
-) -> None:
+def test_shards(tmp_path: Path, name: str, num_shards: Any, first: str, n_files: int) -> None:
     save(tmp_path / name, {"n": np.arange(3)}, num_shards=num_shards)
     assert load(tmp_path / first)["n"].tolist() == [0, 1, 2][: 1 if n_files == 4 else 3]
     assert len(names_in(tmp_path)) == n_files
@@ -455,9 +449,7 @@ def test_names_of_shards(
         ("a", 2.5, TypeError),
     ],
 )
-def test_names_and_numbers_that_are_rejected(
-    tmp_path: Path, name: str, num_shards: Any, error: type[Exception]
-) -> None:
+def test_wrong_names(tmp_path: Path, name: str, num_shards: Any, error: type[Exception]) -> None:
     (tmp_path / "there@2").touch()
     with pytest.raises(error):
         save(tmp_path / name, {"n": [1]}, num_shards=num_shards)

@@ -188,9 +188,7 @@ GOOD = {"a": 1, "x": 0.5, "s": "t", "v": np.zeros((2, 2)), "l": [1]}
         ({"l": 5}, "l"), ({"a": object()}, "a"), ({"new": 1}, "new"),
     ],
 )  # fmt: skip
-def test_a_row_that_does_not_fit_is_named(
-    tmp_path: Path, at: int, change: dict[str, Any], key: str
-) -> None:
+def test_a_misfit_is_named(tmp_path: Path, at: int, change: dict[str, Any], key: str) -> None:
     rows = [{**GOOD, "l": [1] * (i % 2)} for i in range(2600)]
     rows[at] = {**GOOD, **change}
     with pytest.raises(InvalidArgumentError) as caught:
@@ -335,9 +333,7 @@ def test_a_crash_between_the_two_files_is_detected(
 
 
 @pytest.mark.parametrize("n_rows", [3, 20_000])
-def test_a_sidecar_beside_other_data_is_rejected_unless_it_is_given(
-    tmp_path: Path, n_rows: int
-) -> None:
+def test_a_sidecar_beside_other_data_is_rejected(tmp_path: Path, n_rows: int) -> None:
     path = tmp_path / "d"
     save(path, {"x": np.zeros(n_rows)}, lossless=True)
     with path.open("ab") as file, TFRecordWriter(file) as writer:
@@ -444,9 +440,7 @@ def test_real_tfds_and_tfx_data_load_by_their_schemas(corpus: Path) -> None:
         ("a", '\ufeff{"type": "FeaturesDict", "content": {"x": {"type": "Text"}}}', "string"),
     ],
 )
-def test_a_schema_file_is_known_by_its_content(
-    tmp_path: Path, name: str, text: str, dtype: str
-) -> None:
+def test_a_schema_is_known_by_content(tmp_path: Path, name: str, text: str, dtype: str) -> None:
     (tmp_path / name).write_text(text, "utf-8")
     schema = load_schema(tmp_path / name)
     assert list(schema) == ["x"]
@@ -531,9 +525,7 @@ def test_a_foreign_file_given_as_schema_is_recognised(tmp_path: Path, kind: str)
 
 
 @pytest.mark.parametrize("size", [0, 65_535, 65_536, 65_537, 200_000])
-def test_a_fingerprint_is_the_size_and_the_crc_of_the_first_64_kib(
-    tmp_path: Path, size: int
-) -> None:
+def test_a_fingerprint_is_size_and_crc_of_the_first_64_kib(tmp_path: Path, size: int) -> None:
     data = np.random.default_rng(size).bytes(size)
     (tmp_path / "d").write_bytes(data)
     expected = {"bytes": size, "crc32_of_head": zlib.crc32(data[:65_536])}
@@ -783,9 +775,7 @@ def test_rows_are_padded_with_the_default_wherever_blocks_and_files_meet(
 
 class TestAppend:
     @given(st.lists(st.lists(st.integers(-9, 9), max_size=5), min_size=1, max_size=4), st.data())
-    def test_all_rows_are_loaded_as_those_of_one_save(
-        self, parts: list[list[int]], data: st.DataObject
-    ) -> None:
+    def test_rows_are_as_of_one_save(self, parts: list[list[int]], data: st.DataObject) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, data.draw(st.sampled_from(["a", "a.tfrecord.gz"])))
             schema = schema_of({"x": np.zeros(1, np.int16), "v/f": [0.5], "v/s": ["a"]})
@@ -812,9 +802,7 @@ class TestAppend:
             ([{"x": 1, "s": {"t": "a"}}], "s/t"),
         ],
     )
-    def test_what_does_not_fit_leaves_the_file_as_it_was(
-        self, tmp_path: Path, data: Any, key: str
-    ) -> None:
+    def test_a_misfit_leaves_the_file_as_it_was(self, tmp_path: Path, data: Any, key: str) -> None:
         save(tmp_path / "a", {"x": np.arange(3, dtype=np.int16), "s": ["a", "b", "c"]})
         before = {path: path.read_bytes() for path in tmp_path.iterdir()}
 

@@ -53,9 +53,7 @@ def test_numbers_are_those_of_numpy(
     st.integers(1, 3),
     st.booleans(),
 )
-def test_a_fixed_length_cuts_and_pads(
-    form: Any, strings: list[bytes], dtype: str, n: int, little_endian: bool
-) -> None:
+def test_a_length(form: Any, strings: list[bytes], dtype: str, n: int, little_endian: bool) -> None:
     n_bytes = n * np.dtype(dtype).itemsize
     cut = [string[:n_bytes].ljust(n_bytes, b"\0") for string in strings]
 

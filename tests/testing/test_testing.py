@@ -86,9 +86,7 @@ any_messages = st.one_of(
 
 @in_c
 @given(any_messages, st.booleans(), st.data())
-def test_an_encoding_means_the_same(
-    message: Message, may_be_unknown: bool, data: st.DataObject
-) -> None:
+def test_encodings_are_equal(message: Message, may_be_unknown: bool, data: st.DataObject) -> None:
     encoded = data.draw(encodings(message, unknown_fields=may_be_unknown))
 
     parsed = type(message).FromString(encoded)
@@ -156,9 +154,7 @@ def test_encodings_come_in_every_way(way: str) -> None:
 
 
 @given(feature_specs(), st.data())
-def test_examples_for_features_parse_with_them(
-    features: dict[str, Any], data: st.DataObject
-) -> None:
+def test_examples_for_features_parse(features: dict[str, Any], data: st.DataObject) -> None:
     examples = data.draw(st.lists(testing.examples_for(features), min_size=1, max_size=6))
     serialized = [example.SerializeToString() for example in examples]
 
@@ -204,9 +200,7 @@ def test_without_nan_messages_equal_themselves(example: Example, sequence: Seque
 
 
 @given(sequence_feature_specs(), st.data())
-def test_sequence_examples_for_features_parse_with_them(
-    specs: tuple[dict[str, Any], dict[str, Any]], data: st.DataObject
-) -> None:
+def test_sequence_examples_for_features_parse_with_them(specs: Any, data: st.DataObject) -> None:
     one = testing.sequence_examples_for(*specs)
     messages = data.draw(st.lists(one, min_size=1, max_size=4))
     serialized = [message.SerializeToString() for message in messages]
@@ -272,9 +266,7 @@ def drawn() -> Iterable[Drawn]:
     ("strategy", "look", "wanted"),
     [(strategy, look, each) for strategy, look, wanted in drawn() for each in wanted],
 )
-def test_everything_is_drawn_sooner_or_later(
-    strategy: SearchStrategy[Any], look: Callable[[Any], Any], wanted: Any
-) -> None:
+def test_everything_is_drawn_sooner_or_later(strategy: Any, look: Any, wanted: Any) -> None:
     some(strategy, lambda found: wanted in look(found))
 
 
@@ -446,9 +438,7 @@ def test_our_own_files_make_the_round_trip(records: list[bytes]) -> None:
 
 
 @pytest.mark.parametrize("mutant", MUTANTS.values(), ids=MUTANTS)
-def test_a_reader_or_a_writer_that_is_wrong_is_found_out(
-    mutant: Callable[[list[bytes]], Iterable[bytes]],
-) -> None:
+def test_a_wrong_reader_or_writer_fails(mutant: Callable[[list[bytes]], Iterable[bytes]]) -> None:
     with pytest.raises(AssertionError):
         assert_round_trip(write, lambda path: mutant(list(TFRecordReader(path))), ITEMS)
     if mutant is not MUTANTS["gives text"]:

@@ -21,13 +21,7 @@ import tfrecord_lite
 from tests.support.corpus import ROOT
 from tests.support.subprocesses import run_fresh
 from tests.tf.tf_scripts import OURS, SCRIPTS, run_script
-from tfrecord_lite import (
-    Block,
-    TFRecordWriter,
-    encode_example,
-    errors,
-    tf,
-)
+from tfrecord_lite import Block, TFRecordWriter, encode_example, errors, tf
 from tfrecord_lite.dataset.sharding import worker_part
 from tfrecord_lite.dataset.sources import Files
 from tfrecord_lite.tf._parse_ahead import ParsedGroups, RecordTensor
@@ -45,8 +39,7 @@ def test_the_package_does_not_load_it_unless_it_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "line",
-    ["from tfrecord_lite import tf", "import tfrecord_lite.tf.compat.v1 as tf"],
+    "line", ["from tfrecord_lite import tf", "import tfrecord_lite.tf.compat.v1 as tf"]
 )
 def test_every_way_to_import_it(line: str) -> None:
     assert run_fresh(
@@ -424,9 +417,7 @@ rows = st.fixed_dictionaries(
 
 
 @given(st.lists(rows, min_size=1, max_size=40), st.data())
-def test_a_record_parsed_with_its_neighbours_is_as_parsed_alone(
-    given_rows: list[dict[str, Any]], data: st.DataObject
-) -> None:
+def test_a_record_parsed_with_its_neighbours_is_as_parsed_alone(given_rows: Any, data: Any) -> None:
     records = [encode_example(row) for row in given_rows]
     bad = data.draw(st.none() | st.integers(0, len(records) - 1))
     if bad is not None:

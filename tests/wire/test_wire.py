@@ -64,9 +64,7 @@ def test_ranges_are_the_ranges_of_python(pairs: list[tuple[int, int]], step: int
 
 
 @given(st.lists(st.binary(max_size=20), max_size=6), st.integers(1, 300), st.data())
-def test_gather_copies_ranges_in_any_order(
-    parts: list[bytes], widest: int, draw: st.DataObject
-) -> None:
+def test_gather_copies_any_ranges(parts: list[bytes], widest: int, draw: st.DataObject) -> None:
     if draw.draw(st.booleans()):
         parts = [*parts, bytes(range(256)) * 2]
     buffer = buffer_of(parts)
@@ -192,9 +190,7 @@ def assert_same_fields(messages: Sequence[bytes], buffer: Buffer, depth: int = 0
 
 @everywhere
 @given(messages=st.lists(wire_messages(), max_size=4), between=fills, fill=fills)
-def test_messages_are_split_into_fields(
-    few: int, messages: list[bytes], between: bytes, fill: bytes
-) -> None:
+def test_messages_are_split(few: int, messages: list[bytes], between: bytes, fill: bytes) -> None:
     with with_few(few):
         assert_same_fields(messages, buffer_of(messages, between, fill))
 
@@ -208,9 +204,7 @@ def test_many_messages_are_split_into_fields(message: bytes, others: list[bytes]
 
 @everywhere
 @given(message=wire_messages(), fill=fills)
-def test_every_prefix_of_a_message_is_split_or_refused(
-    few: int, message: bytes, fill: bytes
-) -> None:
+def test_any_prefix_of_a_message_is_split_or_refused(few: int, message: bytes, fill: bytes) -> None:
     with with_few(few):
         for stop in range(len(message)):
             cut = Buffer(buffer_of([message], fill=fill).data, np.array([0]), np.array([stop]))
@@ -273,9 +267,7 @@ def test_errors_say_what_is_wrong_with_a_field(few: int) -> None:
 
 
 @pytest.mark.parametrize(("owner", "expected"), [(10, 11), (np.array([3, 7, 9]), 7)])
-def test_errors_name_the_message_of_the_enclosing_batch(
-    owner: arrays.Int64Array | int, expected: int
-) -> None:
+def test_errors_name_the_message_of_a_batch(owner: arrays.Int64Array | int, expected: int) -> None:
     with pytest.raises(WireError) as caught, wire_fields.renumbered(owner):
         raise WireError(1, 5, "why")
 

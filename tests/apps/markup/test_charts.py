@@ -65,9 +65,7 @@ def test_a_histogram_has_a_column_per_bin_as_tall_as_its_share(counts: list[int]
         ([6.5, 9.5, 12.5], True, ["7 to 9", "10 to 12"]),
     ],
 )  # fmt: skip
-def test_bins_are_named_so_that_they_differ(
-    edges: list[float], is_integer: bool, names: list[str]
-) -> None:
+def test_names_of_bins_all_differ(edges: list[float], is_integer: bool, names: list[str]) -> None:
     columns = parse(histogram([1, 2], edges, "t", is_integer=is_integer)).iter("rect")
     assert [c.findtext("title") for c in columns] == [f"{names[0]}: 1", f"{names[1]}: 2"]
 

@@ -55,9 +55,7 @@ FILES = st.lists(st.tuples(record_lists(), st.sampled_from(ENDINGS)), min_size=1
 
 class TestMerge:
     @given(FILES, st.sampled_from(ENDINGS))
-    def test_all_records_in_their_order(
-        self, files: list[tuple[list[bytes], str]], ending: str
-    ) -> None:
+    def test_records_in_order(self, files: list[tuple[list[bytes], str]], ending: str) -> None:
         expected = [record for records, _ in files for record in records]
         with tempfile.TemporaryDirectory() as folder:
             target = Path(folder) / f"all.tfrecord{ending}"
@@ -148,9 +146,7 @@ class TestSplit:
 
 class TestFilter:
     @given(record_lists(), st.integers(1, 4), st.sampled_from(ENDINGS))
-    def test_the_records_for_which_it_is_true(
-        self, records: list[bytes], step: int, ending: str
-    ) -> None:
+    def test_records_where_it_is_true(self, records: list[bytes], step: int, ending: str) -> None:
         def keep(block: Block) -> BoolArray:
             mask: BoolArray = block.lengths % step == 0
             return mask
@@ -185,9 +181,7 @@ class TestFilter:
 
 class TestChecksums:
     @pytest.mark.parametrize(("longest", "few"), [(20, False), (20, True), (5000, True)])
-    def test_a_record_keeps_the_checksum_that_it_was_read_with(
-        self, tmp_path: Path, longest: int, few: bool
-    ) -> None:
+    def test_a_record_keeps_its_checksum(self, tmp_path: Path, longest: int, few: bool) -> None:
         records = [b"%d" % i * longest for i in range(200)]
         paths = write_all(tmp_path, [(records, "")])
 
@@ -361,9 +355,7 @@ class TestAll:
         assert sorted(read_all(*parts.paths)) == records
 
     @each_function
-    def test_damage_is_an_error_or_skipped_as_the_reader_says(
-        self, tmp_path: Path, rearrange: Any
-    ) -> None:
+    def test_damage_is_an_error_or_skipped(self, tmp_path: Path, rearrange: Any) -> None:
         records = [b"%d" % i for i in range(9)]
         (path,) = write_all(tmp_path, [(records, "")])
         data = bytearray(Path(path).read_bytes())
@@ -398,9 +390,7 @@ class TestAll:
 
     @each_function
     @pytest.mark.parametrize("error", [KeyboardInterrupt, FileNotFoundError])
-    def test_an_error_leaves_nothing(
-        self, tmp_path: Path, rearrange: Any, error: type[BaseException]
-    ) -> None:
+    def test_errors_leave_none(self, tmp_path: Path, rearrange: Any, error: Any) -> None:
         paths = write_all(tmp_path, [([b"a", b"b"], "")])
         if error is FileNotFoundError:
             paths.append(str(tmp_path / "missing"))
@@ -416,9 +406,7 @@ class TestAll:
 
     @each_function
     @pytest.mark.parametrize("name", ["source-0.tfrecord", "link", "file://"])
-    def test_a_file_is_not_replaced_by_its_own_records(
-        self, tmp_path: Path, rearrange: Any, name: str
-    ) -> None:
+    def test_sources_are_never_replaced(self, tmp_path: Path, rearrange: Any, name: str) -> None:
         paths = write_all(tmp_path, [([b"a"], "")])
         (tmp_path / "link").symlink_to(paths[0])
         target = f"file://{paths[0]}" if name == "file://" else tmp_path / name

@@ -151,9 +151,7 @@ class TestSplit:
 
         assert len(list(tmp_path.iterdir())) == 1
 
-    def test_all_parts_appear_or_none(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_all_parts_come_or_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         save(tmp_path / "all", {"n": np.arange(9)})
         before, replace = sorted(tmp_path.iterdir()), os.replace
 

@@ -27,9 +27,7 @@ def is_in_order(some: list[bytes], records: list[bytes]) -> bool:
 
 class TestSample:
     @given(record_lists(), st.integers(0, 450), st.integers(0, 99), st.sampled_from(ENDINGS))
-    def test_exactly_so_many_in_their_order(
-        self, records: list[bytes], n: int, seed: int, ending: str
-    ) -> None:
+    def test_so_many_in_order(self, records: list[bytes], n: int, seed: int, ending: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
             paths = write_all(Path(folder), [(records[:50], ending), (records[50:], "")])
 
@@ -69,9 +67,7 @@ class TestSample:
             ({"fraction": "x"}, TypeError),
         ],
     )
-    def test_arguments(
-        self, tmp_path: Path, arguments: dict[str, Any], error: type[Exception]
-    ) -> None:
+    def test_arguments(self, tmp_path: Path, arguments: Any, error: type[Exception]) -> None:
         with pytest.raises(error, match=r"(n|fraction) (is|must)|give either"):
             sample_records(tmp_path / "a", tmp_path / "b", **arguments)
 
@@ -86,9 +82,7 @@ class TestSample:
 
 @pytest.mark.parametrize("n_words", [2**20, 50])
 @given(seed=st.integers(0, 99), total=st.integers(1, 3000), data=st.data())
-def test_the_threshold_is_the_key_of_that_rank(
-    n_words: int, seed: int, total: int, data: st.DataObject
-) -> None:
+def test_the_threshold_is_a_rank(n_words: int, seed: int, total: int, data: st.DataObject) -> None:
     n = data.draw(st.integers(1, total))
 
     with pytest.MonkeyPatch.context() as patch:

@@ -139,9 +139,7 @@ def test_numbers_near_the_end_of_float64_overflow_in_silence() -> None:
     ],
 )
 @pytest.mark.parametrize("bins", [7, 16, 20])
-def test_numbers_that_are_nearer_than_edges_can_be_are_all_counted(
-    numbers: np.ndarray, bins: int
-) -> None:
+def test_numbers_nearer_than_edges_can_be_are_all_counted(numbers: np.ndarray, bins: int) -> None:
     counts, edges = Distribution.of(numbers).histogram(bins)
     assert counts.sum() == numbers.size
     assert (np.diff(edges) >= 0).all()

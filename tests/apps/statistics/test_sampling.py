@@ -93,9 +93,7 @@ def test_small_files_are_read_whole(tmp_path: Path, compression: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_records_from_all_over_a_large_file_stand_for_it(
-    large: Path, many: list[bytes], seed: int
-) -> None:
+def test_a_sample_is_from_all_over_a_large_file(large: Path, many: list[bytes], seed: int) -> None:
     sample = draw_sample(large, num_records=500, max_bytes=1 << 20, seed=seed)
 
     check_places(sample, many, str(large))
@@ -164,7 +162,7 @@ HEADER = bytes(frame([bytes(50_000)]))[:12]
 
 @pytest.mark.parametrize("max_bytes", [1 << 20, 1 << 26])
 @pytest.mark.parametrize("is_forged", [False, True])
-def test_files_of_damage_or_forged_headers_take_seconds(
+def test_damage_or_forged_headers_take_seconds(
     tmp_path: Path, max_bytes: int, is_forged: bool
 ) -> None:
     path = tmp_path / "data"

@@ -95,9 +95,7 @@ class TestOutputs:
             ),
         ],
     )
-    def test_shards_have_rows_that_follow_each_other(
-        self, tmp_path: Path, source: Path, ending: str
-    ) -> None:
+    def test_shards_have_consecutive_rows(self, tmp_path: Path, source: Path, ending: str) -> None:
         convert(source, target=tmp_path / f"b.{ending}")
 
         convert(tmp_path / f"b.{ending}", target=tmp_path / "c.parquet", num_shards=3, num_jobs=2)
@@ -122,9 +120,7 @@ class TestOutputs:
 
         assert [ids(shard) for shard in sorted(tmp_path.glob("b-*"))] == [[], [0], [], [1]]
 
-    def test_as_many_shards_as_the_sources_have_of_a_size(
-        self, tmp_path: Path, source: Path
-    ) -> None:
+    def test_as_many_shards_as_sources_have_of_a_size(self, tmp_path: Path, source: Path) -> None:
         convert(source, target=tmp_path / "b.csv", shard_bytes=700_000)
 
         shards = sorted(tmp_path.glob("b-*.csv"))
@@ -202,9 +198,7 @@ class TestRows:
         assert found == [*TFRecordReader(source)] * 2
 
     @pytest.mark.parametrize("to", ["tfrecord", "parquet"])
-    def test_each_file_of_a_directory_has_the_schema_of_its_sidecar(
-        self, tmp_path: Path, source: Path, to: str
-    ) -> None:
+    def test_each_file_has_its_own_schema(self, tmp_path: Path, source: Path, to: str) -> None:
         from tfrecord_lite import load
 
         save(tmp_path / "x.tfrecord", {"x": np.array([0.1, 0.2])}, lossless=True)
@@ -238,9 +232,7 @@ class TestRows:
             convert(source, target=tmp_path / "c.parquet", columns=("idd",))
 
     @pytest.mark.needs("sql")
-    def test_a_condition_takes_the_rows_of_nested_lists_in_parts_of_batches(
-        self, tmp_path: Path
-    ) -> None:
+    def test_a_condition_takes_rows_of_nested_lists_in_cut_batches(self, tmp_path: Path) -> None:
         """A batch is cut where a shard ends; of such slices Arrow's filter takes other values."""
         import pyarrow.parquet as pq
 
@@ -424,9 +416,7 @@ def manifests(folder: Path) -> list[str]:
 
 class TestResume:
     @pytest.mark.parametrize(("limit", "n_rows"), [(None, 6_000), (4_500, 4_500)])
-    def test_keeps_what_is_complete(
-        self, tmp_path: Path, source: Path, limit: int | None, n_rows: int
-    ) -> None:
+    def test_keeps_complete(self, tmp_path: Path, source: Path, limit: Any, n_rows: int) -> None:
         target = tmp_path / "b.parquet"
         shards = interrupted(source, target, limit=limit)
         assert manifests(tmp_path) == [".b.parquet.convert"]
@@ -441,9 +431,7 @@ class TestResume:
         assert (len(summary.kept), len(summary.outputs), summary.rows) == (1, 2, n_rows)
 
     @pytest.mark.parametrize("change", ["source", "sidecar", "columns", "compression", "output"])
-    def test_with_other_settings_is_an_error(
-        self, tmp_path: Path, source: Path, change: str
-    ) -> None:
+    def test_other_settings_are_an_error(self, tmp_path: Path, source: Path, change: str) -> None:
         target = tmp_path / "b.parquet"
         shards = interrupted(source, target)
         if change == "output":
@@ -491,9 +479,7 @@ class TestResume:
             with pytest.raises(FileExistsError, match="--overwrite replaces it"):
                 convert(source, **settings)
 
-    def test_removes_what_was_left_of_files_that_were_being_written(
-        self, tmp_path: Path, source: Path
-    ) -> None:
+    def test_removes_what_was_left_of_unfinished_files(self, tmp_path: Path, source: Path) -> None:
         target = tmp_path / "b.tfrecord"
         shards = interrupted(source, target)
         others = [tmp_path / ".b.tfrecord.1a2b.tmp", tmp_path / f".{shards[0].name}.1a2b.tmp"]
@@ -528,9 +514,7 @@ if __name__ == "__main__":
 class TestInterrupts:
     @pytest.mark.skipif(os.name != "posix", reason="signals")
     @pytest.mark.parametrize(("number", "jobs"), [(signal.SIGINT, 2), (signal.SIGTERM, 1)])
-    def test_leave_what_resume_goes_on_from(
-        self, tmp_path: Path, source: Path, number: int, jobs: int
-    ) -> None:
+    def test_leave_it_to_resume(self, tmp_path: Path, source: Path, number: int, jobs: int) -> None:
         program = tmp_path / "slow.py"
         program.write_text(SLOW)
         out = tmp_path / "out"

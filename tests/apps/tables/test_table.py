@@ -261,9 +261,7 @@ def test_a_feature_that_comes_after_the_sample_is_not_lost(path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "detail"), [({"x": [1, 2]}, "2 values"), ({"x": 0.5}, "float"), ({"x": b"a"}, "string")]
 )
-def test_a_record_that_does_not_fit_the_sample_says_what_to_do(
-    path: Path, row: dict[str, Any], detail: str
-) -> None:
+def test_a_late_misfit_says_what_to_do(path: Path, row: dict[str, Any], detail: str) -> None:
     write(path, [{"x": 1}, row])
     with pytest.raises(InvalidArgumentError, match=detail) as caught:
         scan(path, sample=1).to_arrow()

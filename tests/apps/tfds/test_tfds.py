@@ -409,9 +409,7 @@ def test_a_split_that_cannot_be_is_named(today: Path, expression: str, text: str
         ("train[:8]", -2),  # the end is in the file, which ends before
     ],
 )
-def test_files_must_hold_the_records_that_are_recorded(
-    today: Path, expression: str, difference: int
-) -> None:
+def test_files_must_hold_the_recorded_counts(today: Path, expression: str, difference: int) -> None:
     path = today / "flowers-train.tfrecord-00002-of-00004"
     with TFRecordWriter(path) as writer:
         for n in range(4, 9 + difference):
@@ -461,9 +459,7 @@ def test_a_damaged_description_is_one_clear_error(tmp_path: Path, document: str)
     st.integers(-120, 120), st.integers(-120, 120), st.sampled_from(["", "%"]),
     st.lists(st.integers(0, 7), max_size=4),
 )  # fmt: skip
-def test_parts_of_a_split_are_pythons_slices(
-    start: int, stop: int, unit: str, lengths: list[int]
-) -> None:
+def test_parts_of_splits_are_slices(start: int, stop: int, unit: str, lengths: list[int]) -> None:
     total = sum(lengths)
     numbers = [round(n * total / 100) if unit else n for n in (start, stop)]
     expected = range(total)[slice(*numbers)]
