@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import reference
+from tests.support.errors import raised
 from tfrecord_lite import Block, testing
 from tfrecord_lite.block import SPARE_BYTES, Place
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
@@ -56,16 +57,14 @@ def test_a_record_is_all_bytes_of_its_buffer(item: Any) -> None:
 @pytest.mark.parametrize("item", [np.arange(6)[::2], np.zeros((2, 3)).T, memoryview(b"abc")[::-1]])
 def test_a_buffer_with_gaps_is_no_record(item: Any) -> None:
     for make in (Block.from_records, frame):
-        with pytest.raises(InvalidArgumentError) as caught:
-            make([b"one", item])
-        assert (caught.value.reason, caught.value.index) == (Reason.BAD_ARGUMENT, 1)
+        error = raised(InvalidArgumentError, make, [b"one", item])
+        assert (error.reason, error.index) == (Reason.BAD_ARGUMENT, 1)
 
 
 @pytest.mark.parametrize("item", ["text", 7, None, [b"one"]])
 def test_what_has_no_bytes_is_no_record(item: Any) -> None:
     for make in (Block.from_records, frame):
-        with pytest.raises(TypeError, match=type(item).__name__):
-            make([b"one", item])
+        raised(TypeError, make, [b"one", item], match=type(item).__name__)
 
 
 SOME = np.zeros(SPARE_BYTES + 8, np.uint8)
@@ -85,10 +84,7 @@ NUMBERS = np.zeros(3, np.int64)
     ],
 )  # fmt: skip
 def test_wrong_arrays_of_a_block_are_refused(data: Any, offsets: Any, lengths: Any) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        Block(data, offsets, lengths)
-
-    assert caught.value.reason is Reason.BAD_ARGUMENT
+    assert raised(InvalidArgumentError, Block, data, offsets, lengths).reason is Reason.BAD_ARGUMENT
 
 
 @given(testing.records(min_size=1), st.slices(8))
@@ -112,8 +108,7 @@ def test_places_count_from_the_end_too(items: list[bytes]) -> None:
         for i in range(len(items)):
             assert block.place(i - len(items)) == block.place(i)
         for wrong in (len(items), -len(items) - 1):
-            with pytest.raises(IndexError, match=f"of {plural(len(items), 'record')}$"):
-                block.place(wrong)
+            raised(IndexError, block.place, wrong, match=f"of {plural(len(items), 'record')}$")
             with pytest.raises(IndexError, match=f"of {plural(len(items), 'record')}$"):
                 block[wrong]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import tfrecord_lite
+from tests.support.errors import raised
 from tests.support.subprocesses import run_fresh
 
 HEAVY = {
@@ -129,5 +130,4 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     ("name", "call"), [("read", "load"), ("open", "Reader"), ("write", "save")]
 )
 def test_a_name_of_other_libraries_says_what_to_call(name: str, call: str) -> None:
-    with pytest.raises(AttributeError, match=call):
-        getattr(tfrecord_lite, name)
+    raised(AttributeError, getattr, tfrecord_lite, name, match=call)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.cli.samples import JPEG, event, flower, ranking, write
 from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.errors import raised
 from tests.support.foreign_messages import RECORDS
 from tfrecord_lite import (
     FixedLenFeature,
@@ -77,11 +78,10 @@ def test_records_of_another_type_are_one_error_everywhere(
     path = write(tmp_path / "x.tfrecord", OTHERS[content])
     said = f"{path}: record 0, byte 0: {SAID.get(content, OTHER_TYPE)}"
     for name, reader in READERS.items():
-        with pytest.raises(InvalidArgumentError) as caught:
-            reader(str(path))
-        found = str(caught.value).replace("SequenceExamples", "Examples")
+        error = raised(InvalidArgumentError, reader, str(path))
+        found = str(error).replace("SequenceExamples", "Examples")
         assert found == said, name
-        assert (caught.value.reason, caught.value.index) == (Reason.MALFORMED, 0), name
+        assert (error.reason, error.index) == (Reason.MALFORMED, 0), name
     for verb in VERBS:
         assert main([*verb.split(), str(path)]) == 2
         assert capsys.readouterr() == ("", f"tfrecord: {shell_text(said)}\n"), verb
@@ -112,8 +112,7 @@ def test_odd_examples_are_examples(tmp_path: Path, records: list[bytes], wrong: 
         if wrong is None:
             read()
             continue
-        with pytest.raises(InvalidArgumentError, match=f"record {wrong}.*not a valid Example: "):
-            read()
+        raised(InvalidArgumentError, read, match=f"record {wrong}.*not a valid Example: ")
 
 
 @pytest.mark.needs("tables", "view")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.support import terminal
+from tests.support.errors import raised
 from tfrecord_lite import TFRecordFile, infer_schema, load, recover, save, summarize, verify
 from tfrecord_lite import progress as module
 from tfrecord_lite.apps.rearrange import (
@@ -100,8 +101,7 @@ class TestCallables:
             if next(calls) == n_calls or (n_calls is None and is_all):
                 raise error("enough")
 
-        with pytest.raises(error, match="enough"):
-            WORKS[name](old, old.with_name("new"), stop)
+        raised(error, WORKS[name], old, old.with_name("new"), stop, match="enough")
 
         assert names_in(old.parent) == before
 
@@ -210,8 +210,7 @@ class TestBars:
         merge_files([old, old], old.with_name("new"), progress=True)
         assert "2 files: 100%" in capsys.readouterr().err
         monkeypatch.setitem(sys.modules, "tqdm", None)
-        with pytest.raises(ImportError, match=r"pip install tqdm"):
-            verify(old, progress=True)
+        raised(ImportError, verify, old, progress=True, match=r"pip install tqdm")
 
     def test_a_failing_one_is_dropped(self, old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         class Full(io.StringIO):

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import reference
+from tests.support.errors import raised
 from tests.support.read_outcome import outcome_of
 from tests.support.streams import any_stream
 from tfrecord_lite import Block, TFRecordReader, TFRecordWriter, encode_examples, testing
@@ -202,8 +203,7 @@ class TestLargeRecords:
 
         monkeypatch.setattr("os.pread", failing)
         out: list[bytes] = []
-        with pytest.raises(OSError, match="read error"):
-            out.extend(records)
+        raised(OSError, out.extend, records, match="read error")
         assert out == items[: n_reads // 2]
 
     def test_the_last_of_several_is_damaged_or_too_large(self, tmp_path: Path) -> None:
@@ -279,8 +279,7 @@ class TestIterations:
     def test_the_file_is_read_as_it_is_at_the_iteration(self, tmp_path: Path) -> None:
         path = tmp_path / "later"
         reader = TFRecordReader(path)
-        with pytest.raises(FileNotFoundError):
-            list(reader)
+        raised(FileNotFoundError, list, reader)
 
         for items in ([b"one"], [b"two", b"three"]):
             written(path, items)
@@ -329,9 +328,7 @@ class TestErrors:
              for item in block),
         ):  # fmt: skip
             assert [next(records) for _ in range(3)] == [b"1", b"2", b"3"]
-            with pytest.raises(DataLossError) as caught:
-                next(records)
-            error = caught.value
+            error = raised(DataLossError, next, records)
             assert (error.reason, error.offset, error.index) == (Reason.TRUNCATED, 17, 1)
             assert error.source == str(second)
 
@@ -343,10 +340,8 @@ class TestClosing:
         reader.close()
 
         for records in (iter(reader), reader.blocks()):
-            with pytest.raises(FailedPreconditionError) as caught:
-                next(records)
-            assert caught.value.reason is Reason.CLOSED
-            assert caught.value.source == path
+            error = raised(FailedPreconditionError, next, records)
+            assert (error.reason, error.source) == (Reason.CLOSED, path)
 
     @pytest.mark.parametrize("start", [iter, TFRecordReader.blocks])
     def test_an_iteration_ends_with_the_error_when_its_reader_is_closed(
@@ -357,10 +352,7 @@ class TestClosing:
         next(records)
         reader.close()
 
-        with pytest.raises(FailedPreconditionError) as caught:
-            list(records)
-
-        assert caught.value.reason is Reason.CLOSED
+        assert raised(FailedPreconditionError, list, records).reason is Reason.CLOSED
 
     def test_a_file_object_of_the_user_stays_open(self) -> None:
         file = io.BytesIO(STREAM)
@@ -387,8 +379,7 @@ class TestProcesses:
         with open(path, "rb") as file:  # noqa: PTH123
             sources: Any
             for sources in (file, [path, file]):
-                with pytest.raises(TypeError, match="give a path"):
-                    pickle.dumps(TFRecordReader(sources))
+                raised(TypeError, pickle.dumps, TFRecordReader(sources), match="give a path")
 
 
 class TestIterator:
@@ -397,8 +388,7 @@ class TestIterator:
 
         assert list(iterator) == ITEMS
         for _ in range(2):
-            with pytest.raises(StopIteration):
-                next(iterator)
+            raised(StopIteration, next, iterator)
 
     @pytest.mark.parametrize("compression", ["", "GZIP", "BZ2"])
     def test_r8_it_continues_when_files_grow(self, tmp_path: Path, compression: str) -> None:
@@ -422,8 +412,7 @@ class TestIterator:
         out = []
         for i in range(len(stream)):
             at_edge = i in (0, 19)
-            with pytest.raises(StopIteration if at_edge else DataLossError):
-                next(iterator)
+            raised(StopIteration if at_edge else DataLossError, next, iterator)
             with path.open("ab") as file:
                 file.write(stream[i : i + 1])
             if i + 1 in (19, 38):
@@ -479,9 +468,8 @@ class TestIterator:
 
         assert next(iterator) == b"one"
         for _ in range(3):
-            with pytest.raises(DataLossError) as caught:
-                next(iterator)
-            assert (caught.value.offset, caught.value.index) == (19, 1)
+            error = raised(DataLossError, next, iterator)
+            assert (error.offset, error.index) == (19, 1)
 
     def test_r8_after_close_it_ends_at_once(self, path: str) -> None:
         iterator = tf_record_iterator(path)
@@ -490,22 +478,19 @@ class TestIterator:
         iterator.close()
         iterator.close()
 
-        with pytest.raises(StopIteration):
-            next(iterator)
+        raised(StopIteration, next, iterator)
 
     def test_c1_nothing_is_found_out(self, tmp_path: Path) -> None:
         path = tmp_path / "compressed"
         with TFRecordWriter(path, "GZIP") as writer:
             writer.write(b"one")
 
-        with pytest.raises(DataLossError) as caught:
-            next(tf_record_iterator(str(path)))
-        assert (caught.value.reason, caught.value.offset) == (Reason.LENGTH_CRC, 0)
+        error = raised(DataLossError, next, tf_record_iterator(str(path)))
+        assert (error.reason, error.offset) == (Reason.LENGTH_CRC, 0)
         assert list(tf_record_iterator(str(path), "GZIP")) == [b"one"]
         assert list(tf_record_iterator(str(path), 2)) == [b"one"]
 
     def test_it_does_not_expand_patterns(self, tmp_path: Path) -> None:
         written(tmp_path / "a", [b"a"])
 
-        with pytest.raises(FileNotFoundError):
-            tf_record_iterator(str(tmp_path / "*"))
+        raised(FileNotFoundError, tf_record_iterator, str(tmp_path / "*"))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.samples import event, feature, features, flower, ranking, sequence, write
+from tests.support.errors import raised
 from tfrecord_lite import (
     FixedLenSequenceFeature,
     RaggedFeature,
@@ -32,9 +33,7 @@ CONTEXT_ONLY = SequenceExample(context=features(id=feature(7))).SerializeToStrin
 
 
 def raised_by(call: Callable[[], Any]) -> InvalidArgumentError:
-    with pytest.raises(InvalidArgumentError) as info:
-        call()
-    return info.value
+    return raised(InvalidArgumentError, call)
 
 
 @pytest.mark.parametrize("n_empty", [0, 2])

@@ -23,6 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import reference
+from tests.support.errors import raised
 from tests.support.read_outcome import outcome_of
 from tests.support.subprocesses import run_fresh
 from tfrecord_lite import (
@@ -109,9 +110,7 @@ class TestOptions:
             lambda given: TFRecordWriter(kept, given),
             lambda given: tf_record_iterator(str(kept), given),
         ):
-            with pytest.raises(InvalidArgumentError) as caught:
-                ask(given)
-            assert caught.value.reason is Reason.BAD_ARGUMENT
+            assert raised(InvalidArgumentError, ask, given).reason is Reason.BAD_ARGUMENT
         assert names_in(tmp_path) == ["kept"]
         assert kept.read_bytes() == FRAMES
 
@@ -207,8 +206,7 @@ class TestContent:
         file = io.BytesIO()
         with TFRecordWriter(file) as writer:
             writer.write(b"one")
-            with pytest.raises(TypeError, match=type(given).__name__):
-                writer.write(given)
+            raised(TypeError, writer.write, given, match=type(given).__name__)
             writer.write(b"two")
 
         assert file.getvalue() == reference.encode([b"one", b"two"])
@@ -236,16 +234,13 @@ class TestPlaces:
             (tmp_path / "missing" / "a", FileNotFoundError),
             (tmp_path, IsADirectoryError),
         ):
-            with pytest.raises(error) as caught:
-                TFRecordWriter(place, **keywords)
-            assert caught.value.filename == str(place)
+            assert raised(error, TFRecordWriter, place, **keywords).filename == str(place)
 
     @pytest.mark.parametrize("keywords", [{"mode": "x"}, {"mode": "wb"}, {"torn": "keep"}])
     def test_unknown_words_are_rejected(self, tmp_path: Path, keywords: Any) -> None:
-        with pytest.raises(InvalidArgumentError) as caught:
-            TFRecordWriter(tmp_path / "a", **keywords)
+        error = raised(InvalidArgumentError, TFRecordWriter, tmp_path / "a", **keywords)
 
-        assert caught.value.reason is Reason.BAD_ARGUMENT
+        assert error.reason is Reason.BAD_ARGUMENT
         assert names_in(tmp_path) == []
 
     def test_a_file_object_is_written_from_where_it_stands_and_stays_open(self) -> None:
@@ -266,10 +261,8 @@ class TestClosing:
 
         lates: list[Callable[[], None]] = [lambda: writer.write(b"two"), writer.flush]
         for late in lates:
-            with pytest.raises(FailedPreconditionError) as caught:
-                late()
-            assert caught.value.reason is Reason.CLOSED
-            assert caught.value.source == str(tmp_path / "a")
+            error = raised(FailedPreconditionError, late)
+            assert (error.reason, error.source) == (Reason.CLOSED, str(tmp_path / "a"))
         assert (tmp_path / "a").read_bytes() == reference.encode([b"one"])
 
     @every_compression
@@ -365,9 +358,8 @@ class TestAtomic:
         os.mkfifo(tmp_path / "fifo")
         places: list[Any] = [tmp_path / "fifo", io.BytesIO()]
         for place in places:
-            with pytest.raises(InvalidArgumentError) as caught:
-                TFRecordWriter(place, atomic=True)
-            assert caught.value.reason is Reason.UNSUPPORTED
+            error = raised(InvalidArgumentError, TFRecordWriter, place, atomic=True)
+            assert error.reason is Reason.UNSUPPORTED
         assert stat.S_ISFIFO((tmp_path / "fifo").stat().st_mode)
 
     def test_content_that_does_not_reach_the_disk_never_gets_its_place(
@@ -378,13 +370,10 @@ class TestAtomic:
         writer.write(b"one")
         with monkeypatch.context() as patch:
             patch.setattr(os, "fsync", partial(full_disk, tmp_path))
-            with pytest.raises(OSError, match="No space"):
-                writer.close()
+            raised(OSError, writer.close, match="No space")
 
         for end in (writer.close, partial(writer.__exit__, *[None] * 3)):
-            with pytest.raises(OSError, match="No space") as caught:
-                end()
-            assert caught.value.filename == str(tmp_path / "a")
+            assert raised(OSError, end, match="No space").filename == str(tmp_path / "a")
         assert names_in(tmp_path) == []
 
 
@@ -411,9 +400,8 @@ class TestAppending:
             before, loss = outcome_of(TFRecordReader(path, compression))
 
             if loss is not None:
-                with pytest.raises(DataLossError) as caught:
-                    TFRecordWriter(path, compression, mode="a")
-                assert caught.value.reason is loss.reason
+                error = raised(DataLossError, TFRecordWriter, path, compression, mode="a")
+                assert error.reason is loss.reason
                 assert path.read_bytes() == content[:cut]
             write(path, [b"added"], compression, mode="a", torn="cut")
 
@@ -429,8 +417,7 @@ class TestAppending:
         path.write_bytes(content)
 
         for torn in ("raise", "cut"):
-            with pytest.raises(DataLossError):
-                TFRecordWriter(path, compression, mode="a", torn=torn)
+            raised(DataLossError, TFRecordWriter, path, compression, mode="a", torn=torn)
             assert path.read_bytes() == content
 
     def test_only_local_files_in_place_can_be_added_to_none_of_zlib(self, tmp_path: Path) -> None:
@@ -448,9 +435,8 @@ class TestAppending:
             (tmp_path / "zlib", {"options": "ZLIB"}),
         ]
         for place, keywords in places:
-            with pytest.raises(InvalidArgumentError) as caught:
-                TFRecordWriter(place, mode="a", **keywords)
-            assert caught.value.reason is Reason.UNSUPPORTED
+            error = raised(InvalidArgumentError, TFRecordWriter, place, mode="a", **keywords)
+            assert error.reason is Reason.UNSUPPORTED
         for path in ("memory://a", tmp_path / "a", tmp_path / "zlib"):
             assert list(TFRecordReader(path)) == ITEMS
         fsspec.filesystem("memory").store.clear()
@@ -523,8 +509,7 @@ class TestShards:
         with ShardedTFRecordWriter(tmp_path / "a{shard}", **keywords) as writer:
             for item in ITEMS * 10:
                 writer.write(item)
-            with pytest.raises(FileNotFoundError):
-                TFRecordReader(tmp_path / "*")
+            raised(FileNotFoundError, TFRecordReader, tmp_path / "*")
             assert writer.paths == []
         assert sorted(TFRecordReader(writer.paths)) == sorted(ITEMS * 10)
 
@@ -537,9 +522,7 @@ class TestShards:
             raise KeyError
         assert names_in(tmp_path) == before
         assert (tmp_path / "b0").read_bytes() == b"old"
-        with pytest.raises(FailedPreconditionError) as caught:
-            writer.write(b"late")
-        assert caught.value.reason is Reason.CLOSED
+        assert raised(FailedPreconditionError, writer.write, b"late").reason is Reason.CLOSED
 
     def test_a_shard_that_cannot_be_placed_takes_the_others_back(self, tmp_path: Path) -> None:
         writer = ShardedTFRecordWriter(tmp_path / "a{shard}", 4)
@@ -548,25 +531,21 @@ class TestShards:
         (tmp_path / "a1").write_bytes(b"old")
         (tmp_path / "a3" / "in the way").mkdir(parents=True)
 
-        with pytest.raises(OSError, match="directory"):
-            writer.close()
+        raised(OSError, writer.close, match="directory")
 
         # What was replaced stays replaced: nothing is left of what was there.
         visible = [name for name in names_in(tmp_path) if not name.startswith(".")]
         assert visible == ["a1", "a3"]
         assert list(TFRecordReader(tmp_path / "a1")) == [ITEMS[1]]
         assert writer.paths == []
-        with pytest.raises(FailedPreconditionError):
-            writer.write(b"late")
-        with pytest.raises(OSError, match="directory"):
-            writer.__exit__(None, None, None)
+        raised(FailedPreconditionError, writer.write, b"late")
+        raised(OSError, writer.__exit__, None, None, None, match="directory")
         assert names_in(tmp_path) == ["a1", "a3"]
 
     def test_nothing_is_left_when_a_shard_cannot_be_opened(self, tmp_path: Path) -> None:
         (tmp_path / "a1").mkdir()
 
-        with pytest.raises(IsADirectoryError):
-            ShardedTFRecordWriter(tmp_path / "a{shard}", 3)
+        raised(IsADirectoryError, ShardedTFRecordWriter, tmp_path / "a{shard}", 3)
 
         assert names_in(tmp_path) == ["a1"]
 
@@ -594,10 +573,9 @@ class TestShards:
     def test_patterns_that_do_not_say_what_shards_there_are(
         self, tmp_path: Path, pattern: str, keywords: dict[str, Any]
     ) -> None:
-        with pytest.raises(InvalidArgumentError) as caught:
-            ShardedTFRecordWriter(tmp_path / pattern, **keywords)
+        error = raised(InvalidArgumentError, ShardedTFRecordWriter, tmp_path / pattern, **keywords)
 
-        assert caught.value.reason is Reason.BAD_ARGUMENT
+        assert error.reason is Reason.BAD_ARGUMENT
         assert names_in(tmp_path) == []
 
 
@@ -628,10 +606,7 @@ class TestTheSidecarBesideTheFile:
         writer = TFRecordWriter(path, mode="a")
         writer.write_example({"x": 1})
         writer.write_example(row)
-        with pytest.raises(InvalidArgumentError, match="nothing was appended") as caught:
-            writer.close()
-
-        assert caught.value.index == 4
+        assert raised(InvalidArgumentError, writer.close, match="nothing was appended").index == 4
         assert path.read_bytes() == before
         assert load(path)["x"].tolist() == [0, 1, 2]
 
@@ -756,8 +731,7 @@ class TestRowsOfSeveralKinds:
         assert caught[0].filename == __file__
         assert cure in str(caught[0].message)
         assert len(list(TFRecordReader(tmp_path / "a").examples())) == len(rows)
-        with pytest.raises(InvalidArgumentError, match="a feature has one kind"):
-            load(tmp_path / "a")
+        raised(InvalidArgumentError, load, tmp_path / "a", match="a feature has one kind")
 
     def test_sequences_too_and_none_where_kinds_agree(self, tmp_path: Path) -> None:
         rows: list[Any] = [{"context": {"n": i}, "feature_lists": {"n": [[0.5]]}} for i in range(9)]

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support import reference
+from tests.support.errors import raised
 from tfrecord_lite import Block, ShardedTFRecordWriter, TFRecordReader, TFRecordWriter
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 
@@ -116,8 +117,7 @@ def test_a_damaged_record_has_no_new_crc(tmp_path: Path, items: list[bytes], sha
             writer.write(b"first")
             with pytest.raises(DataLossError) as caught:
                 writer.write(block)
-            with pytest.raises(DataLossError):
-                writer.write_blocks([block[:0], block])
+            raised(DataLossError, writer.write_blocks, [block[:0], block])
             writer.write(b"last")
 
         error = caught.value
@@ -139,18 +139,15 @@ def test_a_damaged_record_has_no_new_crc(tmp_path: Path, items: list[bytes], sha
 )
 def test_no_block_is_a_type_error(tmp_path: Path, call: Callable[[Any], None], text: str) -> None:
     for writer in (TFRecordWriter(tmp_path / "a"), ShardedTFRecordWriter(tmp_path / "b@2")):
-        with pytest.raises(TypeError, match=text):
-            call(writer)
+        raised(TypeError, call, writer, match=text)
         writer.close()
         for blocks in ([Block.from_records([b"late"])], []):
-            with pytest.raises(FailedPreconditionError) as caught:
-                writer.write_blocks(blocks)
-            assert caught.value.reason is Reason.CLOSED
+            error = raised(FailedPreconditionError, writer.write_blocks, blocks)
+            assert error.reason is Reason.CLOSED
 
 
 @pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_a_writer_is_not_copied(tmp_path: Path, copied: Callable[[Any], Any]) -> None:
     for writer in (TFRecordWriter(io.BytesIO()), ShardedTFRecordWriter(tmp_path / "b@2")):
-        with pytest.raises(TypeError, match="cannot be pickled or copied"):
-            copied(writer)
+        raised(TypeError, copied, writer, match="cannot be pickled or copied")
         writer.close()

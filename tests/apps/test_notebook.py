@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.apps.events.event_messages import event
 from tests.apps.markup.test_tables import HOSTILE
+from tests.support.errors import raised
 from tests.support.shown_html import parsed
 from tfrecord_lite import (
     Block,
@@ -291,12 +292,10 @@ def test_only_some_records_and_features_are_shown() -> None:
     assert len(repr(show(batch))) < 4_000
     assert "0 records" in page_of(show({f"a{i}": np.arange(0) for i in range(99)})).text
     assert "0 records" in page_of(show([])).text
-    with pytest.raises(InvalidArgumentError, match="num_records"):
-        show({"a": np.arange(3)}, 0)
+    raised(InvalidArgumentError, show, {"a": np.arange(3)}, 0, match="num_records")
     wrong: list[Any] = [[1], {}, (), "text", b"bytes", 5, None]
     for data in wrong:
-        with pytest.raises(TypeError, match="a parsed batch"):
-            show(data)
+        raised(TypeError, show, data, match="a parsed batch")
 
 
 BATCHES: list[Any] = [

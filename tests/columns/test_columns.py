@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import golden
+from tests.support.errors import raised
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor, to_dense
 from tfrecord_lite.errors import InvalidArgumentError
 
@@ -69,12 +70,9 @@ def test_fixed_widths_are_given_when_asked_for_and_nothing_is_cut() -> None:
         (alone, "S9", "value 0 ends in a NUL"),
         (column, float, "not float64"),
     ):
-        with pytest.raises(InvalidArgumentError, match=words):
-            np.asarray(strings_given, dtype)
-    with pytest.raises(InvalidArgumentError, match="value 1 ends in a NUL"):
-        nul.__array__("S")
-    with pytest.raises(ValueError, match="copy"):
-        np.array(column, copy=False)
+        raised(InvalidArgumentError, np.asarray, strings_given, dtype, match=words)
+    raised(InvalidArgumentError, nul.__array__, "S", match="value 1 ends in a NUL")
+    raised(ValueError, np.array, column, copy=False, match="copy")
 
 
 @given(st.lists(strings), slices)
@@ -110,12 +108,10 @@ def test_text_becomes_numpys_string_dtype(texts: list[str]) -> None:
 
 
 def test_a_column_holds_bytes_and_nothing_else() -> None:
-    with pytest.raises(TypeError):
-        BytesColumn.from_list(["text"])  # type: ignore[list-item]
+    raised(TypeError, BytesColumn.from_list, ["text"])
     with pytest.raises(IndexError):
         BytesColumn.from_list([b"one"])[1]
-    with pytest.raises(TypeError):
-        hash(BytesColumn.from_list([]))
+    raised(TypeError, hash, BytesColumn.from_list([]))
     assert BytesColumn.from_list([]) != []
 
 
@@ -360,8 +356,7 @@ def test_the_shape_of_values_below_the_rows_is_fixed() -> None:
     tensor = RaggedTensor(np.zeros((2, 3)), [0, 2])
 
     assert tensor.to_tensor(shape=[None, 4, 3]).shape == (1, 4, 3)
-    with pytest.raises(InvalidArgumentError):
-        tensor.to_tensor(shape=[None, None, 4])
+    raised(InvalidArgumentError, tensor.to_tensor, shape=[None, None, 4])
 
 
 @given(rows, rows)
@@ -376,8 +371,7 @@ def test_a_tensor_is_not_its_list_and_has_no_hash() -> None:
     assert tensor != [[1]]
     assert tensor != RaggedTensor(tensor, [0, 1])
     assert RaggedTensor(tensor, [0, 1]) != tensor
-    with pytest.raises(TypeError):
-        hash(tensor)
+    raised(TypeError, hash, tensor)
 
 
 def test_the_text_shows_rows_and_leaves_out_the_middle() -> None:
@@ -436,8 +430,7 @@ def test_strings_are_filled_up_with_nothing() -> None:
         )
         assert tensor.to_dense().tolist() == [[b"", b"a"]]
         assert tensor.to_dense("x\0").tolist() == [[b"x\0", b"a"]]
-        with pytest.raises(TypeError):
-            tensor.to_dense(0)
+        raised(TypeError, tensor.to_dense, 0)
 
 
 def test_sparse_tensors_compare_as_a_whole() -> None:
@@ -448,8 +441,7 @@ def test_sparse_tensors_compare_as_a_whole() -> None:
     assert tensor != SparseTensor([[0, 1]], [1], [1, 3])
     assert tensor != "tensor"
     assert repr(tensor) == "SparseTensor(indices=[[0, 1]], values=[1], dense_shape=[1, 2])"
-    with pytest.raises(TypeError):
-        hash(tensor)
+    raised(TypeError, hash, tensor)
 
 
 def test_byte_strings_become_dense_as_objects() -> None:

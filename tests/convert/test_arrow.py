@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.specifications import tables
 from tfrecord_lite import (
     FixedLenFeature,
@@ -318,9 +319,7 @@ def test_structs_in_an_index_are_columns(tmp_path: Path) -> None:
 def test_a_decimal_beyond_int64_has_its_record() -> None:
     table = pa.table({"x": pa.array([Decimal(2**63 - 1), Decimal(2**63)], pa.decimal128(38))})
     for form in (table, table.to_reader(max_chunksize=1)):
-        with pytest.raises(InvalidArgumentError) as caught:
-            encode_examples(form)
-        error = caught.value
+        error = raised(InvalidArgumentError, encode_examples, form)
         assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 1)
 
 
@@ -336,9 +335,7 @@ def test_decimals_with_digits_are_refused_with_one_sentence() -> None:
     ]
     for data in forms:
         for call in (encode_examples, schema_of):
-            with pytest.raises(InvalidArgumentError) as caught:
-                call(data)
-            assert "cast them to float64" in str(caught.value)
+            assert "cast them to float64" in str(raised(InvalidArgumentError, call, data))
 
 
 def written(write: Callable[[Path], Any], path: Path) -> tuple[Any, ...]:
@@ -380,8 +377,7 @@ def test_the_schema_of_a_stream_fits_its_batches(drawn: Any) -> None:
     try:
         block = encode_examples(table, schema)
     except InvalidArgumentError:
-        with pytest.raises(InvalidArgumentError):
-            encode_examples(table, schema_of(table))
+        raised(InvalidArgumentError, encode_examples, table, schema_of(table))
         return
     found: Any = parse_example(block, schema) if len(schema) else {}
     assert {name: len(column) for name, column in found.items()} == dict.fromkeys(
@@ -413,9 +409,8 @@ def test_numbers_stay_as_they_are(tmp_path: Path) -> None:
         again = load(tmp_path / f"{i}", as_="arrow")
         assert again.schema == table.schema
         assert again.drop_columns(["nan", "wide"]).equals(table.drop_columns(["nan", "wide"]))
-    with pytest.raises(InvalidArgumentError) as caught:
-        encode_examples(table.select(["huge"]))
-    assert (caught.value.key, caught.value.index) == ("huge", 0)
+    error = raised(InvalidArgumentError, encode_examples, table.select(["huge"]))
+    assert (error.key, error.index) == ("huge", 0)
 
 
 def test_strings_are_taken_where_they_are() -> None:
@@ -463,8 +458,7 @@ def test_a_null_in_the_dictionary_of_one_chunk_is_a_null(tmp_path: Path) -> None
     lists = pa.chunked_array(rows)
     assert decoded(encode_examples({"x": lists})) == [{"x": [b"a"]}, {"x": [b"b"]}, {"x": []}]
     lists = pa.ListArray.from_arrays([0, 2], of_dictionary([0, 1], ["a", None]))
-    with pytest.raises(InvalidArgumentError, match="a null within a list"):
-        encode_examples({"x": lists})
+    raised(InvalidArgumentError, encode_examples, {"x": lists}, match="a null within a list")
 
 
 @pytest.mark.parametrize("code", [2, -1])
@@ -491,8 +485,7 @@ def test_bytes_in_place_of_a_null_are_not_written() -> None:
     assert array.to_pylist() == [None, b""]
     assert decoded(encode_examples({"x": array})) == [{}, {"x": [b""]}]
     lists = pa.ListArray.from_arrays([0, 2], array)
-    with pytest.raises(InvalidArgumentError, match="null within a list"):
-        encode_examples({"x": lists})
+    raised(InvalidArgumentError, encode_examples, {"x": lists}, match="null within a list")
 
 
 def test_texts_that_are_not_utf8_are_named(tmp_path: Path) -> None:
@@ -500,9 +493,8 @@ def test_texts_that_are_not_utf8_are_named(tmp_path: Path) -> None:
     texts = pa.Array.from_buffers(pa.string(), 3, array.buffers())
     chunks = pa.chunked_array([pa.array(["a", "b"]), texts])
     for data in (pa.table({"x": chunks}), pa.table({"x": chunks}).to_reader()):
-        with pytest.raises(InvalidArgumentError) as caught:
-            save(tmp_path / "d", data)
-        assert (caught.value.key, caught.value.index) == ("x", 3)
+        error = raised(InvalidArgumentError, save, tmp_path / "d", data)
+        assert (error.key, error.index) == ("x", 3)
 
 
 @pytest.mark.parametrize(
@@ -520,12 +512,10 @@ def test_the_record_of_a_null_is_named(tmp_path: Path, values: Any, kind: Any, i
     array = pa.array(values, kind)
     chunks = pa.chunked_array([array[:1], array[1:]])
     for data in ({"x": array}, pa.table({"x": chunks}), pa.table({"x": chunks}).to_reader()):
-        with pytest.raises(InvalidArgumentError, match="a null within a list") as caught:
-            encode_examples(data)
-        assert (caught.value.key, caught.value.index) == ("x", index)
-    with pytest.raises(InvalidArgumentError) as caught:
-        save(tmp_path / "d", pa.table({"x": chunks}).to_reader())
-    assert caught.value.index is not None
+        caught = raised(InvalidArgumentError, encode_examples, data, match="a null within a list")
+        assert (caught.key, caught.index) == ("x", index)
+    error = raised(InvalidArgumentError, save, tmp_path / "d", pa.table({"x": chunks}).to_reader())
+    assert error.index is not None
 
 
 def test_with_a_schema_a_null_list_is_an_empty_row_or_missing(tmp_path: Path) -> None:
@@ -584,9 +574,8 @@ def test_records_are_numbered_through_the_stream(tmp_path: Path) -> None:
     for given_schema in (None, schema):
         with TFRecordWriter(tmp_path / "w") as writer:
             reader = pa.RecordBatchReader.from_batches(good.schema, [good, good, bad])
-            with pytest.raises(InvalidArgumentError) as caught:
-                writer.write_examples(reader, given_schema)
-        assert (caught.value.key, caught.value.index) == ("x", 5)
+            error = raised(InvalidArgumentError, writer.write_examples, reader, given_schema)
+        assert (error.key, error.index) == ("x", 5)
         assert len(list(TFRecordReader(tmp_path / "w"))) == 4
     ragged = pa.array([[1], None], pa.list_(pa.int8()))
     lists = [pa.record_batch({"x": part}) for part in (ragged[:1], ragged[:1], ragged)]
@@ -615,8 +604,7 @@ def test_streams_are_saved_in_shards_and_by_a_schema(tmp_path: Path) -> None:
 def test_what_is_not_a_table_of_known_types_is_a_clear_error(tmp_path: Path) -> None:
     numbers = Exported(pa.chunked_array([[1, 2]]))
     for call in (encode_examples, schema_of, lambda data: save(tmp_path / "d", data)):
-        with pytest.raises(InvalidArgumentError, match="stream of tables"):
-            call(numbers)
+        raised(InvalidArgumentError, call, numbers, match="stream of tables")
     with pytest.raises(InvalidArgumentError, match="one array of int64"):
         encode_examples(ExportedArray(pa.array([1])))
     with (
@@ -626,8 +614,7 @@ def test_what_is_not_a_table_of_known_types_is_a_clear_error(tmp_path: Path) -> 
         encode_examples(pa.table({"st": [{"x": [{}]}]}))
     assert caught.value.key == "st/x"
     twice = pa.table({"a": [{"b": 1}], "a/b": [2]})
-    with pytest.raises(InvalidArgumentError, match="two columns have this name"):
-        encode_examples(twice)
+    raised(InvalidArgumentError, encode_examples, twice, match="two columns have this name")
 
 
 def test_a_stream_that_fails_says_after_which_record(tmp_path: Path) -> None:
@@ -670,9 +657,7 @@ def test_a_stream_is_closed_when_something_is_wrong(tmp_path: Path) -> None:
             lambda: writer.write_examples(source, misfit),
             lambda: save(tmp_path / "d", source, schema=misfit),
         ):
-            with pytest.raises(InvalidArgumentError) as caught:
-                call()
-            assert (caught.value.key, source.n_open) == ("s", 0)
+            assert (raised(InvalidArgumentError, call).key, source.n_open) == ("s", 0)
         writer.write_examples(source)
         assert source.n_open == 0
 
@@ -819,8 +804,7 @@ def test_columns_that_were_changed_go_by_their_own_type(tmp_path: Path) -> None:
 def test_metadata_that_are_not_a_schema_are_an_error(tmp_path: Path) -> None:
     table = pa.table({"x": [1]}).replace_schema_metadata({"tfrecord_lite": "{}x"})
     for call in (encode_examples, lambda data: save(tmp_path / "d", data)):
-        with pytest.raises(InvalidArgumentError, match="Arrow metadata"):
-            call(table)
+        raised(InvalidArgumentError, call, table, match="Arrow metadata")
 
 
 def written_and_scanned(path: Path, columns: Any, features: Any = None) -> Any:
@@ -858,9 +842,8 @@ def test_values_that_the_schema_that_came_along_does_not_hold(
             save(tmp_path / "again", data)
             assert scan(tmp_path / "again").to_arrow().to_pydict() == table.to_pydict()
             continue
-        with pytest.raises(InvalidArgumentError, match=wrong[1]) as caught:
-            save(tmp_path / "again", data)
-        assert (caught.value.key, caught.value.index) == ("x", wrong[0])
+        error = raised(InvalidArgumentError, save, tmp_path / "again", data, match=wrong[1])
+        assert (error.key, error.index) == ("x", wrong[0])
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.errors import raised
 from tfrecord_lite import (
     FixedLenFeature,
     ShardedTFRecordWriter,
@@ -195,11 +196,10 @@ def test_times_have_the_schemas_zone(tmp_path: Path, ours: str | None, wanted: s
             if ours == wanted:
                 call(data, schema)
                 continue
-            with pytest.raises(InvalidArgumentError, match="times") as caught:
-                call(data, schema)
-            assert (caught.value.key, caught.value.reason) == ("t", Reason.WRONG_KIND)
-            assert str(ours or "without") in str(caught.value)
-            assert str(wanted or "no time zone") in str(caught.value)
+            error = raised(InvalidArgumentError, call, data, schema, match="times")
+            assert (error.key, error.reason) == ("t", Reason.WRONG_KIND)
+            assert str(ours or "without") in str(error)
+            assert str(wanted or "no time zone") in str(error)
     utc = np.array(["2024-06-01T12:00"], "M8[us]")  # NumPy's are in UTC
     save(tmp_path / "u", {"t": utc}, schema=schema)
     assert load(tmp_path / "u")["t"] == utc

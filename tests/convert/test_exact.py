@@ -16,6 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tfrecord_lite import (
     decode_example,
     decode_examples,
@@ -309,6 +310,5 @@ def test_times_of_pythons_have_the_unit_that_they_count(value: Any, dtype: str) 
 
 def test_a_fraction_is_not_a_number_for_an_example() -> None:
     for make in (schema_of, encode_examples):
-        with pytest.raises(InvalidArgumentError, match="Fraction") as caught:
-            make({"x": [Fraction(1, 2)]})
-        assert (caught.value.key, caught.value.index) == ("x", 0)
+        error = raised(InvalidArgumentError, make, {"x": [Fraction(1, 2)]}, match="Fraction")
+        assert (error.key, error.index) == ("x", 0)

@@ -4,12 +4,12 @@ from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from tests.support.columns import columns_of
+from tests.support.errors import raised
 from tfrecord_lite import encode_examples, encode_sequence_examples
 from tfrecord_lite.arrays import AnyArray, ByteItems, ByteRanges, Int64Array
 from tfrecord_lite.convert.lists import Joiner, Lists
@@ -299,5 +299,4 @@ def test_a_changed_copy_leaves_the_lists() -> None:
     changed = lists.with_(flat=np.array([3, 4]), present=np.array([True, False]))
     assert (nested(lists), lists.present) == ([[1], [2]], None)
     assert (nested(changed), mask_of(changed)) == ([[3], [4]], [True, False])
-    with pytest.raises(AttributeError):
-        lists.with_(counts=1)
+    raised(AttributeError, lists.with_, counts=1)

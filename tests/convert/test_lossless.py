@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.columns import DTYPES, columns_of, same
+from tests.support.errors import raised
 from tfrecord_lite import (
     BytesColumn,
     ExampleParser,
@@ -196,9 +197,7 @@ def test_uniform_rows_need_no_key_and_are_checked() -> None:
     features = {"x": RaggedFeature("int64", None, [RaggedFeature.UniformRowLength(2)])}
     even, odd = [[[1, 2]], [[3, 4]]], [[[1, 2]], [[3]]]
     assert parsed_with(encode_examples({"x": even}, features), features)["x"].to_list() == even
-    with pytest.raises(InvalidArgumentError) as caught:
-        encode_examples({"x": odd}, features)
-    error = caught.value
+    error = raised(InvalidArgumentError, encode_examples, {"x": odd}, features)
     assert (error.reason, error.key, error.index) == (Reason.WRONG_COUNT, "x", 1)
 
 
@@ -217,11 +216,10 @@ def test_what_is_no_original_is_refused(original: Original, record: bytes, reaso
     sound = {"x": parsed["x"][:1]}
     schema = Schema(features, {"x": original})
     assert restore(sound, schema)["x"].shape[0] == 1
-    with pytest.raises(InvalidArgumentError) as caught:
-        restore(parsed, schema)
-    assert caught.value.reason == reason
+    error = raised(InvalidArgumentError, restore, parsed, schema)
+    assert error.reason == reason
     if reason is Reason.WRONG_COUNT:
-        assert (caught.value.key, caught.value.index) == ("x", 1)
+        assert (error.key, error.index) == ("x", 1)
 
 
 EXTRAS = [
@@ -268,12 +266,9 @@ def test_no_number_is_rounded_to_an_extra_dtype(name: str) -> None:
         if name in ("bfloat16", "float8_e8m0fnu") and column[1] > 300:
             continue
         for values in (column, np.array(column, np.int64 if "int" in name else np.float32)):
-            with pytest.raises(InvalidArgumentError) as caught:
-                encode_examples({"x": values}, schema)
-            error = caught.value
+            error = raised(InvalidArgumentError, encode_examples, {"x": values}, schema)
             assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 1)
-        with pytest.raises(InvalidArgumentError, match=f"is not a {name}"):
-            restore({"x": values}, schema)
+        raised(InvalidArgumentError, restore, {"x": values}, schema, match=f"is not a {name}")
 
 
 @pytest.mark.parametrize("dtype", ["f8", "c8", "M8[s]", "m8[D]", "u8", "i4", "f4", "?", "U1"])
@@ -316,9 +311,7 @@ def test_an_error_about_a_dtype_names_one_that_can_be_stored(dtype: str, wider: 
 def test_integers_among_raw_floats_must_be_exact() -> None:
     schema = schema_of({"x": np.zeros(1)})
     for column in ([0, 2**53 + 1], np.array([0, 2**63 - 1]), np.array([0, 2**64 - 1], np.uint64)):
-        with pytest.raises(InvalidArgumentError) as caught:
-            encode_examples({"x": column}, schema)
-        error = caught.value
+        error = raised(InvalidArgumentError, encode_examples, {"x": column}, schema)
         assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 1)
     rows = schema_of({"x": RaggedTensor(np.zeros(1), [0, 1])})
     with pytest.raises(InvalidArgumentError) as caught:
@@ -385,18 +378,14 @@ def test_what_a_dtype_does_not_have_is_refused(dtype: str, bad: list[Any], good:
     for made, column in forms(stored(dtype, bad)):
         if made.originals["x"].text is None and dtype[0] in "US":
             continue  # strings of rows are bytes of any length
-        with pytest.raises(InvalidArgumentError) as caught:
-            restore({"x": column}, made)
-        error = caught.value
+        error = raised(InvalidArgumentError, restore, {"x": column}, made)
         assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", wrong)
     for made, column in forms(stored(dtype, good)):
         restore({"x": column}, made)
     columns = [bad, stored(dtype, bad)]
     columns += [np.array(bad)] if dtype[0] in "US" else []
     for column in columns:
-        with pytest.raises(InvalidArgumentError) as caught:
-            encode_examples({"x": column}, schema)
-        error = caught.value
+        error = raised(InvalidArgumentError, encode_examples, {"x": column}, schema)
         assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", wrong)
     hidden = np.ma.MaskedArray(stored(dtype, bad), True)  # looked at no more
     assert len(encode_examples({"x": hidden}, missing)) == 2
@@ -407,9 +396,8 @@ def test_what_a_dtype_does_not_have_is_refused(dtype: str, bad: list[Any], good:
 def test_negative_numbers_are_no_uint64() -> None:
     schema = schema_of({"x": np.zeros(1, np.uint64)})
     for column in ([1, -1], np.array([1, -1]), np.array([1, -1], np.int8)):
-        with pytest.raises(InvalidArgumentError) as caught:
-            encode_examples({"x": column}, schema)
-        assert (caught.value.reason, caught.value.index) == (Reason.UNREPRESENTABLE, 1)
+        error = raised(InvalidArgumentError, encode_examples, {"x": column}, schema)
+        assert (error.reason, error.index) == (Reason.UNREPRESENTABLE, 1)
     assert back({"x": [1, 5]}, schema)["x"].tolist() == [1, 5]
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.support.columns import same
+from tests.support.errors import raised
 from tfrecord_lite import (
     ExampleParser,
     FixedLenSequenceFeature,
@@ -264,9 +265,7 @@ def test_a_number_beyond_the_original_is_never_rounded(values: Any, dtype: str, 
     specs = {"x": RaggedFeature(kind), "n": RaggedFeature(int), "i": RaggedFeature(int)}
     block = encode_examples(columns, specs)
     for splits in ([0, 3], [0, 1, 2, 3]):
-        with pytest.raises(InvalidArgumentError) as caught:
-            ExampleParser(schema).parse_batches(block, splits)
-        error = caught.value
+        error = raised(InvalidArgumentError, ExampleParser(schema).parse_batches, block, splits)
         assert (error.reason, error.index, error.key) == (Reason.UNREPRESENTABLE, 2, "x")
     assert len(parse_example(block[:2], schema)) == 1
 

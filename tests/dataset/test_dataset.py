@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.small_files import (
     FEATURES,
     example,
@@ -180,10 +181,7 @@ def test_negative_counts_are_all(names: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_arguments_that_cannot_be(names: list[str], make: Callable[[Any], object]) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        make(TFRecordDataset(names))
-
-    assert caught.value.reason is Reason.BAD_ARGUMENT
+    assert raised(InvalidArgumentError, make, TFRecordDataset(names)).reason is Reason.BAD_ARGUMENT
 
 
 @pytest.mark.parametrize(
@@ -197,11 +195,9 @@ def test_arguments_that_cannot_be(names: list[str], make: Callable[[Any], object
     ],
 )
 def test_arguments_of_types_that_cannot_be(names: list[str], make: Callable[[Any], object]) -> None:
-    with pytest.raises(TypeError):
-        make(TFRecordDataset(names))
+    raised(TypeError, make, TFRecordDataset(names))
     for wrong in (3, [3]):
-        with pytest.raises(TypeError):
-            TFRecordDataset(wrong)  # type: ignore[arg-type]
+        raised(TypeError, TFRecordDataset, wrong)
     size: Any = np.int64(5)
     assert numbers(TFRecordDataset(names).batch(size).take(1)) == [0, 1, 2, 3, 4]
 
@@ -307,9 +303,8 @@ def test_what_is_not_alike_is_not_stacked(names: list[str]) -> None:
         np.zeros, lambda n: {"a" * n: 1}, lambda n: {"a": 1} if n else 1, lambda n: [1] * n,
     ]  # fmt: skip
     for make in makes:
-        with pytest.raises(InvalidArgumentError) as caught:
-            list(records.map(partial(of_parity, make)).batch(3))
-        assert caught.value.reason is Reason.WRONG_COUNT
+        error = raised(InvalidArgumentError, list, records.map(partial(of_parity, make)).batch(3))
+        assert error.reason is Reason.WRONG_COUNT
     with pytest.raises(InvalidArgumentError) as caught:
         list(records.parse_example({"n": VarLenFeature("int64")}).batch(2))
     assert caught.value.reason is Reason.UNSUPPORTED
@@ -347,11 +342,8 @@ def test_an_error_of_a_function_says_of_which_record(names: list[str]) -> None:
         records.batch(3).map(work),
         records.filter(bool).map(work).in_processes(1, "fork"),
     ):
-        with pytest.raises(ZeroDivisionError) as caught:
-            list(dataset)
-        assert f"record 1, byte {len(example(5)) + 16} of {names[2]}" in "".join(
-            caught.value.__notes__
-        )
+        error = raised(ZeroDivisionError, list, dataset)
+        assert f"record 1, byte {len(example(5)) + 16} of {names[2]}" in "".join(error.__notes__)
 
 
 def test_map_in_threads_keeps_the_order(names: list[str]) -> None:
@@ -375,10 +367,8 @@ def test_compression_is_found_out_or_said(tmp_path: Path) -> None:
 
     assert numbers(TFRecordDataset(tmp_path / "f*")) == [0, 1, 2] * 2
     assert numbers(TFRecordDataset(str(tmp_path / "fGZIP"), "GZIP")) == [0, 1, 2]
-    with pytest.raises(DataLossError):
-        list(TFRecordDataset(tmp_path / "fGZIP", ""))
-    with pytest.raises(FailedPreconditionError):
-        list(TFRecordDataset(tmp_path / "fGZIP").shuffle_all())
+    raised(DataLossError, list, TFRecordDataset(tmp_path / "fGZIP", ""))
+    raised(FailedPreconditionError, list, TFRecordDataset(tmp_path / "fGZIP").shuffle_all())
 
 
 def test_len_is_known_where_it_can_be(names: list[str]) -> None:
@@ -395,10 +385,8 @@ def test_len_is_known_where_it_can_be(names: list[str]) -> None:
     for make in makes:
         assert len(make(known)) == len(list(make(known)))
     for make in (lambda d: d.repeat(), lambda d: d.filter(len)):
-        with pytest.raises(TypeError):
-            len(make(known))
-    with pytest.raises(TypeError):
-        len(TFRecordDataset(names))
+        raised(TypeError, len, make(known))
+    raised(TypeError, len, TFRecordDataset(names))
 
 
 def test_a_repr_shows_the_calls_that_make_the_data_set() -> None:
@@ -425,8 +413,7 @@ def before_error(dataset: Dataset) -> tuple[list[int], Any]:
     found: list[Any] = []
     with pytest.raises(Exception) as caught:  # noqa: PT011 - whichever it is
         found.extend(run)
-    with pytest.raises(type(caught.value)):
-        next(run)
+    raised(type(caught.value), next, run)
     return numbers(found), caught.value
 
 
@@ -488,10 +475,7 @@ def test_an_error_of_parsing_has_its_place(tmp_path: Path, make: Callable[[Any],
     write(tmp_path / "0", records)
     name = write(tmp_path / "1", [*records[:5], bad.SerializeToString(), *records[5:]])
 
-    with pytest.raises(InvalidArgumentError) as caught:
-        list(make(TFRecordDataset([tmp_path / "0", name])))
-
-    error = caught.value
+    error = raised(InvalidArgumentError, list, make(TFRecordDataset([tmp_path / "0", name])))
     assert (error.reason, error.key, error.source) == (Reason.MISSING, "s", name)
     assert (error.index, error.offset) == (5, sum(len(record) + 16 for record in records[:5]))
 
@@ -511,8 +495,7 @@ def test_an_error_of_a_function_comes_in_its_place(names: list[str]) -> None:
         mapped = TFRecordDataset(names).map(work, n_threads)
         for dataset in (mapped, mapped.prefetch(2), mapped.in_processes(1, "fork")):
             found: list[int] = []
-            with pytest.raises(ZeroDivisionError):
-                found.extend(dataset)
+            raised(ZeroDivisionError, found.extend, dataset)
             assert found == [0, 1, 2, 3]
 
 
@@ -527,8 +510,7 @@ def test_a_cache_reads_once_unless_it_was_left_early(names: list[str]) -> None:
 
     dataset = TFRecordDataset(names).map(note).cache()
     next(iter(dataset))  # not a whole epoch: nothing is kept
-    with pytest.raises(ZeroDivisionError):
-        list(dataset)
+    raised(ZeroDivisionError, list, dataset)
     assert [list(dataset) for _ in range(3)] == [list(range(12))] * 3
 
     assert made == [0, *range(8), *range(12)]
@@ -665,13 +647,10 @@ def test_the_batches_of_an_epoch_are_counted(tmp_path: Path, end: str) -> None:
         {"shard": (3, 0), "even": "drop", "shuffle": True, "seed": 1},
     ):
         dataset = make(**settings)
-        with pytest.raises(TypeError, match="count_records"):
-            len(dataset)
+        raised(TypeError, len, dataset, match="count_records")
         assert dataset.count() == len(dataset) == len(list(dataset)), settings
-    with pytest.raises(TypeError, match="no end"):
-        make(num_epochs=None).count()
-    with pytest.raises(TypeError, match="depends"):
-        make().filter(bool).count()
+    raised(TypeError, make(num_epochs=None).count, match="no end")
+    raised(TypeError, make().filter(bool).count, match="depends")
     assert count_records(names) == 16
     if not end:
         TFRecordFile(names).save_index()
@@ -708,10 +687,8 @@ def test_some_columns_and_text_are_read(tmp_path: Path) -> None:
     assert (batch["word"].tolist(), batch["code"].tolist()) == (["a", "b"], [b"\xff", b"c"])
     (batch,) = read_batches(path, {"word": str, "n": int}, columns=["n"])
     assert list(batch) == ["n"]
-    with pytest.raises(InvalidArgumentError, match="no column 'wrod'"):
-        read_batches(path, columns=["wrod"])
-    with pytest.raises(TypeError, match="columns= of load, scan and read_batches"):
-        read_batches(path, ["word"])  # type: ignore[call-overload]
+    raised(InvalidArgumentError, read_batches, path, columns=["wrod"], match="no column 'wrod'")
+    raised(TypeError, read_batches, path, ["word"], match="columns= of load, scan and read_batches")
 
 
 def test_columns_of_sequence_examples_are_chosen_by_part(tmp_path: Path) -> None:

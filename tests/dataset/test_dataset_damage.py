@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support import reference
+from tests.support.errors import raised
 from tests.support.small_files import plain, rest_after
 from tfrecord_lite import Dataset, TFRecordDataset, TFRecordReader
 from tfrecord_lite.errors import (
@@ -122,11 +123,10 @@ def test_damage_beyond_the_limit_is_raised_after_what_is_before_it(paths: list[s
     dataset = TFRecordDataset(paths, on_error=skip, max_errors=3)
     found: list[bytes] = []
     limit = "; 3 damaged places before it were skipped, the limit of max_errors"
-    with pytest.raises(DataLossError, match=limit) as caught:
-        found.extend(dataset)
+    error = raised(DataLossError, found.extend, dataset, match=limit)
 
     assert found == SOUND[: 2 * N_RECORDS - 3]
-    assert caught.value.source == paths[2]
+    assert error.source == paths[2]
 
 
 @pytest.mark.parametrize("cycle", [1, 2])
@@ -174,8 +174,7 @@ def test_processes_give_sound_data_and_warn(paths: list[str], stage: str, n_work
     assert dataset.report is None
     with warnings.catch_warnings():
         warnings.simplefilter("error", DataLossWarning)  # also in processes that are forked now
-        with pytest.raises(DataLossWarning, match="damaged place"):
-            list(dataset)
+        raised(DataLossWarning, list, dataset, match="damaged place")
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -201,9 +200,8 @@ def test_each_process_counts_the_damage_by_itself(paths: list[str]) -> None:
 
     limit = "2 damaged places before it were skipped, the limit of max_errors"
     few = TFRecordDataset(paths, on_error=skip, max_errors=2)
-    with pytest.raises(DataLossError, match=limit) as caught:
-        list(few.in_processes(3, "fork"))
-    assert (caught.value.source, caught.value.index) == (paths[0], DAMAGED[0][2])
+    error = raised(DataLossError, list, few.in_processes(3, "fork"), match=limit)
+    assert (error.source, error.index) == (paths[0], DAMAGED[0][2])
 
 
 AFTER_AN_ERROR: dict[str, Callable[[TFRecordDataset], Dataset]] = {
@@ -236,12 +234,10 @@ def test_a_run_resumed_at_an_error_has_it_again(tmp_path: Path, stage: str, veri
 
     run = iter(make())
     found: list[Any] = []
-    with pytest.raises(DataLossError) as caught:
-        found.extend(run)
+    error = raised(DataLossError, found.extend, run)
     assert found or stage == "random"
     again = iter(make())
     again.load_state_dict(pickle.loads(pickle.dumps(run.state_dict())))
 
-    with pytest.raises(DataLossError) as met:
-        next(again)
-    assert (met.value.source, met.value.index) == (caught.value.source, caught.value.index)
+    met = raised(DataLossError, next, again)
+    assert (met.source, met.index) == (error.source, error.index)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.http_files import serving
 from tests.support.small_files import FEATURES, example, numbers, write, write_files
 from tfrecord_lite import TFRecordDataset, TFRecordFile, read_batches
@@ -189,9 +190,7 @@ def test_a_shard_may_come_before_the_order_of_the_files(tmp_path: Path) -> None:
 def test_ranks_need_a_seed_wherever_the_order_is_decided(tmp_path: Path) -> None:
     shard = TFRecordDataset(write_files(tmp_path, [5, 6])).shard(2, 0)
     for method in (shard.shuffle_all, shard.shuffle_files):
-        with pytest.raises(InvalidArgumentError, match="seed") as caught:
-            method()
-        assert caught.value.reason is Reason.BAD_ARGUMENT
+        assert raised(InvalidArgumentError, method, match="seed").reason is Reason.BAD_ARGUMENT
     assert len(list(shard.shard(1, 0).shuffle(3))) == 6
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.http_files import serving
 from tests.support.small_files import FEATURES, example, numbers, plain, rest_after, write_files
 from tfrecord_lite import (
@@ -188,9 +189,8 @@ def test_a_state_of_another_pipeline_is_rejected(tmp_path: Path) -> None:
     for dataset, other, text in pairs:
         state = json.loads(json.dumps(iter(dataset).state_dict()))
         iter(dataset).load_state_dict(state)
-        with pytest.raises(InvalidArgumentError, match=text) as caught:
-            iter(other).load_state_dict(state)
-        assert caught.value.reason is Reason.BAD_ARGUMENT
+        error = raised(InvalidArgumentError, iter(other).load_state_dict, state, match=text)
+        assert error.reason is Reason.BAD_ARGUMENT
     in_turn = batches.parse_example(dict(reversed(texts.items())))
     iter(in_turn).load_state_dict(iter(parsed).state_dict())
 
@@ -210,8 +210,7 @@ def test_other_files_are_noticed(tmp_path: Path) -> None:
         states.append(run.state_dict())
 
     for make, state in zip(makes[:2], states[:2], strict=True):
-        with pytest.raises(InvalidArgumentError):
-            iter(make(names[:1])).load_state_dict(state)
+        raised(InvalidArgumentError, iter(make(names[:1])).load_state_dict, state)
     (moved := tmp_path / "moved").mkdir()
     for make, state in zip(makes, states, strict=True):
         for other in (names[::-1], [names[0], names[0]]):
@@ -230,9 +229,7 @@ def test_other_files_are_noticed(tmp_path: Path) -> None:
     for make, state in zip(makes, states, strict=True):
         again = iter(make(names))
         again.load_state_dict({**state, "sizes": [None, None]})
-        with pytest.raises(FailedPreconditionError) as caught:
-            list(again)
-        assert caught.value.reason is Reason.STALE_INDEX
+        assert raised(FailedPreconditionError, list, again).reason is Reason.STALE_INDEX
 
 
 @pytest.mark.parametrize("shuffle", [False, True, "all"])
@@ -360,7 +357,6 @@ def test_what_is_not_a_state_is_rejected(tmp_path: Path) -> None:
         run.load_state_dict({**state, "version": 1})
 
     for each in others:
-        with pytest.raises(InvalidArgumentError, match="state") as caught:
-            run.load_state_dict(each)
-        assert caught.value.reason is Reason.BAD_ARGUMENT
+        error = raised(InvalidArgumentError, run.load_state_dict, each, match="state")
+        assert error.reason is Reason.BAD_ARGUMENT
     assert len(list(run)) == 4

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.errors import raised
 from tests.support.small_files import FEATURES, number_of, numbers, plain, write_files
 from tfrecord_lite import TFRecordDataset
 from tfrecord_lite.dataset import workers
@@ -172,8 +173,7 @@ def test_workers_killed_in_writing_fail(names: list[str], monkeypatch: pytest.Mo
     (process,) = multiprocessing.active_children()
     process.kill()
 
-    with pytest.raises(RuntimeError, match="SIGKILL"):
-        list(run)
+    raised(RuntimeError, list, run, match="SIGKILL")
     assert multiprocessing.active_children() == []
 
 

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.small_files import FEATURES, example, number_of, numbers, plain, write_files
 from tfrecord_lite import (
     Block,
@@ -188,8 +189,7 @@ def test_a_length_is_that_in_any_number_of_workers(
             assert n_found == len(dataset)
 
     for dataset in (batches, batches.repeat(2), records.take(9).batch(2).prefetch(1)):
-        with pytest.raises(TypeError, match="workers"):
-            len(dataset)
+        raised(TypeError, len, dataset, match="workers")
     monkeypatch.delitem(sys.modules, "torch.utils.data")
     assert len(batches) == 6
 
@@ -212,9 +212,8 @@ def test_our_own_processes_share_an_epoch(tmp_path: Path, n_workers: int) -> Non
 def test_a_cache_that_would_keep_nothing_is_rejected(tmp_path: Path) -> None:
     records = TFRecordDataset(write_files(tmp_path, [4, 5]))
     for idle in (records.cache(), records.repeat(2).cache().shuffle(3, 1)):
-        with pytest.raises(InvalidArgumentError, match="cache after in_processes") as caught:
-            idle.in_processes(2)
-        assert caught.value.reason is Reason.UNSUPPORTED
+        error = raised(InvalidArgumentError, idle.in_processes, 2, match="cache after in_processes")
+        assert error.reason is Reason.UNSUPPORTED
         assert idle.in_processes(0) is idle
     log = tmp_path / "log"
 
@@ -348,11 +347,10 @@ def test_damage_in_a_range_has_its_place(tmp_path: Path, monkeypatch: pytest.Mon
                 yield from numbers(chunk.to_list())
 
     found: list[int] = []
-    with pytest.raises(DataLossError) as caught:
-        found.extend(second_rounds())
+    error = raised(DataLossError, found.extend, second_rounds())
 
     assert found == [*range(22)]  # the second part begins within a block of three
-    assert (caught.value.index, caught.value.offset) == (22, offset)
+    assert (error.index, error.offset) == (22, offset)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.small_files import write
 from tests.support.untyped import infer_schema, load, summarize
 from tfrecord_lite import (
@@ -84,9 +85,8 @@ def test_lists_only_after_a_sample_fail(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("tfrecord_lite.described.inferred.FOR_BATCHES", of_two)
     path = write(tmp_path / "s", [sequence(i, [7] * (i == 5)) for i in range(9)])
     for batches in (read_batches(path, batch_size=2), TFRecordReader(path).batches(batch_size=2)):
-        with pytest.raises(InvalidArgumentError, match="SequenceSchema") as caught:
-            list(batches)
-        assert (caught.value.source, caught.value.index) == (str(path), 5)
+        error = raised(InvalidArgumentError, list, batches, match="SequenceSchema")
+        assert (error.source, error.index) == (str(path), 5)
 
 
 READINGS: dict[str, Callable[..., Any]] = {
@@ -121,11 +121,9 @@ def test_a_feature_of_two_kinds_stops_its_readers(read: Callable[..., Any], tmp_
 
     assert {name: [*ids] for name, ids in read(path, ["id"]).items()} == {"id": [0, 1]}
     assert list(read(path, [])) == []
-    with pytest.raises(InvalidArgumentError) as caught:
-        read(path, ["id", "price"])
-    assert (caught.value.reason, caught.value.key) == (Reason.WRONG_KIND, "price")
-    with pytest.raises(InvalidArgumentError, match=r"'idd'.*'id'"):
-        read(path, ["idd"])
+    error = raised(InvalidArgumentError, read, path, ["id", "price"])
+    assert (error.reason, error.key) == (Reason.WRONG_KIND, "price")
+    raised(InvalidArgumentError, read, path, ["idd"], match=r"'idd'.*'id'")
 
 
 @every_reading
@@ -133,9 +131,8 @@ def test_a_list_of_two_kinds_stops_its_readers(read: Callable[..., Any], tmp_pat
     path = write(tmp_path / "x", TWO_KINDS_OF_STEPS)
 
     assert [*read(path, ["context/id"])["context/id"]] == [0, 1]
-    with pytest.raises(InvalidArgumentError) as caught:
-        read(path, ["feature_lists/x"])
-    assert (caught.value.reason, caught.value.key) == (Reason.WRONG_KIND, "x")
+    error = raised(InvalidArgumentError, read, path, ["feature_lists/x"])
+    assert (error.reason, error.key) == (Reason.WRONG_KIND, "x")
 
 
 @every_reading
@@ -152,8 +149,7 @@ def test_text_is_asked_for_by_name(tmp_path: Path) -> None:
     assert load(path, ["id"], text=["s"])["id"].tolist() == [0, 1]
     assert load(path, ["s"], text=["s"])["s"].tolist() == ["a", "a"]
     assert load(path, ["s"], text=True)["s"].tolist() == ["a", "a"]
-    with pytest.raises(InvalidArgumentError, match="'price'"):
-        load(path, ["id"], text=["price"])
+    raised(InvalidArgumentError, load, path, ["id"], text=["price"], match="'price'")
 
 
 def test_a_query_reads_the_columns_that_it_names(tmp_path: Path) -> None:
@@ -164,16 +160,14 @@ def test_a_query_reads_the_columns_that_it_names(tmp_path: Path) -> None:
     assert sql(f"select id + 1 as n from '{path}'").read_all()["n"].to_pylist() == [1, 2]
     assert sql(f"select count(*) as n from '{path}'").read_all()["n"].to_pylist() == [2]
     for query in ("select *", "select price", "select * exclude (id)"):
-        with pytest.raises(InvalidArgumentError, match="price"):
-            sql(f"{query} from '{path}'")
+        raised(InvalidArgumentError, sql, f"{query} from '{path}'", match="price")
 
 
 def test_a_summary_has_a_schema_of_some_features() -> None:
     summary = summarize(TWO_KINDS)
 
     assert list(summary.schema(names=["s", "id"])) == ["s", "id"]
-    with pytest.raises(KeyError, match="idd"):
-        summary.schema(names=["idd"])
+    raised(KeyError, summary.schema, names=["idd"], match="idd")
     lists = summarize(TWO_KINDS_OF_STEPS)
     assert lists.schema(names=["context/id"]) == SequenceSchema(lists.context.schema(), {})
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.errors import raised
 from tests.support.untyped import load
 from tfrecord_lite import (
     FixedLenFeature,
@@ -93,8 +94,7 @@ DAYS = "datetime64[D]"
     ],
 )  # fmt: skip
 def test_items_that_no_schema_fits(old: SchemaItem, new: SchemaItem, text: str) -> None:
-    with pytest.raises(IncompatibleError, match=text):
-        widened("x", old, new)
+    raised(IncompatibleError, widened, "x", old, new, match=text)
 
 
 @pytest.mark.parametrize(
@@ -111,8 +111,7 @@ def test_items_that_no_schema_fits(old: SchemaItem, new: SchemaItem, text: str) 
     ],
 )
 def test_columns_never_none(change: Callable[..., SchemaItem], old: SchemaItem, text: str) -> None:
-    with pytest.raises(IncompatibleError, match=text):
-        change("x", old)
+    raised(IncompatibleError, change, "x", old, match=text)
 
 
 @pytest.mark.parametrize(
@@ -182,8 +181,7 @@ def test_lists_of_empty_lists_are_kept(tmp_path: Path) -> None:
     assert load(tmp_path / "3")["x"].to_list()[2047:] == [[["a"]], [[], []]]
     assert load(tmp_path / "0")["x"].to_list() == [[[], []], []]
     assert load(tmp_path / "1")["x"].to_list()[-1] == [[], []]
-    with pytest.raises(InvalidArgumentError, match="schema="):
-        load([tmp_path / "0", tmp_path / "1"])
+    raised(InvalidArgumentError, load, [tmp_path / "0", tmp_path / "1"], match="schema=")
     with pytest.raises(InvalidArgumentError) as caught:
         save(tmp_path / "2", [{"x": [[]]}] * 2048 + [{"x": [[1]]}])
     assert caught.value.reason is Reason.WRONG_KIND
@@ -211,8 +209,7 @@ def test_arrays_of_strings_keep_a_type(tmp_path: Path, dtype: str, one: Any, oth
 def test_a_varlen_feature_is_not_widened() -> None:
     other = SchemaItem(VarLenFeature(int), None)
     assert widened("x", other, other) is other
-    with pytest.raises(IncompatibleError):
-        widened("x", other, ints())
+    raised(IncompatibleError, widened, "x", other, ints())
 
 
 @pytest.mark.parametrize(

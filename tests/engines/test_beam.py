@@ -19,6 +19,7 @@ from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
 import tfrecord_lite
 from tests.engines.engine_files import check_example
 from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.errors import raised
 from tests.support.http_files import serving
 from tests.support.small_files import example
 from tfrecord_lite import (
@@ -237,14 +238,10 @@ def has_id_3(row: Any) -> bool:
 def test_wrong_arguments_are_errors_at_once(path: str) -> None:
     with pytest.raises(InvalidArgumentError, match="expected one of arrow, columns, dicts, rows"):
         ReadExamples(path, elements="pandas")  # type: ignore[arg-type]
-    with pytest.raises(FileNotFoundError):
-        ReadTFRecords(path + "-absent")
-    with pytest.raises(InvalidArgumentError, match="no column 'j'"):
-        ReadExamples(path, columns=["j"])
-    with pytest.raises(InvalidArgumentError, match="lzma"):
-        WriteTFRecords(path, compression="lzma")
-    with pytest.raises(InvalidArgumentError, match="lzma"):
-        ReadTFRecords(path, compression="lzma")
+    raised(FileNotFoundError, ReadTFRecords, path + "-absent")
+    raised(InvalidArgumentError, ReadExamples, path, columns=["j"], match="no column 'j'")
+    raised(InvalidArgumentError, WriteTFRecords, path, compression="lzma", match="lzma")
+    raised(InvalidArgumentError, ReadTFRecords, path, compression="lzma", match="lzma")
 
 
 def test_workers_may_be_other_processes(path: str, tmp_path: Path) -> None:

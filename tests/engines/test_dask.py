@@ -13,6 +13,7 @@ import pytest
 
 from tests.engines.engine_files import check_example, damage, kill_once, rows_of, write_shards
 from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.errors import raised
 from tfrecord_lite import TFRecordReader, TFRecordWriter, decode_example, encode_example, save, scan
 from tfrecord_lite.errors import DataLossError, DataLossWarning, InvalidArgumentError
 from tfrecord_lite.integrations.dask import read_records, read_tfrecord, to_tfrecord
@@ -94,8 +95,7 @@ def test_only_the_columns_that_are_used_are_parsed(folder: Path) -> None:
     assert frame[frame.row > 2000].row.count().compute() == 1000
     assert len(read_tfrecord(folder, schema=schema, columns=[])) == 3001
     assert read_tfrecord(folder, schema=schema, columns=["row"]).columns.tolist() == ["row"]
-    with pytest.raises(InvalidArgumentError, match="record 0, byte 0, feature 'text'"):
-        frame.compute()
+    raised(InvalidArgumentError, frame.compute, match="record 0, byte 0, feature 'text'")
 
 
 def test_the_path_is_a_column_if_asked(folder: Path) -> None:
@@ -134,8 +134,7 @@ def test_paths_are_local(folder: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_bad_arguments(folder: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="no column 'rows'"):
-        read_tfrecord(folder, columns=["rows"])
+    raised(InvalidArgumentError, read_tfrecord, folder, columns=["rows"], match="no column 'rows'")
     with pytest.raises(InvalidArgumentError, match="dtype_backend is 'numpy'"):
         read_tfrecord(folder, dtype_backend="numpy")  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="num_workers is for one machine"):
@@ -239,8 +238,7 @@ def test_nothing_of_before_is_lost_if_a_partition_fails(tmp_path: Path) -> None:
 
     frame = read_tfrecord(tmp_path / "a").map_partitions(failing, meta={"x": "int64"})
     other = dd.from_delayed(frame.to_delayed(), meta=frame._meta)
-    with pytest.raises(KeyError, match="theirs"):
-        to_tfrecord(other, tmp_path / "a", overwrite=True)
+    raised(KeyError, to_tfrecord, other, tmp_path / "a", overwrite=True, match="theirs")
     old = rows_of(str(tmp_path / "a" / "part.*"))
     assert [row["x"] for row in old] == [1, 2, 3, 4]
 

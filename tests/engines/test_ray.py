@@ -14,6 +14,7 @@ import ray
 from ray.exceptions import RayTaskError
 
 from tests.engines.engine_files import check_example, damage, kill_once, rows_of, write_shards
+from tests.support.errors import raised
 from tfrecord_lite import TFRecordFile, TFRecordWriter, encode_example, save, scan
 from tfrecord_lite.errors import DataLossError, DataLossWarning, InvalidArgumentError
 from tfrecord_lite.integrations.ray import (
@@ -124,8 +125,7 @@ def test_paths_are_local(folder: Path, tmp_path: Path, monkeypatch: pytest.Monke
     written = write_tfrecords(read_tfrecords("records"), "out")
     assert {Path(part.path).parent for part in written} == {tmp_path / "out"}
     assert sum(part.n_records for part in written) == len(rows_of("out/*")) == 3000
-    with pytest.raises(FileExistsError):
-        write_tfrecords(read_tfrecords("records"), "out", mode="error")
+    raised(FileExistsError, write_tfrecords, read_tfrecords("records"), "out", mode="error")
 
 
 def test_paths_are_a_column_if_asked(folder: Path) -> None:
@@ -140,10 +140,8 @@ def test_paths_are_a_column_if_asked(folder: Path) -> None:
 
 
 def test_bad_arguments(folder: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="no column 'rows'"):
-        read_tfrecords(folder, columns=["rows"])
-    with pytest.raises(FileNotFoundError):
-        read_tfrecords(folder / "none")
+    raised(InvalidArgumentError, read_tfrecords, folder, columns=["rows"], match="no column 'rows'")
+    raised(FileNotFoundError, read_tfrecords, folder / "none")
     with pytest.raises(InvalidArgumentError, match="num_workers is for one machine"):
         read_tfrecords(folder, num_workers=2)
     with pytest.raises(InvalidArgumentError, match="override_num_blocks"):
@@ -213,8 +211,7 @@ def test_blocks_may_differ(tmp_path: Path) -> None:
 def test_modes(folder: Path, tmp_path: Path) -> None:
     out, ds = tmp_path / "out", read_tfrecords(folder)
     first = write_tfrecords(ds, out, mode="error")
-    with pytest.raises(FileExistsError, match="the directory has files"):
-        write_tfrecords(ds, out, mode="error")
+    raised(FileExistsError, write_tfrecords, ds, out, mode="error", match="the directory has files")
     second = write_tfrecords(ds, out)
     assert len(rows_of(str(out / "*"))) == 6000
     # What is overwritten may be what is read.

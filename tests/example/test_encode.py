@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.specifications import tables
 from tfrecord_lite import (
     FixedLenFeature,
@@ -292,11 +293,9 @@ def test_masked_values_of_sequences() -> None:
             lambda bad=bad: encode_sequence_examples({}, {"x": [none, bad]}),
             lambda bad=bad: encode_sequence_example({"context": {"x": bad}}),
         ):
-            with pytest.raises(InvalidArgumentError) as caught:
-                call()
-            assert (caught.value.reason, caught.value.key) == (Reason.UNREPRESENTABLE, "x")
-    with pytest.raises(TypeError):
-        encode_sequence_example({"feature_lists": {"x": np.ma.masked}})
+            error = raised(InvalidArgumentError, call)
+            assert (error.reason, error.key) == (Reason.UNREPRESENTABLE, "x")
+    raised(TypeError, encode_sequence_example, {"feature_lists": {"x": np.ma.masked}})
     assert len(encode_sequence_examples(None, {"x": [np.ma.masked, [1]]})) == 2
 
 

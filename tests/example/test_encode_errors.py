@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.support import golden
+from tests.support.errors import raised
 from tfrecord_lite import encode_example, encode_examples, encode_sequence_example
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -39,9 +40,8 @@ def test_lists_without_end_are_refused(kind: str) -> None:
         lambda: schema_of({"x": [[1], value]}),
         lambda: encode_sequence_example({"feature_lists": {"x": [value]}}),
     ):
-        with pytest.raises(InvalidArgumentError) as caught:
-            call()
-        assert (caught.value.reason, caught.value.key) == (Reason.BAD_ARGUMENT, "x")
+        error = raised(InvalidArgumentError, call)
+        assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, "x")
 
 
 class Convertible:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tfrecord_lite import (
     FixedLenFeature,
     ShardedTFRecordWriter,
@@ -116,11 +117,10 @@ def test_a_bad_row_is_refused_by_its_call_and_the_others_stay(bad: Any, n_before
     for _ in range(n_before):
         buffer.add(good)
 
-    with pytest.raises(InvalidArgumentError) as caught:
-        buffer.add({"n": 1, "x": bad})
+    error = raised(InvalidArgumentError, buffer.add, {"n": 1, "x": bad})
     buffer.add(good)
 
-    assert caught.value.key == "x"
+    assert error.key == "x"
     assert collected(buffer) == [encode_example(good)] * (n_before + 1)
 
 
@@ -129,12 +129,10 @@ def test_a_bad_column_writes_nothing_and_a_bad_row_what_came_before_it(tmp_path:
     good, bad = {"x": 1}, {"x": 2**63}
 
     with TFRecordWriter(path) as writer:
-        with pytest.raises(InvalidArgumentError) as caught:
-            writer.write_examples({"x": [1] * 5000 + [2**63]})
-        assert caught.value.index == 5000
-        with pytest.raises(InvalidArgumentError) as caught:
-            writer.write_examples(iter([good, good, bad, good]))
-        assert (caught.value.key, caught.value.index) == ("x", 2)
+        error = raised(InvalidArgumentError, writer.write_examples, {"x": [1] * 5000 + [2**63]})
+        assert error.index == 5000
+        caught = raised(InvalidArgumentError, writer.write_examples, iter([good, good, bad, good]))
+        assert (caught.key, caught.index) == ("x", 2)
 
     assert list(TFRecordReader(path)) == [encode_example(good)] * 2
 

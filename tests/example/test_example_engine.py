@@ -13,6 +13,7 @@ from google.protobuf.internal import api_implementation
 
 from tests.support import reference_example as reference
 from tests.support.agreement import EXAMPLES
+from tests.support.errors import raised
 from tests.support.example_messages import (
     Features,
     buffer_of,
@@ -393,10 +394,8 @@ def test_rule(rule: str, n: int) -> None:
         assert refused(message)
         if api_implementation.Type() != "python":
             assert EXAMPLES.wanted(message) is None
-        with pytest.raises(WireError):
-            features_of(read([message] * n, [b"a"]))
-        with pytest.raises(WireError):
-            features_of(read([plain(EVERY_FORM)] * 40 + [message], [b"a"]))
+        raised(WireError, read, [message] * n, [b"a"])
+        raised(WireError, read, [plain(EVERY_FORM)] * 40 + [message], [b"a"])
     else:
         assert reference.parse(message) == expected
         if api_implementation.Type() != "python":

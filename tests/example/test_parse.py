@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from tests.support.agreement import EXAMPLES, batches, damaged, encodings
 from tests.support.cases import Case, cases
+from tests.support.errors import raised
 from tests.support.example_messages import examples, plain
 from tests.support.reference_example import BYTES, FLOAT, INT64, Feature
 from tfrecord_lite import (
@@ -297,8 +298,7 @@ def test_values_of_features_not_asked_for_are_not_looked_into() -> None:
     broken = broken.replace(b"\x0a\x03abc", b"\x0f\x03abc")
 
     assert parse([broken] * 9, {"n": FixedLenFeature([], int)})["n"].tolist() == [1] * 9
-    with pytest.raises(InvalidArgumentError):
-        parse([broken] * 9, {"x": VarLenFeature(bytes)})
+    raised(InvalidArgumentError, parse, [broken] * 9, {"x": VarLenFeature(bytes)})
 
 
 def test_row_ids_alone_take_no_memory() -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.specifications import feature_specs, sequence_feature_specs
 from tfrecord_lite import (
     BytesColumn,
@@ -159,8 +160,7 @@ def test_large_strings_stay_in_the_buffer_they_were_read_into(
 
     with patch.object(reader, "_PARSED_BYTES", 1), patch.object(decoder, "CHUNK_BYTES", 1):
         if damaged < len(lengths):
-            with pytest.raises(DataLossError, match=f"record {damaged},"):
-                read()
+            raised(DataLossError, read, match=f"record {damaged},")
         else:
             read()
     intact = messages[:damaged] if damaged < len(lengths) else messages * 2
@@ -228,14 +228,11 @@ def test_what_comes_before_a_wrong_record_comes_first(is_damaged: bool) -> None:
 
     sizes = [8, 8, 8, 8, *[1] * is_damaged]
     assert [len(next(batches)["n"]) for _ in sizes] == sizes
-    with pytest.raises(DataLossError if is_damaged else InvalidArgumentError, match="record 33"):
-        next(batches)
+    raised(DataLossError if is_damaged else InvalidArgumentError, next, batches, match="record 33")
 
 
 def test_wrong_arguments_are_refused_at_once() -> None:
     records = TFRecordReader(io.BytesIO(b""))
-    with pytest.raises(InvalidArgumentError, match="batch_size"):
-        records.batches(FEATURES, 0)
-    with pytest.raises(InvalidArgumentError, match="strings"):
-        records.batches(FEATURES, 1, strings="list")  # type: ignore[arg-type]
+    raised(InvalidArgumentError, records.batches, FEATURES, 0, match="batch_size")
+    raised(InvalidArgumentError, records.batches, FEATURES, 1, strings="list", match="strings")
     assert list(records.batches(FEATURES, 5)) == []

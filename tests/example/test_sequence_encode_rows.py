@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tfrecord_lite import (
     TFRecordReader,
     TFRecordWriter,
@@ -270,8 +271,7 @@ def test_a_wrong_sequence_is_named_and_those_before_it_are_written() -> None:
 
     with TFRecordWriter(file) as writer:
         writer.write_example({"x": 1})
-        with pytest.raises(InvalidArgumentError) as caught:
-            writer.write_sequence_example(rows[7])
+        raised(InvalidArgumentError, writer.write_sequence_example, rows[7])
         with pytest.raises(InvalidArgumentError) as caught:
             writer.write_sequence_examples(rows)
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.errors import raised
 from tests.support.example_messages import len_field, plain_sequence, some_sequence
 from tests.support.reference_example import BYTES, FLOAT, INT64, NO_KIND, Feature, Sequence
 from tfrecord_lite import (
@@ -140,16 +141,13 @@ def test_a_parser_is_pickled_and_shared_by_threads() -> None:
 def test_a_schema_is_a_mapping_of_features_too() -> None:
     context, lists, _ = SequenceExampleParser(Schema(CONTEXT), Schema(LISTS))(BATCH)
     assert (context.keys(), lists.keys()) == (CONTEXT.keys(), LISTS.keys())
-    with pytest.raises(InvalidArgumentError):
-        SequenceExampleParser(Schema({}), Schema({}))
+    raised(InvalidArgumentError, SequenceExampleParser, Schema({}), Schema({}))
 
 
 def test_features_are_mappings_of_names_and_strings_have_two_forms() -> None:
-    with pytest.raises(InvalidArgumentError):
-        SequenceExampleParser(CONTEXT, strings="arrow")  # type: ignore[arg-type]
+    raised(InvalidArgumentError, SequenceExampleParser, CONTEXT, strings="arrow")
     for wrong in ([1], {b"a": VarLenFeature("int64")}):
-        with pytest.raises(TypeError):
-            SequenceExampleParser(None, wrong)  # type: ignore[arg-type]
+        raised(TypeError, SequenceExampleParser, None, wrong)
 
 
 def bad_messages() -> dict[str, tuple[bytes, Reason, str | None]]:
@@ -178,12 +176,8 @@ def test_an_error_says_which_record_of_which_file(tmp_path: Path, name: str, pla
             writer.write(record)
     (block,) = TFRecordReader(path).blocks()
 
-    with pytest.raises(InvalidArgumentError) as caught:
-        SequenceExampleParser(CONTEXT, LISTS)(block)
-
-    error = caught.value
-    assert (error.reason, error.key, error.index) == (reason, key, place)
-    assert error.source == str(path)
+    error = raised(InvalidArgumentError, SequenceExampleParser(CONTEXT, LISTS), block)
+    assert (error.reason, error.key, error.index, error.source) == (reason, key, place, str(path))
     assert error.offset == sum(len(record) + 16 for record in records[:place])
 
 
@@ -237,9 +231,8 @@ def test_a_wrong_message_of_a_file_is_named_after_those_before_it(tmp_path: Path
         (lambda: decode_sequence_examples([BATCH[0], broken]), 1),
         (lambda: decode_sequence_example(broken), 0),
     ):
-        with pytest.raises(InvalidArgumentError) as caught:
-            read()
-        assert (caught.value.reason, caught.value.index) == (Reason.MALFORMED, index)
+        error = raised(InvalidArgumentError, read)
+        assert (error.reason, error.index) == (Reason.MALFORMED, index)
 
 
 @given(st.lists(st.randoms(use_true_random=False), min_size=1, max_size=12), st.integers(1, 9))
@@ -263,9 +256,8 @@ def test_more_keys_than_a_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:
         assert_row_is(row, expected)
     broken = plain_sequence(sequences[15]).replace(b"\x0a\x01\x05", b"\x0a\x01\x85")
     for decode in (decode_examples, decode_sequence_examples):
-        with pytest.raises(InvalidArgumentError) as caught:
-            decode([*map(plain_sequence, sequences[:15]), broken])
-        assert (caught.value.reason, caught.value.index) == (Reason.MALFORMED, 15)
+        error = raised(InvalidArgumentError, decode, [*map(plain_sequence, sequences[:15]), broken])
+        assert (error.reason, error.index) == (Reason.MALFORMED, 15)
     # A message alone may have any number; with a NaN it is not left to the runtime.
     nan = Feature(FLOAT, (0x7FA12345,))
     many = {b"k%d" % i: nan for i in range(9)}
@@ -309,8 +301,7 @@ def test_keys_kinds_and_counts_are_tensorflows(file: CorpusFile, times: int) -> 
     ],
 )
 def test_one_message_where_many_are_asked_for_is_a_type_error(read: Any, one: Any) -> None:
-    with pytest.raises(TypeError, match="a sequence of messages"):
-        read(one)
+    raised(TypeError, read, one, match="a sequence of messages")
 
 
 @pytest.mark.parametrize("dtype", ["int64", "string"])
@@ -330,10 +321,8 @@ def test_too_much_padding_names_the_longest(dtype: str, monkeypatch: pytest.Monk
 
         monkeypatch.setattr(np, name, less)
     for parser, block in (as_examples, as_sequences):
-        with pytest.raises(InvalidArgumentError) as caught:
-            parser(block)
-        assert (caught.value.reason, caught.value.key) == (Reason.TENSOR_TOO_LARGE, "a")
-        assert caught.value.index == 1
+        error = raised(InvalidArgumentError, parser, block)
+        assert (error.reason, error.key, error.index) == (Reason.TENSOR_TOO_LARGE, "a", 1)
 
 
 def test_steps_that_are_arrays() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tfrecord_lite as tfr
+from tests.support.errors import raised
 from tfrecord_lite import tf
 
 SHORT: dict[str, Any] = {"x": int, "v": ("float32", (3,)), "s": bytes}
@@ -112,8 +113,7 @@ def test_tf_is_as_strict_as_tensorflow(path: Path) -> None:
         lambda: tf.data.experimental.make_batched_features_dataset(str(path), 2, SHORT),
         lambda: tf.compat.v1.parse_example(block, SHORT),
     ):
-        with pytest.raises(ValueError, match="not a feature specification"):
-            call()
+        raised(ValueError, call, match="not a feature specification")
 
 
 def test_a_parser_is_shown_in_a_line() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from hypothesis.strategies import DrawFn
 
+from tests.support.errors import raised
 from tfrecord_lite import (
     Block,
     FixedLenSequenceFeature,
@@ -229,10 +230,7 @@ def test_an_error_names_record_and_step(
     rows = [{"feature_lists": {"x": record}} for record in (steps[:1], [], steps)]
     parser = SequenceExampleParser(None, Schema({"x": spec}, {"x": original}))
 
-    with pytest.raises(InvalidArgumentError) as caught:
-        parser(encode_sequence_examples(rows))
-
-    error = caught.value
+    error = raised(InvalidArgumentError, parser, encode_sequence_examples(rows))
     assert (error.reason, error.key, error.index) == (reason, "x", 2)
     assert (error.detail or "").startswith(detail)
 
@@ -254,6 +252,5 @@ def test_an_original_not_for_steps_fails(spec: Any, original: Original, reason: 
         return SequenceExampleParser(None, Schema({"x": spec}, {"x": original}))
 
     for call in (make, lambda: SequenceSchema(None, Schema({"x": spec}, {"x": original}))):
-        with pytest.raises(InvalidArgumentError) as caught:
-            call()
-        assert (caught.value.reason, caught.value.key) == (reason, "x")
+        error = raised(InvalidArgumentError, call)
+        assert (error.reason, error.key) == (reason, "x")

@@ -18,6 +18,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
+from tests.support.errors import raised
 from tests.support.http_files import FileServer, serving
 from tfrecord_lite import (
     FixedLenFeature,
@@ -228,11 +229,10 @@ def test_an_error_comes_after_the_records_before_it_with_url_and_offset(
         server.refuse = lambda _: status
 
     reader = TFRecordReader(url, **SMALL_PIECES)
-    with pytest.raises(OSError, match=r"at byte|answered") as caught:
-        deque(map(records.append, reader), 0)
-    assert caught.value.filename == url
+    error = raised(OSError, deque, map(records.append, reader), 0, match=r"at byte|answered")
+    assert error.filename == url
     assert records == RECORDS[: place // FRAME]
-    assert not place or f"at byte {place:,}" in str(caught.value)
+    assert not place or f"at byte {place:,}" in str(error)
 
 
 @given(st.dictionaries(st.integers(0, 20), st.sampled_from([429, 500, 503, 1]), max_size=6))
@@ -314,9 +314,7 @@ def test_damage_and_empty_files(server: FileServer) -> None:
     server.files = {"/a": bytes(content), "/none": b""}
 
     reader = TFRecordReader(f"{server.url}/a", **SMALL_PIECES)
-    with pytest.raises(DataLossError) as caught:
-        list(reader)
-    assert caught.value.index == 100
+    assert raised(DataLossError, list, reader).index == 100
     assert list(TFRecordReader(f"{server.url}/none")) == []
 
 

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support import reference
+from tests.support.errors import raised
 from tests.support.file_objects import Pipe
 from tests.support.read_outcome import Outcome, outcome_of
 from tfrecord_lite import TFRecordReader, TFRecordWriter, recover, verify
@@ -322,9 +323,7 @@ class TestWrongCompression:
     @pytest.mark.parametrize("name", ["LZ4", "SNAPPY", "XZ"])
     def test_c8_an_unknown_name_is_rejected(self, name: str) -> None:
         for ask in (codec_named, lambda name: TFRecordReader(io.BytesIO(), name)):
-            with pytest.raises(InvalidArgumentError) as caught:
-                ask(name)
-            assert caught.value.reason is Reason.BAD_ARGUMENT
+            assert raised(InvalidArgumentError, ask, name).reason is Reason.BAD_ARGUMENT
 
 
 class TestDetection:
@@ -399,13 +398,12 @@ class TestMemory:
         reader = TFRecordReader(io.BytesIO(stream), name, max_inflated_ratio=20, on_error=on_error)
 
         records: list[bytes] = []
-        with pytest.raises(DataLossError, match="max_inflated_ratio") as caught:
-            records.extend(iter(reader))
+        error = raised(DataLossError, records.extend, iter(reader), match="max_inflated_ratio")
 
         assert records == [b"one"]
-        assert caught.value.reason is Reason.INFLATED_TOO_LARGE
-        assert caught.value.offset is not None
-        assert caught.value.offset <= 5 * 2**20
+        assert error.reason is Reason.INFLATED_TOO_LARGE
+        assert error.offset is not None
+        assert error.offset <= 5 * 2**20
 
     def test_a_ratio_does_not_count_for_little_content(self, name: str) -> None:
         stream = compress(name, bytes(frame([bytes(2**19)])))
@@ -446,8 +444,7 @@ class TestSettings:
             lambda: CODECS["ZSTD"].compressor(TFRecordOptions()),
             lambda: next(iter(TFRecordReader(io.BytesIO(b"\x28\xb5\x2f\xfd")))),
         ):
-            with pytest.raises(ImportError, match=r"pip install backports.zstd"):
-                ask()
+            raised(ImportError, ask, match=r"pip install backports.zstd")
 
 
 def skippable(number: int, size: int) -> bytes:
@@ -486,9 +483,7 @@ def test_a_zstd_file_may_have_skippable_frames_only_but_not_half_of_one(tmp_path
     path.write_bytes(skippable(14, 30) * 3)
     assert list(TFRecordReader(path)) == []
     path.write_bytes(skippable(14, 30)[:-1])
-    with pytest.raises(DataLossError) as caught:
-        list(TFRecordReader(path))
-    assert caught.value.reason is Reason.COMPRESSED_TRUNCATED
+    assert raised(DataLossError, list, TFRecordReader(path)).reason is Reason.COMPRESSED_TRUNCATED
 
 
 def test_records_after_damage_are_found_behind_a_skippable_frame(tmp_path: Path) -> None:

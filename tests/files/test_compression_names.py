@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.errors import raised
 from tests.support.parameter_ids import named
 from tfrecord_lite import (
     FixedLenFeature,
@@ -122,10 +123,9 @@ def test_a_name_comes_first(tmp_path: Path, writer: str, given: Any, compression
 @each_writer
 @pytest.mark.parametrize("given", ["lzma", "LZ4", b"GZIP", 3, 5, -1, [1]])
 def test_an_unknown_name_fails_before_any_writing(tmp_path: Path, writer: str, given: Any) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        WRITERS[writer](tmp_path / "a.gz", compression=given)
+    error = raised(InvalidArgumentError, WRITERS[writer], tmp_path / "a.gz", compression=given)
 
-    assert caught.value.reason is Reason.BAD_ARGUMENT
+    assert error.reason is Reason.BAD_ARGUMENT
     assert not (tmp_path / "a.gz").exists()
 
 
@@ -178,8 +178,7 @@ class TestTensorFlowsOptions:
         assert not (tmp_path / "a").exists()
 
     def test_they_are_never_inferred(self, tmp_path: Path) -> None:
-        with pytest.raises(InvalidArgumentError):
-            TFRecordWriter(tmp_path / "a", "infer")
+        raised(InvalidArgumentError, TFRecordWriter, tmp_path / "a", "infer")
 
 
 READERS: dict[str, Callable[..., Any]] = {
@@ -201,5 +200,4 @@ def test_readers_take_names_in_any_case(tmp_path: Path, reader: str, name: str) 
 
     for compression in (name, name.lower(), name.title(), "infer", "Infer", None):
         READERS[reader](path, compression=compression)
-    with pytest.raises(InvalidArgumentError):
-        READERS[reader](path, compression="lzma")
+    raised(InvalidArgumentError, READERS[reader], path, compression="lzma")

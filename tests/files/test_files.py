@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support import reference
+from tests.support.errors import raised
 from tests.support.file_objects import Bare, Pipe
 from tfrecord_lite import (
     ShardedTFRecordWriter,
@@ -79,11 +80,8 @@ class TestPaths:
     def test_r9_a_missing_file_is_found_missing(self, tmp_path: Path) -> None:
         missing = tmp_path / "missing"
 
-        with pytest.raises(FileNotFoundError) as caught:
-            list(TFRecordReader(missing))
-        assert caught.value.filename == str(missing)
-        with pytest.raises(FileNotFoundError):
-            tf_record_iterator(str(missing))
+        assert raised(FileNotFoundError, list, TFRecordReader(missing)).filename == str(missing)
+        raised(FileNotFoundError, tf_record_iterator, str(missing))
 
     def test_r9_a_directory_is_a_directory(self, tmp_path: Path) -> None:
         write_each(tmp_path, "a")
@@ -96,19 +94,15 @@ class TestPaths:
     def test_a_forbidden_file_is_a_permission_error(self, path: Path) -> None:
         path.chmod(0)
 
-        with pytest.raises(PermissionError) as caught:
-            list(TFRecordReader(path))
-        assert caught.value.filename == str(path)
+        assert raised(PermissionError, list, TFRecordReader(path)).filename == str(path)
 
     @pytest.mark.parametrize("wrong", [None, 7, 1.5, [None], [7], object()])
     def test_what_names_no_file_is_a_type_error(self, wrong: Any) -> None:
-        with pytest.raises(TypeError):
-            TFRecordReader(wrong)
+        raised(TypeError, TFRecordReader, wrong)
 
     @pytest.mark.parametrize("wrong", [None, 7, [], io.BytesIO()])
     def test_an_iterator_wants_one_path(self, wrong: Any) -> None:
-        with pytest.raises(TypeError):
-            tf_record_iterator(wrong)
+        raised(TypeError, tf_record_iterator, wrong)
 
 
 class TestPatterns:
@@ -154,12 +148,10 @@ class TestPatterns:
     def test_a_pattern_that_matches_nothing_is_an_error(self, tmp_path: Path, pattern: str) -> None:
         write_each(tmp_path, "a")
 
-        with pytest.raises(FileNotFoundError, match=re.escape(pattern)):
-            TFRecordReader(tmp_path / pattern)
+        raised(FileNotFoundError, TFRecordReader, tmp_path / pattern, match=re.escape(pattern))
 
     def test_no_file_at_all_is_an_error(self) -> None:
-        with pytest.raises(FileNotFoundError):
-            TFRecordReader([])
+        raised(FileNotFoundError, TFRecordReader, [])
 
     @pytest.mark.parametrize(
         "name", ["backup@20240131", "a*", "a?b", "a[b]", "a@2", "a@2.tfrecord", "*@3", "[!a"]
@@ -186,9 +178,8 @@ class TestPatterns:
         records = iter(reader)
 
         assert next(records) == b"train-00000-of-00002.tfrecord"
-        with pytest.raises(FileNotFoundError) as caught:
-            next(records)
-        assert caught.value.filename == str(tmp_path / "train-00001-of-00002.tfrecord")
+        error = raised(FileNotFoundError, next, records)
+        assert error.filename == str(tmp_path / "train-00001-of-00002.tfrecord")
 
     @pytest.mark.parametrize(
         ("pattern", "num_shards", "names"),
@@ -212,11 +203,9 @@ class TestPatterns:
         assert found is not None
         assert (len(found), found[-1]) == (99_999, "a-99998-of-99999")
         for pattern in ("a@100000", "a@20240131", "a@20240131.tfrecord", f"a@{10**30}"):
-            with pytest.raises(InvalidArgumentError, match="99,999") as caught:
-                TFRecordReader(tmp_path / pattern)
-            assert caught.value.reason is Reason.BAD_ARGUMENT
-            with pytest.raises(InvalidArgumentError):
-                ShardedTFRecordWriter(tmp_path / pattern)
+            error = raised(InvalidArgumentError, TFRecordReader, tmp_path / pattern, match="99,999")
+            assert error.reason is Reason.BAD_ARGUMENT
+            raised(InvalidArgumentError, ShardedTFRecordWriter, tmp_path / pattern)
 
 
 class TestFileObjects:
@@ -251,10 +240,7 @@ class TestFileObjects:
         reader = TFRecordReader(make(STREAM))
         assert list(reader) == ITEMS
 
-        with pytest.raises(FailedPreconditionError) as caught:
-            list(reader)
-
-        assert caught.value.reason is Reason.NOT_SEEKABLE
+        assert raised(FailedPreconditionError, list, reader).reason is Reason.NOT_SEEKABLE
 
     @pytest.mark.parametrize("kind", ["file", "object", "codecs"])
     def test_a_file_in_text_mode_is_named_with_the_mode_to_use(self, path: Path, kind: str) -> None:
@@ -271,8 +257,7 @@ class TestFileObjects:
                 ("rb", lambda file: list(TFRecordReader(file, "GZIP"))),
                 ("wb", TFRecordWriter),
             ):
-                with pytest.raises(TypeError, match=f'text mode; open it in binary mode, "{mode}"'):
-                    use(file)
+                raised(TypeError, use, file, match=f'text mode; open it in binary mode, "{mode}"')
 
 
 class TestURLs:
@@ -295,8 +280,7 @@ class TestURLs:
             memory.pipe(f"/folder/{name}.tfrecord", reference.encode([name.encode()]))
 
         assert list(TFRecordReader("memory://folder/*.tfrecord")) == [b"a", b"b", b"c"]
-        with pytest.raises(FileNotFoundError):
-            TFRecordReader("memory://folder/*.none")
+        raised(FileNotFoundError, TFRecordReader, "memory://folder/*.none")
 
     def test_a_url_may_have_the_name_of_shards(self, memory: Any) -> None:
         memory.pipe("/backup@20240131", STREAM)
@@ -307,8 +291,7 @@ class TestURLs:
 
     @pytest.mark.usefixtures("memory")
     def test_a_missing_url_is_found_missing(self) -> None:
-        with pytest.raises(FileNotFoundError):
-            list(TFRecordReader("memory://missing"))
+        raised(FileNotFoundError, lambda: list(TFRecordReader("memory://missing")))
 
     def test_a_url_without_fsspec_says_how_to_get_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "fsspec", None)
@@ -319,8 +302,7 @@ class TestURLs:
 
     @pytest.mark.parametrize("name", ["c:/x", "a:b", "://a", "1x://a"])
     def test_what_only_looks_like_a_url_is_a_path(self, name: str) -> None:
-        with pytest.raises(FileNotFoundError):
-            list(TFRecordReader(name))
+        raised(FileNotFoundError, list, TFRecordReader(name))
 
 
 MIXED = ["a-00000-of-00002.x", "a-00001-of-00002.x", "a-00000-of-00001.x"]
@@ -337,7 +319,6 @@ def test_a_pattern_matches_the_shards_of_one_set(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match=r"'[^']*a@1.x' and '[^']*a@2.x'") as caught:
         expand(folder / "*")
     assert caught.value.source == f"{folder}/*"
-    with pytest.raises(InvalidArgumentError, match="two sets"):
-        expand([folder / "a-*.x"])
+    raised(InvalidArgumentError, expand, [folder / "a-*.x"], match="two sets")
     assert len(expand([folder / "a-*2.x", folder / "a-*1.x"])) == 3
     assert len(expand(folder / "*", may_mix=True)) == 3

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 from tests.files.mishap_runs import N_RUNS, share
+from tests.support.errors import raised
 from tests.support.read_outcome import outcome_of
 from tfrecord_lite import (
     ShardedTFRecordWriter,
@@ -225,8 +226,7 @@ def test_shards_closed_twice_have_every_record(tmp_path: Path, disk: Disk, kind:
         writer.write_example(row)
     disk.room = 1000
     for _ in range(2):
-        with pytest.raises(OSError, match="No space"):
-            writer.close()
+        raised(OSError, writer.close, match="No space")
     disk.room = None
     writer.close()
 
@@ -288,9 +288,8 @@ def test_files_that_appear_when_complete_do_not_appear(
         for name, content in before.items():
             (folder / name).write_bytes(content)
         disk.room = choose.choice([0, 1, n_bytes - 1, choose.randrange(n_bytes)])
-        with pytest.raises(OSError, match="No space") as caught:
-            make(folder)
-        assert caught.value.filename in {str(folder / name) for name in whole}
+        error = raised(OSError, make, folder, match="No space")
+        assert error.filename in {str(folder / name) for name in whole}
         assert {name: (folder / name).read_bytes() for name in names_in(folder)} == before
 
         disk.room = None

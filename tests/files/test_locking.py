@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.errors import raised
 from tests.support.reference import encode_record
 from tfrecord_lite import TFRecordReader, TFRecordWriter
 from tfrecord_lite.errors import FailedPreconditionError, Reason
@@ -28,10 +29,8 @@ def append(path: Path, record: bytes = b"added", **options: Any) -> None:
 
 def assert_rejected(path: Path, **options: Any) -> None:
     before = path.read_bytes()
-    with pytest.raises(FailedPreconditionError) as caught:
-        append(path, **options)
-    assert caught.value.reason is Reason.IN_USE
-    assert caught.value.source == str(path)
+    error = raised(FailedPreconditionError, append, path, **options)
+    assert (error.reason, error.source) == (Reason.IN_USE, str(path))
     assert path.read_bytes() == before
 
 
@@ -118,9 +117,7 @@ def test_a_file_replaced_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.Mon
         flock(file, how)
 
     monkeypatch.setattr(fcntl, "flock", replace_first)
-    with pytest.raises(FailedPreconditionError) as caught:
-        append(path)
-    assert caught.value.reason is Reason.IN_USE
+    assert raised(FailedPreconditionError, append, path).reason is Reason.IN_USE
 
     append(path)
     assert list(TFRecordReader(path)) == [b"new", b"added"]

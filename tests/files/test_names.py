@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.extras import is_installed
 from tests.support.http_files import FileServer, serving
 from tests.support.reference import encode
@@ -187,9 +188,7 @@ def test_the_refusal_of_the_data_names_the_data(server: FileServer) -> None:
         if name == "verify":
             assert isinstance(verify(url).files[0].failure, PermissionError)
             continue
-        with pytest.raises(PermissionError) as caught:
-            read(url)
-        assert caught.value.filename == url
+        assert raised(PermissionError, read, url).filename == url
 
 
 def test_sidecars_and_indexes_beside_a_query_are_used(server: FileServer, tmp_path: Path) -> None:
@@ -203,8 +202,7 @@ def test_sidecars_and_indexes_beside_a_query_are_used(server: FileServer, tmp_pa
     assert TFRecordFile(f"{server.url}/a?k=v")[2]
     assert "/a.idx?k=v" in [path for path, _, _ in server.ranges]
     server.files["/a.schema.json?k=v"] = server.files["/a.schema.json?k=v"][:-20]
-    with pytest.raises(InvalidArgumentError, match="not valid JSON"):
-        load(f"{server.url}/a?k=v")
+    raised(InvalidArgumentError, load, f"{server.url}/a?k=v", match="not valid JSON")
 
 
 @pytest.fixture
@@ -311,16 +309,12 @@ def test_a_folder_without_data_says_what_is_there(root: str, read: Callable[[Any
     text = (
         r"no data files are in this folder, only 2 folders \(x, y\) and 1 other file \(notes.txt\)"
     )
-    with pytest.raises(FileNotFoundError, match=text) as caught:
-        read(folder)
-    assert caught.value.filename == folder
+    assert raised(FileNotFoundError, read, folder, match=text).filename == folder
 
 
 def test_a_folder_of_another_library_is_recognised(root: str) -> None:
     folder = folder_with(["a", "dataset_info.json"], f"{root}/other")
-    with pytest.raises(IsADirectoryError, match="load_tfds") as caught:
-        load(folder)
-    assert caught.value.filename == folder
+    assert raised(IsADirectoryError, load, folder, match="load_tfds").filename == folder
 
 
 def test_r9_names_of_tensorflow_take_no_folder(root: str) -> None:
@@ -332,9 +326,7 @@ def test_r9_names_of_tensorflow_take_no_folder(root: str) -> None:
         lambda path: list(TFRecordDataset(path)),
         lambda path: list(tf.data.TFRecordDataset(path)),
     ):
-        with pytest.raises(IsADirectoryError) as caught:
-            read(folder)
-        assert caught.value.filename == folder
+        assert raised(IsADirectoryError, read, folder).filename == folder
 
 
 @given(
@@ -361,10 +353,9 @@ def test_a_pattern_with_a_number_misses_no_shard(
     if len(present) == len(matches) or "of" not in text:
         assert expand(folder / text) == [f"{folder}/{names[i]}" for i in present]
         return
-    with pytest.raises(FileNotFoundError) as caught:
-        expand(folder / text)
+    error = raised(FileNotFoundError, expand, folder / text)
     first = next(i for i in matches if i in lost)
-    assert caught.value.filename == f"{folder}/{names[first]}"
+    assert error.filename == f"{folder}/{names[first]}"
 
 
 class NoSuchBucket(Exception):  # noqa: N818 - as the client's is called
@@ -393,14 +384,12 @@ def test_a_missing_bucket_is_a_missing_file(read: Callable[[Any], Any], name: st
     if read is READERS["verify"] and "/x" in name and "*" not in name:
         assert isinstance(verify(url).files[0].failure, FileNotFoundError)
         return
-    with pytest.raises(FileNotFoundError) as caught:
-        read(url)
-    assert str(caught.value.filename).startswith(url[:16])
-    assert ".schema.json" not in str(caught.value)
+    error = raised(FileNotFoundError, read, url)
+    assert str(error.filename).startswith(url[:16])
+    assert ".schema.json" not in str(error)
     for write in (*WRITERS.values(), lambda url: save(url, {"id": [1]})):
-        with pytest.raises(FileNotFoundError) as caught:
-            cast("Any", write)("missing://none/x")
-        assert str(caught.value.filename).startswith("missing://none/x")
+        caught = raised(FileNotFoundError, cast("Any", write), "missing://none/x")
+        assert str(caught.filename).startswith("missing://none/x")
 
 
 def test_what_is_written_has_its_name_also_beside_a_folder_and_in_a_chain() -> None:
@@ -410,10 +399,8 @@ def test_what_is_written_has_its_name_also_beside_a_folder_and_in_a_chain() -> N
     names = ["a", "a-2", "a.schema.json", "a/x", "a/x.schema.json", "a/y", "a/y.schema.json"]
     assert everything_below("memory://names") == [f"/names/{name}" for name in names]
     for call in (TFRecordWriter, WRITERS["atomic"], lambda url: save(url, {"id": [1]}), load):
-        with pytest.raises(InvalidArgumentError, match="'::' begins"):
-            cast("Any", call)("memory://names/u::v")
-    with pytest.raises(IsADirectoryError):
-        save("memory://names/b/", {"id": [1]})
+        raised(InvalidArgumentError, cast("Any", call), "memory://names/u::v", match="'::' begins")
+    raised(IsADirectoryError, save, "memory://names/b/", {"id": [1]})
 
 
 @pytest.mark.parametrize(
@@ -425,15 +412,13 @@ def test_what_is_written_has_its_name_also_beside_a_folder_and_in_a_chain() -> N
 )  # fmt: skip
 def test_a_name_of_another_language_leads_on(name: Any, text: str) -> None:
     for call in (load, TFRecordFile, lambda name: list(TFRecordReader(name)), tf_record_iterator):
-        with pytest.raises(FileNotFoundError, match=text):
-            call(name)
+        raised(FileNotFoundError, call, name, match=text)
     if "{" not in str(name):
         for write in (
             TFRecordWriter, lambda name: save(name, {"id": [1]}),
             lambda name: TFRecordWriter(name, atomic=True), lambda name: ShardedTFRecordWriter(f"{name}@2"),
         ):  # fmt: skip
-            with pytest.raises(FileNotFoundError, match=text):
-                write(name)
+            raised(FileNotFoundError, write, name, match=text)
 
 
 @pytest.mark.parametrize(
@@ -445,9 +430,7 @@ def test_the_content_of_a_file_is_no_name_and_not_echoed(value: Any) -> None:
         lambda value: load("x", schema=value) if isinstance(value, str) else load(value),
         lambda value: save(value, {"id": [1]}) if isinstance(value, str) else load(value),
     ):  # fmt: skip
-        with pytest.raises(ValueError, match="not the content of a file") as caught:
-            call(value)
-        assert len(str(caught.value)) < 200
+        assert len(str(raised(ValueError, call, value, match="not the content of a file"))) < 200
 
 
 def test_a_package_is_advised_only_where_it_helps(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support import reference
+from tests.support.errors import raised
 from tests.support.http_files import FileServer, serving
 from tfrecord_lite import (
     TFRecordFile,
@@ -55,17 +56,15 @@ def server() -> Iterator[FileServer]:
 def test_an_answer_cut_at_a_record_fails(server: FileServer, way: str, n_records: int) -> None:
     server.cut = n_records * FRAME
 
-    with pytest.raises(OSError, match=r"end at byte .* of 7,600") as caught:
-        WAYS[way](f"{server.url}/a")
-    assert caught.value.filename == f"{server.url}/a"
+    error = raised(OSError, WAYS[way], f"{server.url}/a", match=r"end at byte .* of 7,600")
+    assert error.filename == f"{server.url}/a"
     assert not verify(f"{server.url}/a").is_sound
 
 
 def test_nothing_is_saved_of_a_file_that_is_cut(server: FileServer, tmp_path: Path) -> None:
     server.cut = 40 * FRAME
 
-    with pytest.raises(OSError, match="end at byte"):
-        recover(f"{server.url}/a", tmp_path / "saved")
+    raised(OSError, recover, f"{server.url}/a", tmp_path / "saved", match="end at byte")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -113,16 +112,13 @@ def test_many_files_are_asked_about_at_once_and_read_without_a_pause(server: Fil
 def test_a_refusal_while_a_pattern_is_matched_is_the_same(server: FileServer) -> None:
     server.status = 403
 
-    with pytest.raises(PermissionError, match="403"):
-        TFRecordReader(f"{server.url}/*.tfrecord")
+    raised(PermissionError, TFRecordReader, f"{server.url}/*.tfrecord", match="403")
 
 
 def test_a_server_that_is_not_there_is_an_oserror_with_the_url() -> None:
     url = "http://127.0.0.1:1/a"
 
-    with pytest.raises(ConnectionRefusedError) as caught:
-        list(TFRecordReader(url))
-    assert caught.value.filename == url
+    assert raised(ConnectionRefusedError, list, TFRecordReader(url)).filename == url
 
 
 @pytest.mark.parametrize("atomic", [False, True])

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from tests.support.errors import raised
 from tfrecord_lite import (
     FixedLenFeature,
     Schema,
@@ -153,8 +154,7 @@ def test_options_reach_the_file_system(way: str) -> None:
 @each_way
 @pytest.mark.parametrize("keywords", [{}, {"storage_options": None}, {"storage_options": {}}])
 def test_without_them_nothing_is_reached(way: str, keywords: dict[str, Any]) -> None:
-    with pytest.raises(PermissionError, match="token"):
-        WAYS[way](ROOT, **keywords)
+    raised(PermissionError, WAYS[way], ROOT, **keywords, match="token")
 
 
 @each_way
@@ -166,8 +166,7 @@ def test_a_local_file_takes_no_options(tmp_path: Path, way: str) -> None:
     with pytest.raises(InvalidArgumentError, match="storage_options") as caught:
         WAYS[way](str(tmp_path), storage_options=SECRET)
     assert caught.value.reason is Reason.BAD_ARGUMENT
-    with pytest.raises(TypeError, match="storage_options"):
-        WAYS[way](str(tmp_path), storage_options="secret")
+    raised(TypeError, WAYS[way], str(tmp_path), storage_options="secret", match="storage_options")
     assert {p.name for p in tmp_path.iterdir()} == {"one", "a.tfrecord", "a.schema.json"}
 
 
@@ -176,10 +175,8 @@ def test_events_of_a_remote_run_are_read() -> None:
 
     assert events.scalars("loss").step.tolist() == [7]
     assert find_runs(ROOT, storage_options=SECRET) == {"one": "guarded:///data/one"}
-    with pytest.raises(FileNotFoundError):
-        find_runs("guarded://nothing", storage_options=SECRET)
-    with pytest.raises(NotADirectoryError):
-        find_runs("guarded://data/one/notes.txt", storage_options=SECRET)
+    raised(FileNotFoundError, find_runs, "guarded://nothing", storage_options=SECRET)
+    raised(NotADirectoryError, find_runs, "guarded://data/one/notes.txt", storage_options=SECRET)
     with pytest.raises(FileNotFoundError, match="there are runs in 'one'"):
         read_events(ROOT, storage_options=SECRET)
 

@@ -16,6 +16,7 @@ from absl import flags
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.small_files import FEATURES, numbers, plain, write_files
 from tfrecord_lite import (
     ExampleParser,
@@ -166,11 +167,9 @@ def test_slices_are_parts(file: TFRecordFile, n_parts: int) -> None:
         found += numbers(list(part))
 
     assert sorted(found) == list(range(N_RECORDS))
-    with pytest.raises(InvalidArgumentError, match="slice"):
-        whole.set_slice(slice(0, 2))
+    raised(InvalidArgumentError, whole.set_slice, slice(0, 2), match="slice")
     not_one: Any = file
-    with pytest.raises(TypeError, match="TFRecordFile"):
-        iter_dataset(not_one)
+    raised(TypeError, iter_dataset, not_one, match="TFRecordFile")
 
 
 def test_each_iteration_is_the_epoch_that_the_data_set_had(file: TFRecordFile) -> None:
@@ -204,11 +203,9 @@ def test_a_checkpoint_of_orbax_is_restored(file: TFRecordFile, tmp_path: Path) -
 @pytest.mark.parametrize("state", [{}, {"position": "x"}, {"position": "{}"}, {"position": 3}])
 def test_other_states_are_rejected(file: TFRecordFile, state: Any) -> None:
     run = iter(iter_dataset(TFRecordDataset(file.sources)))
-    with pytest.raises(InvalidArgumentError, match="not a state"):
-        run.set_state(state)
+    raised(InvalidArgumentError, run.set_state, state, match="not a state")
     batches = iter(iter_dataset(TFRecordDataset(file.sources).batch(2)))
-    with pytest.raises(InvalidArgumentError, match="batch"):
-        run.set_state(batches.get_state())
+    raised(InvalidArgumentError, run.set_state, batches.get_state(), match="batch")
 
 
 def test_damage_and_wrong_kinds_are_located_in_the_parent(file: TFRecordFile) -> None:
@@ -222,8 +219,7 @@ def test_damage_and_wrong_kinds_are_located_in_the_parent(file: TFRecordFile) ->
     with pytest.raises(InvalidArgumentError, match=r"00: record 0.*'n'"):
         list(source.to_iter_dataset().mp_prefetch(two))
     batches = iter_dataset(TFRecordDataset(file.sources).batch(4).parse_example(wrong))
-    with pytest.raises(InvalidArgumentError, match="'n'"):
-        list(batches.mp_prefetch(two))
+    raised(InvalidArgumentError, list, batches.mp_prefetch(two), match="'n'")
 
     data = bytearray(Path(name).read_bytes())
     data[-6] ^= 1

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.errors import raised
+
 os.environ.setdefault("KERAS_BACKEND", "jax")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 keras: Any = pytest.importorskip("keras")
@@ -122,10 +124,8 @@ def test_missing_values_are_an_error_unless_they_are_filled(tmp_path: Path) -> N
 
 
 def test_a_wrong_label_is_named(path: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="'z' is not a feature"):
-        keras_dataset(path, PAIR, "z")
-    with pytest.raises(InvalidArgumentError, match="batch_size"):
-        keras_dataset(path, PAIR, "y", 0)
+    raised(InvalidArgumentError, keras_dataset, path, PAIR, "z", match="'z' is not a feature")
+    raised(InvalidArgumentError, keras_dataset, path, PAIR, "y", 0, match="batch_size")
 
 
 def test_processes_make_batches_of_each_epoch(path: Path) -> None:

@@ -13,6 +13,7 @@ import torch
 from torch.utils.data import DataLoader
 from torchdata.stateful_dataloader import StatefulDataLoader
 
+from tests.support.errors import raised
 from tests.support.small_files import FEATURES, example, number_of, write, write_files
 from tfrecord_lite import Dataset, ExampleParser, TFRecordDataset, TFRecordFile
 from tfrecord_lite.errors import DataLossError
@@ -101,8 +102,7 @@ def test_a_loader_has_no_length_rather_than_a_wrong_one(tmp_path: Path) -> None:
     records = TFRecordDataset(write_files(tmp_path, [100])).shuffle_all(1)
 
     batches = loader_of(columns(records, 32), 3)
-    with pytest.raises(TypeError, match="workers"):
-        len(batches)
+    raised(TypeError, len, batches, match="workers")
 
     assert len(list(batches)) == 6
     single = loader_of(records.map(len), 3)
@@ -115,10 +115,9 @@ def test_an_error_in_a_worker_says_where(tmp_path: Path) -> None:
     data[len(example(0)) + 16 + 14] ^= 1
     (tmp_path / "a").write_bytes(data)
 
-    with pytest.raises(DataLossError) as caught:
-        list(loader_of(TFRecordDataset(name), 1))
+    error = raised(DataLossError, list, loader_of(TFRecordDataset(name), 1))
 
-    assert f"{name}: record 1, byte {len(example(0)) + 16}: " in str(caught.value)
+    assert f"{name}: record 1, byte {len(example(0)) + 16}: " in str(error)
 
 
 @pytest.mark.parametrize("n_workers", [0, 2])

@@ -12,6 +12,7 @@ import torch
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler
 from torchdata.stateful_dataloader import StatefulDataLoader
 
+from tests.support.errors import raised
 from tests.support.small_files import FEATURES, write_files
 from tfrecord_lite import (
     Dataset,
@@ -108,10 +109,8 @@ def test_other_columns() -> None:
         RaggedTensor.from_row_splits(ragged, [0, 3]),
         RaggedTensor.from_row_splits(np.array([b"a"], object), [0, 1]),
     ):
-        with pytest.raises(InvalidArgumentError):
-            jagged(column)
-    with pytest.raises(TypeError):
-        as_tensors(np.array(["2020-01-01"], "M8[s]"))
+        raised(InvalidArgumentError, jagged, column)
+    raised(TypeError, as_tensors, np.array(["2020-01-01"], "M8[s]"))
 
 
 def test_tensors_are_resumed_in_the_epoch_of_the_data_set(names: list[str]) -> None:
@@ -158,8 +157,7 @@ def test_a_loader_has_the_length_of_all_its_workers(tmp_path: Path, shuffle: Any
         )
 
     if shuffle != "all":  # which reads the index anyway
-        with pytest.raises(TypeError, match=r"count\(\) of the data set .* a length"):
-            len(loader(0, 0))
+        raised(TypeError, len, loader(0, 0), match=r"count\(\) of the data set .* a length")
         assert not hasattr(loader(0, 0).dataset, "__len__")  # as Keras asks
     assert len(loader(0, 0, length=7)) == 7
     assert main(["index", *names]) == 0
@@ -225,8 +223,7 @@ def test_small_tensors_travel_in_the_message() -> None:
 
 
 def test_only_data_sets_are_taken(names: list[str]) -> None:
-    with pytest.raises(TypeError):
-        IterableTensors(names)  # type: ignore[arg-type]
+    raised(TypeError, IterableTensors, names)
     assert isinstance(
         IterableTensors(read_batches(names, FEATURES, 4)), torch.utils.data.IterableDataset
     )
@@ -268,10 +265,8 @@ def test_an_error_names_the_record_of_its_file(names: list[str], other: Any) -> 
     dataset = IndexedTensors(names, {"n": FixedLenFeature([2], np.int64), "m": other})
 
     for ask in (lambda: dataset[7], lambda: dataset[[7]], lambda: dataset.__getitems__([7, 8])):
-        with pytest.raises(InvalidArgumentError) as caught:
-            ask()
-        assert caught.value.source == names[1]
-        assert caught.value.index == 2
+        error = raised(InvalidArgumentError, ask)
+        assert (error.source, error.index) == (names[1], 2)
 
 
 def test_a_dtype_that_torch_lacks_is_an_error_that_names_the_feature() -> None:
@@ -279,8 +274,7 @@ def test_a_dtype_that_torch_lacks_is_an_error_that_names_the_feature() -> None:
     for element in ({"n": 1, "when": times}, {"when": [(times,)]}):
         with pytest.raises(TypeError, match=r"^feature 'when': torch has no .* datetime64\[s\]; "):
             as_tensors(element)
-    with pytest.raises(TypeError, match=r"^torch has no "):
-        as_tensors(times)
+    raised(TypeError, as_tensors, times, match=r"^torch has no ")
 
 
 def test_torch_takes_the_tensors_of_the_names_of_tensorflow() -> None:
@@ -333,8 +327,7 @@ def test_a_missing_value_is_not_stacked_as_what_is_under_its_mask(tmp_path: Path
     assert next(iter(IterableTensors(filled)))["x"].tolist() == [1.5, 0, 3, 4]
     found = torch.utils.data.DataLoader(rows, batch_size=2, sampler=[2, 3])
     assert next(iter(found))["x"].tolist() == [3, 4]
-    with pytest.raises(TypeError, match="NoneType"):
-        next(iter(torch.utils.data.DataLoader(rows, batch_size=2)))
+    raised(TypeError, next, iter(torch.utils.data.DataLoader(rows, batch_size=2)), match="NoneType")
 
 
 @pytest.mark.parametrize(
@@ -365,7 +358,6 @@ def test_tensors_are_values_of_rows_and_columns(tmp_path: Path, make: Any, cure:
         lambda: save(tmp_path / "y", {"x": bad}),
         lambda: save(tmp_path / "y", [{"x": bad}]),
     ):
-        with pytest.raises(InvalidArgumentError) as caught:
-            call()
-        assert caught.value.key == "x"
-        assert cure in str(caught.value)
+        error = raised(InvalidArgumentError, call)
+        assert error.key == "x"
+        assert cure in str(error)

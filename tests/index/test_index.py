@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import reference
+from tests.support.errors import raised
 from tfrecord_lite import (
     ExampleParser,
     FixedLenFeature,
@@ -92,10 +93,8 @@ def test_a_number_that_is_not_there_is_an_index_error(shards: list[Path], index:
     file = TFRecordFile(shards)
 
     for ask in (lambda: file[index], lambda: file.__getitems__([0, index])):
-        with pytest.raises(IndexError, match=f"there is no record {index}; there are 12"):
-            ask()
-    with pytest.raises(IndexError):
-        file.place(int(index))
+        raised(IndexError, ask, match=f"there is no record {index}; there are 12")
+    raised(IndexError, file.place, int(index))
 
 
 def test_what_is_no_number_is_a_type_error(shards: list[Path]) -> None:
@@ -108,8 +107,7 @@ def test_what_is_no_number_is_a_type_error(shards: list[Path]) -> None:
         lambda: file.__getitems__([1.5]),  # type: ignore[list-item]
         lambda: file.block(np.array([[1]])),
     ):
-        with pytest.raises(TypeError, match=r"must be (an integer|a vector of integers)"):
-            ask()
+        raised(TypeError, ask, match=r"must be (an integer|a vector of integers)")
 
 
 def test_columns_of_any_records(shards: list[Path]) -> None:
@@ -148,9 +146,7 @@ def test_damaged_data_is_reported_of_its_record_and_of_no_other(shards: list[Pat
 
     assert file.__getitems__([0, 1, 3, 11]) == [example(i) for i in (0, 1, 3, 11)]
     for ask in (lambda: file[2], lambda: file.block([0, 11, 2, 1])):
-        with pytest.raises(DataLossError) as caught:
-            ask()
-        error = caught.value
+        error = raised(DataLossError, ask)
         assert (error.reason, error.source) == (Reason.DATA_CRC, str(shards[0]))
         assert (error.index, error.offset) == (2, offset)
     assert TFRecordFile(shards, verify=False)[2] != example(2)
@@ -159,11 +155,9 @@ def test_damaged_data_is_reported_of_its_record_and_of_no_other(shards: list[Pat
 def test_a_damaged_length_ends_the_scan(shards: list[Path]) -> None:
     flip(shards[2], 2)
 
-    with pytest.raises(DataLossError) as caught:
-        TFRecordFile(shards)
+    error = raised(DataLossError, TFRecordFile, shards)
 
-    assert (caught.value.reason, caught.value.offset) == (Reason.LENGTH_CRC, 0)
-    assert caught.value.source == str(shards[2])
+    assert (error.reason, error.offset, error.source) == (Reason.LENGTH_CRC, 0, str(shards[2]))
 
 
 def test_a_file_that_changed_is_noticed(shards: list[Path]) -> None:
@@ -197,23 +191,19 @@ def test_a_compressed_file_is_refused_with_advice(tmp_path: Path, compression: s
     with TFRecordWriter(tmp_path / "a", compression) as writer:
         writer.write(b"one" * 10)
 
-    with pytest.raises(FailedPreconditionError, match="TFRecordReader") as caught:
-        TFRecordFile(tmp_path / "a")
+    error = raised(FailedPreconditionError, TFRecordFile, tmp_path / "a", match="TFRecordReader")
 
-    assert caught.value.reason is Reason.UNSUPPORTED
+    assert error.reason is Reason.UNSUPPORTED
 
 
 def test_what_has_no_offsets_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     sources: list[Any] = [io.BytesIO(), [tmp_path / "absent", io.BytesIO()]]
     for source in sources:
-        with pytest.raises(FailedPreconditionError) as caught:
-            TFRecordFile(source)
-        assert caught.value.reason is Reason.UNSUPPORTED
+        assert raised(FailedPreconditionError, TFRecordFile, source).reason is Reason.UNSUPPORTED
     with pytest.raises(FileNotFoundError, match="the folder is empty"):
         TFRecordFile(tmp_path)  # a pipe is no data file of a folder
-    with pytest.raises(FileNotFoundError):
-        TFRecordFile(tmp_path / "absent")
+    raised(FileNotFoundError, TFRecordFile, tmp_path / "absent")
 
 
 def test_an_index_saved_is_the_index_loaded(shards: list[Path]) -> None:
@@ -253,16 +243,14 @@ def test_an_index_beside_is_used_only_where_it_is_whole_and_fits(tmp_path: Path)
     ):
         beside.write_text(content)
         assert list(TFRecordFile(path)) == [b"one", b"two", b"three"], content
-        with pytest.raises((FailedPreconditionError, InvalidArgumentError)):
-            TFRecordFile(path, index=beside)
+        raised((FailedPreconditionError, InvalidArgumentError), TFRecordFile, path, index=beside)
 
     beside.write_text(whole)
     os.utime(beside, (0, 0))
     file = TFRecordFile(path)
     assert len(file) == 3
-    with pytest.raises(FailedPreconditionError) as caught:
-        TFRecordFile(path, index=beside)
-    assert caught.value.reason is Reason.STALE_INDEX
+    error = raised(FailedPreconditionError, TFRecordFile, path, index=beside)
+    assert error.reason is Reason.STALE_INDEX
 
 
 @pytest.mark.parametrize("content", ["0 19\n19 x\n", "0\n", "0 1 2\n", "9" * 30 + " 1\n"])
@@ -270,17 +258,15 @@ def test_what_is_no_index_is_malformed(tmp_path: Path, content: str) -> None:
     path = write(tmp_path / "a", [b"one"])
     (tmp_path / "index").write_text(content)
 
-    with pytest.raises(InvalidArgumentError) as caught:
-        TFRecordFile(path, index=tmp_path / "index")
+    error = raised(InvalidArgumentError, TFRecordFile, path, index=tmp_path / "index")
 
-    assert caught.value.reason is Reason.MALFORMED
+    assert error.reason is Reason.MALFORMED
 
 
 def test_indexes_are_one_a_file(shards: list[Path]) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        TFRecordFile(shards, index="one")
+    error = raised(InvalidArgumentError, TFRecordFile, shards, index="one")
 
-    assert caught.value.reason is Reason.BAD_ARGUMENT
+    assert error.reason is Reason.BAD_ARGUMENT
 
 
 @pytest.mark.parametrize(
@@ -334,9 +320,7 @@ def test_after_close_nothing_is_read(shards: list[Path]) -> None:
         pass
 
     for ask in (lambda: file[0], lambda: file.block([1]), lambda: list(file)):
-        with pytest.raises(FailedPreconditionError) as caught:
-            ask()
-        assert caught.value.reason is Reason.CLOSED
+        assert raised(FailedPreconditionError, ask).reason is Reason.CLOSED
 
 
 def test_the_reader_at_offsets_walks_through_a_file_rule_r10(shards: list[Path]) -> None:
@@ -348,14 +332,11 @@ def test_the_reader_at_offsets_walks_through_a_file_rule_r10(shards: list[Path])
 
     assert records == list(TFRecordReader(shards[0]))
     for end in (offset, offset + 5, -1):
-        with pytest.raises(IndexError, match=f"offset {end}"):
-            reader.read(end)
+        raised(IndexError, reader.read, end, match=f"offset {end}")
     assert pickle.loads(pickle.dumps(reader)).read(0) == reader.read(0)
     reader.close()
     reader.close()
-    with pytest.raises(FailedPreconditionError) as caught:
-        reader.read(0)
-    assert caught.value.reason is Reason.CLOSED
+    assert raised(FailedPreconditionError, reader.read, 0).reason is Reason.CLOSED
 
 
 @pytest.mark.parametrize(
@@ -371,10 +352,9 @@ def test_the_reader_at_offsets_walks_through_a_file_rule_r10(shards: list[Path])
 def test_errors_at_offsets(tmp_path: Path, content: bytes, offset: int, reason: Reason) -> None:
     (tmp_path / "a").write_bytes(content)
 
-    with pytest.raises(DataLossError) as caught:
-        tf_record_random_reader(tmp_path / "a").read(offset)
+    error = raised(DataLossError, tf_record_random_reader(tmp_path / "a").read, offset)
 
-    assert (caught.value.reason, caught.value.offset) == (reason, offset)
+    assert (error.reason, error.offset) == (reason, offset)
 
 
 def test_a_length_that_lies_takes_no_memory(tmp_path: Path) -> None:
@@ -383,9 +363,8 @@ def test_a_length_that_lies_takes_no_memory(tmp_path: Path) -> None:
     for n_bytes, reason in ((2**30, Reason.TRUNCATED), (2**40, Reason.RECORD_TOO_LARGE)):
         head = n_bytes.to_bytes(8, "little")
         (tmp_path / "a").write_bytes(head + masked_crc32c(head).to_bytes(4, "little"))
-        with pytest.raises(DataLossError) as caught:
-            tf_record_random_reader(tmp_path / "a").read(0)
-        assert caught.value.reason is reason
+        error = raised(DataLossError, tf_record_random_reader(tmp_path / "a").read, 0)
+        assert error.reason is reason
 
 
 def test_a_file_that_has_grown_is_stale(tmp_path: Path) -> None:

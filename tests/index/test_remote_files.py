@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.errors import raised
 from tests.support.http_files import FileServer, serving
 from tfrecord_lite import TFRecordFile
 from tfrecord_lite.errors import (
@@ -133,16 +134,13 @@ def test_damage_and_cut_answers_are_errors(server: FileServer) -> None:
     content = bytearray(server.files["/small"])
     content[offset + 12] ^= 1
     server.files["/small"] = bytes(content)
-    with pytest.raises(DataLossError) as caught:
-        file.__getitems__([9, 7])
-    assert (caught.value.reason, caught.value.source, caught.value.index, caught.value.offset) == (
+    error = raised(DataLossError, file.__getitems__, [9, 7])
+    assert (error.reason, error.source, error.index, error.offset) == (
         Reason.DATA_CRC, url, 7, offset,
     )  # fmt: skip
     server.cut = 5
     for ask in (lambda: file[9], lambda: file.__getitems__([9, 300])):
-        with pytest.raises(OSError, match="end at byte") as short:
-            ask()
-        assert short.value.filename == url
+        assert raised(OSError, ask, match="end at byte").filename == url
 
 
 @pytest.mark.parametrize("status", [503, 429, 1])
@@ -156,9 +154,8 @@ def test_a_busy_server_is_asked_again(
 
     assert file.__getitems__([1, 30, 59]) == [LARGE[1], LARGE[30], LARGE[59]]
     server.refuse = lambda _: status
-    with pytest.raises(OSError, match="at byte") as caught:
-        file.__getitems__([1, 30])
-    assert caught.value.filename == f"{server.url}/large"
+    error = raised(OSError, file.__getitems__, [1, 30], match="at byte")
+    assert error.filename == f"{server.url}/large"
 
 
 def test_an_error_says_that_the_file_has_changed(server: FileServer) -> None:
@@ -203,9 +200,8 @@ def test_other_file_systems_and_saved_indexes(memory: Any) -> None:
 
 
 def test_an_index_cannot_be_saved_where_nothing_is_written(server: FileServer) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        TFRecordFile(f"{server.url}/small").save_index()
-    assert caught.value.reason is Reason.UNSUPPORTED
+    error = raised(InvalidArgumentError, TFRecordFile(f"{server.url}/small").save_index)
+    assert error.reason is Reason.UNSUPPORTED
 
 
 @pytest.mark.usefixtures("memory")
@@ -223,5 +219,4 @@ def test_the_reader_at_offsets_reads_urls(server: FileServer) -> None:
     record, offset = reader.read(0)
     assert record == SMALL[0]
     assert reader.read(offset)[0] == SMALL[1]
-    with pytest.raises(IndexError):
-        reader.read(len(server.files["/small"]))
+    raised(IndexError, reader.read, len(server.files["/small"]))

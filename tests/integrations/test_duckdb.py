@@ -20,6 +20,7 @@ from tests.integrations.scanned_files import (
     record,
     with_a_bad_feature,
 )
+from tests.support.errors import raised
 from tests.support.small_files import write
 from tfrecord_lite import FixedLenFeature, TFRecordWriter, load, save, scan
 from tfrecord_lite.apps.tables.formats import open_target
@@ -100,11 +101,10 @@ def test_a_wrong_condition_is_rejected(expression: str, text: str) -> None:
     call: Any = partial(where, expression, NAMES)
     if text in ("aggregates", "many", "No function matches"):
         call = partial(call().mask, batch())
-    with pytest.raises(InvalidArgumentError) as caught:
-        call()
-    assert caught.value.reason is Reason.BAD_ARGUMENT
-    assert text in str(caught.value)
-    assert "\n" not in str(caught.value)
+    error = raised(InvalidArgumentError, call)
+    assert error.reason is Reason.BAD_ARGUMENT
+    assert text in str(error)
+    assert "\n" not in str(error)
 
 
 def test_columns_that_differ_in_case_only_are_told_apart() -> None:
@@ -160,8 +160,8 @@ def test_the_text_of_an_error_comes_through(tmp_path: Path) -> None:
         rows("select max(label) from t", t=scan(path, schema=FEATURES))
     with pytest.raises(DataLossError) as caught:
         sql(f"select max(label) from '{path}'", schema=FEATURES).read_all()
-    assert (caught.value.reason, caught.value.index) == (Reason.DATA_CRC, 2999)
-    assert caught.value.source == str(path)
+    error = caught.value
+    assert (error.reason, error.index, error.source) == (Reason.DATA_CRC, 2999, str(path))
     kept = sql(f"select max(label) m from '{path}'", schema=FEATURES, on_error=lambda _: None)
     assert kept.read_all().to_pylist() == [{"m": 2998}]
 
@@ -235,16 +235,13 @@ def test_files_of_all_forms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         (3, TypeError, "must be a str"),
     ],
 )
-def test_errors(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: Any, kind: Any, text: str
-) -> None:
+def test_errors(tmp_path: Path, monkeypatch: Any, query: Any, kind: Any, text: str) -> None:
     monkeypatch.chdir(tmp_path)
     save("x", {"label": [1], "image/x": [2]})
     (tmp_path / "text.txt").write_text("hello, world. " * 9)
-    with pytest.raises(kind) as caught:
-        sql(query).read_all()
-    assert text in str(caught.value)
-    assert "\n" not in str(caught.value)
+    error = raised(kind, lambda: sql(query).read_all())
+    assert text in str(error)
+    assert "\n" not in str(error)
 
 
 def test_a_feature_after_the_sample_is_an_error_of_a_query_for_everything(tmp_path: Path) -> None:
@@ -273,9 +270,8 @@ def test_sums_and_literals_are_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize("expression", ["union_value(n := 1)", "interval 1 day"])
 def test_a_type_without_a_form_is_an_error_with_its_column(tmp_path: Path, expression: str) -> None:
     relation = library("duckdb").sql(f"select {expression} x")
-    with pytest.raises(InvalidArgumentError, match="cast it") as caught:
-        save(tmp_path / "d", relation)
-    assert (caught.value.reason, caught.value.key) == (Reason.UNSUPPORTED, "x")
+    error = raised(InvalidArgumentError, save, tmp_path / "d", relation, match="cast it")
+    assert (error.reason, error.key) == (Reason.UNSUPPORTED, "x")
     file = open_target(tmp_path / "d.jsonl", "jsonl", sql(f"select {expression} x").schema, None)
     with pytest.raises(InvalidArgumentError, match="cast it") as caught:
         file.write_batch(sql(f"select {expression} x").read_next_batch())

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.errors import raised
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.integrations.spark_files import Job, column_type, data_files, folder_of
 
@@ -90,8 +91,7 @@ def test_only_the_attempts_that_count_appear(tmp_path: Path) -> None:
     counted = staged(made, 0, 1, "part-0", "part-0.schema.json") + staged(made, 1, 4, "k=1/part-1")
     staged(made, 0, 2, "part-0")  # a speculative one, and one that was killed
     staged(made, 1, 3, "k=1/part-1", "k=2/half")
-    with pytest.raises(FileNotFoundError):
-        data_files([str(tmp_path / "out")])
+    raised(FileNotFoundError, data_files, [str(tmp_path / "out")])
     made.commit(counted)
     expected = ["_SUCCESS", "k=1/part-1", "part-0", "part-0.schema.json"]
     assert names_in(tmp_path / "out") == expected
@@ -114,8 +114,7 @@ def test_a_commit_that_fails_takes_back_what_it_placed(tmp_path: Path) -> None:
     fill(out, "old", "_SUCCESS")
     made = job(out, overwrite=True)
     files = staged(made, 0, 0, "new")
-    with pytest.raises(FileNotFoundError):
-        made.commit([*files, (made.attempt(1, 1), "lost")])
+    raised(FileNotFoundError, made.commit, [*files, (made.attempt(1, 1), "lost")])
     made.abort()
     assert names_in(out) == ["_SUCCESS", "old"]
 

@@ -36,6 +36,7 @@ from tests.parity.building import (
 )
 from tests.parity.parsing import COPIES, Parsing, agree, error_name
 from tests.parity.rules import deviation, parameters, rule
+from tests.support.errors import raised
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.parse import parse_example, parse_single_example
 from tfrecord_lite.messages import Example
@@ -334,8 +335,7 @@ def test_both_reject(parsing: Parsing, records: Any, specs: Any, reason: Any, th
     records = records if isinstance(records, list) else [records]
     specs = specs if isinstance(specs, dict) else {"a": specs}
     if reason is Reason.MALFORMED and len(records) == 1:
-        with pytest.raises(Exception, match=r"(?i)pars"):
-            Example.FromString(records[0])
+        raised(Exception, Example.FromString, records[0], match=r"(?i)pars")
 
     error = parsing.rejected(records, specs, reason=reason, theirs=theirs)
 
@@ -491,8 +491,7 @@ def test_we_differ(parsing: Parsing, records: Any, specs: Any, theirs: Any, ours
         one: Any = getattr(records, "record", records)
         answers.append(parsing.ask_single(one, specs))
         if ours is Reason.MALFORMED:
-            with pytest.raises(Exception, match=r"(?i)pars"):
-                Example.FromString(one)
+            raised(Exception, Example.FromString, one, match=r"(?i)pars")
         elif isinstance(spec, VarLenFeature) and isinstance(ours, list):
             found = Example.FromString(one).features.feature["a"]
             kind = found.WhichOneof("kind")

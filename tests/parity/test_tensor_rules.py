@@ -12,6 +12,7 @@ from tests.parity.answers import ask
 from tests.parity.parsing import bits
 from tests.parity.rules import deviation, parameters, rule
 from tests.parity.tensors import Tensors
+from tests.support.errors import raised
 from tests.tensors.tensor_messages import NUMBERS, content, dims, len_field, proto, typed
 from tfrecord_lite import BytesColumn, RaggedTensor, SparseTensor, parse_tensor, serialize_tensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -120,20 +121,17 @@ def test_where_dtypes_are_not_guessed(tensors: Tensors) -> None:
     theirs = tensors.tf.io.serialize_tensor
     # A bool among numbers counts as one, if it is not the first; here it is rejected.
     assert theirs([1, True]).numpy() == serialize_tensor(np.array([1, 1], np.int32))
-    with pytest.raises(InvalidArgumentError):
-        serialize_tensor([1, True])
+    raised(InvalidArgumentError, serialize_tensor, [1, True])
     # NumPy's integers in a list lose their dtype; here they keep it.
     assert theirs([np.int64(3)]).numpy() == serialize_tensor(np.array([3], np.int32))
     assert serialize_tensor([np.int64(3)]) == serialize_tensor(np.array([3], np.int64))
     # A mask is lost; here it is rejected.
     masked = np.ma.array([1, 2], mask=[False, True])
     assert theirs(masked).numpy() == serialize_tensor(masked.data)
-    with pytest.raises(InvalidArgumentError):
-        serialize_tensor(masked)
+    raised(InvalidArgumentError, serialize_tensor, masked)
     # TensorFlow treats buffers as integers; here they are rejected.
     assert theirs(bytearray(b"a")).numpy() == serialize_tensor([97])
-    with pytest.raises(TypeError):
-        serialize_tensor(bytearray(b"a"))
+    raised(TypeError, serialize_tensor, bytearray(b"a"))
 
 
 GOOD = proto(3, (1,), typed("int_val", [7]))

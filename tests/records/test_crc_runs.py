@@ -7,6 +7,7 @@ from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tfrecord_lite.block import OVERHEAD_BYTES
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.records.crc_runs import run_matches
@@ -61,9 +62,7 @@ def test_a_decoder_finds_the_damaged_one_of_many_short_records(n_records: int) -
         damaged[starts[hit + 1] - 1] ^= 0x10  # in the stored CRC of the data
         decoder = FrameDecoder()
         found = decoder.feed(damaged).to_list()
-        with pytest.raises(DataLossError) as caught:
-            decoder.close()
+        error = raised(DataLossError, decoder.close)
 
         assert found == records[:hit]
-        assert (caught.value.reason, caught.value.index) == (Reason.DATA_CRC, hit)
-        assert caught.value.offset == starts[hit]
+        assert (error.reason, error.index, error.offset) == (Reason.DATA_CRC, hit, starts[hit])

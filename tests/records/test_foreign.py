@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.cli.samples import flower
 from tests.support import reference
+from tests.support.errors import raised
 from tests.support.foreign_files import FOREIGN, Foreign, arrow_files
 from tfrecord_lite import TFRecordReader, TFRecordWriter, recover, verify
 from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason, plural
@@ -21,9 +22,7 @@ each_kind = pytest.mark.parametrize("kind", FOREIGN)
 
 
 def said(read: Callable[[], object], path: Path) -> str:
-    with pytest.raises(DataLossError) as caught:
-        read()
-    error = caught.value
+    error = raised(DataLossError, read)
     assert (error.reason, error.offset, error.index) == (Reason.NOT_A_TFRECORD, None, None)
     assert error.source == str(path)
     assert str(error) == f"{path}: {error.detail}"
@@ -85,11 +84,10 @@ class TestRecognised:
         path = tmp_path / "a"
         path.write_bytes(FOREIGN["JSON lines"].data)
 
-        with pytest.raises(DataLossError) as caught:
-            list(TFRecordReader(path, "GZIP"))
+        error = raised(DataLossError, list, TFRecordReader(path, "GZIP"))
 
-        assert caught.value.reason is Reason.COMPRESSION
-        assert caught.value.detail == (
+        assert error.reason is Reason.COMPRESSION
+        assert error.detail == (
             "not a GZIP stream, nor a TFRecord file; it looks like JSON lines (tfrecord convert --from jsonl reads it)"
         )
 
@@ -157,10 +155,9 @@ class TestNotMistaken:
             self.check(self.FILES[kind][n_bytes:])
 
     def check(self, data: bytes) -> None:
-        with pytest.raises(DataLossError) as caught:
-            list(TFRecordReader(io.BytesIO(data)))
+        error = raised(DataLossError, list, TFRecordReader(io.BytesIO(data)))
 
-        assert caught.value.reason is not Reason.NOT_A_TFRECORD
+        assert error.reason is not Reason.NOT_A_TFRECORD
 
     @pytest.mark.parametrize("name", ["JSON array", "Git LFS pointer", "tar"])
     def test_records_after_other_bytes_are_found(self, tmp_path: Path, name: str) -> None:
@@ -179,10 +176,9 @@ class TestNotMistaken:
         "data", [b"{", b"abcd", bytes.fromhex("3031000000"), b"x\0\0\0\0\0\0\0abc"]
     )
     def test_less_than_a_header_is_a_cut_file(self, data: bytes) -> None:
-        with pytest.raises(DataLossError, match="of 12 bytes") as caught:
-            list(TFRecordReader(io.BytesIO(data)))
+        error = raised(DataLossError, list, TFRecordReader(io.BytesIO(data)), match="of 12 bytes")
 
-        assert caught.value.reason is Reason.TRUNCATED
+        assert error.reason is Reason.TRUNCATED
 
     def test_garbage_is_still_asked_about(self) -> None:
         with pytest.raises(DataLossError, match="is this a TFRecord file") as caught:

@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support import reference
+from tests.support.errors import raised
 from tests.support.frame_damage import pieces_of
 from tests.support.read_outcome import Outcome, loss_of
 from tests.support.streams import any_stream, odd_lengths
@@ -174,21 +175,18 @@ class TestDamage:
             lambda: decoder.next_block(3),
         ]  # fmt: skip
         for again in calls:
-            with pytest.raises(DataLossError) as caught:
-                again()
-            assert loss_of(caught.value) == loss
+            assert loss_of(raised(DataLossError, again)) == loss
 
     def test_r8_a_cut_record_is_given_out_when_the_rest_comes(self) -> None:
         stream = reference.encode([b"one", b"two"])
         decoder = FrameDecoder()
         out = list(decoder.feed(stream[:-1]))
 
-        with pytest.raises(DataLossError) as caught:
-            decoder.close()
+        error = raised(DataLossError, decoder.close)
         out += decoder.feed(stream[-1:])
         decoder.close()
 
-        assert loss_of(caught.value) == (Reason.TRUNCATED, len(stream) // 2, 1)
+        assert loss_of(error) == (Reason.TRUNCATED, len(stream) // 2, 1)
         assert out == [b"one", b"two"]
 
 
@@ -337,11 +335,10 @@ class TestFramesOfBlocks:
     def test_damaged_data_that_was_read_without_a_check_is_rejected(self, i: int) -> None:
         place = int(STARTS[i] + SIZES[i]) - FOOTER_BYTES
 
-        with pytest.raises(DataLossError) as caught:
-            checked(block_of(flipped(STREAM, place), origin=as_read))
+        error = raised(DataLossError, checked, block_of(flipped(STREAM, place), origin=as_read))
 
-        assert loss_of(caught.value) == (Reason.DATA_CRC, STARTS[i], i)
-        assert caught.value.source == "there"
+        assert loss_of(error) == (Reason.DATA_CRC, STARTS[i], i)
+        assert error.source == "there"
 
     def test_frames_are_made_in_place_if_there_is_just_room(self) -> None:
         for before, fits in ((0, True), (-1, False)):

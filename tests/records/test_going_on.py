@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.errors import raised
 from tests.support.file_objects import Pipe
 from tests.support.read_outcome import outcome_of
 from tests.support.reference import encode_header, encode_record
@@ -161,8 +162,7 @@ class TestCallable:
         records = iter(TFRecordReader(damaged(tmp_path, "a", 3), on_error=stop))
 
         assert list(itertools.islice(records, 3)) == RECORDS[:3]
-        with pytest.raises(KeyError, match="3"):
-            next(records)
+        raised(KeyError, next, records, match="3")
 
 
 class TestMaxErrors:
@@ -190,10 +190,9 @@ class TestMaxErrors:
 class TestArguments:
     @pytest.mark.parametrize("on_error", ["ignore", None, 7])
     def test_other_words(self, on_error: Any) -> None:
-        with pytest.raises(InvalidArgumentError) as caught:
-            TFRecordReader("a", on_error=on_error)
+        error = raised(InvalidArgumentError, TFRecordReader, "a", on_error=on_error)
 
-        assert caught.value.reason is Reason.BAD_ARGUMENT
+        assert error.reason is Reason.BAD_ARGUMENT
 
 
 def test_a_report_keeps_first_spans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,16 +271,14 @@ class TestLoad:
 
         # The sidecar is of other data than these are now.
         schema = tmp_path / "a.schema.json"
-        with pytest.raises(DataLossError):
-            load(tmp_path / "a", schema=schema)
+        raised(DataLossError, load, tmp_path / "a", schema=schema)
         with pytest.warns(DataLossWarning) as caught:
             loaded = load(tmp_path / "a", schema=schema, on_error="skip")["n"]
 
         assert len(caught) == 1
         assert len(loaded) == 99
         assert set(loaded) < set(range(100))
-        with pytest.raises(DataLossError):
-            load(tmp_path / "a", schema=schema, on_error="skip", max_errors=0)
+        raised(DataLossError, load, tmp_path / "a", schema=schema, on_error="skip", max_errors=0)
 
     def test_a_schema_is_inferred_without_a_warning_of_its_own(self, tmp_path: Path) -> None:
         stream = frame([encode_example({"n": i}) for i in range(10)])

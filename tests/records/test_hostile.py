@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.support.errors import raised
 from tests.support.example_messages import len_field, plain, plain_sequence, varint
 from tests.support.reference_example import FLOAT, INT64, Feature, Sequence
 from tfrecord_lite import (
@@ -233,8 +234,7 @@ def test_what_an_input_takes_grows_with_its_size(name: str) -> None:
 def test_a_length_that_lies_takes_nothing(length: int, field: bytes) -> None:
     message = field + varint(length) + bytes(40)
 
-    with pytest.raises(TFRecordError):
-        PARSE([message])
+    raised(TFRecordError, PARSE, [message])
     assert peak_of(PARSE, [message] * 40) < 2**20
 
 

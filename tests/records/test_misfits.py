@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.errors import raised
 from tests.support.untyped import load
 from tfrecord_lite import (
     ExampleParser,
@@ -120,8 +121,7 @@ def test_the_others_come_in_order_and_batches_are_full(
     assert sum(batches, []) == [i for i in range(30) if i not in misfits]  # noqa: RUF017 - short
     if "batches" in door:
         assert {len(batch) for batch in batches[:-1]} == {4}
-    with pytest.raises(InvalidArgumentError):
-        IN_ORDER[door](path, schema, "raise")
+    raised(InvalidArgumentError, IN_ORDER[door], path, schema, "raise")
 
 
 @pytest.fixture
@@ -162,8 +162,7 @@ def test_damage_and_a_limit(path: Path) -> None:
     path.write_bytes(data)
     with pytest.warns(DataLossWarning, match="skipped 1 damaged place .* dropped 4 records"):
         assert len(load(path, schema=SCHEMA, on_error="skip", on_misfit="drop")["n"]) == 25
-    with pytest.raises(ValueError, match="data CRC mismatch"):
-        load(path, schema=SCHEMA, on_misfit="drop")
+    raised(ValueError, load, path, schema=SCHEMA, on_misfit="drop", match="data CRC mismatch")
     batches = TFRecordReader(path, on_misfit="drop", max_errors=2).batches(SCHEMA, 3)
     taken: list[list[int]] = []
     with pytest.raises(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.errors import raised
 from tfrecord_lite import (
     FixedLenFeature,
     TFRecordDataset,
@@ -64,18 +65,14 @@ def bomb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "limit", [{"max_inflated_bytes": 10_000}, {"max_inflated_ratio": 20}], ids=["bytes", "ratio"]
 )
 def test_content_beyond_a_limit_is_rejected(bomb: Path, way: str, limit: Any) -> None:
-    with pytest.raises(DataLossError) as caught:
-        WAYS_IN[way](bomb, **limit)
-
-    assert caught.value.reason is Reason.INFLATED_TOO_LARGE
+    assert raised(DataLossError, WAYS_IN[way], bomb, **limit).reason is Reason.INFLATED_TOO_LARGE
 
 
 @each_way
 def test_larger_records_are_rejected(bomb: Path, way: str) -> None:
-    with pytest.raises(DataLossError) as caught:
-        WAYS_IN[way](bomb, max_record_bytes=3)
+    error = raised(DataLossError, WAYS_IN[way], bomb, max_record_bytes=3)
 
-    assert caught.value.reason is Reason.RECORD_TOO_LARGE
+    assert error.reason is Reason.RECORD_TOO_LARGE
 
 
 @each_way
@@ -99,8 +96,7 @@ def test_what_keeps_within_limits_is_read(bomb: Path, way: str) -> None:
     ],
 )
 def test_wrong_limits(bomb: Path, way: str, limit: dict[str, Any], error: type[Exception]) -> None:
-    with pytest.raises(error, match=next(iter(limit))):
-        WAYS_IN[way](bomb, **limit)
+    raised(error, WAYS_IN[way], bomb, **limit, match=next(iter(limit)))
 
 
 def test_random_order_of_all_records_has_the_limit_on_records(tmp_path: Path) -> None:
@@ -108,9 +104,8 @@ def test_random_order_of_all_records_has_the_limit_on_records(tmp_path: Path) ->
     path.write_bytes(frame([b"1", b"12345"]))
 
     assert len(list(TFRecordDataset(path, max_record_bytes=5).shuffle_all(1))) == 2
-    with pytest.raises(DataLossError) as caught:
-        list(TFRecordDataset(path, max_record_bytes=4).shuffle_all(1))
-    assert caught.value.reason is Reason.RECORD_TOO_LARGE
+    error = raised(DataLossError, list, TFRecordDataset(path, max_record_bytes=4).shuffle_all(1))
+    assert error.reason is Reason.RECORD_TOO_LARGE
 
 
 def test_limits_are_no_part_of_where_a_run_stands(bomb: Path) -> None:

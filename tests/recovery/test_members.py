@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support import reference
+from tests.support.errors import raised
 from tests.support.frame_damage import IN_PLACE, Extent
 from tests.support.read_outcome import outcome_of
 from tfrecord_lite import TFRecordReader, recover
@@ -265,9 +266,10 @@ class TestLimits:
     def test_of_what_is_inflated(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_bytes(packed([bytes(5_000_000)])[:-1])
 
-        for limits in ({"max_inflated_bytes": 1_000_000}, {"max_inflated_ratio": 50}):
+        every: list[Any] = [{"max_inflated_bytes": 1_000_000}, {"max_inflated_ratio": 50}]
+        for limits in every:
             with pytest.raises(DataLossError) as caught:
-                recover(tmp_path / "a", tmp_path / "new", **limits)  # type: ignore[arg-type]
+                recover(tmp_path / "a", tmp_path / "new", **limits)
             assert caught.value.reason is Reason.INFLATED_TOO_LARGE
         assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
@@ -284,8 +286,7 @@ class TestLimits:
                 assert report.records == len(read.records)
                 continue
             assert read.loss.reason is Reason.INFLATED_TOO_LARGE
-            with pytest.raises(DataLossError):
-                recover(tmp_path / "a", tmp_path / "new", **limits)
+            raised(DataLossError, recover, tmp_path / "a", tmp_path / "new", **limits)
 
     def test_of_all_members_together(self, tmp_path: Path) -> None:
         member = packed([bytes(400_000)])[:-1]

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.reference import encode_record
 from tfrecord_lite import (
     FixedLenFeature,
@@ -133,8 +134,7 @@ class TestVerify:
 
     @pytest.mark.parametrize("num_threads", [0, -1])
     def test_less_than_one_thread(self, num_threads: int) -> None:
-        with pytest.raises(InvalidArgumentError):
-            verify("a", num_threads=num_threads)
+        raised(InvalidArgumentError, verify, "a", num_threads=num_threads)
 
 
 class TestMessages:
@@ -165,8 +165,7 @@ class TestMessages:
         for message_class in (Example, SequenceExample):
             (file,) = verify(path, messages=message_class).files
             assert [error.index for error in file.message_errors] == [1]
-        with pytest.raises(TypeError):
-            verify(path, messages=int)  # type: ignore[arg-type]
+        raised(TypeError, verify, path, messages=int)
 
     @given(st.lists(st.booleans(), max_size=40))
     def test_every_wrong_record_and_no_other(self, are_good: list[bool]) -> None:
@@ -178,8 +177,7 @@ class TestMessages:
         assert [error.index for error in file.message_errors] == wrong
 
     def test_a_wrong_schema_is_refused_before_a_file_is_read(self) -> None:
-        with pytest.raises((InvalidArgumentError, TypeError)):
-            verify("missing", schema={"n": 7})  # type: ignore[dict-item]
+        raised((InvalidArgumentError, TypeError), verify, "missing", schema={"n": 7})
 
 
 class TestRecover:
@@ -203,9 +201,8 @@ class TestRecover:
         before = source.read_bytes()
 
         for other in (source, tmp_path / "link", f"file://{source}"):
-            with pytest.raises(InvalidArgumentError) as caught:
-                recover(source, other, overwrite=True)
-            assert caught.value.reason is Reason.BAD_ARGUMENT
+            error = raised(InvalidArgumentError, recover, source, other, overwrite=True)
+            assert error.reason is Reason.BAD_ARGUMENT
 
         assert source.read_bytes() == before
 
@@ -213,8 +210,7 @@ class TestRecover:
         source, target = self.damaged(tmp_path / "a"), tmp_path / "new"
         target.write_bytes(b"precious")
 
-        with pytest.raises(FileExistsError):
-            recover(source, target)
+        raised(FileExistsError, recover, source, target)
         assert target.read_bytes() == b"precious"
 
         recover(source, target, overwrite=True)
@@ -223,21 +219,17 @@ class TestRecover:
     def test_a_failure_leaves_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         source = self.damaged(tmp_path / "a")
 
-        with pytest.raises(DataLossError):
-            recover(source, tmp_path / "new", compression="GZIP")
-        with pytest.raises(FileNotFoundError):
-            recover(tmp_path / "missing", tmp_path / "new")
+        raised(DataLossError, recover, source, tmp_path / "new", compression="GZIP")
+        raised(FileNotFoundError, recover, tmp_path / "missing", tmp_path / "new")
         monkeypatch.setattr(RecordSink, "finish", full_disk)
-        with pytest.raises(OSError, match="No space"):
-            recover(source, tmp_path / "new")
+        raised(OSError, recover, source, tmp_path / "new", match="No space")
 
         assert list(tmp_path.iterdir()) == [source]
 
     def test_file_objects_are_refused(self, tmp_path: Path) -> None:
         path = self.damaged(tmp_path / "a")
         for src, dst in ((io.BytesIO(), tmp_path / "new"), (path, io.BytesIO())):
-            with pytest.raises(TypeError):
-                recover(src, dst)  # type: ignore[arg-type]
+            raised(TypeError, recover, src, dst)
 
     def test_of_a_file_without_an_intact_record_none_is_made(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_bytes(b"nothing of use here\0" * 95)
@@ -276,8 +268,7 @@ class TestWhatIsNotToBeRead:
         stored = frame([b"one"]) + b"damage"
         memory.pipe("/same", bytes(stored))
         for pair in ("memory://same", other), (other, "memory://same"):
-            with pytest.raises(InvalidArgumentError, match="another name"):
-                recover(*pair, overwrite=True)
+            raised(InvalidArgumentError, recover, *pair, overwrite=True, match="another name")
 
         assert memory.cat("/same") == stored
 

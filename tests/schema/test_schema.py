@@ -15,6 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support import golden
+from tests.support.errors import raised
 from tests.support.parameter_ids import named
 from tests.support.specifications import feature_specs
 from tfrecord_lite.errors import InvalidArgumentError
@@ -329,10 +330,8 @@ def test_without_ml_dtypes_the_error_says_what_to_install(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
 
     assert Original(name).dtype == name
-    with pytest.raises(InvalidArgumentError, match=f"not {name}"):
-        kind_of(name, "x")
-    with pytest.raises(ImportError, match=f"{name} needs .*: pip install ml_dtypes"):
-        numpy_dtype(name)
+    raised(InvalidArgumentError, kind_of, name, "x", match=f"not {name}")
+    raised(ImportError, numpy_dtype, name, match=f"{name} needs .*: pip install ml_dtypes")
 
 
 SHORTHANDS: list[tuple[Any, FixedLenFeature]] = [
@@ -383,5 +382,4 @@ def test_items_of_a_schema_are_not_checked_again(features: dict[str, Any]) -> No
 )
 def test_a_changed_item_of_a_schema_is_checked(name: Any, changes: Any) -> None:
     item = Schema({"a": int}).to_items()["a"]
-    with pytest.raises((InvalidArgumentError, TypeError)):
-        Schema.of_items({name: item._replace(**changes)})
+    raised((InvalidArgumentError, TypeError), Schema.of_items, {name: item._replace(**changes)})

@@ -12,6 +12,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from tests.support import golden
+from tests.support.errors import raised
 from tfrecord_lite import (
     ExampleParser,
     FixedLenFeature,
@@ -404,12 +405,10 @@ def test_several_files_are_one_frame(tmp_path: Path) -> None:
     assert found["c"].tolist() == ["a", "b", "z", "b"]
     assert found["c"].cat.categories.tolist() == ["a", "b", "z"]
     save(tmp_path / "1", other.assign(x=[1.5, 2]))
-    with pytest.raises(InvalidArgumentError):
-        load([tmp_path / "0", tmp_path / "1"], as_="pandas")
+    raised(InvalidArgumentError, load, [tmp_path / "0", tmp_path / "1"], as_="pandas")
     save(tmp_path / "1", other.assign(c=other["c"].cat.as_ordered()))
-    with pytest.raises(InvalidArgumentError, match="categories") as caught:
-        load([tmp_path / "0", tmp_path / "1"])
-    assert caught.value.key == "c"
+    error = raised(InvalidArgumentError, load, [tmp_path / "0", tmp_path / "1"], match="categories")
+    assert error.key == "c"
 
 
 def test_times_of_several_zones_do_not_go_together(tmp_path: Path) -> None:
@@ -568,9 +567,8 @@ def test_what_would_not_come_back_is_named(tmp_path: Path) -> None:
 def test_large_integers_of_polars_are_named(tmp_path: Path) -> None:
     large = pl.Series([1, 2**70], dtype=pl.Int128)
     for call in (encode_examples, schema_of, lambda data: save(tmp_path / "d", data)):
-        with pytest.raises(InvalidArgumentError) as caught:
-            call({"x": large})
-        assert (caught.value.key, caught.value.index) == ("x", 1)
+        error = raised(InvalidArgumentError, call, {"x": large})
+        assert (error.key, error.index) == ("x", 1)
 
 
 SIDECARS: list[tuple[Any, str | None]] = [

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.support.agreement import EXAMPLES, batches, damaged, encodings, look_alikes
 from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.errors import raised
 from tfrecord_lite import (
     Block,
     ExampleParser,
@@ -110,9 +111,8 @@ def test_a_summary_is_what_protobuf_finds(records: list[bytes]) -> None:
     if first_misfit(records) is None:
         check(summary_of(records), records)
     else:
-        with pytest.raises(InvalidArgumentError) as caught:
-            summarize(records)
-        assert caught.value.reason in {Reason.MALFORMED, Reason.UNSUPPORTED}
+        error = raised(InvalidArgumentError, summarize, records)
+        assert error.reason in {Reason.MALFORMED, Reason.UNSUPPORTED}
 
 
 @given(batches(EXAMPLES), st.data())
@@ -219,8 +219,7 @@ def test_files_patterns_readers_and_records_say_the_same(tmp_path: Path) -> None
         for source in sources:
             assert infer_schema(source) == expected
 
-    with pytest.raises(DataLossError):
-        infer_schema(second, compression="")
+    raised(DataLossError, infer_schema, second, compression="")
 
 
 def test_a_sample_reads_no_further(tmp_path: Path) -> None:
@@ -229,15 +228,12 @@ def test_a_sample_reads_no_further(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-5])
     assert summarize(path, num_records=9).n_records == 9
     assert summarize([*records, b"junk"], num_records=10).n_records == 10
-    with pytest.raises(DataLossError) as caught:
-        summarize(path, num_records=10)
-    assert caught.value.reason is Reason.TRUNCATED
+    assert raised(DataLossError, summarize, path, num_records=10).reason is Reason.TRUNCATED
 
 
 @pytest.mark.parametrize("source", [b"path or record?", bytearray(b"x"), 5, [5], None, [{}, b"x"]])
 def test_what_is_not_a_source_is_a_type_error(source: Any) -> None:
-    with pytest.raises(TypeError):
-        infer_schema(source)
+    raised(TypeError, infer_schema, source)
 
 
 @pytest.mark.parametrize("num_records", ["3", 1.5, True])
@@ -259,17 +255,14 @@ def test_rows_may_come_from_any_iterable(ask: Any, num_records: Any) -> None:
 
 
 def error_of(records: Any, **arguments: Any) -> InvalidArgumentError:
-    with pytest.raises(InvalidArgumentError) as caught:
-        infer_schema(records, **arguments)
-    return caught.value
+    return raised(InvalidArgumentError, infer_schema, records, **arguments)
 
 
 def test_a_feature_of_two_kinds_is_rejected_with_the_place_of_the_rarer(tmp_path: Path) -> None:
     path = write(tmp_path / "f", [*[example(a=[1])] * 20, example(a=[1.0]), *[example(a=[1])] * 9])
     error = error_of(path)
     assert (error.reason, error.key, error.index) == (Reason.WRONG_KIND, "a", 20)
-    assert error.source == str(path)
-    assert error.offset == 20 * (len(example(a=[1])) + 16)
+    assert (error.source, error.offset) == (str(path), 20 * (len(example(a=[1])) + 16))
     assert summarize(path)["a"].kind is None
 
 

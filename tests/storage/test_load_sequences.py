@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.small_files import write as write_records
 from tests.support.specifications import sequence_feature_specs
 from tests.support.untyped import infer_schema, load, summarize
@@ -65,9 +66,7 @@ def videos(tmp_path: Path) -> Path:
 
 
 def error_of(call: Any, *args: Any, **keywords: Any) -> InvalidArgumentError:
-    with pytest.raises(InvalidArgumentError) as caught:
-        call(*args, **keywords)
-    return caught.value
+    return raised(InvalidArgumentError, call, *args, **keywords)
 
 
 def test_the_schema_is_what_a_parser_takes(videos: Path) -> None:
@@ -162,8 +161,7 @@ def test_some_columns_are_chosen_by_path_and_in_order(videos: Path) -> None:
     error = error_of(load, videos, columns=["label"])
     assert error.reason is Reason.BAD_ARGUMENT
     assert "'context/label'" in str(error)
-    with pytest.raises(TypeError, match="columns"):
-        load(videos, columns="context/label")
+    raised(TypeError, load, videos, columns="context/label", match="columns")
 
 
 def test_a_schema_may_be_given(videos: Path) -> None:
@@ -308,8 +306,7 @@ def test_a_schema_survives_json_and_pickle(specs: Any) -> None:
 
 
 def test_a_schema_of_anything_but_features_is_refused() -> None:
-    with pytest.raises(TypeError):
-        SequenceSchema(5)  # type: ignore[arg-type]
+    raised(TypeError, SequenceSchema, 5)
 
 
 @given(st.data())

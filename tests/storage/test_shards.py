@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from hypothesis.strategies import DrawFn
 
+from tests.support.errors import raised
 from tests.support.untyped import load
 from tfrecord_lite import (
     BytesColumn,
@@ -105,9 +106,7 @@ def test_shards_that_are_stored_in_other_ways_are_rejected(
 ) -> None:
     save(tmp_path / "0", one)
     save(tmp_path / "1", other)
-    with pytest.raises(InvalidArgumentError, match=text) as caught:
-        load([tmp_path / "0", tmp_path / "1"])
-    error = caught.value
+    error = raised(InvalidArgumentError, load, [tmp_path / "0", tmp_path / "1"], match=text)
     assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, key)
     assert error.source == str(tmp_path / "1")
 
@@ -340,8 +339,7 @@ def test_strings_that_numpy_cuts_are_rejected(tmp_path: Path, dtype: str, value:
         with pytest.raises(InvalidArgumentError, match="NULs at the end") as caught:
             save(tmp_path / "d", data, schema=schema)
         assert (caught.value.reason, caught.value.index) == (Reason.UNREPRESENTABLE, 1)
-    with pytest.raises(InvalidArgumentError, match="NULs at the end"):
-        encode_examples({"x": objects}, schema)
+    raised(InvalidArgumentError, encode_examples, {"x": objects}, schema, match="NULs at the end")
     save(tmp_path / "d", {"x": objects.astype(dtype)}, schema=schema)
     assert load(tmp_path / "d")["x"].tolist() == objects.astype(dtype).tolist()
 
@@ -354,8 +352,7 @@ def test_a_schema_of_another_program_is_kept(tmp_path: Path) -> None:
     assert (found["x"].dtype, found["x"].shape) == (np.float32, (2, 2))
     assert isinstance(found["y"], SparseTensor)
     for rows in ([{"y": "a"}], [{"x": None}]):
-        with pytest.raises(InvalidArgumentError, match="required"):
-            save(tmp_path / "d", rows, schema=features)
+        raised(InvalidArgumentError, save, tmp_path / "d", rows, schema=features, match="required")
     with pytest.raises(TypeError, match="schema must be a Schema, a dict of"):
         save(tmp_path / "d", rows, schema=[1])  # type: ignore[arg-type]
 
@@ -451,8 +448,7 @@ def test_shards(tmp_path: Path, name: str, num_shards: Any, first: str, n_files:
 )
 def test_wrong_names(tmp_path: Path, name: str, num_shards: Any, error: type[Exception]) -> None:
     (tmp_path / "there@2").touch()
-    with pytest.raises(error):
-        save(tmp_path / name, {"n": [1]}, num_shards=num_shards)
+    raised(error, save, tmp_path / name, {"n": [1]}, num_shards=num_shards)
     assert names_in(tmp_path) == ["there@2"]
 
 
@@ -469,9 +465,8 @@ def test_a_pattern_does_not_mix_shards_of_two_saves(tmp_path: Path) -> None:
     for num_shards in (4, 2):
         save(tmp_path / "d.tfrecord", COLUMNS, num_shards=num_shards)
     for pattern in ("d-*.tfrecord", "*"):
-        with pytest.raises(InvalidArgumentError, match=r"d@2.*d@4") as caught:
-            load(tmp_path / pattern)
-        assert caught.value.reason is Reason.BAD_ARGUMENT
+        error = raised(InvalidArgumentError, load, tmp_path / pattern, match=r"d@2.*d@4")
+        assert error.reason is Reason.BAD_ARGUMENT
     for pattern in ("d@2.tfrecord", "d-*-of-00004.tfrecord"):
         assert load(tmp_path / pattern)["n"].tolist() == list(range(10))
 
@@ -480,9 +475,7 @@ def test_a_missing_file_whose_shards_are_there_says_so(tmp_path: Path) -> None:
     path = tmp_path / "p.tfrecord"
     save(path, COLUMNS, num_shards=4)
     for read in (load, TFRecordFile, infer_schema, lambda p: list(TFRecordReader(p))):
-        with pytest.raises(FileNotFoundError, match=r"p@4\.tfrecord") as caught:
-            read(path)
-        assert caught.value.filename == str(path)
+        assert raised(FileNotFoundError, read, path, match=r"p@4\.tfrecord").filename == str(path)
 
 
 @pytest.mark.parametrize("at", range(6))
@@ -500,8 +493,7 @@ def test_shards_that_cannot_appear_leave_none(
         commit(file)
 
     monkeypatch.setattr(OutputFile, "commit", failing)
-    with pytest.raises(OSError, match="no space"):
-        save(tmp_path / "d", COLUMNS, num_shards=3)
+    raised(OSError, save, tmp_path / "d", COLUMNS, num_shards=3, match="no space")
 
     names = names_in(tmp_path)
     assert not [name for name in names if name.endswith(".tmp")]
@@ -519,11 +511,8 @@ def test_an_error_leaves_no_shard(tmp_path: Path) -> None:
         yield from ({"n": i} for i in range(3000))
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        save(tmp_path / "d", rows(), num_shards=3)
-    with pytest.raises(FileNotFoundError):
-        save(tmp_path / "none/{shard}", [{"n": 1}], num_shards=3)
+    raised(KeyboardInterrupt, save, tmp_path / "d", rows(), num_shards=3)
+    raised(FileNotFoundError, save, tmp_path / "none/{shard}", [{"n": 1}], num_shards=3)
     (tmp_path / "e-00001-of-00002").mkdir()
-    with pytest.raises(IsADirectoryError):
-        save(tmp_path / "e", [{"n": 1}], num_shards=2)
+    raised(IsADirectoryError, save, tmp_path / "e", [{"n": 1}], num_shards=2)
     assert names_in(tmp_path) == ["e-00001-of-00002"]

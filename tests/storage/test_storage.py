@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from tests.support.columns import columns_of, flat_of, rounded, same
+from tests.support.errors import raised
 from tests.support.foreign_files import FOREIGN
 from tests.support.small_files import write
 from tests.support.untyped import load
@@ -102,8 +103,7 @@ def test_a_column_has_its_dtype_and_shape_and_what_float32_holds(
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         if before.dtype == np.float64 and (np.isinf(after) & np.isfinite(before)).any():
-            with pytest.raises(InvalidArgumentError, match="lossless=True"):
-                save(path, {"x": column})
+            raised(InvalidArgumentError, save, path, {"x": column}, match="lossless=True")
             return
         schema = save(path, {"x": column})
     texts = [str(each.message) for each in told if "rounded" in str(each.message)]
@@ -191,28 +191,21 @@ GOOD = {"a": 1, "x": 0.5, "s": "t", "v": np.zeros((2, 2)), "l": [1]}
 def test_a_misfit_is_named(tmp_path: Path, at: int, change: dict[str, Any], key: str) -> None:
     rows = [{**GOOD, "l": [1] * (i % 2)} for i in range(2600)]
     rows[at] = {**GOOD, **change}
-    with pytest.raises(InvalidArgumentError) as caught:
-        save(tmp_path / "d", rows)
-    assert (caught.value.key, caught.value.index) == (key, at)
-    assert caught.value.source == str(tmp_path / "d")
+    error = raised(InvalidArgumentError, save, tmp_path / "d", rows)
+    assert (error.key, error.index, error.source) == (key, at, str(tmp_path / "d"))
     assert os.listdir(tmp_path) == []  # noqa: PTH208
 
 
 @pytest.mark.parametrize("row", [(1,), (1, 2, 3), 5, {"0": 1, "1": 2}, ((1,), 2)])
 def test_a_row_of_another_structure_is_named(tmp_path: Path, row: Any) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        save(tmp_path / "d", [(1, 2)] * 4 + [row])
-    assert caught.value.index == 4
+    assert raised(InvalidArgumentError, save, tmp_path / "d", [(1, 2)] * 4 + [row]).index == 4
 
 
 @pytest.mark.parametrize("data", ["text", b"bytes", 5, None, np.float64(1)])
 def test_what_is_not_data_is_a_type_error(tmp_path: Path, data: Any) -> None:
-    with pytest.raises(TypeError):
-        save(tmp_path / "d", data)
-    with pytest.raises(TypeError):
-        save(5, {"x": [1]})  # type: ignore[arg-type]
-    with pytest.raises(TypeError):
-        save(tmp_path / "d", {1: np.zeros(2)})
+    raised(TypeError, save, tmp_path / "d", data)
+    raised(TypeError, save, 5, {"x": [1]})
+    raised(TypeError, save, tmp_path / "d", {1: np.zeros(2)})
     assert os.listdir(tmp_path) == []  # noqa: PTH208
 
 
@@ -228,9 +221,7 @@ def test_what_is_not_data_is_a_type_error(tmp_path: Path, data: Any) -> None:
     ],
 )
 def test_columns_that_cannot_be_saved_are_named(tmp_path: Path, data: Any, key: str) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        save(tmp_path / "d", data)
-    assert caught.value.key == key
+    assert raised(InvalidArgumentError, save, tmp_path / "d", data).key == key
     assert os.listdir(tmp_path) == []  # noqa: PTH208
 
 
@@ -264,8 +255,7 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
         yield {"x": 1}
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        save(path, rows())
+    raised(KeyboardInterrupt, save, path, rows())
     same(load(path), {"x": np.arange(3)})
     assert sorted(each.name for each in tmp_path.iterdir()) == ["d", "d.schema.json"]
 
@@ -321,15 +311,12 @@ def test_a_crash_between_the_two_files_is_detected(
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
 
     if first is None:
-        with pytest.raises(FileNotFoundError):
-            load(path)
+        raised(FileNotFoundError, load, path)
     elif n_done == 0:
         same(load(path), {"x": first})
     else:
-        with pytest.raises(InvalidArgumentError) as caught:
-            load(path)
-        assert caught.value.reason == Reason.BAD_ARGUMENT
-        assert caught.value.source == f"{path}.schema.json"
+        error = raised(InvalidArgumentError, load, path)
+        assert (error.reason, error.source) == (Reason.BAD_ARGUMENT, f"{path}.schema.json")
 
 
 @pytest.mark.parametrize("n_rows", [3, 20_000])
@@ -338,9 +325,8 @@ def test_a_sidecar_beside_other_data_is_rejected(tmp_path: Path, n_rows: int) ->
     save(path, {"x": np.zeros(n_rows)}, lossless=True)
     with path.open("ab") as file, TFRecordWriter(file) as writer:
         writer.write_example({"x": np.ones(1).tobytes()})
-    with pytest.raises(InvalidArgumentError, match="delete the sidecar if the file") as caught:
-        load(path)
-    assert caught.value.reason == Reason.BAD_ARGUMENT
+    error = raised(InvalidArgumentError, load, path, match="delete the sidecar if the file")
+    assert error.reason == Reason.BAD_ARGUMENT
     assert load(path, schema=f"{path}.schema.json")["x"].tolist() == [0.0] * n_rows + [1.0]
 
 
@@ -360,8 +346,7 @@ def test_the_schema_may_be_anywhere(tmp_path: Path) -> None:
     same(load(tmp_path / "d", schema=tmp_path / "elsewhere.json"), data)
     same(load(tmp_path / "d", schema=schema), data)
     assert load(tmp_path / "d")["x"].dtype == np.int64  # inferred
-    with pytest.raises(FileNotFoundError):
-        load(tmp_path / "d", schema=tmp_path / "none.json")
+    raised(FileNotFoundError, load, tmp_path / "d", schema=tmp_path / "none.json")
 
 
 def test_without_a_sidecar_it_is_inferred(tmp_path: Path) -> None:
@@ -379,9 +364,8 @@ def test_without_a_sidecar_it_is_inferred(tmp_path: Path) -> None:
 def test_one_sidecar_does_not_speak_for_two_files(tmp_path: Path) -> None:
     save(tmp_path / "0", {"x": np.zeros(1, int)})
     save(tmp_path / "1", {"x": np.zeros(1, int)}, tmp_path / "s")
-    with pytest.raises(InvalidArgumentError) as caught:
-        load([tmp_path / "0", tmp_path / "1"])
-    assert caught.value.source == str(tmp_path / "1")
+    error = raised(InvalidArgumentError, load, [tmp_path / "0", tmp_path / "1"])
+    assert error.source == str(tmp_path / "1")
     assert load([tmp_path / "0", tmp_path / "1"], schema=tmp_path / "s")["x"].tolist() == [0, 0]
 
 
@@ -395,11 +379,8 @@ def test_one_sidecar_does_not_speak_for_two_files(tmp_path: Path) -> None:
 )
 def test_a_record_that_does_not_fit_is_named(tmp_path: Path, row: Any, reason: Reason) -> None:
     path = write(tmp_path / "d", [encode_example({"x": 1})] * 20 + [encode_example(row)])
-    with pytest.raises(InvalidArgumentError) as caught:
-        load(path, schema=Schema({"x": FixedLenFeature([], int)}))
-    error = caught.value
-    assert (error.reason, error.key, error.index) == (reason, "x", 20)
-    assert error.source == str(path)
+    error = raised(InvalidArgumentError, load, path, schema=Schema({"x": FixedLenFeature([], int)}))
+    assert (error.reason, error.key, error.index, error.source) == (reason, "x", 20, str(path))
     assert error.offset
 
 
@@ -412,8 +393,7 @@ def test_a_path_must_be_a_str_or_pathlike(tmp_path: Path, kind: Any) -> None:
         save(other, {"x": np.arange(3)})
     with pytest.raises(TypeError, match=r"^schema_path must be a str or PathLike, not"):
         save(path, {"x": np.arange(3)}, other)
-    with pytest.raises(TypeError, match=r"^schema must be a Schema, a dict of spec"):
-        load(path, schema=other)
+    raised(TypeError, load, path, schema=other, match=r"^schema must be a Schema, a dict of spec")
     assert load(os.fsencode(path))["x"].tolist() == [0, 1, 2]
     assert sorted(each.name for each in tmp_path.iterdir()) == ["d", "d.schema.json"]
 
@@ -449,10 +429,8 @@ def test_a_schema_is_known_by_content(tmp_path: Path, name: str, text: str, dtyp
 
 def test_the_file_with_a_bad_schema_is_named(tmp_path: Path) -> None:
     (tmp_path / "features.json").write_text('{"featuresDict": {"features": {"x": {"a": 1}}}}')
-    with pytest.raises(InvalidArgumentError) as caught:
-        load_schema(tmp_path)
-    assert caught.value.source == str(tmp_path / "features.json")
-    assert caught.value.key == "x"
+    error = raised(InvalidArgumentError, load_schema, tmp_path)
+    assert (error.source, error.key) == (str(tmp_path / "features.json"), "x")
 
 
 @pytest.mark.needs("remote")
@@ -475,15 +453,12 @@ def test_some_columns_come_by_name_in_the_order_asked_for(tmp_path: Path) -> Non
     with pytest.raises(InvalidArgumentError, match=r"'images'.*nearest.*'image'") as caught:
         load(path, columns=["images"])
     assert caught.value.reason is Reason.BAD_ARGUMENT
-    with pytest.raises(TypeError, match="as_='pandas'"):
-        load(path, "pandas")
+    raised(TypeError, load, path, "pandas", match="as_='pandas'")
     for described in ({"image": int}, schema):
-        with pytest.raises(TypeError, match="give it as schema="):
-            load(path, described)
+        raised(TypeError, load, path, described, match="give it as schema=")
     some = load_schema(f"{path}.schema.json").select(["image"])
     assert [list(batch) for batch in read_batches(path, some)] == [["image"]]
-    with pytest.raises(TypeError, match="columns"):
-        load(path, columns="image")
+    raised(TypeError, load, path, columns="image", match="columns")
     wrong = schema | Schema({"image": FixedLenFeature([], "int64")})  # which is not parsed
     assert list(load(path, schema=wrong, columns=["box/x"])) == ["box/x"]
     path.with_name("data.tfrecord.schema.json").unlink()
@@ -497,8 +472,7 @@ def test_a_wrong_kind_in_a_file_with_a_sidecar_leads_to_load(tmp_path: Path) -> 
     with pytest.raises(InvalidArgumentError, match=r"p\.tfrecord\.schema\.json.*without a schema"):
         list(batches)
     (tmp_path / "p.tfrecord.schema.json").unlink()
-    with pytest.raises(InvalidArgumentError, match=r"found string, expected float32$"):
-        list(batches)
+    raised(InvalidArgumentError, list, batches, match=r"found string, expected float32$")
 
 
 @pytest.mark.parametrize("compression", ["", "GZIP"])
@@ -511,8 +485,7 @@ def test_a_data_file_given_as_schema_is_recognised(tmp_path: Path, compression: 
         ):
             read(path)
     (tmp_path / "p.tfrecord.schema.json").unlink()
-    with pytest.raises(InvalidArgumentError, match="a data file, not a schema; infer_schema"):
-        load_schema(path)
+    raised(InvalidArgumentError, load_schema, path, match="a data file, not a schema; infer_schema")
 
 
 @pytest.mark.parametrize("kind", ["npz", "Git LFS pointer", "HTML", "index", "HDF5", "npy"])
@@ -555,15 +528,13 @@ def test_rows_are_batched_by_number_and_weight(values: list[Any], expected: list
 
 
 def test_the_folder_of_a_data_set_may_be_two_levels_below(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"no dataset_info\.json in"):
-        tfds_directory(tmp_path)
+    raised(FileNotFoundError, tfds_directory, tmp_path, match=r"no dataset_info\.json in")
     for number in range(2):
         (folder := tmp_path / "a" / f"1.0.{number}").mkdir(parents=True)
         (folder / "dataset_info.json").touch()
         for place in (folder, folder / "dataset_info.json", *folder.parents[: 2 * (not number)]):
             assert tfds_directory(place) == str(folder)
-    with pytest.raises(InvalidArgumentError, match=r" a/1\.0\.0, a/1\.0\.1"):
-        tfds_directory(tmp_path)
+    raised(InvalidArgumentError, tfds_directory, tmp_path, match=r" a/1\.0\.0, a/1\.0\.1")
 
 
 @pytest.mark.parametrize(
@@ -728,9 +699,8 @@ def test_integers_that_others_see_as_negative_are_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.csv.gz", "a.jsonl", "a@2.feather"])
 def test_names_of_other_formats_are_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="convert") as caught:
-        save(tmp_path / name, {"x": [1]})
-    assert caught.value.source == str(tmp_path / name)
+    error = raised(InvalidArgumentError, save, tmp_path / name, {"x": [1]}, match="convert")
+    assert error.source == str(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -806,10 +776,9 @@ class TestAppend:
         save(tmp_path / "a", {"x": np.arange(3, dtype=np.int16), "s": ["a", "b", "c"]})
         before = {path: path.read_bytes() for path in tmp_path.iterdir()}
 
-        with pytest.raises(InvalidArgumentError) as caught:
-            save(tmp_path / "a", data, mode="a")
+        error = raised(InvalidArgumentError, save, tmp_path / "a", data, mode="a")
 
-        assert (caught.value.key, caught.value.source) == (key, str(tmp_path / "a"))
+        assert (error.key, error.source) == (key, str(tmp_path / "a"))
         assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
     def test_rows_that_raise_leave_the_file_as_it_was(self, tmp_path: Path) -> None:
@@ -818,8 +787,7 @@ class TestAppend:
             raise ZeroDivisionError
 
         save(tmp_path / "a", {"x": [1]})
-        with pytest.raises(ZeroDivisionError):
-            save(tmp_path / "a", rows(), mode="a")
+        raised(ZeroDivisionError, save, tmp_path / "a", rows(), mode="a")
 
         assert load(tmp_path / "a")["x"].tolist() == [1]
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.support import golden
+from tests.support.errors import raised
 from tests.support.subprocesses import run_fresh
 from tests.tensors.reference_tensor import TensorProto, agrees, n_values_of, reference
 from tests.tensors.tensor_messages import NUMBERS, content, proto, random_proto, typed
@@ -60,9 +61,7 @@ def bits(array: Any) -> tuple[Any, ...]:
 
 
 def refusal(function: Any, *arguments: Any, **named: Any) -> InvalidArgumentError:
-    with pytest.raises(InvalidArgumentError) as caught:
-        function(*arguments, **named)
-    return caught.value
+    return raised(InvalidArgumentError, function, *arguments, **named)
 
 
 @given(arrays())
@@ -112,8 +111,7 @@ def test_parsing_gives_what_the_reference_gives(seed: int, is_damaged: bool) -> 
         data = mutate(random.randrange, data)
     wanted = reference(data) if n_values_of(data) < 10_000 else None
     if wanted is None:
-        with pytest.raises(TFRecordError):
-            parse_tensor(data, max_bytes=10_000)
+        raised(TFRecordError, parse_tensor, data, max_bytes=10_000)
         return
     found = parse_tensor(data)
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from tests.support import reference, reference_example
+from tests.support.errors import raised
 from tests.support.reference_example import RejectedError
 from tests.support.specifications import feature_specs, sequence_feature_specs, tables
 from tests.support.streams import any_stream
@@ -297,8 +298,7 @@ def test_a_list_that_must_be_there_is(message: SequenceExample) -> None:
 )
 @given(data=st.data())
 def test_features_that_no_parser_takes_are_rejected(specs: Any, data: st.DataObject) -> None:
-    with pytest.raises(InvalidArgumentError):
-        data.draw(testing.sequence_examples_for(*specs))
+    raised(InvalidArgumentError, data.draw, testing.sequence_examples_for(*specs))
 
 
 @given(any_stream())
@@ -379,8 +379,7 @@ def test_same(found: Any, expected: Any) -> None:
 @pytest.mark.parametrize(("found", "expected"), DIFFERENT)
 def test_different(found: Any, expected: Any) -> None:
     for one, other in ((found, expected), (expected, found)):
-        with pytest.raises(AssertionError):
-            assert_same(one, other)
+        raised(AssertionError, assert_same, one, other)
 
 
 def test_the_error_says_where() -> None:
@@ -447,8 +446,7 @@ def test_a_wrong_reader_or_writer_fails(mutant: Callable[[list[bytes]], Iterable
 
 
 def test_a_reader_that_reads_once_is_found_out() -> None:
-    with pytest.raises(AssertionError, match="second reading"):
-        assert_round_trip(write, Once(), ITEMS)
+    raised(AssertionError, assert_round_trip, write, Once(), ITEMS, match="second reading")
 
 
 def test_what_is_read_may_have_another_form() -> None:
@@ -456,8 +454,7 @@ def test_what_is_read_may_have_another_form() -> None:
         return [len(record) for record in TFRecordReader(path)]
 
     assert_round_trip(write, lengths, ITEMS, expected=[4, 0, 1, 4])
-    with pytest.raises(AssertionError):
-        assert_round_trip(write, lengths, ITEMS)
+    raised(AssertionError, assert_round_trip, write, lengths, ITEMS)
 
 
 @given(testing.records(min_size=1), st.data())

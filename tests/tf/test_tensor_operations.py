@@ -3,8 +3,8 @@
 import warnings
 
 import numpy as np
-import pytest
 
+from tests.support.errors import raised
 from tests.tf.tensor_answers import RECORDED, answer
 from tfrecord_lite import tf
 
@@ -49,5 +49,4 @@ def test_other_libraries_take_the_array_itself() -> None:
         assert shared.shape == tensor.numpy().shape
     rows = tf.constant([1, 2])
     assert np.shares_memory(np.from_dlpack(rows), rows.numpy())
-    with pytest.raises((BufferError, TypeError)):
-        np.from_dlpack(tf.constant(["a"]))
+    raised((BufferError, TypeError), np.from_dlpack, tf.constant(["a"]))

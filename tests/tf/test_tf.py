@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import tfrecord_lite
 from tests.support.corpus import ROOT
+from tests.support.errors import raised
 from tests.support.subprocesses import run_fresh
 from tests.tf.tf_scripts import OURS, SCRIPTS, run_script
 from tfrecord_lite import Block, TFRecordWriter, encode_example, errors, tf
@@ -78,17 +79,15 @@ def test_a_name_that_is_not_there_is_an_attribute_error_that_says_what_to_use(na
     ],
 )
 def test_the_hint_fits_the_name(name: str, hint: str) -> None:
-    with pytest.raises(AttributeError) as caught:
-        operator.attrgetter(name)(tf)
+    error = raised(AttributeError, operator.attrgetter(name), tf)
 
     prefix = f"tf.{name.removeprefix('compat.v1.')} is not part of tfrecord_lite: "
-    assert str(caught.value).startswith(prefix)
-    assert hint in str(caught.value).removeprefix(prefix)
+    assert str(error).startswith(prefix)
+    assert hint in str(error).removeprefix(prefix)
 
 
 def test_tensors_have_no_methods_of_arrays() -> None:
-    with pytest.raises(AttributeError, match="numpy"):
-        tf.constant(1).mean()
+    raised(AttributeError, getattr, tf.constant(1), "mean", match="numpy")
 
 
 def test_what_is_there_is_the_library() -> None:
@@ -193,9 +192,7 @@ def test_settings_that_would_change_a_result_are_rejected() -> None:
         lambda: tf.io.gfile.GFile("gs://bucket/file"),
         lambda: tf.data.Dataset.range(1).cache("file"),
     ):
-        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
-            ask()
-        assert caught.value.reason is errors.Reason.UNSUPPORTED
+        assert raised(tf.errors.InvalidArgumentError, ask).reason is errors.Reason.UNSUPPORTED
 
 
 def files(folder: Path) -> list[str]:
@@ -361,8 +358,7 @@ def test_a_file_is_not_written_over_unless_asked_for(tmp_path: Path) -> None:
             file.write(name)
 
     for change in (tf.io.gfile.copy, tf.io.gfile.rename):
-        with pytest.raises(tf.errors.AlreadyExistsError):
-            change(one, two)
+        raised(tf.errors.AlreadyExistsError, change, one, two)
     tf.io.gfile.rename(one, two, overwrite=True)
     assert tf.io.read_file(two) == one
     tf.io.gfile.remove(two)
@@ -388,9 +384,7 @@ def test_what_cannot_be_stacked_or_sliced_is_rejected() -> None:
         ),
         (lambda: data.list_files("no/such/*"), errors.Reason.BAD_ARGUMENT),
     ):
-        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
-            ask()
-        assert caught.value.reason is reason
+        assert raised(tf.errors.InvalidArgumentError, ask).reason is reason
 
 
 SPEC: dict[str, Any] = {
@@ -575,8 +569,7 @@ def test_the_name_of_an_example_stands_elsewhere_in_tensorflow_1() -> None:
         lambda: tf.compat.v1.io.parse_example([b""], spec, "operation", ["the name"]),
     )
     for call in calls:
-        with pytest.raises(tf.errors.InvalidArgumentError, match="the name"):
-            call()
+        raised(tf.errors.InvalidArgumentError, call, match="the name")
 
 
 def test_numbers_may_be_tensors_and_data_sets_are_true() -> None:

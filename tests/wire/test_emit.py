@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tfrecord_lite import Block, encode_example, encode_examples
 from tfrecord_lite.arrays import ByteRanges, scatter
 from tfrecord_lite.block import OVERHEAD_BYTES
@@ -184,9 +185,8 @@ def test_messages_are_as_large_as_protobuf_reads_and_no_larger() -> None:
     assert caught.value.message == 1
     with mock.patch.object(emit, "MAX_MESSAGE_BYTES", 4):
         assert emit.emit_fields([field_of([2, 2])], 2)[2].tolist() == [4, 4]
-        with pytest.raises(WireError) as caught:
-            emit.emit_fields([field_of([2, 3])], 2)
-    assert (caught.value.message, caught.value.offset) == (1, 0)
+        error = raised(WireError, emit.emit_fields, [field_of([2, 3])], 2)
+    assert (error.message, error.offset) == (1, 0)
 
 
 def test_a_long_stretch_of_fixed_fields_is_cut() -> None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from tests.support import reference_example as reference
+from tests.support.errors import raised
 from tests.support.example_messages import (
     UNKNOWN_NUMBERS,
     Buffer,
@@ -173,11 +174,10 @@ def slowly(messages: Sequence[bytes], depth: int = 0) -> tuple[list[list[referen
 def assert_same_fields(messages: Sequence[bytes], buffer: Buffer, depth: int = 0) -> None:
     expected, n_refused = slowly(messages, depth)
     if n_refused:
-        with pytest.raises(WireError) as caught:
-            tokenise(*buffer, depth)
-        wrong = caught.value.message
+        error = raised(WireError, tokenise, *buffer, depth)
+        wrong = error.message
         assert slowly([messages[wrong]], depth)[1]
-        assert buffer.starts[wrong] <= caught.value.offset <= buffer.stops[wrong]
+        assert buffer.starts[wrong] <= error.offset <= buffer.stops[wrong]
         return
     fields = tokenise(*buffer, depth)
     owners = np.repeat(np.arange(len(messages)), [len(each) for each in expected])
@@ -252,9 +252,7 @@ def test_a_message_is_the_first_and_not_nested_unless_told() -> None:
 
     assert tokenise(*buffer_of([message])).number.tolist() == [4]
     assert [number for number, *_ in walk(message, 0, len(message))] == [4]
-    with pytest.raises(WireError) as caught:
-        list(walk(b"\x08", 0, 1))
-    assert caught.value.message == 0
+    assert raised(WireError, list, walk(b"\x08", 0, 1)).message == 0
 
 
 @everywhere
@@ -314,20 +312,17 @@ def test_values_of_several_chunks_are_those_of_their_message(kind: int) -> None:
 def test_the_first_odd_chunk_of_floats_is_named() -> None:
     messages = [len_field(1, bytes(n_bytes)) for n_bytes in (4, 6, 2)]  # in sum, whole floats
 
-    with pytest.raises(WireError) as caught:
-        repeated_float(*buffer_of(messages), 1)
+    error = raised(WireError, repeated_float, *buffer_of(messages), 1)
 
-    assert (caught.value.message, caught.value.offset) == (1, 6 + 2)
+    assert (error.message, error.offset) == (1, 6 + 2)
 
 
 def assert_same_lists(kind: int, messages: list[bytes], buffer: Buffer) -> None:
     try:
         expected = [reference.list_values(message, kind, depth=0) for message in messages]
     except RejectedError:
-        with pytest.raises(WireError) as caught:
-            READERS[kind](*buffer, 1)
-        with pytest.raises(RejectedError):
-            reference.list_values(messages[caught.value.message], kind, depth=0)
+        error = raised(WireError, READERS[kind], *buffer, 1)
+        raised(RejectedError, reference.list_values, messages[error.message], kind, depth=0)
         return
     counts, found = READERS[kind](*buffer, 1)
     assert counts.tolist() == [len(values) for values in expected]
@@ -397,9 +392,8 @@ def assert_same_runs(runs: list[bytes]) -> None:
         try:
             expected.append(reference.varints(run))
         except RejectedError:
-            with pytest.raises(WireError) as caught:
-                varint_runs(ByteRanges(data, starts, stops - starts))
-            assert (caught.value.message, caught.value.offset) == (number, starts[number])
+            error = raised(WireError, varint_runs, ByteRanges(data, starts, stops - starts))
+            assert (error.message, error.offset) == (number, starts[number])
             return
 
     counts, values = varint_runs(ByteRanges(data, starts, stops - starts))

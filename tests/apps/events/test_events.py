@@ -26,6 +26,7 @@ from tests.apps.events.event_messages import (
     tensor,
 )
 from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.errors import raised
 from tests.support.example_messages import is_settled
 from tests.support.skips import in_c
 from tfrecord_lite import Block, TFRecordReader, testing
@@ -151,13 +152,10 @@ def test_the_first_malformed_event_is_named(tmp_path: Path) -> None:
     for bad in (no_utf8, no_metadata, twice, cut):
         path.write_bytes(frame([*good, bad, *good, cut, *good]))
 
-        with pytest.raises(InvalidArgumentError) as caught:
-            read_events(path)
+        error = raised(InvalidArgumentError, read_events, path)
 
-        assert caught.value.reason is Reason.MALFORMED
-        assert caught.value.index == 50
-        assert caught.value.offset == len(frame(good))
-        assert caught.value.source == str(path)
+        assert (error.reason, error.index, error.offset) == (Reason.MALFORMED, 50, len(frame(good)))
+        assert error.source == str(path)
 
 
 def test_scalars_of_both_styles() -> None:
@@ -285,10 +283,9 @@ def test_a_tensor_its_plugin_cannot_have_is_malformed(kind: str, plugin: str, ar
     bad = event(7, Value(tag="bad", tensor=tensor(array), metadata=metadata(plugin)))
     events = events_of(good, bad)
 
-    with pytest.raises(InvalidArgumentError, match="'bad' at step 7") as caught:
-        getattr(events, kind)()
+    error = raised(InvalidArgumentError, getattr(events, kind), match="'bad' at step 7")
 
-    assert caught.value.reason is Reason.MALFORMED
+    assert error.reason is Reason.MALFORMED
     assert len(events.tensors("bad")) == 1
 
 
@@ -298,9 +295,7 @@ def test_a_damaged_content_is_malformed_when_it_is_asked_for() -> None:
     events = events_of(event(0, Value(tag="h", histo=uneven)), image, event(1, scalar("a", 1)))
 
     for kind in ("histograms", "images"):
-        with pytest.raises(InvalidArgumentError) as caught:
-            getattr(events, kind)()
-        assert caught.value.reason is Reason.MALFORMED
+        assert raised(InvalidArgumentError, getattr(events, kind)).reason is Reason.MALFORMED
     assert events.scalars().value.tolist() == [1]
 
 
@@ -308,9 +303,8 @@ def test_an_unknown_tag_is_an_error_that_names_the_nearest() -> None:
     events = events_of(event(0, scalar("train/loss", 1)))
 
     for method in (events.scalars, events.tensors, events.metadata):
-        with pytest.raises(InvalidArgumentError, match="did you mean 'train/loss'") as caught:
-            method("train/los")
-        assert caught.value.reason is Reason.MISSING
+        error = raised(InvalidArgumentError, method, "train/los", match="did you mean 'train/loss'")
+        assert error.reason is Reason.MISSING
     assert len(events.images("train/loss")) == 0
 
 
@@ -349,8 +343,7 @@ def test_past_damage_all_other_events_are_read(tmp_path: Path, byte: int) -> Non
     path = tmp_path / "events.out.tfevents.1"
     path.write_bytes(damaged)
     (tmp_path / "events.out.tfevents.2").write_bytes(STREAM)
-    with pytest.raises(DataLossError):
-        read_events(path)
+    raised(DataLossError, read_events, path)
 
     with pytest.warns(DataLossWarning, match="1 damaged place") as caught:
         events = read_events(tmp_path, on_error="skip")
@@ -496,17 +489,12 @@ def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
     (tmp_path / "logs" / "run" / "tfevents").write_bytes(b"")
     (tmp_path / "empty" / "old.tfevents.d").mkdir(parents=True)
 
-    with pytest.raises(FileNotFoundError, match="there are runs in 'run'"):
-        read_events(tmp_path / "logs")
-    with pytest.raises(FileNotFoundError, match=r"\*tfevents\*$"):
-        read_events(tmp_path / "empty")
+    raised(FileNotFoundError, read_events, tmp_path / "logs", match="there are runs in 'run'")
+    raised(FileNotFoundError, read_events, tmp_path / "empty", match=r"\*tfevents\*$")
     for path in (tmp_path / "none", str(tmp_path / "none*")):
-        with pytest.raises(FileNotFoundError):
-            read_events(path)
-    with pytest.raises(FileNotFoundError):
-        find_runs(tmp_path / "none")
-    with pytest.raises(NotADirectoryError):
-        find_runs(tmp_path / "logs" / "run" / "tfevents")
+        raised(FileNotFoundError, read_events, path)
+    raised(FileNotFoundError, find_runs, tmp_path / "none")
+    raised(NotADirectoryError, find_runs, tmp_path / "logs" / "run" / "tfevents")
     assert find_runs(tmp_path / "empty") == {}
 
 

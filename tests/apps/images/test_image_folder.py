@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tfrecord_lite import TFRecordReader, TFRecordWriter, decode_examples, encode_example, load
 from tfrecord_lite.apps.images import decode_image, encode_image, pack_images, unpack_images
 from tfrecord_lite.apps.images.image import image_features
@@ -164,13 +165,11 @@ class TestPack:
     def test_without_a_sound_image_nothing_is_written(self, here: Path) -> None:
         write(here, {"in/a/bad.jpg": JPEG[:-40], "in/a/bad.png": b"", "none/readme.txt": b""})
 
-        with pytest.raises(InvalidArgumentError) as caught:
-            pack_images("in", "out.tfrecord", on_error="skip")
-        assert (caught.value.reason, caught.value.source) == (Reason.MALFORMED, "in/a/bad.jpg")
+        error = raised(InvalidArgumentError, pack_images, "in", "out.tfrecord", on_error="skip")
+        assert (error.reason, error.source) == (Reason.MALFORMED, "in/a/bad.jpg")
         write(here, {"in/a/good.png": PNG})
-        with pytest.raises(InvalidArgumentError) as caught:
-            pack_images("in", "out.tfrecord")
-        assert (caught.value.reason, caught.value.source) == (Reason.MALFORMED, "in/a/bad.jpg")
+        caught = raised(InvalidArgumentError, pack_images, "in", "out.tfrecord")
+        assert (caught.reason, caught.source) == (Reason.MALFORMED, "in/a/bad.jpg")
         with pytest.raises(InvalidArgumentError, match="no image was found"):
             pack_images("none", "out.tfrecord")
 
@@ -194,18 +193,16 @@ class TestPack:
         pack_images(source, "a@2.tfrecord")
         before = tree(here)
 
-        with pytest.raises(FileExistsError) as caught:
-            pack_images(source, "a@2.tfrecord", seed=1)
+        error = raised(FileExistsError, pack_images, source, "a@2.tfrecord", seed=1)
 
-        assert caught.value.filename == "a-00000-of-00002.tfrecord"
+        assert error.filename == "a-00000-of-00002.tfrecord"
         assert tree(here) == before
         pack_images(source, "a@2.tfrecord", seed=1, overwrite=True)
         assert tree(here) != before
         # The same names of classes are no conflict, others are.
         pack_images(source, "b.tfrecord")
         write(here, {"pets/ant/a.png": PNG})
-        with pytest.raises(FileExistsError, match="other classes"):
-            pack_images(source, "c.tfrecord")
+        raised(FileExistsError, pack_images, source, "c.tfrecord", match="other classes")
         assert not Path("c.tfrecord").exists()
 
     def test_an_interrupt_leaves_nothing(self, here: Path) -> None:
@@ -215,13 +212,11 @@ class TestPack:
             if done:
                 raise KeyboardInterrupt
 
-        with pytest.raises(KeyboardInterrupt):
-            pack_images(source, "a@2", progress=stop)
+        raised(KeyboardInterrupt, pack_images, source, "a@2", progress=stop)
         assert listed() == ["pets"]
         pack_images(source, "b")
         before = listed()
-        with pytest.raises(KeyboardInterrupt):
-            unpack_images("b", "out", progress=stop)
+        raised(KeyboardInterrupt, unpack_images, "b", "out", progress=stop)
         assert listed() == before
 
     def test_images_that_are_too_large(self, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,8 +224,7 @@ class TestPack:
         os.truncate("in/long.png", 3 << 30)
         monkeypatch.setattr("PIL.Image.MAX_IMAGE_PIXELS", 50)
 
-        with pytest.raises(InvalidArgumentError, match="2 images"):
-            pack_images("in", "out")
+        raised(InvalidArgumentError, pack_images, "in", "out", match="2 images")
         monkeypatch.setattr("PIL.Image.MAX_IMAGE_PIXELS", 54)
         report = pack_images("in", "out", on_error="skip")
 
@@ -246,9 +240,8 @@ class TestPack:
             options: Any = wrong
             if "line\nbreak" in options.get("labels", ""):
                 write(here, {"pets/line\nbreak/x.png": PNG})
-            with pytest.raises(InvalidArgumentError) as caught:
-                pack_images("pets", "out", **options)
-            assert caught.value.reason is Reason.BAD_ARGUMENT
+            error = raised(InvalidArgumentError, pack_images, "pets", "out", **options)
+            assert error.reason is Reason.BAD_ARGUMENT
         assert listed() == ["pets"]
 
     def test_a_file_decides_the_order_of_labels(self, here: Path) -> None:
@@ -378,8 +371,7 @@ class TestManifests:
             {},
         ]
         for options in wrong:
-            with pytest.raises(InvalidArgumentError, match="column"):
-                pack_images(path, "b", **options)
+            raised(InvalidArgumentError, pack_images, path, "b", **options, match="column")
 
     def test_rows_without_a_path_or_a_label(self, here: Path) -> None:
         write(here, {"1.png": PNG})
@@ -411,10 +403,7 @@ class TestManifests:
     def test_what_is_no_manifest(self, here: Path, name: str, content: bytes) -> None:
         write(here, {name: content, "1.png": PNG})
 
-        with pytest.raises(InvalidArgumentError) as caught:
-            pack_images(name, "out")
-
-        assert str(caught.value).startswith(name)
+        assert str(raised(InvalidArgumentError, pack_images, name, "out")).startswith(name)
         assert listed() == ["1.png", name]
 
 
@@ -529,9 +518,8 @@ class TestUnpack:
         good = {"image/encoded": PNG}
         write_records(here / "a", good, {"x": 1}, {"image/encoded": b"?"}, good)
 
-        with pytest.raises(InvalidArgumentError) as caught:
-            unpack_images("a", "out")
-        assert (caught.value.reason, caught.value.index) == (Reason.MISSING, 1)
+        error = raised(InvalidArgumentError, unpack_images, "a", "out")
+        assert (error.reason, error.index) == (Reason.MISSING, 1)
         assert listed() == ["a"]
         report = unpack_images("a", "out", on_error="skip")
         assert report.num_images == 2
@@ -553,8 +541,7 @@ class TestUnpack:
         data[len(data) // 2] ^= 1
         path.write_bytes(data)
 
-        with pytest.raises(DataLossError):
-            unpack_images("a", "out")
+        raised(DataLossError, unpack_images, "a", "out")
         assert listed() == ["a"]
         with pytest.warns(DataLossWarning):
             report = unpack_images("a", "out", on_error="skip")
@@ -568,8 +555,7 @@ class TestUnpack:
         Path("empty").mkdir()
 
         for name, error in {"full": OSError, "file": FileExistsError}.items():
-            with pytest.raises(error):
-                unpack_images("a", name)
+            raised(error, unpack_images, "a", name)
         unpack_images("a", "empty")
 
         assert [*tree(here / "empty")] == ["00000000.png"]

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from tests.support.errors import raised
 from tests.tensors.test_tensors import refusal
 from tfrecord_lite import (
     BytesColumn,
@@ -277,19 +278,15 @@ def test_images_are_resized_by_averaging() -> None:
 def test_the_image_of_a_column_that_is_damaged_is_numbered() -> None:
     column = [encode_image(noise(3, 3, 3))] * 3 + [b"no image", b"nor this"]
 
-    for arguments, reason in [
-        ({}, Reason.MALFORMED),
-        ({"size": (0, 3)}, Reason.BAD_ARGUMENT),
-        ({"size": (3, 3), "channels": 0}, Reason.BAD_ARGUMENT),
-        ({"channels": 2}, Reason.BAD_ARGUMENT),
-        ({"num_threads": 0}, Reason.BAD_ARGUMENT),
-    ]:
-        with pytest.raises(TFRecordError) as caught:
-            decode_images(column, **arguments)  # type: ignore[arg-type]
-        assert caught.value.reason is reason
-        assert caught.value.index == (3 if not arguments else None)
-    with pytest.raises(TypeError, match="decode_images takes several"):
-        decode_image(column)  # type: ignore[arg-type]
+    error = raised(TFRecordError, decode_images, column)
+    assert (error.reason, error.index) == (Reason.MALFORMED, 3)
+    wrong: list[Any] = [
+        {"size": (0, 3)}, {"size": (3, 3), "channels": 0}, {"channels": 2}, {"num_threads": 0}
+    ]  # fmt: skip
+    for arguments in wrong:
+        error = raised(TFRecordError, decode_images, column, **arguments)
+        assert (error.reason, error.index) == (Reason.BAD_ARGUMENT, None)
+    raised(TypeError, decode_image, column, match="decode_images takes several")
     for nested in (
         np.array([column], object),
         RaggedTensor.from_row_splits(column, [0, 2, len(column)]),
@@ -302,8 +299,7 @@ def test_wrong_arguments_of_decode_image() -> None:
     assert refusal(decode_image, encode_image(noise(2, 2)), 2).reason is Reason.BAD_ARGUMENT
     data = encode_image(noise(2, 2))
     for wrong in ("text", None, 5, [data], np.array([data], object), np.array(data)):
-        with pytest.raises(TypeError):
-            decode_image(wrong)  # type: ignore[arg-type]
+        raised(TypeError, decode_image, wrong)
 
 
 def test_the_features_of_an_image() -> None:
@@ -323,5 +319,4 @@ def test_the_features_of_an_image() -> None:
 def test_without_pillow_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     data = encode_image(noise(2, 2))
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ImportError, match=r"pip install pillow"):
-        decode_image(data)
+    raised(ImportError, decode_image, data, match=r"pip install pillow")

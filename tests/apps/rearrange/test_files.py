@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.apps.rearrange.strategies import ENDINGS, one_way, read_all, record_lists, write_all
+from tests.support.errors import raised
 from tests.support.untyped import load
 from tfrecord_lite import (
     Block,
@@ -173,8 +174,7 @@ class TestFilter:
     def test_what_is_not_a_mask(self, tmp_path: Path, keep: Any, error: type[Exception]) -> None:
         paths = write_all(tmp_path, [([b"a", b"b"], "")])
 
-        with pytest.raises(error, match="keep "):
-            filter_records(paths, tmp_path / "new", keep)
+        raised(error, filter_records, paths, tmp_path / "new", keep, match="keep ")
 
         assert len(list(tmp_path.iterdir())) == 1
 
@@ -332,10 +332,9 @@ class TestAll:
         old = tmp_path / f"new-{shards - 1:05}-of-{shards:05}"
         old.write_bytes(b"old")
 
-        with pytest.raises(FileExistsError) as caught:
-            rearrange(paths, tmp_path / "new", num_shards=shards)
+        error = raised(FileExistsError, rearrange, paths, tmp_path / "new", num_shards=shards)
 
-        assert (caught.value.filename, old.read_bytes()) == (str(old), b"old")
+        assert (error.filename, old.read_bytes()) == (str(old), b"old")
         assert len(list(tmp_path.iterdir())) == 2
         rearrange(paths, tmp_path / "new", num_shards=shards, overwrite=True)
         assert old.read_bytes() != b"old"
@@ -399,8 +398,7 @@ class TestAll:
             raise KeyboardInterrupt
 
         progress = interrupt if error is KeyboardInterrupt else None
-        with pytest.raises(error):
-            rearrange(paths, tmp_path / "x", num_shards=9, progress=progress)
+        raised(error, rearrange, paths, tmp_path / "x", num_shards=9, progress=progress)
 
         assert len(list(tmp_path.iterdir())) == 1
 

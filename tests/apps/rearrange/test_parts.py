@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.apps.rearrange.strategies import ENDINGS, one_way, read_all, record_lists, write_all
+from tests.support.errors import raised
 from tests.support.untyped import load
 from tfrecord_lite import (
     TFRecordWriter,
@@ -211,7 +212,6 @@ class TestUnique:
     def test_records_that_are_no_examples(self, tmp_path: Path) -> None:
         paths = write_all(tmp_path, [([b"text"], "")])
 
-        with pytest.raises(InvalidArgumentError) as caught:
-            unique_records(paths, tmp_path / "new", by="x")
+        error = raised(InvalidArgumentError, unique_records, paths, tmp_path / "new", by="x")
 
-        assert caught.value.reason is Reason.MALFORMED
+        assert error.reason is Reason.MALFORMED

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.samples import JPEG, sequence
+from tests.support.errors import raised
 from tfrecord_lite import Block, TFRecordReader, TFRecordWriter, encode_example, encode_examples
 from tfrecord_lite.apps.statistics import (
     Comparison,
@@ -159,10 +160,8 @@ def test_thresholds() -> None:
         limits = {"distance": finding.distance + change}
         assert bool(compare(a, b, records=False, thresholds=limits)) is (change > 0)
     for wrong in {"infinity": 1}, {"range": -1}, {"range": math.nan}:
-        with pytest.raises(InvalidArgumentError):
-            compare([], [], thresholds=wrong)
-    with pytest.raises(TypeError):
-        compare([], [], thresholds={"range": "1"})  # type: ignore[dict-item]
+        raised(InvalidArgumentError, compare, [], [], thresholds=wrong)
+    raised(TypeError, compare, [], [], thresholds={"range": "1"})
 
 
 @given(st.lists(example_strategy(), min_size=1, max_size=20), st.integers(0, 99))

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.subprocesses import run_fresh
 from tfrecord_lite import TFRecordReader, TFRecordWriter, VarLenFeature, save
 from tfrecord_lite.apps.tables.conversion import Summary
@@ -404,8 +405,7 @@ def interrupted(source: Path, target: Path, **settings: Any) -> list[Path]:
     """Convert to three shards, of which the last fails; return the places of all."""
     shards = [target.with_name(f"{target.stem}-0000{i}-of-00003{target.suffix}") for i in range(3)]
     shards[2].mkdir()
-    with pytest.raises(IsADirectoryError):
-        convert(source, target=target, num_shards=3, **settings)
+    raised(IsADirectoryError, convert, source, target=target, num_shards=3, **settings)
     shards[2].rmdir()
     return shards
 
@@ -476,8 +476,7 @@ class TestResume:
             assert summary.rows == 6_000
             with pytest.raises(FileExistsError, match="not completed by an interrupted"):
                 convert(source, resume=True, columns=("id",), **settings)
-            with pytest.raises(FileExistsError, match="--overwrite replaces it"):
-                convert(source, **settings)
+            raised(FileExistsError, convert, source, **settings, match="--overwrite replaces it")
 
     def test_removes_what_was_left_of_unfinished_files(self, tmp_path: Path, source: Path) -> None:
         target = tmp_path / "b.tfrecord"

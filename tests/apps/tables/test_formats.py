@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.file_objects import Pipe
 from tfrecord_lite import Schema, TFRecordReader, TFRecordWriter, decode_example, load, save, scan
 from tfrecord_lite.errors import InvalidArgumentError
@@ -320,8 +321,7 @@ class TestCsv:
     def test_what_is_not_a_table(self, tmp_path: Path, text: str, error: str) -> None:
         (tmp_path / "a.csv").write_text(text)
 
-        with pytest.raises(InvalidArgumentError, match=error):
-            read(tmp_path / "a.csv")
+        raised(InvalidArgumentError, read, tmp_path / "a.csv", match=error)
 
     def test_lists_that_end(self, tmp_path: Path) -> None:
         (tmp_path / "a.csv").write_text("a,l\n" + '1,"[1, 2]"\n' * 3 + "1,[]\n")
@@ -481,18 +481,15 @@ class TestJsonLines:
     def test_errors_have_their_line(self, tmp_path: Path, lines: list[str], error: str) -> None:
         (tmp_path / "a.jsonl").write_text("\n".join(lines))
 
-        with pytest.raises(InvalidArgumentError, match=error):
-            read(tmp_path / "a.jsonl")
+        raised(InvalidArgumentError, read, tmp_path / "a.jsonl", match=error)
 
     def test_what_differs_after_the_first_batch(self, tmp_path: Path) -> None:
         path = tmp_path / "a.jsonl"
         filler = '{"x": 1, "pad": "' + "." * 1000 + '"}\n'
         path.write_text(filler * 5000 + '{"x": 1.5, "pad": ""}\n')
-        with pytest.raises(InvalidArgumentError, match="line 5,001: a value that is not of"):
-            read(path)
+        raised(InvalidArgumentError, read, path, match="line 5,001: a value that is not of")
         path.write_text(filler * 5000 + '{"x": 1, "new": 1}\n')
-        with pytest.raises(InvalidArgumentError, match="line 5,001: this key is in no line before"):
-            read(path)
+        raised(InvalidArgumentError, read, path, match="line 5,001: this key is in no line before")
         assert len(read(path, columns=("x",))) == 5001
 
 

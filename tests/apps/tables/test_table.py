@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from tests.support.errors import raised
 from tests.support.specifications import tables
 from tfrecord_lite import (
     FixedLenFeature,
@@ -244,10 +245,9 @@ def test_a_feature_that_comes_after_the_sample_is_not_lost(path: Path) -> None:
     rows: list[dict[str, Any]] = [{"x": i, "e": []} for i in range(5000)]
     write(path, [*rows, {"x": 0, "late": 1}, *rows])
     table = scan(path, sample=10)
-    with pytest.raises(InvalidArgumentError, match=r"not in the schema; .*sample") as caught:
-        table.to_arrow()
+    error = raised(InvalidArgumentError, table.to_arrow, match=r"not in the schema; .*sample")
 
-    assert (caught.value.key, caught.value.index) == ("late", 5000)
+    assert (error.key, error.index) == ("late", 5000)
     assert table.select(["x"]).to_arrow().num_rows == 10_001
     assert scan(path, schema={"x": int}).to_arrow().num_rows == 10_001
     assert scan(path, sample=None).column_names == ["late", "x"]
@@ -263,19 +263,15 @@ def test_a_feature_that_comes_after_the_sample_is_not_lost(path: Path) -> None:
 )
 def test_a_late_misfit_says_what_to_do(path: Path, row: dict[str, Any], detail: str) -> None:
     write(path, [{"x": 1}, row])
-    with pytest.raises(InvalidArgumentError, match=detail) as caught:
-        scan(path, sample=1).to_arrow()
-
-    error = caught.value
+    error = raised(InvalidArgumentError, scan(path, sample=1).to_arrow, match=detail)
     assert (error.key, error.index, error.source) == ("x", 1, str(path))
     assert "sample" in str(error)
 
 
 def test_no_record_at_all_is_an_error(path: Path) -> None:
     write(path, [])
-    with pytest.raises(InvalidArgumentError, match=r"no records; give schema") as caught:
-        scan(path)
-    assert (caught.value.reason, caught.value.source) == (Reason.BAD_ARGUMENT, str(path))
+    error = raised(InvalidArgumentError, scan, path, match=r"no records; give schema")
+    assert (error.reason, error.source) == (Reason.BAD_ARGUMENT, str(path))
     assert scan(path, schema={"x": int}).to_arrow().num_rows == 0
 
 
@@ -299,19 +295,15 @@ def test_text_is_what_the_sample_shows_or_what_is_named(path: Path) -> None:
 
 def test_bytes_in_a_column_of_text_name_their_record(path: Path) -> None:
     write(path, [{"a": "x"}, {"a": "y"}, {"a": b"\xff"}])
-    with pytest.raises(InvalidArgumentError, match="not UTF-8") as caught:
-        scan(path, text=["a"]).to_arrow()
-    assert (caught.value.index, caught.value.key, caught.value.source) == (2, "a", str(path))
+    error = raised(InvalidArgumentError, scan(path, text=["a"]).to_arrow, match="not UTF-8")
+    assert (error.index, error.key, error.source) == (2, "a", str(path))
 
 
 def test_text_names_must_be_columns_of_byte_strings(path: Path) -> None:
     write(path, [{"name": "x", "n": 1}])
-    with pytest.raises(InvalidArgumentError, match="nearest: 'name'"):
-        scan(path, text=["nam"])
-    with pytest.raises(InvalidArgumentError, match="'n' in text"):
-        scan(path, text=["n"])
-    with pytest.raises(TypeError, match="not the str"):
-        scan(path, text="name")
+    raised(InvalidArgumentError, scan, path, text=["nam"], match="nearest: 'name'")
+    raised(InvalidArgumentError, scan, path, text=["n"], match="'n' in text")
+    raised(TypeError, scan, path, text="name", match="not the str")
 
 
 def test_columns_come_in_the_order_asked_for(path: Path) -> None:
@@ -321,10 +313,8 @@ def test_columns_come_in_the_order_asked_for(path: Path) -> None:
     assert rows_of(scan(path, columns=["b"])) == [{"b": 2}]
     assert scan(path).select([]).to_arrow().num_rows == 1
     for names, detail in ((["x"], "no column 'x'"), (["a", "a"], "twice")):
-        with pytest.raises(InvalidArgumentError, match=detail):
-            scan(path).select(names)
-    with pytest.raises(TypeError, match="not the str"):
-        scan(path).select("abc")
+        raised(InvalidArgumentError, scan(path).select, names, match=detail)
+    raised(TypeError, scan(path).select, "abc", match="not the str")
 
 
 def test_columns_that_are_not_selected_are_not_parsed(path: Path) -> None:
@@ -332,8 +322,7 @@ def test_columns_that_are_not_selected_are_not_parsed(path: Path) -> None:
     table = scan(path, schema={"good": int, "bad": int})
 
     assert table.select(["good"]).to_arrow().column("good").to_pylist() == [0, 1, 2, 3]
-    with pytest.raises(InvalidArgumentError):
-        table.to_arrow()
+    raised(InvalidArgumentError, table.to_arrow)
 
 
 def test_head_does_not_read_what_comes_after(path: Path) -> None:
@@ -349,8 +338,7 @@ def test_head_does_not_read_what_comes_after(path: Path) -> None:
     assert table.head(0).schema == table.arrow_schema
     assert table.head(998).num_rows == 998
     assert isinstance(table.head(2), pa.Table)
-    with pytest.raises(DataLossError):
-        table.to_arrow()
+    raised(DataLossError, table.to_arrow)
 
 
 def test_damage_comes_after_the_rows_before_it(path: Path) -> None:
@@ -373,8 +361,7 @@ def test_batches_have_the_size_asked_for(path: Path) -> None:
 
     assert [len(b) for b in scan(path).to_batches(4)] == [4, 4, 2]
     assert [len(b) for b in scan(path, batch_size=5).to_batches()] == [5, 5]
-    with pytest.raises(InvalidArgumentError, match="batch_size"):
-        scan(path, batch_size=0)
+    raised(InvalidArgumentError, scan, path, batch_size=0, match="batch_size")
 
 
 def test_a_file_object_cannot_be_read_twice(path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tfrecord_lite import (
     FixedLenFeature,
     TFRecordWriter,
@@ -222,19 +223,16 @@ def test_metadata_name_files_of_their_folder_only(today: Path, template: str) ->
     split = {"name": "train", "shardLengths": [1], "filepathTemplate": template}
     write_info(today, name="a/../b" if "DATASET" in template else "flowers", splits=[split])
     if template:
-        with pytest.raises(InvalidArgumentError, match="filepathTemplate") as caught:
-            tfds_info(today)
-        assert caught.value.reason is Reason.BAD_ARGUMENT
+        error = raised(InvalidArgumentError, tfds_info, today, match="filepathTemplate")
+        assert error.reason is Reason.BAD_ARGUMENT
     else:  # the usual one
         assert tfds_info(today).files("train") == [f"{today}/flowers-train.tfrecord-00000-of-00001"]
-    with pytest.raises(InvalidArgumentError, match="the name of a directory is empty"):
-        load_tfds("", "train")
+    raised(InvalidArgumentError, load_tfds, "", "train", match="the name of a directory is empty")
 
 
 def test_a_data_set_needs_no_name(today: Path) -> None:
     write_info(today, name=None)
-    with pytest.raises(InvalidArgumentError, match="names no data set"):
-        tfds_info(today)
+    raised(InvalidArgumentError, tfds_info, today, match="names no data set")
     write_shards(today, "{}-{:05}-of-{:05}.tfrecord")
     template = "{SPLIT}-{SHARD_X_OF_Y}.{FILEFORMAT}"
     splits = [{"name": "test", "shardLengths": ["2"], "filepathTemplate": template}]
@@ -315,13 +313,11 @@ def test_without_features_json_the_schema_is_inferred(old: Path) -> None:
     assert info.schema["pixels"] == FixedLenFeature([4], "int64")
     assert info.label_names["objects/label"] == ["leaf", "stem"]
     assert numbers_of(old, "train[-1:]") == [11]
-    with pytest.raises(InvalidArgumentError, match=r"no features\.json; infer_schema") as caught:
-        load_schema(old)
-    assert caught.value.source == str(old)
+    error = raised(InvalidArgumentError, load_schema, old, match=r"no features\.json; infer_schema")
+    assert error.source == str(old)
     for path in old.glob("flowers-*"):
         path.unlink()
-    with pytest.raises(InvalidArgumentError, match="there are no data files to look at"):
-        tfds_info(old)
+    raised(InvalidArgumentError, tfds_info, old, match="there are no data files to look at")
 
 
 def test_a_directory_above_the_only_version_will_do(today: Path) -> None:
@@ -361,13 +357,11 @@ def test_a_directory_behind_a_url(today: Path) -> None:
         info = tfds_info(url)
         assert info.label_names["label"] == LABELS
         assert numbers_of(url, "train[5:7]") == [5, 6]
-    with pytest.raises(FileNotFoundError, match=r"dataset_info.json"):
-        tfds_info("memory://elsewhere")
+    raised(FileNotFoundError, tfds_info, "memory://elsewhere", match=r"dataset_info.json")
 
 
 def test_what_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"no directory '.*nowhere'"):
-        tfds_info(tmp_path / "nowhere")
+    raised(FileNotFoundError, tfds_info, tmp_path / "nowhere", match=r"no directory '.*nowhere'")
     for read in (tfds_info, load_schema):
         with pytest.raises(FileNotFoundError, match=r"no dataset_info.json in .*, nor up to three"):
             read(tmp_path)
@@ -395,11 +389,10 @@ def test_what_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_split_that_cannot_be_is_named(today: Path, expression: str, text: str) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        load_tfds(today, expression)
+    error = raised(InvalidArgumentError, load_tfds, today, expression)
 
-    assert str(caught.value).startswith(text)
-    assert caught.value.reason is Reason.BAD_ARGUMENT
+    assert str(error).startswith(text)
+    assert error.reason is Reason.BAD_ARGUMENT
 
 
 @pytest.mark.parametrize(
@@ -415,11 +408,10 @@ def test_files_must_hold_the_recorded_counts(today: Path, expression: str, diffe
         for n in range(4, 9 + difference):
             writer.write_example(row(n))
 
-    with pytest.raises(InvalidArgumentError) as caught:
-        load_tfds(today, expression)
+    error = raised(InvalidArgumentError, load_tfds, today, expression)
 
-    assert caught.value.reason is Reason.WRONG_COUNT
-    assert str(caught.value) == (
+    assert error.reason is Reason.WRONG_COUNT
+    assert str(error) == (
         f"{path}: the file holds {5 + difference} records, but dataset_info.json says 5"
     )
 
@@ -428,10 +420,8 @@ def test_files_must_hold_the_recorded_counts(today: Path, expression: str, diffe
 def test_other_file_formats_are_unsupported(today: Path, name: str) -> None:
     write_info(today, fileFormat=name)
 
-    with pytest.raises(InvalidArgumentError, match=f"are '{name}', expected tfrecord") as caught:
-        tfds_info(today)
-    assert caught.value.reason is Reason.UNSUPPORTED
-    assert caught.value.source == f"{today}/dataset_info.json"
+    error = raised(InvalidArgumentError, tfds_info, today, match=f"are '{name}', expected tfrecord")
+    assert (error.reason, error.source) == (Reason.UNSUPPORTED, f"{today}/dataset_info.json")
 
 
 DAMAGED = [
@@ -448,11 +438,9 @@ DAMAGED = [
 def test_a_damaged_description_is_one_clear_error(tmp_path: Path, document: str) -> None:
     (tmp_path / "dataset_info.json").write_text(document)
 
-    with pytest.raises(InvalidArgumentError) as caught:
-        tfds_info(tmp_path)
+    error = raised(InvalidArgumentError, tfds_info, tmp_path)
 
-    assert caught.value.reason is Reason.BAD_ARGUMENT
-    assert caught.value.source == f"{tmp_path}/dataset_info.json"
+    assert (error.reason, error.source) == (Reason.BAD_ARGUMENT, f"{tmp_path}/dataset_info.json")
 
 
 @given(
@@ -488,15 +476,12 @@ def test_the_real_para_crawl(corpus: Path) -> None:
 
 def test_a_directory_given_as_a_file_leads_on(today: Path) -> None:
     for directory in (today, today.parent, today.parent.parent):
-        with pytest.raises(IsADirectoryError, match="load_tfds reads it") as caught:
-            load(directory)
-        assert caught.value.filename == str(directory)
+        error = raised(IsADirectoryError, load, directory, match="load_tfds reads it")
+        assert error.filename == str(directory)
 
     (today / "plain" / "below").mkdir(parents=True)
-    with pytest.raises(FileNotFoundError, match=r"only 1 folder \(below\): '.*/plain'"):
-        load(today / "plain")
-    with pytest.raises(FileNotFoundError, match="the folder is empty"):
-        load(today / "plain" / "below")
+    raised(FileNotFoundError, load, today / "plain", match=r"only 1 folder \(below\): '.*/plain'")
+    raised(FileNotFoundError, load, today / "plain" / "below", match="the folder is empty")
 
 
 def test_a_tilde_is_the_home_directory(today: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -513,5 +498,4 @@ def test_damage_that_is_only_looked_at_is_not_raised(old: Path) -> None:
 
     assert numbers_of(old, "test") == [0, 1]
     assert numbers_of(old, "train[:4]") == [0, 1, 2, 3]
-    with pytest.raises(DataLossError, match="00002-of-00004"):
-        load_tfds(old, "train")
+    raised(DataLossError, load_tfds, old, "train", match="00002-of-00004")

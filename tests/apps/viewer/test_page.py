@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tests.apps.viewer.view_files import HOSTILE, KINDS
+from tests.support.errors import raised
 from tests.support.foreign_messages import Frame, frame
 from tests.support.shown_html import parsed
 from tests.support.small_files import write
@@ -284,11 +285,9 @@ def test_the_page_never_replaces_what_it_shows_and_arguments_are_checked(tmp_pat
     for output in (paths[1], str(link), tmp_path / "." / "b.tfrecord"):
         with pytest.raises(InvalidArgumentError, match="would replace a file that it shows"):
             view(paths, output=output)
-    with pytest.raises(InvalidArgumentError, match="output is empty"):
-        view(paths, output="")
+    raised(InvalidArgumentError, view, paths, output="", match="output is empty")
     for name in "num_records", "sample_size", "max_bytes":
-        with pytest.raises(InvalidArgumentError, match=name):
-            view("missing.tfrecord", **{name: -1})  # type: ignore[arg-type]
+        raised(InvalidArgumentError, view, "missing.tfrecord", **{name: -1}, match=name)
     assert Path(paths[1]).read_bytes() == before
 
 
@@ -351,8 +350,7 @@ def test_progress_may_fail_and_leave_no_page(
         if done == total:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        view(tmp_path / "a", output=tmp_path / "c", progress=stop)
+    raised(KeyboardInterrupt, view, tmp_path / "a", output=tmp_path / "c", progress=stop)
     assert not (tmp_path / "c").exists()
     with pytest.raises(TypeError, match="progress must be"):
         view(tmp_path / "a", output=tmp_path / "c", progress=1)  # type: ignore[arg-type]
