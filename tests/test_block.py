@@ -39,13 +39,10 @@ def test_a_block_holds_what_was_put_in(items: list[bytes], part: slice) -> None:
     assert block[part].data is block.data
 
 
-@pytest.mark.parametrize(
-    "item",
-    [
-        np.arange(3, dtype=np.int32), np.arange(6).reshape(2, 3), np.array(7, np.int16),
-        memoryview(array.array("d", [0.5, 2.0])), array.array("d", [1.5, 2.5]), np.zeros((0, 3)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("item", [
+    np.arange(3, dtype=np.int32), np.arange(6).reshape(2, 3), np.array(7, np.int16),
+    memoryview(array.array("d", [0.5, 2.0])), array.array("d", [1.5, 2.5]), np.zeros((0, 3)),
+])  # fmt: skip
 def test_a_record_is_all_bytes_of_its_buffer(item: Any) -> None:
     content = memoryview(item).tobytes()
     for block in (Block.from_records([b"ab", item, b"c"]), Block.from_records([item])):
@@ -71,18 +68,15 @@ SOME = np.zeros(SPARE_BYTES + 8, np.uint8)
 NUMBERS = np.zeros(3, np.int64)
 
 
-@pytest.mark.parametrize(
-    ("data", "offsets", "lengths"),
-    [
-        (bytes(SPARE_BYTES), NUMBERS, NUMBERS), (SOME.tolist(), NUMBERS, NUMBERS),
-        (SOME[::2], NUMBERS[:0], NUMBERS[:0]), (SOME.reshape(2, -1), NUMBERS, NUMBERS),
-        (SOME.astype(np.int8), NUMBERS, NUMBERS), (SOME, [0, 0, 0], NUMBERS),
-        (SOME, NUMBERS, [0, 0, 0]), (SOME, NUMBERS.astype(np.int32), NUMBERS),
-        (SOME, NUMBERS, NUMBERS.astype(float)), (SOME, NUMBERS.astype(np.uint64), NUMBERS),
-        (SOME, NUMBERS.astype(">i8"), NUMBERS), (SOME, NUMBERS, NUMBERS.reshape(3, 1)),
-        (SOME, None, NUMBERS),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("data", "offsets", "lengths"), [
+    (bytes(SPARE_BYTES), NUMBERS, NUMBERS), (SOME.tolist(), NUMBERS, NUMBERS),
+    (SOME[::2], NUMBERS[:0], NUMBERS[:0]), (SOME.reshape(2, -1), NUMBERS, NUMBERS),
+    (SOME.astype(np.int8), NUMBERS, NUMBERS), (SOME, [0, 0, 0], NUMBERS),
+    (SOME, NUMBERS, [0, 0, 0]), (SOME, NUMBERS.astype(np.int32), NUMBERS),
+    (SOME, NUMBERS, NUMBERS.astype(float)), (SOME, NUMBERS.astype(np.uint64), NUMBERS),
+    (SOME, NUMBERS.astype(">i8"), NUMBERS), (SOME, NUMBERS, NUMBERS.reshape(3, 1)),
+    (SOME, None, NUMBERS),
+])  # fmt: skip
 def test_wrong_arrays_of_a_block_are_refused(data: Any, offsets: Any, lengths: Any) -> None:
     assert raised(InvalidArgumentError, Block, data, offsets, lengths).reason is Reason.BAD_ARGUMENT
 
@@ -113,13 +107,10 @@ def test_places_count_from_the_end_too(items: list[bytes]) -> None:
                 block[wrong]
 
 
-@pytest.mark.parametrize(
-    ("offsets", "lengths"),
-    [
-        ([0], [11]), ([11], [0]), ([-1], [1]), ([0], [-1]), ([5, 0], [6, 1]),
-        ([2**63 - 1], [2**63 - 1]), ([1], [2**63 - 1]), ([0, 0], [1]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("offsets", "lengths"), [
+    ([0], [11]), ([11], [0]), ([-1], [1]), ([0], [-1]), ([5, 0], [6, 1]),
+    ([2**63 - 1], [2**63 - 1]), ([1], [2**63 - 1]), ([0, 0], [1]),
+])  # fmt: skip
 def test_extents_that_leave_the_buffer_are_refused(offsets: list[int], lengths: list[int]) -> None:
     data = np.zeros(10 + SPARE_BYTES, np.uint8)
 
@@ -193,22 +184,17 @@ def test_picked_records_are_whole(one: list[bytes], two: list[bytes], data: st.D
     assert taken.data.size == taken.nbytes + SPARE_BYTES
 
 
-@pytest.mark.parametrize(
-    ("key", "kind", "text"),
-    [
-        ([0, 3], IndexError, "record 3 of a block of 3 records"),
-        (np.array([True, False]), IndexError, r"mask has the shape \(2,\), expected \(3,\)"),
-        ([0.5], TypeError, "float64"),
-        (np.array([[1]]), TypeError, "vector of int or bool"),
-        ([[1], [2, 0]], TypeError, "list of lists of different lengths"),
-        (np.array(True), IndexError, r"mask has the shape \(\), expected \(3,\)"),
-        (np.ma.masked, TypeError, "masked items"),
-        (np.empty((0, 2), int), TypeError, r"int64 of shape \(0, 2\)"),
-        ([[]], TypeError, "vector of int or bool"),
-        ("a", TypeError, "must be an integer"),
-        (None, TypeError, "must be an integer"),
-    ],
-)
+@pytest.mark.parametrize(("key", "kind", "text"), [
+    ([0, 3], IndexError, "record 3 of a block of 3 records"),
+    (np.array([True, False]), IndexError, r"mask has the shape \(2,\), expected \(3,\)"),
+    ([0.5], TypeError, "float64"), (np.array([[1]]), TypeError, "vector of int or bool"),
+    ([[1], [2, 0]], TypeError, "list of lists of different lengths"),
+    (np.array(True), IndexError, r"mask has the shape \(\), expected \(3,\)"),
+    (np.ma.masked, TypeError, "masked items"),
+    (np.empty((0, 2), int), TypeError, r"int64 of shape \(0, 2\)"),
+    ([[]], TypeError, "vector of int or bool"), ("a", TypeError, "must be an integer"),
+    (None, TypeError, "must be an integer"),
+])  # fmt: skip
 def test_what_picks_no_record_is_one_clear_error(key: Any, kind: Any, text: str) -> None:
     with pytest.raises(kind, match=text):
         Block.from_records([b"one", b"two", b"three"])[key]

@@ -44,23 +44,20 @@ def test_errors_survive_pickling_and_copying(cls: type[TFRecordError], data: Any
             assert str(again) == str(error)
 
 
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        (DataLossError(Reason.TRUNCATED), "truncated"),
-        (DataLossError(Reason.TRUNCATED, 7), "byte 7: truncated"),
-        (DataLossError(Reason.TRUNCATED, 0, "a.tfrecord"), "a.tfrecord: byte 0: truncated"),
-        (
-            DataLossError(Reason.DATA_CRC, 7, "a.tfrecord", 2, None, "stored 1, computed 2"),
-            "a.tfrecord: record 2, byte 7: stored 1, computed 2",
-        ),
-        (
-            InvalidArgumentError(Reason.BAD_ARGUMENT, key="label", detail="expected int64"),
-            "feature 'label': expected int64",
-        ),
-        (FailedPreconditionError(Reason.CLOSED, source="a.tfrecord"), "a.tfrecord: closed"),
-    ],
-)
+@pytest.mark.parametrize(("error", "text"), [
+    (DataLossError(Reason.TRUNCATED), "truncated"),
+    (DataLossError(Reason.TRUNCATED, 7), "byte 7: truncated"),
+    (DataLossError(Reason.TRUNCATED, 0, "a.tfrecord"), "a.tfrecord: byte 0: truncated"),
+    (
+        DataLossError(Reason.DATA_CRC, 7, "a.tfrecord", 2, None, "stored 1, computed 2"),
+        "a.tfrecord: record 2, byte 7: stored 1, computed 2",
+    ),
+    (
+        InvalidArgumentError(Reason.BAD_ARGUMENT, key="label", detail="expected int64"),
+        "feature 'label': expected int64",
+    ),
+    (FailedPreconditionError(Reason.CLOSED, source="a.tfrecord"), "a.tfrecord: closed"),
+])  # fmt: skip
 def test_the_text_says_what_where_and_the_detail(error: TFRecordError, text: str) -> None:
     assert str(error) == text
 

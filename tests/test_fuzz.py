@@ -43,18 +43,13 @@ def test_inputs_without_sense_are_inputs(name: str, data: bytes) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "broken"),
-    [
-        ("framing", "tests.support.reference.masked_crc32c"),
-        ("streams", "tests.fuzz.targets.inflate"),
-        ("members", "tests.fuzz.targets.inflate"),
-        ("wire", "tests.support.agreement.EXAMPLES.runtime"),
-        ("sequences", "tests.support.agreement.SEQUENCES.runtime"),
-        target("tensors", "tests.fuzz.targets.reference_tensor"),
-        ("events", "tests.fuzz.targets.rows_of_runtime"),
-    ],
-)
+@pytest.mark.parametrize(("name", "broken"), [
+    ("framing", "tests.support.reference.masked_crc32c"), ("streams", "tests.fuzz.targets.inflate"),
+    ("members", "tests.fuzz.targets.inflate"), ("wire", "tests.support.agreement.EXAMPLES.runtime"),
+    ("sequences", "tests.support.agreement.SEQUENCES.runtime"),
+    target("tensors", "tests.fuzz.targets.reference_tensor"),
+    ("events", "tests.fuzz.targets.rows_of_runtime"),
+])  # fmt: skip
 def test_disagreement_is_a_finding(name: str, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     other = {"inflate": (b"", True), "masked_crc32c": 0}.get(broken.rpartition(".")[2])
     broken_target = TARGETS[name]

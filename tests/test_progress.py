@@ -162,18 +162,11 @@ class TestBars:
         assert terminal.screen(shown.text) == ["done", ""]
 
     @pytest.mark.slow
-    @pytest.mark.parametrize(
-        "change",
-        [
-            "progress.DELAY_SECONDS = 60",
-            "sys.stderr = open(os.devnull, 'w')",
-            "sys.stderr = None",
-            "sys.stderr.close()",
-            "os.environ['TERM'] = 'dumb'",
-            "sys.modules['tqdm'] = None",
-            "sys.modules['multiprocessing.process'] = type('P', (), {'parent_process': lambda: 1})",
-        ],
-    )
+    @pytest.mark.parametrize("change", [
+        "progress.DELAY_SECONDS = 60", "sys.stderr = open(os.devnull, 'w')", "sys.stderr = None",
+        "sys.stderr.close()", "os.environ['TERM'] = 'dumb'", "sys.modules['tqdm'] = None",
+        "sys.modules['multiprocessing.process'] = type('P', (), {'parent_process': lambda: 1})",
+    ])  # fmt: skip
     def test_there_is_none(self, change: str) -> None:
         ending = "\nos.write(1, b'done')"
         shown = terminal.on_terminal("-c", f"{CODE}\n{change}\n{TRIES['verify']}{ending}")

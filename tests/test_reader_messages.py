@@ -36,15 +36,10 @@ def test_messages_come_back_in_whatever_encoding(items: list[Example], data: st.
     assert list(TFRecordReader(file_of(*records)).messages(Example)) == items
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        Int64List(value=[1, -1]),
-        SequenceExample(),
-        FileDescriptorProto(name="a.proto", dependency=["b.proto"]),
-    ],
-    ids=lambda message: type(message).__name__,
-)
+@pytest.mark.parametrize("message", [
+    Int64List(value=[1, -1]), SequenceExample(),
+    FileDescriptorProto(name="a.proto", dependency=["b.proto"]),
+], ids=lambda message: type(message).__name__)  # fmt: skip
 def test_any_class_will_do(message: Message) -> None:
     file = file_of(message.SerializeToString(), b"")
 

@@ -37,16 +37,11 @@ def raised_by(call: Callable[[], Any]) -> InvalidArgumentError:
 
 
 @pytest.mark.parametrize("n_empty", [0, 2])
-@pytest.mark.parametrize(
-    ("record", "said"),
-    [
-        (sequence(2), "SequenceExamples, not Examples; read them with sequence_examples()"),
-        (event(1), EVENTS.format("Example")),
-        (ranking(2), LISTS),
-        (ALONE, LISTS),
-        (b"a line of text", "the records look like text, not like Examples"),
-    ],
-)
+@pytest.mark.parametrize(("record", "said"), [
+    (sequence(2), "SequenceExamples, not Examples; read them with sequence_examples()"),
+    (event(1), EVENTS.format("Example")), (ranking(2), LISTS), (ALONE, LISTS),
+    (b"a line of text", "the records look like text, not like Examples"),
+])  # fmt: skip
 def test_examples_of_other_records(tmp_path: Path, record: bytes, said: str, n_empty: int) -> None:
     path = write(tmp_path / "a", [b""] * n_empty + [record] * 3)
     rows: list[Any] = []
@@ -58,14 +53,10 @@ def test_examples_of_other_records(tmp_path: Path, record: bytes, said: str, n_e
     assert rows == [{}] * n_empty
 
 
-@pytest.mark.parametrize(
-    "feature",
-    [
-        FixedLenSequenceFeature([], "int64", allow_missing=True),
-        VarLenFeature(bytes),
-        RaggedFeature(int),
-    ],
-)
+@pytest.mark.parametrize("feature", [
+    FixedLenSequenceFeature([], "int64", allow_missing=True), VarLenFeature(bytes),
+    RaggedFeature(int),
+])  # fmt: skip
 def test_batches_without_a_value_of_other_records(tmp_path: Path, feature: Any) -> None:
     path = write(tmp_path / "a", [sequence(i) for i in range(4)])
     empty = write(tmp_path / "b", [b"", NO_FEATURES] * 2)

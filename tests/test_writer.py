@@ -80,21 +80,16 @@ def names_in(folder: Path) -> list[str]:
 
 
 class TestOptions:
-    @pytest.mark.parametrize(
-        ("name", "given"),
-        [
-            *(("", given) for given in (None, "", 0, TFRecordCompressionType.NONE)),
-            *(("ZLIB", given) for given in (1, "ZLIB", TFRecordCompressionType.ZLIB)),
-            *((given, given) for given in ("GZIP", "ZSTD", "BZ2")),
-            ("GZIP", 2),
-            *(("GZIP", given) for given in ("gzip", "gz", "Gz")),
-            *(("ZSTD", given) for given in ("zst", "Zstd")),
-            *(("", given) for given in ("none", "NONE", "uncompressed")),
-            ("", TFRecordOptions()),
-            ("GZIP", TFRecordOptions("GZIP")),
-            ("ZLIB", TFRecordOptions(TFRecordOptions(TFRecordOptions(1)))),
-        ],
-    )
+    @pytest.mark.parametrize(("name", "given"), [
+        *(("", given) for given in (None, "", 0, TFRecordCompressionType.NONE)),
+        *(("ZLIB", given) for given in (1, "ZLIB", TFRecordCompressionType.ZLIB)),
+        *((given, given) for given in ("GZIP", "ZSTD", "BZ2")), ("GZIP", 2),
+        *(("GZIP", given) for given in ("gzip", "gz", "Gz")),
+        *(("ZSTD", given) for given in ("zst", "Zstd")),
+        *(("", given) for given in ("none", "NONE", "uncompressed")), ("", TFRecordOptions()),
+        ("GZIP", TFRecordOptions("GZIP")),
+        ("ZLIB", TFRecordOptions(TFRecordOptions(TFRecordOptions(1)))),
+    ])  # fmt: skip
     def test_o2_what_stands_for_a_compression(self, given: Any, name: str) -> None:
         assert TFRecordOptions.get_compression_type_string(given) == name
         assert TFRecordOptions(given).compression_type is given
@@ -183,17 +178,10 @@ class TestContent:
             write(tmp_path / "a", items, options)
             assert (tmp_path / "a").read_bytes() == content, vars(options)
 
-    @pytest.mark.parametrize(
-        ("given", "stored"),
-        [
-            (b"a", b"a"),
-            ("\u00e4\0", b"\xc3\xa4\0"),
-            ("", b""),
-            (bytearray(b"b"), b"b"),
-            (np.bytes_(b"c"), b"c"),
-            (np.str_("d"), b"d"),
-        ],
-    )
+    @pytest.mark.parametrize(("given", "stored"), [
+        (b"a", b"a"), ("\u00e4\0", b"\xc3\xa4\0"), ("", b""), (bytearray(b"b"), b"b"),
+        (np.bytes_(b"c"), b"c"), (np.str_("d"), b"d"),
+    ])  # fmt: skip
     def test_o4_what_a_record_may_be(self, given: Any, stored: bytes) -> None:
         file = io.BytesIO()
         with TFRecordWriter(file) as writer:
@@ -443,15 +431,11 @@ class TestAppending:
 
 
 class TestShards:
-    @pytest.mark.parametrize(
-        ("pattern", "num_shards", "names"),
-        [
-            ("a@3", None, ["a-00000-of-00003", "a-00001-of-00003", "a-00002-of-00003"]),
-            ("a@1.gz", None, ["a-00000-of-00001.gz"]),
-            ("a-{shard}", 2, ["a-0", "a-1"]),
-            ("{shard:03d}of{num_shards}", 2, ["000of2", "001of2"]),
-        ],
-    )
+    @pytest.mark.parametrize(("pattern", "num_shards", "names"), [
+        ("a@3", None, ["a-00000-of-00003", "a-00001-of-00003", "a-00002-of-00003"]),
+        ("a@1.gz", None, ["a-00000-of-00001.gz"]), ("a-{shard}", 2, ["a-0", "a-1"]),
+        ("{shard:03d}of{num_shards}", 2, ["000of2", "001of2"]),
+    ])  # fmt: skip
     def test_round(self, tmp_path: Path, pattern: str, num_shards: int | None, names: Any) -> None:
         items = [b"%d" % i for i in range(10)]
 
@@ -555,21 +539,18 @@ class TestShards:
 
         assert names_in(tmp_path) == []
 
-    @pytest.mark.parametrize(
-        ("pattern", "keywords"),
-        [
-            *(("a", given) for given in ({}, {"num_shards": 2}, {"bytes_per_shard": 2})),
-            *(("a@2", given) for given in ({"num_shards": 2}, {"bytes_per_shard": 2})),
-            *(("a@", {}), ("a@0", {}), ("a{shard}", {}), ("a{shard}", {"num_shards": 0})),
-            ("a{shard}", {"bytes_per_shard": 0}),
-            ("a{shard}", {"num_shards": 2, "bytes_per_shard": 2}),
-            *(
-                (f"a{{shard{rest}", {"num_shards": 2})
-                for rest in ("", "s}", "}{other}", "}{}", ":s}", ".other}", "[other]}")
-            ),
-            ("a{shard:.0e}", {"num_shards": 20}),
-        ],
-    )
+    @pytest.mark.parametrize(("pattern", "keywords"), [
+        *(("a", given) for given in ({}, {"num_shards": 2}, {"bytes_per_shard": 2})),
+        *(("a@2", given) for given in ({"num_shards": 2}, {"bytes_per_shard": 2})),
+        *(("a@", {}), ("a@0", {}), ("a{shard}", {}), ("a{shard}", {"num_shards": 0})),
+        ("a{shard}", {"bytes_per_shard": 0}),
+        ("a{shard}", {"num_shards": 2, "bytes_per_shard": 2}),
+        *(
+            (f"a{{shard{rest}", {"num_shards": 2})
+            for rest in ("", "s}", "}{other}", "}{}", ":s}", ".other}", "[other]}")
+        ),
+        ("a{shard:.0e}", {"num_shards": 20}),
+    ])  # fmt: skip
     def test_patterns_that_do_not_say_what_shards_there_are(
         self, tmp_path: Path, pattern: str, keywords: dict[str, Any]
     ) -> None:

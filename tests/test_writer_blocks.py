@@ -128,15 +128,12 @@ def test_a_damaged_record_has_no_new_crc(tmp_path: Path, items: list[bytes], sha
         assert sorted(TFRecordReader(tmp_path / pattern)) == [b"first", b"last"]
 
 
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (lambda writer: writer.write_blocks([b"one"]), "not bytes"),
-        (lambda writer: writer.write_blocks(block_of([b"one"])), "not Block"),
-        (lambda writer: writer.write([b"one"]), "not list"),
-        (lambda writer: writer.write_blocks(None), "not NoneType"),
-    ],
-)
+@pytest.mark.parametrize(("call", "text"), [
+    (lambda writer: writer.write_blocks([b"one"]), "not bytes"),
+    (lambda writer: writer.write_blocks(block_of([b"one"])), "not Block"),
+    (lambda writer: writer.write([b"one"]), "not list"),
+    (lambda writer: writer.write_blocks(None), "not NoneType"),
+])  # fmt: skip
 def test_no_block_is_a_type_error(tmp_path: Path, call: Callable[[Any], None], text: str) -> None:
     for writer in (TFRecordWriter(tmp_path / "a"), ShardedTFRecordWriter(tmp_path / "b@2")):
         raised(TypeError, call, writer, match=text)

@@ -19,16 +19,11 @@ from tfrecord_lite import (
 pytestmark = pytest.mark.needs("sql")
 
 
-@pytest.mark.parametrize(
-    ("condition", "kept"),
-    [
-        ("label = 1", range(1, 30, 3)),
-        ("name like 'ro%'", range(1, 30, 3)),
-        ("petals[1] >= 20.5", range(20, 30)),
-        ("len(petals) = 21 or label is null", []),
-        ("1 = 1", range(30)),
-    ],
-)
+@pytest.mark.parametrize(("condition", "kept"), [
+    ("label = 1", range(1, 30, 3)), ("name like 'ro%'", range(1, 30, 3)),
+    ("petals[1] >= 20.5", range(20, 30)), ("len(petals) = 21 or label is null", []),
+    ("1 = 1", range(30)),
+])  # fmt: skip
 def test_conditions(run: Run, tmp_path: Path, condition: str, kept: range | list[int]) -> None:
     path = write(tmp_path / "a", map(flower, range(30)), "GZIP")
 

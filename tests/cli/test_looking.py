@@ -175,11 +175,9 @@ def test_an_index_is_used_unless_it_is_old(run: Run, tmp_path: Path) -> None:
     assert run("head", "--record", 0, path).status == 1
 
 
-@pytest.mark.parametrize(
-    ("records", "cls"),
-    [(map(flower, range(20)), Schema), (map(sequence, range(1, 9)), SequenceSchema)],
-    ids=["Examples", "SequenceExamples"],
-)
+@pytest.mark.parametrize(("records", "cls"), [
+    (map(flower, range(20)), Schema), (map(sequence, range(1, 9)), SequenceSchema),
+], ids=["Examples", "SequenceExamples"])  # fmt: skip
 def test_json(run: Run, tmp_path: Path, records: Any, cls: type[Schema | SequenceSchema]) -> None:
     path, beside = write(tmp_path / "d", records), tmp_path / "d.schema.json"
     (line,) = run("schema", "--json", path).out
@@ -260,16 +258,13 @@ SOUND, BROKEN = [flower(i) for i in range(12)], b"\x0a\xff"
 
 
 @pytest.mark.parametrize("how", [[], ["--sample", "50"]])
-@pytest.mark.parametrize(
-    ("name", "options", "expected"),
-    [
-        ("malformed", [], (2, 7, "record 7")),
-        ("malformed", ["--skip-damage"], (2, 12, "left out 2 malformed records; the first: ")),
-        ("damaged", ["--skip-damage"], (1, 8, "skipped 1 damaged place")),
-        ("damaged", ["--columns=zro", "--skip-damage"], (2, None, "no feature 'zro'")),
-        ("none", [], (2, None, "No such file or directory")),
-    ],
-)
+@pytest.mark.parametrize(("name", "options", "expected"), [
+    ("malformed", [], (2, 7, "record 7")),
+    ("malformed", ["--skip-damage"], (2, 12, "left out 2 malformed records; the first: ")),
+    ("damaged", ["--skip-damage"], (1, 8, "skipped 1 damaged place")),
+    ("damaged", ["--columns=zro", "--skip-damage"], (2, None, "no feature 'zro'")),
+    ("none", [], (2, None, "No such file or directory")),
+])  # fmt: skip
 def test_wrong(run: Run, tmp_path: Path, how: Any, name: str, options: Any, expected: Any) -> None:
     damage(write(tmp_path / "damaged", [flower(0)] * 9), 2000)
     write(tmp_path / "malformed", [*SOUND[:7], BROKEN, BROKEN, *SOUND[7:]])

@@ -128,17 +128,14 @@ class TestArguments:
         assert ALL_VERBS.keys() - words.VERBS.keys() == set()
         assert "the verbs are info, head" in run("xyzzy").err[0]
 
-    @pytest.mark.parametrize(
-        ("command", "hint"),
-        [
-            ("sql --max-rows 3 x", "did you mean --limit?"),
-            ("schema --max_records 3 x", "did you mean --limit?"),
-            ("merge --force a b", "did you mean --overwrite?"),
-            ("convert a.csv b.csv --output x", "the last argument is what to write"),
-            ("count --where x", "it is an option of"),
-            ("convert a b --compression snappy", "--output-compression is what to write"),
-        ],
-    )
+    @pytest.mark.parametrize(("command", "hint"), [
+        ("sql --max-rows 3 x", "did you mean --limit?"),
+        ("schema --max_records 3 x", "did you mean --limit?"),
+        ("merge --force a b", "did you mean --overwrite?"),
+        ("convert a.csv b.csv --output x", "the last argument is what to write"),
+        ("count --where x", "it is an option of"),
+        ("convert a b --compression snappy", "--output-compression is what to write"),
+    ])  # fmt: skip
     def test_an_unknown_option_gets_the_nearest(self, run: Run, command: str, hint: str) -> None:
         done = run(*command.split())
 
@@ -200,18 +197,14 @@ class TestProcess:
 
     @pytest.mark.slow
     @pytest.mark.skipif(os.name == "nt", reason="needs a shell that closes streams")
-    @pytest.mark.parametrize(
-        ("command", "said"),
-        [
-            ("info - <&-", b"tfrecord: standard input is closed\n"),
-            ("cat {path} >&-", b"tfrecord: standard output is closed\n"),
-            ("--help >&-", b"tfrecord: standard output is closed\n"),
-            ("info {path}.missing 2>&-", b""),
-            ("nonsense 2>&-", b""),
-            ("info --help >/dev/full", b"tfrecord: standard output: No space left on device\n"),
-            ("--version >/dev/full", b"tfrecord: standard output: No space left on device\n"),
-        ],
-    )
+    @pytest.mark.parametrize(("command", "said"), [
+        ("info - <&-", b"tfrecord: standard input is closed\n"),
+        ("cat {path} >&-", b"tfrecord: standard output is closed\n"),
+        ("--help >&-", b"tfrecord: standard output is closed\n"), ("info {path}.missing 2>&-", b""),
+        ("nonsense 2>&-", b""),
+        ("info --help >/dev/full", b"tfrecord: standard output: No space left on device\n"),
+        ("--version >/dev/full", b"tfrecord: standard output: No space left on device\n"),
+    ])  # fmt: skip
     def test_a_closed_or_full_stream_is_said(
         self, tmp_path: Path, command: str, said: bytes
     ) -> None:

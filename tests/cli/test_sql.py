@@ -22,14 +22,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("options", "types"),
-    [
-        ([], ["VARCHAR", "VARCHAR[][]"]),
-        (["--text", "feature_lists/words"], ["BLOB", "VARCHAR[][]"]),
-        (["--no-text"], ["BLOB", "BLOB[][]"]),
-    ],
-)
+@pytest.mark.parametrize(("options", "types"), [
+    ([], ["VARCHAR", "VARCHAR[][]"]), (["--text", "feature_lists/words"], ["BLOB", "VARCHAR[][]"]),
+    (["--no-text"], ["BLOB", "BLOB[][]"]),
+])  # fmt: skip
 def test_columns_of_sequences(run: Run, folder: Path, options: list[str], types: list[str]) -> None:
     words = [[["a", "b"], []], [["c"]]]
     records = [
@@ -87,16 +83,12 @@ def test_a_file_does_not_appear_if_the_query_fails(run: Run, folder: Path) -> No
     assert run("sql", "from 'x@2'", "-o", "out.xyz").status == 2
 
 
-@pytest.mark.parametrize(
-    ("query", "output"),
-    [
-        ("select label from '*.tfrecord'", "me.tfrecord"),
-        ('select label from "me.tfrecord" where label = 1', "link.tfrecord"),
-        ("select * from read_csv('me.csv')", "me.csv"),
-        ("from me.csv", "me.csv"),
-        ("select m.* from 'x@2' x, './me.csv' m", "me.csv"),
-    ],
-)
+@pytest.mark.parametrize(("query", "output"), [
+    ("select label from '*.tfrecord'", "me.tfrecord"),
+    ('select label from "me.tfrecord" where label = 1', "link.tfrecord"),
+    ("select * from read_csv('me.csv')", "me.csv"), ("from me.csv", "me.csv"),
+    ("select m.* from 'x@2' x, './me.csv' m", "me.csv"),
+])  # fmt: skip
 def test_a_file_never_gets_its_own_rows(run: Run, folder: Path, query: str, output: str) -> None:
     write(folder / "me.tfrecord", map(flower, range(6)))
     (folder / "me.csv").write_text("label\n1\n2\n")
@@ -121,16 +113,12 @@ def test_schemas_are_given_inferred_or_beside(run: Run, folder: Path) -> None:
     assert run("sql", "--schema", "s.json", "from 'odd'").out[0] == "ratio"
 
 
-@pytest.mark.parametrize(
-    ("query", "name"),
-    [
-        ("select label from all.tfrecord", "all.tfrecord"),
-        ("select label from a-*.tfrecord, 'x@2'", "a-*.tfrecord"),
-        ("from 'x@2' join folder/b.gz using (id)", "folder/b.gz"),
-        ("from plain", "plain"),
-        ("summarize x-00000-of-00002", "x-00000-of-00002"),
-    ],
-)
+@pytest.mark.parametrize(("query", "name"), [
+    ("select label from all.tfrecord", "all.tfrecord"),
+    ("select label from a-*.tfrecord, 'x@2'", "a-*.tfrecord"),
+    ("from 'x@2' join folder/b.gz using (id)", "folder/b.gz"), ("from plain", "plain"),
+    ("summarize x-00000-of-00002", "x-00000-of-00002"),
+])  # fmt: skip
 def test_a_file_without_quotes(run: Run, query: str, name: str) -> None:
     done = run("sql", query)
     assert (done.status, len(done.err)) == (2, 1)

@@ -497,17 +497,13 @@ def test_texts_that_are_not_utf8_are_named(tmp_path: Path) -> None:
         assert (error.key, error.index) == ("x", 3)
 
 
-@pytest.mark.parametrize(
-    ("values", "kind", "index"),
-    [
-        ([[1], None, [2, None]], pa.list_(pa.int8()), 2),
-        ([[1], [None]], pa.list_(pa.int8(), 1), 1),
-        ([["a"], [], ["b", None]], pa.list_(pa.string()), 2),
-        ([[[1]], [[2], None]], pa.list_(pa.list_(pa.int8())), 1),
-        ([[[1], [2]], [], [[], [3, None]]], pa.list_(pa.list_(pa.int8())), 2),
-        ([["a"], ["b", None]], pa.list_(pa.dictionary(pa.int8(), pa.string())), 1),
-    ],
-)
+@pytest.mark.parametrize(("values", "kind", "index"), [
+    ([[1], None, [2, None]], pa.list_(pa.int8()), 2), ([[1], [None]], pa.list_(pa.int8(), 1), 1),
+    ([["a"], [], ["b", None]], pa.list_(pa.string()), 2),
+    ([[[1]], [[2], None]], pa.list_(pa.list_(pa.int8())), 1),
+    ([[[1], [2]], [], [[], [3, None]]], pa.list_(pa.list_(pa.int8())), 2),
+    ([["a"], ["b", None]], pa.list_(pa.dictionary(pa.int8(), pa.string())), 1),
+])  # fmt: skip
 def test_the_record_of_a_null_is_named(tmp_path: Path, values: Any, kind: Any, index: int) -> None:
     array = pa.array(values, kind)
     chunks = pa.chunked_array([array[:1], array[1:]])
@@ -819,17 +815,14 @@ FLOATS = schema_of({"x": np.zeros(1)})
 LISTS = schema_of({"x": RaggedTensor(np.zeros(1), [0, 1])})
 
 
-@pytest.mark.parametrize(
-    ("schema", "first", "values", "wrong"),
-    [
-        (DEFAULT, [1, 2, 3], [1, None, 3], None),
-        (VECTOR, [[1.0, 1.0]] * 3, [[1.0, 1.0], None, [2.0, 2.0]], None),
-        (FLOATS, [1.5, -0.0, 2.5], [0.25, None, np.inf], None),
-        (None, [[1], [1, 1], [2]], [[1], None, [2, 2]], (1, r"fill it with \[\]")),
-        (FLOATS, [1.5, -0.0, 2.5], [1.5, None, 1e300], (2, "beyond float32.*lossless=True")),
-        (LISTS, [[0.5], [], [1.0]], [[0.5], [], [0.25, 1e39]], (2, "beyond float32")),
-    ],
-)
+@pytest.mark.parametrize(("schema", "first", "values", "wrong"), [
+    (DEFAULT, [1, 2, 3], [1, None, 3], None),
+    (VECTOR, [[1.0, 1.0]] * 3, [[1.0, 1.0], None, [2.0, 2.0]], None),
+    (FLOATS, [1.5, -0.0, 2.5], [0.25, None, np.inf], None),
+    (None, [[1], [1, 1], [2]], [[1], None, [2, 2]], (1, r"fill it with \[\]")),
+    (FLOATS, [1.5, -0.0, 2.5], [1.5, None, 1e300], (2, "beyond float32.*lossless=True")),
+    (LISTS, [[0.5], [], [1.0]], [[0.5], [], [0.25, 1e39]], (2, "beyond float32")),
+])  # fmt: skip
 def test_values_that_the_schema_that_came_along_does_not_hold(
     tmp_path: Path, schema: Any, first: list[Any], values: list[Any], wrong: Any
 ) -> None:

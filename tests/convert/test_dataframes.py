@@ -71,21 +71,14 @@ def load_saved(folder: Path, data: Any) -> Any:
     return load(folder / "saved")
 
 
-@pytest.mark.parametrize(
-    ("column", "expected"),
-    [
-        (pl.Series(["a", None]), ["a", None]),
-        (pa.array([b"a", None]), [b"a", None]),
-        (pl.Series([0.1, None]), [0.1, None]),
-        (pd.Series([True, None], dtype="boolean"), [True, None]),
-        (pd.Series([0.5, None], dtype="Float32"), [0.5, None]),
-        (pd.Series(["a", None], dtype="category"), ["a", None]),
-        (pl.Series([[1], [2, 3]]), [[1], [2, 3]]),
-        (pa.array([[[1]], [[], [2]]]), [[[1]], [[], [2]]]),
-        (pl.Series([[1, 2], None], dtype=pl.Array(pl.Int8, 2)), [[1, 2], [None, None]]),
-    ],
-    ids=library_and_class,
-)
+@pytest.mark.parametrize(("column", "expected"), [
+    (pl.Series(["a", None]), ["a", None]), (pa.array([b"a", None]), [b"a", None]),
+    (pl.Series([0.1, None]), [0.1, None]), (pd.Series([True, None], dtype="boolean"), [True, None]),
+    (pd.Series([0.5, None], dtype="Float32"), [0.5, None]),
+    (pd.Series(["a", None], dtype="category"), ["a", None]),
+    (pl.Series([[1], [2, 3]]), [[1], [2, 3]]), (pa.array([[[1]], [[], [2]]]), [[[1]], [[], [2]]]),
+    (pl.Series([[1, 2], None], dtype=pl.Array(pl.Int8, 2)), [[1, 2], [None, None]]),
+], ids=library_and_class)  # fmt: skip
 def test_a_series_alone_or_in_a_dict_is_saved(tmp_path: Path, column: Any, expected: Any) -> None:
     for found in (
         load_saved(tmp_path, {"x": {"y": column}})["x"]["y"],

@@ -64,21 +64,18 @@ def test_numbers_are_rounded_unless_every_bit_is_asked_for() -> None:
 ROWS = RaggedFeature(int, row_splits_dtype=np.int64, validate=True)
 
 
-@pytest.mark.parametrize(
-    ("column", "spec", "usual"),
-    [
-        (np.ones((2, 16), np.uint8), RawFeature([16], "uint8"), FixedLenFeature([16], int)),
-        (np.ones((2, 2, 8), np.int8), RawFeature([2, 8], "int8"), FixedLenFeature([2, 8], int)),
-        (np.ones((0, 4, 4), bool), RawFeature([4, 4], "bool"), FixedLenFeature([4, 4], int)),
-        (np.ones((2, 4, 4), np.uint8), RawFeature([4, 4], "uint8"), RawFeature([4, 4], "uint8")),
-        (np.ones((2, 5, 3), np.uint8), FixedLenFeature([5, 3], int), FixedLenFeature([5, 3], int)),
-        (np.ones((2, 15), np.uint8), FixedLenFeature([15], int), FixedLenFeature([15], int)),
-        (np.ones((2, 16), np.int16), FixedLenFeature([16], int), FixedLenFeature([16], int)),
-        (RaggedTensor(np.ones((3, 16), bool), [0, 2, 3]), FixedLenFeature([], bytes, b""), None),
-        (RaggedTensor(np.ones(40, np.uint8), [0, 20, 40]), ROWS, ROWS),
-        (np.ma.MaskedArray(np.ones((1, 16), bool), [[True] * 16]), RaggedFeature(bytes), None),
-    ],
-)
+@pytest.mark.parametrize(("column", "spec", "usual"), [
+    (np.ones((2, 16), np.uint8), RawFeature([16], "uint8"), FixedLenFeature([16], int)),
+    (np.ones((2, 2, 8), np.int8), RawFeature([2, 8], "int8"), FixedLenFeature([2, 8], int)),
+    (np.ones((0, 4, 4), bool), RawFeature([4, 4], "bool"), FixedLenFeature([4, 4], int)),
+    (np.ones((2, 4, 4), np.uint8), RawFeature([4, 4], "uint8"), RawFeature([4, 4], "uint8")),
+    (np.ones((2, 5, 3), np.uint8), FixedLenFeature([5, 3], int), FixedLenFeature([5, 3], int)),
+    (np.ones((2, 15), np.uint8), FixedLenFeature([15], int), FixedLenFeature([15], int)),
+    (np.ones((2, 16), np.int16), FixedLenFeature([16], int), FixedLenFeature([16], int)),
+    (RaggedTensor(np.ones((3, 16), bool), [0, 2, 3]), FixedLenFeature([], bytes, b""), None),
+    (RaggedTensor(np.ones(40, np.uint8), [0, 20, 40]), ROWS, ROWS),
+    (np.ma.MaskedArray(np.ones((1, 16), bool), [[True] * 16]), RaggedFeature(bytes), None),
+])  # fmt: skip
 def test_images_are_stored_as_their_bytes_and_other_one_byte_numbers_if_asked_for(
     column: Any, spec: Any, usual: Any
 ) -> None:
@@ -89,15 +86,11 @@ def test_images_are_stored_as_their_bytes_and_other_one_byte_numbers_if_asked_fo
     same(back({"x": column}, schema)["x"], column)
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        lambda values: values,
-        lambda values: np.ma.MaskedArray(values, [False, True, False, False]),
-        lambda values: RaggedTensor(values[[0, 0, 3]], [0, 2, 2, 2, 3]),
-        lambda values: SparseTensor([[0, 0], [3, 0]], values[[0, 3]], [4, 1]),
-    ],
-)
+@pytest.mark.parametrize("form", [
+    lambda values: values, lambda values: np.ma.MaskedArray(values, [False, True, False, False]),
+    lambda values: RaggedTensor(values[[0, 0, 3]], [0, 2, 2, 2, 3]),
+    lambda values: SparseTensor([[0, 0], [3, 0]], values[[0, 3]], [4, 1]),
+])  # fmt: skip
 def test_rounding_never_makes_a_number_infinite(form: Any) -> None:
     column = form(np.array([0.1, np.nan, -np.inf, -1e300]))
     schema = schema_of({"x": column})
@@ -122,22 +115,17 @@ def test_large_unsigned_numbers_are_stored_in_twos_complement() -> None:
     assert restore(found, schema)["x"].tolist() == column.tolist()
 
 
-@pytest.mark.parametrize(
-    ("column", "wanted"),
-    [
-        ([0.1, 2], np.array([0.1, 2])),
-        ([2**64 - 1, 1], np.array([2**64 - 1, 1], np.uint64)),
-        ([1j], np.array([1j])),
-        (["a", None], np.ma.MaskedArray(np.array(["a", ""], object), [False, True])),
-        ([None, 1.5], np.ma.MaskedArray([0, 1.5], [True, False])),
-        ([[1], [2, 3], []], RaggedTensor(np.array([1, 2, 3]), [0, 1, 3, 3])),
-        ([[[1], []], []], RaggedTensor(RaggedTensor(np.array([1]), [0, 1, 1]), [0, 2, 2])),
-        ([np.array([1, 2]), np.array([3, 4])], np.array([[1, 2], [3, 4]])),
-        ([np.array([1.0]), np.array([1.0, 2])], RaggedTensor(np.array([1.0, 1, 2]), [0, 1, 3])),
-        ([np.array([1, 2]), None], np.ma.MaskedArray([[1, 2], [0, 0]], [[False] * 2, [True] * 2])),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("column", "wanted"), [
+    ([0.1, 2], np.array([0.1, 2])), ([2**64 - 1, 1], np.array([2**64 - 1, 1], np.uint64)),
+    ([1j], np.array([1j])),
+    (["a", None], np.ma.MaskedArray(np.array(["a", ""], object), [False, True])),
+    ([None, 1.5], np.ma.MaskedArray([0, 1.5], [True, False])),
+    ([[1], [2, 3], []], RaggedTensor(np.array([1, 2, 3]), [0, 1, 3, 3])),
+    ([[[1], []], []], RaggedTensor(RaggedTensor(np.array([1]), [0, 1, 1]), [0, 2, 2])),
+    ([np.array([1, 2]), np.array([3, 4])], np.array([[1, 2], [3, 4]])),
+    ([np.array([1.0]), np.array([1.0, 2])], RaggedTensor(np.array([1.0, 1, 2]), [0, 1, 3])),
+    ([np.array([1, 2]), None], np.ma.MaskedArray([[1, 2], [0, 0]], [[False] * 2, [True] * 2])),
+], ids=str)  # fmt: skip
 def test_lists_come_back_as_arrays(column: Any, wanted: Any) -> None:
     found = back({"x": column})["x"]
     if np.ma.isMA(wanted) and wanted.dtype == object:
@@ -201,15 +189,12 @@ def test_uniform_rows_need_no_key_and_are_checked() -> None:
     assert (error.reason, error.key, error.index) == (Reason.WRONG_COUNT, "x", 1)
 
 
-@pytest.mark.parametrize(
-    ("original", "record", "reason"),
-    [
-        (Original("float64", [2]), bytes(9), Reason.WRONG_COUNT),
-        (Original("float64", [2]), bytes(8), Reason.WRONG_COUNT),
-        (Original("float64", [None, 2]), bytes(8), Reason.WRONG_COUNT),
-        (Original("string", [], "str"), b"\xff", Reason.BAD_ARGUMENT),
-    ],
-)
+@pytest.mark.parametrize(("original", "record", "reason"), [
+    (Original("float64", [2]), bytes(9), Reason.WRONG_COUNT),
+    (Original("float64", [2]), bytes(8), Reason.WRONG_COUNT),
+    (Original("float64", [None, 2]), bytes(8), Reason.WRONG_COUNT),
+    (Original("string", [], "str"), b"\xff", Reason.BAD_ARGUMENT),
+])  # fmt: skip
 def test_what_is_no_original_is_refused(original: Original, record: bytes, reason: Reason) -> None:
     features = {"x": FixedLenFeature([], bytes)}
     parsed = parsed_with(encode_examples({"x": [bytes(16), record]}), features)

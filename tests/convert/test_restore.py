@@ -223,31 +223,13 @@ def test_a_callers_array_stays_as_it_is() -> None:
         assert (flat == before).all()
 
 
-@pytest.mark.parametrize(
-    ("values", "dtype"),
-    [
-        (2**53 + 1, "float64"),
-        (-(2**53) - 1, "float64"),
-        (2**63 - 1, "float64"),
-        (2**24 + 1, "float32"),
-        (2**53 + 1, "complex128"),
-        (2**24 + 1, "complex64"),
-        (2049, "float16"),
-        (70000, "float16"),
-        (-(2**63), "float16"),
-        (257, "bfloat16"),
-        (300, "float8_e4m3fn"),
-        (2, "bool"),
-        (256, "uint8"),
-        (8, "int4"),
-        (0.5, "int64"),
-        (0.5, "datetime64[s]"),
-        (float("nan"), "timedelta64[s]"),
-        (float("inf"), "int64"),
-        (2.0**63, "int64"),
-        (0.1, "float16"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("values", "dtype"), [
+    (2**53 + 1, "float64"), (-(2**53) - 1, "float64"), (2**63 - 1, "float64"),
+    (2**24 + 1, "float32"), (2**53 + 1, "complex128"), (2**24 + 1, "complex64"), (2049, "float16"),
+    (70000, "float16"), (-(2**63), "float16"), (257, "bfloat16"), (300, "float8_e4m3fn"),
+    (2, "bool"), (256, "uint8"), (8, "int4"), (0.5, "int64"), (0.5, "datetime64[s]"),
+    (float("nan"), "timedelta64[s]"), (float("inf"), "int64"), (2.0**63, "int64"), (0.1, "float16"),
+])  # fmt: skip
 @pytest.mark.parametrize(
     "form", ["dense", "ragged", "nested", "masked", "sparse", "var_len", "padded"]
 )

@@ -159,18 +159,13 @@ def test_it_makes_no_difference_where_a_batch_ends(rows: list[Any], place: int) 
 
 
 @pytest.mark.parametrize("place", [1, 1024])
-@pytest.mark.parametrize(
-    ("first", "then", "dtype"),
-    [
-        (np.ones(2, np.int32), np.ones(2, np.int64), "int64"),
-        (np.ones(2, np.float32), np.ones(2, np.int64), "float32"),
-        (np.ones(2, np.int8), np.ones(1, np.uint8), "int16"),
-        (np.array([]), np.ones(2, np.int32), "int32"),
-        (np.array([]), np.array(["a", "b"]), "object"),
-        (np.ones(2, np.int32), np.array([]), "int32"),
-        ([], np.ones(2, np.int32), "int64"),
-    ],
-)
+@pytest.mark.parametrize(("first", "then", "dtype"), [
+    (np.ones(2, np.int32), np.ones(2, np.int64), "int64"),
+    (np.ones(2, np.float32), np.ones(2, np.int64), "float32"),
+    (np.ones(2, np.int8), np.ones(1, np.uint8), "int16"),
+    (np.array([]), np.ones(2, np.int32), "int32"), (np.array([]), np.array(["a", "b"]), "object"),
+    (np.ones(2, np.int32), np.array([]), "int32"), ([], np.ones(2, np.int32), "int64"),
+])  # fmt: skip
 def test_dtypes_are_widened(tmp_path: Path, place: int, first: Any, then: Any, dtype: str) -> None:
     rows = [first] * place + [then] * 2
     save(tmp_path / "x", ({"x": row} for row in rows))

@@ -167,33 +167,24 @@ def test_negative_counts_are_all(names: list[str]) -> None:
     assert numbers(dataset.take(0).repeat()) == []
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda d: d.batch(0), lambda d: d.shuffle(0), lambda d: d.shuffle(-1),
-        lambda d: d.shard(0, 0), lambda d: d.shard(2, 2), lambda d: d.shard(2, -1),
-        lambda d: d.prefetch(-2), lambda d: d.interleave(0), lambda d: d.interleave(2, 0),
-        lambda d: d.in_processes(-1), lambda d: d.map(len, 0 - 2), lambda d: d.set_epoch(-1),
-        lambda d: d.shuffle(3).shard(2, 0), lambda d: d.shuffle_all().shard(2, 0),
-        lambda d: d.shuffle_files().shard(2, 0), lambda d: d.shuffle_all().interleave(2),
-        lambda d: d.batch(2).parse_example(FEATURES, label_key="absent"),
-        lambda d: d.in_processes(2, start_method="bogus"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("make", [
+    lambda d: d.batch(0), lambda d: d.shuffle(0), lambda d: d.shuffle(-1), lambda d: d.shard(0, 0),
+    lambda d: d.shard(2, 2), lambda d: d.shard(2, -1), lambda d: d.prefetch(-2),
+    lambda d: d.interleave(0), lambda d: d.interleave(2, 0), lambda d: d.in_processes(-1),
+    lambda d: d.map(len, 0 - 2), lambda d: d.set_epoch(-1), lambda d: d.shuffle(3).shard(2, 0),
+    lambda d: d.shuffle_all().shard(2, 0), lambda d: d.shuffle_files().shard(2, 0),
+    lambda d: d.shuffle_all().interleave(2),
+    lambda d: d.batch(2).parse_example(FEATURES, label_key="absent"),
+    lambda d: d.in_processes(2, start_method="bogus"),
+])  # fmt: skip
 def test_arguments_that_cannot_be(names: list[str], make: Callable[[Any], object]) -> None:
     assert raised(InvalidArgumentError, make, TFRecordDataset(names)).reason is Reason.BAD_ARGUMENT
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda d: d.map(5),
-        lambda d: d.filter(5),
-        lambda d: d.batch(2.0),
-        lambda d: d.shuffle("3"),
-        lambda d: d.shard(True, 0),
-    ],
-)
+@pytest.mark.parametrize("make", [
+    lambda d: d.map(5), lambda d: d.filter(5), lambda d: d.batch(2.0), lambda d: d.shuffle("3"),
+    lambda d: d.shard(True, 0),
+])  # fmt: skip
 def test_arguments_of_types_that_cannot_be(names: list[str], make: Callable[[Any], object]) -> None:
     raised(TypeError, make, TFRecordDataset(names))
     for wrong in (3, [3]):
@@ -417,15 +408,12 @@ def before_error(dataset: Dataset) -> tuple[list[int], Any]:
     return numbers(found), caught.value
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda d: d, lambda d: d.interleave(2, 3), lambda d: d.prefetch(2),
-        lambda d: d.batch(2).parse_example(FEATURES).prefetch(1),
-        lambda d: d.map(bytes, num_parallel_calls=3), lambda d: d.map(bytes).batch(3),
-        lambda d: d.shard(1, 0).in_processes(1),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("make", [
+    lambda d: d, lambda d: d.interleave(2, 3), lambda d: d.prefetch(2),
+    lambda d: d.batch(2).parse_example(FEATURES).prefetch(1),
+    lambda d: d.map(bytes, num_parallel_calls=3), lambda d: d.map(bytes).batch(3),
+    lambda d: d.shard(1, 0).in_processes(1),
+])  # fmt: skip
 def test_what_is_before_damage_comes_first(tmp_path: Path, make: Callable[[Any], Dataset]) -> None:
     for at in (0, 3, 7):
         name = damaged(tmp_path, at)
@@ -457,17 +445,13 @@ def test_a_message_that_does_not_fit_is_named(tmp_path: Path) -> None:
         assert dataset is not records or found == [0, 1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda d: d.parse_example(FEATURES),
-        lambda d: d.batch(3).parse_example(FEATURES),
-        lambda d: d.interleave(2).shuffle(4, 1).batch(9).parse_example(FEATURES).prefetch(2),
-        lambda d: d.shuffle_all(1).repeat(2).batch(2).parse_example(FEATURES).cache(),
-        lambda d: d.batch(3).parse_example(FEATURES).in_processes(2).prefetch(1),
-        lambda d: d.filter(bool).shuffle(5, 1).batch(4).parse_example(FEATURES),
-    ],
-)
+@pytest.mark.parametrize("make", [
+    lambda d: d.parse_example(FEATURES), lambda d: d.batch(3).parse_example(FEATURES),
+    lambda d: d.interleave(2).shuffle(4, 1).batch(9).parse_example(FEATURES).prefetch(2),
+    lambda d: d.shuffle_all(1).repeat(2).batch(2).parse_example(FEATURES).cache(),
+    lambda d: d.batch(3).parse_example(FEATURES).in_processes(2).prefetch(1),
+    lambda d: d.filter(bool).shuffle(5, 1).batch(4).parse_example(FEATURES),
+])  # fmt: skip
 def test_an_error_of_parsing_has_its_place(tmp_path: Path, make: Callable[[Any], Dataset]) -> None:
     bad = Example()
     bad.features.feature["n"].int64_list.value.append(1)

@@ -144,18 +144,12 @@ def test_records_of_all_sizes_survive_the_buffer(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("make", "most_mb"),
-    [
-        (lambda d: d, 25),
-        (lambda d: d.interleave(4), 100),
-        (lambda d: d.interleave(2, 3, deterministic=False), 100),
-        (lambda d: d.shuffle(20, 1), 80),
-        (lambda d: d.shuffle_all(1), 15),
-        (lambda d: d.batch(4).prefetch(2), 60),
-        (lambda d: d.shard(8, 3).take(20).cache(), 60),
-    ],
-)
+@pytest.mark.parametrize(("make", "most_mb"), [
+    (lambda d: d, 25), (lambda d: d.interleave(4), 100),
+    (lambda d: d.interleave(2, 3, deterministic=False), 100), (lambda d: d.shuffle(20, 1), 80),
+    (lambda d: d.shuffle_all(1), 15), (lambda d: d.batch(4).prefetch(2), 60),
+    (lambda d: d.shard(8, 3).take(20).cache(), 60),
+])  # fmt: skip
 def test_memory_holds_no_more(tmp_path: Path, make: Callable[[Any], Any], most_mb: int) -> None:
     """Chunks are limited in records and in bytes; files have 160 MB."""
     names = [write(tmp_path / str(i), [bytes(1_000_000)] * 40) for i in range(4)]

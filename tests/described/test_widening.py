@@ -97,37 +97,31 @@ def test_items_that_no_schema_fits(old: SchemaItem, new: SchemaItem, text: str) 
     raised(IncompatibleError, widened, "x", old, new, match=text)
 
 
-@pytest.mark.parametrize(
-    ("change", "old", "text"),
-    [
-        (as_missing, PLAIN, "which this column cannot store"),
-        (as_missing, ints(shape=None), "which this column cannot store"),
-        (as_missing, SPARSE, "which this column cannot store"),
-        (as_missing, RAGGED, "a value is missing where lengths vary"),
-        (as_absent, PLAIN, "which this column cannot store"),
-        (as_ragged, PLAIN, "an empty list in a column of single values"),
-        (as_ragged, ints(), "an empty list in a column of single values"),
-        (as_ragged, ints(shape=(2,), missing=True), "a value is missing where lengths vary"),
-    ],
-)
+@pytest.mark.parametrize(("change", "old", "text"), [
+    (as_missing, PLAIN, "which this column cannot store"),
+    (as_missing, ints(shape=None), "which this column cannot store"),
+    (as_missing, SPARSE, "which this column cannot store"),
+    (as_missing, RAGGED, "a value is missing where lengths vary"),
+    (as_absent, PLAIN, "which this column cannot store"),
+    (as_ragged, PLAIN, "an empty list in a column of single values"),
+    (as_ragged, ints(), "an empty list in a column of single values"),
+    (as_ragged, ints(shape=(2,), missing=True), "a value is missing where lengths vary"),
+])  # fmt: skip
 def test_columns_never_none(change: Callable[..., SchemaItem], old: SchemaItem, text: str) -> None:
     raised(IncompatibleError, change, "x", old, match=text)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "dtype", "shape", "text"),
-    [
-        (ints("int8"), ints("uint8"), "int16", (), None),
-        (item(np.zeros(1, "f2")), item(np.zeros(1, "f4")), "float32", (), None),
-        (ints("uint32"), ints("int32"), "int64", (), None),
-        (ints(shape=(2, 3)), ints(shape=(4, 3)), "int64", (None, 3), None),
-        (RAGGED, ints(shape=(3,)), "int64", (None,), None),
-        (strings("U3"), strings("U12"), "string", (), "U12"),
-        (strings("U3"), strings("str"), "string", (), "str"),
-        (strings("T"), strings("str"), "string", (), "str"),
-        (strings("S3"), strings(None), "string", (), None),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "dtype", "shape", "text"), [
+    (ints("int8"), ints("uint8"), "int16", (), None),
+    (item(np.zeros(1, "f2")), item(np.zeros(1, "f4")), "float32", (), None),
+    (ints("uint32"), ints("int32"), "int64", (), None),
+    (ints(shape=(2, 3)), ints(shape=(4, 3)), "int64", (None, 3), None),
+    (RAGGED, ints(shape=(3,)), "int64", (None,), None),
+    (strings("U3"), strings("U12"), "string", (), "U12"),
+    (strings("U3"), strings("str"), "string", (), "str"),
+    (strings("T"), strings("str"), "string", (), "str"),
+    (strings("S3"), strings(None), "string", (), None),
+])  # fmt: skip
 def test_items_that_one_schema_fits(old: Any, new: Any, dtype: str, shape: Any, text: Any) -> None:
     for pair in ((old, new), (new, old)):
         both = widened("x", *pair)
@@ -148,18 +142,15 @@ def test_a_missing_value_of_a_file_may_be_an_empty_row() -> None:
     assert as_absent("x", longer).original == Original("int64", (3,), missing=True)
 
 
-@pytest.mark.parametrize(
-    ("values", "index", "text"),
-    [
-        ([None, 1, []], 2, "single values and lists are mixed"),
-        ([None] * 2048 + [[]], 2048, "None cannot be distinguished from an empty list"),
-        ([[]] * 2048 + [None], 2048, "None cannot be distinguished from an empty list"),
-        ([np.float32(1)] * 2048 + [2**24 + 1], 2048, "not exact in float32"),
-        ([0.5] * 2048 + [2**64 - 1], 2048, "not exact in float64"),
-        ([np.float16(0.5)] * 2048 + [2049], 2048, "not exact in float16"),
-        ([1] * 2048 + [0.5], 2048, "here, but int64"),
-    ],
-)
+@pytest.mark.parametrize(("values", "index", "text"), [
+    ([None, 1, []], 2, "single values and lists are mixed"),
+    ([None] * 2048 + [[]], 2048, "None cannot be distinguished from an empty list"),
+    ([[]] * 2048 + [None], 2048, "None cannot be distinguished from an empty list"),
+    ([np.float32(1)] * 2048 + [2**24 + 1], 2048, "not exact in float32"),
+    ([0.5] * 2048 + [2**64 - 1], 2048, "not exact in float64"),
+    ([np.float16(0.5)] * 2048 + [2049], 2048, "not exact in float16"),
+    ([1] * 2048 + [0.5], 2048, "here, but int64"),
+])  # fmt: skip
 def test_a_later_misfit_is_named(tmp_path: Path, values: list[Any], index: int, text: str) -> None:
     with pytest.raises(InvalidArgumentError, match=text) as caught:
         save(tmp_path / "d", ({"x": value} for value in values))

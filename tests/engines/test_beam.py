@@ -432,15 +432,11 @@ def test_dtypes_come_back_by_a_sidecar_or_every_bit(tmp_path: Path, elements: li
     assert sorted(os.listdir(tmp_path)) == [Path(path).name, f"{Path(path).name}.schema.json"]  # noqa: PTH208
 
 
-@pytest.mark.parametrize(
-    ("elements", "text"),
-    [
-        ([7], "expected a dict, a row of Beam's, or a table or batch of pyarrow, not int"),
-        ([b"a"], "bytes are for WriteTFRecords"),
-        ([{"a": object()}], "'a'"),
-        ([{"a": 1}, {"a": ["x", 1]}], "'a'"),
-    ],
-)
+@pytest.mark.parametrize(("elements", "text"), [
+    ([7], "expected a dict, a row of Beam's, or a table or batch of pyarrow, not int"),
+    ([b"a"], "bytes are for WriteTFRecords"), ([{"a": object()}], "'a'"),
+    ([{"a": 1}, {"a": ["x", 1]}], "'a'"),
+])  # fmt: skip
 def test_what_cannot_be_written_is_named(tmp_path: Path, elements: list[Any], text: str) -> None:
     with pytest.raises(Exception, match=re.escape(text)):
         collect(beam.Create(elements) | WriteExamples(str(tmp_path / "a"), num_shards=1))

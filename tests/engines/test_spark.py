@@ -278,15 +278,10 @@ def test_what_is_written_comes_back(spark: Any, tmp_path: Path, options: Any) ->
     assert rows(found) == expected
 
 
-@pytest.mark.parametrize(
-    ("options", "ending", "name"),
-    [
-        ({"compression": "gzip"}, ".gz", "GZIP"),
-        ({"compression": "deflate"}, ".deflate", "ZLIB"),
-        ({"compression": "none"}, "", ""),
-        ({}, "", ""),
-    ],
-)
+@pytest.mark.parametrize(("options", "ending", "name"), [
+    ({"compression": "gzip"}, ".gz", "GZIP"), ({"compression": "deflate"}, ".deflate", "ZLIB"),
+    ({"compression": "none"}, "", ""), ({}, "", ""),
+])  # fmt: skip
 def test_compression(spark: Any, tmp_path: Path, options: Any, ending: str, name: str) -> None:
     made = spark.range(5).repartition(2)
     mark, *names = put(made, tmp_path / "out", sidecar="false", **options)

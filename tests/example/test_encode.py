@@ -167,14 +167,10 @@ def test_what_numpy_has_becomes_lists(column: Any, wanted: list[Any]) -> None:
     assert [decode_example(record)["x"].tolist() for record in block] == [[v] for v in wanted]
 
 
-@pytest.mark.parametrize(
-    "view",
-    [
-        np.arange(1000).data, np.asfortranarray(np.ones((2, 3), np.float32)).data,
-        np.array(5).data, memoryview(b"abcdef")[::2],
-    ],
-    ids=["large", "fortran", "scalar", "strided"],
-)  # fmt: skip
+@pytest.mark.parametrize("view", [
+    np.arange(1000).data, np.asfortranarray(np.ones((2, 3), np.float32)).data, np.array(5).data,
+    memoryview(b"abcdef")[::2],
+], ids=["large", "fortran", "scalar", "strided"])  # fmt: skip
 def test_a_memoryview_of_any_items_is_stored_as_all_its_bytes(view: memoryview) -> None:
     whole = view.tobytes()
 

@@ -224,14 +224,11 @@ def test_rows_of_a_plain_form_are_encoded_at_once(value: Any) -> None:
     assert block.to_list() == [encode_example(row) for row in rows]
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        {"n": 1}, {"n": 1, "x": 2, "y": 3}, {"n": 1, "x": "a"}, {"n": 1, "x": []}, {"n": None, "x": 1}, [], None,
-        {"n": 1, "x": np.arange(2)}, {"n": 1, "x": [[1]]}, {"n": 1, "x": np.ma.array([1], mask=[True])},
-    ],
-    ids=repr,
-)  # fmt: skip
+@pytest.mark.parametrize("odd", [
+    {"n": 1}, {"n": 1, "x": 2, "y": 3}, {"n": 1, "x": "a"}, {"n": 1, "x": []}, {"n": None, "x": 1},
+    [], None, {"n": 1, "x": np.arange(2)}, {"n": 1, "x": [[1]]},
+    {"n": 1, "x": np.ma.array([1], mask=[True])},
+], ids=repr)  # fmt: skip
 def test_rows_of_several_forms_go_one_by_one(odd: Any) -> None:
     rows: list[Any] = [{"n": number, "x": number} for number in range(20)]
     rows[7] = odd
@@ -256,11 +253,9 @@ def test_a_bad_row_of_a_list_is_named_and_those_before_it_are_written(bad: Any, 
     assert found == [encode_example(good)] * (place + 1)
 
 
-@pytest.mark.parametrize(
-    ("small", "times"),
-    [(b"a", 3_000_000), ([1], 100_000), ([b"a"], 100_000), (np.ones(1), 240_000)],
-    ids=["a string", "numbers", "strings in lists", "arrays"],
-)
+@pytest.mark.parametrize(("small", "times"), [
+    (b"a", 3_000_000), ([1], 100_000), ([b"a"], 100_000), (np.ones(1), 240_000),
+], ids=["a string", "numbers", "strings in lists", "arrays"])  # fmt: skip
 def test_large_rows_after_a_small_one_do_not_make_a_large_batch(small: Any, times: int) -> None:
     large = np.repeat(small, times) if isinstance(small, np.ndarray) else small * times
     rows: list[Any] = [{"x": small}] + [{"x": large}] * 16
@@ -269,12 +264,11 @@ def test_large_rows_after_a_small_one_do_not_make_a_large_batch(small: Any, time
     assert written(rows[:3]) == [encode_example(row) for row in rows[:3]]
 
 
-@pytest.mark.parametrize(
-    ("row", "n_rows"),
-    [({"x": b"a" * 8000}, 262), ({"x": "a" * 8000}, 262), ({"x": [1] * 1000}, 262),
-     ({"x": np.zeros(1000)}, 262), ({"x": 1, "y": (b"a",) * 999}, 262), ({"x": None}, 1024),
-     ({"x": bytes(2**14 - 1)}, 128), ({"x": bytes(2**14)}, 0), ({}, 0), (None, 0)],
-)  # fmt: skip
+@pytest.mark.parametrize(("row", "n_rows"), [
+    ({"x": b"a" * 8000}, 262), ({"x": "a" * 8000}, 262), ({"x": [1] * 1000}, 262),
+    ({"x": np.zeros(1000)}, 262), ({"x": 1, "y": (b"a",) * 999}, 262), ({"x": None}, 1024),
+    ({"x": bytes(2**14 - 1)}, 128), ({"x": bytes(2**14)}, 0), ({}, 0), (None, 0),
+])  # fmt: skip
 def test_so_many_rows_are_taken_at_once_as_fill_two_megabytes(row: Any, n_rows: int) -> None:
     assert rows_at_once(row) == n_rows
 

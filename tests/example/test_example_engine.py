@@ -419,15 +419,10 @@ def peak_of(batch: list[bytes], keys: list[bytes], kind: Kind) -> int:
 
 
 @pytest.mark.parametrize("n", [1, 12])
-@pytest.mark.parametrize(
-    ("kind", "content", "most"),
-    [
-        (INT64, Feature(INT64, (1,) * 2**16), 60),
-        (FLOAT, Feature(FLOAT, (1,) * 2**16), 4),
-        (BYTES, Feature(BYTES, (b"x" * 2**18,)), 2),
-        (BYTES, Feature(BYTES, (b"x",) * 2**12), 300),
-    ],
-)
+@pytest.mark.parametrize(("kind", "content", "most"), [
+    (INT64, Feature(INT64, (1,) * 2**16), 60), (FLOAT, Feature(FLOAT, (1,) * 2**16), 4),
+    (BYTES, Feature(BYTES, (b"x" * 2**18,)), 2), (BYTES, Feature(BYTES, (b"x",) * 2**12), 300),
+])  # fmt: skip
 def test_memory_is_a_multiple_of_the_input(n: int, kind: int, content: Feature, most: int) -> None:
     batch = [plain({b"a": content})] * n
     peak_of(batch, [b"a"], Kind(kind))  # what is made once, and kept

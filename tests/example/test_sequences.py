@@ -291,15 +291,10 @@ def test_keys_kinds_and_counts_are_tensorflows(file: CorpusFile, times: int) -> 
 @pytest.mark.parametrize(
     "one", [b"", BATCH[1], "", "text", bytearray(BATCH[1]), memoryview(b""), None, 5, {b"": 1}]
 )
-@pytest.mark.parametrize(
-    "read",
-    [
-        ExampleParser({"id": CONTEXT["id"]}),
-        SequenceExampleParser(CONTEXT, LISTS),
-        decode_examples,
-        decode_sequence_examples,
-    ],
-)
+@pytest.mark.parametrize("read", [
+    ExampleParser({"id": CONTEXT["id"]}), SequenceExampleParser(CONTEXT, LISTS), decode_examples,
+    decode_sequence_examples,
+])  # fmt: skip
 def test_one_message_where_many_are_asked_for_is_a_type_error(read: Any, one: Any) -> None:
     raised(TypeError, read, one, match="a sequence of messages")
 

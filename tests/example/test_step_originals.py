@@ -205,25 +205,22 @@ def test_sparse_steps_have_their_dtype() -> None:
     assert column.indices.tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0], [2, 0, 0]]
 
 
-@pytest.mark.parametrize(
-    ("steps", "spec", "original", "reason", "detail"),
-    [
-        ([b"12345678", b"123"], FixedLenSequenceFeature([], bytes), Original("f4", [None]),
-         Reason.WRONG_COUNT, "in step 1 of the list: 3 bytes"),
-        ([b"12345678", b"1234"], FixedLenSequenceFeature([], bytes), Original("f4", [None, 2]),
-         Reason.WRONG_COUNT, "in step 1 of the list: 1 value"),
-        ([b"12345678", b"1234"], FixedLenSequenceFeature([], bytes), Original("f4", [2]),
-         Reason.WRONG_COUNT, "in step 1 of the list: 1 value"),
-        ([[1], [2], [300]], FixedLenSequenceFeature([1], int), Original("uint8", [1]),
-         Reason.UNREPRESENTABLE, "in step 2 of the list: 300 is not a uint8"),
-        ([[1], [2, -1]], RaggedFeature(int), Original("uint8", [None]),
-         Reason.UNREPRESENTABLE, "in step 1 of the list: -1 is not a uint8"),
-        ([[1], [2, -1]], VarLenFeature(int), Original("uint8"),
-         Reason.UNREPRESENTABLE, "in step 1 of the list: -1 is not a uint8"),
-        ([b"a", b"\xff"], FixedLenSequenceFeature([], bytes), Original("string", [], "str"),
-         Reason.BAD_ARGUMENT, "in step 1 of the list: a byte string that is not UTF-8"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("steps", "spec", "original", "reason", "detail"), [
+    ([b"12345678", b"123"], FixedLenSequenceFeature([], bytes), Original("f4", [None]),
+     Reason.WRONG_COUNT, "in step 1 of the list: 3 bytes"),
+    ([b"12345678", b"1234"], FixedLenSequenceFeature([], bytes), Original("f4", [None, 2]),
+     Reason.WRONG_COUNT, "in step 1 of the list: 1 value"),
+    ([b"12345678", b"1234"], FixedLenSequenceFeature([], bytes), Original("f4", [2]),
+     Reason.WRONG_COUNT, "in step 1 of the list: 1 value"),
+    ([[1], [2], [300]], FixedLenSequenceFeature([1], int), Original("uint8", [1]),
+     Reason.UNREPRESENTABLE, "in step 2 of the list: 300 is not a uint8"),
+    ([[1], [2, -1]], RaggedFeature(int), Original("uint8", [None]),
+     Reason.UNREPRESENTABLE, "in step 1 of the list: -1 is not a uint8"),
+    ([[1], [2, -1]], VarLenFeature(int), Original("uint8"),
+     Reason.UNREPRESENTABLE, "in step 1 of the list: -1 is not a uint8"),
+    ([b"a", b"\xff"], FixedLenSequenceFeature([], bytes), Original("string", [], "str"),
+     Reason.BAD_ARGUMENT, "in step 1 of the list: a byte string that is not UTF-8"),
+])  # fmt: skip
 def test_an_error_names_record_and_step(
     steps: list[Any], spec: Any, original: Original, reason: Reason, detail: str
 ) -> None:
@@ -235,18 +232,15 @@ def test_an_error_names_record_and_step(
     assert (error.detail or "").startswith(detail)
 
 
-@pytest.mark.parametrize(
-    ("spec", "original", "reason"),
-    [
-        (FixedLenSequenceFeature([2], int), Original("u1", [3]), Reason.BAD_ARGUMENT),
-        (FixedLenSequenceFeature([2], int), Original("u1", [None]), Reason.BAD_ARGUMENT),
-        (FixedLenSequenceFeature([], bytes), Original("f4", [2, None, None]), Reason.BAD_ARGUMENT),
-        (FixedLenSequenceFeature([], bytes), Original("f4", [None, None]), Reason.BAD_ARGUMENT),
-        (RawFeature([2], "f4"), Original("f4", [3]), Reason.BAD_ARGUMENT),
-        (RaggedFeature(int), Original("u1", [None], missing=True), Reason.BAD_ARGUMENT),
-        (RaggedFeature(int), Original("u1", [2], missing=True), Reason.UNSUPPORTED),
-    ],
-)
+@pytest.mark.parametrize(("spec", "original", "reason"), [
+    (FixedLenSequenceFeature([2], int), Original("u1", [3]), Reason.BAD_ARGUMENT),
+    (FixedLenSequenceFeature([2], int), Original("u1", [None]), Reason.BAD_ARGUMENT),
+    (FixedLenSequenceFeature([], bytes), Original("f4", [2, None, None]), Reason.BAD_ARGUMENT),
+    (FixedLenSequenceFeature([], bytes), Original("f4", [None, None]), Reason.BAD_ARGUMENT),
+    (RawFeature([2], "f4"), Original("f4", [3]), Reason.BAD_ARGUMENT),
+    (RaggedFeature(int), Original("u1", [None], missing=True), Reason.BAD_ARGUMENT),
+    (RaggedFeature(int), Original("u1", [2], missing=True), Reason.UNSUPPORTED),
+])  # fmt: skip
 def test_an_original_not_for_steps_fails(spec: Any, original: Original, reason: Reason) -> None:
     def make() -> Any:
         return SequenceExampleParser(None, Schema({"x": spec}, {"x": original}))

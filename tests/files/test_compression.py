@@ -412,20 +412,15 @@ class TestMemory:
 
 
 class TestSettings:
-    @pytest.mark.parametrize(
-        ("name", "bad"),
-        [
-            ("ZLIB", TFRecordOptions(compression_level=10)),
-            ("GZIP", TFRecordOptions(compression_level=-2)),
-            ("ZLIB", TFRecordOptions(mem_level=0)),
-            ("ZLIB", TFRecordOptions(window_bits=0)),
-            ("ZLIB", TFRecordOptions(compression_method=7)),
-            ("ZLIB", TFRecordOptions(compression_strategy=99)),
-            ("ZLIB", TFRecordOptions(compression_level=2**40)),
-            ("BZ2", TFRecordOptions(compression_level=10)),
-            ("ZSTD", TFRecordOptions(compression_level=10_000)),
-        ],
-    )
+    @pytest.mark.parametrize(("name", "bad"), [
+        ("ZLIB", TFRecordOptions(compression_level=10)),
+        ("GZIP", TFRecordOptions(compression_level=-2)), ("ZLIB", TFRecordOptions(mem_level=0)),
+        ("ZLIB", TFRecordOptions(window_bits=0)), ("ZLIB", TFRecordOptions(compression_method=7)),
+        ("ZLIB", TFRecordOptions(compression_strategy=99)),
+        ("ZLIB", TFRecordOptions(compression_level=2**40)),
+        ("BZ2", TFRecordOptions(compression_level=10)),
+        ("ZSTD", TFRecordOptions(compression_level=10_000)),
+    ])  # fmt: skip
     def test_o8_settings_out_of_range_are_rejected(self, name: str, bad: TFRecordOptions) -> None:
         if name == "ZSTD":
             zstd_module()

@@ -106,16 +106,12 @@ def test_an_ending_that_is_not_written_is_refused(tmp_path: Path, writer: str, e
 
 
 @each_writer
-@pytest.mark.parametrize(
-    ("given", "compression"),
-    [
-        ("GZIP", "GZIP"), ("gzip", "GZIP"), ("Zlib", "ZLIB"), ("bz2", "BZ2"), (2, "GZIP"),
-        (TFRecordOptions("ZLIB", compression_level=1), "ZLIB"), (TFRecordOptions(), ""), ("", ""),
-        (0, ""), (None, ""), ("INFER", "GZIP"), ("gz", "GZIP"), ("deflate", "ZLIB"), ("None", ""),
-        ("bzip2", "BZ2"),
-    ],
-    ids=named,
-)  # fmt: skip
+@pytest.mark.parametrize(("given", "compression"), [
+    ("GZIP", "GZIP"), ("gzip", "GZIP"), ("Zlib", "ZLIB"), ("bz2", "BZ2"), (2, "GZIP"),
+    (TFRecordOptions("ZLIB", compression_level=1), "ZLIB"), (TFRecordOptions(), ""), ("", ""),
+    (0, ""), (None, ""), ("INFER", "GZIP"), ("gz", "GZIP"), ("deflate", "ZLIB"), ("None", ""),
+    ("bzip2", "BZ2"),
+], ids=named)  # fmt: skip
 def test_a_name_comes_first(tmp_path: Path, writer: str, given: Any, compression: str) -> None:
     assert compressions_of(WRITERS[writer](tmp_path / "a.gz", compression=given)) == {compression}
 
@@ -160,11 +156,9 @@ def test_appending_goes_by_the_content(tmp_path: Path, compression: str) -> None
 class TestTensorFlowsOptions:
     """The second argument of a writer is TensorFlow's, and decides if it is given."""
 
-    @pytest.mark.parametrize(
-        ("options", "compression"),
-        [("ZLIB", "ZLIB"), ("", ""), (TFRecordOptions(), ""), (0, ""), (None, "GZIP")],
-        ids=named,
-    )
+    @pytest.mark.parametrize(("options", "compression"), [
+        ("ZLIB", "ZLIB"), ("", ""), (TFRecordOptions(), ""), (0, ""), (None, "GZIP"),
+    ], ids=named)  # fmt: skip
     def test_they_precede_the_ending(self, tmp_path: Path, options: Any, compression: str) -> None:
         with TFRecordWriter(tmp_path / "a.gz", options) as writer:
             writer.write(b"record")

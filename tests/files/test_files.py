@@ -181,17 +181,13 @@ class TestPatterns:
         error = raised(FileNotFoundError, next, records)
         assert error.filename == str(tmp_path / "train-00001-of-00002.tfrecord")
 
-    @pytest.mark.parametrize(
-        ("pattern", "num_shards", "names"),
-        [
-            ("a@2", None, ["a-00000-of-00002", "a-00001-of-00002"]),
-            ("a@b@1.gz", None, ["a@b-00000-of-00001.gz"]),
-            ("a@1/b@1", None, ["a@1/b-00000-of-00001"]),
-            ("a@00003", None, [f"a-{i:05d}-of-00003" for i in range(3)]),
-            ("a{shard}", 2, ["a0", "a1"]), ("{shard:02d}/{num_shards}", 2, ["00/2", "01/2"]),
-            ("a", None, None), ("a@b", None, None), ("a@2/b", None, None), ("a@0", None, []),
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize(("pattern", "num_shards", "names"), [
+        ("a@2", None, ["a-00000-of-00002", "a-00001-of-00002"]),
+        ("a@b@1.gz", None, ["a@b-00000-of-00001.gz"]), ("a@1/b@1", None, ["a@1/b-00000-of-00001"]),
+        ("a@00003", None, [f"a-{i:05d}-of-00003" for i in range(3)]), ("a{shard}", 2, ["a0", "a1"]),
+        ("{shard:02d}/{num_shards}", 2, ["00/2", "01/2"]), ("a", None, None), ("a@b", None, None),
+        ("a@2/b", None, None), ("a@0", None, []),
+    ])  # fmt: skip
     def test_shards(self, pattern: str, num_shards: int | None, names: list[str] | None) -> None:
         found = shard_names(pattern, num_shards)
 

@@ -261,16 +261,10 @@ def make_index(folder: Path) -> None:
         save_index(file.indexes[0], str(folder / "a"))
 
 
-@pytest.mark.parametrize(
-    ("make", "is_new"),
-    [
-        (make_recovered, True),
-        (make_saved, True),
-        (make_saved, False),
-        (make_index, True),
-        (make_index, False),
-    ],
-)
+@pytest.mark.parametrize(("make", "is_new"), [
+    (make_recovered, True), (make_saved, True), (make_saved, False), (make_index, True),
+    (make_index, False),
+])  # fmt: skip
 def test_files_that_appear_when_complete_do_not_appear(
     tmp_path: Path, disk: Disk, make: Callable[[Path], None], is_new: bool
 ) -> None:

@@ -218,16 +218,14 @@ def archives(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("name", "n_records"),
-    [
-        ("zip://a.tfrecord::{}/z1.zip", 3), ("zip://*.tfrecord::{}/z1.zip", 6), ("zip://*::{}/z1.zip", 6),
-        ("zip://d/c[1].tfrecord::{}/z1.zip", 3), ("zip://d::{}/z1.zip", 3), ("zip://**/*.tfrecord::{}/z1.zip", 9),
-        ("zip://a.tfrecord::{}/z*.zip", 6), ("zip://*.tfrecord::file://{}/z?.zip", 12),
-        ("tar://a.tfrecord::{}/t.tar", 3), ("tar://*::{}/t.tar", 3),
-        ("simplecache::file://{}/t.tar", None), ("zip://a.tfrecord::simplecache::file://{}/z1.zip", 3),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "n_records"), [
+    ("zip://a.tfrecord::{}/z1.zip", 3), ("zip://*.tfrecord::{}/z1.zip", 6),
+    ("zip://*::{}/z1.zip", 6), ("zip://d/c[1].tfrecord::{}/z1.zip", 3), ("zip://d::{}/z1.zip", 3),
+    ("zip://**/*.tfrecord::{}/z1.zip", 9), ("zip://a.tfrecord::{}/z*.zip", 6),
+    ("zip://*.tfrecord::file://{}/z?.zip", 12), ("tar://a.tfrecord::{}/t.tar", 3),
+    ("tar://*::{}/t.tar", 3), ("simplecache::file://{}/t.tar", None),
+    ("zip://a.tfrecord::simplecache::file://{}/z1.zip", 3),
+])  # fmt: skip
 def test_chained_urls_are_names(archives: Path, name: str, n_records: int | None) -> None:
     url = name.format(archives)
     if n_records is None:
@@ -403,13 +401,10 @@ def test_what_is_written_has_its_name_also_beside_a_folder_and_in_a_chain() -> N
     raised(IsADirectoryError, save, "memory://names/b/", {"id": [1]})
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("~/x.tfrecord", "expanduser"), ("x-{0000..0099}.tfrecord", r"pattern.*'x-\*\.tfrecord'"),
-        (Path("s3://bucket/x"), "a URL as a str"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "text"), [
+    ("~/x.tfrecord", "expanduser"), ("x-{0000..0099}.tfrecord", r"pattern.*'x-\*\.tfrecord'"),
+    (Path("s3://bucket/x"), "a URL as a str"),
+])  # fmt: skip
 def test_a_name_of_another_language_leads_on(name: Any, text: str) -> None:
     for call in (load, TFRecordFile, lambda name: list(TFRecordReader(name)), tf_record_iterator):
         raised(FileNotFoundError, call, name, match=text)

@@ -69,14 +69,11 @@ def test_nothing_is_saved_of_a_file_that_is_cut(server: FileServer, tmp_path: Pa
 
 
 @pytest.mark.parametrize("way", [*WAYS, "by number"])
-@pytest.mark.parametrize(
-    ("status", "kind", "number"),
-    [
-        (401, PermissionError, errno.EACCES), (403, PermissionError, errno.EACCES),
-        (404, FileNotFoundError, errno.ENOENT), (410, FileNotFoundError, errno.ENOENT),
-        (429, OSError, errno.EIO), (500, OSError, errno.EIO), (503, OSError, errno.EIO),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("status", "kind", "number"), [
+    (401, PermissionError, errno.EACCES), (403, PermissionError, errno.EACCES),
+    (404, FileNotFoundError, errno.ENOENT), (410, FileNotFoundError, errno.ENOENT),
+    (429, OSError, errno.EIO), (500, OSError, errno.EIO), (503, OSError, errno.EIO),
+])  # fmt: skip
 def test_a_refusal_is_the_error_that_it_means(
     server: FileServer, way: str, status: int, kind: type[OSError], number: int
 ) -> None:
@@ -128,13 +125,10 @@ def test_a_url_that_cannot_be_written_to_says_so(server: FileServer, atomic: boo
     assert caught.value.reason is Reason.UNSUPPORTED
 
 
-@pytest.mark.parametrize(
-    "read",
-    [
-        lambda url: list(TFRecordReader(url)), lambda url: TFRecordReader(f"{url}*"), TFRecordFile,
-        load, load_schema, lambda url: save(url, {"n": [1]}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("read", [
+    lambda url: list(TFRecordReader(url)), lambda url: TFRecordReader(f"{url}*"), TFRecordFile,
+    load, load_schema, lambda url: save(url, {"n": [1]}),
+])  # fmt: skip
 def test_a_url_without_a_file_system_is_one_clear_error(read: Callable[[str], Any]) -> None:
     with pytest.raises(InvalidArgumentError, match="no file system for foo:// is known") as caught:
         read("foo://b/x")

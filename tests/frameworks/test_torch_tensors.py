@@ -330,15 +330,12 @@ def test_a_missing_value_is_not_stacked_as_what_is_under_its_mask(tmp_path: Path
     raised(TypeError, next, iter(torch.utils.data.DataLoader(rows, batch_size=2)), match="NoneType")
 
 
-@pytest.mark.parametrize(
-    ("make", "cure"),
-    [
-        (lambda: torch.ones(2, dtype=torch.bfloat16), "float()"),
-        (lambda: torch.ones(2, requires_grad=True), "detach()"),
-        (lambda: torch.ones(2).to_sparse(), "to_dense()"),
-        (lambda: torch.ones(2, device="meta"), "no values"),
-    ],
-)
+@pytest.mark.parametrize(("make", "cure"), [
+    (lambda: torch.ones(2, dtype=torch.bfloat16), "float()"),
+    (lambda: torch.ones(2, requires_grad=True), "detach()"),
+    (lambda: torch.ones(2).to_sparse(), "to_dense()"),
+    (lambda: torch.ones(2, device="meta"), "no values"),
+])  # fmt: skip
 def test_tensors_are_values_of_rows_and_columns(tmp_path: Path, make: Any, cure: str) -> None:
     good, bad = torch.tensor([1, 2]), make()
     assert encode_example({"x": good}) == encode_example({"x": [1, 2]})

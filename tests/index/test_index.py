@@ -339,16 +339,11 @@ def test_the_reader_at_offsets_walks_through_a_file_rule_r10(shards: list[Path])
     assert raised(FailedPreconditionError, reader.read, 0).reason is Reason.CLOSED
 
 
-@pytest.mark.parametrize(
-    ("content", "offset", "reason"),
-    [
-        (frame([b"one"]), 1, Reason.LENGTH_CRC),
-        (frame([b"one"])[:-1], 0, Reason.TRUNCATED),
-        (frame([b"one"])[:5], 0, Reason.TRUNCATED),
-        (frame([b"one"])[:-1] + b"!", 0, Reason.DATA_CRC),
-        (bytes.fromhex("00000000010000005a2cd2a3"), 0, Reason.LENGTH_CRC),
-    ],
-)
+@pytest.mark.parametrize(("content", "offset", "reason"), [
+    (frame([b"one"]), 1, Reason.LENGTH_CRC), (frame([b"one"])[:-1], 0, Reason.TRUNCATED),
+    (frame([b"one"])[:5], 0, Reason.TRUNCATED), (frame([b"one"])[:-1] + b"!", 0, Reason.DATA_CRC),
+    (bytes.fromhex("00000000010000005a2cd2a3"), 0, Reason.LENGTH_CRC),
+])  # fmt: skip
 def test_errors_at_offsets(tmp_path: Path, content: bytes, offset: int, reason: Reason) -> None:
     (tmp_path / "a").write_bytes(content)
 

@@ -49,25 +49,17 @@ def batch() -> Any:
     )
 
 
-@pytest.mark.parametrize(
-    ("expression", "columns", "rows"),
-    [
-        ("label > 2", ["label"], [0, 2]),
-        ("label = 9223372036854775807", ["label"], [2]),
-        ("LABEL is null", ["label"], [1]),
-        ("not (label > 2)", ["label"], [3]),
-        ('"image/class/label"[1] = 1', ["image/class/label"], [0]),
-        ("name like '%zahn' or row = 1.5 -- a comment", ["name", "Row"], [0, 1]),
-        ("scores[2] > 1", ["scores"], [0, 3]),
-        ("raw = '\\x00\\xFF'::blob", ["raw"], [0]),
-        ("octet_length(raw) = 0", ["raw"], [1]),
-        ("len(list_filter(scores, lambda x: x > 1)) = 1", ["scores"], [0, 2, 3]),
-        ("name in (select 'tulip')", ["name"], [3]),
-        ("columns(*) is not null", NAMES, [0]),
-        ("true", [], [0, 1, 2, 3]),
-        ("null", [], []),
-    ],
-)
+@pytest.mark.parametrize(("expression", "columns", "rows"), [
+    ("label > 2", ["label"], [0, 2]), ("label = 9223372036854775807", ["label"], [2]),
+    ("LABEL is null", ["label"], [1]), ("not (label > 2)", ["label"], [3]),
+    ('"image/class/label"[1] = 1', ["image/class/label"], [0]),
+    ("name like '%zahn' or row = 1.5 -- a comment", ["name", "Row"], [0, 1]),
+    ("scores[2] > 1", ["scores"], [0, 3]), ("raw = '\\x00\\xFF'::blob", ["raw"], [0]),
+    ("octet_length(raw) = 0", ["raw"], [1]),
+    ("len(list_filter(scores, lambda x: x > 1)) = 1", ["scores"], [0, 2, 3]),
+    ("name in (select 'tulip')", ["name"], [3]), ("columns(*) is not null", NAMES, [0]),
+    ("true", [], [0, 1, 2, 3]), ("null", [], []),
+])  # fmt: skip
 def test_a_condition_is_true_of_rows(expression: str, columns: list[str], rows: list[int]) -> None:
     condition = pickle.loads(pickle.dumps(where(expression, NAMES)))
     assert condition.columns == columns
@@ -223,18 +215,14 @@ def test_files_of_all_forms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert sql(query).read_all().to_pylist() == found
 
 
-@pytest.mark.parametrize(
-    ("query", "kind", "text"),
-    [
-        ("select lable from 'x'", InvalidArgumentError, "no column 'lable'; the nearest: 'label'"),
-        ("select image/x from 'x'", InvalidArgumentError, 'write "image/x" in double quotes'),
-        ("select from 'x' where", InvalidArgumentError, "Parser Error"),
-        ("select 1 from 'none.tfrecord'", FileNotFoundError, "none.tfrecord"),
-        ("select 1 from 'text.txt'", DataLossError, "not a TFRecord"),
-        ("select error('own') from 'x'", InvalidArgumentError, "own"),
-        (3, TypeError, "must be a str"),
-    ],
-)
+@pytest.mark.parametrize(("query", "kind", "text"), [
+    ("select lable from 'x'", InvalidArgumentError, "no column 'lable'; the nearest: 'label'"),
+    ("select image/x from 'x'", InvalidArgumentError, 'write "image/x" in double quotes'),
+    ("select from 'x' where", InvalidArgumentError, "Parser Error"),
+    ("select 1 from 'none.tfrecord'", FileNotFoundError, "none.tfrecord"),
+    ("select 1 from 'text.txt'", DataLossError, "not a TFRecord"),
+    ("select error('own') from 'x'", InvalidArgumentError, "own"), (3, TypeError, "must be a str"),
+])  # fmt: skip
 def test_errors(tmp_path: Path, monkeypatch: Any, query: Any, kind: Any, text: str) -> None:
     monkeypatch.chdir(tmp_path)
     save("x", {"label": [1], "image/x": [2]})

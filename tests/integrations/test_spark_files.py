@@ -56,14 +56,11 @@ def test_folders_that_do_not_fit_together(tmp_path: Path) -> None:
         data_files([f"file://{tmp_path}/only"])
 
 
-@pytest.mark.parametrize(
-    ("texts", "expected"),
-    [
-        (["1", "-2", None, "007"], "int32"), (["1", str(2**31)], "int64"), (["1", str(2**63)], "string"),
-        (["1", "1.5"], "string"), (["2026-01-02", None], "date32[day]"), (["2026-01-02", "1"], "string"),
-        (["2026-13-02"], "string"), (["1_0"], "string"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("texts", "expected"), [
+    (["1", "-2", None, "007"], "int32"), (["1", str(2**31)], "int64"),
+    (["1", str(2**63)], "string"), (["1", "1.5"], "string"), (["2026-01-02", None], "date32[day]"),
+    (["2026-01-02", "1"], "string"), (["2026-13-02"], "string"), (["1_0"], "string"),
+])  # fmt: skip
 def test_types_of_columns(texts: list[str | None], expected: str) -> None:
     assert str(column_type(texts)) == expected
 

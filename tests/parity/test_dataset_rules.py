@@ -68,18 +68,14 @@ def test_files_take_turns(
     assert list(TFRecordDataset(names).interleave(cycle, block)) == list(theirs)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda d: d.batch(4), lambda d: d.batch(4, drop_remainder=True),
-        lambda d: d.take(7).repeat(2), lambda d: d.take(-1).skip(3), lambda d: d.skip(-1),
-        lambda d: d.shard(3, 2).enumerate(4), lambda d: d.repeat(-1).take(50),
-        lambda d: d.repeat(0), lambda d: d.cache().prefetch(2).skip(30), lambda d: d.shuffle(1),
-        lambda d: d.batch(0), lambda d: d.shuffle(0), lambda d: d.shard(2, 2),
-        lambda d: d.shard(2, -1), lambda d: d.shard(0, 0), lambda d: d.prefetch(-2),
-        lambda d: d.enumerate().batch(3),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("make", [
+    lambda d: d.batch(4), lambda d: d.batch(4, drop_remainder=True), lambda d: d.take(7).repeat(2),
+    lambda d: d.take(-1).skip(3), lambda d: d.skip(-1), lambda d: d.shard(3, 2).enumerate(4),
+    lambda d: d.repeat(-1).take(50), lambda d: d.repeat(0),
+    lambda d: d.cache().prefetch(2).skip(30), lambda d: d.shuffle(1), lambda d: d.batch(0),
+    lambda d: d.shuffle(0), lambda d: d.shard(2, 2), lambda d: d.shard(2, -1),
+    lambda d: d.shard(0, 0), lambda d: d.prefetch(-2), lambda d: d.enumerate().batch(3),
+])  # fmt: skip
 def test_stages_are_tensorflows(tf: Any, names: list[str], make: Callable[[Any], Any]) -> None:
     theirs = ask(lambda: list(make(tf.data.TFRecordDataset(names)).as_numpy_iterator()))
     ours = ask(lambda: list(make(TFRecordDataset(names))))
@@ -128,14 +124,11 @@ def both_batched(tf: Any, patterns: Any, size: int, features: Any, **settings: A
 
 
 @rule("B2", "B3", "B4")
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"num_epochs": 1}, {"num_epochs": 2}, {"num_epochs": 2, "drop_final_batch": True}, {},
-        {"reader_num_threads": 3}, {"reader_num_threads": 2, "num_epochs": 1, "label_key": "n"},
-        {"label_key": "s", "prefetch_buffer_size": 3, "parser_num_threads": 2},
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("settings", [
+    {"num_epochs": 1}, {"num_epochs": 2}, {"num_epochs": 2, "drop_final_batch": True}, {},
+    {"reader_num_threads": 3}, {"reader_num_threads": 2, "num_epochs": 1, "label_key": "n"},
+    {"label_key": "s", "prefetch_buffer_size": 3, "parser_num_threads": 2},
+])  # fmt: skip
 def test_batches_agree(tf: Any, names: list[str], tmp_path: Path, settings: dict[str, Any]) -> None:
     for patterns in (str(tmp_path / "*"), names[::-1], [names[2], str(tmp_path / "0[01]")]):
         theirs, ours = both_batched(tf, patterns, 4, FEATURES, shuffle=False, **settings)

@@ -48,14 +48,10 @@ def test_options_have_the_same_parameters_and_keep_them(both: Both) -> None:
 
 
 @rule("O2")
-@pytest.mark.parametrize(
-    "value",
-    [
-        *(None, "", 0, [], 1, 2, True, 2.0, np.int64(1), "ZLIB", np.str_("GZIP")),
-        *(TFRecordCompressionType.ZLIB, "LZ4", b"GZIP", 3, -1, 1.5, (1,)),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize("value", [
+    *(None, "", 0, [], 1, 2, True, 2.0, np.int64(1), "ZLIB", np.str_("GZIP")),
+    *(TFRecordCompressionType.ZLIB, "LZ4", b"GZIP", 3, -1, 1.5, (1,)),
+], ids=repr)  # fmt: skip
 def test_what_stands_for_a_compression(both: Both, value: Any) -> None:
     their_class, our_class = both.tf.io.TFRecordOptions, TFRecordOptions
     name_theirs = ask(their_class.get_compression_type_string, value)
@@ -196,15 +192,11 @@ def test_flush_makes_what_was_written_readable(both: Both, compression: str) -> 
 @zlib_itself
 @rule("O8")
 @pytest.mark.parametrize("compression", COMPRESSED)
-@pytest.mark.parametrize(
-    "options",
-    [
-        *({"window_bits": bits} for bits in (-15, -9)),
-        *({"input_buffer_size": size, "output_buffer_size": size} for size in (100, 2**20)),
-        {"compression_method": zlib.DEFLATED},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("options", [
+    *({"window_bits": bits} for bits in (-15, -9)),
+    *({"input_buffer_size": size, "output_buffer_size": size} for size in (100, 2**20)),
+    {"compression_method": zlib.DEFLATED},
+], ids=str)  # fmt: skip
 def test_options_go_to_zlib_as_is(both: Both, compression: str, options: dict[str, int]) -> None:
     both.write_same(MIXED, {"compression_type": compression, **options}, [10, 400])
 
@@ -226,11 +218,9 @@ def test_buffer_sizes_and_flush_mode_mean_nothing_without_compression(both: Both
 
 
 @deviation("O8")
-@pytest.mark.parametrize(
-    "options",
-    [{"compression_level": 10}, {"mem_level": 0}, {"mem_level": 10}, {"window_bits": 40}],
-    ids=str,
-)
+@pytest.mark.parametrize("options", [
+    {"compression_level": 10}, {"mem_level": 0}, {"mem_level": 10}, {"window_bits": 40},
+], ids=str)  # fmt: skip
 def test_what_zlib_rejects_ends_tensorflow_s_process_and_is_an_error_here(
     both: Both, died: Callable[[str], bool], options: dict[str, Any]
 ) -> None:

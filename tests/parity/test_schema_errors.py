@@ -205,11 +205,9 @@ def test_defaults_become_the_same_arrays(tf: Any, dtype: str, value: Any, shape:
 
 
 @deviation("X7")
-@pytest.mark.parametrize(
-    ("value", "cut"),
-    [(np.array(1.5), 1), (np.array(2**63, np.uint64), -(2**63))],
-    ids=["fraction", "uint64"],
-)
+@pytest.mark.parametrize(("value", "cut"), [
+    (np.array(1.5), 1), (np.array(2**63, np.uint64), -(2**63)),
+], ids=["fraction", "uint64"])  # fmt: skip
 def test_a_changing_default_is_cut_there_and_rejected_here(tf: Any, value: Any, cut: int) -> None:
     features = {"a": tf.io.FixedLenFeature([], "int64", value)}
     ours = ask(prepare, {"a": schema.FixedLenFeature([], "int64", value)})

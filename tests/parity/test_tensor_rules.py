@@ -87,14 +87,10 @@ def test_values_of_python_and_numpy(tensors: Tensors, value: Any) -> None:
 
 
 @rule("T2")
-@pytest.mark.parametrize(
-    "value",
-    [
-        [True, 1], [1, "a"], [1e300], 2**63, [[1], [2, 3]], "\ud800",
-        np.array([1], np.longdouble), np.zeros(1, [("a", "i4")]),
-    ],
-    ids=repr,
-)  # fmt: skip
+@pytest.mark.parametrize("value", [
+    [True, 1], [1, "a"], [1e300], 2**63, [[1], [2, 3]], "\ud800", np.array([1], np.longdouble),
+    np.zeros(1, [("a", "i4")]),
+], ids=repr)  # fmt: skip
 def test_values_that_are_no_tensor(tensors: Tensors, value: Any) -> None:
     theirs, ours = ask(tensors.tf.io.serialize_tensor, value), ask(serialize_tensor, value)
     assert isinstance(theirs.error, ValueError)

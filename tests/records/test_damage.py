@@ -267,18 +267,15 @@ class TestCompressedBytes:
             assert outcome_of(TFRecordReader(path)) != Outcome(RECORDS, None)
 
     @pytest.mark.parametrize("kind", COMPRESSED)
-    @pytest.mark.parametrize(
-        ("change", "at", "n_records", "reasons"),
-        [
-            ("flip", lambda _: -1, 9, [Reason.COMPRESSED_CORRUPT]),
-            ("cut", lambda _: -1, 9, [Reason.COMPRESSED_TRUNCATED]),
-            ("cut", lambda _: -4, 9, [Reason.COMPRESSED_TRUNCATED]),
-            ("flip", in_a_record, 8, [Reason.DATA_CRC, Reason.COMPRESSED_CORRUPT]),
-            ("cut", in_a_record, HIT, [Reason.COMPRESSED_TRUNCATED]),
-            ("flip", before_the_data, 0, [Reason.COMPRESSED_CORRUPT]),
-            ("append", None, 9, [Reason.TRAILING_DATA]),
-        ],
-    )
+    @pytest.mark.parametrize(("change", "at", "n_records", "reasons"), [
+        ("flip", lambda _: -1, 9, [Reason.COMPRESSED_CORRUPT]),
+        ("cut", lambda _: -1, 9, [Reason.COMPRESSED_TRUNCATED]),
+        ("cut", lambda _: -4, 9, [Reason.COMPRESSED_TRUNCATED]),
+        ("flip", in_a_record, 8, [Reason.DATA_CRC, Reason.COMPRESSED_CORRUPT]),
+        ("cut", in_a_record, HIT, [Reason.COMPRESSED_TRUNCATED]),
+        ("flip", before_the_data, 0, [Reason.COMPRESSED_CORRUPT]),
+        ("append", None, 9, [Reason.TRAILING_DATA]),
+    ])  # fmt: skip
     def test_damage(
         self, tmp_path: Path, kind: str, change: str, at: Any, n_records: int, reasons: list[Reason]
     ) -> None:

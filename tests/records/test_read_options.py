@@ -81,20 +81,14 @@ def test_what_keeps_within_limits_is_read(bomb: Path, way: str) -> None:
 
 
 @each_way
-@pytest.mark.parametrize(
-    ("limit", "error"),
-    [
-        ({"max_record_bytes": -1}, InvalidArgumentError),
-        ({"max_record_bytes": 2**64}, InvalidArgumentError),
-        ({"max_record_bytes": "1"}, TypeError),
-        ({"max_record_bytes": True}, TypeError),
-        ({"max_inflated_bytes": 0}, InvalidArgumentError),
-        ({"max_inflated_bytes": True}, TypeError),
-        ({"max_inflated_ratio": 0.0}, InvalidArgumentError),
-        ({"max_inflated_ratio": float("nan")}, InvalidArgumentError),
-        ({"max_inflated_ratio": "20"}, TypeError),
-    ],
-)
+@pytest.mark.parametrize(("limit", "error"), [
+    ({"max_record_bytes": -1}, InvalidArgumentError),
+    ({"max_record_bytes": 2**64}, InvalidArgumentError), ({"max_record_bytes": "1"}, TypeError),
+    ({"max_record_bytes": True}, TypeError), ({"max_inflated_bytes": 0}, InvalidArgumentError),
+    ({"max_inflated_bytes": True}, TypeError), ({"max_inflated_ratio": 0.0}, InvalidArgumentError),
+    ({"max_inflated_ratio": float("nan")}, InvalidArgumentError),
+    ({"max_inflated_ratio": "20"}, TypeError),
+])  # fmt: skip
 def test_wrong_limits(bomb: Path, way: str, limit: dict[str, Any], error: type[Exception]) -> None:
     raised(error, WAYS_IN[way], bomb, **limit, match=next(iter(limit)))
 

@@ -134,16 +134,13 @@ def test_a_snapshot_has_dtypes_alone(folder: str) -> None:
     assert_same({"name": name, "tags": tags, "x": x}, COLUMNS)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "text"),
-    [
-        ("snapshot.metadata", b"\xff\xff", "not the description"),
-        ("snapshot.metadata", message((2, b"../other"), (4, 2)), "does not name the folder"),
-        ("snapshot.metadata", message((2, b"1"), (4, 9)), "version 9"),
-        ("dataset_spec.pb", b"\xff\xff", "not the spec"),
-        ("dataset_spec.pb", message((34, message((1, 5), (3, b"DatasetSpec")))), "DatasetSpec"),
-    ],
-)
+@pytest.mark.parametrize(("name", "content", "text"), [
+    ("snapshot.metadata", b"\xff\xff", "not the description"),
+    ("snapshot.metadata", message((2, b"../other"), (4, 2)), "does not name the folder"),
+    ("snapshot.metadata", message((2, b"1"), (4, 9)), "version 9"),
+    ("dataset_spec.pb", b"\xff\xff", "not the spec"),
+    ("dataset_spec.pb", message((34, message((1, 5), (3, b"DatasetSpec")))), "DatasetSpec"),
+])  # fmt: skip
 def test_descriptions_not_to_be_read(folder: str, name: str, content: bytes, text: str) -> None:
     Path(folder, name).write_bytes(content)
     error = raised(tl.errors.InvalidArgumentError, tl.load, folder, match=text)

@@ -57,17 +57,14 @@ STRING_DTYPES: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("kind", "names"),
-    [
-        (Kind.FLOAT, [np.float32, "float32", float, "float", "f4", ">f4", np.dtype("float32")]),
-        (Kind.INT64, [np.int64, "int64", int, "int", "i8", np.dtype(">i8"), np.longlong]),
-        (
-            Kind.BYTES,
-            [bytes, str, object, "string", "bytes", "str", "object", "S", "O", *STRING_DTYPES],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("kind", "names"), [
+    (Kind.FLOAT, [np.float32, "float32", float, "float", "f4", ">f4", np.dtype("float32")]),
+    (Kind.INT64, [np.int64, "int64", int, "int", "i8", np.dtype(">i8"), np.longlong]),
+    (
+        Kind.BYTES,
+        [bytes, str, object, "string", "bytes", "str", "object", "S", "O", *STRING_DTYPES],
+    ),
+])  # fmt: skip
 def test_a_kind_has_many_names(kind: Kind, names: list[Any]) -> None:
     for name in names:
         assert kind_of(name) is kind, name
@@ -370,16 +367,10 @@ def test_items_of_a_schema_are_not_checked_again(features: dict[str, Any]) -> No
         assert repr(item).startswith("SchemaItem(spec=")
 
 
-@pytest.mark.parametrize(
-    ("name", "changes"),
-    [
-        ("a", {"original": Original("int64", [3])}),
-        ("a", {"spec": FixedLenFeature([-1], int)}),
-        ("a", {"spec": 7}),
-        (7, {}),
-        ("\udc80", {}),
-    ],
-)
+@pytest.mark.parametrize(("name", "changes"), [
+    ("a", {"original": Original("int64", [3])}), ("a", {"spec": FixedLenFeature([-1], int)}),
+    ("a", {"spec": 7}), (7, {}), ("\udc80", {}),
+])  # fmt: skip
 def test_a_changed_item_of_a_schema_is_checked(name: Any, changes: Any) -> None:
     item = Schema({"a": int}).to_items()["a"]
     raised((InvalidArgumentError, TypeError), Schema.of_items, {name: item._replace(**changes)})

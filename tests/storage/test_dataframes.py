@@ -213,32 +213,28 @@ def day_frame(**options: Any) -> Any:
     return pd.DataFrame({"x": [1.0, 2.0, 3.0], "c": pd.Categorical(["b", "a", "b"])}, index)
 
 
-@pytest.mark.parametrize(
-    "frame",
-    [
-        day_frame(),
-        day_frame(name="day").rename_axis(columns="what"),
-        pd.DataFrame(),
-        pd.DataFrame(index=range(3)),
-        pd.DataFrame(index=["a", "b"]),
-        pd.DataFrame({"x": []}),
-        pd.DataFrame({"z": [1], "a": ["x"], "m": [2]}),
-        pd.DataFrame({"x": np.array([1, 2], ">i4"), "h": np.array([1, -0.0], "f2")}),
-        pd.DataFrame({"t": pd.to_datetime([1]).tz_localize(dt.timezone(dt.timedelta(hours=2)))}),
-        pd.DataFrame({"x": [1]}, index=pd.RangeIndex(9, 8, -1)),
-        pd.DataFrame({"x": [1, 2]}, pd.MultiIndex.from_arrays([["a", "b"]], names=["k"])),
-        pd.DataFrame({"f": pd.Series([2**60 + 1, None], dtype="Int64")}),
-        pd.DataFrame({"x": pd.Series(["a", pd.NA], dtype=object)}),
-        pd.DataFrame({"x": pd.Series([1, pd.NA], dtype=object)}),
-        pd.DataFrame({"x": pd.Series([dt.date(2020, 1, 1), None], dtype=object)}),
-        pd.DataFrame(
-            {"x": pd.Series([np.datetime64("9999-12-31T23:59:59.999999").item()], dtype=object)}
-        ),
-        pd.DataFrame({"x": pd.Series([dt.timedelta(1, 2, 3)] * 2, dtype=object)}),
-        pd.DataFrame({"x": pd.Series([b"\xff", None, b"\0"], dtype="category")}),
-    ],
-    ids=lambda frame: "-".join(map(str, frame.dtypes)) or f"{len(frame)} rows",
-)
+@pytest.mark.parametrize("frame", [
+    day_frame(),
+    day_frame(name="day").rename_axis(columns="what"),
+    pd.DataFrame(),
+    pd.DataFrame(index=range(3)),
+    pd.DataFrame(index=["a", "b"]),
+    pd.DataFrame({"x": []}),
+    pd.DataFrame({"z": [1], "a": ["x"], "m": [2]}),
+    pd.DataFrame({"x": np.array([1, 2], ">i4"), "h": np.array([1, -0.0], "f2")}),
+    pd.DataFrame({"t": pd.to_datetime([1]).tz_localize(dt.timezone(dt.timedelta(hours=2)))}),
+    pd.DataFrame({"x": [1]}, index=pd.RangeIndex(9, 8, -1)),
+    pd.DataFrame({"x": [1, 2]}, pd.MultiIndex.from_arrays([["a", "b"]], names=["k"])),
+    pd.DataFrame({"f": pd.Series([2**60 + 1, None], dtype="Int64")}),
+    pd.DataFrame({"x": pd.Series(["a", pd.NA], dtype=object)}),
+    pd.DataFrame({"x": pd.Series([1, pd.NA], dtype=object)}),
+    pd.DataFrame({"x": pd.Series([dt.date(2020, 1, 1), None], dtype=object)}),
+    pd.DataFrame(
+        {"x": pd.Series([np.datetime64("9999-12-31T23:59:59.999999").item()], dtype=object)}
+    ),
+    pd.DataFrame({"x": pd.Series([dt.timedelta(1, 2, 3)] * 2, dtype=object)}),
+    pd.DataFrame({"x": pd.Series([b"\xff", None, b"\0"], dtype="category")}),
+], ids=lambda frame: "-".join(map(str, frame.dtypes)) or f"{len(frame)} rows")  # fmt: skip
 def test_a_frame_comes_back_with_its_index_and_all(frame: Any) -> None:
     same_pandas(again(frame, "pandas"), frame)
 
@@ -251,17 +247,13 @@ def test_an_offset_is_a_time_zone_to_every_library(tmp_path: Path) -> None:
         assert frame["t"].dt.convert_time_zone("UTC").dt.timestamp("ms").to_list() == [0]
 
 
-@pytest.mark.parametrize(
-    "array",
-    [
-        pa.array([np.float16(1), None, np.float16(-0.0)], pa.float16()),
-        pa.array([[], [], []], pa.list_(pa.int8(), 0)),
-        pa.chunked_array([], pa.dictionary(pa.int8(), pa.string())),
-        pa.array([[["a"]], [], [["b"], ["c"]]], pa.list_(pa.list_(pa.string(), 1))),
-        pa.array([["a"], None, ["b"]], pa.list_(pa.dictionary(pa.int8(), pa.string()), 1)),
-    ],
-    ids=lambda array: f"{array.type} {len(array)}",
-)
+@pytest.mark.parametrize("array", [
+    pa.array([np.float16(1), None, np.float16(-0.0)], pa.float16()),
+    pa.array([[], [], []], pa.list_(pa.int8(), 0)),
+    pa.chunked_array([], pa.dictionary(pa.int8(), pa.string())),
+    pa.array([[["a"]], [], [["b"], ["c"]]], pa.list_(pa.list_(pa.string(), 1))),
+    pa.array([["a"], None, ["b"]], pa.list_(pa.dictionary(pa.int8(), pa.string()), 1)),
+], ids=lambda array: f"{array.type} {len(array)}")  # fmt: skip
 def test_an_array_comes_back_as_its_type(array: Any) -> None:
     table = pa.table({"x": array})
     same_arrow(again(table, "arrow"), table)

@@ -283,16 +283,10 @@ def test_from_nothing_nothing_is_inferred(records: list[bytes]) -> None:
     assert summarize(records).n_records == len(records)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "key"),
-    [
-        ({"variable": "sparse"}, None),
-        ({"num_records": 0}, None),
-        ({"defaults": {"b": 1}}, "b"),
-        ({"defaults": {"many": 1}}, "many"),
-        ({"defaults": {"a": [1, 2]}}, "a"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "key"), [
+    ({"variable": "sparse"}, None), ({"num_records": 0}, None), ({"defaults": {"b": 1}}, "b"),
+    ({"defaults": {"many": 1}}, "many"), ({"defaults": {"a": [1, 2]}}, "a"),
+])  # fmt: skip
 def test_invalid_arguments_are_rejected(arguments: dict[str, Any], key: str | None) -> None:
     records = [example(a=[1], many=[1]), example(many=[1, 2])]
     error = error_of(records, **arguments)

@@ -69,16 +69,13 @@ ROWS: list[Any] = [[[1, 2], [3]], [[0.5, 1.5], [2.5]], [["a"], ["b", "c"]]]
 BOXES: list[Any] = [[{"box": {"x": 1}}], [{"box": {"x": 2, "y": 0.5}}]]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        (*BOXES, {"box": {"x": [1, 2], "y": [None, 0.5]}}),
-        ([{"p": (1, 2)}], [{"p": (3, 4)}], {"p": ([1, 3], [2, 4])}),
-        ({"x": [], "y": np.zeros((0, 3), np.uint8)}, {"x": [[1, 2], [3]]}, {"x": [[1, 2], [3]]}),
-        *(([{"x": []}] * 2, {"x": rows}, {"x": [[], [], *rows]}) for rows in ROWS),
-        ([{"x": None}], [{"x": 5}], {"x": [None, 5]}),
-    ],
-)
+@pytest.mark.parametrize(("one", "other", "expected"), [
+    (*BOXES, {"box": {"x": [1, 2], "y": [None, 0.5]}}),
+    ([{"p": (1, 2)}], [{"p": (3, 4)}], {"p": ([1, 3], [2, 4])}),
+    ({"x": [], "y": np.zeros((0, 3), np.uint8)}, {"x": [[1, 2], [3]]}, {"x": [[1, 2], [3]]}),
+    *(([{"x": []}] * 2, {"x": rows}, {"x": [[], [], *rows]}) for rows in ROWS),
+    ([{"x": None}], [{"x": 5}], {"x": [None, 5]}),
+])  # fmt: skip
 def test_columns_of_shards_join(tmp_path: Path, one: Any, other: Any, expected: Any) -> None:
     save(tmp_path / "0", one)
     save(tmp_path / "1", other)
@@ -88,19 +85,15 @@ def test_columns_of_shards_join(tmp_path: Path, one: Any, other: Any, expected: 
         alike(found, load([tmp_path / "1", tmp_path / "0"]))
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "key", "text"),
-    [
-        ({"x": [1]}, {"y": [1]}, None, "none of the features"),
-        ({"x": [1]}, ([1],), None, "none of the features"),
-        ({"x": [1], "y": {"z": [1]}}, {"x": [1], "y": ([1],)}, None, "nested differently"),
-        ([{"a/b": 1, "c": 1}], [{"a": {"b": 1}, "c": 1}], None, "nested differently"),
-        ({"x": [1]}, {"x": [0.5]}, "x", "schema="),
-        ({"x": [1]}, {"x": [[]]}, "x", "an empty list"),
-        ({"x": [1]}, {"x": np.zeros(1, np.float32)}, "x", "float32"),
-        ({"x": [1]}, {"x": np.zeros((1, 2, 2), int)}, "x", "shape"),
-    ],
-)
+@pytest.mark.parametrize(("one", "other", "key", "text"), [
+    ({"x": [1]}, {"y": [1]}, None, "none of the features"),
+    ({"x": [1]}, ([1],), None, "none of the features"),
+    ({"x": [1], "y": {"z": [1]}}, {"x": [1], "y": ([1],)}, None, "nested differently"),
+    ([{"a/b": 1, "c": 1}], [{"a": {"b": 1}, "c": 1}], None, "nested differently"),
+    ({"x": [1]}, {"x": [0.5]}, "x", "schema="), ({"x": [1]}, {"x": [[]]}, "x", "an empty list"),
+    ({"x": [1]}, {"x": np.zeros(1, np.float32)}, "x", "float32"),
+    ({"x": [1]}, {"x": np.zeros((1, 2, 2), int)}, "x", "shape"),
+])  # fmt: skip
 def test_shards_that_are_stored_in_other_ways_are_rejected(
     tmp_path: Path, one: Any, other: Any, key: str | None, text: str
 ) -> None:
@@ -257,19 +250,15 @@ GIVEN = {
 }
 
 
-@pytest.mark.parametrize(
-    ("change", "reason", "key"),
-    [
-        ({"n": 200}, Reason.UNREPRESENTABLE, "n"), ({"n": None}, Reason.MISSING, "n"),
-        ({"n": [1]}, Reason.UNREPRESENTABLE, "n"), ({"f": np.zeros(2)}, Reason.WRONG_COUNT, "f"),
-        ({"f": 1.5}, Reason.UNREPRESENTABLE, "f"), ({"f": [1, 2]}, Reason.WRONG_COUNT, "f"),
-        ({"s": "abc"}, Reason.UNREPRESENTABLE, "s"), ({"s": b"\xff"}, Reason.UNREPRESENTABLE, "s"),
-        ({"r": [[1, 2], [3]]}, Reason.WRONG_COUNT, "r"),
-        ({"r": np.zeros((4, 3))}, Reason.WRONG_COUNT, "r"),
-        ({"m": 1e300}, Reason.UNREPRESENTABLE, "m"), ({"m": [1.0]}, Reason.UNREPRESENTABLE, "m"),
-        ({"k": 1}, Reason.BAD_ARGUMENT, "k"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "reason", "key"), [
+    ({"n": 200}, Reason.UNREPRESENTABLE, "n"), ({"n": None}, Reason.MISSING, "n"),
+    ({"n": [1]}, Reason.UNREPRESENTABLE, "n"), ({"f": np.zeros(2)}, Reason.WRONG_COUNT, "f"),
+    ({"f": 1.5}, Reason.UNREPRESENTABLE, "f"), ({"f": [1, 2]}, Reason.WRONG_COUNT, "f"),
+    ({"s": "abc"}, Reason.UNREPRESENTABLE, "s"), ({"s": b"\xff"}, Reason.UNREPRESENTABLE, "s"),
+    ({"r": [[1, 2], [3]]}, Reason.WRONG_COUNT, "r"),
+    ({"r": np.zeros((4, 3))}, Reason.WRONG_COUNT, "r"), ({"m": 1e300}, Reason.UNREPRESENTABLE, "m"),
+    ({"m": [1.0]}, Reason.UNREPRESENTABLE, "m"), ({"k": 1}, Reason.BAD_ARGUMENT, "k"),
+])  # fmt: skip
 def test_a_row_that_does_not_fit_the_schema_is_named(
     tmp_path: Path, change: dict[str, Any], reason: Reason, key: str
 ) -> None:
@@ -300,16 +289,12 @@ LARGE = 2**24 + 1
 """The first integer that float32 does not hold."""
 
 
-@pytest.mark.parametrize(
-    ("example", "column"),
-    [
-        (np.zeros(1, np.float32), [0.5, LARGE]),
-        (np.zeros((1, 2), np.float32), [[0.5, 1], [2, LARGE]]),
-        (RaggedTensor(np.zeros(0, np.float32), [0]), [[0.5, 2.0], [LARGE]]),
-        (np.ma.MaskedArray(np.zeros(2, np.float32), [False, True]), [None, LARGE, 0.5]),
-        (np.zeros(1, np.complex64), [1j, LARGE]),
-    ],
-)
+@pytest.mark.parametrize(("example", "column"), [
+    (np.zeros(1, np.float32), [0.5, LARGE]), (np.zeros((1, 2), np.float32), [[0.5, 1], [2, LARGE]]),
+    (RaggedTensor(np.zeros(0, np.float32), [0]), [[0.5, 2.0], [LARGE]]),
+    (np.ma.MaskedArray(np.zeros(2, np.float32), [False, True]), [None, LARGE, 0.5]),
+    (np.zeros(1, np.complex64), [1j, LARGE]),
+])  # fmt: skip
 @pytest.mark.parametrize("form", ["columns", "rows"])
 def test_integers_are_never_rounded(tmp_path: Path, example: Any, column: Any, form: str) -> None:
     schema = schema_of({"x": example})
@@ -417,17 +402,14 @@ def test_rows_keep_their_order(tmp_path: Path, n_rows: int) -> None:
     assert len(names_in(tmp_path)) == 12
 
 
-@pytest.mark.parametrize(
-    ("name", "num_shards", "first", "n_files"),
-    [
-        ("a", 2, "a-00000-of-00002", 4), ("a.tfrecord", 2, "a-00000-of-00002.tfrecord", 4),
-        ("a-1.5.tfrecord.gz", 2, "a-1.5-00000-of-00002.tfrecord.gz", 4),
-        ("a.GZ", 2, "a-00000-of-00002.GZ", 4), ("a-{shard}-{num_shards}", 2, "a-0-2", 4),
-        ("a@2.tfrecord", None, "a-00000-of-00002.tfrecord", 4), ("a@2", 2, "a-00000-of-00002", 4),
-        ("backup@20240131", None, "backup@20240131", 2), ("a@0", None, "a@0", 2),
-        ("a@b", None, "a@b", 2),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "num_shards", "first", "n_files"), [
+    ("a", 2, "a-00000-of-00002", 4), ("a.tfrecord", 2, "a-00000-of-00002.tfrecord", 4),
+    ("a-1.5.tfrecord.gz", 2, "a-1.5-00000-of-00002.tfrecord.gz", 4),
+    ("a.GZ", 2, "a-00000-of-00002.GZ", 4), ("a-{shard}-{num_shards}", 2, "a-0-2", 4),
+    ("a@2.tfrecord", None, "a-00000-of-00002.tfrecord", 4), ("a@2", 2, "a-00000-of-00002", 4),
+    ("backup@20240131", None, "backup@20240131", 2), ("a@0", None, "a@0", 2),
+    ("a@b", None, "a@b", 2),
+])  # fmt: skip
 def test_shards(tmp_path: Path, name: str, num_shards: Any, first: str, n_files: int) -> None:
     save(tmp_path / name, {"n": np.arange(3)}, num_shards=num_shards)
     assert load(tmp_path / first)["n"].tolist() == [0, 1, 2][: 1 if n_files == 4 else 3]

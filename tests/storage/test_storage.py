@@ -179,15 +179,12 @@ GOOD = {"a": 1, "x": 0.5, "s": "t", "v": np.zeros((2, 2)), "l": [1]}
 
 
 @pytest.mark.parametrize("at", [1, 700, 1024, 2047, 2500])
-@pytest.mark.parametrize(
-    ("change", "key"),
-    [
-        ({"a": "text"}, "a"), ({"a": 2**64}, "a"), ({"a": [1]}, "a"), ({"x": "text"}, "x"),
-        ({"s": b"bytes"}, "s"), ({"s": 5}, "s"), ({"v": np.zeros((2, 3))}, "v"),
-        ({"v": np.zeros(2)}, "v"), ({"v": np.zeros((2, 2), np.float32)}, "v"), ({"l": None}, "l"),
-        ({"l": 5}, "l"), ({"a": object()}, "a"), ({"new": 1}, "new"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "key"), [
+    ({"a": "text"}, "a"), ({"a": 2**64}, "a"), ({"a": [1]}, "a"), ({"x": "text"}, "x"),
+    ({"s": b"bytes"}, "s"), ({"s": 5}, "s"), ({"v": np.zeros((2, 3))}, "v"),
+    ({"v": np.zeros(2)}, "v"), ({"v": np.zeros((2, 2), np.float32)}, "v"), ({"l": None}, "l"),
+    ({"l": 5}, "l"), ({"a": object()}, "a"), ({"new": 1}, "new"),
+])  # fmt: skip
 def test_a_misfit_is_named(tmp_path: Path, at: int, change: dict[str, Any], key: str) -> None:
     rows = [{**GOOD, "l": [1] * (i % 2)} for i in range(2600)]
     rows[at] = {**GOOD, **change}
@@ -209,17 +206,11 @@ def test_what_is_not_data_is_a_type_error(tmp_path: Path, data: Any) -> None:
     assert os.listdir(tmp_path) == []  # noqa: PTH208
 
 
-@pytest.mark.parametrize(
-    ("data", "key"),
-    [
-        ({"a": np.zeros(2), "b": np.zeros(3)}, "b"),
-        ({"a": np.array(5)}, "a"),
-        ({"a": [1, "x"]}, "a"),
-        ({"a/b": np.zeros(1), "a": {"b": np.zeros(1)}}, "a/b"),
-        ({"a": np.zeros(2, "longdouble")}, "a"),
-        (np.zeros(2, "longdouble"), "value"),
-    ],
-)
+@pytest.mark.parametrize(("data", "key"), [
+    ({"a": np.zeros(2), "b": np.zeros(3)}, "b"), ({"a": np.array(5)}, "a"), ({"a": [1, "x"]}, "a"),
+    ({"a/b": np.zeros(1), "a": {"b": np.zeros(1)}}, "a/b"), ({"a": np.zeros(2, "longdouble")}, "a"),
+    (np.zeros(2, "longdouble"), "value"),
+])  # fmt: skip
 def test_columns_that_cannot_be_saved_are_named(tmp_path: Path, data: Any, key: str) -> None:
     assert raised(InvalidArgumentError, save, tmp_path / "d", data).key == key
     assert os.listdir(tmp_path) == []  # noqa: PTH208
@@ -369,14 +360,10 @@ def test_one_sidecar_does_not_speak_for_two_files(tmp_path: Path) -> None:
     assert load([tmp_path / "0", tmp_path / "1"], schema=tmp_path / "s")["x"].tolist() == [0, 0]
 
 
-@pytest.mark.parametrize(
-    ("row", "reason"),
-    [
-        ({"x": [1, 2]}, Reason.WRONG_COUNT),
-        ({"x": [1.5]}, Reason.WRONG_KIND),
-        ({"z": 1}, Reason.MISSING),
-    ],
-)
+@pytest.mark.parametrize(("row", "reason"), [
+    ({"x": [1, 2]}, Reason.WRONG_COUNT), ({"x": [1.5]}, Reason.WRONG_KIND),
+    ({"z": 1}, Reason.MISSING),
+])  # fmt: skip
 def test_a_record_that_does_not_fit_is_named(tmp_path: Path, row: Any, reason: Reason) -> None:
     path = write(tmp_path / "d", [encode_example({"x": 1})] * 20 + [encode_example(row)])
     error = raised(InvalidArgumentError, load, path, schema=Schema({"x": FixedLenFeature([], int)}))
@@ -408,18 +395,15 @@ def test_real_tfds_and_tfx_data_load_by_their_schemas(corpus: Path) -> None:
     assert columns["species"].shape == (100, 1)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "dtype"),
-    [
-        ("a.pbtxt", 'feature { name: "x" type: INT }', "int64"),
-        ("a", '# hello\nfeature {\n  name: "x"\n  type: INT\n}', "int64"),
-        pytest.param(
-            "a.yaml", "x: {dtype: 9, shape: []}", "int64", marks=pytest.mark.needs("yaml")
-        ),
-        ("features.json", '{"featuresDict": {"features": {"x": {"classLabel": {}}}}}', "int64"),
-        ("a", '\ufeff{"type": "FeaturesDict", "content": {"x": {"type": "Text"}}}', "string"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "dtype"), [
+    ("a.pbtxt", 'feature { name: "x" type: INT }', "int64"),
+    ("a", '# hello\nfeature {\n  name: "x"\n  type: INT\n}', "int64"),
+    pytest.param(
+        "a.yaml", "x: {dtype: 9, shape: []}", "int64", marks=pytest.mark.needs("yaml")
+    ),
+    ("features.json", '{"featuresDict": {"features": {"x": {"classLabel": {}}}}}', "int64"),
+    ("a", '\ufeff{"type": "FeaturesDict", "content": {"x": {"type": "Text"}}}', "string"),
+])  # fmt: skip
 def test_a_schema_is_known_by_content(tmp_path: Path, name: str, text: str, dtype: str) -> None:
     (tmp_path / name).write_text(text, "utf-8")
     schema = load_schema(tmp_path / name)
@@ -537,20 +521,16 @@ def test_the_folder_of_a_data_set_may_be_two_levels_below(tmp_path: Path) -> Non
     raised(InvalidArgumentError, tfds_directory, tmp_path, match=r" a/1\.0\.0, a/1\.0\.1")
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda columns: columns,
-        lambda columns: [
-            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
-        ],
-        pytest.param(
-            lambda columns: pytest.importorskip("pyarrow").table(columns).to_reader(),
-            marks=pytest.mark.needs("arrow"),
-        ),
+@pytest.mark.parametrize("make", [
+    lambda columns: columns,
+    lambda columns: [
+        dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
     ],
-    ids=["columns", "rows", "stream"],
-)
+    pytest.param(
+        lambda columns: pytest.importorskip("pyarrow").table(columns).to_reader(),
+        marks=pytest.mark.needs("arrow"),
+    ),
+], ids=["columns", "rows", "stream"])  # fmt: skip
 def test_float64_is_rounded_with_a_warning(make: Any, tmp_path: Path) -> None:
     columns = {"x": np.array([0.1, 0.5]), "exact": np.array([0.5, np.nan])}
     path = tmp_path / "a.tfrecord"
@@ -582,17 +562,13 @@ def kinds_in(path: Path) -> list[str | None]:
     return [each["x"].WhichOneof("kind") or "" if "x" in each else None for each in features]
 
 
-@pytest.mark.parametrize(
-    ("first", "values", "kind", "dtype"),
-    [
-        (None, [[1.5], []], "float_list", "float64"),
-        (EMPTY, [[1.5], EMPTY], "float_list", "float64"),
-        (EMPTY, [np.array([1, 2]), EMPTY], "int64_list", "int64"),
-        (EMPTY, [np.array(["a"]), EMPTY], "bytes_list", "object"),
-        ([], [np.ones(1, np.float32), EMPTY], "float_list", "float32"),
-        (None, [[[1], [2, 3]], EMPTY], "int64_list", "int64"),
-    ],
-)
+@pytest.mark.parametrize(("first", "values", "kind", "dtype"), [
+    (None, [[1.5], []], "float_list", "float64"), (EMPTY, [[1.5], EMPTY], "float_list", "float64"),
+    (EMPTY, [np.array([1, 2]), EMPTY], "int64_list", "int64"),
+    (EMPTY, [np.array(["a"]), EMPTY], "bytes_list", "object"),
+    ([], [np.ones(1, np.float32), EMPTY], "float_list", "float32"),
+    (None, [[[1], [2, 3]], EMPTY], "int64_list", "int64"),
+])  # fmt: skip
 @pytest.mark.parametrize("lossless", [False, True])
 def test_an_empty_list_has_the_kind_that_something_tells(
     tmp_path: Path, first: Any, values: list[Any], kind: str, dtype: str, lossless: bool
@@ -614,11 +590,9 @@ def test_an_empty_list_has_the_kind_that_something_tells(
     assert kinds_in(tmp_path / "again") == [kind] * len(rows)
 
 
-@pytest.mark.parametrize(
-    "column",
-    [RaggedTensor(np.array([], object), np.array([0, 0])), np.empty((1, 0), object)],
-    ids=["ragged", "dense"],
-)
+@pytest.mark.parametrize("column", [
+    RaggedTensor(np.array([], object), np.array([0, 0])), np.empty((1, 0), object),
+], ids=["ragged", "dense"])  # fmt: skip
 def test_objects_of_which_there_are_none_are_byte_strings(tmp_path: Path, column: Any) -> None:
     save(tmp_path / "x", {"x": column})
     with TFRecordWriter(tmp_path / "y") as writer:
@@ -762,16 +736,11 @@ class TestAppend:
                 return
             assert loaded["v"]["s"].tolist() == list(map(str, numbers))
 
-    @pytest.mark.parametrize(
-        ("data", "key"),
-        [
-            ([{"x": 1, "s": "a"}, {"x": "1", "s": "a"}], "x"),
-            ({"x": np.array([70_000]), "s": ["a"]}, "x"),
-            ([{"x": 1}], "s"),
-            ({"x": [1], "s": ["a"], "y": [1]}, "y"),
-            ([{"x": 1, "s": {"t": "a"}}], "s/t"),
-        ],
-    )
+    @pytest.mark.parametrize(("data", "key"), [
+        ([{"x": 1, "s": "a"}, {"x": "1", "s": "a"}], "x"),
+        ({"x": np.array([70_000]), "s": ["a"]}, "x"), ([{"x": 1}], "s"),
+        ({"x": [1], "s": ["a"], "y": [1]}, "y"), ([{"x": 1, "s": {"t": "a"}}], "s/t"),
+    ])  # fmt: skip
     def test_a_misfit_leaves_the_file_as_it_was(self, tmp_path: Path, data: Any, key: str) -> None:
         save(tmp_path / "a", {"x": np.arange(3, dtype=np.int16), "s": ["a", "b", "c"]})
         before = {path: path.read_bytes() for path in tmp_path.iterdir()}
@@ -791,19 +760,11 @@ class TestAppend:
 
         assert load(tmp_path / "a")["x"].tolist() == [1]
 
-    @pytest.mark.parametrize(
-        ("name", "options"),
-        [
-            ("a@2", {}),
-            ("a", {"num_shards": 2}),
-            ("a", {"schema_path": "b"}),
-            ("a", {"format": "tf.data"}),
-            ("memory://a", {}),
-            ("raw", {}),
-            ("old", {"schema": {"x": float}}),
-            ("old", {"mode": "x"}),
-        ],
-    )
+    @pytest.mark.parametrize(("name", "options"), [
+        ("a@2", {}), ("a", {"num_shards": 2}), ("a", {"schema_path": "b"}),
+        ("a", {"format": "tf.data"}), ("memory://a", {}), ("raw", {}),
+        ("old", {"schema": {"x": float}}), ("old", {"mode": "x"}),
+    ])  # fmt: skip
     def test_what_cannot_be_appended_to(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, options: Any
     ) -> None:

@@ -287,15 +287,11 @@ def test_a_list_that_must_be_there_is(message: SequenceExample) -> None:
     assert all(len(step.int64_list.value) == 2 for step in steps)
 
 
-@pytest.mark.parametrize(
-    "specs",
-    [
-        ({"a": FixedLenSequenceFeature([], "int64")}, None),
-        (None, {"a": FixedLenFeature([], "int64")}),
-        (None, {"a": SparseFeature("i", "v", "int64", 3)}),
-        (None, None),
-    ],
-)
+@pytest.mark.parametrize("specs", [
+    ({"a": FixedLenSequenceFeature([], "int64")}, None),
+    (None, {"a": FixedLenFeature([], "int64")}), (None, {"a": SparseFeature("i", "v", "int64", 3)}),
+    (None, None),
+])  # fmt: skip
 @given(data=st.data())
 def test_features_that_no_parser_takes_are_rejected(specs: Any, data: st.DataObject) -> None:
     raised(InvalidArgumentError, data.draw, testing.sequence_examples_for(*specs))
@@ -464,16 +460,11 @@ def test_our_reader_notices_damage(records: list[bytes], data: st.DataObject) ->
     assert_damage_is_noticed(TFRecordReader, intact, data.draw(testing.damaged(intact)))
 
 
-@pytest.mark.parametrize(
-    "reader",
-    [
-        of_stubborn_reader,
-        lambda path: TFRecordReader(path, verify=False),
-        lambda path: chain([b"more"], TFRecordReader(path)),
-        lambda path: sorted(of_stubborn_reader(path)),
-    ],
-    ids=["stops in silence", "checks no data", "makes data up", "sorts"],
-)
+@pytest.mark.parametrize("reader", [
+    of_stubborn_reader, lambda path: TFRecordReader(path, verify=False),
+    lambda path: chain([b"more"], TFRecordReader(path)),
+    lambda path: sorted(of_stubborn_reader(path)),
+], ids=["stops in silence", "checks no data", "makes data up", "sorts"])  # fmt: skip
 def test_a_reader_that_takes_damage_for_data_is_found_out(reader: Any) -> None:
     intact = bytes(frame([b"one", b"two", b"three"]))
     flipped = bytearray(intact)

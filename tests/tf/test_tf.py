@@ -68,16 +68,12 @@ def test_a_name_that_is_not_there_is_an_attribute_error_that_says_what_to_use(na
     assert all(hasattr(module, public) for public in module.__all__)
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("data.Dataset.shuffel", "did you mean 'shuffle'?"),
-        ("compat.v1.io.parse_single_exampel", "did you mean 'parse_single_example'?"),
-        ("image.resize", "Pillow"),
-        ("data.Dataset.window", "itertools"),
-        ("compat.v1.gfile", "tf.io.gfile"),
-    ],
-)
+@pytest.mark.parametrize(("name", "hint"), [
+    ("data.Dataset.shuffel", "did you mean 'shuffle'?"),
+    ("compat.v1.io.parse_single_exampel", "did you mean 'parse_single_example'?"),
+    ("image.resize", "Pillow"), ("data.Dataset.window", "itertools"),
+    ("compat.v1.gfile", "tf.io.gfile"),
+])  # fmt: skip
 def test_the_hint_fits_the_name(name: str, hint: str) -> None:
     error = raised(AttributeError, operator.attrgetter(name), tf)
 
@@ -487,16 +483,12 @@ def test_what_a_function_makes_of_an_error_is_that_records_own(tmp_path: Path) -
     assert seen == [*range(17), -1, *range(18, 30)]
 
 
-@pytest.mark.parametrize(
-    ("is_plain", "make"),
-    [
-        (True, tf.data.TFRecordDataset),
-        (True, lambda name: tf.data.TFRecordDataset(name, "")),
-        (False, lambda name: tf.data.TFRecordDataset(name).take(9)),
-        (False, lambda name: tf.data.TFRecordDataset(name, num_parallel_reads=2)),
-        (False, lambda n: tf.data.TFRecordDataset(n, None, None, 2 if b"0.tf" in n.numpy() else 1)),
-    ],
-)
+@pytest.mark.parametrize(("is_plain", "make"), [
+    (True, tf.data.TFRecordDataset), (True, lambda name: tf.data.TFRecordDataset(name, "")),
+    (False, lambda name: tf.data.TFRecordDataset(name).take(9)),
+    (False, lambda name: tf.data.TFRecordDataset(name, num_parallel_reads=2)),
+    (False, lambda n: tf.data.TFRecordDataset(n, None, None, 2 if b"0.tf" in n.numpy() else 1)),
+])  # fmt: skip
 @pytest.mark.parametrize("buffer", [1, 2])
 def test_files_are_interleaved_by_the_library_where_they_are_nothing_but_files(
     is_plain: bool, make: Callable[[Any], tf.data.Dataset], buffer: int, tmp_path: Path

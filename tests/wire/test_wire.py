@@ -419,16 +419,12 @@ def test_keys_are_found_at_any_offset(known: list[bytes], others: list[bytes], f
     assert found.tolist() == [known.index(s) if s in known else -1 for s in strings]
 
 
-@pytest.mark.parametrize(
-    ("known", "others"),
-    [
-        ([b"a", b"b\0", b"a\0", b"", b"\0", b"\1", b"\1\0", b"\3\0\0", b"\0" * 8, b"\0" * 9], []),
-        ([b"x" * n for n in range(253, 260)], [b"x" * 252, b"x" * 260, b"x" * 255 + b"y"]),
-        ([], [b"", b"a"]),
-        ([b"x" * 1_000_000, *(b"%d" % i for i in range(5000))], [b"x" * 999_999 + b"y"]),
-    ],
-    ids=["zeros", "long", "none", "huge"],
-)
+@pytest.mark.parametrize(("known", "others"), [
+    ([b"a", b"b\0", b"a\0", b"", b"\0", b"\1", b"\1\0", b"\3\0\0", b"\0" * 8, b"\0" * 9], []),
+    ([b"x" * n for n in range(253, 260)], [b"x" * 252, b"x" * 260, b"x" * 255 + b"y"]),
+    ([], [b"", b"a"]),
+    ([b"x" * 1_000_000, *(b"%d" % i for i in range(5000))], [b"x" * 999_999 + b"y"]),
+], ids=["zeros", "long", "none", "huge"])  # fmt: skip
 def test_keys_that_are_nearly_alike_are_told_apart(known: list[bytes], others: list[bytes]) -> None:
     data, starts, stops = buffer_of(known + others)
 

@@ -259,25 +259,18 @@ def test_images_audio_and_texts_of_both_styles() -> None:
     assert events.texts("T").step.tolist() == [8]
 
 
-@pytest.mark.parametrize(
-    ("kind", "plugin", "array"),
-    [
-        ("scalars", "scalars", np.zeros(2)),
-        ("scalars", "scalars", "0.5"),
-        ("scalars", "scalars", np.complex64(1)),
-        ("histograms", "histograms", np.zeros((2, 3), np.complex128)),
-        ("images", "images", np.array([b"1" * 5000, b"1", b"png"], object)),
-        ("images", "images", np.array([b"1", b"1" * 5000, b"png"], object)),
-        ("histograms", "histograms", np.zeros((2, 2))),
-        ("histograms", "histograms", np.zeros(3)),
-        ("images", "images", np.zeros(3)),
-        ("images", "images", np.array([b"1"], object)),
-        ("images", "images", np.array([b"1", b"x", b"png"], object)),
-        ("audio", "audio", np.zeros((1, 2))),
-        ("audio", "audio", np.array([[b"a", b"b", b"c"]], object)),
-        ("texts", "text", np.float32(1)),
-    ],
-)
+@pytest.mark.parametrize(("kind", "plugin", "array"), [
+    ("scalars", "scalars", np.zeros(2)), ("scalars", "scalars", "0.5"),
+    ("scalars", "scalars", np.complex64(1)),
+    ("histograms", "histograms", np.zeros((2, 3), np.complex128)),
+    ("images", "images", np.array([b"1" * 5000, b"1", b"png"], object)),
+    ("images", "images", np.array([b"1", b"1" * 5000, b"png"], object)),
+    ("histograms", "histograms", np.zeros((2, 2))), ("histograms", "histograms", np.zeros(3)),
+    ("images", "images", np.zeros(3)), ("images", "images", np.array([b"1"], object)),
+    ("images", "images", np.array([b"1", b"x", b"png"], object)),
+    ("audio", "audio", np.zeros((1, 2))),
+    ("audio", "audio", np.array([[b"a", b"b", b"c"]], object)), ("texts", "text", np.float32(1)),
+])  # fmt: skip
 def test_a_tensor_its_plugin_cannot_have_is_malformed(kind: str, plugin: str, array: Any) -> None:
     good = event(0, Value(tag="a", tensor=tensor(np.float32(1))))
     bad = event(7, Value(tag="bad", tensor=tensor(array), metadata=metadata(plugin)))

@@ -390,16 +390,10 @@ class TestManifests:
             ("a.jsonl: row 3", "the label of 1.png is missing"),
         ]
 
-    @pytest.mark.parametrize(
-        ("name", "content"),
-        [
-            ("a.csv", b"path,label\nx.png\n"),
-            ("a.csv", b"path\n\xff.png\n"),
-            ("a.jsonl", b"{path"),
-            ("a.jsonl", b'{"path": "1.png", "label": [1]}'),
-            ("a.txt", b"1.png"),
-        ],
-    )
+    @pytest.mark.parametrize(("name", "content"), [
+        ("a.csv", b"path,label\nx.png\n"), ("a.csv", b"path\n\xff.png\n"), ("a.jsonl", b"{path"),
+        ("a.jsonl", b'{"path": "1.png", "label": [1]}'), ("a.txt", b"1.png"),
+    ])  # fmt: skip
     def test_what_is_no_manifest(self, here: Path, name: str, content: bytes) -> None:
         write(here, {name: content, "1.png": PNG})
 
@@ -493,20 +487,17 @@ class TestUnpack:
         assert len(found) == 7
         assert found["a-2.png"] == picture(2)
 
-    @pytest.mark.parametrize(
-        ("row", "options", "expected"),
-        [
-            ({"image/encoded": GIF, "image/filename": "n0144.10026"}, {}, "n0144.10026.gif"),
-            ({"image/encoded": PNG, "image/filename": "kept.JPG"}, {}, "kept.JPG"),
-            ({"image/encoded": b"?", "image/format": "tif"}, {}, "00000000.tif"),
-            ({"image": PNG, "label": 3}, {}, "3/00000000.png"),
-            ({"jpg": JPEG, "label": "cat", "filename": "x"}, {}, "cat/x.jpg"),
-            ({"a": PNG, "b": JPEG, "c": 7}, {"image_key": "b", "label_key": "c"}, "7/00000000.jpg"),
-            ({"a": PNG, "b": "n", "c": "k"}, {"filename_key": "b", "text_key": "c"}, "k/n.png"),
-            ({"image/encoded": PNG, "image/class/label": [1, 2]}, {}, "00000000.png"),
-            ({"image/encoded": PNG, "image/class/text": "a/b"}, {}, "a_b/00000000.png"),
-        ],
-    )
+    @pytest.mark.parametrize(("row", "options", "expected"), [
+        ({"image/encoded": GIF, "image/filename": "n0144.10026"}, {}, "n0144.10026.gif"),
+        ({"image/encoded": PNG, "image/filename": "kept.JPG"}, {}, "kept.JPG"),
+        ({"image/encoded": b"?", "image/format": "tif"}, {}, "00000000.tif"),
+        ({"image": PNG, "label": 3}, {}, "3/00000000.png"),
+        ({"jpg": JPEG, "label": "cat", "filename": "x"}, {}, "cat/x.jpg"),
+        ({"a": PNG, "b": JPEG, "c": 7}, {"image_key": "b", "label_key": "c"}, "7/00000000.jpg"),
+        ({"a": PNG, "b": "n", "c": "k"}, {"filename_key": "b", "text_key": "c"}, "k/n.png"),
+        ({"image/encoded": PNG, "image/class/label": [1, 2]}, {}, "00000000.png"),
+        ({"image/encoded": PNG, "image/class/text": "a/b"}, {}, "a_b/00000000.png"),
+    ])  # fmt: skip
     def test_other_keys(self, here: Path, row: dict[str, Any], options: Any, expected: str) -> None:
         write_records(here / "a", row)
 

@@ -78,13 +78,10 @@ def test_two_dimensions_are_one_channel() -> None:
     assert encode_image(image[::-1].T, "jpg")[:2] == b"\xff\xd8"
 
 
-@pytest.mark.parametrize(
-    ("mode", "name", "n_channels"),
-    [
-        ("1", "png", 1), ("L", "jpeg", 1), ("LA", "png", 2), ("P", "png", 3), ("P", "gif", 3),
-        ("RGB", "bmp", 3), ("RGBA", "png", 4), ("CMYK", "jpeg", 3), ("RGB", "webp", 3),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("mode", "name", "n_channels"), [
+    ("1", "png", 1), ("L", "jpeg", 1), ("LA", "png", 2), ("P", "png", 3), ("P", "gif", 3),
+    ("RGB", "bmp", 3), ("RGBA", "png", 4), ("CMYK", "jpeg", 3), ("RGB", "webp", 3),
+])  # fmt: skip
 def test_images_of_every_mode(mode: str, name: str, n_channels: int) -> None:
     source = Image.fromarray(noise(5, 7, 4 if mode.endswith("A") else 3)).convert(mode)
     data = saved(source, name, **({"lossless": True} if name == "webp" else {}))
@@ -204,23 +201,20 @@ def test_large_images_are_rejected_before_their_pixels(monkeypatch: pytest.Monke
     assert decode_image(data).shape == (10, 10, 3)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        ((np.zeros((2, 2, 3), np.float32),), Reason.UNSUPPORTED),
-        ((np.zeros((2, 2, 5), np.uint8),), Reason.BAD_SHAPE),
-        ((np.zeros((2, 0, 3), np.uint8),), Reason.BAD_SHAPE),
-        ((np.zeros(4, np.uint8),), Reason.BAD_SHAPE),
-        ((np.zeros((2, 2, 4), np.uint8), "jpeg"), Reason.UNSUPPORTED),
-        ((np.zeros((2, 2, 4), np.uint8), "bmp"), Reason.UNSUPPORTED),
-        ((np.zeros((2, 2, 3), np.uint8), "gif"), Reason.UNSUPPORTED),
-        ((np.zeros((2, 2, 3), np.uint8), "junk"), Reason.UNSUPPORTED),
-        ((np.zeros((2, 70_000), np.uint8), "jpeg"), Reason.UNSUPPORTED),
-        ((np.zeros((2, 2), np.uint8), "jpeg", 0), Reason.BAD_ARGUMENT),
-        ((np.zeros((2, 2), np.uint8), "jpeg", 101), Reason.BAD_ARGUMENT),
-        (([[1], [2, 3]],), Reason.BAD_SHAPE),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "reason"), [
+    ((np.zeros((2, 2, 3), np.float32),), Reason.UNSUPPORTED),
+    ((np.zeros((2, 2, 5), np.uint8),), Reason.BAD_SHAPE),
+    ((np.zeros((2, 0, 3), np.uint8),), Reason.BAD_SHAPE),
+    ((np.zeros(4, np.uint8),), Reason.BAD_SHAPE),
+    ((np.zeros((2, 2, 4), np.uint8), "jpeg"), Reason.UNSUPPORTED),
+    ((np.zeros((2, 2, 4), np.uint8), "bmp"), Reason.UNSUPPORTED),
+    ((np.zeros((2, 2, 3), np.uint8), "gif"), Reason.UNSUPPORTED),
+    ((np.zeros((2, 2, 3), np.uint8), "junk"), Reason.UNSUPPORTED),
+    ((np.zeros((2, 70_000), np.uint8), "jpeg"), Reason.UNSUPPORTED),
+    ((np.zeros((2, 2), np.uint8), "jpeg", 0), Reason.BAD_ARGUMENT),
+    ((np.zeros((2, 2), np.uint8), "jpeg", 101), Reason.BAD_ARGUMENT),
+    (([[1], [2, 3]],), Reason.BAD_SHAPE),
+])  # fmt: skip
 def test_what_is_not_encoded(arguments: tuple[Any, ...], reason: Reason) -> None:
     assert refusal(encode_image, *arguments).reason is reason
 

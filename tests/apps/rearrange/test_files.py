@@ -162,15 +162,10 @@ class TestFilter:
             assert read_all(target) == expected
             assert (kept.num_records, kept.num_read) == (len(expected), len(records))
 
-    @pytest.mark.parametrize(
-        ("keep", "error"),
-        [
-            (lambda _: [1, 0], TypeError),
-            (lambda _: [True], InvalidArgumentError),
-            (lambda _: None, TypeError),
-            ("x > 1", TypeError),
-        ],
-    )
+    @pytest.mark.parametrize(("keep", "error"), [
+        (lambda _: [1, 0], TypeError), (lambda _: [True], InvalidArgumentError),
+        (lambda _: None, TypeError), ("x > 1", TypeError),
+    ])  # fmt: skip
     def test_what_is_not_a_mask(self, tmp_path: Path, keep: Any, error: type[Exception]) -> None:
         paths = write_all(tmp_path, [([b"a", b"b"], "")])
 

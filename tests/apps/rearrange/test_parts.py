@@ -123,23 +123,20 @@ class TestSplit:
         groups = [set(load(target)["of"].tolist()) for target in targets]
         assert not any(a & b for a, b in itertools.combinations(groups, 2))
 
-    @pytest.mark.parametrize(
-        ("targets", "fractions", "more", "error", "text"),
-        [
-            ("ab", [0.5], {}, InvalidArgumentError, "sum is 1"),
-            ("ab", [0.5, 0.6], {}, InvalidArgumentError, "sum is 1"),
-            ("ab", [1, 0], {}, InvalidArgumentError, "sum is 1"),
-            ("ab", [1.5, -0.5], {}, InvalidArgumentError, "sum is 1"),
-            ("ab", [0.5, float("nan")], {}, InvalidArgumentError, "sum is 1"),
-            ("", [], {}, InvalidArgumentError, "sum is 1"),
-            ("ab", ["0.5", "0.5"], {}, TypeError, "a number"),
-            ("abc", [0.5, 0.5], {}, InvalidArgumentError, "3 targets for 2 fractions"),
-            ("aa", [0.5, 0.5], {}, InvalidArgumentError, "two parts have this name"),
-            ("ab", [0.5, 0.5], {"by": []}, TypeError, "by must be"),
-            ("ab", [0.5, 0.5], {"seed": None}, TypeError, "seed must be"),
-            ("ab", [0.5, 0.5], {"by": "x"}, InvalidArgumentError, "record 2, .*'x'"),
-        ],
-    )
+    @pytest.mark.parametrize(("targets", "fractions", "more", "error", "text"), [
+        ("ab", [0.5], {}, InvalidArgumentError, "sum is 1"),
+        ("ab", [0.5, 0.6], {}, InvalidArgumentError, "sum is 1"),
+        ("ab", [1, 0], {}, InvalidArgumentError, "sum is 1"),
+        ("ab", [1.5, -0.5], {}, InvalidArgumentError, "sum is 1"),
+        ("ab", [0.5, float("nan")], {}, InvalidArgumentError, "sum is 1"),
+        ("", [], {}, InvalidArgumentError, "sum is 1"),
+        ("ab", ["0.5", "0.5"], {}, TypeError, "a number"),
+        ("abc", [0.5, 0.5], {}, InvalidArgumentError, "3 targets for 2 fractions"),
+        ("aa", [0.5, 0.5], {}, InvalidArgumentError, "two parts have this name"),
+        ("ab", [0.5, 0.5], {"by": []}, TypeError, "by must be"),
+        ("ab", [0.5, 0.5], {"seed": None}, TypeError, "seed must be"),
+        ("ab", [0.5, 0.5], {"by": "x"}, InvalidArgumentError, "record 2, .*'x'"),
+    ])  # fmt: skip
     def test_errors_leave_nothing(
         self, tmp_path: Path, targets: str, fractions: Any, more: Any, error: Any, text: str
     ) -> None:

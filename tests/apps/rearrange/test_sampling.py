@@ -55,18 +55,12 @@ class TestSample:
         assert set(counts) == set(itertools.combinations([b"%d" % i for i in range(6)], 3))
         assert sum((count - 50) ** 2 / 50 for count in counts.values()) < 44
 
-    @pytest.mark.parametrize(
-        ("arguments", "error"),
-        [
-            ({}, InvalidArgumentError),
-            ({"n": 1, "fraction": 0.5}, InvalidArgumentError),
-            ({"n": -1}, InvalidArgumentError),
-            ({"n": 1.5}, TypeError),
-            ({"fraction": 1.5}, InvalidArgumentError),
-            ({"fraction": float("nan")}, InvalidArgumentError),
-            ({"fraction": "x"}, TypeError),
-        ],
-    )
+    @pytest.mark.parametrize(("arguments", "error"), [
+        ({}, InvalidArgumentError), ({"n": 1, "fraction": 0.5}, InvalidArgumentError),
+        ({"n": -1}, InvalidArgumentError), ({"n": 1.5}, TypeError),
+        ({"fraction": 1.5}, InvalidArgumentError),
+        ({"fraction": float("nan")}, InvalidArgumentError), ({"fraction": "x"}, TypeError),
+    ])  # fmt: skip
     def test_arguments(self, tmp_path: Path, arguments: Any, error: type[Exception]) -> None:
         with pytest.raises(error, match=r"(n|fraction) (is|must)|give either"):
             sample_records(tmp_path / "a", tmp_path / "b", **arguments)

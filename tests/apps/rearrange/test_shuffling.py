@@ -72,14 +72,10 @@ class TestOrder:
 
         assert b"".join(read_all(tmp_path / "new")) == b"9853762104"
 
-    @pytest.mark.parametrize(
-        ("arguments", "error"),
-        [
-            ({"seed": "x"}, TypeError),
-            ({"memory_bytes": 1.5e9}, TypeError),
-            ({"memory_bytes": 1000}, InvalidArgumentError),
-        ],
-    )
+    @pytest.mark.parametrize(("arguments", "error"), [
+        ({"seed": "x"}, TypeError), ({"memory_bytes": 1.5e9}, TypeError),
+        ({"memory_bytes": 1000}, InvalidArgumentError),
+    ])  # fmt: skip
     def test_arguments(self, tmp_path: Path, arguments: Any, error: type[Exception]) -> None:
         paths = write_all(tmp_path, [([b"a"], "")])
 

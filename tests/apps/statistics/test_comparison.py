@@ -115,32 +115,24 @@ def test_the_same_data_are_the_same() -> None:
     assert of_statistics.records is None
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "expected"),
-    [
-        (rows_of(9, word=lambda *_: None), rows_of(9), {("new feature", "word")}),
-        (rows_of(9), [], {("missing feature", "word")}),
-        (
-            encode_examples({"id": [2**60] * 9}),
-            encode_examples({"id": [2**60 + 1] * 9}),
-            {("range", "id")},
-        ),
-        ([sequence(3)], rows_of(9), {("kind", None)}),
-    ],
-)
+@pytest.mark.parametrize(("a", "b", "expected"), [
+    (rows_of(9, word=lambda *_: None), rows_of(9), {("new feature", "word")}),
+    (rows_of(9), [], {("missing feature", "word")}),
+    (
+        encode_examples({"id": [2**60] * 9}),
+        encode_examples({"id": [2**60 + 1] * 9}),
+        {("range", "id")},
+    ),
+    ([sequence(3)], rows_of(9), {("kind", None)}),
+])  # fmt: skip
 def test_differences_of_schemas(a: Any, b: Any, expected: set[tuple[str, str | None]]) -> None:
     assert expected <= found(compare(a, b, records=False))
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "expected"),
-    [
-        (0.5, 0.9, {("presence", "b")}),
-        (0.5, 0.52, set()),
-        (1, 0.999, {("specification", "b")}),
-        (0.999, 1, set()),
-    ],
-)
+@pytest.mark.parametrize(("a", "b", "expected"), [
+    (0.5, 0.9, {("presence", "b")}), (0.5, 0.52, set()), (1, 0.999, {("specification", "b")}),
+    (0.999, 1, set()),
+])  # fmt: skip
 def test_presence_is_compared(a: float, b: float, expected: Any) -> None:
     def examples(n: int, part: float) -> list[bytes]:
         rows = [{"a": 1, "b": 2} if i < part * n else {"a": 1} for i in range(n)]
@@ -271,29 +263,26 @@ def test_the_formats_of_long_strings_are_compared() -> None:
 JPEG_CHANGED = JPEG[:1000] + bytes([JPEG[1000] ^ 0xFF]) + JPEG[1001:]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        ([1] * 9, [*[1] * 7, 2, 3], ("..., 1, 1 (9 values)", "..., 2, 3 (9 values)")),
-        (b"", b"y", ("''", "'y'")),
-        (
-            b"x" * 3000,
-            b"x" * 2000 + b"y" * 1000,
-            tuple(f"...'xxxxxxxx{c * 16}'... (3,000 bytes)" for c in "xy"),
+@pytest.mark.parametrize(("one", "other", "expected"), [
+    ([1] * 9, [*[1] * 7, 2, 3], ("..., 1, 1 (9 values)", "..., 2, 3 (9 values)")),
+    (b"", b"y", ("''", "'y'")),
+    (
+        b"x" * 3000,
+        b"x" * 2000 + b"y" * 1000,
+        tuple(f"...'xxxxxxxx{c * 16}'... (3,000 bytes)" for c in "xy"),
+    ),
+    (
+        JPEG,
+        JPEG_CHANGED,
+        tuple(
+            f"JPEG 640 x 480, 1.6 KiB; byte 1,000: {data[1000:1006].hex(' ')}"
+            for data in (JPEG, JPEG_CHANGED)
         ),
-        (
-            JPEG,
-            JPEG_CHANGED,
-            tuple(
-                f"JPEG 640 x 480, 1.6 KiB; byte 1,000: {data[1000:1006].hex(' ')}"
-                for data in (JPEG, JPEG_CHANGED)
-            ),
-        ),
-        ([1, 2], [1, 2, 3], ("... (2 values)", "..., 3 (3 values)")),
-        (1, None, ("1", "missing")),
-        ([math.nan, 0.0], [math.nan, -0.0], ("..., 0.0 (2 values)", "..., -0.0 (2 values)")),
-    ],
-)
+    ),
+    ([1, 2], [1, 2, 3], ("... (2 values)", "..., 3 (3 values)")),
+    (1, None, ("1", "missing")),
+    ([math.nan, 0.0], [math.nan, -0.0], ("..., 0.0 (2 values)", "..., -0.0 (2 values)")),
+])  # fmt: skip
 def test_values_are_shown_from_where_they_differ(one: Any, other: Any, expected: Any) -> None:
     records = [encode_example({} if value is None else {"f": value}) for value in (one, other)]
     differences = compare(records[:1], records[1:]).records

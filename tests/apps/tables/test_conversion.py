@@ -85,17 +85,14 @@ def test_types_come_back_beside_structs_and_decimals(tmp_path: Path) -> None:
 
 
 class TestOutputs:
-    @pytest.mark.parametrize(
-        "ending",
-        [
-            "tfrecord",
-            "csv",
-            *(
-                pytest.param(ending, marks=pytest.mark.slow)
-                for ending in ("tfrecord.gz", "feather", "jsonl")
-            ),
-        ],
-    )
+    @pytest.mark.parametrize("ending", [
+        "tfrecord",
+        "csv",
+        *(
+            pytest.param(ending, marks=pytest.mark.slow)
+            for ending in ("tfrecord.gz", "feather", "jsonl")
+        ),
+    ])  # fmt: skip
     def test_shards_have_consecutive_rows(self, tmp_path: Path, source: Path, ending: str) -> None:
         convert(source, target=tmp_path / f"b.{ending}")
 
@@ -361,14 +358,10 @@ class TestSequences:
 class TestDamage:
     @pytest.mark.parametrize("at_end", [True, False])
     @pytest.mark.parametrize("ending", ["tfrecord", "parquet"])
-    @pytest.mark.parametrize(
-        ("num_jobs", "shards"),
-        [
-            (1, {}),
-            (1, {"shard_bytes": 2_000_000}),
-            pytest.param(2, {"num_shards": 2}, marks=pytest.mark.slow),
-        ],
-    )
+    @pytest.mark.parametrize(("num_jobs", "shards"), [
+        (1, {}), (1, {"shard_bytes": 2_000_000}),
+        pytest.param(2, {"num_shards": 2}, marks=pytest.mark.slow),
+    ])  # fmt: skip
     def test_can_be_skipped(
         self, tmp_path: Path, source: Path, at_end: bool, ending: str, num_jobs: int, shards: Any
     ) -> None:
@@ -571,17 +564,10 @@ print(early, late)
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("a.tfrecord", "b.parquet"),
-        ("b.parquet", "c.tfrecord"),
-        ("a.tfrecord", "b.feather"),
-        ("b.feather", "c.csv"),
-        ("c.csv", "d.jsonl"),
-        ("d.jsonl", "e.tfrecord"),
-    ],
-)
+@pytest.mark.parametrize(("first", "second"), [
+    ("a.tfrecord", "b.parquet"), ("b.parquet", "c.tfrecord"), ("a.tfrecord", "b.feather"),
+    ("b.feather", "c.csv"), ("c.csv", "d.jsonl"), ("d.jsonl", "e.tfrecord"),
+])  # fmt: skip
 def test_memory_does_not_grow_with_the_rows(tmp_path: Path, first: str, second: str) -> None:
     """Once pools and allocators are warm: how much these take at first differs from run to run."""
     with TFRecordWriter(tmp_path / "a.tfrecord") as writer:

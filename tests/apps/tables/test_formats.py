@@ -92,20 +92,11 @@ def records_of(path: Path) -> list[dict[str, list[Any]]]:
 
 
 class TestNames:
-    @pytest.mark.parametrize(
-        ("name", "kind"),
-        [
-            ("a.tfrecord", "tfrecord"),
-            ("a.tfrecord-00000-of-00010", "tfrecord"),
-            ("A.PARQUET", "parquet"),
-            ("x/a.feather", "arrow"),
-            ("a-00000-of-00002.csv.gz", "csv"),
-            ("a.jsonl.zst", "jsonl"),
-            ("a@10.tfrecord", "tfrecord"),
-            ("a.txt", None),
-            ("csv", None),
-        ],
-    )
+    @pytest.mark.parametrize(("name", "kind"), [
+        ("a.tfrecord", "tfrecord"), ("a.tfrecord-00000-of-00010", "tfrecord"),
+        ("A.PARQUET", "parquet"), ("x/a.feather", "arrow"), ("a-00000-of-00002.csv.gz", "csv"),
+        ("a.jsonl.zst", "jsonl"), ("a@10.tfrecord", "tfrecord"), ("a.txt", None), ("csv", None),
+    ])  # fmt: skip
     def test_tell_the_format(self, name: str, kind: str | None) -> None:
         from tfrecord_lite.apps.tables.formats import format_of
 
@@ -350,29 +341,19 @@ class TestCsv:
         with pytest.raises(InvalidArgumentError, match="row 2 after the header: '-1e39' is not of"):
             read(tmp_path / "a.csv", types=pa.schema({"n": pa.float32()}))
 
-    @pytest.mark.parametrize(
-        ("cells", "kind"),
-        [
-            (["12:30", "23:59:59"], "time32[s]"),
-            (["2024-01-01", "1969-12-31"], "date32[day]"),
-            (["2024-01-01 10:00:00", "2024-01-01"], "timestamp[s]"),
-            (["2024-01-01T10:00:00.5", "2024-01-01"], "timestamp[ns]"),
-            (["2024-01-01T10:00:00Z"], "timestamp[s, tz=UTC]"),
-            (["true", "False"], "bool"),
-            (["1", "true"], "bool"),
-            (["5", '"01234"'], "string"),
-            (["9223372036854775808", "5"], "string"),
-            (["9223372036854775807", "-9223372036854775808"], "int64"),
-            (["99999999999999999999", "1.5"], "string"),
-            (["9007199254740993", "0.5"], "string"),
-            (["0.5", "9007199254740992"], "double"),
-            (["1e400", "0.5"], "string"),
-            (["1e39", "-inf", "nan"], "double"),
-            (["0.5", "0"], "double"),
-            (["0", " 7 ", "-0"], "int64"),
-            (["0x10"], "string"),
-        ],
-    )
+    @pytest.mark.parametrize(("cells", "kind"), [
+        (["12:30", "23:59:59"], "time32[s]"), (["2024-01-01", "1969-12-31"], "date32[day]"),
+        (["2024-01-01 10:00:00", "2024-01-01"], "timestamp[s]"),
+        (["2024-01-01T10:00:00.5", "2024-01-01"], "timestamp[ns]"),
+        (["2024-01-01T10:00:00Z"], "timestamp[s, tz=UTC]"), (["true", "False"], "bool"),
+        (["1", "true"], "bool"), (["5", '"01234"'], "string"),
+        (["9223372036854775808", "5"], "string"),
+        (["9223372036854775807", "-9223372036854775808"], "int64"),
+        (["99999999999999999999", "1.5"], "string"), (["9007199254740993", "0.5"], "string"),
+        (["0.5", "9007199254740992"], "double"), (["1e400", "0.5"], "string"),
+        (["1e39", "-inf", "nan"], "double"), (["0.5", "0"], "double"),
+        (["0", " 7 ", "-0"], "int64"), (["0x10"], "string"),
+    ])  # fmt: skip
     def test_numbers_keep_their_digits(self, tmp_path: Path, cells: list[str], kind: str) -> None:
         path = tmp_path / "a.csv"
         path.write_text("".join(f"{cell},x\n" for cell in ["n", *cells]))
@@ -384,19 +365,11 @@ class TestCsv:
         make: Any = {"int64": int, "bool": lambda c: c != "False", "string": lambda c: c.strip('"')}
         assert kind not in make or found == list(map(make[kind], cells))
 
-    @pytest.mark.parametrize(
-        ("first", "late", "kind"),
-        [
-            ("1", "007", "text"),
-            ("1", "9223372036854775808", "text"),
-            ("1", "1.5", "float32"),
-            ("0.5", "9007199254740993", "text"),
-            ("0.5", "1e400", "text"),
-            ("true", "2", "text"),
-            ("2024-01-01", "yesterday", "text"),
-            ("", "1", "text"),
-        ],
-    )
+    @pytest.mark.parametrize(("first", "late", "kind"), [
+        ("1", "007", "text"), ("1", "9223372036854775808", "text"), ("1", "1.5", "float32"),
+        ("0.5", "9007199254740993", "text"), ("0.5", "1e400", "text"), ("true", "2", "text"),
+        ("2024-01-01", "yesterday", "text"), ("", "1", "text"),
+    ])  # fmt: skip
     def test_a_later_cell_loses_nothing(
         self, tmp_path: Path, first: str, late: str, kind: str
     ) -> None:
@@ -467,17 +440,14 @@ class TestJsonLines:
         assert [json.loads(line) for line in lines[:2]] == rows
         assert lines[0] == json.dumps(rows[0], ensure_ascii=False)
 
-    @pytest.mark.parametrize(
-        ("lines", "error"),
-        [
-            (['{"x": 1}'] * 9 + ['{"x": "a"}'], "(?s)line 10: .*--features x:text"),
-            (['{"x": 1}', "", "{x"], "line 3: not JSON"),
-            (['{"x": 1}', "[1]"], "line 2: expected an object"),
-            (['{"x": {"base64": "?"}}'], "line 1: '\\?' is not base64"),
-            (['{"x": 1}', '{"base64": "//4="}'], "line 2: a whole record as base64"),
-            (['{"x": 18446744073709551616}'], "line 1: values of several types, or too large"),
-        ],
-    )
+    @pytest.mark.parametrize(("lines", "error"), [
+        (['{"x": 1}'] * 9 + ['{"x": "a"}'], "(?s)line 10: .*--features x:text"),
+        (['{"x": 1}', "", "{x"], "line 3: not JSON"),
+        (['{"x": 1}', "[1]"], "line 2: expected an object"),
+        (['{"x": {"base64": "?"}}'], "line 1: '\\?' is not base64"),
+        (['{"x": 1}', '{"base64": "//4="}'], "line 2: a whole record as base64"),
+        (['{"x": 18446744073709551616}'], "line 1: values of several types, or too large"),
+    ])  # fmt: skip
     def test_errors_have_their_line(self, tmp_path: Path, lines: list[str], error: str) -> None:
         (tmp_path / "a.jsonl").write_text("\n".join(lines))
 

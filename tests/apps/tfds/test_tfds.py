@@ -183,14 +183,10 @@ def test_info_tells_splits_labels_and_files(today: Path) -> None:
         assert words in html
 
 
-@pytest.mark.parametrize(
-    "template",
-    [
-        "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}",
-        "data-{SPLIT}-{SHARD_INDEX}.{FILEFORMAT}",
-        "{SPLIT}-{SHARD_INDEX}of{NUM_SHARDS}",
-    ],
-)
+@pytest.mark.parametrize("template", [
+    "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}", "data-{SPLIT}-{SHARD_INDEX}.{FILEFORMAT}",
+    "{SPLIT}-{SHARD_INDEX}of{NUM_SHARDS}",
+])  # fmt: skip
 def test_files_may_have_other_names(tmp_path: Path, template: str) -> None:
     named = {"DATASET": "flowers", "SPLIT": "{0}", "FILEFORMAT": "tfrecord"}
     numbers = {"SHARD_X_OF_Y": "{1:05}-of-{2:05}", "SHARD_INDEX": "{1:05}", "NUM_SHARDS": "{2:05}"}
