@@ -59,22 +59,15 @@ PUBLIC = {
 """The names that the reference and the guides show, by module; None for all of its ``__all__``."""
 
 NEEDS = {
-    "integrations.beam": "beam",
-    "integrations.dask": "dask",
-    "integrations.duckdb": "sql",
-    "integrations.grain": "frameworks",
-    "apps.images.image": "image",
-    "integrations.keras": "frameworks",
-    "integrations.ray": "ray",
-    "integrations.spark": "spark",
-    "integrations.torch": "torch",
-    "described.formats.superserial": "yaml",
+    "integrations.beam": "beam", "integrations.dask": "dask", "integrations.duckdb": "sql",
+    "integrations.grain": "frameworks", "apps.images.image": "image",
+    "integrations.keras": "frameworks", "integrations.ray": "ray", "integrations.spark": "spark",
+    "integrations.torch": "torch", "described.formats.superserial": "yaml",
     "described.sidecar.load_schema": "yaml",
     "apps.tables.table.TFRecordTable.to_pandas": "dataframes",
-    "apps.tables.table.TFRecordTable.to_polars": "dataframes",
-    "apps.tables": "arrow",
+    "apps.tables.table.TFRecordTable.to_polars": "dataframes", "apps.tables": "arrow",
     "apps.viewer": "view",
-}
+}  # fmt: skip
 """The extra or group that the examples of these names, or of names under them, need."""
 
 LOUD = ("tfrecord_lite.integrations.ray.", "tfrecord_lite.integrations.spark.")

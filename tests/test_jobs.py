@@ -23,17 +23,14 @@ def test_the_guide_runs_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 SAVED = {
-    "one int64": np.array([1, 2]),
-    "one float": np.array([1, 2], np.float32),
-    "one byte string": [b"\xff", b"b"],
-    "one text": ["a", "b"],
+    "one int64": np.array([1, 2]), "one float": np.array([1, 2], np.float32),
+    "one byte string": [b"\xff", b"b"], "one text": ["a", "b"],
     "values of any number": [[1], [2, 3]],
     "values of a fixed shape": np.zeros((2, 2, 2), np.float32),
     "float64, uint8, bool, ...": np.array([1, 2], np.uint8),
     "times, with a zone or without": np.array(["2024-01-01"] * 2, "M8[us]"),
-    "dates": np.array(["2024-01-01"] * 2, "M8[D]"),
-    "durations": np.array([1, 2], "m8[s]"),
-}
+    "dates": np.array(["2024-01-01"] * 2, "M8[D]"), "durations": np.array([1, 2], "m8[s]"),
+}  # fmt: skip
 """Values for rows of the tables of types."""
 
 

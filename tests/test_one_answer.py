@@ -31,9 +31,7 @@ RAGGED = {"x": RaggedFeature("int64")}
 FIXED = {"x": FixedLenFeature([], "int64")}
 
 READERS: dict[str, Any] = {
-    "infer_schema": infer_schema,
-    "summarize": summarize,
-    "load": load,
+    "infer_schema": infer_schema, "summarize": summarize, "load": load,
     "load with a schema": lambda path: load(path, schema=RAGGED),
     "scan": lambda path: list(scan(path).to_batches()),
     "scan with a schema": lambda path: list(scan(path, schema=RAGGED).to_batches()),
@@ -46,7 +44,7 @@ READERS: dict[str, Any] = {
     "sequence_examples": lambda path: list(TFRecordReader(path).sequence_examples()),
     "data set": lambda path: list(TFRecordDataset(path).batch(2).parse_example(FIXED)),
     "statistics": compute_statistics,
-}
+}  # fmt: skip
 VERBS = ["schema", "stats", "stats --sample 1"]
 
 OTHERS = {

@@ -17,11 +17,9 @@ from tfrecord_lite.tensors.serialize import serialize_tensor
 SIDES = st.integers(1, 700)
 WRITTEN = {
     "JPEG": ({"quality": 1}, {"progressive": True}, {"exif": b"Exif\0\0" + bytes(600)}),
-    "PNG": ({}, {"optimize": True}),
-    "GIF": ({},),
-    "WebP": ({"quality": 1}, {"lossless": True}, {"exif": b"Exif\0\0MM"}),
-    "BMP": ({},),
-}
+    "PNG": ({}, {"optimize": True}), "GIF": ({},),
+    "WebP": ({"quality": 1}, {"lossless": True}, {"exif": b"Exif\0\0MM"}), "BMP": ({},),
+}  # fmt: skip
 """Formats and the options of Pillow that change their headers."""
 
 

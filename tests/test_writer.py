@@ -415,13 +415,10 @@ class TestAppending:
         write(tmp_path / "zlib", ITEMS, "ZLIB")
 
         places: list[tuple[Any, dict[str, Any]]] = [
-            ("memory://a", {}),
-            ("memory://missing", {}),
-            (io.BytesIO(), {}),
-            (tmp_path / "a", {"atomic": True}),
-            (tmp_path / "missing", {"atomic": True}),
+            ("memory://a", {}), ("memory://missing", {}), (io.BytesIO(), {}),
+            (tmp_path / "a", {"atomic": True}), (tmp_path / "missing", {"atomic": True}),
             (tmp_path / "zlib", {"options": "ZLIB"}),
-        ]
+        ]  # fmt: skip
         for place, keywords in places:
             error = raised(InvalidArgumentError, TFRecordWriter, place, mode="a", **keywords)
             assert error.reason is Reason.UNSUPPORTED

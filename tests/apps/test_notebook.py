@@ -161,10 +161,8 @@ def test_comparisons_and_summaries_have_the_cells_of_their_text() -> None:
     assert ["x", "range", "1 .. 2", "1 .. 300", "0.5", "0.01"] in body(page, 6)
     assert "no difference" in page_of(compare(SEQUENCES, SEQUENCES)).text
     for summary in (
-        summarize(SEQUENCES),
-        summarize(encode_examples({"x": [1, 2]})),
-        summarize([b""]),
-    ):
+        summarize(SEQUENCES), summarize(encode_examples({"x": [1, 2]})), summarize([b""]),
+    ):  # fmt: skip
         words = set(str(summary).replace("context feature", "").split())
         assert {word for cell in page_of(summary).cells for word in cell.split()} <= words
 
@@ -208,12 +206,10 @@ def test_events_have_a_curve_per_scalar() -> None:
 
 
 FEATURES = {
-    "image": FixedLenFeature([], "string"),
-    "label": FixedLenFeature([], "int64"),
-    "box": FixedLenFeature([2], "float32"),
-    "tags": RaggedFeature("string"),
+    "image": FixedLenFeature([], "string"), "label": FixedLenFeature([], "int64"),
+    "box": FixedLenFeature([2], "float32"), "tags": RaggedFeature("string"),
     "ids": VarLenFeature("int64"),
-}
+}  # fmt: skip
 ROWS = [
     {"image": png(), "label": 7, "box": [0.5, 2.0], "tags": ["a", "b"], "ids": [1, 2]},
     {"image": png(4, 4), "label": 1234, "box": [1.0, 0.1], "tags": [], "ids": []},

@@ -22,17 +22,14 @@ pytestmark = pytest.mark.needs("browser", "view")
 EXPECTED: dict[str, dict[str, int]] = {
     "images": {".card": 11, ".record": 24, ".record img": 24, ".card svg": 5},
     "table": {".card": 7, ".record": 100, ".card svg": 7},
-    "sequences": {".card": 8, ".record": 12, ".record img": 12},
-    "events": {".record": 30},
+    "sequences": {".card": 8, ".record": 12, ".record img": 12}, "events": {".record": 30},
     "vectors": {".card": 6, ".record": 30, ".record img": 30, ".record audio": 30},
     "mixed": {".card": 3, ".record": 40, ".is-absent": 40},
     "other": {".record": 129, ".v-text": 120, ".v-hex": 9},
-    "damaged": {".card": 7, ".record": 100, ".notice": 1},
-    "empty": {"main": 1},
-    "wide": {".card": N_FEATURES, ".record": 1},
-    "hostile": {".card": 30, ".record": 49},
+    "damaged": {".card": 7, ".record": 100, ".notice": 1}, "empty": {"main": 1},
+    "wide": {".card": N_FEATURES, ".record": 1}, "hostile": {".card": 30, ".record": 49},
     "hostile_sequences": {".card": 30, ".record": 30},
-}
+}  # fmt: skip
 """Elements, and how many of them there are at least."""
 
 

@@ -83,10 +83,8 @@ class TestSettings:
         import pyarrow.parquet as pq
 
         for text, expected in (
-            (None, "large_binary"),
-            ("all", "large_string"),
-            ("name", "large_string"),
-        ):
+            (None, "large_binary"), ("all", "large_string"), ("name", "large_string"),
+        ):  # fmt: skip
             arguments = [] if text is None else ["--text", text]
             run("convert", "--overwrite", source, tmp_path / "b.parquet", *arguments)
             assert str(pq.read_schema(tmp_path / "b.parquet").field("name").type) == expected

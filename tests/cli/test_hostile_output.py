@@ -40,14 +40,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place = tmp_path / NAME
     place.mkdir()
     files = {
-        "good": frame([example()] * 3),
-        "other": frame([example()] * 2),
+        "good": frame([example()] * 3), "other": frame([example()] * 2),
         "sequence": frame([sequence()] * 3),
         "text": frame([EVIL.encode(), b"\x1b[2J plain", EVIL.encode() * 50]),
-        "bad": bytes(frame([example()] * 3))[:-3] + b"damage",
-        "foreign": b'{"a": 1}' * 9,
+        "bad": bytes(frame([example()] * 3))[:-3] + b"damage", "foreign": b'{"a": 1}' * 9,
         "empty": b"",
-    }
+    }  # fmt: skip
     for name, data in files.items():
         (place / name).write_bytes(bytes(data))
         (place / f"{name}{NAME}").write_bytes(bytes(data))

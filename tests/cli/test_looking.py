@@ -41,11 +41,9 @@ def json_of(run: Run, *arguments: object) -> list[dict[str, Any]]:
 
 
 CONTENT = {
-    "example": "tf.train.Example",
-    "sequence_example": "tf.train.SequenceExample",
-    "elwc": "ExampleListWithContext",
-    "tfevents": "TensorBoard event",
-}
+    "example": "tf.train.Example", "sequence_example": "tf.train.SequenceExample",
+    "elwc": "ExampleListWithContext", "tfevents": "TensorBoard event",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("sample", corpus_files())
@@ -95,12 +93,10 @@ def test_records_by_number_are_shown(run: Run, tmp_path: Path, way: str, asked: 
 
 
 EVENT_VALUES: list[tuple[Any, Any]] = [
-    (np.float32(0.1), 0.1),
-    (np.float64(np.inf), {"float": "Infinity"}),
+    (np.float32(0.1), 0.1), (np.float64(np.inf), {"float": "Infinity"}),
     (np.array([[1, 2], [3, 4]]), [[1, 2], [3, 4]]),
-    (np.array([b"text", b"\xff"], object), ["text", {"base64": "/w=="}]),
-    (np.array(True), True),
-]
+    (np.array([b"text", b"\xff"], object), ["text", {"base64": "/w=="}]), (np.array(True), True),
+]  # fmt: skip
 
 
 def test_events_as_json_and_csv_have_wall_time_step_tag_and_value(run: Run, tmp_path: Path) -> None:
@@ -345,13 +341,10 @@ def test_what_was_saved_is_shown_with_its_own_dtype(run: Run, tmp_path: Path) ->
     path = tmp_path / "x.tfrecord"
     columns: dict[str, Any] = {
         "large": np.uint64(2**64 - 1) - np.arange(6, dtype="u8"),
-        "pixels": np.arange(96, dtype="u1").reshape(6, 2, 8),
-        "price": np.arange(6) / 3,
-        "rows": [[0.1] * (i + 1) for i in range(6)],
-        "flags": np.ones((6, 20), bool),
-        "time": np.arange(6).astype("M8[s]"),
-        "complex": np.ones(6) * 1j,
-    }
+        "pixels": np.arange(96, dtype="u1").reshape(6, 2, 8), "price": np.arange(6) / 3,
+        "rows": [[0.1] * (i + 1) for i in range(6)], "flags": np.ones((6, 20), bool),
+        "time": np.arange(6).astype("M8[s]"), "complex": np.ones(6) * 1j,
+    }  # fmt: skip
     save(path, columns, lossless=True)
 
     lines = run("head", "-n", 1, path).out[1:]

@@ -20,23 +20,12 @@ progress.DELAY_SECONDS = progress.INTERVAL_SECONDS = 0
 sys.exit(main(sys.argv[1:]))
 """
 VERBS: dict[str, list[str]] = {
-    "info": ["a"],
-    "stats": ["a"],
-    "view": ["a", "-o", "page.html"],
-    "schema": ["a"],
-    "verify": ["a"],
-    "recover": ["a", "new"],
-    "index": ["a"],
-    "merge": ["a", "new"],
-    "split": ["--num-shards", "2", "a", "new"],
-    "unique": ["a", "new"],
-    "shuffle": ["a", "new"],
-    "sample": ["-n", "9", "a", "new"],
-    "filter": ["--where", "n > 3", "a", "new"],
-    "convert": ["a", "new.parquet"],
-    "unpack": ["images", "out"],
-    "pack": ["folder", "new"],
-}
+    "info": ["a"], "stats": ["a"], "view": ["a", "-o", "page.html"], "schema": ["a"],
+    "verify": ["a"], "recover": ["a", "new"], "index": ["a"], "merge": ["a", "new"],
+    "split": ["--num-shards", "2", "a", "new"], "unique": ["a", "new"], "shuffle": ["a", "new"],
+    "sample": ["-n", "9", "a", "new"], "filter": ["--where", "n > 3", "a", "new"],
+    "convert": ["a", "new.parquet"], "unpack": ["images", "out"], "pack": ["folder", "new"],
+}  # fmt: skip
 NEEDED = {"filter": "sql", "view": "view", "convert": "arrow", "pack": "image", "unpack": "image"}
 
 

@@ -15,13 +15,9 @@ from tfrecord_lite import TFRecordReader, save
 from tfrecord_lite.records.framing import frame
 
 VERBS = {
-    "merge": [],
-    "split": ["--num-shards=2"],
-    "shuffle": ["--seed=1"],
-    "unique": ["--by=x"],
-    "sample": ["-n=9", "--seed=1"],
-    "filter": ["--where=1 = 1"],
-}
+    "merge": [], "split": ["--num-shards=2"], "shuffle": ["--seed=1"], "unique": ["--by=x"],
+    "sample": ["-n=9", "--seed=1"], "filter": ["--where=1 = 1"],
+}  # fmt: skip
 each_verb = pytest.mark.parametrize(
     "verb", [pytest.param(v, marks=pytest.mark.needs("sql")) if v == "filter" else v for v in VERBS]
 )

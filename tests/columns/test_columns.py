@@ -65,11 +65,9 @@ def test_fixed_widths_are_given_when_asked_for_and_nothing_is_cut() -> None:
     nul: Any = BytesColumn.from_list([b"", b"a\0"])
     alone: Any = BytesColumn.from_list([b"\0", b"a"])
     for strings_given, dtype, words in (
-        (column[1:], "S2", "value 1 is longer than S2"),
-        (nul, "S9", "value 1 ends in a NUL"),
-        (alone, "S9", "value 0 ends in a NUL"),
-        (column, float, "not float64"),
-    ):
+        (column[1:], "S2", "value 1 is longer than S2"), (nul, "S9", "value 1 ends in a NUL"),
+        (alone, "S9", "value 0 ends in a NUL"), (column, float, "not float64"),
+    ):  # fmt: skip
         raised(InvalidArgumentError, np.asarray, strings_given, dtype, match=words)
     raised(InvalidArgumentError, nul.__array__, "S", match="value 1 ends in a NUL")
     raised(ValueError, np.array, column, copy=False, match="copy")

@@ -82,8 +82,7 @@ UNITS = ["s", "ms", "us", "ns"]
 LEAVES: list[tuple[Any, Any]] = [
     *((getattr(pa, f"int{bits}")(), whole(bits)) for bits in (8, 16, 32, 64)),
     *((getattr(pa, f"uint{bits}")(), whole(bits, signed=False)) for bits in (8, 16, 32)),
-    (pa.uint64(), st.integers(0, BIG)),
-    (pa.bool_(), st.booleans()),
+    (pa.uint64(), st.integers(0, BIG)), (pa.bool_(), st.booleans()),
     (pa.float16(), st.floats(width=16, allow_nan=False).map(np.float16)),
     (pa.float32(), st.floats(width=32, allow_nan=False)),
     (pa.float64(), st.floats(width=32, allow_nan=False)),
@@ -92,16 +91,14 @@ LEAVES: list[tuple[Any, Any]] = [
     (pa.binary(2), st.binary(min_size=2, max_size=2)),
     *((kind, whole(64).map(Decimal)) for kind in (pa.decimal128(38), pa.decimal256(40))),
     *((pa.timestamp(unit, zone), TICKS) for unit in UNITS for zone in (None, "UTC", "+02:00")),
-    (pa.timestamp("us", "Europe/Berlin"), TICKS),
-    *((pa.duration(unit), TICKS) for unit in UNITS),
+    (pa.timestamp("us", "Europe/Berlin"), TICKS), *((pa.duration(unit), TICKS) for unit in UNITS),
     (pa.date32(), st.integers(-99999, 99999)),
     (pa.date64(), st.integers(-9999, 9999).map(lambda days: days * 86_400_000)),
-    (pa.time32("s"), st.integers(0, 86399)),
-    (pa.time64("ns"), st.integers(0, 86399 * 10**9)),
+    (pa.time32("s"), st.integers(0, 86399)), (pa.time64("ns"), st.integers(0, 86399 * 10**9)),
     (pa.dictionary(pa.int8(), pa.string()), texts()),
     (pa.dictionary(pa.int8(), pa.binary()), st.binary(max_size=3)),
     (pa.dictionary(pa.int32(), pa.int64(), ordered=True), whole(64)),
-]
+]  # fmt: skip
 
 
 @st.composite
@@ -262,13 +259,11 @@ def test_structs_are_columns_of_their_fields_with_one_warning(tmp_path: Path) ->
     table = pa.table({"i": [1, 2], "s": [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]})
     structs = pd.Series(pd.arrays.ArrowExtensionArray(table["s"]))
     forms = {
-        "table": table,
-        "stream": table.to_reader(max_chunksize=1),
-        "polars": pl.from_arrow(table),
+        "table": table, "stream": table.to_reader(max_chunksize=1), "polars": pl.from_arrow(table),
         "pandas": pd.DataFrame({"i": [1, 2], "s": structs}),
         "columns": {"i": [1, 2], "s": table["s"]},
         "series": {"i": [1, 2], "s": pl.Series([{"a": 1, "b": "x"}, {"a": 2, "b": "y"}])},
-    }
+    }  # fmt: skip
     for name, data in forms.items():
         with pytest.warns(UserWarning, match="'s' as 's/a', 's/b'") as caught:
             save(tmp_path / name, data)
@@ -327,12 +322,9 @@ def test_decimals_with_digits_are_refused_with_one_sentence() -> None:
     pl, pd = pytest.importorskip("polars"), pytest.importorskip("pandas")
     number = Decimal("1.5")
     forms: list[Any] = [
-        {"x": [number]},
-        {"x": pa.array([number])},
-        {"x": pl.Series([number])},
-        pa.table({"x": [[number]]}),
-        pd.DataFrame({"x": [number]}),
-    ]
+        {"x": [number]}, {"x": pa.array([number])}, {"x": pl.Series([number])},
+        pa.table({"x": [[number]]}), pd.DataFrame({"x": [number]}),
+    ]  # fmt: skip
     for data in forms:
         for call in (encode_examples, schema_of):
             assert "cast them to float64" in str(raised(InvalidArgumentError, call, data))

@@ -101,11 +101,9 @@ def test_a_series_has_the_zone_and_categories_of_its_own(tmp_path: Path) -> None
 
 DATA: dict[str, list[Any]] = {"i": [BIG, None, 3], "s": ["a", "b", None], "f": [0.5, 1.0, 2.0]}
 FRAMES = [
-    pd.DataFrame(DATA | {"i": pd.array(DATA["i"], "Int64")}),
-    pl.DataFrame(DATA),
-    pa.table(DATA),
+    pd.DataFrame(DATA | {"i": pd.array(DATA["i"], "Int64")}), pl.DataFrame(DATA), pa.table(DATA),
     pa.RecordBatch.from_pydict(DATA),
-]
+]  # fmt: skip
 framed = pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: type(frame).__module__)
 
 
@@ -139,12 +137,10 @@ def test_an_index_that_is_not_a_range_is_encoded_too() -> None:
 
 
 DICTIONARIES: list[tuple[list[Any], list[Any]]] = [
-    ([7, None], [7, None, None]),
-    ([None, "a"], [None, "a", None]),
-    ([True, None], [True, None, None]),
-    ([None, 0.5], [None, 0.5, None]),
+    ([7, None], [7, None, None]), ([None, "a"], [None, "a", None]),
+    ([True, None], [True, None, None]), ([None, 0.5], [None, 0.5, None]),
     ([b"a", None], [b"a", None, None]),
-]
+]  # fmt: skip
 
 
 def with_null(items: list[Any]) -> Any:
@@ -177,12 +173,8 @@ def test_times_have_the_schemas_zone(tmp_path: Path, ours: str | None, wanted: s
     table = pa.table(frame)
 
     for data in (
-        frame,
-        {"t": frame["t"]},
-        pl.from_pandas(frame),
-        table,
-        {"t": rows_of(table["t"])},
-    ):
+        frame, {"t": frame["t"]}, pl.from_pandas(frame), table, {"t": rows_of(table["t"])},
+    ):  # fmt: skip
         for call in (encode_examples, lambda d, s: save(tmp_path / "d", d, schema=s)):
             if ours == wanted and isinstance(data, dict) and data["t"] is not frame["t"]:
                 continue  # lists are not of this schema

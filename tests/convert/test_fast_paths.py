@@ -114,11 +114,9 @@ def steps_of_sequences(value: Any) -> list[Outcome]:
 
 
 FAST_PATHS: dict[str, Callable[[Any], list[Outcome]]] = {
-    "one row": one_row,
-    "row plan": row_plan,
-    "context of sequences": context_of_sequences,
+    "one row": one_row, "row plan": row_plan, "context of sequences": context_of_sequences,
     "steps of sequences": steps_of_sequences,
-}
+}  # fmt: skip
 
 integers = st.one_of(
     st.integers(-300, 300),

@@ -164,12 +164,9 @@ def test_inner_rows_can_be_read_by_anyone() -> None:
 
 
 PARTITIONS = [
-    RaggedFeature.RowLengths("n"),
-    RaggedFeature.RowSplits("n"),
-    RaggedFeature.RowStarts("n"),
-    RaggedFeature.RowLimits("n"),
-    RaggedFeature.ValueRowIds("n"),
-]
+    RaggedFeature.RowLengths("n"), RaggedFeature.RowSplits("n"), RaggedFeature.RowStarts("n"),
+    RaggedFeature.RowLimits("n"), RaggedFeature.ValueRowIds("n"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("partition", PARTITIONS, ids=lambda p: type(p).__name__)

@@ -48,13 +48,9 @@ def strings(words: list[str], *, as_items: bool) -> Any:
 
 
 SHAPES: list[tuple[tuple[int | None, ...], tuple[Any, ...]]] = [
-    ((), ()),
-    ((None,), (2,)),
-    ((2, 3), (2, 3)),
-    ((None, 3), (2, 3)),
-    ((None, None), (3, 2)),
+    ((), ()), ((None,), (2,)), ((2, 3), (2, 3)), ((None, 3), (2, 3)), ((None, None), (3, 2)),
     ((None, 2, None), (1, 2, 3)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("shape", "levels"), SHAPES)
@@ -238,10 +234,8 @@ def test_a_number_beyond_the_original_is_never_rounded(values: Any, dtype: str, 
     features, shape = FORMS[form](kind)
     schema = Schema({"x": features}, {"x": Original(dtype, shape, missing=form == "masked")})
     rows = [
-        [kind(0)],
-        [kind(1)],
-        [kind(1), values] if form not in ("dense", "masked") else [values],
-    ]
+        [kind(0)], [kind(1)], [kind(1), values] if form not in ("dense", "masked") else [values],
+    ]  # fmt: skip
     columns: dict[str, Any] = {"x": rows, "n": [[len(row)] for row in rows]}
     columns["i"] = [[*range(len(row))] for row in rows]
     specs = {"x": RaggedFeature(kind), "n": RaggedFeature(int), "i": RaggedFeature(int)}

@@ -305,13 +305,10 @@ def test_what_is_not_alike_is_not_stacked(names: list[str]) -> None:
 def test_nothing_for_ever_ends(names: list[str], tmp_path: Path) -> None:
     files = TFRecordDataset(names)
     for dataset in (
-        TFRecordDataset(write_files(tmp_path, [0, 0])),
-        files.take(0),
-        files.skip(12),
-        files.filter(lambda _: False).batch(2),
-        files.shard(50, 49),
+        TFRecordDataset(write_files(tmp_path, [0, 0])), files.take(0), files.skip(12),
+        files.filter(lambda _: False).batch(2), files.shard(50, 49),
         files.batch(13, drop_remainder=True),
-    ):
+    ):  # fmt: skip
         for run in (
             dataset.shuffle(3, 1).repeat().batch(2).prefetch(1),
             dataset.cache().repeat(),
@@ -327,12 +324,9 @@ def test_an_error_of_a_function_says_of_which_record(names: list[str]) -> None:
 
     records = TFRecordDataset(names).skip(6)
     for dataset in (
-        records.map(work),
-        records.map(work, num_parallel_calls=2),
-        records.filter(work),
-        records.batch(3).map(work),
-        records.filter(bool).map(work).in_processes(1, "fork"),
-    ):
+        records.map(work), records.map(work, num_parallel_calls=2), records.filter(work),
+        records.batch(3).map(work), records.filter(bool).map(work).in_processes(1, "fork"),
+    ):  # fmt: skip
         error = raised(ZeroDivisionError, list, dataset)
         assert f"record 1, byte {len(example(5)) + 16} of {names[2]}" in "".join(error.__notes__)
 
@@ -621,15 +615,11 @@ def test_the_batches_of_an_epoch_are_counted(tmp_path: Path, end: str) -> None:
         return read_batches(names, FEATURES, 3, **settings)
 
     for settings in (
-        {},
-        {"shuffle": True, "seed": 1, "shard": (3, 0)},
-        {"shard": (3, 2)},
-        {"drop_remainder": True},
-        {"num_workers": 2},
-        {"num_workers": 4, "num_epochs": 2},
+        {}, {"shuffle": True, "seed": 1, "shard": (3, 0)}, {"shard": (3, 2)},
+        {"drop_remainder": True}, {"num_workers": 2}, {"num_workers": 4, "num_epochs": 2},
         {"shard": (3, 2), "even": True, "num_workers": 2},
         {"shard": (3, 0), "even": "drop", "shuffle": True, "seed": 1},
-    ):
+    ):  # fmt: skip
         dataset = make(**settings)
         raised(TypeError, len, dataset, match="count_records")
         assert dataset.count() == len(dataset) == len(list(dataset)), settings

@@ -146,14 +146,12 @@ def test_random_order_of_all_records_needs_intact_files(paths: list[str]) -> Non
 
 
 IN_PROCESSES: dict[str, Callable[[TFRecordDataset], Dataset]] = {
-    "files": lambda d: d,
-    "rounds": lambda d: d.repeat(2).take(2 * len(SOUND)),
-    "rounds of parts": lambda d: d.repeat(2),
-    "interleaved": lambda d: d.interleave(3),
+    "files": lambda d: d, "rounds": lambda d: d.repeat(2).take(2 * len(SOUND)),
+    "rounds of parts": lambda d: d.repeat(2), "interleaved": lambda d: d.interleave(3),
     "shuffled": lambda d: d.shuffle_files(1).shuffle(4, 1),
     "batches": lambda d: d.batch(9).prefetch(1),
     "counted": lambda d: d.skip(0).enumerate().map(second),
-}
+}  # fmt: skip
 
 
 @pytest.mark.slow
@@ -205,15 +203,12 @@ def test_each_process_counts_the_damage_by_itself(paths: list[str]) -> None:
 
 
 AFTER_AN_ERROR: dict[str, Callable[[TFRecordDataset], Dataset]] = {
-    "all": lambda d: d,
-    "part": lambda d: d.shard(2, 0),
-    "other part": lambda d: d.shard(2, 1),
+    "all": lambda d: d, "part": lambda d: d.shard(2, 0), "other part": lambda d: d.shard(2, 1),
     "interleaved part": lambda d: d.interleave(2, 3).shard(2, 1),
-    "random": lambda d: d.shuffle_all(1),
-    "batches": lambda d: d.shard(3, 1).batch(7).prefetch(1),
+    "random": lambda d: d.shuffle_all(1), "batches": lambda d: d.shard(3, 1).batch(7).prefetch(1),
     "processes": lambda d: d.in_processes(2),
     "more processes than files": lambda d: d.in_processes(3),
-}
+}  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

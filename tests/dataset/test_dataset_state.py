@@ -37,18 +37,14 @@ def double(element: Any) -> Any:
 
 
 STEPS: dict[str, Callable[[Dataset, int], Dataset]] = {
-    "shuffle": lambda d, n: d.shuffle(n, seed=n),
-    "take": lambda d, n: d.take(3 * n),
-    "skip": lambda d, n: d.skip(n),
-    "shard": lambda d, n: d.shard(n, n // 2),
-    "repeat": lambda d, n: d.repeat((n + 1) % 3 + 1),
-    "enumerate": lambda d, n: d.enumerate(n),
+    "shuffle": lambda d, n: d.shuffle(n, seed=n), "take": lambda d, n: d.take(3 * n),
+    "skip": lambda d, n: d.skip(n), "shard": lambda d, n: d.shard(n, n // 2),
+    "repeat": lambda d, n: d.repeat((n + 1) % 3 + 1), "enumerate": lambda d, n: d.enumerate(n),
     "map": lambda d, n: d.map(lambda *element: (*element, n)),
     "threads": lambda d, n: d.map(lambda *element: (*element, n), num_parallel_calls=n),
     "filter": lambda d, n: d.filter(lambda *element: len(repr(plain(element))) % 3 != n % 3),
-    "cache": lambda d, _: d.cache(),
-    "prefetch": lambda d, n: d.prefetch(n),
-}
+    "cache": lambda d, _: d.cache(), "prefetch": lambda d, n: d.prefetch(n),
+}  # fmt: skip
 SOURCES: dict[str, Callable[[list[str], int], Dataset]] = {
     "in order": lambda names, _: TFRecordDataset(names),
     "interleaved": lambda names, n: TFRecordDataset(names).interleave(n, 1 + n % 2),

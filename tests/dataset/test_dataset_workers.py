@@ -175,12 +175,8 @@ def test_a_length_is_that_in_any_number_of_workers(
     records = TFRecordDataset(write_files(tmp_path, [20, 21])).shuffle_all(1)
     batches = records.batch(8)
     for dataset in (
-        records,
-        records.repeat(2),
-        batches.take(4),
-        batches.shard(2, 1),
-        records.take(9),
-    ):
+        records, records.repeat(2), batches.take(4), batches.shard(2, 1), records.take(9),
+    ):  # fmt: skip
         for n_workers in range(1, 4):
             n_found = 0
             for i in range(n_workers):

@@ -181,12 +181,8 @@ def test_a_state_of_a_mixture(tmp_path: Path) -> None:
 def test_wrong_mixtures_are_rejected(tmp_path: Path) -> None:
     files = TFRecordDataset(write_files(tmp_path, [3]))
     wrong: list[Any] = [
-        ([],),
-        ([files], [1, 2]),
-        ([files], [0]),
-        ([files], [-1]),
-        ([files], None, 1, "x"),
-    ]
+        ([],), ([files], [1, 2]), ([files], [0]), ([files], [-1]), ([files], None, 1, "x"),
+    ]  # fmt: skip
     for arguments in wrong:
         raised(InvalidArgumentError, Dataset.mix, *arguments)
     raised(InvalidArgumentError, Dataset.mix([files, files]).shard, 2, 0, match="seed")

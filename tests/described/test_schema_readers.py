@@ -182,12 +182,9 @@ def test_steps_of_tfx_are_feature_lists(tmp_path: Path) -> None:
 
 def test_what_seqio_has_cached(tmp_path: Path) -> None:
     shapes: dict[str, tuple[list[int | None], str]] = {
-        "id": ([], "int64"),
-        "inputs": ([None], "int32"),
-        "boxes": ([None, 2], "int32"),
-        "rows": ([None, None], "bool"),
-        "text": ([], "string"),
-    }
+        "id": ([], "int64"), "inputs": ([None], "int32"), "boxes": ([None, 2], "int32"),
+        "rows": ([None, None], "bool"), "text": ([], "string"),
+    }  # fmt: skip
     features = {name: {"shape": shape, "dtype": dtype} for name, (shape, dtype) in shapes.items()}
     info = {"num_shards": 3, "features": features, "seqio_version": "0.0.20"}
     for split in ("train", "test"):

@@ -12,13 +12,8 @@ from tfrecord_lite import TFRecordFile, TFRecordWriter, encode_example, save, sc
 from tfrecord_lite.records.framing import frame
 
 __all__ = [
-    "check_example",
-    "damage",
-    "kill_once",
-    "rows_of",
-    "write_frames_in_records",
-    "write_shards",
-]
+    "check_example", "damage", "kill_once", "rows_of", "write_frames_in_records", "write_shards",
+]  # fmt: skip
 
 
 def write_shards(folder: Path, n_shards: int = 3, n_rows: int = 1000) -> Path:

@@ -177,18 +177,13 @@ def last_digit(row: Any) -> int:
 
 def test_rows_of_any_types_pass_between_processes(tmp_path: Path) -> None:
     columns = {
-        "image/encoded": [b"a", b"bc"],
-        "class": [True, False],
-        "when": np.array(["2026-01-02", "NaT"], "datetime64[s]"),
-        "lists": [[1, 2], []],
-        "texts": [["a"], ["b", "c"]],
-        "half": np.array([0.5, 2], np.float16),
-        "double": np.array([0.1, 2]),
-        "small": np.array([1, 2], np.uint8),
-        "large": np.array([1, 2**63], np.uint64),
-        "none": np.ma.masked_array([1, 2], [False, True]),
+        "image/encoded": [b"a", b"bc"], "class": [True, False],
+        "when": np.array(["2026-01-02", "NaT"], "datetime64[s]"), "lists": [[1, 2], []],
+        "texts": [["a"], ["b", "c"]], "half": np.array([0.5, 2], np.float16),
+        "double": np.array([0.1, 2]), "small": np.array([1, 2], np.uint8),
+        "large": np.array([1, 2**63], np.uint64), "none": np.ma.masked_array([1, 2], [False, True]),
         "matrix": np.arange(8, dtype=np.float32).reshape(2, 2, 2),
-    }
+    }  # fmt: skip
     save(tmp_path / "a", columns, lossless=True)
     local = scan(tmp_path / "a").to_arrow().to_pylist()
     names = {name: name.replace("/", "_") for name in columns} | {"class": "f_class"}
@@ -416,10 +411,8 @@ def test_dtypes_come_back_by_a_sidecar_or_every_bit(tmp_path: Path, elements: li
     prefix = str(tmp_path / "a")
     rounded = float(np.float32(0.1))
     for lossless, sidecar, x in (
-        (True, True, 0.1),
-        (False, False, rounded),
-        (False, True, rounded),
-    ):
+        (True, True, 0.1), (False, False, rounded), (False, True, rounded),
+    ):  # fmt: skip
         write = WriteExamples(prefix, num_shards=1, lossless=lossless, sidecar=sidecar)
         (path,) = collect(beam.Create(elements) | write)
         found = load(path)

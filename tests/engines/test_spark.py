@@ -137,10 +137,8 @@ def test_a_given_schema_chooses_columns_and_converts_them(spark: Any, tmp_path: 
 def test_a_sidecar_is_converted_too(spark: Any, tmp_path: Path) -> None:
     path = tmp_path / "a.tfrecord"
     columns: dict[str, Any] = {
-        "u": np.arange(3, dtype=np.uint8),
-        "x": np.array([0.1, 0.2, 0.3]),
-        "b": [True] * 3,
-    }
+        "u": np.arange(3, dtype=np.uint8), "x": np.array([0.1, 0.2, 0.3]), "b": [True] * 3,
+    }  # fmt: skip
     columns |= {"v": np.ones((3, 2)), "d": np.array([0, 1, 2], "M8[D]")}
     save(path, columns, lossless=True)
     found = read(spark, path)

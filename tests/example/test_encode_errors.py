@@ -33,13 +33,11 @@ def endless(kind: str) -> Any:
 def test_lists_without_end_are_refused(kind: str) -> None:
     value = endless(kind)
     for call in (
-        lambda: encode_example({"x": value}),
-        lambda: encode_examples({"x": value}),
-        lambda: encode_examples({"x": [value, [1]]}),
-        lambda: schema_of({"x": value}),
+        lambda: encode_example({"x": value}), lambda: encode_examples({"x": value}),
+        lambda: encode_examples({"x": [value, [1]]}), lambda: schema_of({"x": value}),
         lambda: schema_of({"x": [[1], value]}),
         lambda: encode_sequence_example({"feature_lists": {"x": [value]}}),
-    ):
+    ):  # fmt: skip
         error = raised(InvalidArgumentError, call)
         assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, "x")
 

@@ -169,11 +169,8 @@ def test_shards_get_rows_as_they_get_records(tmp_path: Path, how: dict[str, Any]
         writer.write_examples({"x": [1, 2, 3]})
     with ShardedTFRecordWriter(tmp_path / "b{shard}", **how) as other:
         for record in [
-            *records[:700],
-            b"between",
-            *records[700:],
-            *encode_examples({"x": [1, 2, 3]}),
-        ]:
+            *records[:700], b"between", *records[700:], *encode_examples({"x": [1, 2, 3]}),
+        ]:  # fmt: skip
             other.write(record)
 
     assert len(writer.paths) == len(other.paths) > 2

@@ -56,22 +56,16 @@ def assert_engine_agrees(
 
 
 EVERY_FORM: Features = {
-    b"int": FIVE,
-    b"ints": Feature(INT64, (1, -1, 300)),
-    b"no ints": Feature(INT64, ()),
-    b"float": Feature(FLOAT, (0x3F800000,)),
-    b"floats": Feature(FLOAT, (0, 0x7FA12345, 0xFF800000)),
-    b"string": Feature(BYTES, (b"abc",)),
-    b"strings": Feature(BYTES, (b"a", b"", b"bcd")),
+    b"int": FIVE, b"ints": Feature(INT64, (1, -1, 300)), b"no ints": Feature(INT64, ()),
+    b"float": Feature(FLOAT, (0x3F800000,)), b"floats": Feature(FLOAT, (0, 0x7FA12345, 0xFF800000)),
+    b"string": Feature(BYTES, (b"abc",)), b"strings": Feature(BYTES, (b"a", b"", b"bcd")),
     b"": ABSENT,
-}
+}  # fmt: skip
 
 WIDE: Features = {
-    b"wide": Feature(BYTES, (b"x" * 140,)),
-    b"int": FIVE,
-    b"pair": Feature(FLOAT, (0, 1)),
+    b"wide": Feature(BYTES, (b"x" * 140,)), b"int": FIVE, b"pair": Feature(FLOAT, (0, 1)),
     b"string": Feature(BYTES, (b"abc",)),
-}
+}  # fmt: skip
 """The first lengths take two bytes."""
 
 

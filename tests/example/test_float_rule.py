@@ -20,21 +20,16 @@ LONG_LISTS = 70
 
 # What a record may hold; each has one number, or some of it alone.
 VALUES: dict[str, Callable[[float], Any]] = {
-    "a float": float,
-    "np.float64": np.float64,
-    "a list": lambda x: [x],
-    "a tuple": lambda x: (np.float64(x), x),
-    "a long list": lambda x: [0.5] * LONG_LISTS + [x],
-    "a list of np.float64": lambda x: [np.float64(x)] * 20,
-    "ints among floats": lambda x: [1, x],
+    "a float": float, "np.float64": np.float64, "a list": lambda x: [x],
+    "a tuple": lambda x: (np.float64(x), x), "a long list": lambda x: [0.5] * LONG_LISTS + [x],
+    "a list of np.float64": lambda x: [np.float64(x)] * 20, "ints among floats": lambda x: [1, x],
     "np.float32 and np.float64": lambda x: [np.float32(1), np.float64(x)],
     "an array": lambda x: np.array([x]),
     "an array of the other byte order": lambda x: np.array([x], ">f8"),
     "a large array": lambda x: np.array([0.5] * LONG_LISTS + [x]),
-    "a matrix": lambda x: np.full((2, 2), x),
-    "an array without dimensions": np.array,
+    "a matrix": lambda x: np.full((2, 2), x), "an array without dimensions": np.array,
     "an object array": lambda x: np.array([x, np.float64(x)], object),
-}
+}  # fmt: skip
 
 
 def last(values: Any) -> float:

@@ -222,17 +222,14 @@ def test_an_example_name_is_in_the_error() -> None:
 
 
 EVERY_FEATURE = {
-    "n": FixedLenFeature([], int),
-    "v": RaggedFeature(int),
-    "again": RaggedFeature(int, "v"),
+    "n": FixedLenFeature([], int), "v": RaggedFeature(int), "again": RaggedFeature(int, "v"),
     "third": RaggedFeature(int, "v", [RaggedFeature.RowLengths("lengths")]),
     "list": VarLenFeature(int),
     "sparse": SparseFeature("index", "value", "int64", 10, already_sorted=True),
     "other": SparseFeature("index", "value", "int64", 12, already_sorted=True),
-    "text": FixedLenFeature([], bytes),
-    "texts": RaggedFeature(bytes),
+    "text": FixedLenFeature([], bytes), "texts": RaggedFeature(bytes),
     "same": RaggedFeature(bytes, "texts"),
-}
+}  # fmt: skip
 
 
 def every_message(i: int) -> bytes:

@@ -69,13 +69,11 @@ def test_any_messages(data: st.DataObject, is_sequence: bool, batch_sizes: Any, 
 
 
 FEATURES: dict[str, Any] = {
-    "n": FixedLenFeature([], "int64"),
-    "x": FixedLenFeature([1], "float32"),
-    "name": FixedLenFeature([], "string"),
-    "tokens": RaggedFeature("int64"),
+    "n": FixedLenFeature([], "int64"), "x": FixedLenFeature([1], "float32"),
+    "name": FixedLenFeature([], "string"), "tokens": RaggedFeature("int64"),
     "padded": FixedLenSequenceFeature([], "int64", allow_missing=True),
     "none": VarLenFeature("string"),
-}
+}  # fmt: skip
 SEQUENCE_PARSER = SequenceExampleParser(
     {"n": FixedLenFeature([], "int64", 0)},
     {
@@ -117,11 +115,9 @@ def test_splits_that_leave_out_messages_are_refused(splits: list[int]) -> None:
 
 
 IMAGES: dict[str, Any] = {
-    "high": FixedLenFeature([], "int64"),
-    "image": FixedLenFeature([], "string"),
-    "label": FixedLenFeature([], "string"),
-    "vector": RawFeature([700], "float64"),
-}
+    "high": FixedLenFeature([], "int64"), "image": FixedLenFeature([], "string"),
+    "label": FixedLenFeature([], "string"), "vector": RawFeature([700], "float64"),
+}  # fmt: skip
 
 
 def images(lengths: list[int]) -> list[bytes]:

@@ -28,12 +28,8 @@ TEXT = st.one_of(st.binary(max_size=5), st.binary(min_size=100, max_size=140))
 DTYPES = ["?", "i1", "i2", "<i4", "i8", "u1", "u4", "u8", "f2", "<f4", "f8", ">f4", ">i4", "object"]
 
 SCALARS: dict[str, st.SearchStrategy[Any]] = {
-    "int": INT64,
-    "float": FLOAT,
-    "bytes": TEXT,
-    "str": st.text(max_size=4),
-    "bool": st.booleans(),
-}
+    "int": INT64, "float": FLOAT, "bytes": TEXT, "str": st.text(max_size=4), "bool": st.booleans(),
+}  # fmt: skip
 
 
 def arrays(dtype: str) -> st.SearchStrategy[Any]:

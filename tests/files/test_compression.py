@@ -74,13 +74,10 @@ def read_blocks(source: Any, compression: str | None) -> Outcome:
 
 # GZIP and ZLIB are read by one of two libraries; by default each of the four is tried once.
 WAYS = {
-    "GZIP by isal": [pytest.mark.needs("fast")],
-    "GZIP by zlib": [pytest.mark.slow],
-    "ZLIB by isal": [pytest.mark.needs("fast"), pytest.mark.slow],
-    "ZLIB by zlib": [],
-    "ZSTD": [pytest.mark.needs("zstd")],
-    "BZ2": [],
-}
+    "GZIP by isal": [pytest.mark.needs("fast")], "GZIP by zlib": [pytest.mark.slow],
+    "ZLIB by isal": [pytest.mark.needs("fast"), pytest.mark.slow], "ZLIB by zlib": [],
+    "ZSTD": [pytest.mark.needs("zstd")], "BZ2": [],
+}  # fmt: skip
 
 
 @pytest.fixture(params=[pytest.param(way, marks=marks) for way, marks in WAYS.items()])
@@ -251,12 +248,8 @@ class TestDamagedStreams:
         wrong = bytearray(intact)
         wrong[-2] ^= 0x55
         for stream in (
-            intact + b"junk",
-            intact + b"\0" * 70_000,
-            intact[:-1],
-            bytes(wrong),
-            b"junk",
-        ):
+            intact + b"junk", intact + b"\0" * 70_000, intact[:-1], bytes(wrong), b"junk",
+        ):  # fmt: skip
             for source in (io.BytesIO(stream), Pipe(stream, 1)):
                 reasons = reasons_of_three_calls(source, name)
 

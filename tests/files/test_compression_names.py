@@ -30,11 +30,9 @@ from tfrecord_lite.records.framing import frame
 FEATURES = {"x": FixedLenFeature([], "int64")}
 ENDINGS = {
     "": ["a", "a.tfrecord", "gz", "a.gz.tfrecord"],
-    "GZIP": ["a.gz", "a.tfrecord.gz", "a.TFRECORD.GZ", "a.gzip"],
-    "ZLIB": ["a.zlib", "a.zz"],
-    "ZSTD": ["a.zst", "a.Zstd"],
-    "BZ2": ["a.bz2"],
-}
+    "GZIP": ["a.gz", "a.tfrecord.gz", "a.TFRECORD.GZ", "a.gzip"], "ZLIB": ["a.zlib", "a.zz"],
+    "ZSTD": ["a.zst", "a.Zstd"], "BZ2": ["a.bz2"],
+}  # fmt: skip
 
 
 def skip_without(compression: str) -> None:
@@ -68,13 +66,10 @@ def recover_to(path: Path, compression: Any = "infer") -> list[str]:
 
 
 WRITERS: dict[str, Callable[..., list[str]]] = {
-    "writer": write,
-    "atomic": lambda path, **keywords: write(path, atomic=True, **keywords),
-    "append": lambda path, **keywords: write(path, mode="a", **keywords),
-    "shards": write_shards,
-    "save": save_columns,
-    "recover": recover_to,
-}
+    "writer": write, "atomic": lambda path, **keywords: write(path, atomic=True, **keywords),
+    "append": lambda path, **keywords: write(path, mode="a", **keywords), "shards": write_shards,
+    "save": save_columns, "recover": recover_to,
+}  # fmt: skip
 each_writer = pytest.mark.parametrize("writer", WRITERS)
 
 

@@ -95,10 +95,8 @@ def test_many_files_are_asked_about_at_once_and_read_without_a_pause(server: Fil
     server.files = {f"/{i}": content.getvalue() for i in range(30)}
     urls = [f"{server.url}{name}" for name in server.files]
     ways: list[Callable[[], Any]] = [
-        lambda: read_batches(urls),
-        lambda: verify(urls),
-        lambda: TFRecordFile(urls).is_stale,
-    ]
+        lambda: read_batches(urls), lambda: verify(urls), lambda: TFRecordFile(urls).is_stale,
+    ]  # fmt: skip
     server.latency = 0.05
     for way in ways:
         server.forget()

@@ -84,10 +84,8 @@ def test_examples_are_parsed_alone_or_together(file: TFRecordFile, layout: str) 
     assert isinstance(source, grain.sources.RandomAccessDataSource)
     assert len(source) == len(file)
     for found in (
-        [source[i] for i in wanted],
-        source.__getitems__(wanted),
-        source._getitems(wanted),
-    ):
+        [source[i] for i in wanted], source.__getitems__(wanted), source._getitems(wanted),
+    ):  # fmt: skip
         assert [{k: (type(v), str(v)) for k, v in each.items()} for each in found] == [
             {k: (type(v), str(v)) for k, v in each.items()} for each in expected
         ]

@@ -191,11 +191,8 @@ class _Batches(torch.utils.data.IterableDataset):  # type: ignore[misc]
 def batch_of_everything() -> Any:
     large = np.arange(100_000.0)
     arrays = {
-        "small": np.arange(6).reshape(2, 3).T,
-        "large": large,
-        "none": large[:0],
-        "one": large[1],
-    }
+        "small": np.arange(6).reshape(2, 3).T, "large": large, "none": large[:0], "one": large[1],
+    }  # fmt: skip
     made: dict[str, Any] = as_tensors({"texts": [b"a"], "in": (arrays, {"x": large[:2]})} | arrays)
     others = {"half": torch.ones(2, dtype=torch.bfloat16), "sparse": torch.eye(2).to_sparse()}
     return made | others if type(made) is dict else type(made)(made | others)
@@ -349,12 +346,10 @@ def test_tensors_are_values_of_rows_and_columns(tmp_path: Path, make: Any, cure:
         save(tmp_path / "x", data)
         assert [row.tolist() for row in load(tmp_path / "x")["x"]] == [[1, 2], [1]]
     for call in (
-        lambda: encode_example({"x": bad}),
-        lambda: encode_example({"x": [good, bad]}),
+        lambda: encode_example({"x": bad}), lambda: encode_example({"x": [good, bad]}),
         lambda: encode_sequence_example({"feature_lists": {"x": [bad]}}),
-        lambda: save(tmp_path / "y", {"x": bad}),
-        lambda: save(tmp_path / "y", [{"x": bad}]),
-    ):
+        lambda: save(tmp_path / "y", {"x": bad}), lambda: save(tmp_path / "y", [{"x": bad}]),
+    ):  # fmt: skip
         error = raised(InvalidArgumentError, call)
         assert error.key == "x"
         assert cure in str(error)

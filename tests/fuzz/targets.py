@@ -306,11 +306,9 @@ def tensors(data: bytes) -> str:
 
 _READERS: tuple[Callable[[bytes], Schema | SequenceSchema], ...] = (
     lambda data: sidecar.parse("x.json", data).schema,
-    lambda data: Schema.from_json(data.decode("utf-8", "replace")),
-    superserial.from_yaml,
-    lambda data: tfds.from_json(data).schema,
-    lambda data: tfx.from_text(data)[0],
-)
+    lambda data: Schema.from_json(data.decode("utf-8", "replace")), superserial.from_yaml,
+    lambda data: tfds.from_json(data).schema, lambda data: tfx.from_text(data)[0],
+)  # fmt: skip
 
 
 def schemas(data: bytes) -> str:
@@ -330,14 +328,10 @@ def schemas(data: bytes) -> str:
 
 
 TARGETS: dict[str, Target] = {
-    "framing": Target(framing, seeds.files),
-    "streams": Target(streams, seeds.compressed_files),
-    "members": Target(members, seeds.compressed_files),
-    "wire": Target(wire, seeds.examples),
+    "framing": Target(framing, seeds.files), "streams": Target(streams, seeds.compressed_files),
+    "members": Target(members, seeds.compressed_files), "wire": Target(wire, seeds.examples),
     "any_order": Target(any_order, seeds.shuffled_examples),
     "sequences": Target(sequences, seeds.sequence_examples),
-    "messages": Target(messages, seeds.plain_examples),
-    "tensors": Target(tensors, seeds.tensors),
-    "events": Target(events, seeds.events),
-    "schemas": Target(schemas, seeds.schemas),
-}
+    "messages": Target(messages, seeds.plain_examples), "tensors": Target(tensors, seeds.tensors),
+    "events": Target(events, seeds.events), "schemas": Target(schemas, seeds.schemas),
+}  # fmt: skip

@@ -12,24 +12,9 @@ from typing import Any
 import pytest
 
 FAMILIES = {
-    "F": 4,
-    "R": 10,
-    "C": 8,
-    "O": 9,
-    "P": 7,
-    "W": 21,
-    "E": 8,
-    "X": 8,
-    "S": 5,
-    "V": 2,
-    "Z": 6,
-    "G": 8,
-    "Q": 16,
-    "L": 6,
-    "D": 6,
-    "T": 8,
-    "B": 5,
-}
+    "F": 4, "R": 10, "C": 8, "O": 9, "P": 7, "W": 21, "E": 8, "X": 8, "S": 5, "V": 2, "Z": 6,
+    "G": 8, "Q": 16, "L": 6, "D": 6, "T": 8, "B": 5,
+}  # fmt: skip
 """How many rules each family has."""
 
 RULES = tuple(

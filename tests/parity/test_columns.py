@@ -51,17 +51,14 @@ def flat(values: Any, *splits: Any) -> Callable[[Any], Any]:
 
 
 TENSORS: list[Callable[[Any], Any]] = [
-    flat(VALUES, [0, 2, 2, 6]),
-    flat(VALUES, np.array([0, 2, 2, 6], np.int32)),
+    flat(VALUES, [0, 2, 2, 6]), flat(VALUES, np.array([0, 2, 2, 6], np.int32)),
     flat(VALUES, [0, 0, 2], [0, 2, 3], [0, 2, 2, 6]),
     flat(np.array([b"a", b"", b"\xff"], object), [0, 1, 1, 3]),
     flat(np.arange(8, dtype=np.int64).reshape(4, 2), [0, 1, 4]),
     lambda cls: cls.from_uniform_row_length(VALUES, 2),
     lambda cls: cls.from_uniform_row_length(cls.from_row_splits(VALUES, [0, 1, 1, 3, 6]), 2),
-    flat(VALUES, [0, 3, 6]),
-    flat(VALUES[:0], [0, 0, 0]),
-    flat(VALUES[:0], [0]),
-]
+    flat(VALUES, [0, 3, 6]), flat(VALUES[:0], [0, 0, 0]), flat(VALUES[:0], [0]),
+]  # fmt: skip
 
 
 @pytest.fixture(params=TENSORS, ids=str)

@@ -68,11 +68,9 @@ FLOAT, INT, STRING = map(VarLenFeature, DTYPES)
 REJECTS = "InvalidArgumentError"
 IGNORED = b"\x5a\x00"  # an unknown field: number 11, of no bytes
 UNKNOWN = [
-    field(11, 0, varint(300)),
-    field(11, 1, bytes(8)),
-    field(11, 2, varint(3) + b"abc"),
+    field(11, 0, varint(300)), field(11, 1, bytes(8)), field(11, 2, varint(3) + b"abc"),
     field(11, 5, bytes(4)),
-]
+]  # fmt: skip
 GROUP = field(11, 3) + field(1, 0, b"\x05") + field(11, 4)
 
 
@@ -131,12 +129,9 @@ def ragged(*partitions: Any, **named: Any) -> dict[str, Any]:
 
 
 SAME: dict[Any, list[int]] = {
-    RowSplits: [0, 1, 1, 3],
-    RowLengths: [1, 0, 2],
-    RowStarts: [0, 1, 1],
-    RowLimits: [1, 1, 3],
+    RowSplits: [0, 1, 1, 3], RowLengths: [1, 0, 2], RowStarts: [0, 1, 1], RowLimits: [1, 1, 3],
     ValueRowIds: [0, 2, 2],
-}
+}  # fmt: skip
 """The rows [[1], [], [2, 3]], said in each way."""
 INCONSISTENT: list[tuple[Any, list[int]]] = [
     *((RowSplits, numbers) for numbers in ([0, 1], [0, 2, 1, 3], [0, 9])),
@@ -621,14 +616,11 @@ def test_of_several_faults_of_a_message_another_may_be_told_here(parsing: Parsin
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_batch_of_no_messages(parsing: Parsing, dtype: str) -> None:
     specs = {
-        "scalar": FixedLenFeature([], dtype),
-        "dense": FixedLenFeature([2, 3], dtype),
-        "padded": padded([2], dtype),
-        "var": VarLenFeature(dtype),
-        "sparse": SparseFeature(["i", "j"], "v", dtype, [5, 6]),
-        "ragged": RaggedFeature(dtype),
+        "scalar": FixedLenFeature([], dtype), "dense": FixedLenFeature([2, 3], dtype),
+        "padded": padded([2], dtype), "var": VarLenFeature(dtype),
+        "sparse": SparseFeature(["i", "j"], "v", dtype, [5, 6]), "ragged": RaggedFeature(dtype),
         "deep": RaggedFeature(dtype, "w", [RowLengths("n"), Uniform(2)]),
-    }
+    }  # fmt: skip
     found = parsing.batch([], specs)
     assert (type(found), set(found)) == (dict, set(specs))
     assert found["padded"].shape == (0, 0, 2)

@@ -173,12 +173,9 @@ WIRES = {
     "unknown field": ONE + chunk(15, b"x"),
     "unknown group": ONE + field(15, 3) + field(1, 0, b"\x01") + field(15, 4),
     "unpacked": example(entry("a", ints_one_by_one(1, 2))),
-    "no UTF-8": example(entry(b"\xff", ints(1))),
-    "no value": example(chunk(1, key_of("a"))),
-    "no message": b"bogus",
-    "cut": ONE[:-1],
-    "nothing": b"",
-}
+    "no UTF-8": example(entry(b"\xff", ints(1))), "no value": example(chunk(1, key_of("a"))),
+    "no message": b"bogus", "cut": ONE[:-1], "nothing": b"",
+}  # fmt: skip
 
 
 @rule("P7")

@@ -95,17 +95,14 @@ def both(tf: Any, expression: str) -> tuple[Answer, Answer]:
 DTYPES = ("None", "'float16'", "'int32'", "'bool'", "'uint64'", "'junk'", "1.5", "object")
 SHAPES = ("None", "3", "(2,)", "[2, 3]", "[0]", "[2, None]", "[2, -2]", "'2'", "['2']", "[2.0]")
 SPARSE = [
-    "['i', 'j'], 'v', 'float32', [3, 4]",
-    "('i',), 'v', 'float32', [3]",
+    "['i', 'j'], 'v', 'float32', [3, 4]", "('i',), 'v', 'float32', [3]",
     *(f"'i', 'v', 'float32', {n}" for n in ("np.int64(3)", "True", "0", "[3]", "None", "3.0")),
     *(f"['i'], 'v', 'float32', {sizes}" for sizes in ("3", "[3, 4]", "[]")),
-    *(f"{key}, 'v', 'float32', 3" for key in ("''", "None", "b'i'")),
-    "[], 'v', 'float32', []",
+    *(f"{key}, 'v', 'float32', 3" for key in ("''", "None", "b'i'")), "[], 'v', 'float32', []",
     "[1], 'v', 'float32', [3]",
     *(f"'i', {key}, 'float32', 3" for key in ("''", "None", "1", "'i'")),
-    *(f"'i', 'v', {dtype}, 3" for dtype in ("None", "'int32'")),
-    "'i', 'i', 'int64', 3",
-]
+    *(f"'i', 'v', {dtype}, 3" for dtype in ("None", "'int32'")), "'i', 'i', 'int64', 3",
+]  # fmt: skip
 OF_SPARSE = "'a': SparseFeature('i', 'v', 'float32', 3)"
 OF_RAGGED = "'a': R('float32', 'v')"
 FEATURES = [

@@ -46,12 +46,10 @@ Uniform = RaggedFeature.UniformRowLength
 
 NOTHING = sequence()
 KEYED: dict[Any, tuple[list[int], ...]] = {
-    RaggedFeature.RowSplits: ([0, 1, 1, 3], [0], [0, 2]),
-    RowLengths: ([1, 0, 2], [], [2]),
-    RaggedFeature.RowStarts: ([0, 1, 1], [], [0]),
-    RaggedFeature.RowLimits: ([1, 1, 3], [], [2]),
+    RaggedFeature.RowSplits: ([0, 1, 1, 3], [0], [0, 2]), RowLengths: ([1, 0, 2], [], [2]),
+    RaggedFeature.RowStarts: ([0, 1, 1], [], [0]), RaggedFeature.RowLimits: ([1, 1, 3], [], [2]),
     RaggedFeature.ValueRowIds: ([0, 2, 2], [], [0, 0]),
-}
+}  # fmt: skip
 """Steps of the rows [[1], [], [2, 3]], [] and [[4, 5]], said in each way."""
 CONTEXT = {"a": VarLenFeature("int64")}
 LISTS = {"s": RaggedFeature("int64")}
@@ -129,11 +127,9 @@ def read_alike() -> Iterator[tuple[str, list[bytes], Any, Any]]:
     ):  # fmt: skip
         yield "Q11", [record, ONE], CONTEXT, LISTS
     for unknown in (
-        field(11, 0, varint(300)),
-        field(12, 1, bytes(8)),
-        chunk(500, b"abc"),
+        field(11, 0, varint(300)), field(12, 1, bytes(8)), chunk(500, b"abc"),
         field(13, 5, bytes(4)),
-    ):
+    ):  # fmt: skip
         for record in (unknown + ONE, ONE + unknown, unknown):
             yield "Q13", [record, ONE], CONTEXT, LISTS
     for make in (ints, ints_one_by_one):
@@ -227,16 +223,12 @@ def test_both_reject(
 
 LAST_VALUE = chunk(1, ints(1))
 ODD_ENTRIES = [
-    chunk(1, value_of(LAST_VALUE) + key_of("s")),
-    chunk(1, key_of("s")),
-    chunk(1, value_of(LAST_VALUE)),
-    chunk(1, key_of("s") + key_of("s") + value_of(LAST_VALUE)),
+    chunk(1, value_of(LAST_VALUE) + key_of("s")), chunk(1, key_of("s")),
+    chunk(1, value_of(LAST_VALUE)), chunk(1, key_of("s") + key_of("s") + value_of(LAST_VALUE)),
     chunk(1, key_of("s") + value_of(LAST_VALUE) + value_of(chunk(1, ints(2)))),
     chunk(1, key_of("s") + value_of(LAST_VALUE) + field(3, 0, b"\x05")),
-    chunk(1, key_of("s") + GROUP + value_of(LAST_VALUE)),
-    chunk(1, b""),
-    field(5, 0, b"\x05"),
-]
+    chunk(1, key_of("s") + GROUP + value_of(LAST_VALUE)), chunk(1, b""), field(5, 0, b"\x05"),
+]  # fmt: skip
 ODD_FEATURES = [
     ints(1) + ints(2), floats(1) + ints(2), ints(1) + floats(2),
     chunk(3, packed_ints(1) + packed_ints(2)), field(9, 0, b"\x01") + ints(1),

@@ -32,10 +32,8 @@ N_DAMAGES = int(os.environ.get("TFRECORD_DAMAGES", "20"))
 N_SEEDS = 20 if N_DAMAGES >= 100 else 3
 
 CODECS: dict[str, Callable[[bytes], bytes]] = {
-    "": bytes,
-    "GZIP": gzip.compress,
-    "ZLIB": zlib.compress,
-}
+    "": bytes, "GZIP": gzip.compress, "ZLIB": zlib.compress,
+}  # fmt: skip
 every_codec = pytest.mark.parametrize("codec", CODECS)
 
 HIT, OTHER = 4, 6

@@ -93,14 +93,12 @@ class TestRecognised:
 
 
 SMALL = {
-    "JSON": Foreign(b'{"a": 1}\n', "JSON"),
-    "empty JSON": Foreign(b"{}", "JSON"),
+    "JSON": Foreign(b'{"a": 1}\n', "JSON"), "empty JSON": Foreign(b"{}", "JSON"),
     "empty array": Foreign(b"[]\n", "JSON"),
     "CSV": Foreign(b"a,b\n1,2\n", "CSV (tfrecord convert --from csv reads it)"),
-    "YAML": Foreign(b"a: 1\n", "plain text"),
-    "HTML": Foreign(b"<html>", "an HTML page"),
+    "YAML": Foreign(b"a: 1\n", "plain text"), "HTML": Foreign(b"<html>", "an HTML page"),
     "like ZLIB": Foreign(b"x^2 + 1\n", "plain text"),
-}
+}  # fmt: skip
 each_small = pytest.mark.parametrize("kind", SMALL)
 
 

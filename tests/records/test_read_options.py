@@ -40,15 +40,13 @@ def pickled(path: Path, **limits: Any) -> list[Any]:
 
 
 WAYS_IN: dict[str, Callable[..., Any]] = {
-    "reader": lambda path, **limits: list(TFRecordReader(path, **limits)),
-    "verify": through_verify,
-    "load": load,
-    "data set": lambda path, **limits: list(TFRecordDataset(path, **limits)),
+    "reader": lambda path, **limits: list(TFRecordReader(path, **limits)), "verify": through_verify,
+    "load": load, "data set": lambda path, **limits: list(TFRecordDataset(path, **limits)),
     "interleaved": lambda path, **limits: list(TFRecordDataset([path] * 2, **limits).interleave()),
     "a part": lambda path, **limits: list(TFRecordDataset(path, **limits).shard(2, 1)),
     "pickled": pickled,
     "batches": lambda path, **limits: list(read_batches(path, FEATURES, 2, **limits)),
-}
+}  # fmt: skip
 each_way = pytest.mark.parametrize("way", WAYS_IN)
 
 

@@ -168,16 +168,14 @@ def schemas(draw: st.DrawFn) -> Schema:
 
 
 ZONED = [
-    Original("datetime64[us]", (), zone="Europe/Berlin"),
-    Original("string", [None], "U7"),
+    Original("datetime64[us]", (), zone="Europe/Berlin"), Original("string", [None], "U7"),
     Original("timedelta64[25s]", [2], missing=True),
     Original("string", (), "str", missing=True, categories=["b", "a", ""]),
     Original("string", (), categories=[b"b", b"\xff"]),
     Original("int8", (None,), categories=[3, -1], ordered=True),
     Original("float64", (), categories=[0.5, float("inf"), -0.0]),
-    Original("bool", (), categories=[True]),
-    Original("string", (), "U5", categories=[]),
-]
+    Original("bool", (), categories=[True]), Original("string", (), "U5", categories=[]),
+]  # fmt: skip
 
 
 def of_original(original: Original) -> Schema:
@@ -332,14 +330,12 @@ def test_without_ml_dtypes_the_error_says_what_to_install(monkeypatch: pytest.Mo
 
 
 SHORTHANDS: list[tuple[Any, FixedLenFeature]] = [
-    (int, FixedLenFeature([], "int64")),
-    (float, FixedLenFeature([], "float32")),
+    (int, FixedLenFeature([], "int64")), (float, FixedLenFeature([], "float32")),
     (bytes, FixedLenFeature([], "string")),
     (TensorFlowDType("int64"), FixedLenFeature([], "int64")),
     ((np.float32, (28, 28)), FixedLenFeature([28, 28], "float32")),
-    (("string", [3]), FixedLenFeature([3], "string")),
-    ((">i8", 2), FixedLenFeature([2], "int64")),
-]
+    (("string", [3]), FixedLenFeature([3], "string")), ((">i8", 2), FixedLenFeature([2], "int64")),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("given", "spec"), SHORTHANDS, ids=lambda item: str(item)[:30])

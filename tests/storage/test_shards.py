@@ -42,11 +42,9 @@ from tfrecord_lite.storage import builder
 # Shards of one data set, each saved on its own: what they hold differs.
 SHARDS: dict[str, list[dict[str, Any]]] = {
     "values": [{"n": 1, "tags": ["a"], "h": 1.5}, {"n": 2, "tags": ["b", "c"], "h": 2.0}],
-    "missing": [{"n": 3, "tags": None, "h": None}],
-    "empty": [{"n": 4, "tags": [], "h": None}],
-    "lacking": [{"n": 5}],
-    "nothing": [],
-}
+    "missing": [{"n": 3, "tags": None, "h": None}], "empty": [{"n": 4, "tags": [], "h": None}],
+    "lacking": [{"n": 5}], "nothing": [],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("n_shards", [2, 3, 5])
@@ -134,22 +132,17 @@ def to_lists(data: Any) -> Any:
 small = st.integers(-(2**7), 2**7 - 1)
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=4)
 VALUES: dict[str, st.SearchStrategy[Any]] = {
-    "int": small,
-    "float": st.floats(allow_nan=False),
+    "int": small, "float": st.floats(allow_nan=False),
     "array": hnp.arrays(np.float64, (2,), elements=st.floats(allow_nan=False)),
-    "uint8": hnp.arrays(np.uint8, (2, 3)),
-    "texts": st.lists(texts, max_size=3),
+    "uint8": hnp.arrays(np.uint8, (2, 3)), "texts": st.lists(texts, max_size=3),
     "bytes": st.lists(st.binary(max_size=3), max_size=2),
     "nested": st.lists(st.lists(small, max_size=2), max_size=2),
-    "floats": st.lists(st.floats(allow_nan=False), max_size=3),
-    "none": st.none() | small,
-    "no_float": st.none() | st.floats(allow_nan=False),
-    "no_text": st.none() | texts,
+    "floats": st.lists(st.floats(allow_nan=False), max_size=3), "none": st.none() | small,
+    "no_float": st.none() | st.floats(allow_nan=False), "no_text": st.none() | texts,
     "no_array": st.none() | hnp.arrays(np.int16, (2,)),
-    "scalar": st.builds(np.float32, st.floats(width=32, allow_nan=False)),
-    "bool": st.booleans(),
+    "scalar": st.builds(np.float32, st.floats(width=32, allow_nan=False)), "bool": st.booleans(),
     "varying": hnp.arrays(np.float64, st.integers(1, 3), elements=st.floats(allow_nan=False)),
-}
+}  # fmt: skip
 # A row with all values: the schema of rows does not depend on which of them come.
 EXAMPLE = {
     "int": 1, "float": 0.5, "array": np.zeros(2), "uint8": np.zeros((2, 3), np.uint8),
@@ -242,12 +235,10 @@ def test_rows_are_stored_alike_wherever_a_batch_ends(
 
 
 GIVEN = {
-    "n": np.arange(2, dtype=np.int8),
-    "f": np.zeros((2, 3)),
-    "s": np.array(["a", "bc"]),
+    "n": np.arange(2, dtype=np.int8), "f": np.zeros((2, 3)), "s": np.array(["a", "bc"]),
     "r": RaggedTensor(np.zeros((3, 2)), np.array([0, 1, 3])),
     "m": np.ma.MaskedArray([1.5, 2], [True, False], np.float32),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("change", "reason", "key"), [

@@ -616,11 +616,8 @@ def test_what_is_missing_stays_out_of_the_record(tmp_path: Path) -> None:
 
 def test_an_empty_array_in_a_dictionary_tells_no_kind(tmp_path: Path) -> None:
     rows: list[Any] = [
-        {"x": EMPTY},
-        {"x": np.array([1, 2])},
-        {"x": np.zeros(0, np.int64)},
-        {"x": []},
-    ]
+        {"x": EMPTY}, {"x": np.array([1, 2])}, {"x": np.zeros(0, np.int64)}, {"x": []},
+    ]  # fmt: skip
     with TFRecordWriter(tmp_path / "x") as writer:
         for row in rows * 20:  # also by plans for rows of one form
             writer.write_example(row)
@@ -631,11 +628,8 @@ def test_an_empty_array_in_a_dictionary_tells_no_kind(tmp_path: Path) -> None:
 
 def test_columns_that_are_written_round_with_a_warning(tmp_path: Path) -> None:
     columns = {
-        "x": [0.1, 2.0],
-        "y": np.array([0.5, np.inf]),
-        "n": np.array([1, 2]),
-        "s": ["a", "b"],
-    }
+        "x": [0.1, 2.0], "y": np.array([0.5, np.inf]), "n": np.array([1, 2]), "s": ["a", "b"],
+    }  # fmt: skip
     narrowed, plain = schema_of(columns), {"x": FixedLenFeature([], "float32")}
     with TFRecordWriter(tmp_path / "x") as writer:
         for args in ((columns,), (columns, narrowed), ({"x": np.array([1e-300])},)):

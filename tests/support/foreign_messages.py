@@ -101,11 +101,8 @@ def read(number: int) -> bytes:
 
 
 RECORDS = {
-    "Frame": frame,
-    "PredictionLog": prediction_log,
-    "NoteSequence": note_sequence,
-    "Read": read,
-}
+    "Frame": frame, "PredictionLog": prediction_log, "NoteSequence": note_sequence, "Read": read,
+}  # fmt: skip
 """For each class, what makes a record of it."""
 
 

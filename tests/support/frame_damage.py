@@ -59,12 +59,8 @@ def duplicate(frame: bytes, at: Extent, choose: random.Random) -> bytes:  # noqa
 
 
 IN_PLACE: dict[str, Callable[[bytes, Extent, random.Random], bytes]] = {
-    "flip": flip,
-    "insert": insert,
-    "delete": delete,
-    "zero": zero,
-    "duplicate": duplicate,
-}
+    "flip": flip, "insert": insert, "delete": delete, "zero": zero, "duplicate": duplicate,
+}  # fmt: skip
 """Kinds of damage to one record that leave the others as they are."""
 
 

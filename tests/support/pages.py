@@ -50,11 +50,9 @@ def run_page(page: Path, *, commands: bool = False) -> None:
         return "\n".join(filter(None, wrong)) or None
 
     parsers: list[Any] = [
-        PythonCodeBlockParser(),
-        CodeBlockParser("text", printed),
-        CodeBlockParser("console", typed),
-        SkipParser(),
-    ]
+        PythonCodeBlockParser(), CodeBlockParser("text", printed),
+        CodeBlockParser("console", typed), SkipParser(),
+    ]  # fmt: skip
     document = Sybil(parsers=parsers, path=str(page.parent), filenames=[page.name]).parse(page)
     document.namespace["installed"] = lambda name: find_spec(name) is not None
     for example in document.examples():

@@ -41,12 +41,9 @@ from tfrecord_lite.testing.messages import (
 Rows = list[list[Any] | None]
 
 _PARTITIONS = (
-    RaggedFeature.RowSplits,
-    RaggedFeature.RowLengths,
-    RaggedFeature.RowStarts,
-    RaggedFeature.RowLimits,
-    RaggedFeature.ValueRowIds,
-)
+    RaggedFeature.RowSplits, RaggedFeature.RowLengths, RaggedFeature.RowStarts,
+    RaggedFeature.RowLimits, RaggedFeature.ValueRowIds,
+)  # fmt: skip
 
 
 _MAX_KEYS = 5

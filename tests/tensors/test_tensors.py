@@ -134,13 +134,11 @@ def test_any_bytes_are_a_tensor_or_an_error_of_ours(given_bytes: bytes | int) ->
 
 
 FORMS = {
-    "list": list,
-    "tuple": tuple,
-    "array": lambda items: np.array([*items, None], object)[:-1],
+    "list": list, "tuple": tuple, "array": lambda items: np.array([*items, None], object)[:-1],
     "column": BytesColumn.from_list,
     "part of a column": lambda items: BytesColumn.from_list([b"before", *items, b"after"])[1:-1],
     "block": Block.from_records,
-}
+}  # fmt: skip
 every_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
 
 

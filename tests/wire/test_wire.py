@@ -286,10 +286,8 @@ def list_messages(draw: DrawFn, kind: int) -> bytes:
 
 
 READERS: dict[int, Callable[..., tuple[np.ndarray, ByteRanges | np.ndarray]]] = {
-    BYTES: repeated_len,
-    FLOAT: repeated_float,
-    INT64: repeated_varint,
-}
+    BYTES: repeated_len, FLOAT: repeated_float, INT64: repeated_varint,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", [BYTES, FLOAT, INT64])

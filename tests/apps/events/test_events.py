@@ -427,14 +427,11 @@ def test_runs_are_a_table_of_hyperparameters_and_last_values(tmp_path: Path) -> 
     table = tabulate_runs(tmp_path)
 
     expected = {
-        "run": np.array(["a", "b/c", "d"], object),
-        "deep": np.array([True, False, None], object),
-        "lr": np.array([0.1, 1, np.nan]),
-        "opt": np.array(["sgd", None, None], object),
-        "loss": np.array([None, "L1", None], object),
-        "loss (last value)": np.array([3, 3, np.nan]),
+        "run": np.array(["a", "b/c", "d"], object), "deep": np.array([True, False, None], object),
+        "lr": np.array([0.1, 1, np.nan]), "opt": np.array(["sgd", None, None], object),
+        "loss": np.array([None, "L1", None], object), "loss (last value)": np.array([3, 3, np.nan]),
         "accuracy": np.array([np.nan, np.nan, 0.25]),
-    }
+    }  # fmt: skip
     assert [*table] == [*expected]
     for name, column in expected.items():
         testing.assert_same(table[name], column)

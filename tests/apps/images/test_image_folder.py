@@ -135,14 +135,10 @@ class TestPack:
     def test_images_that_cannot_be_packed(self, here: Path) -> None:
         sound = {"in/a/png named.jpg": PNG, "in/a/no-ending": JPEG, "in/b/UPPER.JPEG": JPEG}
         bad = {
-            "in/a/cut.jpg": JPEG[:-40],
-            "in/a/empty.png": b"",
-            "in/b/garbage.png": bytes(range(256)),
-            "in/b/text.jpg": b"no picture",
-            "in/b/cut.png": PNG[:-4],
-            "in/b/other.tif": b"II*\0",
-            "in/of no class.png": PNG,
-        }
+            "in/a/cut.jpg": JPEG[:-40], "in/a/empty.png": b"",
+            "in/b/garbage.png": bytes(range(256)), "in/b/text.jpg": b"no picture",
+            "in/b/cut.png": PNG[:-4], "in/b/other.tif": b"II*\0", "in/of no class.png": PNG,
+        }  # fmt: skip
         other = {"in/a/notes.txt": b"", "in/README": b"", "in/b/.DS_Store": b"", "in/.x/a.png": PNG}
         write(here, sound | bad | other)
         Path("in/b/link.png").symlink_to("nowhere")
@@ -352,11 +348,8 @@ class TestManifests:
     def test_columns_of_other_names(self, here: Path) -> None:
         write(here, {"below/1.png": PNG})
         columns: dict[str, list[Any]] = {
-            "id": ["1.png"],
-            "breed": ["pug"],
-            "image/height": [100],
-            "y": [2],
-        }
+            "id": ["1.png"], "breed": ["pug"], "image/height": [100], "y": [2],
+        }  # fmt: skip
         path = write_table("a.csv", columns)
 
         pack_images(path, "a", path_column="id", label_column="breed", root="below")
@@ -366,10 +359,8 @@ class TestManifests:
         assert row["image/height"] == 6  # as the image has it
         assert row["y"] == 2
         wrong: list[dict[str, Any]] = [
-            {"path_column": "ID"},
-            {"path_column": "id", "label_column": "z"},
-            {},
-        ]
+            {"path_column": "ID"}, {"path_column": "id", "label_column": "z"}, {},
+        ]  # fmt: skip
         for options in wrong:
             raised(InvalidArgumentError, pack_images, path, "b", **options, match="column")
 

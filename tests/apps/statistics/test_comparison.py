@@ -37,13 +37,11 @@ def rows_of(n: int, seed: int = 0, **changes: Any) -> list[bytes]:
     """Return Examples of random values, some of them changed."""
     rng = np.random.default_rng(seed)
     rows: dict[str, Any] = {
-        "float": rng.normal(size=(n, 3)).astype(np.float32),
-        "digit": rng.integers(0, 10, n),
+        "float": rng.normal(size=(n, 3)).astype(np.float32), "digit": rng.integers(0, 10, n),
         "word": rng.choice(np.array([b"a", b"b", b"c"], object), n),
-        "key": [b"%d" % number for number in rng.integers(0, 10**9, n)],
-        "count": rng.poisson(2, n),
+        "key": [b"%d" % number for number in rng.integers(0, 10**9, n)], "count": rng.poisson(2, n),
         "ragged": [list(range(k)) for k in rng.integers(0, 5, n)],
-    }
+    }  # fmt: skip
     for name, change in changes.items():
         rows[name] = change(rows[name], rng)
     return list(encode_examples({name: rows[name] for name in rows if rows[name] is not None}))
@@ -77,20 +75,17 @@ def farther(share: float) -> Any:
 
 CHANGES: list[tuple[str, Any, set[str]]] = [
     ("float", lambda x, _: x + 0.7, {"numbers"}),
-    ("float", lambda x, _: x * 4, {"numbers", "range"}),
-    ("float", farther(0.02), {"range"}),
+    ("float", lambda x, _: x * 4, {"numbers", "range"}), ("float", farther(0.02), {"range"}),
     ("float", farther(0.0005), set()),
     ("float", lambda x, rng: np.where(rng.random(x.shape) < 0.02, math.nan, x), {"not finite"}),
     ("float", lambda x, _: x[:, :2], {"specification", "lengths"}),
-    ("digit", some(0.01, 10), {"new values"}),
-    ("digit", lambda x, _: x // 2, {"numbers"}),
+    ("digit", some(0.01, 10), {"new values"}), ("digit", lambda x, _: x // 2, {"numbers"}),
     ("digit", lambda x, _: x.astype(np.float32), {"kind"}),
-    ("word", some(0.02, b"d"), {"new values"}),
-    ("word", some(0.3, b"a"), {"strings"}),
+    ("word", some(0.02, b"d"), {"new values"}), ("word", some(0.3, b"a"), {"strings"}),
     ("word", lambda *_: None, {"missing feature"}),
     ("key", lambda x, _: [word * 2 for word in x], {"string lengths"}),
     ("ragged", lambda x, _: [values * 2 for values in x], {"lengths"}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "change", "expected"), CHANGES)

@@ -22,17 +22,9 @@ from tfrecord_lite.options import ReadSettings
 pytestmark = pytest.mark.needs("arrow")
 
 ENDINGS = [
-    "parquet",
-    "feather",
-    "arrows",
-    "csv",
-    "tsv",
-    "jsonl",
-    "csv.gz",
-    "jsonl.bz2",
-    "parquet.gz",
+    "parquet", "feather", "arrows", "csv", "tsv", "jsonl", "csv.gz", "jsonl.bz2", "parquet.gz",
     pytest.param("jsonl.zst", marks=pytest.mark.needs("arrow", "zstd")),
-]
+]  # fmt: skip
 
 
 def opened(path: Path, columns: Sequence[str] | None = None, types: Any = None) -> Any:

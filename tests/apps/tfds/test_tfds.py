@@ -48,12 +48,9 @@ FEATURES = of_class("FeaturesDict", "featuresDict", features=MEMBERS)
 
 def row(n: int) -> dict[str, Any]:
     return {
-        "image": b"PNG %d" % n,
-        "label": n % 3,
-        "n": n,
-        "pixels": np.full(4, n),
+        "image": b"PNG %d" % n, "label": n % 3, "n": n, "pixels": np.full(4, n),
         "objects/label": np.arange(n % 3),
-    }
+    }  # fmt: skip
 
 
 def write_shards(folder: Path, template: str = "flowers-{}.tfrecord-{:05}-of-{:05}") -> None:
@@ -202,16 +199,8 @@ def test_files_may_have_other_names(tmp_path: Path, template: str) -> None:
 
 
 OUTSIDE = [
-    "../x",
-    "/x",
-    "{SPLIT}/x",
-    "a\\b",
-    "..",
-    "{SHARD_INDEX.real}",
-    "{FOO}",
-    "",
-    "{DATASET}-{SPLIT}",
-]
+    "../x", "/x", "{SPLIT}/x", "a\\b", "..", "{SHARD_INDEX.real}", "{FOO}", "", "{DATASET}-{SPLIT}",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("template", OUTSIDE)

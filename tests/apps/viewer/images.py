@@ -8,14 +8,8 @@ import zlib
 import numpy as np
 
 __all__ = [
-    "FORMATS",
-    "gif_bomb",
-    "gif_with_small_canvas",
-    "image",
-    "many_scans",
-    "png_bomb",
-    "sound",
-]
+    "FORMATS", "gif_bomb", "gif_with_small_canvas", "image", "many_scans", "png_bomb", "sound",
+]  # fmt: skip
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
 
