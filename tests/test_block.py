@@ -28,7 +28,6 @@ def offsets_of(items: list[bytes]) -> list[int]:
 @given(testing.records(), st.slices(8))
 def test_a_block_holds_what_was_put_in(items: list[bytes], part: slice) -> None:
     block = Block.from_records(items)
-
     assert len(block) == len(items)
     assert list(block) == block.to_list() == items
     assert [bytes(view) for view in block.views()] == items
@@ -86,9 +85,7 @@ def test_records_of_any_slice_know_their_place(items: list[bytes], part: slice) 
     blocks = [from_stream(items, "a"), Block.from_records(items), from_stream(items, "b")]
     block = Block.concat(blocks)
     places = [block.place(i) for i in range(len(block))]
-
     found = block[part]
-
     for i, number in enumerate(range(len(block))[part]):
         expected = places[number]
         if expected.source is None:
@@ -113,10 +110,8 @@ def test_places_count_from_the_end_too(items: list[bytes]) -> None:
 ])  # fmt: skip
 def test_extents_that_leave_the_buffer_are_refused(offsets: list[int], lengths: list[int]) -> None:
     data = np.zeros(10 + SPARE_BYTES, np.uint8)
-
     with pytest.raises(InvalidArgumentError) as caught:
         Block(data, np.array(offsets, np.int64), np.array(lengths, np.int64))
-
     assert caught.value.reason is Reason.BAD_ARGUMENT
 
 
@@ -150,9 +145,7 @@ def test_concat_copies() -> None:
     data = np.zeros(10 + SPARE_BYTES, np.uint8)
     block = Block(data, np.array([0]), np.array([3]))
     joined = Block.concat([block, block])
-
     data[:] = 1
-
     assert list(joined) == [bytes(3), bytes(3)]
 
 

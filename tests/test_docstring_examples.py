@@ -188,8 +188,6 @@ def test_docstrings(example: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         example.globs.clear()  # what else a user needs, the example imports
     example.globs.update(AT_HAND | example.globs)
     report: list[str] = []
-
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     runner.run(example, out=report.append)
-
     assert runner.failures == 0, "".join(report)

@@ -34,7 +34,6 @@ def test_each_is_one_of_ours_and_a_value_error(cls: type[TFRecordError]) -> None
 @given(data=st.tuples(st.sampled_from(Reason), numbers, texts, numbers, texts, texts))
 def test_errors_survive_pickling_and_copying(cls: type[TFRecordError], data: Any) -> None:
     error = cls(*data)
-
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         for again in (pickle.loads(pickle.dumps(error, protocol)), copy.copy(error)):
             assert type(again) is cls

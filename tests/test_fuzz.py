@@ -27,7 +27,6 @@ def test_seeds_and_damaged_seeds_are_read_or_rejected(name: str) -> None:
     rng = random.Random(5)
     words = {check(data) for data in seeds}
     damaged = {check(mutated(rng, rng.choice(seeds), rng.choice(seeds))) for _ in range(50)}
-
     assert READ in words
     assert len(words | damaged) > 1
 
@@ -55,6 +54,5 @@ def test_disagreement_is_a_finding(name: str, broken: str, monkeypatch: pytest.M
     broken_target = TARGETS[name]
     seeds = broken_target.seeds()
     monkeypatch.setattr(broken, lambda *_, **__: other)
-
     with pytest.raises((targets.Disagreement, AttributeError, TypeError)):
         _ = [broken_target.check(data) for data in seeds]

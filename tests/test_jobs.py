@@ -18,7 +18,6 @@ PAGE = ROOT / "docs" / "how-to" / "tables.md"
 def test_the_guide_runs_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "96")
-
     run_page(PAGE, commands=True)
 
 

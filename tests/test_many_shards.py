@@ -118,7 +118,6 @@ def test_an_error_removes_resting_files_too(tmp_path: Path) -> None:
     for i in range(600):
         writer.write(b"%d" % i * 20_000)
     writer.abandon()
-
     assert list(tmp_path.iterdir()) == []
 
 

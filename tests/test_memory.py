@@ -48,9 +48,7 @@ def test_page_faults_only_recur_with_thresholds_of_users(tmp_path: Path, script:
     with TFRecordWriter(path) as writer:
         for start in range(0, 256 * 20, 256):
             writer.write_examples({"tokens": np.full((256, 640), start)})
-
     faults, pages = faults_and_pages(script, path)
     with_small_blocks, _ = faults_and_pages(script, path, MALLOC_MMAP_THRESHOLD_="65536")
-
     assert faults < pages / 10
     assert with_small_blocks > pages / 4

@@ -77,9 +77,7 @@ class TestCallables:
     def test_what_is_done_grows_up_to_the_total(self, old: Path, name: str) -> None:
         size = N_RECORDS if name in IN_RECORDS else old.stat().st_size
         seen = Seen()
-
         WORKS[name](old, old.with_name("new"), seen)
-
         assert len(seen) > 2
         assert seen[-1] == (size, size)
         assert [done for done, _ in seen] == sorted(done for done, _ in seen)
@@ -102,7 +100,6 @@ class TestCallables:
                 raise error("enough")
 
         raised(error, WORKS[name], old, old.with_name("new"), stop, match="enough")
-
         assert names_in(old.parent) == before
 
     @pytest.mark.slow
@@ -116,9 +113,7 @@ class TestCallables:
             compression=compression,
         )
         size = path.stat().st_size
-
         WORKS[name](path, tmp_path / "new", seen)
-
         assert {total for _, total in seen} == {size}
         assert len({done for done, _ in seen if 0.1 < done / size < 0.9}) > 2
 
@@ -128,7 +123,6 @@ class TestCallables:
         for progress in wrong:
             with pytest.raises(TypeError, match="progress must be True, False, None or a callable"):
                 WORKS[name](old, old.with_name("new"), progress)
-
         assert names_in(old.parent) == {"old.tfrecord", "old.tfrecord.schema.json"}
 
 
@@ -152,7 +146,6 @@ class TestBars:
     @pytest.mark.parametrize("name", TRIES)
     def test_a_terminal_has_one_with_rate_and_time_left_that_vanishes(self, name: str) -> None:
         shown = terminal.on_terminal("-c", f"{CODE}\n{TRIES[name]}\nprint('done')")
-
         assert shown.status == 0, shown.text
         unit = "records" if name in ("save", "load") else "B"
         assert "data:" in shown.text
@@ -170,15 +163,12 @@ class TestBars:
     def test_there_is_none(self, change: str) -> None:
         ending = "\nos.write(1, b'done')"
         shown = terminal.on_terminal("-c", f"{CODE}\n{change}\n{TRIES['verify']}{ending}")
-
         assert (shown.status, shown.text) == (0, "done")
 
     def test_a_warning_of_damage_stays_whole(self) -> None:
         code = f"{CODE}\nwith open(path, 'ab') as file: file.write(b'damage')\n"
         code += "t.load(path, schema=path + '.schema.json', on_error='skip')"
-
         shown = terminal.on_terminal("-W", "ignore::UserWarning", "-W", "always", "-c", code)
-
         lines = [line for line in terminal.screen(shown.text) if line]
         assert "records/s]" in shown.text
         assert "DataLossWarning: skipped 1 damaged place" in "".join(lines)
@@ -186,11 +176,9 @@ class TestBars:
 
     def test_control_characters_in_names_are_escaped_and_it_starts_no_thread(self) -> None:
         code = f"{CODE}\npath += '\\x1b[31m\\u202e'\n{TRIES['save']}\n"
-
         shown = terminal.on_terminal(
             "-c", code + "import threading\nprint(threading.active_count())"
         )
-
         assert "\\x1b[31m\\u202e:" in shown.text
         assert "\x1b[31m" not in shown.text
         assert shown.text.endswith("1\r\n")
@@ -211,7 +199,6 @@ class TestBars:
                 raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(sys, "stderr", Full())
-
         assert verify(old, progress=True).is_sound
 
 
@@ -219,10 +206,8 @@ def test_progress_never_goes_back_and_ends_complete(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(module, "INTERVAL_SECONDS", 0)
     told: list[tuple[int, int | None]] = []
     meter = module.Meter(lambda *some: told.append(some))
-
     for done in (5, 3, 12):
         meter.update(done, 9)
     meter.expect(20)
     meter.finish()
-
     assert told == [(5, 9), (5, 9), (12, 12), (20, 20)]

@@ -88,7 +88,6 @@ class TestRecords:
     @given(stream=any_stream())
     def test_any_bytes_decode_or_raise_as_the_reference(self, read: Read, stream: bytes) -> None:
         expected = reference.decode(stream)
-
         found = outcome_of(read(io.BytesIO(stream), compression=""), len(stream))
         assert found == expected
         found = outcome_of(read(io.BytesIO(stream), compression="", verify=False), len(stream))
@@ -97,7 +96,6 @@ class TestRecords:
     @pytest.mark.parametrize("read", [by_iteration, by_blocks])
     def test_a_limit_on_records_can_be_given(self, read: Read, path: str) -> None:
         out, loss = outcome_of(read(path, max_record_bytes=2_999_999))
-
         assert out == ITEMS[:8]
         assert loss == (Reason.RECORD_TOO_LARGE, STARTS[8], 8)
         assert list(read(path, max_record_bytes=3_000_000)) == ITEMS
@@ -220,9 +218,7 @@ class TestLargeRecords:
         stream = bytearray(STREAM)
         stream[STARTS[2] + 12] ^= 1
         (tmp_path / "damaged").write_bytes(stream)
-
         out = list(TFRecordReader(tmp_path / "damaged", verify=False))
-
         assert out[2][0] == ITEMS[2][0] ^ 1
         assert out[2][1:] == ITEMS[2][1:]
         assert out[:2] + out[3:] == ITEMS[:2] + ITEMS[3:]
@@ -269,9 +265,7 @@ class TestIterations:
     def test_iterations_do_not_disturb_each_other(self, path: str) -> None:
         reader = TFRecordReader(path)
         first, second, blocks = iter(reader), iter(reader), reader.blocks(7)
-
         mixed = [(next(first), next(second), list(next(blocks))) for _ in range(20)]
-
         assert [item for item, _, _ in mixed] == [item for _, item, _ in mixed] == ITEMS[:20]
         assert list(chain(*(block for _, _, block in mixed))) == ITEMS[:140]
         assert list(first) == list(second) == ITEMS[20:]
@@ -280,7 +274,6 @@ class TestIterations:
         path = tmp_path / "later"
         reader = TFRecordReader(path)
         raised(FileNotFoundError, list, reader)
-
         for items in ([b"one"], [b"two", b"three"]):
             written(path, items)
             assert list(reader) == items
@@ -291,7 +284,6 @@ class TestBlocks:
         a = written(tmp_path / "a", [b"1", b"22"])
         b = written(tmp_path / "b", [b"333", b"4444"])
         expected = [Place(a, 0, 0), Place(a, 1, 17), Place(b, 0, 0), Place(b, 1, 19)]
-
         for n_records in (None, 1, 2, 3, 4, 5):
             blocks = TFRecordReader([a, b]).blocks(n_records)
             assert [block.place(i) for block in blocks for i in range(len(block))] == expected
@@ -306,9 +298,7 @@ class TestBlocks:
     def test_blocks_hold_all_records(self, lists: list[list[bytes]], n_records: int) -> None:
         sources = [io.BytesIO(reference.encode(items)) for items in lists]
         items = list(chain(*lists))
-
         blocks = list(TFRecordReader(sources, "").blocks(n_records))
-
         assert [list(block) for block in blocks] == [
             items[i : i + n_records] for i in range(0, len(items), n_records)
         ]
@@ -338,7 +328,6 @@ class TestClosing:
         with TFRecordReader(path) as reader:
             assert next(iter(reader)) == ITEMS[0]
         reader.close()
-
         for records in (iter(reader), reader.blocks()):
             error = raised(FailedPreconditionError, next, records)
             assert (error.reason, error.source) == (Reason.CLOSED, path)
@@ -351,14 +340,12 @@ class TestClosing:
         records = start(reader)
         next(records)
         reader.close()
-
         assert raised(FailedPreconditionError, list, records).reason is Reason.CLOSED
 
     def test_a_file_object_of_the_user_stays_open(self) -> None:
         file = io.BytesIO(STREAM)
         with TFRecordReader(file) as reader:
             next(iter(reader))
-
         assert not file.closed
 
 
@@ -367,9 +354,7 @@ class TestProcesses:
         reader = TFRecordReader([path], "", verify=False, max_record_bytes=3_000_000)
         records = iter(reader)
         next(records)
-
         again = pickle.loads(pickle.dumps(reader))
-
         assert list(again) == ITEMS
         assert again.sources == reader.sources
         assert repr(again) == repr(reader)
@@ -385,7 +370,6 @@ class TestProcesses:
 class TestIterator:
     def test_r1_it_ends(self, path: str) -> None:
         iterator = tf_record_iterator(path)
-
         assert list(iterator) == ITEMS
         for _ in range(2):
             raised(StopIteration, next, iterator)
@@ -400,7 +384,6 @@ class TestIterator:
                 writer.write(b"%d" % i)
             iterator = iterator or tf_record_iterator(str(path), compression)
             out += list(iterator)
-
         assert out == [b"0", b"1", b"2", b"3"]
 
     def test_r8_it_returns_a_cut_record_once_it_is_complete(self, tmp_path: Path) -> None:
@@ -465,7 +448,6 @@ class TestIterator:
         path = tmp_path / "damaged"
         path.write_bytes(stream)
         iterator = tf_record_iterator(str(path))
-
         assert next(iterator) == b"one"
         for _ in range(3):
             error = raised(DataLossError, next, iterator)
@@ -474,17 +456,14 @@ class TestIterator:
     def test_r8_after_close_it_ends_at_once(self, path: str) -> None:
         iterator = tf_record_iterator(path)
         next(iterator)
-
         iterator.close()
         iterator.close()
-
         raised(StopIteration, next, iterator)
 
     def test_c1_nothing_is_found_out(self, tmp_path: Path) -> None:
         path = tmp_path / "compressed"
         with TFRecordWriter(path, "GZIP") as writer:
             writer.write(b"one")
-
         error = raised(DataLossError, next, tf_record_iterator(str(path)))
         assert (error.reason, error.offset) == (Reason.LENGTH_CRC, 0)
         assert list(tf_record_iterator(str(path), "GZIP")) == [b"one"]
@@ -492,5 +471,4 @@ class TestIterator:
 
     def test_it_does_not_expand_patterns(self, tmp_path: Path) -> None:
         written(tmp_path / "a", [b"a"])
-
         raised(FileNotFoundError, tf_record_iterator, str(tmp_path / "*"))

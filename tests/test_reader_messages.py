@@ -32,7 +32,6 @@ def file_of(*records: bytes) -> io.BytesIO:
 @given(st.lists(testing.examples(allow_nan=False), max_size=5), st.data())
 def test_messages_come_back_in_whatever_encoding(items: list[Example], data: st.DataObject) -> None:
     records = [data.draw(encodings(item, unknown_fields=False)) for item in items]
-
     assert list(TFRecordReader(file_of(*records)).messages(Example)) == items
 
 
@@ -42,9 +41,7 @@ def test_messages_come_back_in_whatever_encoding(items: list[Example], data: st.
 ], ids=lambda message: type(message).__name__)  # fmt: skip
 def test_any_class_will_do(message: Message) -> None:
     file = file_of(message.SerializeToString(), b"")
-
     found = list(TFRecordReader(file).messages(type(message)))
-
     assert found == [message, type(message)()]
 
 
@@ -55,7 +52,6 @@ def test_a_malformed_record_is_named_after_all_before_it(tmp_path: Path) -> None
         for record in [*good, BAD, *good]:
             writer.write(record)
     messages = TFRecordReader(path).messages(Int64List)
-
     assert [next(messages).value[0] for _ in good] == list(range(100))
     error = raised(InvalidArgumentError, next, messages)
     assert (error.reason, error.source, error.index) == (Reason.MALFORMED, str(path), 100)
@@ -86,7 +82,6 @@ def test_examples_are_not_read_as_messages_of_another_shape(syntax: str, item: E
         messages = TFRecordReader(file_of(record)).messages(message_class(syntax, *kinds))
         error = raised(InvalidArgumentError, next, messages, match=r"Examples.*examples\(\) reads")
         assert (error.reason, error.index) == (Reason.MALFORMED, 0)
-
     for kinds in ((data,), (message, data), (message, message, string)):
         cls = message_class(syntax, *kinds)
         assert list(TFRecordReader(file_of(record)).messages(cls)) == [cls.FromString(record)]

@@ -45,9 +45,7 @@ def raised_by(call: Callable[[], Any]) -> InvalidArgumentError:
 def test_examples_of_other_records(tmp_path: Path, record: bytes, said: str, n_empty: int) -> None:
     path = write(tmp_path / "a", [b""] * n_empty + [record] * 3)
     rows: list[Any] = []
-
     error = raised_by(lambda: rows.extend(TFRecordReader(path).examples()))
-
     assert (error.reason, error.source, error.index) == (Reason.MALFORMED, str(path), n_empty)
     assert said in (error.detail or "")
     assert rows == [{}] * n_empty
@@ -79,25 +77,20 @@ def test_batches_without_a_value_of_other_records(tmp_path: Path, feature: Any) 
 )
 def test_sequence_examples_of_other_records(tmp_path: Path, record: bytes, said: str) -> None:
     path = write(tmp_path / "a", [record] * 3)
-
     error = raised_by(lambda: list(TFRecordReader(path).sequence_examples()))
-
     assert (error.reason, error.source, error.index) == (Reason.MALFORMED, str(path), 0)
     assert said in (error.detail or "")
 
 
 def test_sequences_are_noticed_after_one_without_lists(tmp_path: Path) -> None:
     path = write(tmp_path / "a", [CONTEXT_ONLY, sequence(1)])
-
     error = raised_by(lambda: list(TFRecordReader(path).examples()))
-
     assert (error.reason, error.index) == (Reason.MALFORMED, 1)
 
 
 @pytest.mark.parametrize("first", [b"", NO_FEATURES, b"\x1a\x00" + flower(1)])
 def test_examples_need_not_begin_with_features(tmp_path: Path, first: bytes) -> None:
     path = write(tmp_path / "a", [first, flower(0), flower(1)])
-
     assert [row.get("label") for row in TFRecordReader(path).examples()][1:] == [[0], [1]]
     assert len(list(TFRecordReader(path).sequence_examples())) == 3
     assert summarize(path).n_records == 3
@@ -107,7 +100,6 @@ def test_examples_need_not_begin_with_features(tmp_path: Path, first: bytes) -> 
 
 def test_events_are_not_valid_examples(tmp_path: Path) -> None:
     (file,) = verify(write(tmp_path / "a", [event(1)] * 3), messages=True).files
-
     assert not file.is_sound
     assert [error.index for error in file.message_errors] == [0, 1, 2]
     assert EVENTS.format("Example") in (file.message_errors[0].detail or "")

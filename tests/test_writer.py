@@ -98,7 +98,6 @@ class TestOptions:
     def test_o2_anything_else_is_rejected(self, given: Any, tmp_path: Path) -> None:
         kept = tmp_path / "kept"
         kept.write_bytes(FRAMES)
-
         for ask in (
             TFRecordOptions,
             TFRecordOptions.get_compression_type_string,
@@ -112,7 +111,6 @@ class TestOptions:
     def test_o9_readers_ignore_all_but_the_compression(self, tmp_path: Path) -> None:
         write(tmp_path / "a", ITEMS, "GZIP")
         options = TFRecordOptions("GZIP", compression_level=99, window_bits=-3, mem_level=77)
-
         assert list(TFRecordReader(tmp_path / "a", options)) == ITEMS
         assert list(tf_record_iterator(str(tmp_path / "a"), options)) == ITEMS
 
@@ -121,9 +119,7 @@ class TestContent:
     @given(testing.records())
     def test_f1_raw_files_equal_the_reference(self, items: list[bytes]) -> None:
         file = io.BytesIO()
-
         write(file, items)
-
         assert file.getvalue() == reference.encode(items)
 
     @pytest.mark.parametrize("items", [[], ITEMS, LARGE_ITEMS], ids=["none", "few", "many"])
@@ -137,7 +133,6 @@ class TestContent:
                 writer.write(item)
                 if i % 300 == 0:
                     writer.flush()
-
         content = (tmp_path / "a").read_bytes()
         assert (library.decompress(content) if library else content) == frame(items)
         assert list(TFRecordReader(tmp_path / "a")) == items
@@ -145,7 +140,6 @@ class TestContent:
     def test_o7_zlib_files_are_zlibs_with_tensorflows_settings(self, tmp_path: Path) -> None:
         write(tmp_path / "a", LARGE_ITEMS, "ZLIB")
         inner = zlib.compressobj(6, zlib.DEFLATED, 15, MEM_LEVEL)
-
         expected = inner.compress(frame(LARGE_ITEMS)) + inner.flush()
         assert (tmp_path / "a").read_bytes() == expected
         write(tmp_path / "b", [], "GZIP")
@@ -186,7 +180,6 @@ class TestContent:
         file = io.BytesIO()
         with TFRecordWriter(file) as writer:
             writer.write(given)
-
         assert file.getvalue() == reference.encode([stored])
 
     @pytest.mark.parametrize("given", [None, 1, 1.5, memoryview(b"a"), np.zeros(3), [b"a"]])
@@ -196,7 +189,6 @@ class TestContent:
             writer.write(b"one")
             raised(TypeError, writer.write, given, match=type(given).__name__)
             writer.write(b"two")
-
         assert file.getvalue() == reference.encode([b"one", b"two"])
 
     def test_a_record_changed_after_it_was_written_is_written_as_it_was(self) -> None:
@@ -204,7 +196,6 @@ class TestContent:
         with TFRecordWriter(file) as writer:
             writer.write(item)
             item[:] = b"behind"
-
         assert file.getvalue() == reference.encode([b"before"])
 
 
@@ -212,7 +203,6 @@ class TestPlaces:
     def test_o3_the_file_is_emptied_at_once(self, tmp_path: Path) -> None:
         path = tmp_path / "a"
         path.write_bytes(b"old")
-
         with TFRecordWriter(path):
             assert path.read_bytes() == b""
 
@@ -227,7 +217,6 @@ class TestPlaces:
     @pytest.mark.parametrize("keywords", [{"mode": "x"}, {"mode": "wb"}, {"torn": "keep"}])
     def test_unknown_words_are_rejected(self, tmp_path: Path, keywords: Any) -> None:
         error = raised(InvalidArgumentError, TFRecordWriter, tmp_path / "a", **keywords)
-
         assert error.reason is Reason.BAD_ARGUMENT
         assert names_in(tmp_path) == []
 
@@ -236,7 +225,6 @@ class TestPlaces:
         file.write(b"head")
         write(file, ITEMS)
         file.write(b"foot")
-
         assert file.getvalue() == b"head" + FRAMES + b"foot"
 
 
@@ -246,7 +234,6 @@ class TestClosing:
         writer.write(b"one")
         writer.close()
         writer.close()
-
         lates: list[Callable[[], None]] = [lambda: writer.write(b"two"), writer.flush]
         for late in lates:
             error = raised(FailedPreconditionError, late)
@@ -278,14 +265,12 @@ class TestClosing:
                 writer.write(item)
                 writer.flush()
                 writer.flush()
-
         assert zlib.decompress((tmp_path / "a").read_bytes()) == FRAMES
 
     @pytest.mark.parametrize("atomic", [True, False])
     def test_a_forgotten_writer_warns(self, tmp_path: Path, atomic: bool) -> None:
         with pytest.warns(ResourceWarning, match="forgotten"):
             forget(partial(TFRecordWriter, tmp_path / "forgotten", atomic=atomic))
-
         # One that writes in place has closed its file; one that would replace it has not.
         assert names_in(tmp_path) == ([] if atomic else ["forgotten"])
         if not atomic:
@@ -335,9 +320,7 @@ class TestAtomic:
         (tmp_path / "folder").mkdir()
         (tmp_path / "folder" / "a").write_bytes(b"old")
         (tmp_path / "link").symlink_to(tmp_path / "folder" / "a")
-
         write(tmp_path / "link", ITEMS, atomic=True)
-
         assert (tmp_path / "link").is_symlink()
         assert (tmp_path / "folder" / "a").read_bytes() == FRAMES
 
@@ -359,7 +342,6 @@ class TestAtomic:
         with monkeypatch.context() as patch:
             patch.setattr(os, "fsync", partial(full_disk, tmp_path))
             raised(OSError, writer.close, match="No space")
-
         for end in (writer.close, partial(writer.__exit__, *[None] * 3)):
             assert raised(OSError, end, match="No space").filename == str(tmp_path / "a")
         assert names_in(tmp_path) == []
@@ -370,11 +352,9 @@ class TestAppending:
     @pytest.mark.parametrize("torn", ["raise", "cut"])
     def test_records_are_added(self, tmp_path: Path, compression: str, torn: Any) -> None:
         path = tmp_path / "a"
-
         for i in range(0, len(LARGE_ITEMS), 500):
             write(path, LARGE_ITEMS[i : i + 500], compression, mode="a", torn=torn)
             write(path, [], compression, mode="a", torn=torn)
-
         assert list(TFRecordReader(path, compression)) == LARGE_ITEMS
 
     @appendable
@@ -403,7 +383,6 @@ class TestAppending:
         content = bytearray(path.read_bytes())
         content[len(content) // 2] ^= 0xFF
         path.write_bytes(content)
-
         for torn in ("raise", "cut"):
             raised(DataLossError, TFRecordWriter, path, compression, mode="a", torn=torn)
             assert path.read_bytes() == content
@@ -435,11 +414,9 @@ class TestShards:
     ])  # fmt: skip
     def test_round(self, tmp_path: Path, pattern: str, num_shards: int | None, names: Any) -> None:
         items = [b"%d" % i for i in range(10)]
-
         with ShardedTFRecordWriter(tmp_path / pattern, num_shards) as writer:
             for item in items:
                 writer.write(item)
-
         assert names_in(tmp_path) == names
         assert writer.paths == [str(tmp_path / name) for name in names]
         for i, name in enumerate(names):
@@ -525,15 +502,12 @@ class TestShards:
 
     def test_nothing_is_left_when_a_shard_cannot_be_opened(self, tmp_path: Path) -> None:
         (tmp_path / "a1").mkdir()
-
         raised(IsADirectoryError, ShardedTFRecordWriter, tmp_path / "a{shard}", 3)
-
         assert names_in(tmp_path) == ["a1"]
 
     def test_a_forgotten_writer_warns_and_leaves_nothing(self, tmp_path: Path) -> None:
         with pytest.warns(ResourceWarning, match="were not closed"):
             forget(partial(ShardedTFRecordWriter, tmp_path / "a@2"))
-
         assert names_in(tmp_path) == []
 
     @pytest.mark.parametrize(("pattern", "keywords"), [
@@ -552,7 +526,6 @@ class TestShards:
         self, tmp_path: Path, pattern: str, keywords: dict[str, Any]
     ) -> None:
         error = raised(InvalidArgumentError, ShardedTFRecordWriter, tmp_path / pattern, **keywords)
-
         assert error.reason is Reason.BAD_ARGUMENT
         assert names_in(tmp_path) == []
 
@@ -569,7 +542,6 @@ class TestTheSidecarBesideTheFile:
             with TFRecordWriter(path, mode="a") as writer:
                 for i in more:
                     writer.write_example({"x": i, "s": str(i)})
-
             data = load(path)
             assert data["x"].tolist() == first + more
             assert data["x"].dtype == np.int16
@@ -591,7 +563,6 @@ class TestTheSidecarBesideTheFile:
     def test_it_goes_where_the_file_is_written_anew(self, tmp_path: Path) -> None:
         save(tmp_path / "a", {"x": [1, 2]})
         write(tmp_path / "a", [encode_example({"y": 7})])
-
         assert names_in(tmp_path) == ["a"]
         assert load(tmp_path / "a")["y"].tolist() == [7]
 

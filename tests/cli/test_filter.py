@@ -26,9 +26,7 @@ pytestmark = pytest.mark.needs("sql")
 ])  # fmt: skip
 def test_conditions(run: Run, tmp_path: Path, condition: str, kept: range | list[int]) -> None:
     path = write(tmp_path / "a", map(flower, range(30)), "GZIP")
-
     done = run("filter", "--where", condition, path, tmp_path / "x")
-
     assert (done.status, done.err) == (0, [])
     assert list(TFRecordReader(tmp_path / "x")) == [flower(i) for i in kept]
     assert f"wrote {len(kept)} of 30 records" in done.out[0]
@@ -40,7 +38,6 @@ def test_other_features_are_not_parsed(run: Run, tmp_path: Path) -> None:
     with TFRecordWriter(tmp_path / "a", mode="a") as writer:
         writer.write_example({"x": 1, "label/of": 2, "y": 0.5})
     arguments = ("--where", 'x = 1 and "label/of" > 1', "--schema", tmp_path / "schema")
-
     assert "wrote 2 of 3" in run("filter", *arguments, tmp_path / "a", tmp_path / "x").out[0]
 
 
@@ -107,8 +104,6 @@ def test_columns_of_sequences(run: Run, tmp_path: Path, condition: str, kept: li
 def test_an_error_names_the_file_that_does_not_fit(run: Run, tmp_path: Path) -> None:
     for name, value in (("a", "1"), ("b", "one")):
         save(tmp_path / name, {"x": [value]})
-
     both = ("filter", "--where", "x::int = 1", tmp_path / "a", tmp_path / "b", tmp_path / "x")
     done = run(*both)
-
     assert done.err[0].startswith(f"tfrecord: {tmp_path / 'b'}: the condition cannot be evaluated")

@@ -142,9 +142,7 @@ def test_on_a_terminal(tmp_path: Path, verb: str) -> None:
     if verb in NEEDED and not is_installed(NEEDED[verb]):
         pytest.skip("needs an extra")
     (tmp_path / "commands").write_text(json.dumps(commands_of(verb)))
-
     shown = terminal.on_terminal("-c", ON_TERMINALS, tmp_path / "commands")
-
     text = shown.text.replace("\r\n", "\n")
     assert "\x1b" not in text
     assert "INJECTED" in text
@@ -156,7 +154,6 @@ def test_on_a_terminal(tmp_path: Path, verb: str) -> None:
 def test_json_says_the_same_in_escapes(run: Run, verb: str) -> None:
     (out, *_) = run(verb, "--json", f"good{NAME}").out
     found: dict[str, Any] = json.loads(out)
-
     if verb == "schema":
         assert EVIL in found["features"]
     else:

@@ -196,9 +196,7 @@ def test_json(run: Run, tmp_path: Path, records: Any, cls: type[Schema | Sequenc
 @pytest.mark.parametrize("make", [flower, sequence])
 def test_what_is_different_is_what_compare_returns(run: Run, tmp_path: Path, make: Any) -> None:
     a, b = write(tmp_path / "a", map(make, range(60))), write(tmp_path / "b", [make(2)] * 60)
-
     done, as_json = run("diff", a, b), run("diff", "--json", a, b)
-
     assert (done.status, done.err, as_json.status) == (1, [], 1)
     assert done.out == str(compare(a, b)).splitlines()
     assert json.loads(as_json.out[0]) == json.loads(json.dumps(compare(a, b).describe()))
@@ -211,9 +209,7 @@ def test_lines_fit_the_terminal(
     path = write(tmp_path / "d", [*map(flower, range(60))])
     wide = run("stats", path).out[2].split()
     monkeypatch.setenv("COLUMNS", str(width))
-
     lines = run("stats", path).out
-
     assert max(map(len, lines)) <= width
     assert set(wide) - set(lines[2].split()) == missing
     assert "petals" in " ".join(lines)
@@ -229,7 +225,6 @@ def test_without_utf8_there_are_no_blocks(tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setattr(sys, "stdout", out)
         assert main(["stats", "--columns", "label,petals", str(path)]) == 0
         shown.append(out.buffer.getvalue().decode(encoding))
-
     assert "███" in shown[0]
     assert "histogram" not in shown[1]
     assert shown[1].isascii()
@@ -239,10 +234,8 @@ def test_a_sample(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     path = write(tmp_path / "d", map(flower, range(60)))
     whole = run("stats", "--sample", 10, path)
     monkeypatch.setattr(sampling, "draw_sample", partial(sampling.draw_sample, max_bytes=50_000))
-
     done = run("stats", "--sample", 10, path)
     (described,) = json_of(run, "stats", "--json", "--sample", 10, path)
-
     assert whole.out == run("stats", path).out
     assert "10 records, 4 features; records at 2 places" in done.out[0]
     assert described["records"] == 10
@@ -264,9 +257,7 @@ SOUND, BROKEN = [flower(i) for i in range(12)], b"\x0a\xff"
 def test_wrong(run: Run, tmp_path: Path, how: Any, name: str, options: Any, expected: Any) -> None:
     damage(write(tmp_path / "damaged", [flower(0)] * 9), 2000)
     write(tmp_path / "malformed", [*SOUND[:7], BROKEN, BROKEN, *SOUND[7:]])
-
     done = run("stats", *how, *options, tmp_path / name)
-
     status, n_records, text = expected
     assert done.status == status
     assert done.out[:1] == [f"{n_records} records, 4 features"] * (n_records is not None)
@@ -284,7 +275,6 @@ class TestView:
     def test_a_page_is_written(self, run: Run) -> None:
         done = run("view", "x", "-o", "page.html", "--columns", "label,name", "--limit", 2)
         page, size = Path("page.html").read_text("utf-8"), Path("page.html").stat().st_size
-
         assert done == (0, [f"page.html: wrote {exact_bytes(size)}"], [])
         assert "daisy" in page
         assert "2 of 6" in page
@@ -329,9 +319,7 @@ class TestView:
 def test_of_no_tfrecord_file_there_is_no_page(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "schema.pbtxt"
     path.write_text('feature { name: "a" }\n' * 9)
-
     done = run("view", path, "-o", tmp_path / "page.html")
-
     assert done.status == 2
     assert done.err[0].startswith(f"tfrecord: {path}: not a TFRecord file; it looks like ")
     assert not (tmp_path / "page.html").exists()

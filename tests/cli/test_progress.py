@@ -91,5 +91,4 @@ def test_lines_that_are_printed_meanwhile_stay_whole(folder: Path) -> None:
 @pytest.mark.parametrize("variables", [{"TERM": "dumb"}, {"TQDM_DISABLE": "1"}])
 def test_it_can_be_switched_off(folder: Path, variables: Any) -> None:  # noqa: ARG001
     shown = terminal.on_terminal("-c", RUN, "verify", "a", **variables)
-
     assert shown.text.startswith("a: ok: 3,000 intact records")

@@ -27,18 +27,14 @@ class TestMerge:
     @pytest.mark.slow
     def test_to_standard_output(self, tmp_path: Path) -> None:
         paths = [write(tmp_path / "a", [b"1"]), write(tmp_path / "b", [b"2"])]
-
         done = tfrecord("merge", *paths, "-")
-
         assert (done.returncode, done.stderr) == (0, b"")
         assert done.stdout == b"".join(path.read_bytes() for path in paths)
 
     def test_no_terminal(self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path = write(tmp_path / "a", [b"1"])
         monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-
         done = run("merge", path, "-")
-
         text = "tfrecord: standard output: it is a terminal; redirect it, or name a file"
         assert done == (2, [], [text])
 
@@ -122,10 +118,8 @@ SHUFFLED = [b"%06d" % i * 40 for i in range(10_000)]
 
 def test_shuffle_a_seed_is_drawn_and_told(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path / "a", SHUFFLED)
-
     (line,) = run("shuffle", path, tmp_path / "1").out
     told = re.search(r"; (--seed \d+) draws the same$", line)
     assert told is not None
     run("shuffle", *told[1].split(), path, tmp_path / "2")
-
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()

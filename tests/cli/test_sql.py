@@ -45,7 +45,6 @@ def test_columns_of_sequences(run: Run, folder: Path, options: list[str], types:
 @pytest.mark.parametrize("name", ["out.parquet", "out.tfrecord"])
 def test_rows_are_written_to_a_file(run: Run, name: str) -> None:
     done = run("sql", "select label, name from 'x@2' where label = 1", "-o", name)
-
     assert done == (0, [f"{name}: 3 rows"], [])
     is_parquet = name.endswith("parquet")
     found = imported("pyarrow.parquet").read_table(name) if is_parquet else scan(name, text=True)
@@ -55,7 +54,6 @@ def test_rows_are_written_to_a_file(run: Run, name: str) -> None:
 def test_sums_are_numbers(run: Run) -> None:
     save("sums.tfrecord", {"n": np.arange(5)})
     query = "select sum(n) s, [sum(n)] l, 1.5 d from 'sums.tfrecord'"
-
     assert run("sql", query, "--json").out == ['{"s": 10, "l": [10], "d": 1.5}']
     assert run("sql", query).out[-1].split() == ["10", "[10]", "1.5"]
     assert run("sql", query, "-o", "sums.out.tfrecord").status == 0
@@ -65,7 +63,6 @@ def test_sums_are_numbers(run: Run) -> None:
 def test_every_bit_is_kept_if_asked_for(run: Run) -> None:
     query = "select 0.1::double x, 0.5::double y"
     line = "tfrecord: float64 was rounded to float32 in 'x'; --lossless keeps every bit"
-
     assert run("sql", query, "-o", "out.tfrecord") == (0, ["out.tfrecord: 1 row"], [line])
     assert scan("out.tfrecord").to_arrow()["x"].to_pylist() == [float(np.float32(0.1))]
     assert run("sql", query, "-o", "out.tfrecord", "--overwrite", "--lossless").err == []
@@ -94,9 +91,7 @@ def test_a_file_never_gets_its_own_rows(run: Run, folder: Path, query: str, outp
     (folder / "me.csv").write_text("label\n1\n2\n")
     (folder / "link.tfrecord").symlink_to("me.tfrecord")
     before = (folder / output).read_bytes()
-
     done = run("sql", query, "-o", output, "--overwrite")
-
     assert done.status == 2
     assert done.err == [
         f"tfrecord: {output}: the query names this file; give another one for its rows"

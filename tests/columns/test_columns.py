@@ -76,7 +76,6 @@ def test_fixed_widths_are_given_when_asked_for_and_nothing_is_cut() -> None:
 @given(st.lists(strings), slices)
 def test_slices_of_a_column_are_slices_of_the_list(values: list[bytes], key: slice) -> None:
     part = BytesColumn.from_list(values)[key]
-
     assert part.to_list() == values[key]
     assert part == BytesColumn.from_list(values[key])
     assert part[1:].to_list() == values[key][1:]
@@ -90,9 +89,7 @@ def test_columns_are_equal_when_their_lists_are(one: list[bytes], other: list[by
 @given(st.lists(strings, min_size=1), st.data())
 def test_take_chooses_values(values: list[bytes], data: st.DataObject) -> None:
     chosen = data.draw(st.lists(st.integers(0, len(values) - 1)))
-
     taken = BytesColumn.from_list(values).take(np.array(chosen, np.int64))
-
     assert taken.to_list() == [values[i] for i in chosen]
 
 
@@ -100,7 +97,6 @@ def test_take_chooses_values(values: list[bytes], data: st.DataObject) -> None:
 @given(st.lists(st.text()))
 def test_text_becomes_numpys_string_dtype(texts: list[str]) -> None:
     array = BytesColumn.from_list([text.encode() for text in texts]).to_string_dtype()
-
     assert array.tolist() == texts
     assert array.dtype == np.dtypes.StringDType()
 
@@ -115,7 +111,6 @@ def test_a_column_holds_bytes_and_nothing_else() -> None:
 
 def test_offsets_may_begin_and_end_inside_of_the_data() -> None:
     column = BytesColumn(np.array([1, 3, 4], np.int64), np.frombuffer(b"_abc_", np.uint8))
-
     assert column.to_list() == [b"ab", b"c"]
     assert column == BytesColumn.from_list([b"ab", b"c"])
     assert column[1:].to_list() == [b"c"]
@@ -196,7 +191,6 @@ def test_strings_may_be_objects_or_a_column(nested: list[list[bytes]]) -> None:
 
 def test_strings_in_lists_keep_their_last_zeros() -> None:
     made = RaggedTensor.from_row_lengths([b"a\0", "é"], [2])
-
     assert made.to_list() == [[b"a\0", "é".encode()]]
 
 
@@ -259,9 +253,7 @@ def exercise(tensor: RaggedTensor) -> None:
 )
 def test_no_splits_at_all_can_break_a_tensor(splits: list[int], n_values: int, dtype: Any) -> None:
     given_splits = np.array(splits, np.int64).astype(dtype)
-
     tensor = RaggedTensor.from_row_splits(np.arange(n_values), given_splits, validate=False)
-
     assert tensor.row_splits.tolist() == given_splits.tolist()
     assert tensor.flat_values.size == n_values  # type: ignore[union-attr]
     if np.abs(given_splits.astype(np.float64)).max() < 2**40:  # or lengths are too large
@@ -274,7 +266,6 @@ def test_no_splits_at_all_can_break_a_tensor(splits: list[int], n_values: int, d
 @given(rows, slices, slices)
 def test_slices_are_as_of_lists(nested: list[list[int]], outer: slice, inner: slice) -> None:
     tensor = ragged(nested, np.int32)
-
     assert tensor[outer].to_list() == nested[outer]
     assert tensor[outer, inner].to_list() == [row[inner] for row in nested[outer]]
     assert tensor[:, inner].row_splits.dtype == np.int32
@@ -309,7 +300,6 @@ def test_slices_of_two_levels_are_those_of_nested_lists(
 def test_rows_in_order_are_views() -> None:
     values = np.arange(6)
     tensor = RaggedTensor(values, [0, 2, 2, 6])
-
     assert np.shares_memory(tensor[1:].values, values)
     assert np.shares_memory(tensor[2], values)
     assert not np.shares_memory(tensor[::-1].values, values)
@@ -343,7 +333,6 @@ def test_padding_equals_a_slow_reference(depth: int, data: st.DataObject, fill: 
     nested: Any = data.draw(rows if depth == 1 else deep_rows)
     shape = data.draw(st.none() | st.tuples(*[sizes] * (depth + 1)))
     dense = (ragged if depth == 1 else ragged_deep)(nested).to_tensor(fill, shape=shape)
-
     expected = slow_dense(nested, shape or (None,) * (depth + 1), fill)
     assert dense.shape == expected.shape
     assert dense.tolist() == expected.tolist()
@@ -352,7 +341,6 @@ def test_padding_equals_a_slow_reference(depth: int, data: st.DataObject, fill: 
 
 def test_the_shape_of_values_below_the_rows_is_fixed() -> None:
     tensor = RaggedTensor(np.zeros((2, 3)), [0, 2])
-
     assert tensor.to_tensor(shape=[None, 4, 3]).shape == (1, 4, 3)
     raised(InvalidArgumentError, tensor.to_tensor, shape=[None, None, 4])
 
@@ -365,7 +353,6 @@ def test_equal_tensors_have_equal_rows(one: list[list[int]], other: list[list[in
 
 def test_a_tensor_is_not_its_list_and_has_no_hash() -> None:
     tensor = RaggedTensor([1], [0, 1])
-
     assert tensor != [[1]]
     assert tensor != RaggedTensor(tensor, [0, 1])
     assert RaggedTensor(tensor, [0, 1]) != tensor
@@ -390,7 +377,6 @@ def test_the_text_shows_rows_and_leaves_out_the_middle() -> None:
 
 def test_numpy_gives_an_array_of_arrays_unless_all_rows_are_alike() -> None:
     mixed = RaggedTensor([1, 2, 3], [0, 2, 3]).numpy()
-
     assert mixed.dtype == object
     assert [row.tolist() for row in mixed] == [[1, 2], [3]]
     assert RaggedTensor([1, 2], [0, 1, 2]).numpy().tolist() == [[1], [2]]
@@ -410,7 +396,6 @@ def sparse_tensors(draw: st.DrawFn) -> SparseTensor:
 @given(sparse_tensors(), int64s)
 def test_dense_arrays_hold_the_values_in_their_places(tensor: SparseTensor, fill: int) -> None:
     dense = tensor.to_dense(fill)
-
     expected = np.full(tensor.shape, fill, np.int64)
     for where, value in zip(tensor.indices.tolist(), tensor.values, strict=True):
         expected[tuple(where)] = value
@@ -433,7 +418,6 @@ def test_strings_are_filled_up_with_nothing() -> None:
 
 def test_sparse_tensors_compare_as_a_whole() -> None:
     tensor = SparseTensor([[0, 1]], [1], [1, 2])
-
     assert tensor != SparseTensor([[0, 1]], [2], [1, 2])
     assert tensor != SparseTensor([[0, 0]], [1], [1, 2])
     assert tensor != SparseTensor([[0, 1]], [1], [1, 3])

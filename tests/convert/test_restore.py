@@ -383,7 +383,6 @@ def test_a_misfit_is_named(shape: Any, row: dict[str, Any], reason: Reason, text
     spec = FixedLenFeature([], bytes) if "x" in row else RawFeature(shape, "int16", "v", "s")
     schema = Schema({"x": spec}, {"x": Original("int16", shape, compression="zlib")})
     rows = [{"x": zlib.compress(bytes(4)), "v": zlib.compress(bytes(4)), "s": [1, 1, 2]}, row]
-
     with pytest.raises(InvalidArgumentError, match=text) as caught:
         parse_example(list(map(encode_example, rows)), schema)
     assert (caught.value.reason, caught.value.index) == (reason, 1)

@@ -83,9 +83,7 @@ def test_files_take_turns(
     names = write_files(tmp_path_factory.mktemp("a"), counts)
     ends = np.cumsum(counts).tolist()
     files = [list(range(end - n, end)) for end, n in zip(ends, counts, strict=True)]
-
     dataset = TFRecordDataset(names).interleave(cycle, block)
-
     assert numbers(dataset) == turns(files, cycle, block)
     if block == 1:
         assert numbers(TFRecordDataset(names, num_parallel_reads=cycle)) == numbers(dataset)
@@ -114,7 +112,6 @@ def test_many_rounds_at_once_are_the_same_turns(tmp_path: Path) -> None:
         files.append(list(range(first, first + count)))
         write(tmp_path / str(i), [b"%d" % n for n in files[-1]])
         first += count
-
     for cycle, block in ((2, 1), (4, 7), (6, 5_000)):
         dataset = TFRecordDataset([tmp_path / str(i) for i in range(6)]).interleave(cycle, block)
         assert list(map(int, dataset)) == turns(files, cycle, block)
@@ -160,7 +157,6 @@ def test_stages_do_what_lists_do(
 
 def test_negative_counts_are_all(names: list[str]) -> None:
     dataset = TFRecordDataset(names)
-
     assert numbers(dataset.take(-1)) == list(range(12))
     assert numbers(dataset.skip(-1)) == []
     assert numbers(dataset.repeat(-1).take(30)) == [*range(12), *range(12), *range(6)]
@@ -214,7 +210,6 @@ def test_columns_of_batches_and_of_single_records(names: list[str]) -> None:
 
 def test_every_batch_owns_its_memory(names: list[str]) -> None:
     batches: list[Any] = list(TFRecordDataset(names).batch(3).parse_example(FEATURES))
-
     arrays = [batch["n"] for batch in batches]
     assert not any(np.shares_memory(*pair) for pair in itertools.combinations(arrays, 2))
     batches[1]["n"][:] = -1
@@ -266,7 +261,6 @@ def test_columns_that_cannot_be_cut_are_parsed_batch_by_batch(names: list[str]) 
 
 def test_parts_of_tuples_are_arguments(names: list[str]) -> None:
     dataset = TFRecordDataset(names).map(lambda record: (number_of(record), {"twice": 2}))
-
     assert list(dataset.map(lambda n, rest: n * rest["twice"]))[-1] == 22
     assert list(dataset.filter(lambda n, rest: n == rest["twice"])) == [(2, {"twice": 2})]
 
@@ -277,7 +271,6 @@ def test_objects_are_stacked(names: list[str]) -> None:
         return {"n": n, "pair": (np.full((2,), n), [b"x", "y"])}, float(n)
 
     (one, two) = TFRecordDataset(names).map(make).batch(8)
-
     assert one[0]["n"].tolist() == list(range(8))
     assert two[0]["pair"][0].tolist() == [[n, n] for n in range(8, 12)]
     assert two[0]["pair"][1][0].tolist() == [b"x"] * 4
@@ -349,7 +342,6 @@ def test_compression_is_found_out_or_said(tmp_path: Path) -> None:
         with TFRecordWriter(tmp_path / f"f{name}", name) as writer:
             for i in range(3):
                 writer.write(example(i))
-
     assert numbers(TFRecordDataset(tmp_path / "f*")) == [0, 1, 2] * 2
     assert numbers(TFRecordDataset(str(tmp_path / "fGZIP"), "GZIP")) == [0, 1, 2]
     raised(DataLossError, list, TFRecordDataset(tmp_path / "fGZIP", ""))
@@ -419,7 +411,6 @@ def test_what_is_before_damage_comes_first(tmp_path: Path, make: Callable[[Any],
 
 def test_unverified_files_are_read_in_full(tmp_path: Path) -> None:
     name = damaged(tmp_path, 3)
-
     for dataset in (
         TFRecordDataset(name, verify=False),
         TFRecordDataset(name, verify=False).shuffle_all(1),
@@ -452,7 +443,6 @@ def test_an_error_of_parsing_has_its_place(tmp_path: Path, make: Callable[[Any],
     records = [example(i) for i in range(7)]
     write(tmp_path / "0", records)
     name = write(tmp_path / "1", [*records[:5], bad.SerializeToString(), *records[5:]])
-
     error = raised(InvalidArgumentError, list, make(TFRecordDataset([tmp_path / "0", name])))
     assert (error.reason, error.key, error.source) == (Reason.MISSING, "s", name)
     assert (error.index, error.offset) == (5, sum(len(record) + 16 for record in records[:5]))
@@ -524,10 +514,8 @@ def spoil(element: Any) -> None:
 
 def test_two_runs_fill_one_cache(names: list[str]) -> None:
     dataset = TFRecordDataset(names).shuffle(5, 1).cache()
-
     first, second = iter(dataset), iter(dataset)
     pairs = [numbers(pair) for pair in zip(first, second, strict=True)]
-
     assert sorted(a for a, _ in pairs) == sorted(b for _, b in pairs) == list(range(12))
     assert numbers(dataset) in (list(run) for run in zip(*pairs, strict=True))
 
@@ -591,7 +579,6 @@ def test_an_error_names_the_argument_that_was_given(names: list[str]) -> None:
 def test_nothing_is_read_before_iteration(tmp_path: Path) -> None:
     dataset = TFRecordDataset(tmp_path / "a").shuffle_all(1).batch(2).parse_example(FEATURES)
     write(tmp_path / "a", [example(1)])
-
     assert numbers(dataset) == [1]
 
 
@@ -599,7 +586,6 @@ def test_batches_may_be_larger_than_what_is_parsed_at_once(tmp_path: Path) -> No
     name = str(tmp_path / "numbers")
     with TFRecordWriter(name) as writer:
         writer.write_examples({"n": np.arange(12_000)})
-
     found = [batch["n"] for batch in read_batches(name, {"n": int}, 5_000)]
     assert [len(n) for n in found] == [5_000, 5_000, 2_000]
     assert np.concatenate(found).tolist() == list(range(12_000))
@@ -635,7 +621,6 @@ def test_the_batches_of_an_epoch_are_counted(tmp_path: Path, end: str) -> None:
 def test_what_an_epoch_reads_can_be_seen(tmp_path: Path) -> None:
     names = write_files(tmp_path, [8, 4])
     ranks = [read_batches(names, FEATURES, 3, shard=(2, rank)) for rank in (0, 1)]
-
     whole = [{"worker": 0, "file": name, "first": 0, "records": None, "step": 2} for name in names]
     assert ranks[0].epoch_plan() == ranks[1].epoch_plan() == whole
     later = [
@@ -670,7 +655,6 @@ def test_columns_of_sequence_examples_are_chosen_by_part(tmp_path: Path) -> None
     with TFRecordWriter(path) as writer:
         writer.write_sequence_examples({"id": [1, 2], "x": [3, 4]}, {"t": [[5, 6], [7]]})
     sequences = SequenceSchema({"id": int, "x": int}, {"t": FixedLenSequenceFeature([], int)})
-
     for schema in (None, sequences):
         (batch,) = read_batches(path, schema, columns=["context/x", "feature_lists/t"])
         assert list(batch[0]) == ["x"]

@@ -63,7 +63,6 @@ def test_all_parts_have_each_sound_record(paths: list[str], cycle: int, n_parts:
     dataset = TFRecordDataset(paths, on_error=skip).interleave(cycle)
     whole = list(dataset)
     parts = [list(dataset.shard(n_parts, i)) for i in range(n_parts)]
-
     assert sorted(whole) == sorted(SOUND)
     assert whole == SOUND or cycle > 1
     assert [item for i in range(len(whole)) for item in parts[i % n_parts][i // n_parts :][:1]] == (
@@ -75,10 +74,8 @@ def test_all_parts_have_each_sound_record(paths: list[str], cycle: int, n_parts:
 def test_the_end_warns_once_and_the_report_has_every_place(paths: list[str], cycle: int) -> None:
     dataset = TFRecordDataset(paths, on_error="skip").interleave(cycle).batch(7)
     assert dataset.report is None
-
     with pytest.warns(DataLossWarning, match="5 damaged places") as caught:
         records = [item for batch in dataset for item in batch]
-
     warned = [w for w in caught if w.category is DataLossWarning]
     assert len(warned) == 1
     assert sorted(records) == sorted(SOUND)
@@ -124,7 +121,6 @@ def test_damage_beyond_the_limit_is_raised_after_what_is_before_it(paths: list[s
     found: list[bytes] = []
     limit = "; 3 damaged places before it were skipped, the limit of max_errors"
     error = raised(DataLossError, found.extend, dataset, match=limit)
-
     assert found == SOUND[: 2 * N_RECORDS - 3]
     assert error.source == paths[2]
 
@@ -184,7 +180,6 @@ def test_a_function_is_called_where_the_damage_is_met(paths: list[str], tmp_path
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert sorted(dataset) == sorted(SOUND)
-
     names = [found.name.split() for found in tmp_path.glob("* *")]
     assert len(names) == N_PLACES
     assert str(os.getpid()) not in {process for process, *_ in names}
@@ -195,7 +190,6 @@ def test_a_function_is_called_where_the_damage_is_met(paths: list[str], tmp_path
 def test_each_process_counts_the_damage_by_itself(paths: list[str]) -> None:
     enough = TFRecordDataset(paths, on_error=skip, max_errors=3)  # in each file
     assert sorted(enough.in_processes(3, "fork")) == sorted(SOUND)
-
     limit = "2 damaged places before it were skipped, the limit of max_errors"
     few = TFRecordDataset(paths, on_error=skip, max_errors=2)
     error = raised(DataLossError, list, few.in_processes(3, "fork"), match=limit)

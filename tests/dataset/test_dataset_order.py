@@ -55,9 +55,7 @@ def test_a_shuffle_is_that_of_the_rule(
     names = write_files(tmp_path_factory.mktemp("a"), [n // 3, n - n // 3])
     dataset = TFRecordDataset(names).shuffle(n_slots, seed)
     objects = TFRecordDataset(names).map(bytes).shuffle(n_slots, seed)
-
     expected = shuffled(list(range(n)), (seed, 1, epoch), n_slots)
-
     with pytest.MonkeyPatch.context() as patch:
         if large:
             patch.setattr(shuffle, "_LARGE_RECORD_BYTES", 1)
@@ -70,7 +68,6 @@ def test_the_order_for_a_seed_stays_what_it_is(tmp_path: Path) -> None:
     names = write_files(tmp_path, [5, 7])
     buffer = TFRecordDataset(names).shuffle(4, seed=42)
     whole = TFRecordDataset(names).shuffle_all(seed=42)
-
     assert numbers(buffer) == PINNED["buffer, epoch 0"]
     assert numbers(buffer) == PINNED["buffer, epoch 1"]
     assert numbers(whole) == PINNED["all, epoch 0"]
@@ -89,7 +86,6 @@ PINNED = {
 
 def test_every_order_is_as_likely_as_any_other() -> None:
     counts = Counter(tuple(order.permutation((seed,), 3).tolist()) for seed in range(6_000))
-
     # Six orders, about 1,000 each, with a standard deviation of 29.
     assert len(counts) == 6
     assert max(abs(count - 1_000) for count in counts.values()) < 150
@@ -104,14 +100,12 @@ def test_seeds_epochs_and_stages_have_orders_of_their_own(tmp_path: Path) -> Non
         return [tuple(numbers(each)) for each in (dataset, dataset, twice)]
 
     found = runs(1) + runs(2) + runs(2**32 + 1) + runs(-1)
-
     assert len(set(found)) == len(found)
     assert runs(1) == found[:3]
 
 
 def test_without_reshuffling_all_epochs_are_alike(tmp_path: Path) -> None:
     names = write_files(tmp_path, [9, 11])
-
     for dataset in (
         TFRecordDataset(names).shuffle(8, 1, reshuffle_each_iteration=False),
         TFRecordDataset(names).shuffle_all(1, reshuffle_each_iteration=False),
@@ -125,7 +119,6 @@ def test_without_reshuffling_all_epochs_are_alike(tmp_path: Path) -> None:
 def test_no_seed_draws_one_for_the_data_set(tmp_path: Path) -> None:
     names = write_files(tmp_path, [40])
     one, other = (TFRecordDataset(names).shuffle(40) for _ in range(2))
-
     assert numbers(one.set_epoch(0)) == numbers(one.set_epoch(0))
     assert numbers(one.set_epoch(0)) != numbers(other.set_epoch(0))
 
@@ -136,7 +129,6 @@ def test_records_of_all_sizes_survive_the_buffer(tmp_path: Path) -> None:
     sizes += [200_000, 0, 3_000_000, 1]
     records = [random.bytes(size) for size in sizes]
     name = write(tmp_path / "a", records)
-
     for n_slots in (1, 7, 500, 5_000):
         found = list(TFRecordDataset(name).shuffle(n_slots, 1))
         assert sorted(found) == sorted(records)
@@ -213,7 +205,6 @@ def test_shards_of_one_class_are_mixed(tmp_path: Path, shuffle: bool | int, n_fi
 def test_files_stay_in_order_if_ranks_cannot_agree_on_another(tmp_path: Path) -> None:
     names = write_files(tmp_path, [3, 4, 5])
     ranks = [read_batches(names, FEATURES, 4, shuffle=True, shard=(2, i)) for i in (0, 1)]
-
     assert sorted(numbers(ranks[0]) + numbers(ranks[1])) == list(range(12))
     assert [getattr(chain(rank._plan)[0], "seed", 0) for rank in ranks] == [None, None]
 
@@ -227,7 +218,6 @@ def test_a_shuffle_of_all_of_a_store_makes_few_requests(tmp_path: Path) -> None:
             server.files["/a" + end] = Path(name + end).read_bytes()
         dataset = TFRecordDataset(f"{server.url}/a").shuffle_all(1)
         found = [int(record[:4]) for record in dataset]
-
         assert sorted(found) == list(range(2_000)) != found
         assert len(server.ranges) < 10
         assert sum(n_bytes for _, _, n_bytes in server.ranges) < 2 * 2_000 * 1_020

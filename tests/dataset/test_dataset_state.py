@@ -124,7 +124,6 @@ def test_a_run_resumed_at_any_step_gives_the_rest(
     monkeypatch.setattr(shuffle, "_LARGE_RECORD_BYTES", large)
     names = write_files(tmp_path_factory.mktemp("a"), counts)
     whole = list(map(plain, make(names).set_epoch(epoch)))
-
     for n_given in range(len(whole) + 1):
         assert rest_after(lambda: make(names), n_given, epoch) == whole[n_given:], n_given
 
@@ -152,7 +151,6 @@ def test_a_state_is_small(tmp_path: Path) -> None:
     run = iter(TFRecordDataset(names).interleave(8).shuffle(1_000, 1).repeat().batch(4))
     for _ in range(500):
         next(run)
-
     assert len(json.dumps(run.state_dict())) < 2_000
 
 
@@ -259,10 +257,8 @@ def test_a_file_that_was_not_read_yet_may_change(tmp_path: Path) -> None:
     state = run.state_dict()
     with TFRecordWriter(names[1], mode="a") as writer:
         writer.write(example(13))
-
     again = iter(TFRecordDataset(names))
     again.load_state_dict(state)
-
     assert numbers(again) == list(range(1, 14))
 
 
@@ -297,7 +293,6 @@ def test_worker_processes_are_resumed(tmp_path: Path) -> None:
         return dataset.in_processes(2)
 
     whole = list(map(plain, make()))
-
     assert sorted(numbers(whole)) == list(range(20))
     for n_given in (0, 1, 4, len(whole) - 1, len(whole)):
         assert rest_after(make, n_given, 0) == whole[n_given:]
@@ -316,7 +311,6 @@ def test_a_cache_gives_the_same_epoch_full_or_empty(tmp_path: Path, cached: str)
     dataset = CACHED[cached](TFRecordDataset(names)).set_epoch(2)
     list(dataset)
     whole = list(map(plain, dataset.set_epoch(5)))
-
     for n_given in range(len(whole) + 1):
         assert (
             rest_after(lambda: CACHED[cached](TFRecordDataset(names)), n_given, 5)
@@ -351,7 +345,6 @@ def test_what_is_not_a_state_is_rejected(tmp_path: Path) -> None:
     others += [{k: v for k, v in state.items() if k != key} for key in state]
     with pytest.raises(InvalidArgumentError, match="earlier version"):
         run.load_state_dict({**state, "version": 1})
-
     for each in others:
         error = raised(InvalidArgumentError, run.load_state_dict, each, match="state")
         assert error.reason is Reason.BAD_ARGUMENT

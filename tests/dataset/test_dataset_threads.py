@@ -40,13 +40,11 @@ def test_no_thread_is_left(names: list[str], n_taken: int, end: str) -> None:
     for _ in range(n_taken):
         next(run)
     assert len(own_threads()) == (2 if n_taken else 0)
-
     if end == "close":
         run.close()
         assert list(run) == []
     del run
     gc.collect()
-
     assert own_threads() == []
 
 
@@ -72,9 +70,7 @@ def test_prefetching_works_ahead_and_no_further(names: list[str]) -> None:
 
 def test_processes_may_be_spawned(names: list[str]) -> None:
     dataset = TFRecordDataset(names).shuffle(3, 1).batch(2).parse_example(FEATURES)
-
     found = list(map(plain, dataset.in_processes(2, start_method="spawn").set_epoch(0)))
-
     assert found == list(map(plain, dataset.in_processes(2).set_epoch(0)))
     assert sorted(numbers(found)) == list(range(12))
 
@@ -122,11 +118,9 @@ def is_running(pid: int) -> bool:
 def test_workers_may_wait_for_turns(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_PATIENCE_SECONDS", 0.001)
     found = []
-
     for number in TFRecordDataset(names).map(number_of).in_processes(1, "fork"):
         found.append(number)
         time.sleep(0.02)
-
     assert found == list(range(12))
 
 
@@ -189,14 +183,12 @@ def test_errors_of_a_worker_say_where_they_were_raised(names: list[str]) -> None
 def test_workers_start_no_workers(names: list[str]) -> None:
     with pytest.raises(FailedPreconditionError) as caught:
         list(TFRecordDataset(names).in_processes(2).in_processes(2))
-
     assert caught.value.reason is Reason.UNSUPPORTED
 
 
 def test_what_cannot_be_pickled_cannot_be_spawned(names: list[str]) -> None:
     with pytest.raises(FailedPreconditionError, match=r'pickled.*start_method="fork"') as caught:
         list(TFRecordDataset(names).map(lambda x: x).in_processes(2, start_method="spawn"))
-
     assert caught.value.reason is Reason.UNSUPPORTED
     assert multiprocessing.active_children() == []
 

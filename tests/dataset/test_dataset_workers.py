@@ -125,9 +125,7 @@ def test_stages_that_count_see_all_elements(tmp_path: Path, torch_data: FakeTorc
 def test_copies_of_a_data_set_shuffle_by_torchs_seed(tmp_path: Path, torch_data: FakeTorch) -> None:
     dataset = TFRecordDataset(write_files(tmp_path, [20, 21])).shuffle(30, seed=1)
     assert isinstance(dataset, torch_data.IterableDataset)
-
     epochs = [in_workers(torch_data, dataset, 2, base_seed) for base_seed in (5, 6, 5)]
-
     assert epochs[0] == epochs[2] != epochs[1]
     dataset.set_epoch(4)
     fixed = [in_workers(torch_data, dataset, 2, base_seed) for base_seed in (5, 6)]
@@ -139,7 +137,6 @@ def test_ranks_without_a_shuffle_read_each_record_once_and_in_order(
     tmp_path: Path, torch_data: FakeTorch, counts: list[int]
 ) -> None:
     files = TFRecordDataset(write_files(tmp_path, counts))
-
     for n_ranks, n_workers in product((1, 2, 3), (0, 1, 2, 5)):
         for number in range(n_ranks):
             rank = files.shard(n_ranks, number)
@@ -197,9 +194,7 @@ def test_our_own_processes_share_an_epoch(tmp_path: Path, n_workers: int) -> Non
         folder.mkdir()
         files = TFRecordDataset(write_files(folder, counts))
         dataset = files.shuffle(9, 1).batch(4).parse_example(FEATURES).in_processes(n_workers)
-
         epochs = [list(map(plain, dataset)) for _ in range(2)]
-
         assert [sorted(numbers(epoch)) for epoch in epochs] == [list(range(N_RECORDS))] * 2
         assert epochs[0] != epochs[1]
         assert list(map(plain, dataset.set_epoch(0))) == epochs[0]
@@ -231,7 +226,6 @@ def test_a_persistent_worker_counts_its_own_epochs(tmp_path: Path, torch_data: F
     epochs = [numbers(dataset.set_epoch(i)) for i in range(6)]
     worker = pickle.loads(pickle.dumps(dataset.set_epoch(3)))
     dataset.set_epoch(0)  # of which it does not learn
-
     torch_data.worker = types.SimpleNamespace(id=0, num_workers=1, seed=9)
     assert [numbers(worker) for _ in range(3)] == epochs[3:]
 
@@ -291,13 +285,11 @@ def test_a_file_that_has_grown_is_read_anew(tmp_path: Path) -> None:
     names = write_files(tmp_path, [4, 5])
     part = worker_part(TFRecordDataset(names).repeat(3)._plan, 2, 1)
     found: list[int] = []
-
     for chunk, _ in part.chunks(Run(), None):
         if len(found) == 4:  # all of the first round
             with TFRecordWriter(names[1], mode="a") as writer:
                 writer.write(example(9))
         found += [number_of(record) for record in chunk.to_list()]
-
     assert found[:4] == [1, 3, 5, 7]
     assert found[4:] == [5, 6, 7, 8, 5, 6, 7, 8, 9]
 
@@ -459,7 +451,6 @@ def test_the_rule_of_an_epoch_does_not_depend_on_what_was_read_before(tmp_path: 
     ranks = [read_batches(names, FEATURES, 4, shard=(2, rank)) for rank in range(2)]
     first = [numbers(rank) for rank in ranks]
     second = numbers(ranks[0])
-
     assert [numbers(rank.set_epoch(0)) for rank in ranks] == first
     fresh = [read_batches(names, FEATURES, 4, shard=(2, rank)).set_epoch(1) for rank in range(2)]
     assert numbers(fresh[0]) == second

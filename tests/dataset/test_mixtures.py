@@ -116,9 +116,7 @@ def test_proportions_are_those_of_the_weights(tmp_path: Path) -> None:
     names = write_files(tmp_path, [10, 10, 10])
     sets = [TFRecordDataset(name).repeat() for name in names]
     mixed = Dataset.mix(sets, [6, 3, 1], seed=5).take(10_000)
-
     counts = Counter(number // 10 for number in numbers(mixed))
-
     for i, share in enumerate((0.6, 0.3, 0.1)):  # within five standard deviations
         deviation = (share * (1 - share) * 10_000) ** 0.5
         assert abs(counts[i] - share * 10_000) < 5 * deviation
@@ -147,7 +145,6 @@ def test_an_error_comes_in_its_place_of_a_mixture(tmp_path: Path) -> None:
     found: list[int] = []
     run = iter(Dataset.mix(sets, seed=2, stop="all"))
     raised(DataLossError, found.extend, (number for record in run for number in numbers([record])))
-
     assert [n for n in found if n >= 30] == list(range(30, 59))
     assert [n for n in found if n < 30] == list(range(sum(n < 30 for n in found)))
 

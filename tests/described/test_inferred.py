@@ -71,7 +71,6 @@ def test_lists_make_all_sequence_examples(steps: list[list[int]], cut: int, read
 @pytest.mark.needs("arrow")
 def test_the_shell_and_scan_agree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(write(tmp_path / "s.tfrecord", [sequence(0, []), sequence(1, [5, 6])]))
-
     assert main(["schema", "--json", path]) == 0
     assert "feature_lists" in json.loads(capsys.readouterr().out)
     assert scan(path).to_arrow()["feature_lists/x"].to_pylist() == [[], [5, 6]]
@@ -118,7 +117,6 @@ every_reading = pytest.mark.parametrize(
 @every_reading
 def test_a_feature_of_two_kinds_stops_its_readers(read: Callable[..., Any], tmp_path: Path) -> None:
     path = write(tmp_path / "x", TWO_KINDS)
-
     assert {name: [*ids] for name, ids in read(path, ["id"]).items()} == {"id": [0, 1]}
     assert list(read(path, [])) == []
     error = raised(InvalidArgumentError, read, path, ["id", "price"])
@@ -129,7 +127,6 @@ def test_a_feature_of_two_kinds_stops_its_readers(read: Callable[..., Any], tmp_
 @every_reading
 def test_a_list_of_two_kinds_stops_its_readers(read: Callable[..., Any], tmp_path: Path) -> None:
     path = write(tmp_path / "x", TWO_KINDS_OF_STEPS)
-
     assert [*read(path, ["context/id"])["context/id"]] == [0, 1]
     error = raised(InvalidArgumentError, read, path, ["feature_lists/x"])
     assert (error.reason, error.key) == (Reason.WRONG_KIND, "x")
@@ -139,13 +136,11 @@ def test_a_list_of_two_kinds_stops_its_readers(read: Callable[..., Any], tmp_pat
 def test_a_column_arrow_lacks_stops_its_readers(read: Callable[..., Any], tmp_path: Path) -> None:
     path = tmp_path / "x"
     save(path, {"id": np.arange(2), "wave": np.ones(2, np.complex64)})
-
     assert [*read(path, ["id"])["id"]] == [0, 1]
 
 
 def test_text_is_asked_for_by_name(tmp_path: Path) -> None:
     path = write(tmp_path / "x", TWO_KINDS)
-
     assert load(path, ["id"], text=["s"])["id"].tolist() == [0, 1]
     assert load(path, ["s"], text=["s"])["s"].tolist() == ["a", "a"]
     assert load(path, ["s"], text=True)["s"].tolist() == ["a", "a"]
@@ -165,7 +160,6 @@ def test_a_query_reads_the_columns_that_it_names(tmp_path: Path) -> None:
 
 def test_a_summary_has_a_schema_of_some_features() -> None:
     summary = summarize(TWO_KINDS)
-
     assert list(summary.schema(names=["s", "id"])) == ["s", "id"]
     raised(KeyError, summary.schema, names=["idd"], match="idd")
     lists = summarize(TWO_KINDS_OF_STEPS)
@@ -178,7 +172,6 @@ def test_a_first_look_leaves_a_file_object_where_it_stood(n: int, n_read: int) -
     before = b"something else"
     file = io.BytesIO(before + frame(records))
     file.seek(len(before))
-
     blocks = blocks_ahead([file, file], ReadSettings())
     looked = [record for _, block in zip(range(n_read), blocks, strict=False) for record in block]
     blocks.close()
@@ -193,7 +186,6 @@ def test_damage_that_is_skipped_is_reported_once(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[20] ^= 1
     path.write_bytes(content)
-
     spans: list[Any] = []
     assert load(path, on_error=spans.append)["a"].tolist() == list(range(1, 9))
     assert len(spans) == 1

@@ -94,10 +94,8 @@ def shards(prefix: Path, suffix: str = "") -> list[str]:
 @pytest.mark.parametrize("sample", corpus_files("example"))
 def test_examples_are_those_of_the_local_reader(sample: CorpusFile) -> None:
     table = scan(sample.path)
-
     tables = collect(ReadExamples(sample.path))
     records = collect(ReadTFRecords(sample.path))
-
     assert all(isinstance(each, pa.Table) for each in tables)
     assert pa.concat_tables([table.arrow_schema.empty_table(), *tables]).equals(table.to_arrow())
     assert records == list(TFRecordReader(sample.path))
@@ -125,11 +123,9 @@ def test_files_are_cut(path: str) -> None:
 
 def test_every_form_of_elements_has_the_same_values(path: str) -> None:
     local = scan(path).to_arrow().to_pylist()
-
     (table,) = collect(ReadExamples(path, elements="arrow"))
     (columns,) = collect(ReadExamples(path, elements="columns"))
     rows = collect(ReadExamples(path, elements="rows"))
-
     assert table.to_pylist() == local
     assert columns["i"].dtype == np.int64
     assert columns["x"].shape == (3000, 4)
@@ -141,7 +137,6 @@ def test_every_form_of_elements_has_the_same_values(path: str) -> None:
 def test_only_some_columns_are_read(path: str) -> None:
     rows = collect(ReadExamples(path, columns=["name", "i"], elements="rows", batch_size=100))
     assert rows[7]._asdict() == {"name": "n7", "i": 7}
-
     tables = collect(ReadExamples(path, columns=["i"], batch_size=1000))
     assert [len(table) for table in tables] == [1000, 1000, 1000]
     assert len(collect(ReadExamples(path, columns=[], elements="dicts"))) == 3000
@@ -152,10 +147,8 @@ def test_paths_come_from_a_collection(path: str, tmp_path: Path) -> None:
     written(tmp_path / "b", [example(i) for i in range(5)])
     written(tmp_path / "c", [example(i) for i in range(5, 9)])
     paths = beam.Create([str(tmp_path / "b"), str(tmp_path / "c*")])
-
     rows = collect(paths | ReadAllExamples(scan(tmp_path / "b"), elements="dicts"))
     records = collect(paths | ReadAllTFRecords(max_bytes=100))
-
     assert sorted(row["n"] for row in rows) == list(range(9))
     assert sorted(records) == sorted(example(i) for i in range(9))
     with pytest.raises(Exception, match="absent"):
@@ -166,7 +159,6 @@ def test_paths_come_from_a_collection(path: str, tmp_path: Path) -> None:
 def test_rows_have_a_schema_of_beams(path: str) -> None:
     rows = ReadExamples(path, columns=["i", "name"], elements="rows")
     sums = beam.GroupBy(last=last_digit).aggregate_field("i", sum, "total")
-
     found = collect(rows | sums)
     assert {row.last: row.total for row in found} == {k: sum(range(k, 3000, 10)) for k in range(10)}
 
@@ -197,7 +189,6 @@ def test_rows_of_any_types_pass_between_processes(tmp_path: Path) -> None:
 
 def test_rows_need_names_of_their_own(tmp_path: Path) -> None:
     save(tmp_path / "a", {"image/x": [1], "image.x": [2]})
-
     with pytest.raises(InvalidArgumentError, match=r"'image.x'.*would have the field"):
         ReadExamples(tmp_path / "a", elements="rows")
     assert collect(ReadExamples(tmp_path / "a", elements="dicts")) == [{"image/x": 1, "image.x": 2}]
@@ -244,7 +235,6 @@ def test_workers_may_be_other_processes(path: str, tmp_path: Path) -> None:
     with beam.Pipeline(runner=ONE_PROCESS, options=PipelineOptions(flags)) as pipeline:
         rows = pipeline | ReadExamples(path, elements="rows", max_bytes=20_000)
         _ = rows | beam.Reshuffle() | WriteExamples(str(tmp_path / "out"), num_shards=3)
-
     names = [f"out-0000{i}-of-00003" for i in range(3)]
     assert shards(tmp_path / "out") == sorted([*names, *(f"{name}.schema.json" for name in names)])
     assert sorted(load(f"{tmp_path}/out-*")["i"].tolist()) == list(range(3000))
@@ -286,7 +276,6 @@ def test_skipped_damage_is_counted_once(damaged: list[str], max_bytes: int | Non
 def test_a_range_may_have_some_damaged_places(damaged: list[str]) -> None:
     with pytest.raises(Exception, match="max_errors"):
         collect(ReadExamples(damaged, schema={"n": int}, on_error="skip", max_errors=0))
-
     rows = collect(ReadExamples(damaged, schema={"n": int}, elements="rows", on_error="skip"))
     assert len(rows) == 298
 
@@ -325,7 +314,6 @@ def test_urls_are_read(path: str) -> None:
         server.files["/a.idx"] = index_of(path)
         found = collect(ReadTFRecords(f"{server.url}/a", max_bytes=30_000))
         rows = collect(ReadExamples(f"{server.url}/a", elements="rows", max_bytes=30_000))
-
     assert sorted(found) == sorted(TFRecordReader(path))
     assert sorted(row.i for row in rows) == list(range(3000))
 
@@ -338,9 +326,7 @@ def index_of(path: str) -> bytes:
 def test_records_are_written_as_they_are(path: str, tmp_path: Path) -> None:
     records = list(TFRecordReader(path))
     prefix = str(tmp_path / "out")
-
     paths = collect(beam.Create(records) | WriteTFRecords(prefix, ".tfrecord", num_shards=3))
-
     assert sorted(paths) == [f"{prefix}-0000{i}-of-00003.tfrecord" for i in range(3)]
     assert sorted(TFRecordReader(f"{prefix}-*")) == sorted(records)
     beams = beam.io.ReadFromTFRecord(f"{prefix}-*")
@@ -366,7 +352,6 @@ def test_compressed_files_are_valid(tmp_path: Path) -> None:
 def test_examples_come_back(path: str, tmp_path: Path, elements: Any) -> None:
     read = ReadExamples(path, elements=elements, max_bytes=30_000)
     collect(read | WriteExamples(str(tmp_path / "out"), ".tfrecord.gz", num_shards=2))
-
     found = scan(str(tmp_path / "out-*")).to_arrow().sort_by("i")
     assert found.to_pylist() == scan(path).to_arrow().to_pylist()
 
@@ -374,7 +359,6 @@ def test_examples_come_back(path: str, tmp_path: Path, elements: Any) -> None:
 def test_examples_are_written_by_a_schema(tmp_path: Path) -> None:
     schema = {"x": FixedLenFeature([], "float32")}
     rows = beam.Create([{"x": 1}, beam.Row(x=2.5), {"x": 3}])
-
     collect(rows | WriteExamples(str(tmp_path / "a"), schema=schema))
     assert sorted(load(str(tmp_path / "a-*"))["x"].tolist()) == [1, 2.5, 3]
     with pytest.raises(Exception, match="'x'"):

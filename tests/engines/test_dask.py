@@ -49,7 +49,6 @@ def rows_in(frame: Any) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("backend", [None, "pyarrow"])
 def test_every_row_comes_once(folder: Path, blocksize: Any, backend: Any) -> None:
     frame = read_tfrecord(folder, blocksize=blocksize, dtype_backend=backend)
-
     assert frame.npartitions == {None: 3, "128MiB": 3}.get(blocksize, frame.npartitions)
     assert frame.npartitions > 3 or blocksize in (None, "128MiB")
     assert rows_in(frame) == rows_of(str(folder / "*"))
@@ -60,7 +59,6 @@ def test_every_row_comes_once(folder: Path, blocksize: Any, backend: Any) -> Non
 def test_corpus(sample: CorpusFile) -> None:
     for backend in None, "pyarrow":
         frame = read_tfrecord(str(sample.path), blocksize=10_000, dtype_backend=backend)
-
         assert list(map(repr, rows_in(frame))) == list(map(repr, rows_of(sample.path)))
         for i in range(min(frame.npartitions, 3)):  # what Dask believes is so
             part = frame.get_partition(i).compute()
@@ -89,7 +87,6 @@ def test_only_the_columns_that_are_used_are_parsed(folder: Path) -> None:
     schema = scan(str(folder / "data-*")).schema
     with TFRecordWriter(folder / "other.tfrecord") as writer:  # its text cannot be parsed
         writer.write(encode_example({"row": [9999], "text": [1]}))
-
     frame = read_tfrecord(folder, schema=schema)
     assert frame[["row"]].compute().row.tolist() == [*range(3000), 9999]
     assert frame[frame.row > 2000].row.count().compute() == 1000
@@ -115,7 +112,6 @@ def test_a_file_that_has_changed_has_other_keys(tmp_path: Path) -> None:
     frame, bag = read_tfrecord(path), read_records(path)
     assert read_tfrecord(path)._name == frame._name
     assert read_records(path).name == bag.name
-
     save(path, {"row": [7, 8, 9]})
     assert read_tfrecord(path)._name != frame._name
     assert read_records(path).name != bag.name
@@ -127,7 +123,6 @@ def test_paths_are_local(folder: Path, tmp_path: Path, monkeypatch: pytest.Monke
     later = to_tfrecord(frame, "../out", compute=False)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-
     assert len(frame) == 3000
     assert bag.count().compute(scheduler="sync") == 1000
     assert [Path(part.path).parent for part in later.compute()] == [tmp_path / "out"] * 3
@@ -146,7 +141,6 @@ def test_bad_arguments(folder: Path) -> None:
 def test_records(folder: Path) -> None:
     expected = list(TFRecordReader(str(folder / "*")))
     bag = read_records(folder, blocksize="30kiB")
-
     assert bag.npartitions > 3
     assert bag.compute() == expected
     rows = bag.map(decode_example).filter(lambda row: row["row"][0] % 1000 == 0)
@@ -180,7 +174,6 @@ def test_what_is_written_comes_back(
     out = tmp_path / "out"
     how = {"scheduler": scheduler}
     parts = to_tfrecord(read_tfrecord(folder), out, compression=compression, compute_kwargs=how)
-
     ending = ".tfrecord.gz" if compression else ".tfrecord"
     assert [Path(part.path).name for part in parts] == [f"part.0000{i}{ending}" for i in range(3)]
     assert [part.n_records for part in parts] == [1000] * 3

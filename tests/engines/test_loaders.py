@@ -28,6 +28,5 @@ def test_an_index_is_what_tfrecord2idx_of_dali_writes(tmp_path: Path) -> None:
     for size in (len(record) + 16 for record in records):
         lines.append(f"{offset} {size}\n")
         offset += size
-
     assert main(["index", path]) == 0
     assert (tmp_path / "a.tfrecord.idx").read_text() == "".join(lines)

@@ -100,6 +100,5 @@ def test_entries_of_any_order_are_met(seed: int, step: int, between: bytes, fill
 def test_random_messages_are_read_as_the_runtime_reads_them(of: MessageType, n: int) -> None:
     """A million of them: ``python -m tests.long_run``."""
     count = long_run.run(of, n, 0)
-
     assert count["rejected"] > count["messages"] // 100
     assert count["accepted"] > count["messages"] // 2

@@ -95,10 +95,8 @@ def test_arrays_are_taken_by_a_plan(monkeypatch: pytest.MonkeyPatch, *, is_even:
     buffer = RowBuffer()
     buffer.add(rows[0])
     monkeypatch.setattr("tfrecord_lite.example.encode.rows.encode_features", None)
-
     for row in rows[1:]:
         buffer.add(row)
-
     assert collected(buffer) == wanted
 
 
@@ -116,10 +114,8 @@ def test_a_bad_row_is_refused_by_its_call_and_the_others_stay(bad: Any, n_before
     buffer = RowBuffer()
     for _ in range(n_before):
         buffer.add(good)
-
     error = raised(InvalidArgumentError, buffer.add, {"n": 1, "x": bad})
     buffer.add(good)
-
     assert error.key == "x"
     assert collected(buffer) == [encode_example(good)] * (n_before + 1)
 
@@ -127,13 +123,11 @@ def test_a_bad_row_is_refused_by_its_call_and_the_others_stay(bad: Any, n_before
 def test_a_bad_column_writes_nothing_and_a_bad_row_what_came_before_it(tmp_path: Path) -> None:
     path = tmp_path / "a.tfrecord"
     good, bad = {"x": 1}, {"x": 2**63}
-
     with TFRecordWriter(path) as writer:
         error = raised(InvalidArgumentError, writer.write_examples, {"x": [1] * 5000 + [2**63]})
         assert error.index == 5000
         caught = raised(InvalidArgumentError, writer.write_examples, iter([good, good, bad, good]))
         assert (caught.key, caught.index) == ("x", 2)
-
     assert list(TFRecordReader(path)) == [encode_example(good)] * 2
 
 
@@ -198,9 +192,7 @@ def test_lists_of_rows_are_written_as_each_by_itself(kinds: Any, runs: Any, chan
         for _ in range(n_rows)
     ]
     between = {"between": 1}
-
     found = written(rows, between)
-
     assert found == [encode_example(row) for row in [between, *rows, between]]
 
 
@@ -214,9 +206,7 @@ PLAIN_VALUES: list[Any] = [
 @pytest.mark.parametrize("value", PLAIN_VALUES, ids=lambda value: repr(value)[:20])
 def test_rows_of_a_plain_form_are_encoded_at_once(value: Any) -> None:
     rows = [{"x": value, "y": [n] * (n % 3 + 1), "z": np.ones(n % 3 + 1)} for n in range(20)]
-
     block = encode_rows(rows)
-
     assert block is not None
     assert block.to_list() == [encode_example(row) for row in rows]
 
@@ -229,7 +219,6 @@ def test_rows_of_a_plain_form_are_encoded_at_once(value: Any) -> None:
 def test_rows_of_several_forms_go_one_by_one(odd: Any) -> None:
     rows: list[Any] = [{"n": number, "x": number} for number in range(20)]
     rows[7] = odd
-
     assert encode_rows(rows) is None
 
 
@@ -244,7 +233,6 @@ def test_a_bad_row_of_a_list_is_named_and_those_before_it_are_written(bad: Any, 
         with pytest.raises(InvalidArgumentError) as caught:
             writer.write_examples(rows)
         writer.write_example(good)
-
     assert (caught.value.key, caught.value.index) == ("x", place)
     found = list(TFRecordReader(io.BytesIO(file.getvalue())))
     assert found == [encode_example(good)] * (place + 1)
@@ -256,7 +244,6 @@ def test_a_bad_row_of_a_list_is_named_and_those_before_it_are_written(bad: Any, 
 def test_large_rows_after_a_small_one_do_not_make_a_large_batch(small: Any, times: int) -> None:
     large = np.repeat(small, times) if isinstance(small, np.ndarray) else small * times
     rows: list[Any] = [{"x": small}] + [{"x": large}] * 16
-
     assert encode_rows(rows) is None
     assert written(rows[:3]) == [encode_example(row) for row in rows[:3]]
 
@@ -275,5 +262,4 @@ def test_so_many_rows_are_taken_at_once_as_fill_two_megabytes(row: Any, n_rows: 
 )
 def test_a_long_list_may_begin_with_a_number_of_another_type(first: Any, usual: Any) -> None:
     values = [first, *[usual] * 40]
-
     assert encode_example({"x": values}) == encode_example({"x": np.array(values)})

@@ -107,11 +107,9 @@ def test_layouts_are_used_and_odd_ones_left_out(number: int) -> None:
     batch = [plain(EVERY_FORM)] * 40
     assert assert_engine_agrees(batch) == 40
     assert assert_engine_agrees(batch, way="general") == 0
-
     odd = list(batch)
     odd[number] = plain({b"int": SIX})
     assert assert_engine_agrees(odd, EVERY_FORM) in ({0, 39} if number == 0 else {39})
-
     odd.insert(number, plain(dict(reversed(EVERY_FORM.items()))))
     assert_engine_agrees(odd, EVERY_FORM)
 
@@ -165,7 +163,6 @@ def test_a_long_entry_is_not_taken_for_many_plain_ones() -> None:
     body += b"".join(plain_entry(*item) for item in fillers.items())
     message = len_field(1, len_field(1, body))
     assert message[3:6] == b"\x0a\x8a\x0a"
-
     assert_engine_agrees([message] * 20, [b"\x09abcdefghi", *names], way="plain")
 
 
@@ -196,7 +193,6 @@ def test_plain_entries_have_keys_of_any_length(longest: int) -> None:
     content = {key: feature for key, feature in content.items() if len(key) < 100}
     batch = [plain(content), plain(dict(reversed(content.items())))] * 10
     few = [key for key in content if len(key) <= longest]
-
     assert assert_engine_agrees(batch, way="plain") == 20
     assert assert_engine_agrees(batch, few, way="plain") == 20
     assert assert_engine_agrees(batch, [few[0], few[-1][:-1] + b"z"], way="plain") == 20
@@ -204,7 +200,6 @@ def test_plain_entries_have_keys_of_any_length(longest: int) -> None:
 
 def test_several_layouts_are_used_in_a_batch() -> None:
     first, second = plain(EVERY_FORM), plain(dict(reversed(EVERY_FORM.items())))
-
     assert assert_engine_agrees([first] * 50 + [second] * 50) == 100
     assert assert_engine_agrees([first, second] * 50) == 100
 
@@ -217,7 +212,6 @@ def test_several_layouts_are_used_in_a_batch() -> None:
 def test_every_form_of_a_value_has_a_layout(content: Feature) -> None:
     alone = {b"key": content}
     among = {b"before": FIVE, **alone, b"after": Feature(BYTES, (b"end",))}
-
     assert assert_engine_agrees([plain(alone)] * 40) == 40
     assert assert_engine_agrees([plain(among)] * 40) == 40
     assert assert_engine_agrees([plain(among)] * 40, [b"before", b"after"]) == 40
@@ -270,7 +264,6 @@ def test_entries_after_those_of_a_layout_are_seen(more: Features) -> None:
     usual = plain({b"a": FIVE, b"b": SIX})
     longer = len_field(1, usual[2:] + b"".join(plain_entry(key, f) for key, f in more.items()))
     batch = [usual] * 30 + [longer] + [usual] * 5
-
     assert assert_engine_agrees(batch, [b"a", b"b", b"x", b"y"]) == 35
 
 
@@ -303,7 +296,6 @@ def test_lengths_that_do_not_fit_in_their_bytes_are_no_lengths(n_bytes: int) -> 
     for start in (b"\x0a", b"\x0a", b"\x0a\x01a\x12"):  # of the string, its list, and the Feature
         entry = bytes([len(start) + len(entry)]) + start + entry
     odd = len_field(1, b"\x0a" + entry + plain_entry(b"z", FIVE))
-
     assert_engine_agrees([*usual, odd], [b"a", b"z"])
     assert_engine_agrees([*usual, odd], [b"z"])
 
@@ -313,7 +305,6 @@ def test_a_part_of_a_float_among_whole_ones_is_refused(n_bytes: int) -> None:
     batch = [plain({b"a": Feature(FLOAT, (1,) * (1 + i % 3))}) for i in range(40)]
     odd = len_field(2, len_field(2, len_field(1, bytes(n_bytes))))
     batch.insert(20, len_field(1, len_field(1, len_field(1, b"a") + odd)))
-
     assert refused(batch[20])
     assert_engine_agrees(batch)
 
@@ -422,5 +413,4 @@ def test_memory_is_a_multiple_of_the_input(n: int, kind: int, content: Feature, 
     peak_of(batch, [b"a"], Kind(kind))  # what is made once, and kept
     if n == 1:  # read by the runtime: up to protobuf 6 that makes an object a number
         most = max(most, 12)
-
     assert peak_of(batch, [b"a"], Kind(kind)) < most * sum(map(len, batch)) + 2**20

@@ -57,9 +57,7 @@ WRITERS: dict[str, Callable[[Any], bytes]] = {
 @pytest.mark.parametrize("write", WRITERS)
 def test_the_lenient_policy_rounds_a_float_wherever_it_comes_from(write: str, form: str) -> None:
     record = WRITERS[write](VALUES[form](0.1))
-
     found = tfr.decode_example(record)["x"]
-
     assert found.dtype == np.float32
     assert last(found) == ROUNDED
     for special in (np.inf, -np.inf, 1e-300, 3.4028235e38):
@@ -73,7 +71,6 @@ def test_the_lenient_policy_rounds_a_float_wherever_it_comes_from(write: str, fo
 def test_a_finite_number_never_becomes_infinite(write: str, form: str, number: float) -> None:
     with pytest.raises(tfr.errors.InvalidArgumentError, match="beyond float32") as caught:
         WRITERS[write](VALUES[form](number))
-
     assert (caught.value.reason, caught.value.key) == (tfr.errors.Reason.UNREPRESENTABLE, "x")
     assert caught.value.index is not None
 
@@ -101,11 +98,9 @@ FRAMES = ("pandas", "polars", "arrow")
 )
 def test_columns_of_any_form_are_rounded_or_kept(tmp_path: Path, form: str) -> None:
     columns = COLUMNS[form](np.array([0.1, 0.1]))
-
     rounded = tfr.decode_example(tfr.encode_examples(columns)[1])["x"]
     tfr.save(tmp_path / "x.tfrecord", columns, lossless=True)
     kept: Any = tfr.load(tmp_path / "x.tfrecord")["x"]
-
     assert last(rounded) == ROUNDED
     assert last(getattr(kept, "flat_values", getattr(kept, "values", kept))) == EXACT
     with pytest.raises(tfr.errors.InvalidArgumentError, match="beyond float32") as caught:

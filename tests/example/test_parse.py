@@ -120,9 +120,7 @@ def test_a_batch_gives_what_its_messages_give_one_by_one(case: Case) -> None:
 def test_sequences_are_padded_to_the_longest(values: list[list[int]]) -> None:
     records = [plain({b"s": Feature(INT64, tuple(row))}) for row in values]
     spec = FixedLenSequenceFeature([], "int64", allow_missing=True, default_value=-5)
-
     result = parse(records, {"s": spec})["s"]
-
     longest = max(map(len, values), default=0)
     assert result.shape == (len(values), longest)
     assert result.tolist() == [row + [-5] * (longest - len(row)) for row in values]
@@ -132,7 +130,6 @@ def test_sequences_are_padded_to_the_longest(values: list[list[int]]) -> None:
 def test_padding_keeps_its_nuls(padding: bytes) -> None:
     records = [plain({b"s": Feature(BYTES, row)}) for row in ((b"x\0", b""), ())]
     spec = FixedLenSequenceFeature([], bytes, allow_missing=True, default_value=padding)
-
     assert parse(records, {"s": spec})["s"].tolist() == [[b"x\0", b""], [padding] * 2]
 
 
@@ -143,7 +140,6 @@ def test_dictionaries_of_a_batch_are_those_of_its_messages(batch: list[bytes]) -
 
     alone = [outcome(decode_example, message) for message in batch]
     rows = outcome(decode_examples, batch)
-
     wrong = [i for i, row in enumerate(alone) if isinstance(row, InvalidArgumentError)]
     if wrong:
         assert isinstance(rows, InvalidArgumentError)
@@ -155,7 +151,6 @@ def test_dictionaries_of_a_batch_are_those_of_its_messages(batch: list[bytes]) -
 @given(examples)
 def test_a_dictionary_holds_every_feature_that_has_a_kind(content: dict[bytes, Feature]) -> None:
     row = decode_example(plain(content))
-
     assert row.keys() == {key.decode() for key, feature in content.items() if feature.kind}
     for name, values in row.items():
         feature = content[name.encode()]
@@ -181,7 +176,6 @@ def test_of_several_misfits_the_first_message_counts() -> None:
     features = {"a": FixedLenFeature([], int), "b": FixedLenFeature([], int)}
     both = plain({b"a": Feature(INT64, (1,)), b"b": Feature(INT64, (1,))})
     no_a, no_b = number(1, b"b"), number(1, b"a")
-
     for batch, index, key in (
         ([both, no_b, no_a], 1, "b"),
         ([both, no_a, no_b], 1, "a"),
@@ -293,7 +287,6 @@ def test_strings_pickling_and_features_not_asked_for_change_nothing(n: int) -> N
 def test_values_of_features_not_asked_for_are_not_looked_into() -> None:
     broken = plain({b"n": Feature(INT64, (1,)), b"x": Feature(BYTES, (b"abc",))})
     broken = broken.replace(b"\x0a\x03abc", b"\x0f\x03abc")
-
     assert parse([broken] * 9, {"n": FixedLenFeature([], int)})["n"].tolist() == [1] * 9
     raised(InvalidArgumentError, parse, [broken] * 9, {"x": VarLenFeature(bytes)})
 

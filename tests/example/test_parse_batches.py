@@ -43,7 +43,6 @@ def splits_of(batch_sizes: list[int]) -> list[int]:
 
 def assert_batches_are_same(parser: Any, block: Block, splits: list[int]) -> None:
     found = parser.parse_batches(block, splits)
-
     assert len(found) == len(splits) - 1
     for number, (start, stop) in enumerate(pairwise(splits)):
         assert_same(found[number], parser(block[start:stop]), f"batch {number}")
@@ -99,7 +98,6 @@ def sequences(n_messages: int) -> Block:
 @pytest.mark.parametrize("splits", [[0, 0, 9], [0, 9, 9], [0, 4, 4, 4, 9]])
 def test_a_batch_may_be_empty(splits: list[int]) -> None:
     examples = Block.from_records(messages_of(9))
-
     assert_batches_are_same(ExampleParser(FEATURES), examples, splits)
     assert_batches_are_same(SEQUENCE_PARSER, sequences(9), splits)
 
@@ -107,7 +105,6 @@ def test_a_batch_may_be_empty(splits: list[int]) -> None:
 @pytest.mark.parametrize("splits", [[], [0], [0, 8], [1, 9], [0, 10], [0, 5, 3, 9], [-1, 9]])
 def test_splits_that_leave_out_messages_are_refused(splits: list[int]) -> None:
     examples = Block.from_records(messages_of(9))
-
     with pytest.raises(InvalidArgumentError, match="ascend from 0 to the number of messages, 9"):
         ExampleParser(FEATURES).parse_batches(examples, splits)
     with pytest.raises(InvalidArgumentError, match="ascend from 0 to the number of messages, 9"):
@@ -221,7 +218,6 @@ def test_what_comes_before_a_wrong_record_comes_first(is_damaged: bool) -> None:
     else:
         data = bytearray(frame([*messages[:33], b"", *messages[34:]]))
     batches = TFRecordReader(io.BytesIO(data)).batches(FEATURES, 8)
-
     sizes = [8, 8, 8, 8, *[1] * is_damaged]
     assert [len(next(batches)["n"]) for _ in sizes] == sizes
     raised(DataLossError if is_damaged else InvalidArgumentError, next, batches, match="record 33")

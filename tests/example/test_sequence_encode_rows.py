@@ -250,13 +250,11 @@ def test_a_writer_collects_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = list(map(encode_sequence_example, rows))
     monkeypatch.setattr(encode, "encode_sequence_example", None)
     file = io.BytesIO()
-
     with TFRecordWriter(file) as writer:
         writer.write_sequence_examples(rows[:1500])
         for one in rows[1500:]:
             writer.write_sequence_example(one)
             one["feature_lists"]["arrays"][0][:] = 5  # what was taken is a copy
-
     assert list(TFRecordReader(io.BytesIO(file.getvalue()))) == wanted
 
 

@@ -77,7 +77,6 @@ def test_one_message_is_parsed_without_the_dimension_of_the_batch() -> None:
     context: Any
     lists: Any
     context, lists = parse_single_sequence_example(BATCH[2], CONTEXT, LISTS)
-
     assert context["id"].shape == ()
     assert lists["tokens"].tolist() == [2, 3]
     assert lists["vectors"].tolist() == [[1.0, 2.0]] * 2
@@ -110,7 +109,6 @@ def test_lists_are_not_padded_unless_asked_for_and_strings_come_as_columns() -> 
     parser = SequenceExampleParser(CONTEXT, LISTS, pad=False, strings="BytesColumn")
     lists: Any
     _, lists, lengths = parser(BATCH)
-
     assert lengths == {}
     assert isinstance(lists["names"].flat_values, BytesColumn)
     assert lists["names"].to_list() == [[[b"x" * k] for k in range(i % 7)] for i in range(50)]
@@ -122,9 +120,7 @@ def test_results_of_one_list_share_no_memory() -> None:
     record = encode_sequence_example({"feature_lists": {"list": [[1, 2], [3]]}})
     specs = {name: RaggedFeature("int64", value_key="list") for name in "ab"}
     specs["c"] = RaggedFeature("int64", "list", [RaggedFeature.UniformRowLength(1)])
-
     lists: Any = SequenceExampleParser({}, specs)([record] * 9)[1]
-
     flat = [lists["a"].flat_values, lists["b"].flat_values, lists["c"].flat_values]
     assert not any(np.shares_memory(x, y) for x, y in combinations(flat, 2))
 
@@ -132,7 +128,6 @@ def test_results_of_one_list_share_no_memory() -> None:
 def test_a_parser_is_pickled_and_shared_by_threads() -> None:
     parser = SequenceExampleParser(CONTEXT, LISTS)
     expected = plain(parser(BATCH))
-
     assert plain(pickle.loads(pickle.dumps(parser))(BATCH)) == expected
     with ThreadPoolExecutor(4) as pool:
         assert all(plain(r) == expected for r in pool.map(parser, [BATCH] * 16))
@@ -175,7 +170,6 @@ def test_an_error_says_which_record_of_which_file(tmp_path: Path, name: str, pla
         for record in records:
             writer.write(record)
     (block,) = TFRecordReader(path).blocks()
-
     error = raised(InvalidArgumentError, SequenceExampleParser(CONTEXT, LISTS), block)
     assert (error.reason, error.key, error.index, error.source) == (reason, key, place, str(path))
     assert error.offset == sum(len(record) + 16 for record in records[:place])

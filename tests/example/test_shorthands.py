@@ -67,7 +67,6 @@ ENTRIES: dict[str, Callable[[Path, Any], Any]] = {
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_dtype_is_taken_wherever_features_are(path: Path, name: str) -> None:
     entry = ENTRIES[name]
-
     assert repr(entry(path, SHORT)) == repr(entry(path, LONG))
 
 
@@ -75,9 +74,7 @@ def test_one_family_of_data_sets_is_the_same_with_either(path: Path) -> None:
     """The state of one resumes the other: the fingerprint of their features is one."""
     short, long = (iter(tfr.read_batches(path, some, 1)) for some in (SHORT, LONG))
     next(short)
-
     long.load_state_dict(short.state_dict())
-
     assert next(long)["x"].tolist() == [2]
 
 
@@ -86,7 +83,6 @@ def test_rows_are_checked_against_shorthands(tmp_path: Path) -> None:
         writer.write_example({"x": 1}, {"x": float})
         with pytest.raises(tfr.errors.InvalidArgumentError, match="x"):
             writer.write_example({"x": [1, 2]}, {"x": float})
-
     (row,) = tfr.TFRecordReader(tmp_path / "x.tfrecord").examples()
     assert row["x"].dtype == np.float32
 
@@ -94,7 +90,6 @@ def test_rows_are_checked_against_shorthands(tmp_path: Path) -> None:
 def test_sequences_take_them_for_features_and_for_steps() -> None:
     lists = {"t": [[1, 2], [3]], "v": [np.ones((2, 2), np.float32), np.ones((1, 2), np.float32)]}
     block = tfr.encode_sequence_examples({"n": [2, 1]}, lists)
-
     for parse in (
         lambda *some: tfr.parse_sequence_example(block, *some),
         lambda *some: tfr.parse_single_sequence_example(block[0], *some),
@@ -118,7 +113,6 @@ def test_tf_is_as_strict_as_tensorflow(path: Path) -> None:
 
 def test_a_parser_is_shown_in_a_line() -> None:
     many: dict[str, Any] = {f"feature number {i}" * 3: int for i in range(500)}
-
     assert repr(tfr.ExampleParser(SHORT)) == "ExampleParser(3 features: 'x', 'v', 's')"
     assert len(repr(tfr.ExampleParser(many))) < 120
     found = repr(tfr.SequenceExampleParser(*CONTEXT))

@@ -143,7 +143,6 @@ def paths(tmp_path: Path) -> list[Path]:
 def test_files_give_steps_of_any_size(paths: list[Path]) -> None:
     case = particles(3, 4, 5)
     schema = schema_of(case)
-
     same(load(paths, schema=schema)["feature_lists"]["x"], case)
     same(load(paths, ["feature_lists/x"], schema=schema)["feature_lists/x"], case)
     ((_, lists, lengths),) = read_batches(paths, schema, 3)
@@ -154,7 +153,6 @@ def test_files_give_steps_of_any_size(paths: list[Path]) -> None:
 @pytest.mark.needs("arrow")
 def test_tables_have_steps_of_any_size(paths: list[Path]) -> None:
     table = scan(paths, schema=schema_of(particles())).to_arrow()
-
     found = table["feature_lists/x"]
     assert str(found.type) == "list<item: list<item: fixed_size_list<item: float>[2]>>"
     expected = [[step.tolist() for step in record] for record in particles(3, 4, 5).steps]
@@ -188,18 +186,14 @@ def test_examples_have_raw_arrays_of_any_size(case: Case, is_schema: bool) -> No
 def test_texts_of_steps_are_decoded() -> None:
     block = encode_sequence_examples({}, {"x": [[["ab"], ["é"]], [], [["c"]]]})
     schema = Schema({"x": FixedLenSequenceFeature([], bytes)}, {"x": Original("string", [], "str")})
-
     column: Any = parse_sequence_example(block, None, schema)[1]["x"]
-
     assert column.to_list() == [["ab", "é"], [], ["c"]]
 
 
 def test_sparse_steps_have_their_dtype() -> None:
     block = encode_sequence_examples({}, {"x": [[[1, 2], [3]], [], [[4]]]})
     schema = Schema({"x": VarLenFeature(int)}, {"x": Original("uint8")})
-
     column: Any = parse_sequence_example(block, None, schema)[1]["x"]
-
     assert isinstance(column, SparseTensor)
     assert (column.values.dtype, np.asarray(column.values).tolist()) == (np.uint8, [1, 2, 3, 4])
     assert column.indices.tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0], [2, 0, 0]]
@@ -226,7 +220,6 @@ def test_an_error_names_record_and_step(
 ) -> None:
     rows = [{"feature_lists": {"x": record}} for record in (steps[:1], [], steps)]
     parser = SequenceExampleParser(None, Schema({"x": spec}, {"x": original}))
-
     error = raised(InvalidArgumentError, parser, encode_sequence_examples(rows))
     assert (error.reason, error.key, error.index) == (reason, "x", 2)
     assert (error.detail or "").startswith(detail)

@@ -102,7 +102,6 @@ class TestSoundStreams:
     @pytest.mark.parametrize("items", [[], ITEMS, LARGE_ITEMS], ids=["none", "few", "many"])
     def test_all_records_come_out(self, name: str, items: list[bytes]) -> None:
         stream = compress(name, bytes(frame(items)))
-
         assert read(io.BytesIO(stream), name) == (items, None)
         assert read(io.BytesIO(stream), None) == (items, None)
         assert read_blocks(io.BytesIO(stream), name) == (items, None)
@@ -110,7 +109,6 @@ class TestSoundStreams:
     @pytest.mark.parametrize("most", [1, 7, 4096])
     def test_a_pipe_may_give_few_bytes_at_a_time(self, name: str, most: int) -> None:
         stream = compress(name, STREAM)
-
         assert read(Pipe(stream, most), name) == (ITEMS, None)
         assert read(Pipe(stream, most), None) == (ITEMS, None)
 
@@ -121,7 +119,6 @@ class TestSoundStreams:
         stream = b"".join(
             compress(name, part) for part in (b"", STREAM[:half], b"", STREAM[half:], STREAM, b"")
         )
-
         assert read(io.BytesIO(stream), name) == (ITEMS * 2, None)
         assert read(Pipe(stream, most), name) == (ITEMS * 2, None)
 
@@ -134,7 +131,6 @@ class TestSoundStreams:
             head += extra * bool(flags & 4) + title * bool(flags & 8) + comment * bool(flags & 16)
             if flags & 2:
                 head += (zlib.crc32(head) & 0xFFFF).to_bytes(2, "little")
-
             assert read(io.BytesIO(head + body), name) == (ITEMS, None)
             assert read(Pipe(head + body, 1), None) == (ITEMS, None)
 
@@ -146,7 +142,6 @@ class TestSoundStreams:
         for i in range(len(STREAM)):
             stream += inner.compress(STREAM[i : i + 1]) + inner.flush(mode)
         stream += inner.flush(mode) + inner.flush()
-
         assert read(io.BytesIO(stream), name) == (ITEMS, None)
 
 
@@ -172,12 +167,10 @@ class TestCutStreams:
 
     def test_c3_a_long_stream_cut_anywhere(self, name: str) -> None:
         stream = compress(name, LARGE_STREAM)
-
         last = random.Random(1).sample(range(len(stream) - 8, len(stream)), 3)
         for cut in (64 * 1024, len(stream) // 2, *last):
             inflated = inflatable(name, stream[:cut])
             outcome = read(io.BytesIO(stream[:cut]), name)
-
             whole = large_items_in(inflated)
             assert outcome.records == whole
             assert outcome.loss == (Reason.COMPRESSED_TRUNCATED, len(frame(whole)), len(whole))
@@ -190,7 +183,6 @@ class TestDamagedStreams:
         stream = bytearray(compress(name, bytes(frame(items))))
         stream[-3] ^= 0x55
         expected = (items, (Reason.COMPRESSED_CORRUPT, len(frame(items)), len(items)))
-
         assert read(io.BytesIO(stream), name) == expected
         assert read_blocks(io.BytesIO(stream), name) == expected
 
@@ -200,10 +192,8 @@ class TestDamagedStreams:
         stream = bytearray(compress(name, STREAM))
         bit = data.draw(st.integers(0, 8 * len(stream) - 1))
         stream[bit // 8] ^= 1 << (bit % 8)
-
         for source in (io.BytesIO(stream), Pipe(bytes(stream), 50)):
             out, loss = read(source, name)
-
             assert out == ITEMS[: len(out)]
             # Some bits mean nothing: those of gzip's time, or where two matches are the same.
             assert out == ITEMS if loss is None else loss.index == len(out)
@@ -217,12 +207,10 @@ class TestDamagedStreams:
         start = data.draw(st.integers(0, len(stream)))
         stop = data.draw(st.integers(start, len(stream)))
         stream[start:stop] = data.draw(st.binary(max_size=20))
-
         with_isal = read(io.BytesIO(stream), name)
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, "isal", None)
             with_zlib = read(io.BytesIO(stream), name)
-
         assert with_isal.records == with_zlib.records
         assert (with_isal.loss is None) == (with_zlib.loss is None)
 
@@ -252,7 +240,6 @@ class TestDamagedStreams:
         ):  # fmt: skip
             for source in (io.BytesIO(stream), Pipe(stream, 1)):
                 reasons = reasons_of_three_calls(source, name)
-
                 assert len(set(reasons)) == 1, (stream, source)
                 assert len(reasons) == 3, (stream, source)
 
@@ -294,7 +281,6 @@ class TestWhatFollows:
         is_start = name == "GZIP" and junk == b"\x1f"  # of a further stream, as far as it goes
         reason = Reason.COMPRESSED_TRUNCATED if is_start else Reason.TRAILING_DATA
         expected = (ITEMS, (reason, len(STREAM), len(ITEMS)))
-
         assert read(io.BytesIO(stream), name) == expected
         assert read(Pipe(stream, most), name) == expected
 
@@ -305,7 +291,6 @@ class TestWrongCompression:
         if name == found:
             return
         stream = compress(found, STREAM) if found else STREAM
-
         assert read(io.BytesIO(stream), name) == ([], (Reason.COMPRESSION, 0, 0))
 
     @pytest.mark.parametrize("name", ["", *NAMES])
@@ -324,14 +309,12 @@ class TestDetection:
     @pytest.mark.parametrize("window_bits", range(9, 16))
     def test_every_zlib_header_is_found(self, level: int, window_bits: int) -> None:
         inner = zlib.compressobj(level, wbits=window_bits)
-
         assert detect(inner.compress(b"a") + inner.flush()) == "ZLIB"
 
     @pytest.mark.parametrize("magic", [b"\x1f\x8b", b"\x78\x9c", b"\x78\x01", b"BZ"])
     def test_a_raw_file_whose_first_length_looks_like_a_magic_is_raw(self, magic: bytes) -> None:
         items = [bytes(int.from_bytes(magic, "little"))]
         stream = bytes(frame(items))
-
         assert stream.startswith(magic)
         assert read(io.BytesIO(stream), None) == (items, None)
         assert read(Pipe(stream, 1), None) == (items, None)
@@ -376,7 +359,6 @@ class TestMemory:
         stream = compress(name, bytes(frame(items)))
         enough = TFRecordReader(io.BytesIO(stream), name, max_inflated_bytes=3_000_000)
         reader = TFRecordReader(io.BytesIO(stream), name, max_inflated_bytes=most)
-
         assert list(enough) == items
         assert outcome_of(reader) == (
             items[: most // 100],
@@ -389,10 +371,8 @@ class TestMemory:
         head = bytes(frame([b"one"])) + reference.encode_header(64 * 2**20)
         stream = self.bomb(name, 64 * 2**20, head)
         reader = TFRecordReader(io.BytesIO(stream), name, max_inflated_ratio=20, on_error=on_error)
-
         records: list[bytes] = []
         error = raised(DataLossError, records.extend, iter(reader), match="max_inflated_ratio")
-
         assert records == [b"one"]
         assert error.reason is Reason.INFLATED_TOO_LARGE
         assert error.offset is not None
@@ -400,7 +380,6 @@ class TestMemory:
 
     def test_a_ratio_does_not_count_for_little_content(self, name: str) -> None:
         stream = compress(name, bytes(frame([bytes(2**19)])))
-
         assert len(list(TFRecordReader(io.BytesIO(stream), name, max_inflated_ratio=1))) == 1
 
 
@@ -417,16 +396,13 @@ class TestSettings:
     def test_o8_settings_out_of_range_are_rejected(self, name: str, bad: TFRecordOptions) -> None:
         if name == "ZSTD":
             zstd_module()
-
         with pytest.raises(InvalidArgumentError, match="rejects TFRecordOptions") as caught:
             CODECS[name].compressor(bad)
-
         assert caught.value.reason is Reason.BAD_ARGUMENT
 
     def test_zstd_without_its_package_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "backports", None)
         monkeypatch.setitem(sys.modules, "compression", None)
-
         for ask in (
             CODECS["ZSTD"].decompressor,
             lambda: CODECS["ZSTD"].compressor(TFRecordOptions()),
@@ -479,8 +455,6 @@ def test_records_after_damage_are_found_behind_a_skippable_frame(tmp_path: Path)
     frames[1] = frames[1][:-20]
     path = tmp_path / "a"
     path.write_bytes(skippable(3, 12) + frames[0] + frames[1] + skippable(3, 12) + frames[2])
-
     report = recover(path, tmp_path / "saved")
-
     assert report.spans[0].offset > 0
     assert list(TFRecordReader(tmp_path / "saved")) == [LARGE_ITEMS[0], LARGE_ITEMS[2]]

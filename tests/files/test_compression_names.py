@@ -115,14 +115,12 @@ def test_a_name_comes_first(tmp_path: Path, writer: str, given: Any, compression
 @pytest.mark.parametrize("given", ["lzma", "LZ4", b"GZIP", 3, 5, -1, [1]])
 def test_an_unknown_name_fails_before_any_writing(tmp_path: Path, writer: str, given: Any) -> None:
     error = raised(InvalidArgumentError, WRITERS[writer], tmp_path / "a.gz", compression=given)
-
     assert error.reason is Reason.BAD_ARGUMENT
     assert not (tmp_path / "a.gz").exists()
 
 
 def test_recovered_records_keep_their_compression_without_an_ending(tmp_path: Path) -> None:
     (tmp_path / "source").write_bytes(gzip.compress(frame([b"record"])))
-
     for name, compression in {"a": "GZIP", "a.bz2": "BZ2", "a.tfrecord": "GZIP"}.items():
         recover(tmp_path / "source", tmp_path / name)
         assert compressions_of([str(tmp_path / name)]) == {compression}
@@ -133,7 +131,6 @@ def test_recovered_records_keep_their_compression_without_an_ending(tmp_path: Pa
 def test_a_file_object_is_not_compressed_whatever_its_name(tmp_path: Path) -> None:
     with (tmp_path / "a.gz").open("wb") as file, TFRecordWriter(file) as writer:
         writer.write(b"record")
-
     assert (tmp_path / "a.gz").read_bytes() == frame([b"record"])
 
 
@@ -143,7 +140,6 @@ def test_appending_goes_by_the_content(tmp_path: Path, compression: str) -> None
     write(path, compression=compression)
     write(path, mode="a")
     assert list(TFRecordReader(path, compression)) == [b"record"] * 2
-
     with pytest.raises(InvalidArgumentError, match="first bytes"):
         write(path, mode="a", compression="BZ2" if compression != "BZ2" else None)
 
@@ -186,7 +182,6 @@ def test_readers_take_names_in_any_case(tmp_path: Path, reader: str, name: str) 
     skip_without(name)
     path = tmp_path / "a.tfrecord"
     save(path, {"x": np.arange(3)}, compression=name)
-
     for compression in (name, name.lower(), name.title(), "infer", "Infer", None):
         READERS[reader](path, compression=compression)
     raised(InvalidArgumentError, READERS[reader], path, compression="lzma")

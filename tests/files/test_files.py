@@ -61,25 +61,21 @@ class TestPaths:
             Path(os.fsdecode(name)).write_bytes(STREAM)
         except OSError:
             pytest.skip("this file system wants names to be text")
-
         assert list(TFRecordReader(name)) == ITEMS
 
     def test_sources_are_what_is_read(self, path: Path) -> None:
         file = io.BytesIO(STREAM)
         reader = TFRecordReader([path, file])
-
         assert reader.sources == [str(path), file]
         assert path.name in repr(reader)
 
     def test_a_list_is_read_in_its_order(self, tmp_path: Path) -> None:
         b, a = write_each(tmp_path, "b", "a")
-
         assert list(TFRecordReader([b, Path(a), b])) == [b"b", b"a", b"b"]
         assert list(TFRecordReader(iter([b, a]))) == [b"b", b"a"]
 
     def test_r9_a_missing_file_is_found_missing(self, tmp_path: Path) -> None:
         missing = tmp_path / "missing"
-
         assert raised(FileNotFoundError, list, TFRecordReader(missing)).filename == str(missing)
         raised(FileNotFoundError, tf_record_iterator, str(missing))
 
@@ -93,7 +89,6 @@ class TestPaths:
     @as_root
     def test_a_forbidden_file_is_a_permission_error(self, path: Path) -> None:
         path.chmod(0)
-
         assert raised(PermissionError, list, TFRecordReader(path)).filename == str(path)
 
     @pytest.mark.parametrize("wrong", [None, 7, 1.5, [None], [7], object()])
@@ -108,22 +103,18 @@ class TestPaths:
 class TestPatterns:
     def test_matches_come_sorted(self, tmp_path: Path) -> None:
         write_each(tmp_path, "b-10", "b-2", "b-1", "a", "b-x.txt")
-
         assert list(TFRecordReader(f"{tmp_path}/b-*[0-9]")) == [b"b-1", b"b-10", b"b-2"]
         assert list(TFRecordReader(tmp_path / "b-?")) == [b"b-1", b"b-2"]
         assert list(TFRecordReader(os.fsencode(tmp_path) + b"/[ab]")) == [b"a"]
 
     def test_each_pattern_of_a_list_is_sorted_by_itself(self, tmp_path: Path) -> None:
         write_each(tmp_path, "a1", "a2", "b1", "b2")
-
         found = list(TFRecordReader([f"{tmp_path}/b*", f"{tmp_path}/a*"]))
-
         assert found == [b"b1", b"b2", b"a1", b"a2"]
 
     def test_sidecars_and_indexes_are_not_data(self, tmp_path: Path) -> None:
         paths = write_each(tmp_path, "a-0", "a-1")
         others = write_each(tmp_path, "a-0.schema.json", "a-1.idx", "a-2.idx")
-
         assert list(TFRecordReader(tmp_path / "a-*")) == [b"a-0", b"a-1"]
         assert TFRecordReader(sorted(paths + others)).sources == [*paths, others[-1]]
         assert verify(f"{tmp_path}/a-*") == verify(paths)
@@ -138,7 +129,6 @@ class TestPatterns:
         names = ["a", "a.idx", "a.schema.json", ".a.0123abcd.tmp"]
         for name in names:
             memory.pipe(f"/companions/{name}", STREAM)
-
         assert expand("memory://companions/*") == ["memory://companions/a"]
         assert expand(["memory://companions/a", "memory://companions/a.idx"]) == [
             "memory://companions/a"
@@ -147,7 +137,6 @@ class TestPatterns:
     @pytest.mark.parametrize("pattern", ["*.tfrecord", "b?", "[0-9]"])
     def test_a_pattern_that_matches_nothing_is_an_error(self, tmp_path: Path, pattern: str) -> None:
         write_each(tmp_path, "a")
-
         raised(FileNotFoundError, TFRecordReader, tmp_path / pattern, match=re.escape(pattern))
 
     def test_no_file_at_all_is_an_error(self) -> None:
@@ -158,13 +147,11 @@ class TestPatterns:
     )
     def test_a_file_may_have_the_name_of_a_pattern(self, tmp_path: Path, name: str) -> None:
         write_each(tmp_path, name, "a", "aab", "ab", "a-00000-of-00002", "a-00001-of-00002")
-
         assert list(TFRecordReader(tmp_path / name)) == [name.encode()]
 
     def test_shards_come_in_their_order(self, tmp_path: Path) -> None:
         names = [f"train-{i:05d}-of-00003" for i in range(3)]
         write_each(tmp_path, *reversed(names), "train-00000-of-00002")
-
         assert list(TFRecordReader(tmp_path / "train@3")) == [name.encode() for name in names]
 
     def test_shards_that_are_all_missing_are_one_error(self, tmp_path: Path) -> None:
@@ -176,7 +163,6 @@ class TestPatterns:
         write_each(tmp_path, "train-00000-of-00002.tfrecord")
         reader = TFRecordReader(tmp_path / "train@2.tfrecord")
         records = iter(reader)
-
         assert next(records) == b"train-00000-of-00002.tfrecord"
         error = raised(FileNotFoundError, next, records)
         assert error.filename == str(tmp_path / "train-00001-of-00002.tfrecord")
@@ -190,12 +176,10 @@ class TestPatterns:
     ])  # fmt: skip
     def test_shards(self, pattern: str, num_shards: int | None, names: list[str] | None) -> None:
         found = shard_names(pattern, num_shards)
-
         assert found == names
 
     def test_as_many_shards_as_five_digits_can_number(self, tmp_path: Path) -> None:
         found = shard_names("a@99999")
-
         assert found is not None
         assert (len(found), found[-1]) == (99_999, "a-99998-of-99999")
         for pattern in ("a@100000", "a@20240131", "a@20240131.tfrecord", f"a@{10**30}"):
@@ -216,7 +200,6 @@ class TestFileObjects:
         with path.open("rb") as file:
             file.seek(len(b"one") + 16)
             reader = TFRecordReader(file)
-
             assert list(reader) == ITEMS[1:]
             reader.close()
             assert not file.closed
@@ -225,7 +208,6 @@ class TestFileObjects:
         file = io.BytesIO(b"junk" + STREAM)
         file.seek(4)
         reader = TFRecordReader(file)
-
         assert list(reader) == list(reader) == ITEMS
         assert [list(block) for block in reader.blocks(2)] == [ITEMS[:2], ITEMS[2:]]
         assert next(iter(reader)) == b"one"
@@ -235,7 +217,6 @@ class TestFileObjects:
     def test_what_cannot_seek_can_be_read_once(self, make: Callable[[bytes], Any]) -> None:
         reader = TFRecordReader(make(STREAM))
         assert list(reader) == ITEMS
-
         assert raised(FailedPreconditionError, list, reader).reason is Reason.NOT_SEEKABLE
 
     @pytest.mark.parametrize("kind", ["file", "object", "codecs"])
@@ -266,7 +247,6 @@ class TestURLs:
 
     def test_a_url_is_read_through_fsspec(self, memory: Any) -> None:
         memory.pipe("/folder/a", STREAM)
-
         assert list(TFRecordReader("memory://folder/a")) == ITEMS
         assert list(TFRecordReader(["memory://folder/a"], "")) == ITEMS
         assert list(tf_record_iterator("memory://folder/a")) == ITEMS
@@ -274,14 +254,12 @@ class TestURLs:
     def test_patterns_of_urls_come_sorted(self, memory: Any) -> None:
         for name in "b", "a", "c":
             memory.pipe(f"/folder/{name}.tfrecord", reference.encode([name.encode()]))
-
         assert list(TFRecordReader("memory://folder/*.tfrecord")) == [b"a", b"b", b"c"]
         raised(FileNotFoundError, TFRecordReader, "memory://folder/*.none")
 
     def test_a_url_may_have_the_name_of_shards(self, memory: Any) -> None:
         memory.pipe("/backup@20240131", STREAM)
         memory.pipe("/a@2", STREAM)
-
         assert list(TFRecordReader("memory://backup@20240131")) == ITEMS
         assert list(TFRecordReader("memory://a@2")) == ITEMS
 
@@ -291,7 +269,6 @@ class TestURLs:
 
     def test_a_url_without_fsspec_says_how_to_get_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "fsspec", None)
-
         for url in "memory://a", "memory://*":
             with pytest.raises(ImportError, match=r"pip install fsspec aiohttp"):
                 list(TFRecordReader(url))
@@ -308,7 +285,6 @@ NOT_MIXED = ["a-00000-of-00002.x", "a-00000-of-00001.y", "b-00000-of-00003.x", "
 def test_a_pattern_matches_the_shards_of_one_set(tmp_path: Path) -> None:
     write_each(tmp_path, *NOT_MIXED)
     assert len(expand(tmp_path / "*")) == len(NOT_MIXED)
-
     folder = tmp_path / "mixed"
     folder.mkdir()
     write_each(folder, *MIXED)

@@ -229,7 +229,6 @@ def test_shards_closed_twice_have_every_record(tmp_path: Path, disk: Disk, kind:
         raised(OSError, writer.close, match="No space")
     disk.room = None
     writer.close()
-
     found = itertools.chain(*records_in(tmp_path, ""))
     assert sorted(found) == sorted(map(encode_example, rows))
 

@@ -79,7 +79,6 @@ def test_the_writer_may_be_in_another_process(tmp_path: Path, mode: str) -> None
         assert_rejected(path)
         pipe.send("close")
     append(path)
-
     assert list(TFRecordReader(path)) == [b"theirs", b"added"]
 
 
@@ -88,7 +87,6 @@ def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
     with held_elsewhere(path, "a") as (pid, _):
         os.kill(pid, signal.SIGKILL)
     append(path)
-
     assert list(TFRecordReader(path)) == [b"theirs", b"added"]
 
 
@@ -97,11 +95,9 @@ def test_a_torn_file_that_is_written_anew_stays_locked(tmp_path: Path) -> None:
     with TFRecordWriter(path, "GZIP") as writer:
         writer.write(b"whole")
     path.write_bytes(path.read_bytes()[:-3])
-
     with TFRecordWriter(path, "GZIP", mode="a", torn="cut") as writer:
         assert_rejected(path, options="GZIP")
         writer.write(b"more")
-
     assert list(TFRecordReader(path)) == [b"whole", b"more"]
 
 

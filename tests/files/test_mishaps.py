@@ -44,7 +44,6 @@ class TestChangingFiles:
         first = next(records)
         with path.open("ab") as file:
             file.write(frame([b"added"]))
-
         assert [first, *records] == [*RECORDS, b"added"]
 
     @pytest.mark.parametrize("n_left", [0, 1, SIZE, SIZE + 5, 20 * SIZE])
@@ -80,9 +79,7 @@ class TestChangingFiles:
             records = read(path, on_error=told.append)
             first = next(records)
             path.write_bytes(b"")
-
             found = [first, *records]
-
             assert found == RECORDS[: len(found)]
             assert [span.reason for span in told] == [Reason.TRUNCATED]
 
@@ -93,7 +90,6 @@ class TestChangingFiles:
         other = path.with_name("b")
         other.write_bytes(encode_record(b"new"))
         other.replace(path)
-
         assert [first, *records] == RECORDS
         assert list(reader) == [b"new"]
 
@@ -102,9 +98,7 @@ class TestChangingFiles:
         first = next(records)
         with path.open("r+b") as file:
             file.write(b"\x55" * len(STREAM))
-
         found, loss = outcome_of(records)
-
         assert [first, *found] == RECORDS[: len(found) + 1]
         assert loss is not None
 
@@ -144,9 +138,7 @@ class TestReadErrors:
 
     def test_verify_reports_it_as_a_failure(self) -> None:
         error = OSError(5, "read error")
-
         (file,) = verify(Failing(STREAM, 2_000_000, error)).files
-
         assert file.failure is error
         assert not file.is_sound
         assert 1000 < file.records < 5000
@@ -155,7 +147,6 @@ class TestReadErrors:
         # The error is raised, and never taken for the end of the file.
         data = b"junk" * 700_000 + STREAM
         reader = TFRecordReader(Failing(data, 1_500_000, OSError(5, "x")), "", on_error=str)
-
         with pytest.raises(OSError, match="x"):
             list(reader)
         assert list(reader) == RECORDS

@@ -134,7 +134,6 @@ def test_rearranged_files_keep_their_names(tmp_path: Path) -> None:
     save(folder / "a*.tfrecord", {"id": np.arange(6)})
     split_files(folder / "a*.tfrecord", folder / "s?@3.tfrecord")
     merge_files(folder / "s?@3.tfrecord", folder / "m[0].tfrecord")
-
     assert load(folder / "m[0].tfrecord")["id"].tolist() == list(range(6))
     assert len(TFRecordFile(folder / "s?@3.tfrecord").save_index()) == 3
 
@@ -143,7 +142,6 @@ def test_rearranged_files_keep_their_names(tmp_path: Path) -> None:
 def test_a_companion_goes_before_what_is_no_name(text: str) -> None:
     url = f"https://host/{text}"
     query = "?a=*b[c]%2F&d"
-
     assert split_name(url + query) == (url, query)
     assert companion(url + query, ".idx") == f"{url}.idx{query}"
     assert companion(f"simplecache::{url}{query}", ".idx") == f"simplecache::{url}.idx{query}"
@@ -196,7 +194,6 @@ def test_sidecars_and_indexes_beside_a_query_are_used(server: FileServer, tmp_pa
     TFRecordFile(tmp_path / "a").save_index()
     for file in list(tmp_path.iterdir()):
         server.files[f"/{file.name}?k=v"] = file.read_bytes()
-
     assert load(f"{server.url}/a?k=v")["id"].dtype == np.int8
     server.forget()
     assert TFRecordFile(f"{server.url}/a?k=v")[2]
@@ -239,7 +236,6 @@ def test_a_cache_is_written_and_read_through() -> None:
     memory = fsspec.filesystem("memory")
     for name in ("a[1]", "b", "_SUCCESS"):
         memory.pipe(f"/cached/{name}", content())
-
     assert expand("simplecache::memory://cached/*") == [
         "simplecache::memory://cached/a[1]",
         "simplecache::memory://cached/b",
@@ -288,7 +284,6 @@ def test_a_folder_is_its_data_files(root: str, read: Callable[[Any], int], slash
 
 def test_what_is_left_out_of_a_folder(root: str) -> None:
     folder = folder_with(["a", "b.gz", *NOT_DATA], f"{root}/data")
-
     assert expand(folder) == [f"{folder}/a", f"{folder}/b.gz"]
     assert expand([f"{folder}/", f"{folder}/below"]) == [
         f"{folder}/a", f"{folder}/b.gz", f"{folder}/below/c"

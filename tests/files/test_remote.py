@@ -55,7 +55,6 @@ def server() -> Iterator[FileServer]:
 @pytest.mark.parametrize("n_records", [1, 40, 100])
 def test_an_answer_cut_at_a_record_fails(server: FileServer, way: str, n_records: int) -> None:
     server.cut = n_records * FRAME
-
     error = raised(OSError, WAYS[way], f"{server.url}/a", match=r"end at byte .* of 7,600")
     assert error.filename == f"{server.url}/a"
     assert not verify(f"{server.url}/a").is_sound
@@ -63,7 +62,6 @@ def test_an_answer_cut_at_a_record_fails(server: FileServer, way: str, n_records
 
 def test_nothing_is_saved_of_a_file_that_is_cut(server: FileServer, tmp_path: Path) -> None:
     server.cut = 40 * FRAME
-
     raised(OSError, recover, f"{server.url}/a", tmp_path / "saved", match="end at byte")
     assert list(tmp_path.iterdir()) == []
 
@@ -78,7 +76,6 @@ def test_a_refusal_is_the_error_that_it_means(
     server: FileServer, way: str, status: int, kind: type[OSError], number: int
 ) -> None:
     url, server.status = f"{server.url}/a", status
-
     with pytest.raises(OSError, match=f"the server answered {status}") as caught:
         WAYS.get(way, TFRecordFile)(url)
     failure = verify(url).files[0].failure
@@ -106,13 +103,11 @@ def test_many_files_are_asked_about_at_once_and_read_without_a_pause(server: Fil
 
 def test_a_refusal_while_a_pattern_is_matched_is_the_same(server: FileServer) -> None:
     server.status = 403
-
     raised(PermissionError, TFRecordReader, f"{server.url}/*.tfrecord", match="403")
 
 
 def test_a_server_that_is_not_there_is_an_oserror_with_the_url() -> None:
     url = "http://127.0.0.1:1/a"
-
     assert raised(ConnectionRefusedError, list, TFRecordReader(url)).filename == url
 
 
@@ -138,7 +133,6 @@ def test_a_file_system_whose_package_is_missing_names_it(monkeypatch: pytest.Mon
     registry = pytest.importorskip("fsspec.registry")
     implementation = {"class": "no_such_package.FileSystem", "err": "Install it"}
     monkeypatch.setitem(registry.known_implementations, "nosuch", implementation)
-
     for read in (lambda url: list(TFRecordReader(url)), TFRecordFile):
         with pytest.raises(ImportError, match=r"^nosuch://b/x: .* pip install no_such_package$"):
             read("nosuch://b/x")

@@ -162,7 +162,6 @@ def test_a_local_file_takes_no_options(tmp_path: Path, way: str) -> None:
     (tmp_path / "one").mkdir()
     for name, content in FILES.items():
         (tmp_path / name).write_bytes(content)
-
     with pytest.raises(InvalidArgumentError, match="storage_options") as caught:
         WAYS[way](str(tmp_path), storage_options=SECRET)
     assert caught.value.reason is Reason.BAD_ARGUMENT
@@ -172,7 +171,6 @@ def test_a_local_file_takes_no_options(tmp_path: Path, way: str) -> None:
 
 def test_events_of_a_remote_run_are_read() -> None:
     events = read_events("guarded://data/one", storage_options=SECRET)
-
     assert events.scalars("loss").step.tolist() == [7]
     assert find_runs(ROOT, storage_options=SECRET) == {"one": "guarded:///data/one"}
     raised(FileNotFoundError, find_runs, "guarded://nothing", storage_options=SECRET)
@@ -193,9 +191,7 @@ def test_an_atomic_writer_leaves_what_was_there(store: Any) -> None:
 def test_one_url_among_paths_is_enough(tmp_path: Path) -> None:
     path = tmp_path / "local"
     path.write_bytes(frame([b"local"]))
-
     found = list(TFRecordReader([path, f"{ROOT}/a.tfrecord"], storage_options=SECRET))
-
     assert found[0] == b"local"
     assert len(found) == 6
     assert recover(f"{ROOT}/a.tfrecord", tmp_path / "new", storage_options=SECRET).records == 5

@@ -52,9 +52,7 @@ def test_a_map_dataset_shuffles_and_batches_it(file: TFRecordFile) -> None:
     assert isinstance(file, grain.sources.RandomAccessDataSource)
     dataset: Any = grain.MapDataset.source(file).seed(3).shuffle()
     parsed = dataset.batch(4, batch_fn=ExampleParser({"n": FEATURES["n"]}))
-
     found = [n for i in range(len(parsed)) for n in parsed[i]["n"].tolist()]
-
     assert sorted(found) == list(range(41))
     assert found != sorted(found)
 
@@ -66,9 +64,7 @@ def test_a_loader_of_grain_reads_it(file: TFRecordFile, n_workers: int, is_parse
     flags.FLAGS.mark_as_parsed()  # as absl's main program does; without it no worker starts
     source: Any = ExampleSource(file, FEATURES) if is_parsed else file
     loader = grain.DataLoader(data_source=source, sampler=sampler, worker_count=n_workers)
-
     found = numbers(list(loader))
-
     assert sorted(found) == list(range(N_RECORDS))
     assert found != list(range(N_RECORDS))
 
@@ -163,7 +159,6 @@ def test_slices_are_parts(file: TFRecordFile, n_parts: int) -> None:
         part = copy.deepcopy(whole)
         part.set_slice(slice(number, None, n_parts))
         found += numbers(list(part))
-
     assert sorted(found) == list(range(N_RECORDS))
     raised(InvalidArgumentError, whole.set_slice, slice(0, 2), match="slice")
     not_one: Any = file
@@ -174,7 +169,6 @@ def test_each_iteration_is_the_epoch_that_the_data_set_had(file: TFRecordFile) -
     dataset = TFRecordDataset(file.sources).shuffle_all(seed=1)
     first, second = iter_dataset(dataset), iter_dataset(dataset.set_epoch(1))
     other: Any = pickle.loads(pickle.dumps(first))
-
     assert list(first) == list(first) == list(other)
     assert list(first) != list(second)
     assert numbers(list(dataset)) == numbers(list(second))
@@ -233,7 +227,6 @@ def test_damage_and_wrong_kinds_are_located_in_the_parent(file: TFRecordFile) ->
 def test_a_missing_value_is_none_so_that_no_batch_has_what_a_mask_hides(tmp_path: Path) -> None:
     save(tmp_path / "x.tfrecord", {"x": np.ma.masked_equal([1.5, 2, 3, 4], 2)})
     source = ExampleSource(tmp_path / "x.tfrecord")
-
     assert [row["x"] for row in map(source.__getitem__, range(3))] == [1.5, None, 3]
     assert grain.MapDataset.source(source).batch(2)[0]["x"].tolist() == [1.5, None]
     both: Any = source.parse([0, 1])["x"]

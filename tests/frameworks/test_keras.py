@@ -115,7 +115,6 @@ def test_batches_are_inputs_targets_or_what_a_function_makes(path: Path) -> None
 def test_missing_values_are_an_error_unless_they_are_filled(tmp_path: Path) -> None:
     path = tmp_path / "x.tfrecord"
     save(path, {"x": np.ma.masked_equal([1.5, 2, 3], 2)})
-
     with pytest.raises(InvalidArgumentError, match=r"'x' has missing values.*filled") as caught:
         keras_dataset(path, batch_size=3)[0]
     assert caught.value.key == "x"

@@ -65,9 +65,7 @@ def check_batch(batch: dict[str, Any]) -> list[int]:
 @pytest.mark.parametrize("dtype", ["int64", "float32", "uint8", "bool", "float64", "int16"])
 def test_a_tensor_is_on_the_memory_of_its_array(dtype: str) -> None:
     array = np.ones((3, 2), dtype)
-
     tensor = as_tensors({"x": (array,)})["x"][0]
-
     array[1, 1] = 0
     assert tensor.tolist() == array.tolist()
     assert tensor.numpy().dtype == dtype
@@ -76,10 +74,8 @@ def test_a_tensor_is_on_the_memory_of_its_array(dtype: str) -> None:
 def test_what_must_not_be_written_is_copied_without_a_warning() -> None:
     frozen = np.arange(3)
     frozen.flags.writeable = False
-
     tensor = as_tensors(frozen)
     tensor[0] = 7
-
     assert frozen.tolist() == [0, 1, 2]
     for array in (np.arange(3)[::-1], np.arange(3, dtype=">i4"), np.arange(6).reshape(2, 3).T):
         assert as_tensors(array).tolist() == array.tolist()
@@ -233,7 +229,6 @@ def test_a_loader_takes_sampled_batches_or_stacks(names: list[str], n_workers: i
     sampler: Any = BatchSampler(RandomSampler(dataset), 4, drop_last=False)
     sampled: Any = DataLoader(dataset, batch_size=None, sampler=sampler, num_workers=n_workers)
     stacked: Any = DataLoader(dataset, batch_size=4, shuffle=True, num_workers=n_workers)
-
     for loader in (sampled, stacked):
         batches = [check_batch(batch) for batch in loader]
         assert sorted(n for batch in batches for n in batch) == list(range(N_RECORDS))
@@ -260,7 +255,6 @@ def test_one_record_and_many_are_the_same(names: list[str]) -> None:
 @pytest.mark.parametrize("other", [FixedLenFeature([], np.int64), VarLenFeature(np.int64)])
 def test_an_error_names_the_record_of_its_file(names: list[str], other: Any) -> None:
     dataset = IndexedTensors(names, {"n": FixedLenFeature([2], np.int64), "m": other})
-
     for ask in (lambda: dataset[7], lambda: dataset[[7]], lambda: dataset.__getitems__([7, 8])):
         error = raised(InvalidArgumentError, ask)
         assert (error.source, error.index) == (names[1], 2)
@@ -277,7 +271,6 @@ def test_a_dtype_that_torch_lacks_is_an_error_that_names_the_feature() -> None:
 def test_torch_takes_the_tensors_of_the_names_of_tensorflow() -> None:
     rows = tf.constant([[1.5, 2.5], [3.5, 4.5]])
     taken = torch.as_tensor(rows)
-
     assert taken.tolist() == rows.numpy().tolist()
     assert taken.dtype == torch.float32
     assert torch.as_tensor(tf.constant(3)).item() == 3

@@ -91,7 +91,6 @@ def test_a_file_is_a_sequence_like_the_list_of_its_records(
 @pytest.mark.parametrize("index", [12, -13, np.int64(99)])
 def test_a_number_that_is_not_there_is_an_index_error(shards: list[Path], index: int) -> None:
     file = TFRecordFile(shards)
-
     for ask in (lambda: file[index], lambda: file.__getitems__([0, index])):
         raised(IndexError, ask, match=f"there is no record {index}; there are 12")
     raised(IndexError, file.place, int(index))
@@ -99,7 +98,6 @@ def test_a_number_that_is_not_there_is_an_index_error(shards: list[Path], index:
 
 def test_what_is_no_number_is_a_type_error(shards: list[Path]) -> None:
     file = TFRecordFile(shards)
-
     for ask in (
         lambda: file["a"],  # type: ignore[call-overload]
         lambda: file[1.5],  # type: ignore[call-overload]
@@ -126,10 +124,8 @@ def test_columns_of_any_records(shards: list[Path]) -> None:
 def test_an_error_about_a_message_names_its_place(shards: list[Path]) -> None:
     file = TFRecordFile(shards)
     name, index, offset = file.place(8)
-
     with pytest.raises(InvalidArgumentError) as caught:
         file.parse([8, 9], {"absent": FixedLenFeature([], "int64")})
-
     assert (name, index) == (str(shards[2]), 3)
     error = caught.value
     assert (error.source, error.index, error.offset) == (name, index, offset)
@@ -143,7 +139,6 @@ def test_damaged_data_is_reported_of_its_record_and_of_no_other(shards: list[Pat
     times = shards[0].stat()
     flip(shards[0], offset + 13)
     os.utime(shards[0], ns=(times.st_atime_ns, times.st_mtime_ns))
-
     assert file.__getitems__([0, 1, 3, 11]) == [example(i) for i in (0, 1, 3, 11)]
     for ask in (lambda: file[2], lambda: file.block([0, 11, 2, 1])):
         error = raised(DataLossError, ask)
@@ -154,9 +149,7 @@ def test_damaged_data_is_reported_of_its_record_and_of_no_other(shards: list[Pat
 
 def test_a_damaged_length_ends_the_scan(shards: list[Path]) -> None:
     flip(shards[2], 2)
-
     error = raised(DataLossError, TFRecordFile, shards)
-
     assert (error.reason, error.offset, error.source) == (Reason.LENGTH_CRC, 0, str(shards[2]))
 
 
@@ -165,7 +158,6 @@ def test_a_file_that_changed_is_noticed(shards: list[Path]) -> None:
     copy = pickle.loads(pickle.dumps(file))
     with TFRecordWriter(shards[0], mode="a") as writer:
         writer.write(b"more")
-
     assert copy[11] == example(11)
     with pytest.raises(FailedPreconditionError) as caught:
         copy[0]
@@ -177,10 +169,8 @@ def test_a_file_written_over_while_it_is_open_is_noticed(tmp_path: Path) -> None
     path = write(tmp_path / "a", [b"one", b"two"])
     file = TFRecordFile(path)
     assert file[1] == b"two"
-
     with path.open("r+b") as same:  # the same inode, so the open file sees it
         same.write(bytes(frame([b"of another size"]))[:38])
-
     with pytest.raises(FailedPreconditionError) as caught:
         file[0]
     assert caught.value.reason is Reason.STALE_INDEX
@@ -190,9 +180,7 @@ def test_a_file_written_over_while_it_is_open_is_noticed(tmp_path: Path) -> None
 def test_a_compressed_file_is_refused_with_advice(tmp_path: Path, compression: str) -> None:
     with TFRecordWriter(tmp_path / "a", compression) as writer:
         writer.write(b"one" * 10)
-
     error = raised(FailedPreconditionError, TFRecordFile, tmp_path / "a", match="TFRecordReader")
-
     assert error.reason is Reason.UNSUPPORTED
 
 
@@ -257,15 +245,12 @@ def test_an_index_beside_is_used_only_where_it_is_whole_and_fits(tmp_path: Path)
 def test_what_is_no_index_is_malformed(tmp_path: Path, content: str) -> None:
     path = write(tmp_path / "a", [b"one"])
     (tmp_path / "index").write_text(content)
-
     error = raised(InvalidArgumentError, TFRecordFile, path, index=tmp_path / "index")
-
     assert error.reason is Reason.MALFORMED
 
 
 def test_indexes_are_one_a_file(shards: list[Path]) -> None:
     error = raised(InvalidArgumentError, TFRecordFile, shards, index="one")
-
     assert error.reason is Reason.BAD_ARGUMENT
 
 
@@ -275,7 +260,6 @@ def test_indexes_are_one_a_file(shards: list[Path]) -> None:
 def test_an_index_that_cannot_be_is_refused(offsets: list[int], sizes: list[int]) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         RecordIndex(np.array(offsets, np.int64), np.array(sizes, np.int64))
-
     assert caught.value.reason is Reason.BAD_ARGUMENT
 
 
@@ -306,9 +290,7 @@ def test_other_processes_share_a_file(shards: list[Path], method: str) -> None:
 def test_more_files_than_are_kept_open(tmp_path: Path) -> None:
     n_files = MAX_OPEN + 8
     paths = [write(tmp_path / f"{i:03}", [b"%d" % i]) for i in range(n_files)]
-
     file = TFRecordFile(paths)
-
     assert list(file) == [b"%d" % i for i in range(n_files)]
     assert file._local.cache_info().currsize == MAX_OPEN
     file.close()
@@ -318,7 +300,6 @@ def test_more_files_than_are_kept_open(tmp_path: Path) -> None:
 def test_after_close_nothing_is_read(shards: list[Path]) -> None:
     with TFRecordFile(shards) as file:
         pass
-
     for ask in (lambda: file[0], lambda: file.block([1]), lambda: list(file)):
         assert raised(FailedPreconditionError, ask).reason is Reason.CLOSED
 
@@ -346,9 +327,7 @@ def test_the_reader_at_offsets_walks_through_a_file_rule_r10(shards: list[Path])
 ])  # fmt: skip
 def test_errors_at_offsets(tmp_path: Path, content: bytes, offset: int, reason: Reason) -> None:
     (tmp_path / "a").write_bytes(content)
-
     error = raised(DataLossError, tf_record_random_reader(tmp_path / "a").read, offset)
-
     assert (error.reason, error.offset) == (reason, offset)
 
 
@@ -369,8 +348,6 @@ def test_a_file_that_has_grown_is_stale(tmp_path: Path) -> None:
     shuffled = TFRecordDataset(path).shuffle_all(1)
     assert not file.is_stale
     assert list(shuffled) == [b"1"]
-
     path.write_bytes(reference.encode([b"1", b"2"]))
-
     assert file.is_stale
     assert sorted(shuffled) == [b"1", b"2"]

@@ -117,7 +117,6 @@ def test_a_pickle_opens_in_a_process_that_has_imported_nothing() -> None:
         f"message = pickle.loads({pickle.dumps(EXAMPLE)!r})\n"
         "print(type(message).__module__, message.features.feature['label'].int64_list.value)"
     )
-
     assert out == f"{example_pb2.__name__} [-1, 0, {2**63 - 1}]\n"
 
 

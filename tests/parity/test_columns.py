@@ -134,7 +134,6 @@ def assert_same_item(theirs: Any, ours: RaggedTensor, key: Any) -> None:
 def test_padding_is_same(tf: Any, make_it: Any, shape: Any, is_default: bool, number: int) -> None:
     theirs, ours = (make_it(cls) for cls in (tf.RaggedTensor, RaggedTensor))
     default = None if is_default else b"x" if ours.dtype == object else number
-
     assert_alike(*(asked(t.to_tensor, default_value=default, shape=shape) for t in (theirs, ours)))
 
 
@@ -151,7 +150,6 @@ def test_numbers_make_rows(tf: Any, name: str, found: list[int], n_values: int, 
         asked(make, cls, name, VALUES[:n_values], partition)
         for cls in (tf.RaggedTensor, RaggedTensor)
     )
-
     assert_alike(theirs, ours)
 
 
@@ -197,7 +195,6 @@ def test_values_without_starts_are_dropped_there_and_rejected_here(tf: Any) -> N
     theirs, ours = (
         ask(cls.from_row_starts, VALUES, NONE) for cls in (tf.RaggedTensor, RaggedTensor)
     )
-
     assert theirs.value.to_list() == []
     assert isinstance(ours.error, ValueError)
 
@@ -207,7 +204,6 @@ def test_a_default_that_does_not_fit_is_cut_there_and_rejected_here(tf: Any) -> 
         ask(cls.from_row_lengths(VALUES, [1, 5]).to_tensor, 2**40 + 1)
         for cls in (tf.RaggedTensor, RaggedTensor)
     )
-
     assert theirs.value.numpy()[0].tolist() == [1, 1, 1, 1, 1]
     assert isinstance(ours.error, ValueError)
 
@@ -256,7 +252,6 @@ def test_sparse_tensors_become_the_same_arrays(tf: Any, parts: tuple[Any, Any, A
 def test_sparse_parts_are_the_same(tf: Any) -> None:
     theirs = tf.SparseTensor([[0, 1], [1, 0]], [1.0, 2.0], [2, 2])
     ours = SparseTensor([[0, 1], [1, 0]], [1.0, 2.0], [2, 2])
-
     assert ours.shape == tuple(theirs.shape)
     assert ours.rank == theirs.shape.rank
     for name in ("indices", "dense_shape"):

@@ -79,7 +79,6 @@ def test_files_take_turns(
 def test_stages_are_tensorflows(tf: Any, names: list[str], make: Callable[[Any], Any]) -> None:
     theirs = ask(lambda: list(make(tf.data.TFRecordDataset(names)).as_numpy_iterator()))
     ours = ask(lambda: list(make(TFRecordDataset(names))))
-
     assert_same_error(theirs, ours)
     if theirs.error is None:
         assert plain(ours.value) == plain(theirs.value)
@@ -132,7 +131,6 @@ def both_batched(tf: Any, patterns: Any, size: int, features: Any, **settings: A
 def test_batches_agree(tf: Any, names: list[str], tmp_path: Path, settings: dict[str, Any]) -> None:
     for patterns in (str(tmp_path / "*"), names[::-1], [names[2], str(tmp_path / "0[01]")]):
         theirs, ours = both_batched(tf, patterns, 4, FEATURES, shuffle=False, **settings)
-
         assert theirs.error is None
         assert ours.value == theirs.value
 
@@ -140,7 +138,6 @@ def test_batches_agree(tf: Any, names: list[str], tmp_path: Path, settings: dict
 @rule("B2")
 def test_shuffled_batches_cross_files_and_epochs(tf: Any, names: list[str]) -> None:
     theirs, ours = both_batched(tf, names, 21, FEATURES, num_epochs=4, shuffle_seed=1)
-
     for answer in (theirs, ours):
         epochs = [numbers([batch]) for batch in answer.value]
         assert [sorted(epoch) for epoch in epochs] == [list(range(21))] * 4
@@ -153,9 +150,7 @@ def test_reader_args_go_to_the_reader(tf: Any, tmp_path: Path, names: list[str])
         for record in TFRecordDataset(names):
             writer.write(record)
     settings: Any = {"reader_args": ["GZIP"], "shuffle": False, "num_epochs": 1}
-
     theirs, ours = both_batched(tf, str(tmp_path / "gz"), 5, FEATURES, **settings)
-
     assert theirs.error is None
     assert ours.value == theirs.value
 
@@ -181,7 +176,6 @@ def test_a_seed_is_an_order(tf: Any, names: list[str]) -> None:
     orders = [
         both_batched(tf, names, 21, FEATURES, num_epochs=1, shuffle_seed=seed) for seed in (1, 1, 2)
     ]
-
     for side in (0, 1):
         first, again, other = (numbers(answers[side].value) for answers in orders)
         assert first == again != other

@@ -61,9 +61,7 @@ def test_a_raw_feature_is_decode_raw_of_a_string(tensors: Tensors, dtype: str) -
     strings = [*some_bytes(48, 5), b"\0\1\2" * 16]
     expected = tensors.raw(strings, dtype)
     spec = RawFeature([expected.shape[1] // 3, 3], dtype)
-
     found = parse_example(encode_examples({"x": strings}), {"x": spec})["x"]
-
     assert found.dtype.name == dtype
     assert found.tobytes() == expected.tobytes()
     again = encode_examples({"x": found}, {"x": spec})
@@ -131,7 +129,6 @@ def test_half_floats_of_fixed_length(tensors: Tensors, little_endian: bool) -> N
     strings = [bytes(range(6)), b"\x01", b""]
     named: Any = {"fixed_length": 4, "little_endian": little_endian}
     theirs, ours = tensors.ask_raw(strings, "float16", **named)
-
     assert type(theirs.error).__name__ == "NotFoundError"
     assert ours.value.dtype == np.float16
     same = tensors.raw(strings, "uint16", **named)

@@ -101,7 +101,6 @@ def assert_same_points(series: Any, events: Any) -> None:
 def test_scalars(request: pytest.FixtureRequest, style: str) -> None:
     folder = request.getfixturevalue(style)
     theirs, ours = accumulated(folder), read_events(folder)
-
     tags = list(ours.tags["scalars"])
     assert set(tags) == ({"loss", "accuracy"} if style == "new" else set(theirs.Tags()["scalars"]))
     for tag in tags:
@@ -165,10 +164,8 @@ def test_several_files_are_read_in_tensorboards_order(tf: Any, tmp_path: Path) -
             for step in range(3):
                 tf.summary.scalar("from", ord(suffix[1]), step=step)
         writer.close()
-
     events = accumulated(tmp_path).Tensors("from")
     series = read_events(tmp_path).scalars("from")
-
     assert_same_points(series, events)
     assert series.value.tolist() == [array(event).item() for event in events]
 
@@ -178,7 +175,5 @@ def test_runs_are_the_folders_that_tensorboard_finds(tf: Any, tmp_path: Path) ->
         with tf.summary.create_file_writer(str(tmp_path / name)).as_default():
             tf.summary.scalar("loss", 1.0, step=1)
     (tmp_path / "empty").mkdir()
-
     theirs = board("backend.event_processing.io_wrapper").GetLogdirSubdirectories(str(tmp_path))
-
     assert sorted(find_runs(tmp_path).values()) == sorted(theirs)

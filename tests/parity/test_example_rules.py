@@ -331,9 +331,7 @@ def test_both_reject(parsing: Parsing, records: Any, specs: Any, reason: Any, th
     specs = specs if isinstance(specs, dict) else {"a": specs}
     if reason is Reason.MALFORMED and len(records) == 1:
         raised(Exception, Example.FromString, records[0], match=r"(?i)pars")
-
     error = parsing.rejected(records, specs, reason=reason, theirs=theirs)
-
     assert error.index in {None, len(records) - 1}
 
 
@@ -595,10 +593,8 @@ def test_an_error_is_that_of_the_first_message_that_is_wrong(
 ) -> None:
     records = [record("float32", 1)] * n_messages
     records[n_messages // 2], records[-1] = record("float32", bad), last
-
     reason = Reason.MISSING if bad is None else Reason.WRONG_COUNT
     error = parsing.rejected(records, {"b": STRING, "a": dense([1])}, reason=reason)
-
     assert (error.index, error.key) == (n_messages // 2, "a")
 
 
@@ -607,7 +603,6 @@ def test_of_several_faults_of_a_message_another_may_be_told_here(parsing: Parsin
     theirs, ours = parsing.ask_batch(
         [example(entry("b", ints(1)))], {"a": dense([1]), "b": dense([1])}
     )
-
     assert "Key: b" in str(theirs.error)
     assert_is(ours, Reason.MISSING)
 

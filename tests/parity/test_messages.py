@@ -44,11 +44,9 @@ print("both")
 def test_both_live_in_one_process_whichever_comes_first(imports: tuple[str, str]) -> None:
     code = "\n".join([*imports, EXCHANGE])
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-
     done = subprocess.run(
         [sys.executable, "-c", code], check=False, capture_output=True, text=True, env=environ
     )
-
     assert done.returncode == 0, done.stderr
     assert done.stdout == "both\n"
 
@@ -58,7 +56,6 @@ def test_both_live_in_one_process_whichever_comes_first(imports: tuple[str, str]
 def test_messages_are_the_same_bytes_on_both_sides(tf: Any, message: Any) -> None:
     ours = message.SerializeToString(deterministic=True)
     theirs = getattr(tf.train, type(message).__name__).FromString(ours)
-
     assert theirs.SerializeToString(deterministic=True) == ours
     back = type(message).FromString(theirs.SerializeToString())
     assert back.SerializeToString(deterministic=True) == ours

@@ -226,9 +226,7 @@ def test_what_zlib_rejects_ends_tensorflow_s_process_and_is_an_error_here(
 ) -> None:
     path = both.path(name="rejected")
     assert died(f"tf.io.TFRecordWriter({path!r}, tf.io.TFRecordOptions('ZLIB', **{options}))")
-
     ours = ask(TFRecordWriter, path, TFRecordOptions("ZLIB", **options))
-
     assert isinstance(ours.error, InvalidArgumentError)
     assert ours.error.reason is Reason.BAD_ARGUMENT
 
@@ -240,9 +238,7 @@ def test_what_zlib_rejects_ends_tensorflow_s_process_and_is_an_error_here(
 )
 def test_readers_use_compression(both: Both, compression: str, options: dict[str, int]) -> None:
     path = both.path(compressed(FILE, compression))
-
     theirs = both.read_theirs(path, both.tf.io.TFRecordOptions(compression, **options))
     ours = read_ours(path, TFRecordOptions(compression, **options))
-
     assert_same(theirs, ours)
     assert ours == Answer(RECORDS)

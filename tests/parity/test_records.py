@@ -190,7 +190,6 @@ def test_we_differ(
     both: Both, data: bytes, name: str, n_theirs: int, error: Any, records: Any, reason: Any, offset: Any
 ) -> None:  # fmt: skip
     theirs, ours = both.read(data, name)
-
     assert theirs.value == RECORDS[:n_theirs]
     assert type(theirs.error).__name__ == (error or "NoneType")
     assert ours.value == records
@@ -362,7 +361,6 @@ def test_both_write_the_same_file_and_read_it_back(
     both: Both, compression: str, content: list[bytes], flush_after: set[int], options: dict[str, Any]
 ) -> None:  # fmt: skip
     data = both.write_same(content, {"compression_type": compression, **options}, flush_after)
-
     if not options:
         assert both.read_same(data, compression) == Answer(content)
 
@@ -375,10 +373,8 @@ def test_what_tensorflow_wrote_is_read_in_any_pieces(
     both: Both, compression: str, content: list[bytes], flush_after: set[int], size: int, detect: bool
 ) -> None:  # fmt: skip
     theirs, _ = both.write(content, compression, flush_after)
-
     pipe = Pipe(theirs, max(size, len(theirs) // 2000))  # not all day
     answer = read_all(lambda: TFRecordReader(pipe, None if detect else compression))
-
     assert answer == Answer(content)
 
 

@@ -39,7 +39,6 @@ def parameters(cls: Any) -> list[tuple[str, Any, Any]]:
 @pytest.mark.parametrize("name", SPECIFICATIONS)
 def test_specifications_have_the_same_signatures(tf: Any, name: str) -> None:
     ours, theirs = (parameters(getattr(io, name)) for io in (schema, tf.io))
-
     assert ours[: len(theirs)] == theirs
     assert [key for key, *_ in ours[len(theirs) :]] in ([], ["value_key"])
 
@@ -47,7 +46,6 @@ def test_specifications_have_the_same_signatures(tf: Any, name: str) -> None:
 @pytest.mark.parametrize("name", PARTITIONS)
 def test_partitions_have_the_same_signatures(tf: Any, name: str) -> None:
     ours, theirs = (getattr(io.RaggedFeature, name) for io in (schema, tf.io))
-
     assert parameters(ours) == parameters(theirs)
     assert ours.__qualname__ == f"RaggedFeature.{name}"
 
@@ -55,7 +53,6 @@ def test_partitions_have_the_same_signatures(tf: Any, name: str) -> None:
 @pytest.mark.parametrize("kind", Kind)
 def test_tensorflows_dtypes_are_taken(tf: Any, kind: Kind) -> None:
     theirs = tf.as_dtype(kind.label)
-
     assert kind_of(theirs) is kind
     assert schema.RaggedFeature(theirs, row_splits_dtype=tf.int64).row_splits_dtype == np.int64
     assert schema.Original(theirs).dtype == kind.label
@@ -208,6 +205,5 @@ def test_defaults_become_the_same_arrays(tf: Any, dtype: str, value: Any, shape:
 def test_a_changing_default_is_cut_there_and_rejected_here(tf: Any, value: Any, cut: int) -> None:
     features = {"a": tf.io.FixedLenFeature([], "int64", value)}
     ours = ask(prepare, {"a": schema.FixedLenFeature([], "int64", value)})
-
     assert tf.io.parse_single_example(b"", features)["a"].numpy() == cut
     assert isinstance(ours.error, ValueError)

@@ -153,7 +153,6 @@ def test_both_read_the_same(both: Parsing, records: list[bytes], context: Any, l
     for record in records:
         both.single(record, context, lists)
         both.batch([record], context, lists)
-
     padded_lists = [n for n, s in (lists or {}).items() if isinstance(s, FixedLenSequenceFeature)]
     lengths = {name for name in found if name.startswith("lengths")}
     assert lengths == {f"lengths {name}" for name in padded_lists}
@@ -216,7 +215,6 @@ def test_both_reject(
     both: Parsing, records: list[bytes], context: Any, lists: Any, reason: Reason, theirs: str
 ) -> None:
     error = both.rejected(records, context, lists, reason=reason, theirs=theirs)
-
     assert error.index in {None, len(records) - 1}
     assert error.key in {None, *(context or lists)}
 

@@ -34,7 +34,6 @@ def crcs_of(items: list[bytes]) -> npt.NDArray[np.uint32]:
 def test_sound_pieces_match_and_the_buffer_is_as_before(items: list[bytes], gap: bytes) -> None:
     buffer, starts, stops = joined(items, gap)
     before = bytes(buffer)
-
     assert run_matches(np.frombuffer(buffer, np.uint8), starts, stops, crcs_of(items))
     assert buffer == before
 
@@ -46,7 +45,6 @@ def test_a_flipped_bit_is_noticed(items: list[bytes], gap: bytes, data: st.DataO
     byte = data.draw(st.integers(int(starts[which]), int(stops[which]) - 1))
     buffer[byte] ^= 1 << data.draw(st.integers(0, 7))
     before = bytes(buffer)
-
     assert not run_matches(np.frombuffer(buffer, np.uint8), starts, stops, crcs_of(items))
     assert buffer == before
 

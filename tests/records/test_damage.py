@@ -176,7 +176,6 @@ def test_any_bytes_are_passed_over_as_the_oracle_does(method: str, stream: bytes
         reader = TFRecordReader(io.BytesIO(stream), "", on_error=str)
         assert list(reader) == decode_on(stream)[0]
         report = reader.report
-
     assert spans_of(report) == decode_on(stream)[1]
 
 
@@ -207,7 +206,6 @@ class TestRecordsInsideADamagedOne:
         inner = reference.encode([b"x", b"y", b"z"])
         stream = bytearray(reference.encode([b"a", b"before" + inner + after, b"c"]))
         stream[stream.index(b"before")] ^= 1
-
         assert list(TFRecordReader(io.BytesIO(stream), "", on_error=str)) == [b"a", b"c"]
 
     @given(st.data())
@@ -284,13 +282,11 @@ class TestCompressedBytes:
             del data[at(data) :]
         else:
             data += b"junk"
-
         self.check(tmp_path, data, n_records, reasons)
 
     def test_the_first_bytes_tell_the_compression_unless_it_is_named(self, tmp_path: Path) -> None:
         data = bytearray(self.COMPRESSED["gzip"])
         data[0] ^= 1
-
         # By its first bytes it is not compressed, and what is stored in it is found.
         self.check(tmp_path, data, 9, [Reason.LENGTH_CRC, Reason.TRUNCATED])
 

@@ -103,14 +103,12 @@ class TestSoundStreams:
     ) -> None:
         stream = reference.encode(items)
         chunks = data.draw(pieces_of(stream))
-
         assert drive(FrameDecoder(), [stream]) == (items, None)
         assert drive(FrameDecoder(), chunks) == (items, None)
         assert drive(FrameDecoder(), single_bytes(stream)) == (items, None)
 
     def test_f1_an_empty_record_is_a_record(self) -> None:
         empty = bytes.fromhex("0000000000000000 29039807 d8ea82a2")
-
         assert bytes(frame([b""])) == empty
         assert list(FrameDecoder().feed(empty * 3)) == [b"", b"", b""]
 
@@ -121,7 +119,6 @@ class TestSoundStreams:
         items = [b"before", bytes(range(256)) * (n_bytes // 256) + b"x", b"behind"]
         stream = bytes(frame(items))
         chunks = [stream[i : i + step] for i in range(0, len(stream), step)]
-
         assert drive(FrameDecoder(), chunks) == (items, None)
 
     @given(st.lists(st.binary(max_size=64), max_size=30), st.data())
@@ -166,7 +163,6 @@ class TestDamage:
     def test_r7_an_error_is_repeated(self, stream: bytes) -> None:
         decoder = FrameDecoder()
         _, loss = by_feed(decoder, [stream])
-
         if loss is None or loss.reason is Reason.TRUNCATED:
             return
         behind = reference.encode([b"behind"])
@@ -181,11 +177,9 @@ class TestDamage:
         stream = reference.encode([b"one", b"two"])
         decoder = FrameDecoder()
         out = list(decoder.feed(stream[:-1]))
-
         error = raised(DataLossError, decoder.close)
         out += decoder.feed(stream[-1:])
         decoder.close()
-
         assert loss_of(error) == (Reason.TRUNCATED, len(stream) // 2, 1)
         assert out == [b"one", b"two"]
 
@@ -194,7 +188,6 @@ class TestFrame:
     @given(testing.records())
     def test_frames_equal_the_reference(self, items: list[bytes]) -> None:
         expected = reference.encode(items)
-
         assert bytes(frame(items)) == expected
         assert bytes(frame(Block.from_records(items))) == expected
         assert bytes(frame([memoryview(bytearray(item)) for item in items])) == expected
@@ -203,7 +196,6 @@ class TestFrame:
     @given(st.one_of(st.binary(max_size=14), st.binary(min_size=8, max_size=8)))
     def test_a_head_is_twelve_bytes_with_a_right_crc(self, data: bytes) -> None:
         head = data + reference.masked_crc32c(data).to_bytes(4, "little")
-
         assert is_header(head) == (len(data) == 8)
         assert not is_header(head[:-1])
         assert not is_header(head + b"\0")
@@ -319,7 +311,6 @@ class TestFramesOfBlocks:
     @pytest.mark.parametrize("key", [slice(None), slice(None, None, 2), slice(0, 0)])
     def test_a_compact_block_has_nothing_but_frames_that_are_right(self, key: slice) -> None:
         block = compact(block_of(STREAM, 100)[key])
-
         expected = bytes(frame(list(ITEMS)[key]))
         assert list(block) == list(ITEMS)[key]
         assert block.data.tobytes() == expected + bytes(SPARE_BYTES)
@@ -327,16 +318,13 @@ class TestFramesOfBlocks:
 
     def test_sound_data_that_was_read_without_a_check_is_checked_once(self) -> None:
         found = checked(block_of(STREAM, origin=as_read))
-
         assert list(found) == list(ITEMS)
         assert found.is_framed
 
     @pytest.mark.parametrize("i", range(5))
     def test_damaged_data_that_was_read_without_a_check_is_rejected(self, i: int) -> None:
         place = int(STARTS[i] + SIZES[i]) - FOOTER_BYTES
-
         error = raised(DataLossError, checked, block_of(flipped(STREAM, place), origin=as_read))
-
         assert loss_of(error) == (Reason.DATA_CRC, STARTS[i], i)
         assert error.source == "there"
 
@@ -351,9 +339,7 @@ class TestFramesOfBlocks:
         block = block_of(STREAM, before)
         for place in (*STARTS, *(STARTS + 8), *(STARTS + SIZES - 4)):
             block.data[before + place] ^= 1  # in headers and footers only
-
         made = frame_in_place(block)
-
         assert made is not None
         assert bytes(made) == STREAM
 
@@ -361,7 +347,6 @@ class TestFramesOfBlocks:
     def test_records_with_other_gaps_are_not_framed_in_place(self, key: slice) -> None:
         block = block_of(STREAM)[key]
         before = block.data.tobytes()
-
         assert frame_in_place(block) is None
         assert block.data.tobytes() == before
 

@@ -220,7 +220,6 @@ def test_what_an_input_takes_grows_with_its_size(name: str) -> None:
     for data in (small, large):  # what is loaded on first use is not counted
         assert outcome(case.read, data) is case.rejected
     n_bytes = len(large) if isinstance(large, bytes | str) else sum(map(len, large))
-
     less, more = work_of(case.read, small), work_of(case.read, large)
     assert more.steps <= case.growth * less.steps + 1000
     assert more.allocated <= case.growth * less.allocated + 2**20
@@ -233,7 +232,6 @@ def test_what_an_input_takes_grows_with_its_size(name: str) -> None:
 @pytest.mark.parametrize("field", [b"\x0a", b"\x0a\xff\x01\x0a", b"\x0a\x14\x0a\x0a\x0a\x01a\x12"])
 def test_a_length_that_lies_takes_nothing(length: int, field: bytes) -> None:
     message = field + varint(length) + bytes(40)
-
     raised(TFRecordError, PARSE, [message])
     assert peak_of(PARSE, [message] * 40) < 2**20
 

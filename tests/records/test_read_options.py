@@ -69,7 +69,6 @@ def test_content_beyond_a_limit_is_rejected(bomb: Path, way: str, limit: Any) ->
 @each_way
 def test_larger_records_are_rejected(bomb: Path, way: str) -> None:
     error = raised(DataLossError, WAYS_IN[way], bomb, max_record_bytes=3)
-
     assert error.reason is Reason.RECORD_TOO_LARGE
 
 
@@ -94,7 +93,6 @@ def test_wrong_limits(bomb: Path, way: str, limit: dict[str, Any], error: type[E
 def test_random_order_of_all_records_has_the_limit_on_records(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(frame([b"1", b"12345"]))
-
     assert len(list(TFRecordDataset(path, max_record_bytes=5).shuffle_all(1))) == 2
     error = raised(DataLossError, list, TFRecordDataset(path, max_record_bytes=4).shuffle_all(1))
     assert error.reason is Reason.RECORD_TOO_LARGE
@@ -105,5 +103,4 @@ def test_limits_are_no_part_of_where_a_run_stands(bomb: Path) -> None:
     next(run)
     again = iter(TFRecordDataset(bomb, **ROOMY).batch(10))  # type: ignore[arg-type]
     again.load_state_dict(run.state_dict())
-
     assert list(next(again)) == list(next(run))

@@ -86,15 +86,12 @@ class TestFinding:
         chunks = data.draw(pieces_of(stream))
         first = data.draw(st.integers(0, len(stream)))
         limit = data.draw(st.sampled_from([5, 100, 2**31, 2**64 - 1]))
-
         found = find(RecordFinder(limit), chunks, base, base + first)
-
         assert found == base + first_record(stream, first, limit)
 
     @given(streams, st.lists(st.integers(0, 400), min_size=2, max_size=5))
     def test_what_was_found_before_changes_nothing(self, stream: bytes, firsts: list[int]) -> None:
         finder = RecordFinder(2**31)
-
         for first in sorted(min(first, len(stream)) for first in firsts):
             assert finder.find(as_array(stream), 0, first, is_end=True) == first_record(
                 stream, first
@@ -114,24 +111,20 @@ class TestRuns:
         stream, finder = b"".join(pieces), RecordFinder(2**31)
         edges = [len(b"".join(pieces[:n])) for n in range(len(pieces) + 1)]
         places = sorted(data.draw(st.lists(st.sampled_from(edges), min_size=2, max_size=6)))
-
         for first, stop in pairwise(places):
             if data.draw(st.booleans()):  # what was found before changes nothing
                 through = data.draw(st.integers(0, len(stream)))
                 finder.find(as_array(stream), 0, first, is_end=True, through=through)
             found = finder.find_run(as_array(stream), 0, first, stop)
-
             assert found == first_of_run(stream, first, stop)
 
     def test_the_records_in_a_record_are_no_run_to_its_end(self) -> None:
         stream = nested(3)
-
         assert RecordFinder(2**31).find_run(as_array(stream), 0, 1, len(stream)) == len(stream)
 
     def test_all_records_of_the_run_are_known_to_be_intact(self) -> None:
         stream = b"damage" + reference.encode([b"one", b"two"])
         finder = RecordFinder(2**31)
-
         assert finder.find_run(as_array(stream), 0, 1, len(stream)) == 6
         assert [finder.n_intact(6, most) for most in (0, 1, 2, 9)] == [0, 1, 2, 2]
 
@@ -158,9 +151,7 @@ def test_heads_are_found_whatever_they_say(data: bytes, length: int, limit: int)
 
 def test_fewer_bytes_than_a_header_hold_none() -> None:
     head = as_array(reference.encode_header(0))
-
     found = [find_headers(head[:n_bytes], 2**31) for n_bytes in range(12)]
-
     assert all(starts.size == lengths.size == 0 for starts, lengths in found)
 
 
@@ -172,7 +163,6 @@ def test_crcs_of_stretches_follow_prefixes(stream: bytes, pairs: list[tuple[int,
         for which in (0, 1)
     )
     n_bytes = np.array([stop - start for start, stop in edges], np.int64)
-
     expected = [reference.crc32c(stream[start:stop]) for start, stop in edges]
     assert crcs_between(before, until, n_bytes).tolist() == expected
 
@@ -181,9 +171,7 @@ def test_stretches_of_gigabytes() -> None:
     # The polynomial is x + 1 times a primitive one: 2**31 - 1 bytes shift a CRC as none do.
     crcs = np.arange(1, 5, dtype=np.uint32)
     shifts = np.array([0, 1, 5, 2**20]) * (2**31 - 1)
-
     shifted = crcs_between(crcs, np.zeros(4, np.uint32), shifts)
-
     assert shifted.tolist() == crcs.tolist()
 
 
@@ -248,6 +236,5 @@ def test_work_for_runs_grows_as_the_stream(kind: str, monkeypatch: pytest.Monkey
 
 def test_a_long_record_is_found_across_many_pieces() -> None:
     stream = b"damage" + bytes(frame([bytes(300_000), b"behind"]))
-
     assert RecordFinder(2**31).find(as_array(stream), 0, 1, is_end=True) == 6
     assert RecordFinder(299_999).find(as_array(stream), 0, 1, is_end=True) == 6 + 300_016

@@ -32,9 +32,7 @@ def saved(folder: Path, data: bytes, compression: str | None = "GZIP") -> list[b
     """Recover from these bytes; check what the report says, and return the records saved."""
     path, new = folder / "damaged", folder / "saved"
     path.write_bytes(data)
-
     report = recover(path, new, compression=compression, overwrite=True)
-
     records = list(TFRecordReader(new)) if report.records else []
     assert report.records == len(records)
     assert report.files[0].record_bytes == sum(map(len, records))
@@ -124,15 +122,12 @@ class TestTornMembers:
         first, second, third = (packed(m, level) for m in (self.FIRST, self.SECOND, self.THIRD))
         torn = first[:-n_missing]
         whole, _ = reference.decode(zlib.decompressobj(31).decompress(torn))
-
         assert saved(tmp_path, torn + second + third) == [*whole, *self.SECOND, *self.THIRD]
 
     def test_the_report_says_where_the_next_one_begins(self, tmp_path: Path) -> None:
         first, second = packed(self.FIRST, 0)[:-300], packed(self.SECOND, 0)
         (tmp_path / "a").write_bytes(first + second)
-
         (file,) = recover(tmp_path / "a", tmp_path / "new").files
-
         (span,) = file.spans
         assert span.reason is Reason.COMPRESSED_TRUNCATED
         assert f"byte {len(first)} of the file" in (span.detail or "")
@@ -157,7 +152,6 @@ def test_only_the_first_bytes_of_a_member_are_left(tmp_path: Path, codec: str) -
     # A piece that begins with them, and goes on with what another member has.
     content = bytes(frame(incompressible(b"last", 20)))
     last = gzip.compress(content, mtime=0) if codec == "GZIP" else bz2.compress(content)
-
     for n_left in range(3, 12):
         assert saved(tmp_path, last[:n_left] + last, codec) == incompressible(b"last", 20)
 
@@ -167,7 +161,6 @@ def test_a_damaged_header(tmp_path: Path, at: int) -> None:
     first, second = incompressible(b"first", 20), incompressible(b"second", 5)
     data = bytearray(packed(first) + packed(second))
     data[at] ^= 0x15
-
     assert saved(tmp_path, bytes(data)) == first + second
 
 
@@ -199,16 +192,13 @@ class TestManyMembers:
         for member in damaged:
             member[-1] ^= 1  # of the trailer, so all of its records are there
         last = packed([b"last"])
-
         records = saved(tmp_path, b"".join(damaged) + last)
-
         assert records == [r for i in range(n_members) for r in (b"%d" % i, b"lost")] + [b"last"]
 
     @pytest.mark.parametrize("n_places", [1000, pytest.param(5000, marks=pytest.mark.slow)])
     def test_nor_does_any_number_of_look_alikes(self, tmp_path: Path, n_places: int) -> None:
         looks_like = b"\x1f\x8b\x08\0" + bytes(20)
         data = packed([b"first"])[:-4] + looks_like * n_places + packed([b"last"])
-
         assert saved(tmp_path, data) == [b"first", b"last"]
 
     def test_what_is_read_grows_with_the_file(self, count_read: Callable[[bytes], int]) -> None:
@@ -218,7 +208,6 @@ class TestManyMembers:
             for member in members[::2]:
                 member[len(member) // 2] ^= 0x55
             data = b"".join(members)
-
             # To find it and to copy it, around damage three times each, and in search of places.
             assert count_read(data) < 16 * len(data)
 
@@ -237,7 +226,6 @@ class TestManyMembers:
             monkeypatch.setattr(searching, "_FREE_COST", 0)
             monkeypatch.setattr(searching, "_MAX_CANDIDATES", 100)
         few, many = (count_read(data * n) for n in (1000, 8000))
-
         assert 0 < many < 10 * few
 
     def test_members_that_take_all_others_for_their_data_are_linear_work(
@@ -249,23 +237,19 @@ class TestManyMembers:
         stored += (0xFFFF ^ len(content)).to_bytes(2, "little") + content
         # A record in a block, and the head of a block of 64 KB.
         data = b"\x1f\x8b\x08" + bytes(7) + b"\0" + stored + b"\0\xff\xff\0\0"
-
         assert count_read(data * 2000) < 50 * len(data) * 2000
 
     @pytest.mark.slow
     def test_places_are_reported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "a").write_bytes(NESTED * 3000)
         monkeypatch.setattr(searching, "_FREE_COST", 0)
-
         (file,) = recover(tmp_path / "a", tmp_path / "new", compression="GZIP").files
-
         assert any("were not tried" in (span.detail or "") for span in file.spans)
 
 
 class TestLimits:
     def test_of_what_is_inflated(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_bytes(packed([bytes(5_000_000)])[:-1])
-
         every: list[Any] = [{"max_inflated_bytes": 1_000_000}, {"max_inflated_ratio": 50}]
         for limits in every:
             with pytest.raises(DataLossError) as caught:
@@ -291,7 +275,6 @@ class TestLimits:
     def test_of_all_members_together(self, tmp_path: Path) -> None:
         member = packed([bytes(400_000)])[:-1]
         (tmp_path / "a").write_bytes(member * 5)
-
         assert recover(tmp_path / "a", tmp_path / "new", max_inflated_bytes=3_000_000).records == 5
         with pytest.raises(DataLossError) as caught:
             recover(tmp_path / "a", tmp_path / "other", max_inflated_bytes=1_000_000)

@@ -99,7 +99,6 @@ SPECS: list[FeatureSpec] = [
 @pytest.mark.parametrize("spec", SPECS, ids=named)
 def test_specifications_compare_hash_pickle_and_cannot_change(spec: FeatureSpec) -> None:
     again = pickle.loads(pickle.dumps(spec))
-
     assert again == spec
     assert hash(again) == hash(spec)
     assert repr(again) == repr(spec)
@@ -135,7 +134,6 @@ def test_a_default_is_a_copy() -> None:
     array = np.zeros(2, np.float32)
     prepared = one(FixedLenFeature([2], float, array))
     array[:] = 7
-
     assert prepared.default.tolist() == [0, 0]
 
 
@@ -191,7 +189,6 @@ EVERY = Schema({str(i): spec for i, spec in enumerate(SPECS)})
 def test_schemas_come_back_from_json_as_they_were(schema: Schema, indent: int | None) -> None:
     document = schema.to_json(indent)
     again = Schema.from_json(document)
-
     assert again == schema
     assert hash(again) == hash(schema)
     assert list(again) == list(schema)
@@ -234,7 +231,6 @@ SCHEMA = Schema(
 
 def test_a_long_schema_is_cut_by_repr_and_not_by_str() -> None:
     schema = Schema({f"feature {i}": VarLenFeature(int) for i in range(1000)})
-
     lines = repr(schema).split("\n")
     assert (len(str(schema).split("\n")), len(lines)) == (1003, 44)
     assert (lines[32][:10], lines[33], lines[34][:11]) == (
@@ -266,9 +262,7 @@ def test_a_schema_is_a_mapping_that_does_not_change() -> None:
 
 def test_schemas_merge_as_dicts_do() -> None:
     other = Schema({"label": VarLenFeature(float), "new": VarLenFeature(int)})
-
     merged = SCHEMA | other
-
     assert list(merged) == [*SCHEMA, "new"]
     assert merged["label"] == VarLenFeature(float)
     assert merged.originals == {"image": Original("uint8", [None, 28])}
@@ -315,7 +309,6 @@ def test_any_changed_json_is_a_schema_or_an_error(schema: Schema, data: st.DataO
     at = data.draw(st.integers(0, len(text) - 1))
     piece = data.draw(st.text(max_size=3) | st.sampled_from(["null", "-1", "[]", "{}", '"', "1e9"]))
     cut = data.draw(st.integers(0, 3))
-
     with contextlib.suppress(InvalidArgumentError):
         Schema.from_json(text[:at] + piece + text[at + cut :])
 
@@ -323,7 +316,6 @@ def test_any_changed_json_is_a_schema_or_an_error(schema: Schema, data: st.DataO
 def test_without_ml_dtypes_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "bfloat16"
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
-
     assert Original(name).dtype == name
     raised(InvalidArgumentError, kind_of, name, "x", match=f"not {name}")
     raised(ImportError, numpy_dtype, name, match=f"{name} needs .*: pip install ml_dtypes")
@@ -342,7 +334,6 @@ SHORTHANDS: list[tuple[Any, FixedLenFeature]] = [
 def test_a_dtype_stands_for_a_fixed_length_feature(given: Any, spec: FixedLenFeature) -> None:
     features = {"x": given, "y": VarLenFeature(int)}
     steps = FixedLenSequenceFeature(spec.shape, spec.dtype)
-
     assert canonical("x", given) == spec
     assert Schema(features) == Schema({"x": spec, "y": VarLenFeature(int)})
     assert repr(prepare(features)["x"]) == repr(prepare({"x": spec})["x"])

@@ -326,7 +326,6 @@ def test_lists_that_are_empty_in_all_rows_come_back(tmp_path: Path) -> None:
         tmp_path / "a", [{"texts": ["a"], "numbers": [1.5]}, {"texts": [], "numbers": []}]
     )
     save(tmp_path / "b", [{"texts": [], "numbers": []}] * 5, schema=schema)
-
     data = load(tmp_path / "b")
     assert data["texts"].to_list() == data["numbers"].to_list() == [[]] * 5
 
@@ -738,9 +737,7 @@ class TestAppend:
     def test_a_misfit_leaves_the_file_as_it_was(self, tmp_path: Path, data: Any, key: str) -> None:
         save(tmp_path / "a", {"x": np.arange(3, dtype=np.int16), "s": ["a", "b", "c"]})
         before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-
         error = raised(InvalidArgumentError, save, tmp_path / "a", data, mode="a")
-
         assert (error.key, error.source) == (key, str(tmp_path / "a"))
         assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
@@ -751,7 +748,6 @@ class TestAppend:
 
         save(tmp_path / "a", {"x": [1]})
         raised(ZeroDivisionError, save, tmp_path / "a", rows(), mode="a")
-
         assert load(tmp_path / "a")["x"].tolist() == [1]
 
     @pytest.mark.parametrize(("name", "options"), [
@@ -766,10 +762,8 @@ class TestAppend:
         with TFRecordWriter("raw") as writer:
             writer.write(b"")
         save("old", {"x": [1]})
-
         with pytest.raises(InvalidArgumentError, match=r"mode|no sidecar|not equal"):
             save(name, {"x": [1]}, **{"mode": "a", **options})
-
         assert len(list(tmp_path.iterdir())) == 3
 
     @pytest.mark.needs("dataframes")
@@ -779,6 +773,5 @@ class TestAppend:
         frame = pd.DataFrame({"x": pd.array([1, None], dtype="Int16")})
         for _ in range(2):
             save(tmp_path / "a", frame, mode="a")
-
         expected = pd.concat([frame, frame], ignore_index=True)
         pd.testing.assert_frame_equal(load(tmp_path / "a", as_="pandas"), expected)

@@ -36,9 +36,7 @@ def test_numbers_are_those_of_numpy(
     n_bytes = n * np.dtype(dtype).itemsize
     one = st.binary(min_size=n_bytes, max_size=n_bytes)
     strings = data.draw(st.lists(one, min_size=n_strings, max_size=n_strings))
-
     found = decode_raw(form(strings), dtype, little_endian)
-
     assert found.dtype == dtype
     assert found.shape == (n_strings, n)
     assert found.flags.writeable
@@ -56,9 +54,7 @@ def test_numbers_are_those_of_numpy(
 def test_a_length(form: Any, strings: list[bytes], dtype: str, n: int, little_endian: bool) -> None:
     n_bytes = n * np.dtype(dtype).itemsize
     cut = [string[:n_bytes].ljust(n_bytes, b"\0") for string in strings]
-
     found = decode_raw(form(strings), dtype, little_endian, n_bytes)
-
     np.testing.assert_array_equal(found, decode_raw(cut, dtype, little_endian))
     assert found.flags.writeable
 
@@ -80,7 +76,6 @@ def test_the_strings_are_not_changed(form: Any) -> None:
     given_strings = form(strings)
     found = decode_raw(given_strings, np.int32, little_endian=False)
     found[:] = 0
-
     assert [bytes(string) for string in given_strings] == strings
 
 

@@ -89,9 +89,7 @@ any_messages = st.one_of(
 @given(any_messages, st.booleans(), st.data())
 def test_encodings_are_equal(message: Message, may_be_unknown: bool, data: st.DataObject) -> None:
     encoded = data.draw(encodings(message, unknown_fields=may_be_unknown))
-
     parsed = type(message).FromString(encoded)
-
     if may_be_unknown:
         parsed.DiscardUnknownFields()
     plain = message.SerializeToString(deterministic=True)
@@ -103,7 +101,6 @@ def test_encodings_are_equal(message: Message, may_be_unknown: bool, data: st.Da
 )
 def test_the_plainest_encoding_is_the_runtimes(message: Message) -> None:
     plain = message.SerializeToString(deterministic=True)
-
     assert Reencoder(lambda n: 0).message(plain, message.DESCRIPTOR) == plain  # noqa: ARG005
 
 
@@ -150,7 +147,6 @@ WAYS: dict[str, Callable[[bytes], bool]] = {
 @pytest.mark.parametrize("way", WAYS)
 def test_encodings_come_in_every_way(way: str) -> None:
     message = some(encodings(INTS), WAYS[way])
-
     assert features_of(message)[b"a"].values == (1, 2, 300)
 
 
@@ -158,9 +154,7 @@ def test_encodings_come_in_every_way(way: str) -> None:
 def test_examples_for_features_parse(features: dict[str, Any], data: st.DataObject) -> None:
     examples = data.draw(st.lists(testing.examples_for(features), min_size=1, max_size=6))
     serialized = [example.SerializeToString() for example in examples]
-
     columns = ExampleParser(features)(serialized)
-
     assert columns.keys() == features.keys()
     for message in serialized:
         parse_single_example(message, features)
@@ -205,9 +199,7 @@ def test_sequence_examples_for_features_parse_with_them(specs: Any, data: st.Dat
     one = testing.sequence_examples_for(*specs)
     messages = data.draw(st.lists(one, min_size=1, max_size=4))
     serialized = [message.SerializeToString() for message in messages]
-
     context, lists, _ = SequenceExampleParser(*specs)(serialized)
-
     assert (context.keys(), lists.keys()) == tuple(spec.keys() for spec in specs)
     for message in serialized:
         parse_single_sequence_example(message, *specs)
@@ -305,9 +297,7 @@ def test_sound_is_what_the_reference_reads_to_its_end(stream: bytes) -> None:
 @given(testing.records(min_size=1), st.data())
 def test_a_damaged_file_is_never_intact(records: list[bytes], data: st.DataObject) -> None:
     stream = bytes(frame(records))
-
     damaged = data.draw(testing.damaged(stream))
-
     assert reference.decode(damaged)[1] is not None
 
 
@@ -456,7 +446,6 @@ def test_what_is_read_may_have_another_form() -> None:
 @given(testing.records(min_size=1), st.data())
 def test_our_reader_notices_damage(records: list[bytes], data: st.DataObject) -> None:
     intact = bytes(frame(records))
-
     assert_damage_is_noticed(TFRecordReader, intact, data.draw(testing.damaged(intact)))
 
 
@@ -469,7 +458,6 @@ def test_a_reader_that_takes_damage_for_data_is_found_out(reader: Any) -> None:
     intact = bytes(frame([b"one", b"two", b"three"]))
     flipped = bytearray(intact)
     flipped[19 + 12] ^= 1  # in the data of the second record
-
     assert_damage_is_noticed(TFRecordReader, intact, bytes(flipped))
     with pytest.raises(AssertionError):
         assert_damage_is_noticed(
@@ -489,7 +477,6 @@ def test_it_is_not_loaded_with_the_package_and_says_what_it_needs() -> None:
         "except ImportError as error:\n"
         "    print(error)\n"
     )
-
     assert out == ("False False\nstrategies need Hypothesis: pip install hypothesis\n")
 
 

@@ -18,7 +18,6 @@ def test_every_recorded_answer_is_ours() -> None:
         is_alike = expected == "ValueError" and found == "InvalidArgumentError"
         if found != expected and not is_alike:
             differing[expression] = (expected, found)
-
     assert not differing
     assert len(RECORDED) > 500
 

@@ -35,7 +35,6 @@ def test_the_package_does_not_load_it_unless_it_is_asked_for() -> None:
         "before = 'tfrecord_lite.tf' in sys.modules\n"
         "print(before, tfrecord_lite.tf.int64.name, 'tensorflow' in sys.modules)"
     )
-
     assert out == "False int64 False\n"
 
 
@@ -58,12 +57,10 @@ MODULES = [
 @pytest.mark.parametrize("name", MODULES)
 def test_a_name_that_is_not_there_is_an_attribute_error_that_says_what_to_use(name: str) -> None:
     module = importlib.import_module(f"tfrecord_lite.{name}")
-
     with pytest.raises(
         AttributeError, match=r"tf\S*no_such_name is not part of tfrecord_lite: \w+"
     ) as caught:
         module.no_such_name  # noqa: B018
-
     assert caught.value.name == "no_such_name"
     assert all(hasattr(module, public) for public in module.__all__)
 
@@ -76,7 +73,6 @@ def test_a_name_that_is_not_there_is_an_attribute_error_that_says_what_to_use(na
 ])  # fmt: skip
 def test_the_hint_fits_the_name(name: str, hint: str) -> None:
     error = raised(AttributeError, operator.attrgetter(name), tf)
-
     prefix = f"tf.{name.removeprefix('compat.v1.')} is not part of tfrecord_lite: "
     assert str(error).startswith(prefix)
     assert hint in str(error).removeprefix(prefix)
@@ -98,7 +94,6 @@ def test_what_is_there_is_the_library() -> None:
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_script_runs_where_there_is_no_tensorflow(name: str, tmp_path: Path) -> None:
     pytest.importorskip("PIL")
-
     assert run_script(OURS, SCRIPTS[name], tmp_path / "empty")
 
 
@@ -131,7 +126,6 @@ def described(value: Any) -> Any:
 @given(structures)
 def test_plain_values_survive_as_tensors(value: Any) -> None:
     wrapped = wrap(value)
-
     assert described(unwrap(wrapped)) == described(value)
     assert described(unwrap(pickle.loads(pickle.dumps(wrapped)))) == described(value)
     map_structure(lambda item: isinstance(item, tf.Tensor) or pytest.fail(repr(item)), wrapped)
@@ -140,7 +134,6 @@ def test_plain_values_survive_as_tensors(value: Any) -> None:
 @given(arrays)
 def test_a_tensor_shares_its_memory_and_answers_as_an_array(value: Any) -> None:
     tensor = tf.Tensor(value)
-
     assert tensor.numpy() is value or np.shares_memory(tensor.numpy(), value) or not np.size(value)
     assert tensor.shape == np.shape(value)
     assert tensor.dtype == (np.object_ if isinstance(value, bytes) else value.dtype)
@@ -152,7 +145,6 @@ def test_a_tensor_shares_its_memory_and_answers_as_an_array(value: Any) -> None:
 def test_ragged_and_sparse_columns_keep_their_parts() -> None:
     ragged = tf.RaggedTensor.from_row_splits([1, 2, 3], [0, 1, 3])
     sparse = tf.SparseTensor([[0], [2]], [b"a", b"b"], [3])
-
     for made in (ragged, pickle.loads(pickle.dumps(ragged))):
         assert made.to_list() == [[1], [2, 3]]
         assert made.values.dtype == tf.int32
@@ -247,7 +239,6 @@ def test_each_stage_goes_on_from_each_of_its_states(name: str, tmp_path: Path) -
     inner = datasets(tmp_path)[name]._dataset
     whole = [repr(element) for element in inner.set_epoch(0)]
     assert len(whole) > 2
-
     for n in range(len(whole) + 1):
         run = iter(inner.set_epoch(0))
         head = [repr(next(run)) for _ in range(n)]
@@ -261,9 +252,7 @@ def test_each_stage_goes_on_from_each_of_its_states(name: str, tmp_path: Path) -
 def test_workers_share_the_elements(name: str, n_workers: int, tmp_path: Path) -> None:
     inner = datasets(tmp_path)[name]._dataset
     whole = sorted(repr(element) for element in inner)
-
     parts = (worker_part(inner._plan, n_workers, i) for i in range(n_workers))
-
     assert sorted(repr(each) for part in parts for each in tfrecord_lite.Dataset(part)) == whole
 
 
@@ -274,16 +263,13 @@ def test_parts_of_parts_are_those_of_a_list(n: int, cuts: list[tuple[int, int]])
     for n_parts, number in cuts:
         plan = plan.part(n_parts, number % n_parts)
         expected = expected[number % n_parts :: n_parts]
-
     assert [int(x) for x in tfrecord_lite.Dataset(plan)] == expected
     assert plan.size() == len(expected)
 
 
 def test_data_sets_can_be_pickled_if_their_functions_can(tmp_path: Path) -> None:
     made = datasets(tmp_path)["interleave"].batch(3)
-
     again = pickle.loads(pickle.dumps(made))
-
     assert [repr(x) for x in again] == [repr(x) for x in made]
 
 
@@ -295,7 +281,6 @@ def of_some_rank(x: Any) -> Any:
 def test_a_list_of_tensors_is_several_and_one_of_numbers_is_a_tensor() -> None:
     (several,) = tf.data.Dataset.range(1).map(lambda x: [x, x + 1])
     (one,) = tf.data.Dataset.range(1).map(lambda _: [5, 6])
-
     assert isinstance(several, tuple)
     assert one.numpy().tolist() == [5, 6]
 
@@ -313,10 +298,8 @@ def test_files_are_listed_in_random_order_unless_said_otherwise(tmp_path: Path) 
     for i in range(10):
         (tmp_path / f"{i}").touch()
     pattern = str(tmp_path / "*")
-
     listed = [name.numpy() for name in tf.data.Dataset.list_files(pattern, shuffle=False)]
     shuffled = [name.numpy() for name in tf.data.Dataset.list_files(pattern, seed=1)]
-
     assert listed == sorted(listed)
     assert shuffled != listed
     assert sorted(shuffled) == listed
@@ -324,7 +307,6 @@ def test_files_are_listed_in_random_order_unless_said_otherwise(tmp_path: Path) 
 
 def test_names_of_a_tuple_stay() -> None:
     pair = collections.namedtuple("pair", "x y")  # noqa: PYI024 - as scripts have them
-
     for batch in tf.data.Dataset.range(2).map(lambda x: pair(x, 2 * x)):
         assert batch.y.numpy() == 2 * batch.x.numpy()
 
@@ -333,7 +315,6 @@ def test_the_files_of_a_bucket_are_listed() -> None:
     memory = pytest.importorskip("fsspec").filesystem("memory")
     for i in range(2):
         memory.pipe(f"/listed/{i}.tfrec", b"")
-
     names = tf.io.gfile.glob(["memory://listed/*.tfrec", "memory://listed/*.none"])
     assert [name.rpartition("/")[2] for name in names] == ["0.tfrec", "1.tfrec"]
     assert list(tf.data.TFRecordDataset(names)) == []
@@ -352,7 +333,6 @@ def test_a_file_is_not_written_over_unless_asked_for(tmp_path: Path) -> None:
     for name in (one, two):
         with tf.io.gfile.GFile(name, "w") as file:
             file.write(name)
-
     for change in (tf.io.gfile.copy, tf.io.gfile.rename):
         raised(tf.errors.AlreadyExistsError, change, one, two)
     tf.io.gfile.rename(one, two, overwrite=True)
@@ -430,13 +410,11 @@ def test_a_record_parsed_with_its_neighbours_is_as_parsed_alone(given_rows: Any,
 def test_few_groups_are_kept_and_rows_share_no_memory_with_them() -> None:
     records = [encode_example({"pair": np.full(2, i, np.float32)}) for i in range(3000)]
     near = ParsedGroups(chunk_of(records))
-
     for i, record in enumerate(records):
         row = tf.io.parse_single_example(RecordTensor(record, near, i), SPEC)
         assert row["pair"].numpy().tolist() == [i, i]
         assert row["pair"].numpy().base is None
         assert row["many"].values.numpy().base is None
-
     assert 1 <= len(near._groups) <= 4
     assert ParsedGroups(chunk_of([bytes(300_000)] * 2))._largest == 3
 
@@ -495,9 +473,7 @@ def test_files_are_interleaved_by_the_library_where_they_are_nothing_but_files(
 ) -> None:
     listed = tf.data.Dataset.list_files(files(tmp_path), shuffle=False)
     listed = listed.shuffle(buffer, seed=1) if buffer > 1 else listed
-
     dataset = listed.interleave(make, cycle_length=2)
-
     assert isinstance(dataset._dataset._plan, Files) == (is_plain and buffer == 1)
     slow = listed.map(lambda name: name).interleave(make, cycle_length=2)
     assert repr(list(dataset.map(number_of))) == repr(list(slow.map(number_of)))
@@ -553,7 +529,6 @@ def test_the_guide_lists_every_name_that_is_there() -> None:
 
 def test_the_name_of_an_example_stands_elsewhere_in_tensorflow_1() -> None:
     spec = {"x": tf.io.FixedLenFeature([], tf.int64)}
-
     calls: tuple[Callable[[], Any], ...] = (
         lambda: tf.io.parse_single_example(b"", spec, "the name", "operation"),
         lambda: tf.compat.v1.parse_single_example(b"", spec, "operation", "the name"),
@@ -567,7 +542,6 @@ def test_the_name_of_an_example_stands_elsewhere_in_tensorflow_1() -> None:
 def test_numbers_may_be_tensors_and_data_sets_are_true() -> None:
     dataset = tf.data.Dataset.range(10)
     two: Any = tf.constant(2)
-
     assert [int(item) for item in dataset.skip(two).take(two).repeat(two)] == [2, 3, 2, 3]
     assert bool(tf.data.Dataset.range(0))
 

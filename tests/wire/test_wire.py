@@ -58,7 +58,6 @@ def with_few(few: int) -> mock._patch[int]:
 @given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 5)), max_size=6), st.integers(1, 4))
 def test_ranges_are_the_ranges_of_python(pairs: list[tuple[int, int]], step: int) -> None:
     starts, counts = np.array(pairs, np.int64).reshape(-1, 2).T
-
     assert ranges(starts, counts, step).tolist() == [
         number for start, n in pairs for number in range(start, start + n * step, step)
     ]
@@ -71,18 +70,14 @@ def test_gather_copies_any_ranges(parts: list[bytes], widest: int, draw: st.Data
     buffer = buffer_of(parts)
     order = draw.draw(st.lists(st.integers(0, len(parts) - 1), max_size=8)) if parts else []
     starts, lengths = buffer.starts[order], (buffer.stops - buffer.starts)[order]
-
     with mock.patch.object(arrays, "_WIDEST_ROW_BYTES", widest):
         found = gather(buffer.data, starts, lengths)
-
     assert found.tobytes() == b"".join(parts[i] for i in order)
 
 
 def test_gather_reads_up_to_the_last_byte_of_the_buffer() -> None:
     data = np.arange(100, dtype=np.uint8)
-
     found = gather(data, np.array([99, 0, 100]), np.array([1, 60, 0]))
-
     assert found.tolist() == [99, *range(60)]
 
 
@@ -97,9 +92,7 @@ too_long = st.binary(min_size=10, max_size=14).map(lambda b: bytes(x | 0x80 for 
 @given(st.lists(st.one_of(any_varint, bits_past_64), max_size=30), fills)
 def test_varints_are_read_at_any_offset(numbers: list[bytes], fill: bytes) -> None:
     data, starts, stops = buffer_of(numbers, fill=fill)
-
     values, sizes = read_varints(lanes(data), starts)
-
     assert values.tolist() == [reference.varint(number, 0)[0] for number in numbers]
     assert sizes.tolist() == (stops - starts).tolist()
 
@@ -107,9 +100,7 @@ def test_varints_are_read_at_any_offset(numbers: list[bytes], fill: bytes) -> No
 @given(st.lists(st.one_of(any_varint, too_long), max_size=30), fills)
 def test_a_varint_of_more_than_ten_bytes_is_told(numbers: list[bytes], fill: bytes) -> None:
     data, starts, stops = buffer_of(numbers, fill=fill)
-
     _, sizes = read_varints(lanes(data), starts)
-
     assert sizes.tolist() == np.minimum(stops - starts, TOO_LONG).tolist()
 
 
@@ -137,9 +128,7 @@ def test_varints_of_known_sizes(longest: int, fill: bytes) -> None:
 def test_squeeze_drops_the_top_bit_of_every_byte(numbers: list[int], n_bytes: int) -> None:
     kept = 256**n_bytes - 1 if n_bytes > 1 else 0x7F
     words = [number & kept for number in numbers]
-
     found = squeeze(np.array(words, np.uint64), n_bytes)
-
     assert found.tolist() == [
         sum((byte & 0x7F) << 7 * i for i, byte in enumerate(word.to_bytes(8, "little")))
         for word in words
@@ -198,7 +187,6 @@ def test_messages_are_split(few: int, messages: list[bytes], between: bytes, fil
 @given(message=wire_messages(), others=st.lists(wire_messages(), max_size=4), n=st.integers(1, 40))
 def test_many_messages_are_split_into_fields(message: bytes, others: list[bytes], n: int) -> None:
     messages = [*others[:2], *[message] * n, *others[2:]]
-
     assert_same_fields(messages, buffer_of(messages, b"\x0a", b"\xff"))
 
 
@@ -249,7 +237,6 @@ def test_fields_at_the_borders_of_what_is_allowed(few: int, between: bytes) -> N
 
 def test_a_message_is_the_first_and_not_nested_unless_told() -> None:
     message = b"\x23" * 100 + b"\x24" * 100
-
     assert tokenise(*buffer_of([message])).number.tolist() == [4]
     assert [number for number, *_ in walk(message, 0, len(message))] == [4]
     assert raised(WireError, list, walk(b"\x08", 0, 1)).message == 0
@@ -268,7 +255,6 @@ def test_errors_say_what_is_wrong_with_a_field(few: int) -> None:
 def test_errors_name_the_message_of_a_batch(owner: arrays.Int64Array | int, expected: int) -> None:
     with pytest.raises(WireError) as caught, wire_fields.renumbered(owner):
         raise WireError(1, 5, "why")
-
     assert caught.value.args == (expected, 5, "why")
 
 
@@ -309,9 +295,7 @@ def test_values_of_several_chunks_are_those_of_their_message(kind: int) -> None:
 
 def test_the_first_odd_chunk_of_floats_is_named() -> None:
     messages = [len_field(1, bytes(n_bytes)) for n_bytes in (4, 6, 2)]  # in sum, whole floats
-
     error = raised(WireError, repeated_float, *buffer_of(messages), 1)
-
     assert (error.message, error.offset) == (1, 6 + 2)
 
 
@@ -365,7 +349,6 @@ def test_the_first_run_that_is_none_is_named(runs: list[bytes]) -> None:
 def test_a_run_is_decoded_whatever_its_longest_number(longest: int, n_short: int) -> None:
     """What goes on after four bytes is decoded for all values if it is most of them, else for those."""
     numbers = [2 ** (7 * size) - 1 & 2**64 - 1 for size in range(1, longest + 1)]
-
     assert_same_runs([b"".join(map(varint, [5] * n_short + numbers + numbers[::-1]))])
 
 
@@ -411,9 +394,7 @@ some_keys = st.one_of(short_keys, long_keys, st.binary(max_size=20))
 def test_keys_are_found_at_any_offset(known: list[bytes], others: list[bytes], fill: bytes) -> None:
     strings = known + others
     data, starts, stops = buffer_of(strings, fill, fill)
-
     found = KeyTable(known).find(ByteRanges(data, starts, stops - starts))
-
     assert found.tolist() == [known.index(s) if s in known else -1 for s in strings]
 
 
@@ -425,9 +406,7 @@ def test_keys_are_found_at_any_offset(known: list[bytes], others: list[bytes], f
 ], ids=["zeros", "long", "none", "huge"])  # fmt: skip
 def test_keys_that_are_nearly_alike_are_told_apart(known: list[bytes], others: list[bytes]) -> None:
     data, starts, stops = buffer_of(known + others)
-
     found = KeyTable(known).find(ByteRanges(data, starts, stops - starts))
-
     assert found.tolist() == [*range(len(known)), *[-1] * len(others)]
 
 
@@ -435,10 +414,8 @@ def test_rows_with_wrong_bytes_stay_wrong_when_lengths_are_read() -> None:
     """The first row is right, the second has another tag, the outer length of the third lies."""
     messages = [b"\x0a\x05\x12\x03", b"\x0b\x05\x12\x03", b"\x0a\x06\x12\x03"]
     data, starts, _ = buffer_of(messages)
-
     template = Template(messages[0], [], [Hole(1, 1, 2), Hole(3, 1, 0)])
     _, wrong = template.match(template.rows_at(data, starts))
-
     assert wrong.tolist() == [False, True, True]
 
 

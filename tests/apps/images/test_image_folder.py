@@ -113,7 +113,6 @@ class TestPack:
             (here / str(number)).mkdir()
             target = here / str(number) / "a@3.tfrecord"
             pack_images(source, target, num_threads=number, on_error="skip")
-
         assert len(tree(here / "1")) == 7
         assert tree(here / "1") == tree(here / "2") == tree(here / "5")
 
@@ -178,9 +177,7 @@ class TestPack:
         Path("in").mkdir()
         Path("in/cat").symlink_to("../store/cat")
         Path("store/cat/circle").symlink_to("../../in")
-
         report = pack_images("in", "out.tfrecord", on_error="skip")
-
         assert report.num_images == 1
         assert [detail for _, detail in report.problems] == ["a link to a folder that it is in"]
 
@@ -219,11 +216,9 @@ class TestPack:
         write(here, {"in/long.png": b"", "in/wide.png": PNG})
         os.truncate("in/long.png", 3 << 30)
         monkeypatch.setattr("PIL.Image.MAX_IMAGE_PIXELS", 50)
-
         raised(InvalidArgumentError, pack_images, "in", "out", match="2 images")
         monkeypatch.setattr("PIL.Image.MAX_IMAGE_PIXELS", 54)
         report = pack_images("in", "out", on_error="skip")
-
         assert report.problems == [("in/long.png", "larger than a record can be (2 GB)")]
 
     def test_wrong_arguments(self, here: Path) -> None:
@@ -244,7 +239,6 @@ class TestPack:
         for name, text in {"one": "dog\nbird\ncat\n", "slim": "0:dog\n1:bird\n2:cat"}.items():
             Path(name).write_text(text)
             report = pack_images(pets(here), f"{name}.tfrecord", labels=name)
-
             columns: Any = load(f"{name}.tfrecord")
             pairs = {*zip(columns["image/class/label"], columns["image/class/text"], strict=True)}
             assert pairs == {(0, "dog"), (2, "cat")}
@@ -334,11 +328,9 @@ class TestManifests:
     def test_columns_have_the_types_that_convert_gives_them(self, here: Path) -> None:
         write(here, {"1.png": PNG, "a.csv": b"path,day,is_good\n1.png,2026-01-02,true\n"})
         write(here, {"a.jsonl": b'{"path": "1.png", "box": {"x": 1, "y": 2}}\n'})
-
         pack_images("a.csv", "a")
         with pytest.warns(UserWarning, match="'box/x', 'box/y'"):
             pack_images("a.jsonl", "b")
-
         loaded: Any = load("a")
         assert loaded["day"].tolist() == [dt.date(2026, 1, 2)]
         assert loaded["is_good"].tolist() == [True]
@@ -387,7 +379,6 @@ class TestManifests:
     ])  # fmt: skip
     def test_what_is_no_manifest(self, here: Path, name: str, content: bytes) -> None:
         write(here, {name: content, "1.png": PNG})
-
         assert str(raised(InvalidArgumentError, pack_images, name, "out")).startswith(name)
         assert listed() == ["1.png", name]
 
@@ -470,9 +461,7 @@ class TestUnpack:
         nested = {"image/encoded": PNG, "image/filename": "a.png/b.png"}
         longs = [{"image/encoded": picture(i), "image/filename": long} for i in range(2)]
         write_records(here / "a", *same, nested, *longs)
-
         unpack_images("a", "out")
-
         found = tree(here / "out")
         assert {"a.png", "a-1.png", "a-2.png", "a-3.png", "a.png_/b.png", long} < {*found}
         assert len(found) == 7
@@ -491,9 +480,7 @@ class TestUnpack:
     ])  # fmt: skip
     def test_other_keys(self, here: Path, row: dict[str, Any], options: Any, expected: str) -> None:
         write_records(here / "a", row)
-
         unpack_images("a", "out", **options)
-
         assert [*tree(here / "out")] == [expected]
 
     def test_records_without_an_image(self, here: Path) -> None:
@@ -522,7 +509,6 @@ class TestUnpack:
         data = bytearray(path.read_bytes())
         data[len(data) // 2] ^= 1
         path.write_bytes(data)
-
         raised(DataLossError, unpack_images, "a", "out")
         assert listed() == ["a"]
         with pytest.warns(DataLossWarning):
@@ -535,11 +521,9 @@ class TestUnpack:
         write_records(here / "a", {"image/encoded": PNG})
         write(here, {"full/x": b"", "file": b""})
         Path("empty").mkdir()
-
         for name, error in {"full": OSError, "file": FileExistsError}.items():
             raised(error, unpack_images, "a", name)
         unpack_images("a", "empty")
-
         assert [*tree(here / "empty")] == ["00000000.png"]
         assert listed() == ["a", "empty", "file", "full"]
 
@@ -563,7 +547,6 @@ def test_the_check_is_decoding(content: bytes, size: int, changes: list[tuple[in
         if place < len(changed):
             changed[place] = byte
     damaged = bytes(changed)
-
     assert is_sound(lambda data: image_features(data, is_checked=True), damaged) == is_sound(
         decode_image, damaged
     )

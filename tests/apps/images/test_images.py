@@ -54,7 +54,6 @@ def test_pixels_come_back(data: Any, sort: tuple[str, int], height: int, width: 
     name, n_channels = sort
     image = data.draw(pixels(height, width, n_channels))
     found = decode_image(encode_image(image, name))
-
     assert found.dtype == np.uint8
     assert found.flags.writeable
     np.testing.assert_array_equal(found, image)
@@ -66,7 +65,6 @@ def test_lossy_formats_come_back_nearly(name: str, n_channels: int) -> None:
     image = np.repeat(np.add.outer(smooth // 2, smooth // 2)[:, :, None], n_channels, axis=2)
     good, poor = encode_image(image, name, 100), encode_image(image, name.upper(), 5)
     found = decode_image(good)
-
     assert found.shape == image.shape
     assert np.abs(found.astype(int) - image).mean() < 3
     assert len(poor) < len(good)
@@ -86,7 +84,6 @@ def test_images_of_every_mode(mode: str, name: str, n_channels: int) -> None:
     source = Image.fromarray(noise(5, 7, 4 if mode.endswith("A") else 3)).convert(mode)
     data = saved(source, name, **({"lossless": True} if name == "webp" else {}))
     found = decode_image(data)
-
     assert found.shape == (5, 7, n_channels)
     back = Image.open(io.BytesIO(data))
     letters = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
@@ -137,7 +134,6 @@ def test_16_bits_of_several_channels(n_channels: int) -> None:
         struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
         for name, data in chunks.items()
     )
-
     assert (decode_image(png, dtype=np.uint16) == pixels).all()
 
 
@@ -231,9 +227,7 @@ def test_an_encoded_image_in_any_bytes(form: Any) -> None:
 def test_an_image_as_a_parsed_record_has_it() -> None:
     pixels = noise(3, 5, 3)
     record = encode_example(image_row(pixels))
-
     found = parse_single_example(record, {"image/encoded": FixedLenFeature([], "string")})
-
     contents: Any = found["image/encoded"]
     assert contents.shape == ()
     assert_same(decode_image(contents), pixels)
@@ -261,7 +255,6 @@ def test_images_are_resized_by_averaging() -> None:
     smooth = np.add.outer(np.arange(128), np.arange(128)).astype(np.uint8)
     image = np.repeat(smooth[:, :, None], 3, axis=2)
     mean = image.reshape(16, 8, 16, 8, 3).mean((1, 3))
-
     for name in ("png", "jpeg"):
         small: Any = decode_images([encode_image(image, name)], (16, 16))
         assert np.abs(small[0] - mean).max() < 8

@@ -113,10 +113,8 @@ class TestSplit:
     def test_sizes(self, tmp_path: Path) -> None:
         save(tmp_path / "all", {"n": np.arange(10_000), "of": np.arange(10_000) // 7})
         targets = [tmp_path / name for name in "abc"]
-
         for by in (None, "of"):
             parts = split_records(tmp_path / "all", targets, FRACTIONS, by=by, overwrite=True)
-
             for part, fraction in zip(parts, FRACTIONS, strict=True):
                 most = 4 * (10_000 * fraction * (1 - fraction) * (7 if by else 1)) ** 0.5
                 assert abs(part.num_records - 10_000 * fraction) < most
@@ -143,10 +141,8 @@ class TestSplit:
         values: list[Any] = [1, "1", [], 2]
         records = [encode_example({"x": value}) for value in values]
         paths = write_all(tmp_path, [(records, "")])
-
         with pytest.raises(error, match=text):
             split_records(paths, [tmp_path / name for name in targets], fractions, **more)
-
         assert len(list(tmp_path.iterdir())) == 1
 
     def test_all_parts_come_or_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,16 +195,12 @@ class TestUnique:
         with TFRecordWriter(there) as writer:
             for number in (1, 2, 1):
                 writer.write_example({"n": number})
-
         kept = unique_records(there, "memory://unique/new.tfrecord.gz", by="n")
         parts = split_records(there, ["memory://unique/a", "memory://unique/b@2"], [0.5, 0.5])
-
         assert (kept.num_records, len(read_all(*kept.paths))) == (2, 2)
         assert sum(part.num_records for part in parts) == 3
 
     def test_records_that_are_no_examples(self, tmp_path: Path) -> None:
         paths = write_all(tmp_path, [([b"text"], "")])
-
         error = raised(InvalidArgumentError, unique_records, paths, tmp_path / "new", by="x")
-
         assert error.reason is Reason.MALFORMED

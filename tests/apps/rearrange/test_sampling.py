@@ -30,9 +30,7 @@ class TestSample:
     def test_so_many_in_order(self, records: list[bytes], n: int, seed: int, ending: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
             paths = write_all(Path(folder), [(records[:50], ending), (records[50:], "")])
-
             drawn = sample_records(paths, Path(folder, "new"), n, seed=seed)
-
             found = read_all(Path(folder, "new"))
             assert len(found) == min(n, len(records)) == drawn.num_records
             assert is_in_order(found, records)
@@ -51,7 +49,6 @@ class TestSample:
             )
             for s in range(1000)
         )
-
         assert set(counts) == set(itertools.combinations([b"%d" % i for i in range(6)], 3))
         assert sum((count - 50) ** 2 / 50 for count in counts.values()) < 44
 
@@ -67,7 +64,6 @@ class TestSample:
 
     def test_what_can_be_read_only_once(self, tmp_path: Path) -> None:
         (path,) = write_all(tmp_path, [([b"a"], "")])
-
         for size in ({"fraction": 0.5}, {"n": 1}):
             with pytest.raises(FailedPreconditionError) as caught:
                 sample_records(one_way(path), tmp_path / "new", **size)
@@ -78,7 +74,6 @@ class TestSample:
 @given(seed=st.integers(0, 99), total=st.integers(1, 3000), data=st.data())
 def test_the_threshold_is_a_rank(n_words: int, seed: int, total: int, data: st.DataObject) -> None:
     n = data.draw(st.integers(1, total))
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sampling, "_N_WORDS", n_words)
         assert threshold((seed,), n, total) == np.sort(words((seed,), 0, total))[n - 1]

@@ -61,15 +61,12 @@ class TestOrder:
         records = [b"%d" % i for i in range(4)]
         for memory in (1, 2**20):  # by runs of one record, and without a file
             counts = Counter(tuple(in_order(records, (s,), memory, 1)) for s in range(1200))
-
             assert set(counts) == set(itertools.permutations(records))
             assert sum((count - 50) ** 2 / 50 for count in counts.values()) < 50
 
     def test_the_order_is_the_same_in_all_versions(self, tmp_path: Path) -> None:
         paths = write_all(tmp_path, [([b"%d" % i for i in range(10)], "")])
-
         shuffle_records(paths, tmp_path / "new", seed=1)
-
         assert b"".join(read_all(tmp_path / "new")) == b"9853762104"
 
     @pytest.mark.parametrize(("arguments", "error"), [
@@ -78,10 +75,8 @@ class TestOrder:
     ])  # fmt: skip
     def test_arguments(self, tmp_path: Path, arguments: Any, error: type[Exception]) -> None:
         paths = write_all(tmp_path, [([b"a"], "")])
-
         with pytest.raises(error, match=next(iter(arguments)).split("_")[0]):
             shuffle_records(paths, tmp_path / "b", **arguments)
-
         assert names_in(tmp_path) == {Path(paths[0]).name}
 
 

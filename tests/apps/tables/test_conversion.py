@@ -95,9 +95,7 @@ class TestOutputs:
     ])  # fmt: skip
     def test_shards_have_consecutive_rows(self, tmp_path: Path, source: Path, ending: str) -> None:
         convert(source, target=tmp_path / f"b.{ending}")
-
         convert(tmp_path / f"b.{ending}", target=tmp_path / "c.parquet", num_shards=3, num_jobs=2)
-
         shards = sorted(tmp_path.glob("c-*.parquet"))
         assert [path.name for path in shards] == [f"c-0000{i}-of-00003.parquet" for i in range(3)]
         assert ids(*shards) == list(range(6_000))
@@ -105,22 +103,17 @@ class TestOutputs:
 
     def test_a_shard_per_source_is_made_of_it(self, tmp_path: Path) -> None:
         paths = [records(tmp_path / f"{i}.tfrecord", 0, 10 * i + 1) for i in range(2)]
-
         convert(*paths, target=f"{tmp_path}/out@2.parquet", num_shards=2)
-
         shards = sorted(tmp_path.glob("out-*"))
         assert [len(ids(shard)) for shard in shards] == [1, 11]
 
     def test_more_shards_than_rows(self, tmp_path: Path) -> None:
         path = records(tmp_path / "a.tfrecord", 0, 2)
-
         convert(path, target=tmp_path / "b.parquet", num_shards=4)
-
         assert [ids(shard) for shard in sorted(tmp_path.glob("b-*"))] == [[], [0], [], [1]]
 
     def test_as_many_shards_as_sources_have_of_a_size(self, tmp_path: Path, source: Path) -> None:
         convert(source, target=tmp_path / "b.csv", shard_bytes=700_000)
-
         shards = sorted(tmp_path.glob("b-*.csv"))
         assert len(shards) == -(-source.stat().st_size // 700_000)
 
@@ -144,7 +137,6 @@ class TestOutputs:
     def test_two_sources_of_one_name(self, tmp_path: Path) -> None:
         (tmp_path / "x").mkdir()
         paths = [records(tmp_path / name, 0, 1) for name in ("a.tfrecord", "x/a.tfrecord")]
-
         with pytest.raises(InvalidArgumentError, match="two sources would become this file"):
             convert(*paths, target=f"{tmp_path}/out/", to="csv")
 
@@ -157,10 +149,8 @@ class TestOutputs:
 
     def test_what_is_there_is_kept(self, tmp_path: Path, source: Path) -> None:
         (tmp_path / "b.csv").write_text("kept")
-
         with pytest.raises(FileExistsError, match="--overwrite replaces it"):
             convert(source, target=tmp_path / "b.csv")
-
         assert (tmp_path / "b.csv").read_text() == "kept"
         convert(source, target=tmp_path / "b.csv", overwrite=True)
         assert (tmp_path / "b.csv").read_text().startswith("half,id,pad\n0.0,0,xxx")
@@ -175,23 +165,18 @@ class TestRows:
     ) -> None:
         other = tmp_path / f"b.{ending}"
         convert(source, target=other)
-
         convert(other, other, target=tmp_path / "c.parquet", limit=limit, num_shards=shards)
-
         found = ids(*sorted(tmp_path.glob("c*.parquet")))
         assert found == [*range(6_000), *range(6_000)][:limit]
 
     def test_a_limit_stops_reading(self, tmp_path: Path, source: Path) -> None:
         data = source.read_bytes()
         (tmp_path / "bad.tfrecord").write_bytes(data + b"damage after all records")
-
         convert(tmp_path / "bad.tfrecord", target=tmp_path / "b.parquet", limit=20, sample=100)
-
         assert ids(tmp_path / "b.parquet") == list(range(20))
 
     def test_records_are_copied_as_they_are(self, tmp_path: Path, source: Path) -> None:
         convert(source, source, target=tmp_path / "b.tfrecord.gz", num_shards=3)
-
         found = [r for path in sorted(tmp_path.glob("b-*.gz")) for r in TFRecordReader(path)]
         assert found == [*TFRecordReader(source)] * 2
 
@@ -215,16 +200,13 @@ class TestRows:
 
     def test_a_sidecar_of_other_data_does_not_stay(self, tmp_path: Path, source: Path) -> None:
         save(tmp_path / "b.tfrecord", {"x": np.zeros(3)})
-
         convert(source, target=tmp_path / "b.tfrecord", overwrite=True)
-
         assert not (tmp_path / "b.tfrecord.schema.json").exists()
 
     def test_columns_in_their_order(self, tmp_path: Path, source: Path) -> None:
         import pyarrow.parquet as pq
 
         convert(source, target=tmp_path / "b.parquet", columns=("pad", "id"))
-
         assert pq.read_schema(tmp_path / "b.parquet").names == ["pad", "id"]
         with pytest.raises(InvalidArgumentError, match="no column 'idd'; the nearest: 'id'"):
             convert(source, target=tmp_path / "c.parquet", columns=("idd",))
@@ -284,7 +266,6 @@ class TestRows:
         (tmp_path / "a.csv").write_text("id,x\n1,2\n")
         (tmp_path / "b.csv").write_text("id,x\n1,2.5\n")
         (tmp_path / "c.csv").write_text("x,id\n2,3\n")
-
         convert(tmp_path / "a.csv", tmp_path / "c.csv", target=tmp_path / "ok.parquet")
         assert ids(tmp_path / "ok.parquet") == [1, 3]
         with pytest.raises(
@@ -300,10 +281,8 @@ class TestRows:
         (tmp_path / f"a.{ending}").write_text("id,x\n" if is_csv else "\n")
         (tmp_path / f"b.{ending}").write_text("id,x\n1,2.5\n" if is_csv else '{"id":1,"x":2.5}\n')
         paths = [tmp_path / f"{name}.{ending}" for name in "ab"]
-
         convert(*paths, target=tmp_path / "c.parquet")
         convert(*paths, target=tmp_path / "d.jsonl", num_shards=2)
-
         assert ids(tmp_path / "c.parquet") == [1]
         shards = sorted(tmp_path.glob("d-*.jsonl"))
         assert [path.read_text() for path in shards] == ["", '{"id": 1, "x": 2.5}\n']
@@ -369,10 +348,8 @@ class TestDamage:
         data[len(data) // 2] ^= not at_end
         source.write_bytes(data[:-30] if at_end else data)
         options = ReadSettings(on_error=inputs.skip_quietly)
-
         target = tmp_path / f"b.{ending}"
         summary = convert(source, target=target, options=options, num_jobs=num_jobs, **shards)
-
         assert (summary.rows, summary.damage.num_damaged) == (5_999, 1)
 
     def test_of_one_shard_leaves_the_others(self, tmp_path: Path, source: Path) -> None:
@@ -415,9 +392,7 @@ class TestResume:
         assert manifests(tmp_path) == [".b.parquet.convert"]
         before = [path.stat().st_mtime_ns for path in shards[:2]]
         shards[0].unlink()
-
         summary = convert(source, target=target, num_shards=3, resume=True, limit=limit)
-
         assert ids(*shards) == list(range(n_rows))
         assert shards[0].stat().st_mtime_ns != before[0]
         assert shards[1].stat().st_mtime_ns == before[1]
@@ -454,7 +429,6 @@ class TestResume:
         settings: dict[str, Any] = {"target": f"{folder}/", "to": "parquet", "resume": True}
         convert(*others, **settings)
         convert(source, **settings)
-
         assert made(folder) == ["0.parquet", "1.parquet", "a.parquet"]
         assert ids(folder / "0.parquet") == list(range(5))
 
@@ -462,9 +436,7 @@ class TestResume:
         for shards in (None, 3):
             settings: dict[str, Any] = {"target": tmp_path / "b.parquet", "num_shards": shards}
             convert(source, resume=True, **settings)
-
             summary = convert(source, resume=True, **settings)
-
             assert (summary.outputs, len(summary.kept)) == ([], shards or 1)
             assert summary.rows == 6_000
             with pytest.raises(FileExistsError, match="not completed by an interrupted"):
@@ -478,9 +450,7 @@ class TestResume:
         left = [tmp_path / f".{shards[2].name}{end}.1a2b.tmp" for end in ("", ".schema.json")]
         for path in [*others, *left]:
             path.touch()
-
         convert(source, target=target, num_shards=3, resume=True)
-
         assert sorted(tmp_path.glob(".*.tmp")) == sorted(others)
 
 
@@ -576,8 +546,6 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path, first: str, second: 
             writer.write_examples({"id": n, "x": np.ones((20_000, 16), np.float32) * n[:, None]})
     if first != "a.tfrecord":
         run_fresh(MEMORY, tmp_path / "a.tfrecord", tmp_path / first)
-
     early, late = map(int, run_fresh(MEMORY, tmp_path / first, tmp_path / second).split())
-
     # In KB. What was read in between takes 65 MB in Arrow, 160 MB as CSV.
     assert late < early + 40_000, (early, late)

@@ -96,7 +96,6 @@ class TestNames:
 
     def test_content_tells_it_where_the_name_does_not(self, tmp_path: Path) -> None:
         import pyarrow as pa
-
         from tfrecord_lite.apps.tables.formats import format_of_file
 
         batch = pa.record_batch({"x": [1]})
@@ -111,7 +110,6 @@ class TestNames:
         path = tmp_path / name
         with TFRecordWriter(path) as writer:
             writer.write_example({"x": 1})
-
         assert (format_of_file(str(path)), is_numbered(str(path))) == ("tfrecord", True)
         path.write_bytes(path.read_bytes()[:11])
         assert format_of_file(str(path)) is None
@@ -245,7 +243,6 @@ class TestColumns:
         with pq.ParquetWriter(path, pa.schema({"x": pa.int64()})) as writer:
             for i in range(5):
                 writer.write_table(pa.table({"x": range(10 * i, 10 * i + 10)}))
-
         for first in (0, 5, 10, 29, 30, 49, 50):
             assert [row["x"] for row in read(path, first)] == list(range(first, 50))
 
@@ -255,11 +252,9 @@ class TestColumns:
         source = opened(tmp_path / "a.tfrecord")
         assert source.count() == 300
         assert len(source.marks) > 2
-
         row, offset = source.marks[2]
         source = opened(tmp_path / "a.tfrecord")
         batches = source.batches(row + 3, (row, offset))
-
         assert next(batches).column("x")[0].as_py() == row + 3 > 10
         source.close()
 
@@ -271,7 +266,6 @@ class TestCsv:
         values = ["", 'a"b', "x,y", "l\nm", "r\rs", " pad ", None, "é"]
         batch = pa.record_batch({"s": values, "n": range(8), "l": [[1, 2]] * 8})
         path = write(tmp_path / "a.csv", [batch])
-
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.reader(file))
         assert rows[0] == ["s", "n", "l"]
@@ -285,13 +279,11 @@ class TestCsv:
         batch = pa.record_batch({"n": range(3), "b": [b"text", None, b"\xff\x00"]})
         with pytest.raises(InvalidArgumentError, match="bytes that are not text") as caught:
             write(tmp_path / "a.csv", [batch])
-
         assert (caught.value.key, caught.value.index) == ("b", 2)
         assert list(tmp_path.iterdir()) == []
 
     def test_a_row_of_another_width(self, tmp_path: Path) -> None:
         (tmp_path / "a.csv").write_text("a,b\n1,2\n3,4,5\n")
-
         with pytest.raises(
             InvalidArgumentError, match="row 2 after the header: 3 values, but there are 2 columns"
         ):
@@ -303,7 +295,6 @@ class TestCsv:
     )
     def test_what_is_not_a_table(self, tmp_path: Path, text: str, error: str) -> None:
         (tmp_path / "a.csv").write_text(text)
-
         raised(InvalidArgumentError, read, tmp_path / "a.csv", match=error)
 
     def test_lists_that_end(self, tmp_path: Path) -> None:
@@ -311,7 +302,6 @@ class TestCsv:
         assert [row["l"] for row in read(tmp_path / "a.csv")] == [[1, 2]] * 3 + [[]]
         (tmp_path / "a.csv").write_text('l\n"1,5"\n2\n')
         assert [row["l"] for row in read(tmp_path / "a.csv")] == ["1,5", "2"]
-
         (tmp_path / "a.csv").write_text("a,l\n1,[1]\n2,word\n")
         assert [row["l"] for row in read(tmp_path / "a.csv")] == ["[1]", "word"]
 
@@ -349,7 +339,6 @@ class TestCsv:
     def test_numbers_keep_their_digits(self, tmp_path: Path, cells: list[str], kind: str) -> None:
         path = tmp_path / "a.csv"
         path.write_text("".join(f"{cell},x\n" for cell in ["n", *cells]))
-
         source = opened(path)
         assert str(source.schema.field("n").type) == kind
         source.close()
@@ -367,7 +356,6 @@ class TestCsv:
     ) -> None:
         path = tmp_path / "a.csv"
         path.write_text("n,pad\n" + f'{first},"x\n{"x" * 100}"\n' * 30_000 + f"{late},\n")
-
         with pytest.raises(
             InvalidArgumentError, match=f"row 30,001 after the header: '{late}' is not of"
         ) as info:
@@ -381,7 +369,6 @@ class TestCsv:
         path.write_text(delimiter.join(["a", '"b,c;d"', "e"]) + "\n")
         with path.open("a") as file:
             file.write(delimiter.join(["1", '"x,y;z"', "2.5"]) + "\n")
-
         assert read(path) == [{"a": 1, "b,c;d": "x,y;z", "e": 2.5}]
 
     def test_names_with_delimiters_come_back(self, tmp_path: Path) -> None:
@@ -398,7 +385,6 @@ class TestCsv:
         lines = b"".join(b"%d;%s\n" % (i, b"x" * 100) for i in range(30_000))
         pipe: Any = Pipe(b"n;s\n" + lines, 5_000)
         source = CsvSource(pipe, ReadSettings())
-
         found = [n for batch in source.batches() for n in batch["n"].to_pylist()]
         assert found == list(range(30_000))
 
@@ -427,7 +413,6 @@ class TestJsonLines:
             {"s": None, "f": 0.1, "n": -1, "l": None, "z": {"k": True}},
         ]
         path = write(tmp_path / "a.jsonl", [pa.RecordBatch.from_pylist(rows)])
-
         lines = path.read_text(encoding="utf-8").split("\n")
         assert [json.loads(line) for line in lines[:2]] == rows
         assert lines[0] == json.dumps(rows[0], ensure_ascii=False)
@@ -442,7 +427,6 @@ class TestJsonLines:
     ])  # fmt: skip
     def test_errors_have_their_line(self, tmp_path: Path, lines: list[str], error: str) -> None:
         (tmp_path / "a.jsonl").write_text("\n".join(lines))
-
         raised(InvalidArgumentError, read, tmp_path / "a.jsonl", match=error)
 
     def test_what_differs_after_the_first_batch(self, tmp_path: Path) -> None:
@@ -460,7 +444,6 @@ class TestFeatures:
         from tfrecord_lite.cli.convert import parse_features
 
         schema = parse_features("x:int64,image:uint8[2, 3],tags:text[?],box:float32[4]?,a:b:bytes")
-
         assert isinstance(schema, Schema)
         assert list(schema) == ["x", "image", "tags", "box", "a:b"]
         originals = schema.originals

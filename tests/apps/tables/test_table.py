@@ -176,7 +176,6 @@ def test_sparse_columns_keep_the_types_of_their_values(path: Path) -> None:
     numbers, texts = np.array([1, 255], np.uint8), np.array(["a", "ü"], object)
     save(path, {k: SparseTensor(indices, v, shape) for k, v in (("n", numbers), ("t", texts))})
     table = scan(path)
-
     assert rows_of(table) == [
         {"n/indices_0": [1], "n/values": [1], "t/indices_0": [1], "t/values": ["a"]},
         {"n/indices_0": [0], "n/values": [255], "t/indices_0": [0], "t/values": ["ü"]},
@@ -189,7 +188,6 @@ def test_sparse_columns_keep_the_types_of_their_values(path: Path) -> None:
 def test_partitions_are_lists_of_lists(path: Path) -> None:
     write(path, [{"v": [1, 2, 3], "n": [2, 1]}, {"v": [], "n": [0]}])
     spec = RaggedFeature("int64", "v", [RaggedFeature.RowLengths("n")])
-
     assert rows_of(scan(path, schema={"x": spec})) == [{"x": [[1, 2], [3]]}, {"x": [[]]}]
 
 
@@ -201,7 +199,6 @@ def test_sequences_are_lists_of_lists(path: Path) -> None:
     with TFRecordWriter(path) as writer:
         writer.write_blocks([rows])
     table = scan(path)
-
     assert isinstance(table.schema, SequenceSchema)
     assert table.column_names == ["context/label", "feature_lists/ids", "feature_lists/words"]
     assert table.to_arrow().to_pydict()["feature_lists/ids"] == [[[1], [2, 3]], []]
@@ -213,7 +210,6 @@ def test_a_given_schema_a_file_of_one_and_specifications_are_taken(path: Path) -
     schema = infer_schema(path)
     document = path.parent / "schema.json"
     document.write_text(schema.to_json())
-
     for features in (schema, document, str(document), {"x": FixedLenFeature([], "float32")}):
         assert rows_of(scan(path, ["x"], schema=features)) == [{"x": 1.5}]
 
@@ -221,7 +217,6 @@ def test_a_given_schema_a_file_of_one_and_specifications_are_taken(path: Path) -
 def test_the_schema_is_in_the_metadata(path: Path) -> None:
     save(path, {"x": [0.1], "n": [None], "i": np.zeros(1, np.uint8)}, lossless=True)
     table = scan(path)
-
     assert Schema.from_json(table.arrow_schema.metadata[b"tfrecord_lite"]) == load_schema(
         f"{path}.schema.json"
     )
@@ -233,7 +228,6 @@ def test_the_schema_is_in_the_metadata(path: Path) -> None:
 def test_what_the_sample_has_and_later_records_lack_is_null(path: Path) -> None:
     write(path, [{"x": 1, "v": [1.0, 2.0], "s": "a"}, {}, {"x": 3, "s": "b"}])
     table = scan(path, sample=1)
-
     assert rows_of(table) == [
         {"x": 1, "v": [1.0, 2.0], "s": b"a"},
         {"x": None, "v": None, "s": None},
@@ -308,7 +302,6 @@ def test_text_names_must_be_columns_of_byte_strings(path: Path) -> None:
 
 def test_columns_come_in_the_order_asked_for(path: Path) -> None:
     write(path, [{"a": 1, "b": 2, "c": 3}])
-
     assert scan(path).select(["c", "a"]).column_names == ["c", "a"]
     assert rows_of(scan(path, columns=["b"])) == [{"b": 2}]
     assert scan(path).select([]).to_arrow().num_rows == 1
@@ -320,7 +313,6 @@ def test_columns_come_in_the_order_asked_for(path: Path) -> None:
 def test_columns_that_are_not_selected_are_not_parsed(path: Path) -> None:
     write(path, [{"good": i, "bad": i if i != 2 else [1, 2]} for i in range(4)])
     table = scan(path, schema={"good": int, "bad": int})
-
     assert table.select(["good"]).to_arrow().column("good").to_pylist() == [0, 1, 2, 3]
     raised(InvalidArgumentError, table.to_arrow)
 
@@ -350,7 +342,6 @@ def test_damage_comes_after_the_rows_before_it(path: Path) -> None:
     with pytest.raises(DataLossError) as caught:  # noqa: PT012 - batches come before it
         while True:
             n_rows += next(found).num_rows
-
     assert n_rows == caught.value.index
     kept = scan(path, sample=10, on_error=lambda span: None)  # noqa: ARG005
     assert kept.to_arrow().num_rows == 999
@@ -358,7 +349,6 @@ def test_damage_comes_after_the_rows_before_it(path: Path) -> None:
 
 def test_batches_have_the_size_asked_for(path: Path) -> None:
     write(path, [{"x": i} for i in range(10)])
-
     assert [len(b) for b in scan(path).to_batches(4)] == [4, 4, 2]
     assert [len(b) for b in scan(path, batch_size=5).to_batches()] == [5, 5]
     raised(InvalidArgumentError, scan, path, batch_size=0, match="batch_size")
@@ -374,7 +364,6 @@ def test_workers_give_all_rows_in_some_order(tmp_path: Path) -> None:
     for i in range(3):
         write(tmp_path / f"x-{i}.tfrecord", [{"n": 1000 * i + j, "s": "a"} for j in range(1000)])
     table = scan(tmp_path / "x-*", num_workers=2, text=True)
-
     assert scan(tmp_path / "x-*").to_arrow().column("n").to_pylist() == list(range(3000))
     assert sorted(table.to_arrow().column("n").to_pylist()) == list(range(3000))
     assert table.head(2).column("n").to_pylist() == [0, 1]

@@ -127,7 +127,6 @@ def test_a_slice_is_what_its_numbers_say(today: Path, expression: str) -> None:
 
 def test_columns_have_their_original_types(today: Path) -> None:
     found: Any = load_tfds(today, "train[3:6]")
-
     assert list(found) == ["image", "label", "n", "pixels", "objects/label"]
     assert found["n"].dtype == np.int32
     assert found["pixels"].dtype == np.uint8
@@ -142,7 +141,6 @@ def test_columns_have_their_original_types(today: Path) -> None:
 def test_only_the_files_of_a_slice_are_read(today: Path) -> None:
     for shard in (0, 3):
         (today / f"flowers-train.tfrecord-0000{shard}-of-00004").unlink()
-
     assert numbers_of(today, "train[4:9]") == [4, 5, 6, 7, 8]
     with pytest.raises(FileNotFoundError, match=r"flowers-train.tfrecord-00000-of-00004"):
         load_tfds(today, "train[3:9]")
@@ -153,7 +151,6 @@ def test_what_comes_after_a_slice_is_not_read(today: Path) -> None:
     data = bytearray(path.read_bytes())
     data[-6] ^= 1
     path.write_bytes(data)
-
     assert load_tfds(today, "train[0:1]")["n"].tolist() == [0]
     with pytest.raises(DataLossError, match=r"flowers-train.tfrecord-00000-of-00004: record 3"):
         load_tfds(today, "train[-1:]+train[:4]")
@@ -194,7 +191,6 @@ def test_files_may_have_other_names(tmp_path: Path, template: str) -> None:
     ]
     write_info(tmp_path, splits=splits)
     (tmp_path / "features.json").write_text(json.dumps(FEATURES))
-
     assert numbers_of(tmp_path, "train[-2:]+test") == [10, 11, 0, 1]
 
 
@@ -222,7 +218,6 @@ def test_a_data_set_needs_no_name(today: Path) -> None:
     template = "{SPLIT}-{SHARD_X_OF_Y}.{FILEFORMAT}"
     splits = [{"name": "test", "shardLengths": ["2"], "filepathTemplate": template}]
     write_info(today, name=None, splits=splits)
-
     assert tfds_info(today).name is None
     assert numbers_of(today, "test") == [0, 1]
 
@@ -294,7 +289,6 @@ def test_texts_are_str_where_asked_for(tmp_path: Path) -> None:
 
 def test_without_features_json_the_schema_is_inferred(old: Path) -> None:
     info = tfds_info(old)
-
     assert info.schema["pixels"] == FixedLenFeature([4], "int64")
     assert info.label_names["objects/label"] == ["leaf", "stem"]
     assert numbers_of(old, "train[-1:]") == [11]
@@ -325,7 +319,6 @@ def test_a_directory_above_the_only_version_will_do(today: Path) -> None:
 def test_a_folder_may_have_the_characters_of_patterns(today: Path, tmp_path: Path) -> None:
     folder = tmp_path / "a[b]*?" / "c"
     shutil.copytree(today, folder)
-
     info = tfds_info(folder)
     assert info.label_names["label"] == LABELS
     assert numbers_of(folder.parent, "train[-1:]") == [11]
@@ -337,7 +330,6 @@ def test_a_directory_behind_a_url(today: Path) -> None:
 
     memory = fsspec.filesystem("memory")
     memory.put(str(today), "/data/flowers/1.0.0", recursive=True)
-
     for url in ("memory://data/flowers/1.0.0", "memory://data/flowers"):
         info = tfds_info(url)
         assert info.label_names["label"] == LABELS
@@ -375,7 +367,6 @@ def test_what_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_split_that_cannot_be_is_named(today: Path, expression: str, text: str) -> None:
     error = raised(InvalidArgumentError, load_tfds, today, expression)
-
     assert str(error).startswith(text)
     assert error.reason is Reason.BAD_ARGUMENT
 
@@ -392,9 +383,7 @@ def test_files_must_hold_the_recorded_counts(today: Path, expression: str, diffe
     with TFRecordWriter(path) as writer:
         for n in range(4, 9 + difference):
             writer.write_example(row(n))
-
     error = raised(InvalidArgumentError, load_tfds, today, expression)
-
     assert error.reason is Reason.WRONG_COUNT
     assert str(error) == (
         f"{path}: the file holds {5 + difference} records, but dataset_info.json says 5"
@@ -404,7 +393,6 @@ def test_files_must_hold_the_recorded_counts(today: Path, expression: str, diffe
 @pytest.mark.parametrize("name", ["array_record", "riegeli", "parquet"])
 def test_other_file_formats_are_unsupported(today: Path, name: str) -> None:
     write_info(today, fileFormat=name)
-
     error = raised(InvalidArgumentError, tfds_info, today, match=f"are '{name}', expected tfrecord")
     assert (error.reason, error.source) == (Reason.UNSUPPORTED, f"{today}/dataset_info.json")
 
@@ -422,9 +410,7 @@ DAMAGED = [
 @pytest.mark.parametrize("document", DAMAGED)
 def test_a_damaged_description_is_one_clear_error(tmp_path: Path, document: str) -> None:
     (tmp_path / "dataset_info.json").write_text(document)
-
     error = raised(InvalidArgumentError, tfds_info, tmp_path)
-
     assert (error.reason, error.source) == (Reason.BAD_ARGUMENT, f"{tmp_path}/dataset_info.json")
 
 
@@ -448,10 +434,8 @@ def test_parts_of_splits_are_slices(start: int, stop: int, unit: str, lengths: l
 
 def test_the_real_para_crawl(corpus: Path) -> None:
     folder = corpus / "files/google__trax/trax/data/testdata/para_crawl"
-
     info = tfds_info(folder)
     found: Any = load_tfds(folder, "train[-30%:]")
-
     assert (info.name, info.config, info.version) == ("para_crawl", "ende", "1.2.0")
     assert info.splits == {"train": 10}
     assert list(found) == ["de", "en"]
@@ -463,7 +447,6 @@ def test_a_directory_given_as_a_file_leads_on(today: Path) -> None:
     for directory in (today, today.parent, today.parent.parent):
         error = raised(IsADirectoryError, load, directory, match="load_tfds reads it")
         assert error.filename == str(directory)
-
     (today / "plain" / "below").mkdir(parents=True)
     raised(FileNotFoundError, load, today / "plain", match=r"only 1 folder \(below\): '.*/plain'")
     raised(FileNotFoundError, load, today / "plain" / "below", match="the folder is empty")
@@ -472,7 +455,6 @@ def test_a_directory_given_as_a_file_leads_on(today: Path) -> None:
 def test_a_tilde_is_the_home_directory(today: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(today.parent.parent))
     monkeypatch.setenv("USERPROFILE", str(today.parent.parent))
-
     assert numbers_of("~/flowers", "test") == [0, 1]
     assert tfds_info("~/flowers").directory == str(today)
 
@@ -480,7 +462,6 @@ def test_a_tilde_is_the_home_directory(today: Path, monkeypatch: pytest.MonkeyPa
 def test_damage_that_is_only_looked_at_is_not_raised(old: Path) -> None:
     path = old / "flowers-train.tfrecord-00002-of-00004"
     path.write_bytes(path.read_bytes()[:-5])
-
     assert numbers_of(old, "test") == [0, 1]
     assert numbers_of(old, "train[:4]") == [0, 1, 2, 3]
     raised(DataLossError, load_tfds, old, "train", match="00002-of-00004")
