@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from tests.support import reference
 from tests.support.errors import raised
 from tests.support.read_outcome import outcome_of
+from tests.support.small_files import write_records
 from tests.support.streams import any_stream
 from tfrecord_lite import Block, TFRecordReader, TFRecordWriter, encode_examples, testing
 from tfrecord_lite.arrays import keep_freed_pages
@@ -107,9 +108,7 @@ class TestRecords:
         column[:, 0] = np.arange(6000)
         items = list(encode_examples({"key": column}))
         path = tmp_path / "numbered"
-        with TFRecordWriter(path, compression) as writer:
-            for item in items:
-                writer.write(item)
+        write_records(path, items, compression)
 
         reader = TFRecordReader(path, compression)
         records = list(reader)

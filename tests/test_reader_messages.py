@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from tests.support.errors import raised
 from tests.support.parameter_ids import named
-from tfrecord_lite import TFRecordReader, TFRecordWriter, testing
+from tests.support.small_files import write_records
+from tfrecord_lite import TFRecordReader, testing
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.content import ContentType, detect
 from tfrecord_lite.messages import Example, ExampleListWithContext, Int64List, SequenceExample
@@ -48,9 +49,7 @@ def test_any_class_will_do(message: Message) -> None:
 def test_a_malformed_record_is_named_after_all_before_it(tmp_path: Path) -> None:
     good = [Int64List(value=[n]).SerializeToString() for n in range(100)]
     path = tmp_path / "a.tfrecord"
-    with TFRecordWriter(path) as writer:
-        for record in [*good, BAD, *good]:
-            writer.write(record)
+    write_records(path, [*good, BAD, *good])
     messages = TFRecordReader(path).messages(Int64List)
     assert [next(messages).value[0] for _ in good] == list(range(100))
     error = raised(InvalidArgumentError, next, messages)

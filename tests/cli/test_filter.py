@@ -6,6 +6,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.samples import flower, write
+from tests.support.small_files import write_records
 from tfrecord_lite import (
     FixedLenFeature,
     Schema,
@@ -43,9 +44,7 @@ def test_other_features_are_not_parsed(run: Run, tmp_path: Path) -> None:
 
 def test_bad_records_are_left_out_and_listed(run: Run, tmp_path: Path) -> None:
     rows = [{"n": i} if i % 3 else {"n": "x"} for i in range(90)]
-    with TFRecordWriter(tmp_path / "a") as writer:
-        for row in rows:
-            writer.write(encode_example(row))
+    write_records(tmp_path / "a", (encode_example(row) for row in rows))
     schema = tmp_path / "s.json"
     schema.write_text(Schema({"n": FixedLenFeature([], int)}).to_json())
     arguments = ("--drop-bad", "--schema", schema, tmp_path / "a")

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.errors import raised
+from tests.support.small_files import write_records
 from tests.support.specifications import tables
 from tfrecord_lite import (
     FixedLenFeature,
@@ -699,9 +700,7 @@ def test_messages_come_back_through_parquet(drawn: Any) -> None:
     _, examples = drawn
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "data"
-        with TFRecordWriter(path) as writer:
-            for example in examples:
-                writer.write(example.SerializeToString())
+        write_records(path, (example.SerializeToString() for example in examples))
         if any(map(features_of, TFRecordReader(path))):
             round_trips(path, Path(name))
 

@@ -25,6 +25,7 @@ from tests.support.small_files import (
     plain,
     write,
     write_files,
+    write_records,
 )
 from tfrecord_lite import (
     Dataset,
@@ -339,9 +340,7 @@ def test_map_in_threads_keeps_the_order(names: list[str]) -> None:
 
 def test_compression_is_found_out_or_said(tmp_path: Path) -> None:
     for name in ("GZIP", ""):
-        with TFRecordWriter(tmp_path / f"f{name}", name) as writer:
-            for i in range(3):
-                writer.write(example(i))
+        write_records(tmp_path / f"f{name}", (example(i) for i in range(3)), name)
     assert numbers(TFRecordDataset(tmp_path / "f*")) == [0, 1, 2] * 2
     assert numbers(TFRecordDataset(str(tmp_path / "fGZIP"), "GZIP")) == [0, 1, 2]
     raised(DataLossError, list, TFRecordDataset(tmp_path / "fGZIP", ""))

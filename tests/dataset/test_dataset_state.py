@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from tests.support.errors import raised
 from tests.support.http_files import serving
-from tests.support.small_files import FEATURES, example, numbers, plain, rest_after, write_files
+from tests.support.small_files import (
+    FEATURES,
+    example,
+    numbers,
+    plain,
+    rest_after,
+    write_files,
+    write_records,
+)
 from tfrecord_lite import (
     Block,
     Dataset,
@@ -133,9 +141,7 @@ def test_large_files_and_buffers_are_resumed(tmp_path: Path, n_given: int) -> No
     """Chunks end elsewhere in the second run, so cuts are not where they were."""
     items = [b"%d" % i * 50 for i in range(10_000)]
     for i in range(2):
-        with TFRecordWriter(tmp_path / str(i)) as writer:
-            for record in items[i::2]:
-                writer.write(record)
+        write_records(tmp_path / str(i), items[i::2])
 
     def make() -> Dataset:
         files = TFRecordDataset([tmp_path / "0", tmp_path / "1"])

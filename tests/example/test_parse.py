@@ -23,6 +23,7 @@ from tests.support.cases import Case, cases
 from tests.support.errors import raised
 from tests.support.example_messages import examples, plain
 from tests.support.reference_example import BYTES, FLOAT, INT64, Feature
+from tests.support.small_files import write_records
 from tfrecord_lite import (
     Block,
     BytesColumn,
@@ -35,7 +36,6 @@ from tfrecord_lite import (
     SparseFeature,
     SparseTensor,
     TFRecordReader,
-    TFRecordWriter,
     VarLenFeature,
     decode_example,
     decode_examples,
@@ -192,9 +192,7 @@ def test_an_error_names_file_offset_and_record(tmp_path: Path, n: int, reason: R
     short = plain({b"n": Feature(BYTES, (bytes(5),))})
     wrong = {Reason.MALFORMED: NO_MESSAGE, Reason.MISSING: b""}.get(reason, short)
     right = plain({b"n": Feature(BYTES, (bytes(6),))})
-    with TFRecordWriter(path) as writer:
-        for record in [right] * n + [wrong, right]:
-            writer.write(record)
+    write_records(path, [right] * n + [wrong, right])
     reader = TFRecordReader(path)
     parser = ExampleParser({"n": RawFeature([3], "int16")})
     calls: list[Callable[[], Any]] = [

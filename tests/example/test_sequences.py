@@ -15,6 +15,7 @@ from tests.support.corpus import CorpusFile, corpus_files
 from tests.support.errors import raised
 from tests.support.example_messages import len_field, plain_sequence, some_sequence
 from tests.support.reference_example import BYTES, FLOAT, INT64, NO_KIND, Feature, Sequence
+from tests.support.small_files import write_records
 from tfrecord_lite import (
     Block,
     BytesColumn,
@@ -26,7 +27,6 @@ from tfrecord_lite import (
     Schema,
     SequenceExampleParser,
     TFRecordReader,
-    TFRecordWriter,
     VarLenFeature,
     decode_examples,
     decode_sequence_example,
@@ -166,9 +166,7 @@ def test_an_error_says_which_record_of_which_file(tmp_path: Path, name: str, pla
     later = bad_messages()["malformed"][0]
     path = tmp_path / "file"
     records = [*BATCH[:place], bad, *BATCH[place:40], later]
-    with TFRecordWriter(path) as writer:
-        for record in records:
-            writer.write(record)
+    write_records(path, records)
     (block,) = TFRecordReader(path).blocks()
     error = raised(InvalidArgumentError, SequenceExampleParser(CONTEXT, LISTS), block)
     assert (error.reason, error.key, error.index, error.source) == (reason, key, place, str(path))
@@ -213,9 +211,7 @@ def assert_array_is(array: Any, feature: Feature, kind: int) -> None:
 def test_a_wrong_message_of_a_file_is_named_after_those_before_it(tmp_path: Path) -> None:
     path = tmp_path / "file"
     broken = len_field(2, len_field(1, b"\xff"))
-    with TFRecordWriter(path) as writer:
-        for record in [*BATCH, broken, BATCH[0]]:
-            writer.write(record)
+    write_records(path, [*BATCH, broken, BATCH[0]])
     found = iter(TFRecordReader(path).sequence_examples())
     rows = [next(found) for _ in BATCH]
     assert [row["context"]["id"].tolist() for row in rows] == [[i] for i in range(len(BATCH))]

@@ -23,6 +23,7 @@ import pytest
 from tests.files.mishap_runs import N_RUNS, share
 from tests.support.errors import raised
 from tests.support.read_outcome import outcome_of
+from tests.support.small_files import write_records
 from tfrecord_lite import (
     ShardedTFRecordWriter,
     TFRecordFile,
@@ -235,9 +236,7 @@ def test_shards_closed_twice_have_every_record(tmp_path: Path, disk: Disk, kind:
 
 def damaged(path: Path) -> Path:
     if not path.exists():
-        with TFRecordWriter(path) as writer:
-            for i in range(200):
-                writer.write(b"%d" % i * 30)
+        write_records(path, (b"%d" % i * 30 for i in range(200)))
         path.write_bytes(path.read_bytes() + b"damage")
     return path
 
@@ -253,9 +252,7 @@ def make_saved(folder: Path) -> None:
 def make_index(folder: Path) -> None:
     path = folder.with_name("sound")
     if not path.exists():
-        with TFRecordWriter(path) as writer:
-            for i in range(200):
-                writer.write(b"%d" % i)
+        write_records(path, (b"%d" % i for i in range(200)))
     with TFRecordFile(path) as file:
         save_index(file.indexes[0], str(folder / "a"))
 

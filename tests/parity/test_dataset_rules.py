@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.parity.answers import ask, assert_same_error
 from tests.parity.rules import deviation, rule
-from tests.support.small_files import FEATURES, numbers, plain, write, write_files
-from tfrecord_lite import TFRecordDataset, TFRecordWriter, VarLenFeature
+from tests.support.small_files import FEATURES, numbers, plain, write, write_files, write_records
+from tfrecord_lite import TFRecordDataset, VarLenFeature
 from tfrecord_lite import tf as ours_tf
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.index.file import tf_record_random_reader
@@ -146,9 +146,7 @@ def test_shuffled_batches_cross_files_and_epochs(tf: Any, names: list[str]) -> N
 
 @rule("B4")
 def test_reader_args_go_to_the_reader(tf: Any, tmp_path: Path, names: list[str]) -> None:
-    with TFRecordWriter(tmp_path / "gz", "GZIP") as writer:
-        for record in TFRecordDataset(names):
-            writer.write(record)
+    write_records(tmp_path / "gz", TFRecordDataset(names), "GZIP")
     settings: Any = {"reader_args": ["GZIP"], "shuffle": False, "num_epochs": 1}
     theirs, ours = both_batched(tf, str(tmp_path / "gz"), 5, FEATURES, **settings)
     assert theirs.error is None

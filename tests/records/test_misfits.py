@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.errors import raised
+from tests.support.small_files import write_records
 from tests.support.untyped import load
 from tfrecord_lite import (
     ExampleParser,
@@ -111,9 +112,7 @@ def test_the_others_come_in_order_and_batches_are_full(
 ) -> None:
     path = tmp_path / "a"
     rows, misfits = records(are_sequences=are_sequences)
-    with TFRecordWriter(path, compression) as writer:
-        for row in rows:
-            writer.write(row)
+    write_records(path, rows, compression)
     schema = SEQUENCES if are_sequences else SCHEMA
 
     batches = IN_ORDER[door](path, schema, "drop")
@@ -126,9 +125,7 @@ def test_the_others_come_in_order_and_batches_are_full(
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    with TFRecordWriter(tmp_path / "a") as writer:
-        for row in records(are_sequences=False)[0]:
-            writer.write(row)
+    write_records(tmp_path / "a", records(are_sequences=False)[0])
     return tmp_path / "a"
 
 

@@ -5,7 +5,6 @@ import io
 import os
 import tempfile
 import threading
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.support.errors import raised
 from tests.support.reference import encode_record
+from tests.support.small_files import write_records as write
 from tfrecord_lite import (
     FixedLenFeature,
     TFRecordReader,
@@ -43,13 +43,6 @@ GOOD = [encode_example({"n": i}) for i in range(20)]
 
 def full_disk(_: RecordSink) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
-
-
-def write(path: Path, records: Iterable[bytes], compression: str = "") -> Path:
-    with TFRecordWriter(path, compression) as writer:
-        for record in records:
-            writer.write(record)
-    return path
 
 
 class TestVerify:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import tfrecord_lite as tl
 from tests.saved.written import assert_same, data_sets
 from tests.support.errors import raised
+from tests.support.small_files import write_records
 from tfrecord_lite.cli import main
 from tfrecord_lite.described.structure import flatten
 from tfrecord_lite.saved.spec import Component, fields, message, spec_of
@@ -174,9 +175,7 @@ def test_records_of_another_spec_are_an_error(folder: str, tmp_path: Path) -> No
 def test_elements_that_are_cut_are_damage(folder: str) -> None:
     (file,) = Path(folder).glob("*/00000001.shard/*")
     records = list(tl.TFRecordReader(file))
-    with tl.TFRecordWriter(file) as writer:
-        for record in records[:-1]:
-            writer.write(record)
+    write_records(file, records[:-1])
     raised(tl.errors.DataLossError, tl.load, folder, match="ends after 2 records of an element")
 
 

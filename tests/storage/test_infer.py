@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tests.support.agreement import EXAMPLES, batches, damaged, encodings, look_alikes
 from tests.support.corpus import CorpusFile, corpus_files
 from tests.support.errors import raised
+from tests.support.small_files import write_records as write
 from tfrecord_lite import (
     Block,
     ExampleParser,
@@ -25,7 +26,6 @@ from tfrecord_lite import (
     RaggedFeature,
     Schema,
     TFRecordReader,
-    TFRecordWriter,
     VarLenFeature,
     encode_example,
     infer_schema,
@@ -194,13 +194,6 @@ def test_a_summary_is_a_mapping_that_pickles() -> None:
     assert dict(summary) == {"age": summary["age"]}
     with pytest.raises(KeyError, match="nearest: 'age'"):
         summary["ago"]
-
-
-def write(path: Path, records: list[bytes], compression: str = "") -> Path:
-    with TFRecordWriter(path, compression) as writer:
-        for record in records:
-            writer.write(record)
-    return path
 
 
 def test_files_patterns_readers_and_records_say_the_same(tmp_path: Path) -> None:

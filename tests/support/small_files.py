@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite import Dataset, FixedLenFeature
+from tfrecord_lite import Dataset, FixedLenFeature, TFRecordWriter
 from tfrecord_lite.messages import Example
 from tfrecord_lite.records.framing import frame
 
@@ -25,6 +25,13 @@ def example(number: int) -> bytes:
 def write(path: Path, records: Iterable[bytes]) -> str:
     path.write_bytes(bytes(frame(list(records))))
     return str(path)
+
+
+def write_records(path: Path, records: Iterable[bytes], compression: str | None = None) -> Path:
+    with TFRecordWriter(path, compression) as writer:
+        for record in records:
+            writer.write(record)
+    return path
 
 
 def write_files(folder: Path, counts: Iterable[int]) -> list[str]:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import tfrecord_lite
 from tests.support.corpus import ROOT
 from tests.support.errors import raised
+from tests.support.small_files import write_records
 from tests.support.subprocesses import run_fresh
 from tests.tf.tf_scripts import OURS, SCRIPTS, run_script
 from tfrecord_lite import Block, TFRecordWriter, encode_example, errors, tf
@@ -188,9 +189,7 @@ def files(folder: Path) -> list[str]:
     out = []
     for number, size in enumerate((7, 2, 0)):
         out.append(str(folder / f"{number}.tfrecord"))
-        with TFRecordWriter(out[-1]) as writer:
-            for i in range(size):
-                writer.write(encode_example({"x": 10 * number + i}))
+        write_records(Path(out[-1]), (encode_example({"x": 10 * number + i}) for i in range(size)))
     return out
 
 
@@ -444,9 +443,7 @@ def chunk_of(records: list[bytes]) -> Block:
 
 def test_what_a_function_makes_of_an_error_is_that_records_own(tmp_path: Path) -> None:
     path = tmp_path / "x"
-    with TFRecordWriter(path) as writer:
-        for i in range(30):
-            writer.write(encode_example({"x": i}) if i != 17 else b"\xff")
+    write_records(path, (encode_example({"x": i}) if i != 17 else b"\xff" for i in range(30)))
     seen = []
 
     def parse(record: Any) -> Any:

@@ -8,7 +8,8 @@ from typing import IO, cast
 from hypothesis import strategies as st
 
 from tests.support.file_objects import Bare
-from tfrecord_lite import TFRecordReader, TFRecordWriter
+from tests.support.small_files import write_records
+from tfrecord_lite import TFRecordReader
 
 ENDINGS = ["", ".gz", ".zz", ".bz2"]
 
@@ -31,9 +32,7 @@ def write_all(folder: Path, files: Iterable[tuple[list[bytes], str]]) -> list[st
     paths = []
     for i, (records, ending) in enumerate(files):
         paths.append(str(folder / f"source-{i}.tfrecord{ending}"))
-        with TFRecordWriter(paths[-1]) as writer:
-            for record in records:
-                writer.write(record)
+        write_records(Path(paths[-1]), records)
     return paths
 
 

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from tests.cli.samples import JPEG, sequence
 from tests.support.errors import raised
-from tfrecord_lite import Block, TFRecordReader, TFRecordWriter, encode_example, encode_examples
+from tests.support.small_files import write_records
+from tfrecord_lite import Block, TFRecordReader, encode_example, encode_examples
 from tfrecord_lite.apps.statistics import (
     Comparison,
     Distribution,
@@ -201,9 +202,7 @@ def test_sequences() -> None:
 def test_blocks_need_not_be_of_the_same_size(tmp_path: Path) -> None:
     records = rows_of(5000)
     for name, compression in (("a", ""), ("b", "GZIP")):
-        with TFRecordWriter(tmp_path / name, compression) as writer:
-            for record in records:
-                writer.write(record)
+        write_records(tmp_path / name, records, compression)
     assert compare(tmp_path / "a", tmp_path / "b")
     assert compare([tmp_path / "a"], TFRecordReader(tmp_path / "b"))
     others = [*records[:4000], records[0], *records[4001:]]

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.http_files import FileServer, serving
-from tfrecord_lite import TFRecordReader, TFRecordWriter
+from tests.support.small_files import write_records as write
+from tfrecord_lite import TFRecordReader
 from tfrecord_lite.apps.statistics.sampling import Sample, draw_sample
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.records.framing import frame
@@ -27,13 +28,6 @@ def records_of(n: int, mean: float, seed: int = 0, spread: float = 1.0) -> list[
     rng = np.random.default_rng(seed)
     lengths = rng.lognormal(np.log(mean) - spread**2 / 2, spread, n).astype(int)
     return [rng.bytes(int(length)) for length in lengths]
-
-
-def write(path: Path, records: list[bytes], compression: str = "") -> Path:
-    with TFRecordWriter(path, compression) as writer:
-        for record in records:
-            writer.write(record)
-    return path
 
 
 def check_places(sample: Sample, records: list[bytes], name: str) -> None:

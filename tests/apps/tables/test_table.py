@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 from tests.support.errors import raised
+from tests.support.small_files import write_records
 from tests.support.specifications import tables
 from tfrecord_lite import (
     FixedLenFeature,
@@ -65,9 +66,7 @@ def alike(a: Any, b: Any) -> bool:
 def test_a_table_has_the_values_of_the_messages(drawn: Any, tmp_path_factory: Any) -> None:
     _, examples = drawn
     path = tmp_path_factory.mktemp("table") / "x.tfrecord"
-    with TFRecordWriter(path) as writer:
-        for example in examples:
-            writer.write(example.SerializeToString())
+    write_records(path, (example.SerializeToString() for example in examples))
     if not any(feature_values(e, key) for e in examples for key in e.features.feature):
         return
     found = scan(path)
