@@ -75,7 +75,6 @@ def run(of: MessageType, n_messages: int, seed: int) -> Counter[str]:
 
 
 def main() -> int:
-    """Read the command line, make and compare messages, and print how many there were."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

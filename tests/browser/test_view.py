@@ -88,7 +88,6 @@ def tab_to(one: Watched, selector: str, key: str = "Tab") -> None:
 
 
 def shown(one: Watched) -> int:
-    """Return how many records are shown."""
     return one.page.locator(".record:visible").count()
 
 

@@ -11,8 +11,6 @@ Run: TypeAlias = "Callable[..., Done]"
 
 
 class Done(NamedTuple):
-    """The outcome of a run."""
-
     status: int
     out: list[str]
     err: list[str]

@@ -135,7 +135,6 @@ def columns_of(draw: st.DrawFn, n: int, depth: int = 2) -> tuple[Any, list[Any],
 
 @st.composite
 def arrow_tables(draw: st.DrawFn) -> tuple[Any, list[dict[str, Any]]]:
-    """Draw a table, and its rows."""
     n = draw(st.integers(0, 5))
     names = draw(st.lists(st.sampled_from("vwxyz"), min_size=1, max_size=3, unique=True))
     drawn = [draw(columns_of(n)) for _ in names]
@@ -162,7 +161,6 @@ def leaves_of(row: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def stored(value: Any) -> list[Any]:
-    """Return a value as the list of an Example."""
     if isinstance(value, list):
         return [inner for each in value for inner in stored(each)]
     value = int(value) if isinstance(value, Decimal) else value
@@ -202,7 +200,6 @@ def test_records_have_the_values_of_the_rows(drawn: Any, data: Any) -> None:
 
 @st.composite
 def lists_of_structs(draw: st.DrawFn) -> tuple[Any, list[Any]]:
-    """Draw an array of lists of structs, or of maps, and its rows."""
     fields = st.fixed_dictionaries({"key": texts(), "value": st.lists(whole(8), max_size=2)})
     pair = pa.struct([("key", pa.string()), ("value", pa.list_(pa.int8()))])
     kind, size = draw(
@@ -230,7 +227,6 @@ def lists_of_structs(draw: st.DrawFn) -> tuple[Any, list[Any]]:
 
 
 def field_of(value: Any, name: str) -> Any:
-    """Return one field of the structs in nested lists."""
     return value[name] if isinstance(value, dict) else [field_of(each, name) for each in value]
 
 
@@ -332,7 +328,6 @@ def test_decimals_with_digits_are_refused_with_one_sentence() -> None:
 
 
 def written(write: Callable[[Path], Any], path: Path) -> tuple[Any, ...]:
-    """Return what was written, or what is wrong."""
     try:
         schema = write(path)
     except InvalidArgumentError as error:

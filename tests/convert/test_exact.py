@@ -1,7 +1,4 @@
-"""Numbers and times in lists and rows come back exactly equal, or there is an error about them.
-
-The oracle here knows nothing of the library: every value is a Fraction, of seconds for times.
-"""
+"""Numbers and times in lists and rows come back exactly equal, or there is an error about them."""
 
 import enum
 import math

@@ -1,9 +1,4 @@
-"""Every fast path gives the lists of the plain pipeline, or the reason of its error.
-
-The plain pipeline is ``opened("x", [value])``: a value as a column of one record. What it
-gives is written here as a protobuf Feature, with the runtime, and compared with the Features
-in the messages that the fast paths write.
-"""
+"""Every fast path gives the lists of the plain pipeline, or the reason of its error."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -60,12 +55,10 @@ def in_example(message: Any) -> Outcome:
 
 
 def one_row(value: Any) -> list[Outcome]:
-    """One dictionary, encoded by hand."""
     return [outcome_of(lambda: in_example(encode_example({"x": value})))]
 
 
 def row_plan(value: Any) -> list[Outcome]:
-    """Rows of one form: one encoded by itself, one the plan is made from, one it takes."""
     buffer = RowBuffer()
 
     def add() -> Outcome:

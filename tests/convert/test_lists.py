@@ -37,7 +37,6 @@ def as_array(level: Any, n_rows: int) -> Int64Array:
 
 
 def nested(lists: Lists) -> list[Any]:
-    """The records as nested lists, one nest per level."""
     rows = values_of(lists.flat)
     sizes = [lists.n]  # rows of each level
     for level in lists.levels:

@@ -32,7 +32,6 @@ def parsed_with(block: Any, features: Any) -> dict[str, Any]:
 
 
 def back(columns: dict[str, Any], schema: Schema | None = None) -> dict[str, Any]:
-    """Store columns and bring them back; the schema goes through JSON meanwhile."""
     schema = schema_of(columns, lossless=True) if schema is None else schema
     again = Schema.from_json(schema.to_json())
     return parsed_with(encode_examples(columns, schema), again)
@@ -212,7 +211,6 @@ EXTRAS = [
 
 
 def all_of(name: str) -> Any:
-    """Return every number that a dtype of ml_dtypes has, each NaN too."""
     ml_dtypes = pytest.importorskip("ml_dtypes")
     if not hasattr(ml_dtypes, name):
         pytest.skip(f"this ml_dtypes has no {name}")

@@ -136,7 +136,6 @@ SCHEMA = Schema(
 
 
 def block_of(rows: list[dict[str, Any]]) -> Any:
-    """Encode rows; some features are there under several names."""
     made = []
     for row in rows:
         places = np.arange(len(row["ragged"]))
@@ -173,7 +172,6 @@ def test_blocks_that_are_joined_at_any_border_are_one_block(rows: Any, data: Any
 
 
 def memories(column: Any) -> list[Any]:
-    """Return the arrays of a result."""
     match column:
         case np.ma.MaskedArray():
             return [np.asarray(column.data), np.ma.getmaskarray(column)]

@@ -23,14 +23,12 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 
 def words(key: tuple[int, ...], n_words: int) -> list[int]:
-    """Return words of the generator of a key, as the rule has it."""
     entropy = [part for number in key for part in (number % 2**32, number // 2**32)]
     seed = np.random.SeedSequence([len(entropy), *entropy])
     return [int(word) for word in np.random.PCG64(seed).random_raw(n_words)]
 
 
 def shuffled(items: list[int], key: tuple[int, ...], n_slots: int) -> list[int]:
-    """Shuffle with a buffer, one element at a time."""
     buffer, rest, out = items[:n_slots], items[n_slots:], []
     for item, word in zip(rest, words((*key, 0), len(rest)), strict=True):
         slot = int((word >> 11) / 2**53 * n_slots)

@@ -25,7 +25,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 @pytest.fixture
 def names(tmp_path: Path) -> list[str]:
-    """Three files of 5, 0 and 7 Examples."""
     return write_files(tmp_path, [5, 0, 7])
 
 

@@ -44,7 +44,6 @@ def write_frames_in_records(path: Path, n_records: int = 500) -> Path:
 
 
 def damage(path: Path, records: list[int]) -> None:
-    """Flip a bit in the data of some records."""
     index = TFRecordFile(path).indexes[0]
     data = bytearray(path.read_bytes())
     for record in records:
@@ -53,13 +52,11 @@ def damage(path: Path, records: list[int]) -> None:
 
 
 def rows_of(paths: Any) -> list[dict[str, Any]]:
-    """Return the rows of files as the reader of this library has them, in order."""
     rows: list[dict[str, Any]] = scan(paths).to_arrow().to_pylist()
     return rows
 
 
 def kill_once(flag: str) -> None:
-    """Kill this process, unless the flag is there already."""
     try:
         os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
     except FileExistsError:

@@ -65,7 +65,6 @@ def collect(transform: Any, runner: Any = ONE_PROCESS) -> list[Any]:
 
 
 def run(transform: Any, runner: Any = ONE_PROCESS) -> tuple[list[Any], Any]:
-    """Return the elements of a transform, and what the pipeline says when it is done."""
     key = next(_keys)
     FOUND[key] = []
     with beam.Pipeline(runner=runner) as pipeline:
@@ -242,7 +241,6 @@ def test_workers_may_be_other_processes(path: str, tmp_path: Path) -> None:
 
 @pytest.fixture
 def damaged(tmp_path: Path) -> list[str]:
-    """Two files of 100 and 200 records; in the first one is damaged, in the other the end is cut."""
     one = bytearray(frame([example(i) for i in range(100)]))
     one[len(frame([example(i) for i in range(40)])) + 14] ^= 1
     (tmp_path / "one").write_bytes(bytes(one))

@@ -64,7 +64,6 @@ def read(spark: Any, path: Any, schema: Any = None, **options: Any) -> Any:
 
 
 def put(frame: Any, path: Path, mode: str = "overwrite", **options: Any) -> list[str]:
-    """Write a data frame, and return the names of all files that are there then."""
     frame.write.format("tfrecord").mode(mode).options(**options).save(str(path))
     return names_in(path)
 

@@ -92,7 +92,6 @@ def gcs() -> Iterator[Store]:
 
 
 def made(scheme: str, options: dict[str, Any]) -> Store:
-    """Make a bucket."""
     other = fsspec.filesystem(scheme, skip_instance_cache=True, use_listings_cache=False, **options)
     other.mkdir("bucket")
     return Store(f"{scheme}://bucket", options, other)

@@ -1,7 +1,4 @@
-"""Examples in the engine, form by form: layouts are used, rules hold, and lies cost nothing.
-
-That any bytes mean what they mean to the protobuf runtime, ``test_agreement.py`` says.
-"""
+"""Examples in the engine, form by form: layouts are used, rules hold, and lies cost nothing."""
 
 import itertools
 import tracemalloc

@@ -1,8 +1,4 @@
-"""One rule for floats of 64 bits: rounded by all that write Examples, kept by schema_of and save.
-
-docs/reference/dtypes.md has the table, "Lenient and strict". That rows, contexts and steps are written as columns
-are, ``tests/convert/test_fast_paths.py`` says.
-"""
+"""One rule for floats of 64 bits: rounded by all that write Examples, kept by schema_of and save."""
 
 import importlib
 from collections.abc import Callable

@@ -1,9 +1,4 @@
-"""Batches of Examples to results and dictionaries: what does not need TensorFlow to be told.
-
-That single messages mean what TensorFlow makes of them, ``tests/parity`` asks TensorFlow.
-Here a batch must give what its messages give one by one, and errors must name the first
-that is wrong. Single messages are read by another way than batches are.
-"""
+"""Batches of Examples to results and dictionaries: what does not need TensorFlow to be told."""
 
 import itertools
 import pickle

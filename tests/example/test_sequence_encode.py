@@ -42,7 +42,6 @@ def columns(draw: st.DrawFn) -> tuple[str, list[list[list[Any]]]]:
 
 
 def ragged(kind: str, records: list[list[list[Any]]]) -> RaggedTensor:
-    """Return the column as a RaggedTensor of two levels."""
     steps = [step for record in records for step in record]
     flat = np.empty(sum(map(len, steps)), DTYPES[kind])
     flat[:] = [value for step in steps for value in step]

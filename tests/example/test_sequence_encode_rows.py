@@ -33,7 +33,6 @@ SCALARS: dict[str, st.SearchStrategy[Any]] = {
 
 
 def arrays(dtype: str) -> st.SearchStrategy[Any]:
-    """Return arrays of small numbers, or of strings."""
     if dtype == "object":
         values: st.SearchStrategy[Any] = st.one_of(st.lists(TEXT, max_size=3), st.lists(INT64))
     else:
@@ -61,7 +60,6 @@ one_type = st.integers(0, len(VALUES) - 1)
 
 @st.composite
 def many_rows(draw: st.DrawFn) -> list[Any]:
-    """Return records that are mostly alike."""
     usual = draw(st.integers(0, len(VALUES) - 1 - 7)), draw(st.integers(0, len(VALUES) - 1 - 7))
     keys = draw(st.sampled_from([["a"], ["b", "a"], []]))
     names = draw(st.sampled_from([["x"], ["y", "x"], []]))

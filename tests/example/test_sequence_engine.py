@@ -1,7 +1,4 @@
-"""SequenceExamples in the engine: forms that once were, or might have been, read wrong.
-
-That any bytes mean what they mean to the protobuf runtime, ``test_agreement.py`` says.
-"""
+"""SequenceExamples in the engine: forms that once were, or might have been, read wrong."""
 
 import pytest
 from google.protobuf.internal import api_implementation

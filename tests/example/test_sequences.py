@@ -45,7 +45,6 @@ KINDS = {"O": "bytes", "f": "float", "i": "int64"}
 
 
 def message(number: int, n_steps: int) -> bytes:
-    """Return a message with an id, and some numbers of tokens and vectors."""
     steps = range(n_steps)
     lists: Any = {
         "tokens": [number + i for i in steps],
@@ -65,7 +64,6 @@ BATCH = [message(i, i % 7) for i in range(50)]
 
 
 def plain(results: Any) -> Any:
-    """Return results as lists."""
     return [
         {name: value.to_list() if hasattr(value, "to_list") else value.tolist()
          for name, value in part.items()}
@@ -185,7 +183,6 @@ def test_errors_name_the_example_and_the_step() -> None:
 
 
 def assert_row_is(row: Any, expected: Sequence) -> None:
-    """Compare a decoded row with what it should mean."""
     context = {k.decode(): f for k, f in expected.context.items() if f.kind != NO_KIND}
     assert row.keys() == {"context", "feature_lists"}
     assert row["context"].keys() == context.keys()

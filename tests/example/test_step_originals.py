@@ -123,7 +123,6 @@ def test_steps_come_back_as_they_were(case: Case, data: st.DataObject) -> None:
 
 
 def particles(*sizes: int) -> Case:
-    """Return positions of particles, of which each record has another number."""
     steps = [[np.full((n, 2), step, np.float32) for step in range(3)] for n in sizes]
     kept = [[step.tobytes() for step in record] for record in steps]
     return Case(FixedLenSequenceFeature([], bytes), Original("float32", [None, 2]), steps, kept)
@@ -131,7 +130,6 @@ def particles(*sizes: int) -> Case:
 
 @pytest.fixture
 def paths(tmp_path: Path) -> list[Path]:
-    """Two files of particles: 3 and 4 of them, then 5."""
     names = [tmp_path / "a.tfrecord", tmp_path / "b.tfrecord"]
     for path, case in zip(names, (particles(3, 4), particles(5)), strict=True):
         with TFRecordWriter(path) as writer:

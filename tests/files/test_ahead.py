@@ -322,8 +322,6 @@ def test_a_large_file_of_a_server_without_ranges_comes_in_one_stream(server: Fil
 
 
 class Threaded(fsspec.AbstractFileSystem):  # type: ignore[misc, name-defined]
-    """A store without coroutines."""
-
     protocol = "webhdfs"
     cachable = False
     content = bytes(frame(RECORDS))

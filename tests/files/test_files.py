@@ -42,7 +42,6 @@ def path(tmp_path: Path) -> Path:
 
 
 def write_each(folder: Path, *names: str) -> list[str]:
-    """Write files that hold one record each, the file's name; return their paths."""
     for name in names:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(reference.encode([name.encode()]))

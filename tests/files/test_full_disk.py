@@ -1,8 +1,4 @@
-"""A full disk loses nothing that was flushed, and what waits is written when there is room.
-
-The write that takes the last room is short, as the system's are, and the next one fails. Then
-records go on being written, or there is room again, or whoever writes gives up.
-"""
+"""A full disk loses nothing that was flushed, and what waits is written when there is room."""
 
 from __future__ import annotations
 
@@ -127,7 +123,6 @@ class Run:
         self.writer = start(kind, self.path, compression)
 
     def write(self, writer: Writer) -> None:
-        """Write a record, or several, in any way; they count as written whatever comes of it."""
         choose, i = self.choose, len(self.records)
         match choose.randrange(8):
             case 0:

@@ -105,7 +105,6 @@ def store() -> Iterator[dict[str, bytes]]:
 
 
 def put(name: str, n_records: int) -> None:
-    """Put a file into the store, as another process would."""
     content = io.BytesIO()
     with TFRecordWriter(content) as writer:
         writer.write_examples([{"n": i} for i in range(n_records)])

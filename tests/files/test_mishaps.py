@@ -1,7 +1,4 @@
-"""What happens to who reads or writes when the world changes: each has one outcome.
-
-Files that grow, are cut or replaced meanwhile; reads and connections that fail; full disks.
-"""
+"""What happens to who reads or writes when the world changes: each has one outcome."""
 
 import errno
 import gzip

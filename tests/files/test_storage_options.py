@@ -66,7 +66,6 @@ class GuardedFileSystem(memory.MemoryFileSystem):  # type: ignore[misc, name-def
 
 @pytest.fixture(autouse=True)
 def store() -> Iterator[Any]:
-    """Register the file system, with a file of Examples and a run of events in it."""
     fsspec.register_implementation("guarded", GuardedFileSystem, clobber=True)
     GuardedFileSystem.store.clear()
     GuardedFileSystem.pseudo_dirs[:] = [""]

@@ -120,7 +120,6 @@ def test_what_is_left_is_resumed(shuffle: str, size: int, n_taken: int, n_thread
 
 
 def compressed(folder: Path, n_files: int) -> list[str]:
-    """Write GZIP files of 41 Examples together."""
     counts = [N_RECORDS // n_files] * (n_files - 1)
     names = write_files(folder, [*counts, N_RECORDS - sum(counts)])
     for name in names:

@@ -32,7 +32,6 @@ N_RECORDS = 130
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Write records whose y follows from x."""
     x = np.random.default_rng(0).normal(size=(N_RECORDS, 3)).astype(np.float32)
     y = (x @ np.array([1, -2, 0.5]) + 3).astype(np.float32)
     save(tmp_path / "x.tfrecord", {"x": x, "y": y, "n": np.arange(N_RECORDS)})

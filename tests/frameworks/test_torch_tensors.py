@@ -54,7 +54,6 @@ def names(tmp_path: Path) -> list[str]:
 
 
 def check_batch(batch: dict[str, Any]) -> list[int]:
-    """Hold a batch against its numbers, and return these."""
     assert isinstance(batch["n"], torch.Tensor)
     assert batch["n"].dtype == torch.int64
     n: list[int] = batch["n"].tolist()

@@ -16,7 +16,6 @@ from tests.fuzz.targets import TARGETS
 
 
 def fuzz(name: str, options: list[str]) -> dict[str, Any]:
-    """Run one target to its end; return what it printed last."""
     command = [sys.executable, "-m", "tests.fuzz.one", name, *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = done.stdout.strip().splitlines()
@@ -34,7 +33,6 @@ def line_of(found: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    """Read the command line, fuzz, and print."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.fuzz",
         description=__doc__,

@@ -117,7 +117,6 @@ def duckdb() -> Any:
 
 
 def rows(query: str, **tables: Any) -> list[tuple[Any, ...]]:
-    """Run a query over tables by their names, as replacement scans do with variables."""
     with duckdb().connect() as connection:
         for name, table in tables.items():
             connection.register(name, table)

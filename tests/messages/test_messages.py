@@ -1,8 +1,4 @@
-"""The message classes: their shape, their pool, and what the runtime makes of values.
-
-Rules P1 to P5 (docs/reference/semantics.md) are the protobuf runtime's doing. They are tested so
-that a new runtime that decides otherwise is noticed.
-"""
+"""The message classes: their shape, their pool, and what the runtime makes of values."""
 
 import copy
 import pickle

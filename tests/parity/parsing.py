@@ -67,11 +67,9 @@ class Parsing:
         return {name: self.theirs(spec) for name, spec in specs.items()}
 
     def ask_single(self, record: Any, *specs: Any, **named: Any) -> tuple[Answer, Answer]:
-        """Parse one message with both."""
         return self._ask(self._single, record, specs, named)
 
     def ask_batch(self, records: Any, *specs: Any, **named: Any) -> tuple[Answer, Answer]:
-        """Parse a batch of messages with both."""
         return self._ask(self._batch, records, specs, named)
 
     def _ask(

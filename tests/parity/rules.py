@@ -27,7 +27,6 @@ DEVIATIONS: set[str] = set()
 
 
 def rule(*names: str) -> pytest.MarkDecorator:
-    """Mark a test as one of these rules."""
     return pytest.mark.rule(*_known(names))
 
 
@@ -46,7 +45,6 @@ def _known(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def names_of(item: pytest.Item) -> set[str]:
-    """Return the rules a test is about."""
     marks = [*item.iter_markers("rule"), *item.iter_markers("deviation")]
     return {name for mark in marks for name in mark.args}
 

@@ -1,8 +1,4 @@
-"""Ragged and sparse tensors compared with TensorFlow's: the same calls, the same answers.
-
-Rows, dtypes, shapes and error classes are compared. Where this library differs on
-purpose, the test says so in its name and holds both answers.
-"""
+"""Ragged and sparse tensors compared with TensorFlow's: the same calls, the same answers."""
 
 import itertools
 from collections.abc import Callable
@@ -46,7 +42,6 @@ def make(cls: Any, name: str, *arguments: Any, **named: Any) -> Any:
 
 
 def flat(values: Any, *splits: Any) -> Callable[[Any], Any]:
-    """Return what makes a tensor, of either side, from values and nested splits."""
     return lambda cls: cls.from_nested_row_splits(values, splits)
 
 
@@ -63,7 +58,6 @@ TENSORS: list[Callable[[Any], Any]] = [
 
 @pytest.fixture(params=TENSORS, ids=str)
 def pair(request: pytest.FixtureRequest, tf: Any) -> tuple[Any, RaggedTensor]:
-    """Return one tensor as both have it."""
     return request.param(tf.RaggedTensor), request.param(RaggedTensor)
 
 

@@ -94,7 +94,6 @@ def test_a_shuffle_holds_back_as_tensorflow_does(tf: Any, names: list[str]) -> N
 
 
 def theirs_of(tf: Any, features: dict[str, Any]) -> dict[str, Any]:
-    """Return TensorFlow's specifications for ours."""
     return {
         name: tf.io.VarLenFeature(tf.int64)
         if isinstance(feature, VarLenFeature)
@@ -106,7 +105,6 @@ def theirs_of(tf: Any, features: dict[str, Any]) -> dict[str, Any]:
 
 
 def both_batched(tf: Any, patterns: Any, size: int, features: Any, **settings: Any) -> Any:
-    """Ask both for batches; the first 12 of each."""
     wanted = theirs_of(tf, features) if features else features
 
     def ask_them() -> list[Any]:

@@ -1,8 +1,4 @@
-"""Event files as TensorFlow writes them and TensorBoard reads them, in both styles.
-
-TensorBoard is asked by its EventAccumulator, which keeps the old style apart from
-tensors, and by its ``data_compat``, which turns the one into the other.
-"""
+"""Event files as TensorFlow writes them and TensorBoard reads them, in both styles."""
 
 import importlib
 from collections.abc import Callable
@@ -86,13 +82,11 @@ def accumulated(path: Path) -> Any:
 
 
 def array(event: Any) -> np.ndarray[Any, Any]:
-    """Return the tensor of an event of TensorBoard."""
     made: np.ndarray[Any, Any] = board("util.tensor_util").make_ndarray(event.tensor_proto)
     return made
 
 
 def assert_same_points(series: Any, events: Any) -> None:
-    """Compare steps and times."""
     assert series.step.tolist() == [event.step for event in events]
     assert series.wall_time.tolist() == [event.wall_time for event in events]
 

@@ -1,9 +1,4 @@
-"""Rules E, X, S, V, Z, G and W as data: messages, features, and what either side makes of them.
-
-TensorFlow reads Examples with a parser of its own. Where that differs from the protobuf
-runtime (W), this library does as the runtime, and what it returns is compared with that too.
-Rules of arguments that no message is needed for are in ``test_schema_errors.py``.
-"""
+"""Rules E, X, S, V, Z, G and W as data: messages, features, and what either side makes of them."""
 
 import re
 import struct

@@ -1,8 +1,4 @@
-"""Reading record files: rules F1 to F4, R1 to R9 and C1 to C8, asked of both.
-
-What is compared is the records, the class of the error, and for the errors of a record its offset
-in the decompressed stream.
-"""
+"""Reading record files: rules F1 to F4, R1 to R9 and C1 to C8, asked of both."""
 
 import gzip
 import random
@@ -45,24 +41,20 @@ COMPRESSED = ["GZIP", "ZLIB"]
 
 
 def head(length: int) -> bytes:
-    """Return the 12 bytes before a record's data."""
     return struct.pack("<QI", length, masked_crc32c(struct.pack("<Q", length)))
 
 
 def framed(*records: bytes) -> bytes:
-    """Return the bytes of a file, as rule F1 has it."""
     return b"".join(head(len(r)) + r + struct.pack("<I", masked_crc32c(r)) for r in records)
 
 
 def compressed(data: bytes, compression: str) -> bytes:
-    """Return a file's content in its compression."""
     if compression == "GZIP":
         return gzip.compress(data)
     return zlib.compress(data) if compression == "ZLIB" else data
 
 
 def flipped(data: bytes, at: int) -> bytes:
-    """Flip one bit of one byte."""
     return data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :]
 
 

@@ -1,10 +1,4 @@
-"""Feature specifications compared with TensorFlow's: signatures, and errors.
-
-TensorFlow checks specifications when it parses, this library when it prepares them. So
-each set of features goes through TensorFlow's parser, with no examples or an empty one,
-and through ``prepare`` here; both must accept it, or reject it with the same class of
-error (rules E2, E7, E8, X2, X7, X8, S1, S4, Z5, G). Deviations hold both answers.
-"""
+"""Feature specifications compared with TensorFlow's: signatures, and errors."""
 
 import inspect
 from typing import Any

@@ -1,8 +1,4 @@
-"""Every kind of damage, at every part of a record, in every kind of file, to everybody who reads.
-
-What a reader raises and what it skips is compared with :mod:`tests.support.reference`; how many
-records and damaged places there must be is written down besides.
-"""
+"""Every kind of damage, at every part of a record, in every kind of file, to everybody who reads."""
 
 import gzip
 import hashlib

@@ -213,7 +213,6 @@ Origin = Callable[[Block], Block]
 
 
 def as_read(block: Block) -> Block:
-    """Return records as they are read from a file without a check."""
     numbers, offsets = np.arange(len(block)), block.offsets - HEADER_BYTES
     places = np.stack([0 * numbers, numbers, offsets], axis=1)
     return replace(block, sources=("there",), places=places)
@@ -238,7 +237,6 @@ STARTS = np.cumsum(SIZES) - SIZES
 
 
 def block_of(stream: bytes, before: int = 0, origin: Origin = lambda block: block) -> Block:
-    """Return a block of the records in a stream of frames, without checks."""
     data = np.frombuffer(bytes(before) + stream + bytes(SPARE_BYTES), np.uint8).copy()
     return origin(Block(data, STARTS + before + HEADER_BYTES, SIZES - OVERHEAD_BYTES))
 

@@ -1,7 +1,4 @@
-"""Input made to cost too much: what it takes grows with its size, and no faster.
-
-Work is counted in lines of Python, calls of C and allocated bytes, which are the same at each run.
-"""
+"""Input made to cost too much: what it takes grows with its size, and no faster."""
 
 import bz2
 import contextlib

@@ -36,7 +36,6 @@ from tfrecord_lite.schema.prepare import canonical, keys_to_read, prepare, prepa
 
 
 def one(spec: Any) -> Any:
-    """Prepare a single feature, named a."""
     return prepare({"a": spec})["a"]
 
 
@@ -297,7 +296,6 @@ def test_the_first_version_of_the_json_stays_readable() -> None:
 
 
 def feature(**members: Any) -> str:
-    """Return the JSON of one feature with these members."""
     given = {"specification": "FixedLenFeature", "shape": [], "dtype": "int64"} | members
     features = {"a": {name: value for name, value in given.items() if value is not ...}}
     return json.dumps({"format": "tfrecord_lite.Schema", "version": 1, "features": features})

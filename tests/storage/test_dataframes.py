@@ -39,7 +39,6 @@ UNITS = ["s", "ms", "us", "ns"]
 
 
 def again(frame: Any, library: str, **options: Any) -> Any:
-    """Save a frame, and load it as one of a library."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "frame.tfrecord"
         save(path, frame, lossless=True)
@@ -120,7 +119,6 @@ def strings(draw: st.DrawFn, n: int) -> Any:
 
 @st.composite
 def times(draw: st.DrawFn, n: int) -> Any:
-    """Return a Series of times, with a zone or without, or of durations."""
     unit = draw(st.sampled_from(UNITS))
     ticks = draw(st.lists(st.none() | TICKS, min_size=n, max_size=n))
     array = np.array(["NaT" if t is None else t for t in ticks], f"M8[{unit}]")
@@ -138,7 +136,6 @@ def times(draw: st.DrawFn, n: int) -> Any:
 
 @st.composite
 def categories(draw: st.DrawFn, n: int) -> Any:
-    """Return a Series of categories."""
     values: Any = draw(st.sampled_from([texts(), st.integers(-9, 9), st.floats(0, 1)]))
     listed = draw(st.lists(values, unique=True, max_size=4))
     codes = draw(st.lists(st.integers(-1, len(listed) - 1), min_size=n, max_size=n))
@@ -171,7 +168,6 @@ def objects(draw: st.DrawFn, n: int) -> Any:
 
 @st.composite
 def pandas_frames(draw: st.DrawFn) -> Any:
-    """Return a DataFrame of some columns and any index."""
     n = draw(st.integers(0, 4))
     some = numbers(n) | strings(n) | times(n) | categories(n) | objects(n)
     names = draw(st.lists(texts(), unique=True, max_size=3))
@@ -529,8 +525,6 @@ def test_a_value_that_is_no_category_is_an_error_with_its_row(tmp_path: Path) ->
 
 
 class Nameless(dt.tzinfo):
-    """A time zone that cannot be written down."""
-
     def __repr__(self) -> str:
         return "Nameless()"
 

@@ -42,7 +42,6 @@ EXAMPLE = encode_example({"a": 1})
 
 
 def video(i: int) -> dict[str, Any]:
-    """Return a record with i % 3 + 1 frames."""
     n_frames = i % 3 + 1
     return {
         "context": {"id": b"v%d" % i, "label": i},
@@ -108,13 +107,11 @@ def test_what_some_records_lack_is_masked_or_has_no_steps(tmp_path: Path) -> Non
 
 
 def values_of(column: Any, i: int) -> list[Any]:
-    """Return the values of record i, without those that are masked."""
     value = (column.to_list() if isinstance(column, RaggedTensor) else column.tolist())[i]
     return [each for each in (value if isinstance(value, list) else [value]) if each is not None]
 
 
 def steps_of(column: Any, i: int) -> list[list[Any]]:
-    """Return the values of each step of record i."""
     return [step if isinstance(step, list) else [step] for step in column.to_list()[i]]
 
 

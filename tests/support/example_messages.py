@@ -52,7 +52,6 @@ SPARE = 512
 
 
 def plain_list(kind: int, values: Many[int] | Many[bytes]) -> bytes:
-    """Encode a list as protobuf does: numbers packed."""
     if not values:
         return b""
     match kind:
@@ -76,7 +75,6 @@ def plain_entry(key: bytes, feature: Feature) -> bytes:
 
 
 def plain(features: Features) -> bytes:
-    """Encode an Example as protobuf does."""
     return len_field(1, b"".join(plain_entry(*item) for item in features.items()))
 
 
@@ -137,7 +135,6 @@ class Pattern(NamedTuple):
 
 
 def look_alike(below: Below, pattern: Pattern) -> Features:
-    """Return the features of one message of a program."""
     features = {}
     for key, kind, count, width in zip(*pattern, strict=True):
         n_values = below(1 + width) if count is None else count
@@ -308,13 +305,11 @@ EMPTY = Sequence({}, {})
 
 
 def plain_steps(key: bytes, steps: Many[Feature]) -> bytes:
-    """Encode the map entry of a feature list as protobuf does."""
     value = b"".join(len_field(1, plain_feature(step)) for step in steps)
     return len_field(1, len_field(1, key) + len_field(2, value))
 
 
 def plain_sequence(sequence: Sequence) -> bytes:
-    """Encode a SequenceExample as protobuf does."""
     lists = b"".join(plain_steps(*item) for item in sequence.lists.items())
     return plain(sequence.context) + len_field(2, lists)
 
@@ -335,7 +330,6 @@ def some_sequence(below: Below, keys: Many[bytes] = KEYS) -> Sequence:
 
 
 def look_alike_list(below: Below, kind: int, n_values: int | None, longest: int) -> list[Feature]:
-    """Return steps as a program writes them; `n_values` None for steps of any length."""
     return [some_feature(below, kind, n_values) for _ in range(below(longest + 1))]
 
 

@@ -83,12 +83,10 @@ PLACES = {
 
 
 def is_known(name: str) -> bool:
-    """Return whether an extra or a group has this name."""
     return name in _MODULES_OF
 
 
 def is_installed(name: str) -> bool:
-    """Return whether all of an extra or a group is."""
     return all(map(_is_found, _MODULES_OF[name]))
 
 

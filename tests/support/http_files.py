@@ -56,17 +56,14 @@ class FileServer(http.server.ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """The URL of the folder of all files."""
         return f"http://127.0.0.1:{self.server_port}"
 
     def forget(self) -> None:
-        """Count from zero again."""
         self.ranges: list[tuple[str, int, int]] = []
         self.heads = self.n_requests = self.most_at_once = 0
 
     @property
     def n_sent(self) -> int:
-        """Number of bytes of files that were sent."""
         return sum(n_bytes for _, _, n_bytes in self.ranges)
 
 
@@ -130,7 +127,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 @contextmanager
 def serving() -> Iterator[FileServer]:
-    """Run a server."""
     with FileServer() as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

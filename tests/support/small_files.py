@@ -35,7 +35,6 @@ def write_records(path: Path, records: Iterable[bytes], compression: str | None 
 
 
 def write_files(folder: Path, counts: Iterable[int]) -> list[str]:
-    """Write files with those counts of Examples, numbered consecutively over all files."""
     names, first = [], 0
     for i, count in enumerate(counts):
         names.append(write(folder / f"{i:02}", [example(first + k) for k in range(count)]))
@@ -53,7 +52,6 @@ def plain(element: Any) -> Any:
 
 
 def number_of(record: bytes) -> int:
-    """Return the number of an Example."""
     return int(Example.FromString(record).features.feature["n"].int64_list.value[0])
 
 

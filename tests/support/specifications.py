@@ -101,7 +101,6 @@ def _draw_specs(
 
 @st.composite
 def feature_specs(draw: DrawFn, min_size: int = 1, max_size: int = 4) -> dict[str, FeatureSpec]:
-    """Draw features: names, and for each a specification of any class."""
     classes = [*_IN_CONTEXT, FixedLenSequenceFeature, SparseFeature]
     return _draw_specs(draw, classes, min_size, max_size)
 
@@ -110,7 +109,6 @@ def feature_specs(draw: DrawFn, min_size: int = 1, max_size: int = 4) -> dict[st
 def sequence_feature_specs(
     draw: DrawFn, max_size: int = 3
 ) -> tuple[dict[str, FeatureSpec], dict[str, FeatureSpec]]:
-    """Draw features of SequenceExamples: of the context, and of the feature lists."""
     context = _draw_specs(draw, _IN_CONTEXT, 0, max_size)
     classes = [FixedLenSequenceFeature, VarLenFeature, RaggedFeature]
     lists = _draw_specs(draw, classes, 0 if context else 1, max_size)

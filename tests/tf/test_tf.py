@@ -1,7 +1,4 @@
-"""The namespace tf without TensorFlow: its names, errors, tensors and data sets.
-
-That scripts print the same as with TensorFlow is tested in tests/parity.
-"""
+"""The namespace tf without TensorFlow: its names, errors, tensors and data sets."""
 
 import collections
 import importlib

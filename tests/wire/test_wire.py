@@ -1,8 +1,4 @@
-"""The wire: every decoder of many at once equals a loop over one at a time.
-
-What a decoder reads lies in a buffer with other bytes around it, which it must
-not take for its own; and cut short anywhere it must say so.
-"""
+"""The wire: every decoder of many at once equals a loop over one at a time."""
 
 from __future__ import annotations
 

@@ -144,7 +144,6 @@ def _outcome(serialized: bytes | np.float32) -> Any:
 
 
 def rows_of_runtime(messages: Iterable[bytes]) -> list[Row]:
-    """Read the values of events with the protobuf runtime."""
     found = []
     for message in messages:
         parsed = Event.FromString(message)

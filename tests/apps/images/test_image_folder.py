@@ -42,7 +42,6 @@ def write(folder: Path, files: Mapping[str, bytes]) -> Path:
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """Return the content of every file below a folder."""
     files = (path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
@@ -52,7 +51,6 @@ def listed() -> list[str]:
 
 
 def rows_of(path: Path | str) -> list[dict[str, Any]]:
-    """Return the values of each record; a list for other than one."""
     rows = decode_examples(list(TFRecordReader(path)))
     return [
         {key: v.tolist()[0] if len(v) == 1 else v.tolist() for key, v in row.items()}

@@ -17,7 +17,6 @@ NUMBERS = st.lists(
 
 
 def parse(markup: str) -> ET.Element:
-    """Parse it as XML, which is stricter than HTML; several elements are allowed."""
     return ET.fromstring(f"<div>{markup}</div>")  # noqa: S314 - ours
 
 

@@ -23,7 +23,6 @@ def some_records(number: int, longest: int, seed: int = 0) -> list[bytes]:
 
 @st.composite
 def record_lists(draw: st.DrawFn) -> list[bytes]:
-    """Draw records: none, few, or more than are written at once."""
     number = draw(st.sampled_from([0, 1, 2, 7, 100, 400]))
     return some_records(number, draw(st.sampled_from([0, 10, 3000])), draw(st.integers(0, 99)))
 

@@ -86,7 +86,6 @@ def names_in(folder: Path) -> set[str]:
 
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
-    """Return a file of 4 MB, four times the least memory."""
     return Path(write_all(tmp_path, [([b"%05d" % i * 20 for i in range(40_000)], "")])[0])
 
 

@@ -35,7 +35,6 @@ from tfrecord_lite.wire.scalar import varint
 
 
 def rows_of(n: int, seed: int = 0, **changes: Any) -> list[bytes]:
-    """Return Examples of random values, some of them changed."""
     rng = np.random.default_rng(seed)
     rows: dict[str, Any] = {
         "float": rng.normal(size=(n, 3)).astype(np.float32), "digit": rng.integers(0, 10, n),
@@ -53,7 +52,6 @@ def found(comparison: Comparison) -> set[tuple[str, str | None]]:
 
 
 def reordered(record: bytes, seed: int) -> bytes:
-    """Return an Example with its features in another order."""
     features = list(Example.FromString(record).features.feature.items())
     random.Random(seed).shuffle(features)
     parts = []

@@ -24,14 +24,12 @@ from tfrecord_lite.records.framing import frame
 
 
 def records_of(n: int, mean: float, seed: int = 0, spread: float = 1.0) -> list[bytes]:
-    """Return records of very different lengths."""
     rng = np.random.default_rng(seed)
     lengths = rng.lognormal(np.log(mean) - spread**2 / 2, spread, n).astype(int)
     return [rng.bytes(int(length)) for length in lengths]
 
 
 def check_places(sample: Sample, records: list[bytes], name: str) -> None:
-    """Check that each record is the one at its place."""
     offsets = list(accumulate((len(record) + 16 for record in records), initial=0))
     numbers = {offset: number for number, offset in enumerate(offsets)}
     for block in sample.blocks:

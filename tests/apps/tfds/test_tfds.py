@@ -54,7 +54,6 @@ def row(n: int) -> dict[str, Any]:
 
 
 def write_shards(folder: Path, template: str = "flowers-{}.tfrecord-{:05}-of-{:05}") -> None:
-    """Write numbered records, from 0 in each split."""
     for split, lengths in LENGTHS.items():
         number = 0
         for shard, length in enumerate(lengths):

@@ -15,7 +15,6 @@ FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
 
 
 def image(width: int = 60, height: int = 40, format_: str = "PNG") -> bytes:
-    """Return an image with a gradient."""
     from PIL import Image
 
     y, x = np.mgrid[0:height, 0:width]
@@ -26,7 +25,6 @@ def image(width: int = 60, height: int = 40, format_: str = "PNG") -> bytes:
 
 
 def sound(n_samples: int = 800) -> bytes:
-    """Return a WAV file."""
     out = io.BytesIO()
     with wave.open(out, "wb") as file:
         file.setnchannels(1)

@@ -27,7 +27,6 @@ pytestmark = pytest.mark.needs("view")
 
 
 def pictures(cell: Cell) -> list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]:
-    """Return the pixels of the images in a cell."""
     from PIL import Image
 
     return [

@@ -24,7 +24,6 @@ CITIES = ["Amsterdam", "Bogotá", "Cairo", "Dhaka", "Łódź", "Zürich"]
 
 
 def image_files(folder: Path) -> list[Path]:
-    """Write an image data set with boxes, under the keys that object detection uses."""
     path = folder / "landscapes.tfrecord"
     with TFRecordWriter(path) as writer:
         for number in range(24):
@@ -48,7 +47,6 @@ def image_files(folder: Path) -> list[Path]:
 
 
 def table(n_records: int = 500) -> dict[str, Any]:
-    """Return columns as a table has them: numbers, categories, something missing."""
     rng = np.random.default_rng(0)
     income = rng.lognormal(10, 0.6, n_records)
     columns: dict[str, Any] = {
@@ -72,7 +70,6 @@ def table_files(folder: Path) -> list[Path]:
 
 
 def embedding_files(folder: Path) -> list[Path]:
-    """Write embeddings, serialised tensors, raw arrays and sounds."""
     rng = np.random.default_rng(1)
     with TFRecordWriter(folder / "vectors.tfrecord") as writer:
         for i in range(30):
@@ -92,7 +89,6 @@ def embedding_files(folder: Path) -> list[Path]:
 
 
 def mixed_files(folder: Path) -> list[Path]:
-    """Write records whose features are of different kinds, or missing, in two files."""
     rows: list[dict[str, Any]] = [
         {"value": 1, "often": "yes"}, {"value": 0.5}, {"value": "text", "often": "no"},
         {"value": b"\xff\xfe\x00\x01"}, {"other": [1, 2, 3]}, {},
@@ -114,7 +110,6 @@ def wide_files(folder: Path) -> list[Path]:
 
 
 def sequence_files(folder: Path) -> list[Path]:
-    """Write short films, with tokens and measurements per step."""
     rng = np.random.default_rng(3)
     words = "a figure walks slowly from left to right through the picture and is gone"
     with TFRecordWriter(folder / "walks.tfrecord") as writer:
@@ -139,14 +134,12 @@ def sequence_files(folder: Path) -> list[Path]:
 
 
 def other_files(folder: Path) -> list[Path]:
-    """Write records that are not messages: lines of text, and bytes."""
     lines = [f"line {i}: a record of plain text".encode() for i in range(120)]
     write(folder / "lines", [*lines, *(bytes(range(255, 230 - i, -1)) for i in range(9))])
     return [folder / "lines"]
 
 
 def event_files(folder: Path) -> list[Path]:
-    """Write events with hostile tags and texts."""
     messages = [Event(wall_time=1.5e9, file_version="brain.Event:2")]
     for step, text in enumerate(HOSTILE):
         scalar, note = (
@@ -170,7 +163,6 @@ def _plugin(name: str) -> SummaryMetadata:
 
 
 def damaged_files(folder: Path) -> list[Path]:
-    """Write a file with damage at three places, and an end that is cut off."""
     block = encode_examples(table(200))
     data = bytearray(frame([bytes(record) for record in block]))
     for place in (0.1, 0.45, 0.8):
@@ -226,7 +218,6 @@ HOSTILE_BYTES = [
 
 
 def hostile_files(folder: Path) -> list[Path]:
-    """Write hostile strings as keys, values and the name of the file."""
     path = folder / "<img src=x onerror='window.__ran=20'>\" onclick=\"window.__ran=21.tfrecord"
     with TFRecordWriter(path) as writer:
         for text in HOSTILE:
