@@ -1,4 +1,11 @@
-"""Every public function, class and method shows in its docstring what a call looks like, and it runs."""
+"""Every public function, class and method shows in its docstring what a call looks like, and it runs.
+
+Left out are properties and the fields of data classes, which the examples of others use;
+methods that another program calls, such as those of a source of Ray; protobuf's messages, whose
+methods are protobuf's; and ``tfrecord_lite.tf``, whose names mean what TensorFlow's do:
+docs/how-to/moving-off-tensorflow.md shows them in whole scripts, which are run too and say more
+than a line per name could.
+"""
 
 import doctest
 import importlib
