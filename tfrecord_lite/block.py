@@ -25,7 +25,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from tfrecord_lite.arrays import gather, row_splits, views
 from tfrecord_lite.errors import (
@@ -33,11 +32,13 @@ from tfrecord_lite.errors import (
     Reason,
     TFRecordError,
     argument_error,
-    plural,
     require_int,
 )
+from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from tfrecord_lite.arrays import AnyArray, Buffer, Int64Array, Uint8Array
 
 __all__ = ["HEADER_BYTES", "OVERHEAD_BYTES", "SPARE_BYTES", "Block", "Place"]

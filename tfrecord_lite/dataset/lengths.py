@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.dataset.cutting import Pair, State
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Pack(Stage):
     """Blocks of `length` values from sequences end to end."""
 
@@ -102,7 +102,7 @@ def _cut(
     return packed, [flat[n:]], [rest[rest > 0]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Buckets(Stage):
     """Batches of elements whose lengths lie between the same boundaries.
 

@@ -27,7 +27,7 @@ from tfrecord_lite.example.decode.reader import (
 )
 from tfrecord_lite.schema import DenseLike, FeatureLike, RaggedFeature, SparseSpec
 from tfrecord_lite.schema.prepare import prepare, specifications
-from tfrecord_lite.schema.text import listed
+from tfrecord_lite.texts import listed
 
 if TYPE_CHECKING:
     from tfrecord_lite.example.decode.reader import Serialized, StringForm

@@ -8,8 +8,9 @@ import os
 import re
 from collections.abc import Sequence
 
-from tfrecord_lite.errors import argument_error, plural
+from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.urls import split_name
+from tfrecord_lite.texts import plural
 
 __all__ = ["shard_names"]
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from tests.support.http_files import FileServer, serving
 from tests.support.small_files import write_records as write
 from tfrecord_lite import TFRecordReader
-from tfrecord_lite.apps.statistics.sampling import Sample, draw_sample
 from tfrecord_lite.errors import Reason
+from tfrecord_lite.index.sampling import Sample, draw_sample
 from tfrecord_lite.records.framing import frame
 
 
