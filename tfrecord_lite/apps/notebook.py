@@ -159,9 +159,9 @@ def _parts_of(data: Any) -> list[_Part]:
         raise TypeError(f"data must be {expected} of dictionaries, not {type(data).__name__}")
     if isinstance(data, tuple) and 2 <= len(data) <= 3 and all(map(_is_mapping, data)):
         named = zip(data, _PARTS, strict=False)
-        found = [(_flattened(part), caption) for part, caption in named if part]
-        if found and all(_is_batch(columns) for columns, _ in found):
-            return [_Part(columns, caption) for columns, caption in found]
+        parts = [(_flattened(part), caption) for part, caption in named if part]
+        if parts and all(_is_batch(columns) for columns, _ in parts):
+            return [_Part(columns, caption) for columns, caption in parts]
     return [_Part(_flattened(data))]
 
 
@@ -178,10 +178,10 @@ def _flattened(data: Any, path: str = "") -> dict[str, Any]:
     else:
         is_foreign = not isinstance(data, _COLUMNS) and hasattr(data, "__array__")
         return {path: np.asarray(data) if is_foreign else data}
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for key, value in items:
-        found |= _flattened(value, f"{path}/{key}" if path else str(key))
-    return found
+        columns |= _flattened(value, f"{path}/{key}" if path else str(key))
+    return columns
 
 
 def _is_batch(columns: Mapping[str, Any]) -> bool:
@@ -310,10 +310,10 @@ def _summary(summary: Any) -> str:
 
 
 def _comparison(comparison: Any) -> str:
-    found, records = comparison.findings, comparison.records
-    rows = ((one.feature, one.what, *one.sides, one.distance, one.threshold) for one in found)
+    findings, records = comparison.findings, comparison.records
+    rows = ((one.feature, one.what, *one.sides, one.distance, one.threshold) for one in findings)
     header = ["feature", "what", "first", "second", "distance", "threshold"]
-    parts = [table(header, rows, n_rows=len(found), noun="difference")] if found else []
+    parts = [table(header, rows, n_rows=len(findings), noun="difference")] if findings else []
     if records is not None and records.first:
         pairs = (
             (record.number, name, *sides)

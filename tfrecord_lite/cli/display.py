@@ -90,8 +90,8 @@ def record_lines(
         yield from _text_lines(content.record.decode(), width)
     elif (array := _tensor_of(content)) is not None:
         yield from _tensor_lines(content, array, width)
-    elif width is not None and (found := content_text(content.record)) is not None:
-        yield f"  {found}"
+    elif width is not None and (label := content_text(content.record)) is not None:
+        yield f"  {label}"
     else:
         yield from _hex_lines(content.record, None if width is None else _MAX_HEX_ROWS)
 
@@ -120,9 +120,9 @@ def _tensor_lines(content: Content, array: AnyArray, width: int | None) -> Itera
     yield f"{label}{_joined(texts, room) if texts else ''}".rstrip()
 
 
-def feature_lines(found: list[Section], width: int | None, *, with_values: bool) -> Iterator[str]:
+def feature_lines(parts: list[Section], width: int | None, *, with_values: bool) -> Iterator[str]:
     """Yield a line for each feature of a message: name, kind, count, and maybe values."""
-    for section in found:
+    for section in parts:
         indent = "  "
         if section.title:
             yield f"  {section.title}"
@@ -145,8 +145,8 @@ def tree_lines(tree: Tree, width: int | None, indent: str = "  ") -> Iterator[st
         others = [value for value in values if not isinstance(value, list)]
         if others:
             room = None if width is None else max(width - len(label) - 1, _MIN_ROOM)
-            each = room if room is None or len(others) == 1 else min(room, _MAX_STRING)
-            texts = [_leaf_text(value, each) for value in others[: _enough(room)]]
+            width_of_one = room if room is None or len(others) == 1 else min(room, _MAX_STRING)
+            texts = [_leaf_text(value, width_of_one) for value in others[: _enough(room)]]
             yield f"{label} {_joined(texts, room)}"
         most = None if width is None else _MAX_EXAMPLES
         for i, message in enumerate(messages[:most]):
@@ -211,8 +211,8 @@ def _values(feature: Feature, room: int | None) -> str:
     kind, most = kind_of(feature), _enough(room)
     if kind == Kind.BYTES.label:
         values = feature.bytes_list.value
-        each = room if room is None or len(values) == 1 else min(room, _MAX_STRING)
-        return _joined([bytes_text(value, each) for value in islice(values, most)], room)
+        width_of_one = room if room is None or len(values) == 1 else min(room, _MAX_STRING)
+        return _joined([bytes_text(value, width_of_one) for value in islice(values, most)], room)
     if kind == Kind.FLOAT.label:
         return _joined(float_texts(feature.float_list.value, most), room)
     return _joined(list(map(str, islice(values_of(feature), most))), room)
@@ -235,12 +235,12 @@ def bytes_text(data: bytes, room: int | None) -> str:
     """Show a byte string: text in quotes, anything else by what it is, or its first bytes."""
     text = text_of(data)
     if text is None:
-        found = content_text(data)
-        if room is not None and found is not None:
-            return f"<{found}>"
+        label = content_text(data)
+        if room is not None and label is not None:
+            return f"<{label}>"
         shown = data if room is None else data[:_MAX_HEX_BYTES]
         dots = " ..." if len(shown) < len(data) else ""
-        return f"<{found or plural(len(data), 'byte')}: {shown.hex(' ')}{dots}>"
+        return f"<{label or plural(len(data), 'byte')}: {shown.hex(' ')}{dots}>"
     if room is None or (len(text) <= room and len(repr(text)) <= room):
         return repr(text)
     size = f"... ({plural(len(data), 'byte')})"

@@ -109,11 +109,11 @@ def run_head(args: argparse.Namespace, console: Console) -> None:
         restore = row_restorer(originals_of([stream.name], inputs.settings_of(args)))
         printer.begin(restore)
         if args.record is None:
-            found = _first_records(stream, limit, progress)
+            records = _first_records(stream, limit, progress)
         else:
-            found = _numbered(stream, set(args.record), args, console, progress)
+            records = _numbered(stream, set(args.record), args, console, progress)
         try:
-            for number, record in found:
+            for number, record in records:
                 printer.show(record, number, stream.name)
         finally:
             printer.finish(stream.name)
@@ -253,9 +253,9 @@ def _numbered(
             if (records := stream.next_records()) is None:
                 break
             progress()
-            found = list(enumerate(records, stream.n_records - len(records)))
-            yield from (pair for pair in found if pair[0] in numbers)
-            last.extend(found)
+            numbered = list(enumerate(records, stream.n_records - len(records)))
+            yield from (pair for pair in numbered if pair[0] in numbers)
+            last.extend(numbered)
         n_records = stream.n_records
         yield from (
             pair for pair in last if pair[0] - n_records in numbers and pair[0] not in numbers

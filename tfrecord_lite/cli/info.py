@@ -154,7 +154,7 @@ def _tensors(records: list[bytes]) -> list[ValueContent]:
 
 def _as_json(info: _Info, args: argparse.Namespace) -> dict[str, object]:
     low, median, high = info.sizes or (None, None, None)
-    damage, found = info.damage, _sections(info, args)
+    damage, features = info.damage, _sections(info, args)
     tensors = [
         {"dtype": tensor.label.removesuffix(" tensor"), "shape": [*(tensor.shape or ())]}
         for tensor in info.tensors
@@ -169,7 +169,7 @@ def _as_json(info: _Info, args: argparse.Namespace) -> dict[str, object]:
         "max": high,
         "compression": info.compression,
         "content": list(info.types),
-        "features": _features(found) if found else None,
+        "features": _features(features) if features else None,
         "damage": damage
         and {
             "index": damage.index,
@@ -188,10 +188,10 @@ def _sections(info: _Info, args: argparse.Namespace) -> list[Section]:
     return sections(info.first.message, 1, restore(info.first.record))
 
 
-def _features(found: list[Section]) -> list[dict[str, object]]:
+def _features(parts: list[Section]) -> list[dict[str, object]]:
     """Describe features without their values."""
     described: list[dict[str, object]] = []
-    for section in found:
+    for section in parts:
         for row in section.rows:
             low, high = row.counts
             count = (
@@ -228,9 +228,9 @@ def _page(info: _Info, args: argparse.Namespace) -> list[str]:
         rows += [("tensors", ", ".join(shown)), ("to read them", way_on_of_tensors(info.name))]
     table = aligned(rows, "<<")
     lines = [info.name, *("  " + line for line in table)]
-    if found := _sections(info, args):
+    if features := _sections(info, args):
         lines += ["", "features of the first record"]
-        lines += feature_lines(found, None, with_values=False)
+        lines += feature_lines(features, None, with_values=False)
     return lines
 
 

@@ -106,14 +106,14 @@ def add_reading(parser: argparse.ArgumentParser, *, can_skip: bool = False) -> N
 def read_options(args: argparse.Namespace) -> dict[str, Any]:
     """Return the keywords of readers that the arguments stand for; skipped damage is only reported."""
     names = ("max_record_bytes", "max_inflated_bytes", "max_inflated_ratio")
-    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    options = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     if getattr(args, "skip_damage", False):
-        given["on_error"] = skip_quietly
+        options["on_error"] = skip_quietly
     if getattr(args, "drop_bad", False):
-        given["on_misfit"] = skip_quietly
+        options["on_misfit"] = skip_quietly
     if (compression := getattr(args, "compression", None)) is not None:
-        given["compression"] = compression
-    return given
+        options["compression"] = compression
+    return options
 
 
 def skip_quietly(span: object) -> None:
@@ -149,8 +149,8 @@ def add_lossless(parser: Any) -> None:
 
 def note_rounded(names: Iterable[str], console: Console) -> None:
     """Name the columns in which float64 was rounded, if there are any."""
-    if found := ", ".join(map(repr, names)):
-        console.note(f"float64 was rounded to float32 in {found}; --lossless keeps every bit")
+    if columns := ", ".join(map(repr, names)):
+        console.note(f"float64 was rounded to float32 in {columns}; --lossless keeps every bit")
 
 
 def add_limit(parser: Any, what: str, default: int | None = None, *, at_least: int = 1) -> None:
@@ -228,10 +228,10 @@ def message_class(text: str) -> Any:
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
-        found: Any = import_module(module)
+        member: Any = import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
-        check_message_class(found)
+            member = getattr(member, part)
+        check_message_class(member)
     except (ImportError, AttributeError, ValueError, TypeError) as error:
         detail = f"{text!r} is no protobuf class, given as package.module:Class: {error}"
         if module.endswith(".proto"):
@@ -241,7 +241,7 @@ def message_class(text: str) -> Any:
             file = f"{module.replace('.', '/')}.py"
             detail += f"; run it in the folder of {file}, or set PYTHONPATH"
         raise argparse.ArgumentTypeError(detail) from None
-    return found
+    return member
 
 
 def compression(text: str) -> str:
@@ -283,8 +283,8 @@ def number(
 
     def parse(text: str) -> float:
         with suppress(ValueError):
-            if fits(found := kind(text)):
-                return found
+            if fits(value := kind(text)):
+                return value
         raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
 
     return parse
@@ -399,9 +399,11 @@ def complain_of(error: Exception, name: str, console: Console) -> None:
     console.complain(text_of(error, name), status_of(error))
 
 
-def status_of(found: Any) -> Status:
+def status_of(problem: Any) -> Status:
     """Return the exit status for an error or a damaged span: whether bytes break the format."""
-    is_damage = isinstance(found, (DataLossError, DamagedSpan)) and found.reason not in NOT_DAMAGE
+    is_damage = (
+        isinstance(problem, (DataLossError, DamagedSpan)) and problem.reason not in NOT_DAMAGE
+    )
     return Status.DAMAGED if is_damage else Status.FAILED
 
 

@@ -79,8 +79,8 @@ def run_sql(args: argparse.Namespace, console: Console) -> None:
         _check_output(args)
     reader = sql(args.query, schema=args.schema, **options)
     if kind is not None:
-        how = {"lossless": args.lossless, "compression": args.output_compression}
-        n_rows, rounded = _copy(reader, args.output, kind, args.limit, **how)
+        form = {"lossless": args.lossless, "compression": args.output_compression}
+        n_rows, rounded = _copy(reader, args.output, kind, args.limit, **form)
         inputs.note_rounded(rounded, console)
         console.say(f"{args.output}: {plural(n_rows, 'row')}")
     elif args.json or args.csv:

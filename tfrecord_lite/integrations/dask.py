@@ -154,16 +154,16 @@ def _frame(
 ) -> Any:
     """Return a table as a data frame whose dtypes do not depend on its values."""
     pandas = library("pandas")
-    found = {}
+    columns_read = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         dtype = dtypes[name]
         is_category = isinstance(dtype, pandas.CategoricalDtype)
         mapper = None if dtype is None or is_category else {column.type: dtype}.get
         series = column.to_pandas(types_mapper=mapper)
-        found[name] = series.astype(dtype) if is_category else series
+        columns_read[name] = series.astype(dtype) if is_category else series
     if path_column is not None and (columns is None or path_column in columns):
-        found[path_column] = pandas.Series([path] * n_rows, dtype="string[pyarrow]")
-    frame = pandas.DataFrame(found, index=pandas.RangeIndex(n_rows))
+        columns_read[path_column] = pandas.Series([path] * n_rows, dtype="string[pyarrow]")
+    frame = pandas.DataFrame(columns_read, index=pandas.RangeIndex(n_rows))
     return frame if columns is None else frame[list(columns)]
 
 
@@ -259,7 +259,7 @@ def _state_of(sources: Iterable[str]) -> str:
     if any(map(is_url, names)):
         return uuid.uuid4().hex
     stats = [os.stat(name) for name in names]
-    files = [(each.st_ino, each.st_size, each.st_mtime_ns) for each in stats]
+    files = [(status.st_ino, status.st_size, status.st_mtime_ns) for status in stats]
     return str(library("dask.base").tokenize(names, files))
 
 
@@ -386,8 +386,8 @@ class Job:
         self.files.remove([self.mark])
         own = set(self._with_sidecars(self.names))
         unfinished = tuple(f".{name}." for name in own)
-        there = self.files.names(hidden=True)
-        self.files.remove(name for name in there if name in own or name.startswith(unfinished))
+        names = self.files.names(hidden=True)
+        self.files.remove(name for name in names if name in own or name.startswith(unfinished))
 
     def check(self, path: str) -> None:
         """Remove a file that was just written if the job is over."""
@@ -425,8 +425,8 @@ def _finish(
     parts: list[WrittenPart | None], files: PartFolder, before: list[str]
 ) -> list[WrittenPart]:
     """Remove what was there before, and return what was written."""
-    found = [part for part in parts if part is not None]
-    new = {os.path.basename(part.path) for part in found}
+    written = [part for part in parts if part is not None]
+    new = {os.path.basename(part.path) for part in written}
     new |= {f"{name}.schema.json" for name in new}
     files.remove([name for name in before if name not in new])
-    return found
+    return written

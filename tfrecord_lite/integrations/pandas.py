@@ -142,22 +142,22 @@ def open_column(name: str, series: Any) -> dict[str, tuple[Lists | ObjectArray, 
     else:
         raise type_error(name, dtype)
     try:
-        found = arrow.imported().array(array)
+        values = arrow.imported().array(array)
     except UnicodeError:  # of surrogates: the error with the number of the record comes later
         return {name: (_objects_of(series), word)}
     except UNUSABLE:  # of categories only
         raise category_error(name) from None
     return {
         path: (lists, word or {"arrow": own})
-        for path, (lists, own) in arrow.open_column(name, found).items()
+        for path, (lists, own) in arrow.open_column(name, values).items()
     }
 
 
 def _objects_of(series: Any) -> ObjectArray:
     """Return objects, with None for what is missing."""
-    found = np.array(series.to_numpy(dtype=object), object)
-    found[np.asarray(series.isna())] = None
-    return found
+    objects = np.array(series.to_numpy(dtype=object), object)
+    objects[np.asarray(series.isna())] = None
+    return objects
 
 
 # ------------------------------------------------------------------------------------ words
@@ -203,19 +203,19 @@ def _word_of_objects(name: str, series: Any) -> Word:
         and {*map(type, chain.from_iterable(filter(None, items)))} <= _SCALARS
     ):
         return {"object": types.pop().__name__}
-    found: dict[bool, str] = {}  # of objects, and of what is missing
+    words: dict[bool, str] = {}  # of objects, and of what is missing
     for i, (item, is_missing) in enumerate(zip(items, missing, strict=True)):
         form = _form_of_missing(item) if is_missing else _form_of(item)
-        if form != (before := found.setdefault(is_missing, form)):
+        if form != (before := words.setdefault(is_missing, form)):
             kinds = "missing values" if is_missing else "objects"
             detail = f"{kinds} of several kinds in one column: {form} here, but {before} before"
             raise column_error(name, detail, i, Reason.UNREPRESENTABLE)
         if form == "nested":
             detail = f"a {type(item).__name__} that holds arrays or tuples; make all of them lists"
             raise column_error(name, detail, i, Reason.UNREPRESENTABLE)
-    kind = found.get(False)
+    kind = words.get(False)
     word = {"object": kind if kind in _NESTED else "value"}
-    return word | ({} if found.get(True, "None") == "None" else {"missing": found[True]})
+    return word | ({} if words.get(True, "None") == "None" else {"missing": words[True]})
 
 
 def _form_of_missing(item: Any) -> str:
@@ -230,7 +230,7 @@ def _form_of(item: Any) -> str:
     if not isinstance(item, list | tuple):
         return type(item.item() if isinstance(item, np.generic) else item).__name__
     word = "list" if isinstance(item, list) else "tuple"
-    others = {_form_of(each) for each in item} - ({"list"} if word == "list" else set())
+    others = {_form_of(value) for value in item} - ({"list"} if word == "list" else set())
     return word if _NESTED.isdisjoint(others) else "nested"
 
 
@@ -291,7 +291,7 @@ def _index_of(arrays: dict[str, Any], description: Mapping[str, Any], n_rows: in
         start, _, step = ranges[0]
         return pd.RangeIndex(start, start + n_rows * step, step, name=name)
     start, _, step = ranges[-1]
-    parts = [np.arange(*each) for each in ranges[:-1]]
+    parts = [np.arange(*bounds) for bounds in ranges[:-1]]
     n_last = max(n_rows - sum(map(len, parts)), 0)
     labels = np.concatenate([*parts, start + step * np.arange(n_last)])[:n_rows]
     steps = set(np.diff(labels).tolist()) or {1}

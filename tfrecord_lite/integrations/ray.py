@@ -423,9 +423,9 @@ class TFRecordDatasink(_SinkBase):
 
     def on_write_complete(self, write_result: Any) -> None:
         """Remove the files that are replaced, on the driver."""
-        found = [part for part in write_result.write_returns if part is not None]
-        self.written = sorted(found, key=lambda part: part.path)
-        warn_of_parts(self._folder, found)
+        written = [part for part in write_result.write_returns if part is not None]
+        self.written = sorted(written, key=lambda part: part.path)
+        warn_of_parts(self._folder, written)
         self._remove_own(f".{self._id}_")  # which workers were writing when they were killed
         if self._mode == "overwrite":
             self._files.remove(self._before)

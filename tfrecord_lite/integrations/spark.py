@@ -151,8 +151,8 @@ class TFRecordDataSource(_SourceBase):
         FileNotFoundError, InvalidArgumentError, DataLossError
             As :func:`scan`; ``BAD_ARGUMENT`` for an unknown option.
         """
-        self._found = _Files(_read_options(self.options))
-        return self._found.spark_schema()
+        self._files = _Files(_read_options(self.options))
+        return self._files.spark_schema()
 
     def reader(self, schema: Any) -> TFRecordBatchReader:
         """Return the reader of the columns that a schema names; called on the driver.
@@ -162,13 +162,13 @@ class TFRecordDataSource(_SourceBase):
         InvalidArgumentError
             ``BAD_ARGUMENT`` for a type that no record can have.
         """
-        found = getattr(self, "_found", None)
-        if found is None:  # the schema is given, so nothing need be inferred
+        files = getattr(self, "_files", None)
+        if files is None:  # the schema is given, so nothing need be inferred
             options = _read_options(self.options)
             if "columns" in options:
                 raise argument_error("give the option columns, or .schema(...), not both")
-            found = _Files(options, schema)
-        return TFRecordBatchReader(found, schema)
+            files = _Files(options, schema)
+        return TFRecordBatchReader(files, schema)
 
     def writer(self, schema: Any, overwrite: bool) -> TFRecordBatchWriter:  # noqa: FBT001 - Spark's
         """Return the writer of rows; called on the driver.
@@ -240,22 +240,22 @@ def _parsed(
     options: Mapping[str, str], known: Mapping[str, Callable[[str], Any]]
 ) -> dict[str, Any]:
     """Return the values of options by the names that they have in Python; raise for unknown ones."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     usual = {name.lower(): name for name in known}
-    for given, text in options.items():
-        name = usual.get(given.lower().replace("_", ""))
+    for word, text in options.items():
+        name = usual.get(word.lower().replace("_", ""))
         if name is None:
-            raise argument_error(f"unknown option {given!r}{nearest(given, list(known))}")
+            raise argument_error(f"unknown option {word!r}{nearest(word, list(known))}")
         try:
-            found[re.sub("([A-Z])", r"_\1", name).lower()] = known[name](text)
+            values[re.sub("([A-Z])", r"_\1", name).lower()] = known[name](text)
         except (KeyError, ValueError, TypeError):
             raise argument_error(f"the option {name} cannot be {text!r}") from None
-    return found
+    return values
 
 
-def _read_options(given: Mapping[str, str]) -> dict[str, Any]:
+def _read_options(texts: Mapping[str, str]) -> dict[str, Any]:
     """Return the options of a read."""
-    options = _parsed(given, _READ)
+    options = _parsed(texts, _READ)
     path = options.pop("path", "")
     options["paths"] = [*options.get("paths", ()), *([path] if path else [])]
     if not options["paths"]:
@@ -265,10 +265,10 @@ def _read_options(given: Mapping[str, str]) -> dict[str, Any]:
     return options
 
 
-def _write_options(given: Mapping[str, str]) -> dict[str, Any]:
+def _write_options(texts: Mapping[str, str]) -> dict[str, Any]:
     """Return the options of a write, all of them."""
     options: dict[str, Any] = {"path": "", "record_type": "Example", "partition_by": []}
-    options |= _parsed(given, _WRITE)
+    options |= _parsed(texts, _WRITE)
     if not options["path"]:
         raise argument_error("no path: expected .save(path)")
     record_type = options["record_type"]
@@ -324,10 +324,10 @@ class _Files:
             table = self._scan(features)  # of SequenceExamples, whose byte strings are binary
         self.table = table if features is not None else with_varying_lists(table)
 
-    def _scan(self, features: Any, **how: Any) -> TFRecordTable:
+    def _scan(self, features: Any, **options: Any) -> TFRecordTable:
         names = ("sample", "batch_size", *ReadOptions.__annotations__)
         reading = {name: self.options[name] for name in names if name in self.options}
-        return scan(self.names, schema=features, **{**reading, **how})
+        return scan(self.names, schema=features, **{**reading, **options})
 
     def spark_schema(self) -> Any:
         """Return the inferred schema, all of it nullable."""
@@ -371,34 +371,34 @@ class _Partition(InputPartition):  # type: ignore[misc]
 class TFRecordBatchReader(_ReaderBase):
     """Reads files of records in ranges, as record batches; made by :class:`TFRecordDataSource`."""
 
-    def __init__(self, found: _Files, schema: Any) -> None:
+    def __init__(self, files: _Files, schema: Any) -> None:
         self._schema = _arrow_schema_of(schema)
-        known = [_BYTE_ARRAY] if found.table is None else found.table.column_names
-        self._columns = [n for n in known if n in schema.names and n not in found.keys]
+        known = [_BYTE_ARRAY] if files.table is None else files.table.column_names
+        self._columns = [n for n in known if n in schema.names and n not in files.keys]
         self._values = {
             key: {
                 file: _scalar(key, text, self._schema.field(key).type)
-                for file, text in zip(found.names, texts, strict=True)
+                for file, text in zip(files.names, texts, strict=True)
             }
-            for key, texts in found.keys.items()
+            for key, texts in files.keys.items()
             if key in schema.names
         }
-        self._settings = found.settings
-        self._found = found
+        self._settings = files.settings
+        self._files = files
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave what only the driver needs; partitions have their part of it."""
-        return {name: value for name, value in self.__dict__.items() if name != "_found"}
+        return {name: value for name, value in self.__dict__.items() if name != "_files"}
 
     def partitions(self) -> list[Any]:
         """Divide the files among tasks, at borders of records; called on the driver."""
-        options, table = self._found.options, self._found.table
+        options, table = self._files.options, self._files.table
         max_bytes = options.get("max_partition_bytes", PART_BYTES)
         number = options.get("num_partitions")
         parts: Sequence[Any]
         if table is None:
             parts = file_parts(
-                self._found.names, self._settings, max_bytes=max_bytes, num_parts=number
+                self._files.names, self._settings, max_bytes=max_bytes, num_parts=number
             )
         else:
             parts = with_columns(table, self._columns).partitions(max_bytes, number)
@@ -531,7 +531,7 @@ class TFRecordBatchWriter(_WriterBase):
         if is_url(path):  # some of fsspec's file systems do not make folders of their own accord
             system, place = file_system(path, options["storage_options"])
             system.create_dir(os.path.dirname(place))
-        made = write_part(
+        part = write_part(
             path,
             (_rows(batch, self._schema) for batch in batches),
             schema=self._schema if is_first else None,
@@ -540,15 +540,15 @@ class TFRecordBatchWriter(_WriterBase):
             sidecar=options["sidecar"],
             storage_options=options["storage_options"],
         )
-        if made is not None:
-            written.rounded += made.rounded
+        if part is not None:
+            written.rounded += part.rounded
             written.files += [f"{name}{SIDECAR_SUFFIX}", name] if options["sidecar"] else [name]
 
     def commit(self, messages: list[Any]) -> None:
         """Move the files of the attempts that count to their places; called on the driver."""
-        rounded = dict.fromkeys(name for each in messages if each for name in each.rounded)
+        rounded = dict.fromkeys(name for task in messages if task for name in task.rounded)
         warn_of_rounding(self._job.folder, rounded)
-        self._job.commit((each.folder, name) for each in messages if each for name in each.files)
+        self._job.commit((task.folder, name) for task in messages if task for name in task.files)
 
     def abort(self, messages: list[Any]) -> None:
         """Remove what all attempts have written; called on the driver."""
@@ -581,8 +581,8 @@ def _schema_of(fields: list[Any], options: Mapping[str, Any]) -> Any:
     record_type = options["record_type"]
     if record_type == "ByteArray":
         if len(fields) != 1 or fields[0].dataType.typeName() not in ("binary", "string"):
-            found = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in fields)
-            detail = f"recordType=ByteArray writes one column of binary, not {found}"
+            columns = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in fields)
+            detail = f"recordType=ByteArray writes one column of binary, not {columns}"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         return None
     of_sequences = record_type == "SequenceExample"

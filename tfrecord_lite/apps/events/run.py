@@ -162,12 +162,12 @@ def find_runs(
     else:
         os.scandir(root).close()  # raises the errors that os.walk would ignore
         place, below, named = root, os.walk(root), str
-    found = {
+    runs = {
         os.path.relpath(path, place): named(path)
         for path, _, names in below
         if any(_MARK in name for name in names)
     }
-    return dict(sorted(found.items()))
+    return dict(sorted(runs.items()))
 
 
 @hinted

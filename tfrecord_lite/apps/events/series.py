@@ -159,11 +159,11 @@ class Events:
     @property
     def tags(self) -> dict[str, tuple[str, ...]]:
         """The tags of each category, in the order they were first seen; every category is there."""
-        found = {}
-        for number, category in enumerate(CATEGORIES):
-            numbers = np.unique(self._values.tag[self._category == number])
-            found[category] = tuple(self._names[numbers])
-        return found
+        values = self._values
+        return {
+            category: tuple(self._names[np.unique(values.tag[self._category == number])])
+            for number, category in enumerate(CATEGORIES)
+        }
 
     def metadata(self, tag: str) -> SummaryMetadata | None:
         """Return the metadata that a tag's first value has; None if there is none.
@@ -400,14 +400,14 @@ class Events:
     def _repr_html_(self) -> str:
         """Return the tags for notebooks, each with its steps and the curve of its scalars."""
         keys = self._category * len(self._names) + self._values.tag
-        found, counts = np.unique(keys, return_counts=True)
+        pairs, counts = np.unique(keys, return_counts=True)
         rows = (
             self._row(key // len(self._names), key % len(self._names), count)
-            for key, count in zip(found.tolist(), counts.tolist(), strict=True)
+            for key, count in zip(pairs.tolist(), counts.tolist(), strict=True)
         )
         header = ["tag", "category", "values", "steps", "last", "curve"]
         title = f"Events of {plural(len(self._tags.names), 'tag')}: {plural(len(self), 'value')}"
-        return panel(title, table(header, rows, n_rows=len(found), noun="tag"))
+        return panel(title, table(header, rows, n_rows=len(pairs), noun="tag"))
 
     def _row(self, category: int, tag: int, count: int) -> tuple[Cell, ...]:
         """Return the cells of one category of one tag."""

@@ -135,14 +135,14 @@ class Outputs(DataFiles):
             "bytes_per_shard": bytes_per_shard,
             "records_per_shard": records_per_shard,
         }
-        given = {name: require_int(name, n, 1) for name, n in sizes.items() if n is not None}
+        limits = {name: require_int(name, n, 1) for name, n in sizes.items() if n is not None}
         name = name_of(target)
-        if given and not self._is_named:
+        if limits and not self._is_named:
             detail = "a file object is one file; give a path for the shards"
             raise argument_error(detail, source=name)
-        if len(given) > 1:
-            raise argument_error(f"give one of {' and '.join(given)}")
-        self._is_open_ended = bool(given) and num_shards is None
+        if len(limits) > 1:
+            raise argument_error(f"give one of {' and '.join(limits)}")
+        self._is_open_ended = bool(limits) and num_shards is None
         if self._is_open_ended and "{shard" not in name and shard_names(name):
             detail = "the name says how many shards there are; expected one without '@'"
             raise argument_error(detail, source=name)
@@ -165,11 +165,11 @@ class Outputs(DataFiles):
         """Return the records to write, here and to others; called by public functions, to which a warning goes."""
         read = Input(sources, self.storage_options, progress)
         outputs = (self, *others)
-        targets = [name for each in outputs for name in each.names]
+        targets = [name for output in outputs for name in output.names]
         check_storage_options(self.storage_options, *targets, *read.sources)
         described = read.described()
-        for each in outputs:
-            each.describe(read.sources, described)
+        for output in outputs:
+            output.describe(read.sources, described)
         return read
 
     def describe(self, sources: list[Source], described: Sidecar | None) -> None:
@@ -323,9 +323,8 @@ class Input:
     def blocks(self) -> Generator[Block, None, None]:
         """Yield the records, in blocks whose checksums are right."""
         self.num_read = 0
-        found: Any = self._reader.blocks()
-        with closing(found):
-            for block in found:
+        with closing(self._reader.blocks()) as blocks:  # type: ignore[type-var]
+            for block in blocks:
                 yield checked(block)
                 self.num_read += len(block)
                 self._advance(bytes_read(self._reader))
@@ -353,10 +352,14 @@ class Input:
             for source in self.sources:  # raises if one is stale
                 sidecar.read_beside(source, self._options.storage_options)
         try:
-            found = carried_by(self.sources, self._options)
+            description = carried_by(self.sources, self._options)
         except InvalidArgumentError as error:
             reason = str(error).partition("; ")[0]
             text = f"the new files get no sidecar, since those beside the old do not fit: {reason}"
             warnings.warn(text, UserWarning, stacklevel=4)
             return None
-        return None if found is None else found._replace(dataframe=without_numbers(found.dataframe))
+        return (
+            None
+            if description is None
+            else description._replace(dataframe=without_numbers(description.dataframe))
+        )

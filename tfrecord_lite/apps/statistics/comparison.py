@@ -419,18 +419,18 @@ def compare(
         one if isinstance(one, Statistics) else collector.statistics()
         for one, collector in zip((a, b), collectors, strict=True)
     )
-    found = list(findings(ours, theirs, limits))
+    results = list(findings(ours, theirs, limits))
     differences = None
     if has_pairs:
         ordered = dict(sorted(by_feature.items(), key=lambda item: (-item[1], item[0])))
         differences = RecordDifferences(num_compared, num_different, ordered, tuple(first))
         if num_different:
-            found.append(Finding("records", None, ("", str(differences))))
+            results.append(Finding("records", None, ("", str(differences))))
     elif are_compared:
         ends = plural(ours.num_records, "record"), plural(theirs.num_records, "record")
-        found.append(Finding("records", None, ends))
+        results.append(Finding("records", None, ends))
     names = _name(a, "the first"), _name(b, "the second")
-    return Comparison(names, (ours, theirs), tuple(found), differences)
+    return Comparison(names, (ours, theirs), tuple(results), differences)
 
 
 def _name(data: Any, otherwise: str) -> str:
@@ -461,13 +461,13 @@ def _different(ours: Block, theirs: Block) -> Iterator[tuple[int, dict[str, _Pai
     pairs = zip(ours.to_list(), theirs.to_list(), strict=True)
     odd = [i for i, (one, other) in enumerate(pairs) if one != other]
     # An Example is a SequenceExample without lists.
-    decoded = (decode_sequence_examples(each[odd]) if odd else [] for each in (ours, theirs))
+    decoded = (decode_sequence_examples(block[odd]) if odd else [] for block in (ours, theirs))
     for i, one, other in zip(odd, *decoded, strict=True):
         mine, its = _flat(one), _flat(other)
         both = ((key[1], mine.get(key), its.get(key)) for key in mine.keys() | its.keys())
-        found = {name: (a, b) for name, a, b in both if not _are_same(a, b)}
-        if found:
-            yield i, dict(sorted(found.items()))
+        features = {name: (a, b) for name, a, b in both if not _are_same(a, b)}
+        if features:
+            yield i, dict(sorted(features.items()))
 
 
 def _flat(row: SequenceRow) -> dict[tuple[str, str], list[Any]]:
@@ -490,15 +490,15 @@ def _are_same(one: list[Any] | None, other: list[Any] | None) -> bool:
 # ----------------------------------------------------------------------------------- drift
 
 
-def thresholds_with(given: Mapping[str, float] | None) -> dict[str, float]:
+def thresholds_with(limits: Mapping[str, float] | None) -> dict[str, float]:
     """Return all thresholds, the given ones checked; others are as usual."""
-    for name, value in (given or {}).items():
+    for name, value in (limits or {}).items():
         if name not in THRESHOLDS:
             known = f"{nearest(name, THRESHOLDS)}; expected {', '.join(THRESHOLDS)}"
             raise argument_error(f"there is no threshold {name!r}{known}")
         if not value >= 0:  # NaN is not either
             raise argument_error(f"{name} is {value}, expected 0 or more")
-    return {**THRESHOLDS, **(given or {})}
+    return {**THRESHOLDS, **(limits or {})}
 
 
 def findings(a: Statistics, b: Statistics, thresholds: Mapping[str, float]) -> Iterator[Finding]:
@@ -632,23 +632,23 @@ def _figures(numbers: Distribution, dtype: str | None) -> str:
     return ", ".join(" ".join(figure) for figure in figures.items()) or "none finite"
 
 
-def _spec_of(found: FeatureStatistics | None, num_records: int) -> Any:
+def _spec_of(feature: FeatureStatistics | None, num_records: int) -> Any:
     """Return the specification that would be inferred; None if there is none."""
-    if found is None:
+    if feature is None:
         return None
     with suppress(InvalidArgumentError):
-        is_list = found.steps is not None
-        parts = ({}, {"it": found}) if is_list else ({"it": found}, {})
+        is_list = feature.steps is not None
+        parts = ({}, {"it": feature}) if is_list else ({"it": feature}, {})
         schema: Any = Statistics(num_records, *parts, is_sequence=is_list).schema()
         return (schema.feature_lists if is_list else schema)["it"]
     return None
 
 
-def _schema_text(found: FeatureStatistics | None, spec: Any) -> str:
+def _schema_text(feature: FeatureStatistics | None, spec: Any) -> str:
     """Return the kind of a feature, and the specification that would be inferred."""
-    if found is None:
+    if feature is None:
         return "missing"
-    kinds = "/".join(kind.label for kind in found.kinds) or "no kind"
+    kinds = "/".join(kind.label for kind in feature.kinds) or "no kind"
     if spec is None:
         return kinds
     shape = getattr(spec, "shape", None)
@@ -739,11 +739,11 @@ def _side(values: list[Any] | None, at: int, byte: int) -> str:
 
 def _bytes_text(value: bytes, byte: int) -> str:
     """Show a text around a byte; of other byte strings what they are, and some bytes."""
-    found = recognize_value(value)
-    if found.label == "empty":
+    content = recognize_value(value)
+    if content.label == "empty":
         return "''"
-    if found.label != "text":
-        return f"{found}; byte {byte:,}: {value[byte : byte + _MAX_HEX].hex(' ')}"
+    if content.label != "text":
+        return f"{content}; byte {byte:,}: {value[byte : byte + _MAX_HEX].hex(' ')}"
     begin = max(byte - 8, 0) if byte >= _MAX_TEXT else 0
     text = value[begin : begin + 4 * _MAX_TEXT].decode(errors="replace")
     is_cut = len(text) > _MAX_TEXT or begin + 4 * _MAX_TEXT < len(value)

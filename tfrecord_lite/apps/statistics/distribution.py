@@ -438,8 +438,8 @@ def _bounded_values(values: AnyArray, counts: Int64Array, *, is_exact: bool) -> 
         places = np.searchsorted(np.cumsum(counts), ranks, side="right")
         places[[0, -1]] = 0, values.size - 1  # the ends are always there
         places, first = np.unique(places, return_index=True)
-        each = np.linspace(0, total, MAX_VALUES + 1).astype(np.int64)
-        values, counts = values[places], np.diff(each[[*first, MAX_VALUES]])
+        ranks_kept = np.linspace(0, total, MAX_VALUES + 1).astype(np.int64)
+        values, counts = values[places], np.diff(ranks_kept[[*first, MAX_VALUES]])
         is_exact = False
     return {"values": values, "counts": counts, "is_exact": is_exact}
 

@@ -102,8 +102,8 @@ class RecordBatches:
         return record_batch.from_arrays(arrays, schema=self.schema)
 
     def _lists(self, block: Block) -> dict[str, Lists | SparseLists]:
-        found = self._loader.lists_of(block)
-        return found if self._names is None else {name: found[name] for name in self._names}
+        lists = self._loader.lists_of(block)
+        return lists if self._names is None else {name: lists[name] for name in self._names}
 
     def _arrays(
         self, columns: Mapping[str, Lists | SparseLists], types: Mapping[str, Any]

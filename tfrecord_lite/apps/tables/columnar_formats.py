@@ -151,7 +151,7 @@ class ParquetWriter:
         """Write a batch."""
         self._pending.append(batch)
         n_rows = sum(map(len, self._pending))
-        if n_rows >= _GROUP_ROWS or sum(each.nbytes for each in self._pending) >= _GROUP_BYTES:
+        if n_rows >= _GROUP_ROWS or sum(part.nbytes for part in self._pending) >= _GROUP_BYTES:
             self._put()
 
     def _put(self) -> None:

@@ -226,9 +226,9 @@ def convert(
         is_exact = all(piece.stop is not None for piece in pieces)
         if is_file_object(target) or (left is not None and not is_exact):
             num_jobs = 1
-        found = {file.source: file for file in damage}
-        with contextlib.closing(_made(plan, log, pending, num_jobs, left, meter)) as made:
-            for index, make in made:
+        reports = {file.source: file for file in damage}
+        with contextlib.closing(_made(plan, log, pending, num_jobs, left, meter)) as outputs:
+            for index, make in outputs:
                 try:
                     output, damage = make()
                 except BrokenProcessPool:
@@ -244,15 +244,15 @@ def convert(
                         break
                     continue
                 summary.outputs.append(output)
-                meter.update(sum(each.rows for each in summary.outputs))
+                meter.update(sum(output.rows for output in summary.outputs))
                 for file in damage:  # which several outputs may have read
-                    most = found.get(file.source, file)
-                    found[file.source] = max(file, most, key=lambda f: (f.records, f.num_damaged))
+                    most = reports.get(file.source, file)
+                    reports[file.source] = max(file, most, key=lambda f: (f.records, f.num_damaged))
         is_complete = len(done) + len(summary.outputs) == len(plan.outputs)
         if log is not None and is_complete and not resume:
             log.forget()  # with `resume`, a repetition finds all complete
         meter.finish()
-    summary.damage = DamageReport(tuple(found.values()))
+    summary.damage = DamageReport(tuple(reports.values()))
     summary.seconds = monotonic() - started
     return summary
 
@@ -372,13 +372,13 @@ def _target_kind(target: Source, settings: Settings) -> str:
     if _is_directory(name):
         detail = "the target is a directory; --to names the format of the files in it"
         raise argument_error(detail, source=name)
-    found = formats.format_of(name)
-    if found is None:
+    kind = formats.format_of(name)
+    if kind is None:
         formats.check_not_of_loader(name)
         known = ", ".join(endings[0] for endings in formats.ENDINGS.values())
         detail = f"the name has no known format; --to names it, or an ending such as {known}"
         raise argument_error(detail, source=name)
-    return found
+    return kind
 
 
 def _is_folder(target: Source) -> bool:
@@ -430,18 +430,18 @@ def _described(sources: list[Source], plan: _Plan) -> Any:
 
 def _common_schema(plan: _Plan, pieces: list[_Piece]) -> Any:
     """Return the schema of all outputs: that of the first source that has rows to decide types."""
-    found = None
+    schema = None
     for piece in pieces:
         if is_file_object(piece.source) and piece.kind != "tfrecord":
             break
         source, _ = plan.open(piece)
         with contextlib.closing(source):
-            found = source.schema
+            schema = source.schema
         if piece.kind not in formats.UNTYPED or any(
-            form_of(each) != "null" for each in found.types
+            form_of(each) != "null" for each in schema.types
         ):
             break
-    return found
+    return schema
 
 
 def _name_in(folder: str, piece: _Piece, plan: _Plan) -> str:
@@ -456,22 +456,22 @@ def _name_in(folder: str, piece: _Piece, plan: _Plan) -> str:
 
 def _evenly(plan: _Plan, pieces: list[_Piece], n_shards: int) -> tuple[list[list[_Piece]], _Damage]:
     """Divide the rows that are written into shards, as even as can be, in their order."""
-    found: list[tuple[_Piece, Sequence[int], list[Any]]] = []  # with the numbers of these rows
+    parts: list[tuple[_Piece, Sequence[int], list[Any]]] = []  # with the numbers of these rows
     damage: _Damage = ()
     for piece in pieces:
         source, condition = plan.open(piece)
         with contextlib.closing(source):
             rows = range(source.count()) if condition is None else _chosen(source, condition)
-            found.append((piece, rows, source.marks if isinstance(source, RecordSource) else []))
+            parts.append((piece, rows, source.marks if isinstance(source, RecordSource) else []))
             damage += _damage_of(source)
-    total = sum(len(rows) for _, rows, _ in found)
+    total = sum(len(rows) for _, rows, _ in parts)
     if plan.settings.limit is not None:
         total = min(total, plan.settings.limit)
     shards: list[list[_Piece]] = [[] for _ in range(n_shards)]
     for i, shard in enumerate(shards):
         first, last = total * i // n_shards, total * (i + 1) // n_shards
         base = 0
-        for piece, rows, marks in found:
+        for piece, rows, marks in parts:
             low, high = max(first - base, 0), min(last - base, len(rows))
             if low < high:
                 start, stop = int(rows[low]), int(rows[high - 1]) + 1
@@ -719,7 +719,7 @@ class _Maker:
         plan, settings = self._plan, self._plan.settings
         if plan.as_records:
             # Of shards each has what all sources say.
-            every = [piece for _, each in plan.outputs for piece in each]
+            every = [piece for _, shard in plan.outputs for piece in shard]
             used = pieces if plan.is_per_source else every
             files = list({name_of(piece.source): piece.source for piece in used}.values())
             return RecordTarget(place, None, settings.compression, _described(files, plan))

@@ -66,12 +66,12 @@ _ENDING = re.compile(
 
 def format_named(name: str) -> str:
     """Return the format of a name such as ``feather``; raise if there is none."""
-    found = _ALIASES.get(name.lower().lstrip("."), name.lower().lstrip("."))
-    check_not_of_loader(f".{found}")
-    if found not in FORMATS:
+    kind = _ALIASES.get(name.lower().lstrip("."), name.lower().lstrip("."))
+    check_not_of_loader(f".{kind}")
+    if kind not in FORMATS:
         known = ", ".join([*FORMATS, "feather"])
         raise argument_error(f"unknown format {name!r}, expected one of {known}")
-    return found
+    return kind
 
 
 def check_not_of_loader(name: str) -> None:
@@ -113,9 +113,9 @@ def _without_codec(name: str) -> str:
 def format_of_file(source: Source) -> str | None:
     """Return the format of a file, by its name, or by its first bytes, decompressed."""
     name = name_of(source)
-    found = format_of(name)
-    if found is not None or is_file_object(source):
-        return found
+    kind = format_of(name)
+    if kind is not None or is_file_object(source):
+        return kind
     with contextlib.closing(Content(source, ReadSettings())) as content:
         try:
             head = content.read(HEADER_BYTES) or b""

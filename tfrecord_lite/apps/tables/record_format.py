@@ -201,10 +201,10 @@ class RecordTarget:
         """Write the end of the file, and the sidecar."""
         (fingerprint,) = self._files.finish()
         self.n_bytes = fingerprint["bytes"]
-        found = self._sidecar if self._encoder is None else self._encoder.described()
-        if found is not None and self._with_sidecar and self._is_named:
+        description = self._sidecar if self._encoder is None else self._encoder.described()
+        if description is not None and self._with_sidecar and self._is_named:
             place = companion(name_of(self._target), SIDECAR_SUFFIX)
-            self._files.add_sidecar(place, found._replace(fingerprint=fingerprint))
+            self._files.add_sidecar(place, description._replace(fingerprint=fingerprint))
 
     def commit(self) -> None:
         """Let the files appear, the sidecar first; without one, that of other data goes."""
@@ -221,10 +221,10 @@ def encoder_of(
     schema: Any, *, lossless: bool, has_sidecar: bool
 ) -> _ExampleEncoder | _SequenceEncoder:
     """Return what makes records of batches of an Arrow schema."""
-    found = (schema.metadata or {}).get(SCHEMA_KEY)
-    if found is not None:
+    text = (schema.metadata or {}).get(SCHEMA_KEY)
+    if text is not None:
         with contextlib.suppress(InvalidArgumentError):
-            sequences = SequenceSchema.from_json(found)
+            sequences = SequenceSchema.from_json(text)
             if {name.partition("/")[0] for name in schema.names} <= {"context", "feature_lists"}:
                 return _SequenceEncoder(sequences, schema)
     return _ExampleEncoder(schema, lossless=lossless, has_sidecar=has_sidecar)
@@ -267,8 +267,8 @@ class RowEncoder:
     """Encodes dictionaries as Examples, by a schema or the first of them."""
 
     def __init__(self, schema: Any = None, *, lossless: bool = False) -> None:
-        given = None if schema is None else Schema(schema)
-        self._builder = SchemaBuilder(given, lossless=lossless)
+        features = None if schema is None else Schema(schema)
+        self._builder = SchemaBuilder(features, lossless=lossless)
         self.rounded: dict[str, None] = self._builder.rounded
         self._names: dict[str, None] = {}
 
@@ -412,8 +412,8 @@ def write_part(
     OSError
         As for writing. After any error there is no file, or the one that was there before.
     """
-    given = iter(batches)
-    first = next(given, None)
+    rest = iter(batches)
+    first = next(rest, None)
     if first is None and schema is None:
         return None
     is_rows = schema is not None or not isinstance(first, Block | list)
@@ -431,7 +431,7 @@ def write_part(
     )
     n_records = 0
     try:
-        for batch in given if first is None else chain([first], given):
+        for batch in rest if first is None else chain([first], rest):
             n_records += _write(target, batch, is_rows=is_rows)
         target.finish()
         target.commit()

@@ -661,14 +661,14 @@ class TablePartition:
 def fitting_blocks(records: PartReader, size: int | None) -> Iterator[Block]:
     """Yield the records of a part in blocks of `size`, or of about 4 MB, and close the file."""
     with closing(records):
-        wanted = size
-        while (block := records.next_block(wanted)) is not None:
+        n_records = size
+        while (block := records.next_block(n_records)) is not None:
             # What the first read brings tells how many records fit.
             most = size or fitting_size(block, LEAST)
-            step = wanted or most
+            step = n_records or most
             for first in range(0, len(block), step):
                 yield block[first : first + step]
-            wanted = most
+            n_records = most
 
 
 class PartitionReader:
@@ -686,7 +686,7 @@ class PartitionReader:
 
     def __init__(self, records: PartReader, batches: RecordBatches, size: int | None) -> None:
         self._records = records
-        self._made = self._of_blocks(batches, size)
+        self._iterator = self._of_blocks(batches, size)
 
     def _of_blocks(self, batches: RecordBatches, size: int | None) -> Iterator[Any]:
         for block in fitting_blocks(self._records, size):
@@ -703,7 +703,7 @@ class PartitionReader:
 
     def __next__(self) -> Any:
         """Return the next record batch, which owns its memory."""
-        return next(self._made)
+        return next(self._iterator)
 
     def close(self) -> None:
         """Close the file; nothing follows.
@@ -718,4 +718,4 @@ class PartitionReader:
         >>> list(batches)
         []
         """
-        self._made.close()  # type: ignore[attr-defined]
+        self._iterator.close()  # type: ignore[attr-defined]

@@ -96,10 +96,10 @@ def _numbered(number: int, element: Any) -> Any:
 def _specs_of(types: Any, shapes: Any) -> Any:
     """Return TensorSpecs in the structure of `types`; all shapes are unknown if `shapes` is None."""
     if isinstance(types, dict):
-        return {name: _specs_of(each, shapes and shapes[name]) for name, each in types.items()}
+        return {name: _specs_of(dtype, shapes and shapes[name]) for name, dtype in types.items()}
     if isinstance(types, (tuple, list)):
         parts = [None] * len(types) if shapes is None else shapes
-        return tuple(_specs_of(each, part) for each, part in zip(types, parts, strict=True))
+        return tuple(_specs_of(dtype, part) for dtype, part in zip(types, parts, strict=True))
     return TensorSpec(shapes, types)
 
 
