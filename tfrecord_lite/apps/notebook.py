@@ -122,8 +122,7 @@ class _Part:
         shown: Iterable[Sequence[Cell]]
         if rows is None and not self._is_batch:
             shown = ((escaped(name), _type_of(v), cells.cell(v)) for name, v in values.items())
-            header = ["feature", "type", "value"]
-            return table(header, shown, n_rows=len(values), noun="feature")
+            return table(["feature", "type", "value"], shown, n_rows=len(values), noun="feature")
         # The first columns have cells; `table` counts the others by the header.
         heads: list[Cell] = [*values]
         first = list(values)[:MAX_COLUMNS]
@@ -320,8 +319,7 @@ def _comparison(comparison: Any) -> str:
             for record in records.first
             for name, sides in zip(record.features, record.values, strict=False)
         )
-        caption = str(records)
-        parts.append(table(["record", "feature", "first", "second"], pairs, caption=caption))
+        parts.append(table(["record", "feature", "first", "second"], pairs, caption=str(records)))
     return panel(str(comparison).partition("\n")[0], *parts)
 
 

@@ -251,8 +251,7 @@ def _show_file(words: list[str], console: Console) -> None:
         return
     show_records, args.run, args.first = args.run, run_info, 1
     _run(args, console)
-    is_readable = not console.status or args.skip_damage
-    if is_readable and (sources := inputs.find(args, console)):
+    if (not console.status or args.skip_damage) and (sources := inputs.find(args, console)):
         if not args.json:
             console.say()
         args.run, args.files = show_records, [name_of(sources[0])]

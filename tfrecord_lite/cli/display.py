@@ -83,8 +83,7 @@ def record_lines(
         if next(lines, None) is not None:
             yield "  ... --full prints all fields"
     elif content.message is not None:
-        most = None if width is None else _MAX_EXAMPLES
-        shown = sections(content.message, most, restored)
+        shown = sections(content.message, None if width is None else _MAX_EXAMPLES, restored)
         yield from feature_lines(shown, width, with_values=True)
     elif content.type is ContentType.TEXT:
         yield from _text_lines(content.record.decode(), width)
@@ -193,12 +192,10 @@ def _text_lines(text: str, width: int | None) -> Iterator[str]:
 def _row_values(row: Row, room: int | None) -> str:
     """Show the values of a row; of a list, each step's in brackets."""
     if row.restored is not None:
-        shown = row.restored.ravel()[: _enough(room)]
-        return _joined([str(value) for value in shown], room)
+        return _joined([str(value) for value in row.restored.ravel()[: _enough(room)]], room)
     if not row.is_list:
         return _values(row.steps[0], room)
-    steps = islice(row.steps, _enough(room))
-    return _joined([f"[{_values(step, room)}]" for step in steps], room)
+    return _joined([f"[{_values(step, room)}]" for step in islice(row.steps, _enough(room))], room)
 
 
 def _enough(room: int | None) -> int | None:

@@ -106,8 +106,7 @@ def run_head(args: argparse.Namespace, console: Console) -> None:
     limit = args.first if args.limit is None else args.limit
 
     def show(stream: Records, progress: Callable[[], None]) -> None:
-        restore = row_restorer(originals_of([stream.name], inputs.settings_of(args)))
-        printer.begin(restore)
+        printer.begin(row_restorer(originals_of([stream.name], inputs.settings_of(args))))
         if args.record is None:
             records = _first_records(stream, limit, progress)
         else:

@@ -94,8 +94,7 @@ def run_pack(args: argparse.Namespace, console: Console) -> None:
     }
     if args.json:
         names = {"source": args.source, "output": report.paths or None}
-        more = {"hidden": report.num_hidden, "other": report.num_other}
-        _say_json(report, console, names, more)
+        _say_json(report, console, names, {"hidden": report.num_hidden, "other": report.num_other})
         return
     _say_problems(report, console)
     if any(left_out.values()):

@@ -226,8 +226,7 @@ def _page(info: _Info, args: argparse.Namespace) -> list[str]:
     if info.tensors:
         shown = [f"{c.label.removesuffix(' tensor')} {c.details}" for c in info.tensors]
         rows += [("tensors", ", ".join(shown)), ("to read them", way_on_of_tensors(info.name))]
-    table = aligned(rows, "<<")
-    lines = [info.name, *("  " + line for line in table)]
+    lines = [info.name, *("  " + line for line in aligned(rows, "<<"))]
     if features := _sections(info, args):
         lines += ["", "features of the first record"]
         lines += feature_lines(features, None, with_values=False)

@@ -132,8 +132,7 @@ def add_json(parser: Any, what: str = "JSON objects, one per line") -> None:
 
 def add_drop_bad(parser: Any) -> None:
     """Declare that records that do not fit are left out."""
-    text = "leave out records that do not fit the schema, and list them"
-    add(parser, "--drop-bad", text)
+    add(parser, "--drop-bad", "leave out records that do not fit the schema, and list them")
 
 
 def add_overwrite(parser: Any, what: str = "files that exist") -> None:
@@ -186,8 +185,7 @@ def add_shards(group: Any) -> Any:
     """Declare how many files to write; return the group, to add other ways to say so."""
     shards = group.add_mutually_exclusive_group()
     add(shards, "--num-shards N", "write N files", count_of("shards"))
-    text = "write files of about this size, as 200MB"
-    add(shards, "--bytes-per-shard SIZE", text, positive_size)
+    add(shards, "--bytes-per-shard SIZE", "write files of about this size, as 200MB", positive_size)
     return shards
 
 

@@ -165,8 +165,7 @@ def run_sample(args: argparse.Namespace, console: Console) -> None:
 
 def add_filter(parser: argparse.ArgumentParser) -> None:
     """Declare the condition and the schema too."""
-    text = "an expression of DuckDB's over the features"
-    inputs.add(parser, "--where SQL", text)
+    inputs.add(parser, "--where SQL", "an expression of DuckDB's over the features")
     inputs.add_schema(parser, parser)
     inputs.add_text(parser, default=True)
     add_merge(parser)

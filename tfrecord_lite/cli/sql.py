@@ -174,8 +174,7 @@ def _print_table(reader: Any, max_rows: int, console: Console) -> None:
     alignment = "".join(">" if _is_number(field.type) else "<" for field in reader.schema)
     head = [printable(name) for name in names]
     width = shutil.get_terminal_size((100, 24)).columns
-    lines = aligned([head, *rows[:max_rows]], alignment)
-    for line in lines:
+    for line in aligned([head, *rows[:max_rows]], alignment):
         console.say(line if len(line) <= width else f"{line[: width - 3]}...")
     if len(rows) > max_rows:
         console.say(f"(the first {plural(max_rows, 'row')}; --limit N prints more)")

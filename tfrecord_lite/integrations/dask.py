@@ -135,8 +135,7 @@ def _frame_of(
 ) -> Any:
     """Read a partition; Dask names the columns that an expression needs, since there is no default."""
     names = set(columns)
-    chosen = [name for name in part.arrow_schema.names if name in names]
-    part = with_columns(part, chosen)
+    part = with_columns(part, [name for name in part.arrow_schema.names if name in names])
     batches = list(batches_of(part))
     table = imported().Table.from_batches(batches, part.arrow_schema)
     n_rows = sum(map(len, batches))  # which a table without columns does not tell

@@ -236,8 +236,7 @@ def _form_of(item: Any) -> str:
 
 def target(name: str, word: Any) -> Any:
     """Return the type of Arrow for a column; None for its natural one."""
-    is_arrow = isinstance(word, dict) and "arrow" in word
-    return arrow.target(name, word["arrow"] if is_arrow else None)
+    return arrow.target(name, word["arrow"] if isinstance(word, dict) and "arrow" in word else None)
 
 
 # ------------------------------------------------------------------------------------- back

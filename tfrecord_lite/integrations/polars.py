@@ -75,8 +75,7 @@ def open_column(name: str, series: Any) -> dict[str, tuple[Lists, Word]]:
     try:
         values = (series if series.dtype == stored else series.cast(stored)).to_arrow()
     except pl.exceptions.PolarsError as error:
-        narrow = series.cast(stored, strict=False)
-        wrong = (narrow.is_null() & series.is_not_null()).to_numpy()
+        wrong = (series.cast(stored, strict=False).is_null() & series.is_not_null()).to_numpy()
         index = int(wrong.argmax()) if wrong.any() else None
         detail = f"Polars cannot make {stored} of this {series.dtype}: {error}"
         raise column_error(name, detail, index, Reason.UNREPRESENTABLE) from None

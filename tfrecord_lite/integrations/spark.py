@@ -567,8 +567,7 @@ def _by_folder(iterator: Iterable[Any], names: list[str]) -> Iterator[dict[str, 
         rows = batch.drop_columns(names)
         for key, number in numbers.items():
             folder = "/".join(map(folder_of, names, key))
-            chosen = np.flatnonzero(codes == number)
-            held[folder].append(rows.take(pa.array(chosen)))
+            held[folder].append(rows.take(pa.array(np.flatnonzero(codes == number))))
         n_bytes += rows.nbytes
         if n_bytes >= _HELD_BYTES:
             yield held
@@ -638,8 +637,7 @@ def _rows(batch: Any, schema: Any) -> Any:
         array = _converted(column, field.type)
         of_steps = schema.metadata is not None and not field.name.startswith(_CONTEXT)
         if _is_list(field.type) and of_steps:  # a list of no steps is as good as none
-            empty = pa.scalar([], field.type)
-            array = pc.coalesce(array, empty)
+            array = pc.coalesce(array, pa.scalar([], field.type))
         arrays.append(array)
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 

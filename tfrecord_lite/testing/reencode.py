@@ -188,8 +188,7 @@ class Reencoder:
         left = [strand[:] for strand in strands if strand]
         out = []
         while left:
-            chosen = self._below(len(left)) if self.sometimes() else 0
-            out.append(left[chosen].pop(0))
+            out.append(left[self._below(len(left)) if self.sometimes() else 0].pop(0))
             left = [strand for strand in left if strand]
         return out
 

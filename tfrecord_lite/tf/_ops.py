@@ -101,8 +101,7 @@ def cast(x: Any, dtype: object, name: str | None = None) -> Any:
         return RaggedTensor.from_nested_row_splits(cast(x.flat_values, target), x.nested_row_splits)
     array = _array(x)
     if (array.dtype.kind == "O") != (target.name == "string"):
-        detail = f"cannot cast {as_dtype(array.dtype).name} to {target.name}"
-        raise NotImplementedError(detail)
+        raise NotImplementedError(f"cannot cast {as_dtype(array.dtype).name} to {target.name}")
     with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         return Tensor(array.astype(target.dtype))
 

@@ -224,8 +224,7 @@ class Tensor(Operators):
 
     def __repr__(self) -> str:
         """Format as TensorFlow does."""
-        is_scalar = isinstance(self._value, np.generic)
-        text = repr(self._value.item() if is_scalar else self._value)
+        text = repr(self._value.item() if isinstance(self._value, np.generic) else self._value)
         text = "\n" + text if "\n" in text else text
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={text}>"
 
@@ -299,8 +298,7 @@ class SparseTensor(_Composite):
     __slots__ = ()
 
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
-        parts = (plain_array(part) for part in (indices, values, dense_shape))
-        self._column = SparseColumn(*parts)
+        self._column = SparseColumn(*(plain_array(part) for part in (indices, values, dense_shape)))
 
     def __repr__(self) -> str:
         """Format the three tensors."""
@@ -447,8 +445,7 @@ def _without_tensors(value: Any) -> Any:
     """Return lists without tensors and NumPy's integers, which count as Python's there."""
     if isinstance(value, (list, tuple)):
         items = [_without_tensors(item) for item in value]
-        is_arrays = any(isinstance(item, np.ndarray) for item in items)
-        return np.stack(items) if is_arrays else items
+        return np.stack(items) if any(isinstance(item, np.ndarray) for item in items) else items
     if isinstance(value, np.integer):
         return int(value)
     return value.numpy() if isinstance(value, Tensor) else value

@@ -101,8 +101,7 @@ class Tags:
             try:
                 self.names.append(tag.decode())
             except UnicodeDecodeError:
-                detail = "a tag is not UTF-8"
-                raise WireError(int(owner[i]), int(tags.starts[i]), detail) from None
+                raise WireError(int(owner[i]), int(tags.starts[i]), "a tag is not UTF-8") from None
             number = self._numbers[tag] = len(self._numbers)
         return number
 

@@ -349,8 +349,7 @@ class Events:
         if tag is None:
             return self._series("tensors", None)
         of_tag = self._values.tag == self._number_of(tag)
-        chosen = np.flatnonzero(of_tag & (self._values.form == TENSOR))
-        return self._decoded(chosen, "tensors")
+        return self._decoded(np.flatnonzero(of_tag & (self._values.form == TENSOR)), "tensors")
 
     def _number_of(self, tag: str) -> int:
         if tag in self._tags.names:

@@ -416,8 +416,7 @@ def require_pillow() -> Any:
     try:
         from PIL import Image  # noqa: PLC0415 - optional
     except ImportError:
-        detail = "images need Pillow: pip install pillow"
-        raise ImportError(detail) from None
+        raise ImportError("images need Pillow: pip install pillow") from None
     return Image
 
 

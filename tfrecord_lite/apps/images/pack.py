@@ -198,11 +198,9 @@ def pack_images(
         others = f"{report.num_other:,} of other kinds" if report.num_other else "none"
         raise argument_error(f"no image was found; files: {others}", source=source)
     if shuffle:
-        order = permutation((seed_of(seed),), len(pictures))
-        pictures = [pictures[i] for i in order.tolist()]
+        pictures = [pictures[i] for i in permutation((seed_of(seed),), len(pictures)).tolist()]
     paths = data_names(target, num_shards)
-    folder = os.path.dirname(target)
-    labels_path = os.path.join(folder, LABELS_NAME) if classes else None
+    labels_path = os.path.join(os.path.dirname(target), LABELS_NAME) if classes else None
     has_labels = False
     with contextlib.suppress(OSError, ValueError):
         has_labels = labels_path is None or read_labels(labels_path) == classes

@@ -301,5 +301,4 @@ def _component(name: str) -> str:
 
 def _fitted(stem: str, ending: str) -> str:
     """Return a name of at most 255 bytes."""
-    room = _MAX_NAME - len(ending.encode())
-    return stem.encode()[:room].decode(errors="ignore") + ending
+    return stem.encode()[: _MAX_NAME - len(ending.encode())].decode(errors="ignore") + ending

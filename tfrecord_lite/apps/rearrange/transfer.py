@@ -337,8 +337,7 @@ class Input:
 
     def blocks_again(self, *, verify: bool = True) -> Generator[Block, None, None]:
         """Yield the records in a reading of its own; what is left out is reported by another one."""
-        options = replace(self._options.quietly(), verify=verify)
-        reader = reader_with(self.sources, options)
+        reader = reader_with(self.sources, replace(self._options.quietly(), verify=verify))
         blocks: Any = reader.blocks()
         with closing(blocks):
             for block in blocks:

@@ -33,8 +33,7 @@ LEAST, _MOST = 64, 8192
 
 def fitting_size(block: Block, least: int) -> int:
     """Return the number of records in a batch of the usual size, if they are like those of a block."""
-    fitting = _BATCH_BYTES * len(block) // max(block.nbytes, 1)
-    return min(max(fitting, least), _MOST)
+    return min(max(_BATCH_BYTES * len(block) // max(block.nbytes, 1), least), _MOST)
 
 
 class RecordBatches:
@@ -67,8 +66,7 @@ class RecordBatches:
             for name, array in zip(columns, self._arrays(columns, kinds), strict=True)
         ]
         # The schema of the features is in the metadata.
-        metadata = {SCHEMA_KEY: schema.to_json(None).encode()}
-        self.schema: Any = pa.schema(fields, metadata)
+        self.schema: Any = pa.schema(fields, {SCHEMA_KEY: schema.to_json(None).encode()})
         self._types = dict(zip(self.schema.names, self.schema.types, strict=True))
 
     @property

@@ -53,8 +53,7 @@ class _ColumnSource:
     def schema(self) -> Any:
         """The types of the columns that are read."""
         chosen = self.names if self.columns is None else self.columns
-        fields = [self._whole.field(name) for name in chosen]
-        return imported().schema(fields, self._whole.metadata)
+        return imported().schema([self._whole.field(name) for name in chosen], self._whole.metadata)
 
     def batches(self, first_row: int = 0) -> Iterator[Any]:
         """Yield the rows from one row on."""

@@ -589,8 +589,7 @@ def _remove_leftovers(names: list[str]) -> None:
     for name in names:
         folder, base = os.path.split(name)
         for ending in ("", SIDECAR_SUFFIX):
-            pattern = f".{glob.escape(base + ending)}.*.tmp"
-            for path in Path(folder or ".").glob(pattern):
+            for path in Path(folder or ".").glob(f".{glob.escape(base + ending)}.*.tmp"):
                 path.unlink(missing_ok=True)
 
 
@@ -696,8 +695,7 @@ class _Maker:
             mask = pa.array(self._condition.mask(batch))
             if any(column.offset for column in batch.columns):
                 # Of slices with nested lists of fixed sizes, Arrow's filter takes other values; two chunks are copied.
-                whole = pa.Table.from_batches([batch[:0], batch]).combine_chunks()
-                batch = whole.to_batches()[0]
+                batch = pa.Table.from_batches([batch[:0], batch]).combine_chunks().to_batches()[0]
             batch = batch.filter(mask)
         if batch.schema.equals(self._schema, check_metadata=True):
             return batch

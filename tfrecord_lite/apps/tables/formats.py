@@ -112,8 +112,7 @@ def _without_codec(name: str) -> str:
 
 def format_of_file(source: Source) -> str | None:
     """Return the format of a file, by its name, or by its first bytes, decompressed."""
-    name = name_of(source)
-    kind = format_of(name)
+    kind = format_of(name_of(source))
     if kind is not None or is_file_object(source):
         return kind
     with contextlib.closing(Content(source, ReadSettings())) as content:

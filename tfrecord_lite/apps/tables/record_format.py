@@ -235,12 +235,10 @@ class _ExampleEncoder:
 
     def __init__(self, schema: Any, *, lossless: bool, has_sidecar: bool) -> None:
         pa = imported()
-        fields = [_without_categories(field) for field in schema]
-        self._schema = pa.schema(fields, schema.metadata)
+        self._schema = pa.schema([_without_categories(field) for field in schema], schema.metadata)
         self._frames = SchemaBuilder(lossless=lossless, raw_images=has_sidecar, null_as_empty=True)
         self.rounded: dict[str, None] = self._frames.rounded
-        empty = pa.RecordBatch.from_pylist([], self._schema)
-        frame = open_columns(empty)
+        frame = open_columns(pa.RecordBatch.from_pylist([], self._schema))
         self._frames.add_frame(frame)
         self._types = frame.described() if frame.described is not None else None
         from_pandas = (schema.metadata or {}).get(PANDAS_KEY)
@@ -259,16 +257,14 @@ class _ExampleEncoder:
 
     def described(self) -> Sidecar:
         """Return what the sidecar says of all batches."""
-        schema = self._frames.schema
-        return Sidecar(schema, None, dataframe=self._types)
+        return Sidecar(self._frames.schema, None, dataframe=self._types)
 
 
 class RowEncoder:
     """Encodes dictionaries as Examples, by a schema or the first of them."""
 
     def __init__(self, schema: Any = None, *, lossless: bool = False) -> None:
-        features = None if schema is None else Schema(schema)
-        self._builder = SchemaBuilder(features, lossless=lossless)
+        self._builder = SchemaBuilder(None if schema is None else Schema(schema), lossless=lossless)
         self.rounded: dict[str, None] = self._builder.rounded
         self._names: dict[str, None] = {}
 
@@ -334,8 +330,7 @@ class _SequenceEncoder:
 def _raw_steps(key: str, lists: Lists, item: SchemaItem) -> Lists:
     """Return steps that are arrays as the byte strings that the schema says they are stored as."""
     spec = item.spec if isinstance(item.spec, RaggedFeature) else FixedLenFeature([], bytes)
-    step_schema = Schema.of_items({key: item._replace(spec=spec)})
-    steps = stored({key: lists.below()}, step_schema)[key]
+    steps = stored({key: lists.below()}, Schema.of_items({key: item._replace(spec=spec)}))[key]
     return steps.above(lists.lengths, lists.present)
 
 

@@ -197,8 +197,7 @@ class _Reading:
     def blocks(self, size: int | None, *, progress: Progress = False) -> Any:
         """Return the records of all files."""
         reader = reader_with(self.sources, self.options)
-        title = title_of(self.sources)
-        return reported(reader.blocks(size), progress, title)
+        return reported(reader.blocks(size), progress, title_of(self.sources))
 
     @cached_property
     def usual_size(self) -> int:
@@ -429,8 +428,7 @@ class TFRecordTable:
         """
         if self._is_frame_of("pandas"):
             return self._loaded("pandas", progress)
-        table = self.to_arrow(progress=progress)
-        return arrow.bridge("pandas").frame_of(table, {}, {})
+        return arrow.bridge("pandas").frame_of(self.to_arrow(progress=progress), {}, {})
 
     def to_polars(self, *, lazy: bool = False, progress: Progress = None) -> Any:
         """Return all rows as a Polars DataFrame; one that was saved comes back as it was.
@@ -531,14 +529,12 @@ def _as_lists(described: Sidecar) -> Sidecar:
         spec, original = item.spec, item.original
         if isinstance(spec, SparseFeature):  # the lists of coordinates, and of values
             keys = [spec.index_key] if isinstance(spec.index_key, str) else list(spec.index_key)
-            indices = item._replace(spec=RaggedFeature(np.int64), original=None)
-            items |= dict.fromkeys(keys, indices)
+            items |= dict.fromkeys(keys, item._replace(spec=RaggedFeature(np.int64), original=None))
             name = spec.value_key  # noqa: PLW2901 - under which the values are
             if original is not None:  # a raw value is a string of its own, so a list of one
                 original = replace(original, shape=(None, None) if item.is_raw else (None,))
         elif isinstance(spec, FixedLenSequenceFeature):
-            shape = (None, *spec.shape)
-            original = original or Original(spec.dtype, shape)
+            original = original or Original(spec.dtype, (None, *spec.shape))
         elif not isinstance(spec, VarLenFeature):
             items[name] = item
             continue

@@ -163,8 +163,7 @@ class _TextSource:
 
     def count(self) -> int:
         """Count the rows."""
-        first = [] if self._first is None else [self._first]
-        return sum(map(len, chain(first, self._rest)))
+        return sum(map(len, chain([] if self._first is None else [self._first], self._rest)))
 
     def batches(self, first_row: int = 0) -> Iterator[Any]:
         """Yield the rows from one row on."""
@@ -366,8 +365,7 @@ def _decoded(value: Any) -> Any:
         try:
             return base64.b64decode(value["base64"], validate=True)
         except (TypeError, ValueError) as error:
-            detail = f"{str(value['base64'])[:40]!r} is not base64 ({error})"
-            raise ValueError(detail) from None
+            raise ValueError(f"{str(value['base64'])[:40]!r} is not base64 ({error})") from None
     if value.keys() == {"float"} and value["float"] in _FLOATS:
         return _FLOATS[value["float"]]
     return {name: _decoded(item) for name, item in value.items()}
@@ -412,8 +410,7 @@ def _array_of(values: list[Any], kind: Any) -> Any:
     array = pa.array(values)
     leaf = _leaf(array.type)
     if not (pa.types.is_integer(leaf) or pa.types.is_null(leaf)):
-        detail = f"expected integers, found {leaf}"
-        raise ValueError(detail)
+        raise ValueError(f"expected integers, found {leaf}")
     return array if array.type == kind else pa.array(values, kind)
 
 
@@ -609,8 +606,7 @@ def _json_lists(array: Any) -> Any:
     else:
         lengths = pc.fill_null(pc.list_value_length(array), 0)
     ends = pc.cumulative_sum(lengths).cast(pa.int32())
-    splits = pa.concat_arrays([pa.array([0], pa.int32()), ends])
-    lists = pa.ListArray.from_arrays(splits, texts)
+    lists = pa.ListArray.from_arrays(pa.concat_arrays([pa.array([0], pa.int32()), ends]), texts)
     return _join("[", pc.binary_join(lists, pa.scalar(", ", pa.large_string())), "]")
 
 
@@ -637,8 +633,7 @@ def _numbers(array: Any) -> Any:
     texts = array.cast(pa.large_string())
     if not pa.types.is_floating(array.type):
         return texts
-    is_whole = pc.match_substring_regex(texts, "^-?[0-9]+$")
-    return pc.if_else(is_whole, _join(texts, ".0"), texts)
+    return pc.if_else(pc.match_substring_regex(texts, "^-?[0-9]+$"), _join(texts, ".0"), texts)
 
 
 def _as_text(array: Any) -> Any:

@@ -170,8 +170,7 @@ def _chart(
     if counts.size < 2:  # the figures say so
         return "", ()
     is_integer = sized.is_integer and edges[0] % 1 != 0 and dtype is None
-    text = edge_text(dtype)
-    return histogram(counts, edges, title, is_integer=is_integer, text_of=text), caption
+    return histogram(counts, edges, title, is_integer=is_integer, text_of=edge_text(dtype)), caption
 
 
 def _figures(figures: Mapping[str, float], dtype: str | None) -> dict[str, str]:
@@ -256,8 +255,7 @@ def spec_code(spec: FeatureSpec, left_out: str = "") -> str:
         if item.name in ("shape", "dtype"):
             parts.append(repr(spec.dtype_name if item.name == "dtype" else list(value)))
         elif item.name != left_out and repr(value) != repr(item.default):
-            named = value.name if isinstance(value, np.dtype) else value
-            parts.append(f"{item.name}={named!r}")
+            parts.append(f"{item.name}={value.name if isinstance(value, np.dtype) else value!r}")
     return f"{type(spec).__name__}({', '.join(parts)})"
 
 

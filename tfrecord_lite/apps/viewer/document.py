@@ -115,8 +115,7 @@ def _policy(css: str, script: str) -> str:
 
 def _what(report: Report) -> str:
     """Say in one line what the files hold."""
-    sample = report.sample
-    if not sample.num_read:
+    if not report.sample.num_read:
         return "There are no records in " + (
             "this file." if len(report.files) == 1 else "these files."
         )

@@ -31,8 +31,7 @@ def message_statistics(block: Block, message_class: Any) -> Statistics:
             raise block.place(i).locate(error) from None
         for path, values in leaves(message_tree(message)).items():
             rows.setdefault(path, []).append(values)
-    features = {path: _statistics(rows[path], block) for path in rows}
-    return Statistics(len(block), features)
+    return Statistics(len(block), {path: _statistics(rows[path], block) for path in rows})
 
 
 def _statistics(rows: list[list[Any]], block: Block) -> FeatureStatistics:

@@ -174,8 +174,7 @@ def view(
         if not overwrite and file.replaces(file.name):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.name)  # noqa: TRY301 - as of any other error
         with metered(progress, title_of(sources), "bytes") as meter:
-            report = make_report(sources, choice, settings, meter)
-            page = render(report)
+            page = render(make_report(sources, choice, settings, meter))
             meter.finish()
         file.write([page.encode("utf-8", "backslashreplace")])
         file.finish()

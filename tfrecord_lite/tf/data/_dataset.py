@@ -70,8 +70,7 @@ def _as_specified(element: Any, specs: Any) -> Any:
     if isinstance(specs, dict):
         return {name: _as_specified(element[name], spec) for name, spec in specs.items()}
     if isinstance(specs, tuple):
-        pairs = zip(element, specs, strict=True)
-        return tuple(_as_specified(item, spec) for item, spec in pairs)
+        return tuple(_as_specified(item, spec) for item, spec in zip(element, specs, strict=True))
     array = plain_array(element, specs.dtype)
     if specs.shape is not None and not fits(np.shape(array), specs.shape):
         detail = (
@@ -110,11 +109,9 @@ class _PlanOf:
     function: Callable[..., Any]
 
     def __call__(self, element: Any) -> PlanNode:
-        parts = element if type(element) is tuple else (element,)
-        result = self.function(*map(wrap, parts))
+        result = self.function(*map(wrap, element if type(element) is tuple else (element,)))
         if not isinstance(result, Dataset):
-            detail = f"the function must return a Dataset, not {type(result).__name__}"
-            raise TypeError(detail)
+            raise TypeError(f"the function must return a Dataset, not {type(result).__name__}")
         return _plan_of(result)
 
 
@@ -175,14 +172,12 @@ class Dataset(metaclass=_HintingType):
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
         """Make a data set of the rows of arrays, or of dictionaries and tuples of arrays."""
         arrays = map_structure(_sliceable, unwrap(tensors))
-        plan = nodes.Slices(arrays=arrays, n_rows=nodes.rows_of(arrays))
-        return Dataset(library.Dataset(plan))
+        return Dataset(library.Dataset(nodes.Slices(arrays=arrays, n_rows=nodes.rows_of(arrays))))
 
     @staticmethod
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
         """Make a data set of one element."""
-        plain = unwrap(tensors)
-        return Dataset(library.Dataset(nodes.Calls(function=partial(iter, (plain,)))))
+        return Dataset(library.Dataset(nodes.Calls(function=partial(iter, (unwrap(tensors),)))))
 
     @staticmethod
     def from_generator(
@@ -402,8 +397,7 @@ class Dataset(metaclass=_HintingType):
         name: str | None = None,
     ) -> Dataset:
         """Stack `batch_size` elements into one; sparse tensors get one more dimension."""
-        size = _size(batch_size)
-        return self._then(nodes.StackedBatch, n=size, drop_remainder=drop_remainder)
+        return self._then(nodes.StackedBatch, n=_size(batch_size), drop_remainder=drop_remainder)
 
     def padded_batch(
         self,

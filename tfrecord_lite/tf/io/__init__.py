@@ -141,8 +141,7 @@ def decode_raw(
     name: str | None = None,
 ) -> Tensor:
     """View bytes as numbers, as :func:`tfrecord_lite.decode_raw`."""
-    plain = unwrap(input_bytes)
-    return Tensor(raw.decode_raw(plain, out_type, little_endian, fixed_length, name))
+    return Tensor(raw.decode_raw(unwrap(input_bytes), out_type, little_endian, fixed_length, name))
 
 
 def decode_image(
