@@ -208,10 +208,12 @@ def _brief(value: Any) -> str:
     if isinstance(value, np.ma.MaskedArray):  # whose masked values NumPy cannot format
         text = f"[{', '.join(map(value_text, value.ravel()[:8]))}{', ...' * (value.size > 8)}]"
     elif isinstance(value, np.ndarray):
-        strings: Any = {"object": value_text}
-        text = np.array2string(
-            value, threshold=8, edgeitems=3, max_line_width=10**6, formatter=strings
-        )
+        options: Any = {
+            "edgeitems": 3,
+            "max_line_width": 10**6,
+            "formatter": {"object": value_text},
+        }
+        text = np.array2string(value, threshold=8, **options)
     elif isinstance(value, list):
         text = f"[{', '.join(map(_brief, value[:3]))}{', ...' * (len(value) > 3)}]"
     else:
@@ -283,17 +285,14 @@ def _damage(report: DamageReport) -> str:
     parts = [table(header, files, n_rows=len(report.files), noun="file")]
     if report.num_damaged:
         header = ["file", "record", "how many", "at byte", "bytes skipped", "cause"]
-        parts.append(
-            table(header, spans, n_rows=len(report.spans), noun="span", caption="Damaged spans")
-        )
+        caption = "Damaged spans"
+        parts.append(table(header, spans, n_rows=len(report.spans), noun="span", caption=caption))
     return panel(repr(report).strip("<>"), *parts)
 
 
 def _tfds(info: Any) -> str:
     splits = ((name, n, len(info.files(name))) for name, n in info.splits.items())
-    labels = (
-        (name, len(names), ", ".join(names[:MAX_ROWS])) for name, names in info.label_names.items()
-    )
+    labels = ((n, len(names), ", ".join(names[:MAX_ROWS])) for n, names in info.label_names.items())
     parts = [table(["split", "records", "files"], splits), _schema_table(info.schema)]
     parts += [table(["feature", "labels", "names"], labels)] if info.label_names else []
     title = " ".join(filter(None, (info.name, info.config, info.version)))

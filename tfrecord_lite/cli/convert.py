@@ -182,9 +182,8 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
         if args.target == "-" and isinstance(error, BrokenPipeError):
             raise OutputError from error
         line = inputs.text_of(error, name)
-        console.complain(
-            line if name in line else f"{name} was not written: {line}", inputs.status_of(error)
-        )
+        line = line if name in line else f"{name} was not written: {line}"
+        console.complain(line, inputs.status_of(error))
     inputs.complain_of_skipped(summary.damage, console)
     inputs.note_rounded(summary.rounded, console)
     outputs, kept = summary.outputs, summary.kept

@@ -121,9 +121,8 @@ def _losses(*reports: FileReport) -> str:
     """Return the number of damaged places, and the bytes lost there."""
     all_of = DamageReport(reports)
     is_lost = all_of.lost_bytes > 0 or all_of.breaks_off
-    return plural(all_of.num_damaged, "damaged place") + (
-        f", {lost_of(all_of)} lost" if is_lost else ""
-    )
+    lost = f", {lost_of(all_of)} lost" if is_lost else ""
+    return plural(all_of.num_damaged, "damaged place") + lost
 
 
 def _say_json(report: FileReport, console: Console, **more: Any) -> None:

@@ -211,11 +211,9 @@ def _maps_of(message: Message) -> dict[str, Any]:
     return {"": message.features.feature}
 
 
-def _first_records(
-    stream: Records, n_records: int | None, progress: Callable[[], None]
-) -> Numbered:
+def _first_records(stream: Records, most: int | None, progress: Callable[[], None]) -> Numbered:
     """Yield the first records of a file with their numbers; None are all."""
-    left = n_records
+    left = most
     while left != 0 and (records := stream.next_records()) is not None:
         yield from enumerate(records[:left], stream.n_records - len(records))
         left = None if left is None else max(left - len(records), 0)
@@ -256,9 +254,7 @@ def _numbered(
             yield from (pair for pair in numbered if pair[0] in numbers)
             last.extend(numbered)
         n_records = stream.n_records
-        yield from (
-            pair for pair in last if pair[0] - n_records in numbers and pair[0] not in numbers
-        )
+        yield from (p for p in last if p[0] - n_records in numbers and p[0] not in numbers)
     for number in sorted(n for n in numbers if not -n_records <= n < n_records):
         has = plural(n_records, "record")
         console.complain(f"{stream.name}: there is no record {number}; it has {has}")

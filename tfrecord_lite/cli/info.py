@@ -199,9 +199,8 @@ def _features(parts: list[Section]) -> list[dict[str, object]]:
                 if row.is_list
                 else {"count": low}
             )
-            described.append(
-                {"section": section.title or None, "name": row.name, "kind": row.kind, **count}
-            )
+            entry = {"section": section.title or None, "name": row.name, "kind": row.kind}
+            described.append({**entry, **count})
     return described
 
 

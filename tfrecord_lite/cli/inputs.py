@@ -67,9 +67,7 @@ class _StandardInput:
 # ------------------------------------------------------------------------------ arguments
 
 
-def add(
-    parser: Any, spec: str, text: str, kind: Callable[[str], Any] | None = None, **more: Any
-) -> None:
+def add(parser: Any, spec: str, text: str, kind: Any = None, **more: Any) -> None:
     """Declare an argument: a flag as ``--json``, an option as ``-o/--output DIR``, others as ``source SRC``."""
     names, _, metavar = spec.partition(" ")
     if metavar:
@@ -257,9 +255,8 @@ def size(text: str) -> int:
     """Parse a number of bytes: ``1000``, ``200MB`` or ``200M`` (powers of 1,000), ``64MiB`` (of 1,024)."""
     match = _SIZE.fullmatch(text)
     if match is None:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a number of bytes, such as 200MB or 64MiB"
-        )
+        detail = f"{text!r} is not a number of bytes, such as 200MB or 64MiB"
+        raise argparse.ArgumentTypeError(detail)
     power = " kmgt".index((match[2] or " ").lower())
     n_bytes: int = int(match[1]) * (1024 if match[3] else 1000) ** power
     if n_bytes >= 2**64:
@@ -397,11 +394,9 @@ def complain_of(error: Exception, name: str, console: Console) -> None:
     console.complain(text_of(error, name), status_of(error))
 
 
-def status_of(problem: Any) -> Status:
+def status_of(fault: Any) -> Status:
     """Return the exit status for an error or a damaged span: whether bytes break the format."""
-    is_damage = (
-        isinstance(problem, (DataLossError, DamagedSpan)) and problem.reason not in NOT_DAMAGE
-    )
+    is_damage = isinstance(fault, (DataLossError, DamagedSpan)) and fault.reason not in NOT_DAMAGE
     return Status.DAMAGED if is_damage else Status.FAILED
 
 

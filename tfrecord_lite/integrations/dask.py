@@ -106,10 +106,8 @@ def read_tfrecord(
     table = scan_for_workers(paths, columns, schema, options)
     path_column = "path" if include_path_column is True else include_path_column or None
     if path_column in table.column_names:
-        detail = (
-            f"there is a column {path_column!r} already; include_path_column='NAME' names another"
-        )
-        raise argument_error(detail)
+        detail = f"there is a column {path_column!r} already; include_path_column='NAME'"
+        raise argument_error(f"{detail} names another")
     parts = table.partitions(max_bytes=_bytes_of(blocksize))
     empty = imported().Table.from_batches([], table.arrow_schema)
     form: dict[str, Any] = {"dtypes": _dtypes(table, dtype_backend), "path_column": path_column}

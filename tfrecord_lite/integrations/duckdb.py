@@ -52,9 +52,7 @@ _DUCKDB_FILES = re.compile(
 )
 """The names of files that DuckDB reads by itself."""
 
-_BARE_NAME = re.compile(
-    r"""\b(?:from|join|describe|summarize|table)\s+([^\s'"(),;]+)""", re.IGNORECASE
-)
+_BARE_NAME = re.compile(r"""(?i)\b(?:from|join|describe|summarize|table)\s+([^\s'"(),;]+)""")
 _QUOTED = re.compile(r"""'((?:[^']|'')+)'|"((?:[^"]|"")+)\"""")
 _LIKE_A_FILE = re.compile(r"[/\\*@]|\.tfr", re.IGNORECASE)
 
@@ -206,9 +204,7 @@ def _scanned(name: Sources, query: str, options: dict[str, Any]) -> TFRecordTabl
             raise
         reading = {key: options[key] for key in options.keys() & ReadOptions.__annotations__}
         summary = summarize(name, num_records=options.get("sample", SAMPLE), **reading)
-        return scan(
-            name, [feature for feature in feature_names(summary) if feature in query], **options
-        )
+        return scan(name, [n for n in feature_names(summary) if n in query], **options)
 
 
 def names_in(query: str) -> list[str]:

@@ -93,9 +93,8 @@ def _levels(index: Any) -> list[tuple[str, str | None, Any]]:
 
 def _name_of(name: Any) -> str | None:
     if not isinstance(name, str | None):
-        raise TypeError(
-            f"an index, and each of its levels, must have a str as its name, not {name!r}"
-        )
+        detail = "an index, and each of its levels, must have a str as its name"
+        raise TypeError(f"{detail}, not {name!r}")
     return name
 
 
@@ -278,9 +277,8 @@ def _index_of(arrays: dict[str, Any], description: Mapping[str, Any], n_rows: in
         levels = [_made(pd.Index, arrays.pop(feature), name=name) for feature, name in levels]
         if len(levels) > 1 or description.get("multiindex"):
             return pd.MultiIndex.from_arrays(levels)
-        with suppress(
-            ValueError, TypeError, AttributeError
-        ):  # some of the rows only, or several frames
+        # It may be of some of the rows only, or of several frames.
+        with suppress(ValueError, TypeError, AttributeError):
             levels[0].freq = description.get("freq")
         return levels[0]
     # The labels of several frames, one after the other. Those that pandas gives by itself go on, and

@@ -85,9 +85,7 @@ def open_column(name: str, series: Any) -> dict[str, tuple[Lists, Word]]:
     for path, kind, _ in arrow.fields_of(name, values.type):
         _check_shape(path, kind)
         words[path] = _word_of(original if path == name else pl.from_arrow(pa.array([], kind)))
-    return {
-        path: (lists, words[path]) for path, (lists, _) in arrow.open_column(name, values).items()
-    }
+    return {p: (lists, words[p]) for p, (lists, _) in arrow.open_column(name, values).items()}
 
 
 def _stored(dtype: Any) -> Any:

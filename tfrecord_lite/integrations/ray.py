@@ -267,9 +267,7 @@ class _BlockForm:
             else self._array(batch.column(name))
             for name in self.names
         ]
-        return pa.Table.from_arrays(
-            arrays, names=list(self.names.values()), metadata=self.whole.metadata
-        )
+        return pa.Table.from_arrays(arrays, list(self.names.values()), metadata=self.whole.metadata)
 
     def _array(self, array: Any) -> Any:
         """Return a column, as a tensor if that is wanted and it is one."""
@@ -405,9 +403,8 @@ class TFRecordDatasink(_SinkBase):
         # Ray may call this again.
         before = [name for name in self._files.names() if not name.startswith(self._id)]
         if before and self._mode == "error":
-            raise files_there_error(
-                self._folder, "mode='append' or 'overwrite' writes all the same"
-            )
+            way_out = "mode='append' or 'overwrite' writes all the same"
+            raise files_there_error(self._folder, way_out)
         self._before = before
 
     def write(self, blocks: Iterable[Any], ctx: Any) -> WrittenPart | None:

@@ -74,10 +74,8 @@ try:
         plain,
     )
 except ImportError as _error:
-    _detail = (
-        f"Spark needs pyspark, pandas and pyarrow: pip install pyspark pandas pyarrow: {_error}"
-    )
-    raise ImportError(_detail) from None
+    _detail = "Spark needs pyspark, pandas and pyarrow: pip install pyspark pandas pyarrow"
+    raise ImportError(f"{_detail}: {_error}") from None
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -85,6 +83,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.apps.tables.table import TFRecordTable
     from tfrecord_lite.integrations.engines import Foreign
 
+    Parsers = dict[str, Callable[[str], Any]]
     _SourceBase = Foreign
     _ReaderBase = Foreign
     _WriterBase = Foreign
@@ -205,12 +204,12 @@ def _compression(text: str) -> str:
 
 _MODES = {name: name for name in ("raise", "skip")}
 _RECORD_TYPES = {name.lower(): name for name in ("Example", "SequenceExample", "ByteArray")}
-_WHERE: dict[str, Callable[[str], Any]] = {
+_WHERE: Parsers = {
     "path": str,
     "storageOptions": json.loads,
     "recordType": lambda text: _RECORD_TYPES[text.lower()],
 }
-_READ: dict[str, Callable[[str], Any]] = {
+_READ: Parsers = {
     **_WHERE,
     "compression": lambda text: "infer" if text.lower() == "infer" else _compression(text),
     "paths": json.loads,
@@ -227,7 +226,7 @@ _READ: dict[str, Callable[[str], Any]] = {
     "numPartitions": int,
     "maxPartitionBytes": _number,
 }
-_WRITE: dict[str, Callable[[str], Any]] = {
+_WRITE: Parsers = {
     **_WHERE,
     "compression": _compression,
     "partitionBy": _names,
@@ -236,9 +235,7 @@ _WRITE: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _parsed(
-    options: Mapping[str, str], known: Mapping[str, Callable[[str], Any]]
-) -> dict[str, Any]:
+def _parsed(options: Mapping[str, str], known: Parsers) -> dict[str, Any]:
     """Return the values of options by the names that they have in Python; raise for unknown ones."""
     values: dict[str, Any] = {}
     usual = {name.lower(): name for name in known}
@@ -433,6 +430,7 @@ class TFRecordBatchReader(_ReaderBase):
     def _array(self, field: Any, batch: Any, source: str) -> Any:
         """Return a column of a batch of a file, of exactly the type that Spark wants."""
         name, kind = field.name, field.type
+        place: dict[str, Any] = {"source": source, "key": name}
         if name in self._values:
             return pa.repeat(self._values[name][source], len(batch))
         if name not in self._columns:
@@ -441,13 +439,11 @@ class TFRecordBatchReader(_ReaderBase):
             try:
                 array = _converted(batch.column(name), kind)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-                detail = f"a value that is not {kind}: {error}"
-                raise InvalidArgumentError(
-                    Reason.WRONG_KIND, source=source, key=name, detail=detail
-                ) from None
+                place["detail"] = f"a value that is not {kind}: {error}"
+                raise InvalidArgumentError(Reason.WRONG_KIND, **place) from None
         if array.null_count and not field.nullable:
-            detail = "no value, but the column is not nullable in the schema"
-            raise InvalidArgumentError(Reason.MISSING, source=source, key=name, detail=detail)
+            place["detail"] = "no value, but the column is not nullable in the schema"
+            raise InvalidArgumentError(Reason.MISSING, **place)
         return array
 
 

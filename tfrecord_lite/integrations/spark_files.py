@@ -73,9 +73,8 @@ def data_files(
         if system.get_file_info(place).type != fs.FileType.Directory:
             files.append((name, {}))
             continue
-        inside = [
-            (f"{name}/{n}", _keys(n)) for n in _names_below(name, storage_options) if _is_data(n)
-        ]
+        below = filter(_is_data, _names_below(name, storage_options))
+        inside = [(f"{name}/{inner}", _keys(inner)) for inner in below]
         if not inside:
             raise FileNotFoundError(f"{name}: the folder has no data files")
         files += inside

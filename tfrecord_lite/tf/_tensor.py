@@ -169,9 +169,8 @@ class Tensor(Operators):
         """Return elements, as an array does."""
         array = self._array()
         if not array.ndim and key is not Ellipsis:
-            raise argument_error(
-                "a tensor without dimensions cannot be indexed; .numpy() is its value"
-            )
+            detail = "a tensor without dimensions cannot be indexed; .numpy() is its value"
+            raise argument_error(detail)
         if isinstance(key, (str, bytes, float)):
             raise TypeError(f"an index must be an integer, slice, ..., None or tensor, not {key!r}")
         try:

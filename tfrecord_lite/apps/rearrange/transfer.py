@@ -159,12 +159,10 @@ class Outputs(DataFiles):
         """Whether records are divided evenly if their number is known."""
         self._nbytes = 0
 
-    def read(
-        self, sources: Sources | TFRecordReader, progress: Progress, *others: Outputs
-    ) -> Input:
+    def read(self, sources: Sources | TFRecordReader, progress: Progress, *more: Outputs) -> Input:
         """Return the records to write, here and to others; called by public functions, to which a warning goes."""
         read = Input(sources, self.storage_options, progress)
-        outputs = (self, *others)
+        outputs = (self, *more)
         targets = [name for output in outputs for name in output.names]
         check_storage_options(self.storage_options, *targets, *read.sources)
         described = read.described()

@@ -437,9 +437,8 @@ def _name(data: Any, otherwise: str) -> str:
     """Return what to call a data set."""
     data = data.sources if isinstance(data, TFRecordReader) else data
     sources = data if isinstance(data, list) else [data]
-    are_named = bool(sources) and all(
-        isinstance(getattr(one, "name", one), str | os.PathLike) for one in sources
-    )
+    names = [getattr(source, "name", source) for source in sources]
+    are_named = bool(names) and all(isinstance(name, str | os.PathLike) for name in names)
     return title_of(sources) if are_named else otherwise
 
 
@@ -525,18 +524,10 @@ def findings(a: Statistics, b: Statistics, thresholds: Mapping[str, float]) -> I
                     yield Finding(what, name, sides, distance, thresholds[limit])
 
 
-def _not_finite(
-    name: str, ours: Distribution | None, theirs: Distribution | None
-) -> Iterator[Finding]:
-    if ours is None or theirs is None:
-        return
-    pairs = (
-        ("NaN", ours.num_nan, theirs.num_nan),
-        ("infinite", ours.num_inf, theirs.num_inf),
-    )
-    for word, before, count in pairs:
-        if count and not before:
-            share = f"{100 * count / theirs.count:.3g} %"
+def _not_finite(name: str, ours: Any, theirs: Any) -> Iterator[Finding]:
+    for word, count in ("NaN", "num_nan"), ("infinite", "num_inf"):
+        if ours and theirs and getattr(theirs, count) and not getattr(ours, count):
+            share = f"{100 * getattr(theirs, count) / theirs.count:.3g} %"
             yield Finding("not finite", name, (f"no {word}", f"{share} {word}"))
 
 

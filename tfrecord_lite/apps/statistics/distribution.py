@@ -209,9 +209,8 @@ class Distribution:
         if not self.num_finite:
             return None
         rank = q * (self.num_finite - 1)
-        number: float = self.values[
-            np.searchsorted(np.cumsum(self.counts), rank, side="right")
-        ].item()
+        place = np.searchsorted(np.cumsum(self.counts), rank, side="right")
+        number: float = self.values[place].item()
         return number
 
     def histogram(self, bins: int = 20) -> tuple[Int64Array, Float64Array]:

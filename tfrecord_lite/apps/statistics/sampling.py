@@ -288,9 +288,8 @@ def _from_record(handle: AnyHandle, start: int, width: int, most: int) -> tuple[
 
 def _only(blocks: list[Block], numbers: AnyArray) -> list[Block]:
     """Return the records with these numbers, in ascending order, among those of all blocks."""
-    ends = np.cumsum([len(block) for block in blocks])
+    sizes = list(map(len, blocks))
+    ends = np.cumsum(sizes)
     chosen = np.split(numbers, np.searchsorted(numbers, ends)[:-1]) if blocks else []
-    kept = [
-        block[n - (end - len(block))] for block, n, end in zip(blocks, chosen, ends, strict=True)
-    ]
-    return [block for block in kept if len(block)]
+    parts = zip(blocks, chosen, ends - sizes, strict=True)
+    return [block[n - first] for block, n, first in parts if len(n)]

@@ -460,9 +460,7 @@ def laid_out(cells: list[dict[str, str]], width: int) -> list[str]:
             short = {"mean": "", "median": ""}
             cells = [row | short if _DATE.match(row.get("max", "")) else row for row in cells]
         sides = "".join(">" if name in _FIGURES else "<" for name in columns)
-        lines = aligned(
-            [columns, *([row.get(name, "") for name in columns] for row in cells)], sides
-        )
+        lines = aligned([columns, *([row.get(n, "") for n in columns] for row in cells)], sides)
         if max(map(len, lines)) <= width:
             break
     return lines
@@ -629,13 +627,11 @@ class Collector:
     """
 
     def __init__(self, schema: Schema | None = None, *, skip_malformed: bool = False) -> None:
-        items = {} if schema is None else schema.to_items()
-        self._originals = {
-            name: str(item.original.dtype) for name, item in items.items() if item.original
-        }
+        schema = Schema({}) if schema is None else schema
+        self._originals = {name: str(known.dtype) for name, known in schema.originals.items()}
         self._raw = {
             name.encode(): np.dtype(self._originals[name])
-            for name, item in items.items()
+            for name, item in schema.to_items().items()
             if item.is_raw and not self._originals[name].startswith("complex")
         }
         self._survey = Survey(self)

@@ -117,9 +117,8 @@ def with_pandas(schema: Any, described: Sidecar) -> Any:
         if not set(index_names(frame)) <= set(schema.names):  # of some columns, without the index
             frame = {key: word for key, word in frame.items() if key != "index"}
         with contextlib.suppress(ImportError):
-            empty = arrow.joined_frame(
-                "pandas", [schema.empty_table()], described.schema.originals, frame
-            )
+            tables = [schema.empty_table()]
+            empty = arrow.joined_frame("pandas", tables, described.schema.originals, frame)
             metadata = arrow.imported().Schema.from_pandas(empty).metadata[PANDAS_KEY]
     if metadata is None:
         return schema

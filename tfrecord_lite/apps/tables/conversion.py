@@ -72,6 +72,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Settings", "Summary", "convert"]
 
+_KILLED = "a process that converted files has ended without an error; was it killed?"
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -134,9 +136,7 @@ class _Plan:
         options = settings.options if table is None else table.options
         if self.as_records:
             options = dropping(None, [piece.source], options)
-        source: Any = formats.open_source(
-            piece.source, piece.kind, options, table=table, types=types
-        )
+        source: Any = formats.open_source(piece.source, piece.kind, options, table, types)
         try:
             chosen = source.names if settings.columns is None else settings.columns
             check_columns(chosen, source.names)
@@ -232,10 +232,7 @@ def convert(
                 try:
                     output, damage = make()
                 except BrokenProcessPool:
-                    detail = (
-                        "a process that converted files has ended without an error; was it killed?"
-                    )
-                    raise ChildProcessError(detail) from None
+                    raise ChildProcessError(_KILLED) from None
                 except (TFRecordError, OSError, ValueError) as error:
                     if error is meter.error:
                         raise
@@ -437,9 +434,7 @@ def _common_schema(plan: _Plan, pieces: list[_Piece]) -> Any:
         source, _ = plan.open(piece)
         with contextlib.closing(source):
             schema = source.schema
-        if piece.kind not in formats.UNTYPED or any(
-            form_of(each) != "null" for each in schema.types
-        ):
+        if piece.kind not in formats.UNTYPED or set(map(form_of, schema.types)) - {"null"}:
             break
     return schema
 

@@ -59,9 +59,7 @@ _OF_LOADERS = {
 UNTYPED = ("csv", "tsv", "jsonl")
 """Formats that have no types of their own, and may be compressed as a whole."""
 _SHARD_NUMBER = re.compile(r"-\d+-of-\d+$")
-_ENDING = re.compile(
-    rf"({'|'.join(map(re.escape, chain(*ENDINGS.values())))})(-\d+-of-\d+)?$", re.IGNORECASE
-)
+_ENDING = re.compile(rf"(?i)({'|'.join(map(re.escape, chain(*ENDINGS.values())))})(-\d+-of-\d+)?$")
 
 
 def format_named(name: str) -> str:
@@ -127,12 +125,7 @@ def format_of_file(source: Source) -> str | None:
 
 
 def open_source(
-    source: Source,
-    kind: str,
-    options: ReadSettings,
-    *,
-    table: TFRecordTable | None = None,
-    types: Any = None,
+    source: Source, kind: str, options: ReadSettings, table: TFRecordTable | None, types: Any
 ) -> RowSource:
     """Open a file of a format to read its rows.
 

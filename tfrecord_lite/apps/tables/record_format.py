@@ -296,19 +296,12 @@ class _SequenceEncoder:
     """Encodes batches as SequenceExamples."""
 
     def __init__(self, sequences: Any, schema: Any) -> None:
-        self._schema = SequenceSchema(
-            sequences.context.select(
-                n for n in sequences.context if f"context/{n}" in schema.names
-            ),
-            sequences.feature_lists.select(
-                n for n in sequences.feature_lists if f"feature_lists/{n}" in schema.names
-            ),
+        context, lists = (
+            part.select(name for name in part if f"{title}/{name}" in schema.names)
+            for title, part in zip(("context", "feature_lists"), sequences, strict=True)
         )
-        self._raw = {
-            name: item
-            for name, item in self._schema.feature_lists.to_items().items()
-            if item.is_raw
-        }
+        self._schema = SequenceSchema(context, lists)
+        self._raw = {name: item for name, item in lists.to_items().items() if item.is_raw}
 
     def blocks(self, batch: Any) -> Iterator[Any]:
         """Yield the records of a batch."""

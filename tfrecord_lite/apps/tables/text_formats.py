@@ -250,10 +250,8 @@ def _lists_of(cells: Any, kind: Any) -> Any:
     if kind != pa.list_(pa.null()):
         return _array_of(_formed(values, kind), kind)
     values = _as_bytes(values) if _has_bytes(values) else values
-    lists = pa.array(values)
-    return (
-        pa.array(values, _large(lists.type)) if pa.types.is_null(lists.type.value_type) else lists
-    )
+    rows = pa.array(values)
+    return pa.array(values, _large(rows.type)) if pa.types.is_null(rows.type.value_type) else rows
 
 
 class CsvSource(_TextSource):
@@ -320,17 +318,14 @@ class CsvSource(_TextSource):
         try:
             yield
         except (imported().ArrowException, UnicodeDecodeError) as error:
-            if self._bad is None:
-                detail = (
-                    f"not CSV with rows of {_CSV_BLOCK:,} bytes at most, all quotes closed: {error}"
-                )
-                raise argument_error(detail, source=self.name) from None
-            detail = (
-                f"{self._bad.actual_columns} values, but there are {self._bad.expected_columns} "
-            )
-            detail += f"columns; quote values with {self._delimiter!r}"
+            bad = self._bad
+            if bad is None:
+                detail = f"not CSV with rows of {_CSV_BLOCK:,} bytes at most, all quotes closed"
+                raise argument_error(f"{detail}: {error}", source=self.name) from None
+            detail = f"{bad.actual_columns} values, but there are {bad.expected_columns} columns; "
+            detail += f"quote values with {self._delimiter!r}"
             # The header is the first row.
-            raise _misfit(self.name, self._bad.number - 1, detail, place=_ROW) from None
+            raise _misfit(self.name, bad.number - 1, detail, place=_ROW) from None
 
     def _batch(self, block: Any) -> Any:
         columns = [self._column(field, block.column(field.name)) for field in self.schema]
@@ -720,10 +715,8 @@ class TextWriter:
                 try:
                     (value or b"").decode()
                 except UnicodeDecodeError:
-                    index = self._n_rows + i
-                    return InvalidArgumentError(
-                        Reason.UNSUPPORTED, key=field.name, index=index, detail=detail
-                    )
+                    place: Any = {"key": field.name, "index": self._n_rows + i}
+                    return InvalidArgumentError(Reason.UNSUPPORTED, detail=detail, **place)
         return argument_error(detail)
 
     def close(self) -> None:

@@ -237,9 +237,8 @@ def _facts(
         if strings.num_distinct is not None:
             yield "distinct", f"{strings.num_distinct:,}"
         if not has_range:
-            few, many = (
-                human_bytes(int(n or 0)) for n in (strings.lengths.min, strings.lengths.max)
-            )
+            lengths = strings.lengths
+            few, many = (human_bytes(int(n or 0)) for n in (lengths.min, lengths.max))
             yield "size", few if few == many else f"{few} to {many}"
 
 

@@ -116,9 +116,8 @@ def _policy(css: str, script: str) -> str:
 def _what(report: Report) -> str:
     """Say in one line what the files hold."""
     if not report.sample.num_read:
-        return "There are no records in " + (
-            "this file." if len(report.files) == 1 else "these files."
-        )
+        files = "this file" if len(report.files) == 1 else "these files"
+        return f"There are no records in {files}."
     if report.message_name:
         return f"{report.message_name} records"
     other = {

@@ -101,9 +101,8 @@ def make_report(
 
     Raises DataLossError if there is damage, and no intact record.
     """
-    sample = draw_sample(
-        sources, num_records=choice.sample_size, seed=choice.seed, options=options, meter=meter
-    )
+    size, seed = choice.sample_size, choice.seed
+    sample = draw_sample(sources, num_records=size, seed=seed, options=options, meter=meter)
     if not sample.num_read and sample.report.spans:
         raise sample.report.spans[0].error()
     report = Report({name_of(source): local_size(source) for source in sources}, sample)

@@ -71,11 +71,9 @@ def _as_specified(element: Any, specs: Any) -> Any:
         return {name: _as_specified(element[name], spec) for name, spec in specs.items()}
     if isinstance(specs, tuple):
         return tuple(_as_specified(item, spec) for item, spec in zip(element, specs, strict=True))
-    array = plain_array(element, specs.dtype)
-    if specs.shape is not None and not fits(np.shape(array), specs.shape):
-        detail = (
-            f"the generator yielded an element of shape {np.shape(array)}, expected {specs.shape}"
-        )
+    array, expected = plain_array(element, specs.dtype), specs.shape
+    if expected is not None and not fits(np.shape(array), expected):
+        detail = f"the generator yielded an element of shape {np.shape(array)}, expected {expected}"
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
     return array
 
@@ -265,9 +263,8 @@ class Dataset(metaclass=_HintingType):
                 shards.setdefault(number, []).append(element)
             elements = itertools.chain.from_iterable(shards.values())
             sizes = {number: len(rows) for number, rows in shards.items()}
-        storage.save_elements(
-            _paths(path), elements, shard_sizes=sizes, compression=compression or ""
-        )
+        codec = compression or ""
+        storage.save_elements(_paths(path), elements, shard_sizes=sizes, compression=codec)
 
     @staticmethod
     def list_files(
@@ -339,10 +336,9 @@ class Dataset(metaclass=_HintingType):
     ) -> Dataset:
         """Make a data set of each element, and yield their elements in turns."""
         if cycle_length is None or cycle_length == AUTOTUNE:
-            is_open = num_parallel_calls == AUTOTUNE
-            cycle_length = (
-                num_files_in_turns() if is_open else num_parallel_calls or num_processors()
-            )
+            cycle_length = num_parallel_calls or num_processors()
+            if num_parallel_calls == AUTOTUNE:
+                cycle_length = num_files_in_turns()
         cycle = int(cycle_length)
         block = 1 if block_length is None else block_length
         if cycle < 1 or block < 1:
@@ -535,10 +531,8 @@ class TFRecordDataset(Dataset):
         name: str | None = None,
     ) -> None:
         paths = _paths(filenames)
-        compression = compression_type or None
-        super().__init__(
-            library.TFRecordDataset(paths, compression, buffer_size, num_parallel_reads)
-        )
+        codec = compression_type or None
+        super().__init__(library.TFRecordDataset(paths, codec, buffer_size, num_parallel_reads))
 
 
 def _plan_of(dataset: Dataset) -> PlanNode:
