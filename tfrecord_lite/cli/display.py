@@ -281,14 +281,9 @@ def json_of(
             "examples": examples,
         }
     if is_sequence(message):
-        lists = message.feature_lists.feature_list
-        return {
-            "context": _features_as_json(message.context.feature),
-            "feature_lists": {
-                name: [_values_as_json(step) for step in lists[name].feature]
-                for name in sorted(lists)
-            },
-        }
+        lists = sorted(message.feature_lists.feature_list.items())
+        steps = {name: list(map(_values_as_json, items.feature)) for name, items in lists}
+        return {"context": _features_as_json(message.context.feature), "feature_lists": steps}
     return _features_as_json(message.features.feature)
 
 
@@ -344,16 +339,12 @@ def _array_as_json(array: AnyArray) -> Any:
         return [_array_as_json(np.asarray(part, array.dtype)) for part in array]
     if array.dtype == object:
         return _bytes_as_json(array.item())
+    if array.dtype.kind in "biu":
+        return array.item()
     text = str(array)
     if text in _NOT_JSON:
         return {"float": _NOT_JSON[text]}
-    return (
-        array.item()
-        if array.dtype.kind in "biu"
-        else float(text)
-        if array.dtype.kind == "f"
-        else text
-    )
+    return float(text) if array.dtype.kind == "f" else text
 
 
 def _bytes_as_json(data: bytes) -> str | dict[str, str]:

@@ -15,10 +15,7 @@ from tfrecord_lite.errors import Reason, TFRecordError, plural
 if TYPE_CHECKING:
     from tfrecord_lite.apps.images.pack import ImageReport
 
-_PACKING = (
-    *("labels", "seed", "num_shards", "overwrite"),
-    *("path_column", "label_column", "root"),
-)
+_PACKING = "labels", "seed", "num_shards", "overwrite", "path_column", "label_column", "root"
 _KEYS = {
     "image": "the image's bytes (default: image/encoded, or the only one like an image)",
     "filename": "its file's name (default: image/filename, filename, ...)",

@@ -153,7 +153,6 @@ def _tensors(records: list[bytes]) -> list[ValueContent]:
 
 
 def _as_json(info: _Info, args: argparse.Namespace) -> dict[str, object]:
-    low, median, high = info.sizes or (None, None, None)
     damage, features = info.damage, _sections(info, args)
     tensors = [
         {"dtype": tensor.label.removesuffix(" tensor"), "shape": [*(tensor.shape or ())]}
@@ -164,9 +163,7 @@ def _as_json(info: _Info, args: argparse.Namespace) -> dict[str, object]:
         "records": info.n_records,
         "file_bytes": info.file_bytes,
         "record_bytes": info.record_bytes,
-        "min": low,
-        "median": median,
-        "max": high,
+        **dict(zip(("min", "median", "max"), info.sizes or (None,) * 3, strict=True)),
         "compression": info.compression,
         "content": list(info.types),
         "features": _features(features) if features else None,

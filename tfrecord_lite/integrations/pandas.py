@@ -46,14 +46,9 @@ from tfrecord_lite.schema import Original
 
 _LEVEL = "__index_level_{}__"
 """The feature of an index level without a name, as Arrow and Parquet have it."""
-_NULLABLE = {
-    **{f"int{bits}": f"Int{bits}" for bits in (8, 16, 32, 64)},
-    **{f"uint{bits}": f"UInt{bits}" for bits in (8, 16, 32, 64)},
-    "float16": "Float32",
-    "float32": "Float32",
-    "float64": "Float64",
-    "bool": "boolean",
-}
+_NULLABLE = {"float16": "Float32", "float32": "Float32", "float64": "Float64", "bool": "boolean"}
+_NULLABLE |= {f"int{bits}": f"Int{bits}" for bits in (8, 16, 32, 64)}
+_NULLABLE |= {f"uint{bits}": f"UInt{bits}" for bits in (8, 16, 32, 64)}
 """The dtypes of numbers of which some may be missing."""
 _NESTED = {"list", "tuple", "array", "nested"}
 _SCALARS = {bool, int, float, str, bytes}
@@ -197,10 +192,8 @@ def _word_of_objects(name: str, series: Any) -> Word:
     types = {*map(type, items)} - {type(None)}
     if len(types) == 1 and types <= {bool, int, str, bytes}:  # a faster way for most columns
         return {"object": "value"}
-    if (
-        types in ({list}, {tuple})
-        and {*map(type, chain.from_iterable(filter(None, items)))} <= _SCALARS
-    ):
+    are_rows = types in ({list}, {tuple})
+    if are_rows and {*map(type, chain.from_iterable(filter(None, items)))} <= _SCALARS:
         return {"object": types.pop().__name__}
     words: dict[bool, str] = {}  # of objects, and of what is missing
     for i, (item, is_missing) in enumerate(zip(items, missing, strict=True)):

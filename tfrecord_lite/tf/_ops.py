@@ -204,12 +204,9 @@ def stack(values: Sequence[Any], axis: int = 0, name: str = "stack") -> Tensor:
         value_dtypes = [as_dtype(_array(value).dtype) for value in values]
         dtype = value_dtypes[0]
         if dtype.is_integer:
-            is_float = any(of_value.is_floating for of_value in value_dtypes)
-            dtype = (
-                as_dtype("float32")
-                if is_float
-                else max(value_dtypes, key=lambda of_value: of_value.size)
-            )
+            dtype = max(value_dtypes, key=lambda of_value: of_value.size)
+            if any(of_value.is_floating for of_value in value_dtypes):
+                dtype = as_dtype("float32")
     arrays = [_array(value, dtype) for value in values]
     if not arrays:
         return Tensor(np.empty(0, np.float32))

@@ -64,10 +64,9 @@ class TensorShape(tuple[int | None, ...]):
 
 def fits(shape: tuple[Any, ...], expected: tuple[Any, ...]) -> bool:
     """Return whether a shape equals the wanted one, in which None is any size."""
-    return len(shape) == len(expected) and all(
-        expected_size is None or have == expected_size
-        for have, expected_size in zip(shape, expected, strict=True)
-    )
+    if len(shape) != len(expected):
+        return False
+    return all(size in (have, None) for have, size in zip(shape, expected, strict=True))
 
 
 class Tensor(Operators):
@@ -235,12 +234,8 @@ def _is_plain_number(value: Any, dtype: np.dtype[Any]) -> bool:
     """Return whether a number becomes a dtype as NumPy converts it."""
     if dtype.kind in "iu":
         return type(value) is int
-    return (
-        dtype.kind == "f"
-        and dtype.itemsize >= 4
-        and type(value) in (int, float)
-        and abs(value) < _FLOAT32_MAX
-    )
+    is_wide_float = dtype.kind == "f" and dtype.itemsize >= 4
+    return is_wide_float and type(value) in (int, float) and abs(value) < _FLOAT32_MAX
 
 
 def unwrap_key(value: Any) -> Any:

@@ -257,12 +257,9 @@ class Cells:
             is_shape = array.ndim == 2 or (array.ndim == 3 and shape[2] in {1, 3, 4})
             return array if is_shape and min(shape[:2]) >= _MIN_PICTURE else None
         pixel_shape = _pixel_shape(array.size, sizes) if sizes else None
-        if (
-            pixel_shape is None
-            or not np.isfinite(array).all()
-            or array.min() < 0
-            or array.max() > 255
-        ):
+        if pixel_shape is None or not np.isfinite(array).all():
+            return None
+        if array.min() < 0 or array.max() > 255:
             return None
         if (array % 1).any():
             if array.max() > 1:

@@ -57,6 +57,7 @@ from tfrecord_lite.records.shard_set import Filling
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage.data_files import DataFiles, data_names
 
+_LIMITS = "num_shards", "bytes_per_shard", "records_per_shard"
 _SMALL_BYTES = 32 * 1024
 """Of a smaller block, a sink makes the frames anew."""
 
@@ -122,20 +123,12 @@ class Outputs(DataFiles):
 
     def __init__(self, target: Source, options: TargetOptions) -> None:
         check_keywords(options, TargetOptions)
-        num_shards, records_per_shard = options.get("num_shards"), options.get("records_per_shard")
-        bytes_per_shard, storage_options = (
-            options.get("bytes_per_shard"),
-            options.get("storage_options"),
-        )
         output_options = compression_to_write(target, options.get("compression", "infer"))
         self._target, self._overwrite = target, options.get("overwrite", False)
         self._is_named = not is_file_object(target)
-        sizes = {
-            "num_shards": num_shards,
-            "bytes_per_shard": bytes_per_shard,
-            "records_per_shard": records_per_shard,
-        }
+        sizes: Any = {name: options.get(name) for name in _LIMITS}
         limits = {name: require_int(name, n, 1) for name, n in sizes.items() if n is not None}
+        num_shards = limits.get("num_shards")
         name = name_of(target)
         if limits and not self._is_named:
             detail = "a file object is one file; give a path for the shards"
@@ -149,10 +142,10 @@ class Outputs(DataFiles):
         names: list[Any] = [target]
         if self._is_named:
             names = data_names(name, 1 if self._is_open_ended else num_shards)
-        super().__init__(names, output_options, storage_options)
+        self.storage_options = options.get("storage_options")
+        super().__init__(names, output_options, self.storage_options)
         if self._is_open_ended:
-            self._cutter = Filling(records_per_shard, bytes_per_shard)
-        self.storage_options = storage_options
+            self._cutter = Filling(limits.get("records_per_shard"), limits.get("bytes_per_shard"))
         self.is_divided: bool = self._is_open_ended or (self._is_named and names != [name])
         """Whether there are shards, maybe only one."""
         self.is_even: bool = not self._is_open_ended and len(names) > 1
@@ -355,8 +348,6 @@ class Input:
             text = f"the new files get no sidecar, since those beside the old do not fit: {reason}"
             warnings.warn(text, UserWarning, stacklevel=4)
             return None
-        return (
-            None
-            if description is None
-            else description._replace(dataframe=without_numbers(description.dataframe))
-        )
+        if description is None:
+            return None
+        return description._replace(dataframe=without_numbers(description.dataframe))

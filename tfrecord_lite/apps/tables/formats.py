@@ -134,17 +134,13 @@ def open_source(
     rows, after which only ``close()`` follows. TFRecords are read as
     `table` says; text has the `types` of a pyarrow.Schema, or by default those of its first block.
     """
-    match kind:
-        case "tfrecord":
-            return RecordSource(source, options, table)
-        case "parquet":
-            return ParquetSource(source, options)
-        case "arrow":
-            return ArrowSource(source, options)
-        case "jsonl":
-            return JsonSource(source, options, types)
-        case _:
-            return CsvSource(source, options, types, "\t" if kind == "tsv" else "")
+    if kind == "tfrecord":
+        return RecordSource(source, options, table)
+    if kind in ("parquet", "arrow"):
+        return (ParquetSource if kind == "parquet" else ArrowSource)(source, options)
+    if kind == "jsonl":
+        return JsonSource(source, options, types)
+    return CsvSource(source, options, types, "\t" if kind == "tsv" else "")
 
 
 def open_target(

@@ -646,12 +646,8 @@ class TablePartition:
 
     def __repr__(self) -> str:
         """Name the file and the part of it."""
-        part = (
-            ""
-            if self.part.is_whole
-            else f", bytes {self.part.start} to {self.part.stop or 'the end'}"
-        )
-        return f"<TablePartition of {self.source}{part}>"
+        place = f", bytes {self.part.start} to {self.part.stop or 'the end'}"
+        return f"<TablePartition of {self.source}{'' if self.part.is_whole else place}>"
 
 
 def fitting_blocks(records: PartReader, size: int | None) -> Iterator[Block]:

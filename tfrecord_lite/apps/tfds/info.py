@@ -198,10 +198,8 @@ def files_of(name: str, storage_options: StorageOptions = None) -> list[Source]:
     folder = Directory(name_of(places[0]), storage_options)
     counts = {file: count for files in folder.splits.values() for file, count in files}
     others = filter(is_data, listing(folder.path, storage_options).files)
-    return [
-        *(file for file, count in counts.items() if count),
-        *(file for file in others if file not in counts),
-    ]
+    names = [file for file, count in counts.items() if count]
+    return [*names, *(file for file in others if file not in counts)]
 
 
 class Directory:
