@@ -128,6 +128,7 @@ def _read(stream: Records, progress: Callable[[], None], message: Any) -> _Info:
     if isinstance(stream, SkippingStream) and (spans := stream.report().spans):
         damage = spans[0].error()
     sizes = np.frombuffer(lengths, np.int64)
+    spread: Any = sizes.size and tuple(np.quantile(sizes, [0, 0.5, 1], method="lower").tolist())
     types = detect_all(samples)
     return _Info(
         name=stream.name,
@@ -135,9 +136,7 @@ def _read(stream: Records, progress: Callable[[], None], message: Any) -> _Info:
         file_bytes=local_size(stream.name),
         n_records=sizes.size,
         record_bytes=int(sizes.sum()),
-        sizes=tuple(np.quantile(sizes, [0, 0.5, 1], method="lower").tolist())
-        if sizes.size
-        else None,
+        sizes=spread or None,
         types=[message.DESCRIPTOR.full_name] if samples and message else [*types],
         first=detect(samples[0], types[0]) if samples and not message else None,
         tensors=_tensors(samples) if ContentType.TENSOR in types and not message else [],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from typing import Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console
@@ -16,14 +17,9 @@ def add_schema(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser, "the schema as one line of JSON")
     inputs.add_limit(parser, "read the first N records only")
-    inputs.add(
-        parser,
-        "--variable",
-        "how to parse features of varying length: as RaggedFeature (the default), VarLenFeature or "
-        "FixedLenSequenceFeature",
-        choices=("ragged", "varlen", "padded"),
-        default="ragged",
-    )
+    text = "how to parse features of varying length: as RaggedFeature (the default), VarLenFeature or FixedLenSequenceFeature"
+    words: Any = {"choices": ("ragged", "varlen", "padded"), "default": "ragged"}
+    inputs.add(parser, "--variable", text, **words)
     inputs.add_files(parser)
 
 

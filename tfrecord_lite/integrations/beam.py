@@ -391,15 +391,9 @@ class _Sink(_FileSinkBase):
         compression: CompressionType,
         encoder: Callable[[TFRecordWriter], _Records | _Examples],
     ) -> None:
-        prefix, suffix, num_shards, template = names
-        super().__init__(
-            prefix,
-            beam.coders.BytesCoder(),
-            suffix,
-            num_shards,
-            template,
-            compression_type=CompressionTypes.UNCOMPRESSED,  # ours is inside
-        )
+        prefix, *others = names
+        coder, plain = beam.coders.BytesCoder(), CompressionTypes.UNCOMPRESSED  # ours is inside
+        super().__init__(prefix, coder, *others, compression_type=plain)
         self._compression, self._encoder = compression, encoder
         compression_to_write("", self._compression)  # raises if it is none
 

@@ -166,17 +166,15 @@ def _frame(
 
 def _dtypes(table: TFRecordTable, backend: str | None) -> dict[str, Any]:
     """Return the dtype of each column; None for what pandas makes of it."""
+    if backend == "pyarrow":
+        arrow_dtype = library("pandas").ArrowDtype
+        return {field.name: arrow_dtype(field.type) for field in table.arrow_schema}
     if isinstance(table.schema, SequenceSchema):
         context = table.schema.context.originals
         originals = {f"context/{name}": original for name, original in context.items()}
     else:
         originals = dict(table.schema.originals)
-    return {
-        field.name: library("pandas").ArrowDtype(field.type)
-        if backend == "pyarrow"
-        else _dtype_of(field.type, originals.get(field.name))
-        for field in table.arrow_schema
-    }
+    return {f.name: _dtype_of(f.type, originals.get(f.name)) for f in table.arrow_schema}
 
 
 def _dtype_of(type_: Any, original: Original | None) -> Any:

@@ -150,12 +150,9 @@ def frame_of(table: Any, originals: Mapping[str, Original], description: Mapping
         except TypeError:
             return pl.DataFrame()
     words = description.get("columns", {})
-    return pl.DataFrame(
-        {
-            name: _series(name, column, words.get(name), originals.get(name))
-            for name, column in zip(table.column_names, table.columns, strict=True)
-        }
-    )
+    columns = zip(table.column_names, table.columns, strict=True)
+    series = {n: _series(n, column, words.get(n), originals.get(n)) for n, column in columns}
+    return pl.DataFrame(series)
 
 
 def _series(name: str, column: Any, word: Any, original: Original | None) -> Any:

@@ -136,15 +136,8 @@ def read_tfrecords(
     >>> sorted(people.map_batches(lambda batch: {"decade": batch["age"] // 10}).unique("decade"))
     [3, 4]
     """
-    source = TFRecordDatasource(
-        paths,
-        columns,
-        schema=schema,
-        tensors=tensors,
-        include_paths=include_paths,
-        num_tasks=override_num_blocks,
-        **options,
-    )
+    form: Any = {"schema": schema, "tensors": tensors, "include_paths": include_paths}
+    source = TFRecordDatasource(paths, columns, num_tasks=override_num_blocks, **form, **options)
     return ray.data.read_datasource(
         source,
         concurrency=concurrency,
@@ -348,14 +341,8 @@ def write_tfrecords(
     >>> [part.n_records for part in parts], load("people/*.tfrecord")["age"]
     ([2], array([36, 41]))
     """
-    sink = TFRecordDatasink(
-        path,
-        mode=mode,
-        min_rows_per_file=min_rows_per_file,
-        lossless=lossless,
-        sidecar=sidecar,
-        **options,
-    )
+    form: Any = {"min_rows_per_file": min_rows_per_file, "lossless": lossless, "sidecar": sidecar}
+    sink = TFRecordDatasink(path, mode=mode, **form, **options)
     ds.write_datasink(sink, concurrency=concurrency, ray_remote_args=dict(remote_args or {}))
     return sink.written
 

@@ -99,6 +99,8 @@ _OPENING_BYTES = 4 * 1024 * 1024
 """Small files share a task up to this size; opening one counts as so many bytes, as Spark has it."""
 _HELD_BYTES = 256 * 1024 * 1024
 """Of rows for partitioned folders: then they are written, to a file in each folder."""
+_OF_FILES = "compression", "lossless", "sidecar", "storage_options"
+"""The options of a write that are about each file."""
 _BYTE_ARRAY = "byteArray"
 _PARTS = _CONTEXT, _LISTS = "context/", "feature_lists/"
 """How names of columns of SequenceExamples begin."""
@@ -531,10 +533,7 @@ class TFRecordBatchWriter(_WriterBase):
             path,
             (_rows(batch, self._schema) for batch in batches),
             schema=self._schema if is_first else None,
-            compression=options["compression"],
-            lossless=options["lossless"],
-            sidecar=options["sidecar"],
-            storage_options=options["storage_options"],
+            **{name: options[name] for name in _OF_FILES},
         )
         if part is not None:
             written.rounded += part.rounded
@@ -646,16 +645,11 @@ _DTYPES = {
     "short": ("int16", np.int64),
     "integer": ("int32", np.int64),
     "long": ("int64", np.int64),
-    "float": ("float32", np.float32),
-    "double": ("float32", np.float32),  # what a FloatList has, then widened
-    "decimal": ("float32", np.float32),
-    "string": ("string", bytes),
-    "char": ("string", bytes),
-    "varchar": ("string", bytes),
-    "binary": ("string", bytes),
+    # What a FloatList has, then widened.
+    **dict.fromkeys(("float", "double", "decimal"), ("float32", np.float32)),
+    **dict.fromkeys(("string", "char", "varchar", "binary"), ("string", bytes)),
     "date": ("datetime64[D]", np.int64),
-    "timestamp": ("datetime64[us]", np.int64),
-    "timestamp_ntz": ("datetime64[us]", np.int64),
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), ("datetime64[us]", np.int64)),
 }
 """Of each type of Spark: the dtype of values, and the list that has them."""
 

@@ -677,17 +677,15 @@ def divergence(ours: Distribution, theirs: Distribution) -> float:
         ends = np.cumsum(np.concatenate(shares)[order])
         steps = ends[-1:] * np.arange(1, _N_BINS) / _N_BINS - 1e-9
         edges = values[order][np.searchsorted(ends, steps)]
-    p, q = (
-        np.append(
-            np.bincount(np.searchsorted(edges, numbers.values), numbers.counts, edges.size + 1),
-            [numbers.num_nan, numbers.num_inf],
-        )
-        / n
-        for numbers, n in zip(both, totals, strict=True)
-    )
+    parts = []
+    for numbers, n in zip(both, totals, strict=True):
+        bins = np.searchsorted(edges, numbers.values)
+        counts = np.bincount(bins, numbers.counts, edges.size + 1)
+        parts.append(np.append(counts, [numbers.num_nan, numbers.num_inf]) / n)
+    p, q = parts
     with np.errstate(divide="ignore", invalid="ignore"):
-        parts = [np.where(x > 0, x * np.log2(2 * x / (p + q)), 0.0).sum() for x in (p, q)]
-    return max(float(sum(parts)) / 2, 0.0)
+        sums = [np.where(x > 0, x * np.log2(2 * x / (p + q)), 0.0).sum() for x in (p, q)]
+    return max(float(sum(sums)) / 2, 0.0)
 
 
 # ------------------------------------------------------------------------------- as texts

@@ -276,10 +276,7 @@ class Distribution:
             "nan": self.num_nan,
             "infinite": self.num_inf,
             "zeros": self.num_zeros,
-            "min": json_value(self.min),
-            "max": json_value(self.max),
-            "mean": json_value(self.mean),
-            "std": json_value(self.std),
+            **{name: json_value(getattr(self, name)) for name in ("min", "max", "mean", "std")},
             "quartiles": [json_value(number) for number in quartiles],
             "histogram": {"counts": counts.tolist(), "edges": edges.tolist()},
         }

@@ -470,29 +470,21 @@ def cells_of(
     name: str, feature: FeatureStatistics, n_records: int, *, has_blocks: bool = False
 ) -> dict[str, str]:
     """Return what there is to say of one feature, by column."""
-    share = 100 * feature.num_records / max(n_records, 1)
+    count, share = feature.num_records, 100 * feature.num_records / max(n_records, 1)
     dtype = time_dtype(name, feature)
     unit = "" if dtype in {None, feature.type_name} else f" ({dtype[11:-1]})"
     cells = {
         "name": shown_name(name),
         "kind": (feature.type_name or "none") + unit,
-        "records": "all"
-        if feature.num_records == n_records
-        else f"{feature.num_records:,} ({share:.1f} %)",
+        "records": "all" if count == n_records else f"{count:,} ({share:.1f} %)",
         "steps": "" if feature.steps is None else _range(feature.steps),
         "length": _range(feature.lengths),
     }
     numbers = feature.numbers
     if numbers is None:
         return cells
-    figures = {
-        "min": numbers.min,
-        "mean": numbers.mean,
-        "median": numbers.quantile(0.5),
-        "max": numbers.max,
-        "std": numbers.std,
-    }
-    cells |= figure_texts(figures, dtype)
+    figures = {name: getattr(numbers, name) for name in ("min", "mean", "max", "std")}
+    cells |= figure_texts({**figures, "median": numbers.quantile(0.5)}, dtype)
     counts = ("zeros", numbers.num_zeros), ("NaN", numbers.num_nan), ("infinite", numbers.num_inf)
     cells |= {column: percent(count / numbers.count) for column, count in counts if count}
     if has_blocks and numbers.num_finite:

@@ -409,10 +409,11 @@ def write_part(
         schema = first.schema  # type: ignore[union-attr]
     if not is_url(path):
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    codec: Any = "" if compression is None else compression
     target = RecordTarget(
         path,
         schema,
-        "" if compression is None else compression,  # type: ignore[arg-type]
+        codec,
         lossless=lossless,
         with_sidecar=sidecar,
         storage_options=storage_options,

@@ -169,16 +169,15 @@ def tfds_info(directory: Path, *, storage_options: StorageOptions = None) -> Tfd
     features = folder.features()
     return TfdsInfo(
         directory=folder.path,
-        name=folder.name,
-        config=folder.config,
-        version=folder.version,
         splits={name: sum(n for _, n in files) for name, files in folder.splits.items()},
-        schema=features.schema,
         label_names=folder.label_names(features.schema),
-        num_classes=features.num_classes,
-        bbox_formats=features.bbox_formats,
-        supervised_keys=folder.supervised_keys,
-        texts=features.texts,
+        **{
+            name: getattr(folder, name) for name in ("name", "config", "version", "supervised_keys")
+        },
+        **{
+            name: getattr(features, name)
+            for name in ("schema", "num_classes", "bbox_formats", "texts")
+        },
         refused={name: str(error.detail) for name, error in features.refused.items()},
         _files={name: [path for path, n in files if n] for name, files in folder.splits.items()},
     )
