@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.apps.tables.conversion import Summary
     from tfrecord_lite.schema import Schema
 
+_OF_ROWS = "from_", "to", "text", "sample", "limit", "lossless"
 _FEATURE = re.compile(r"(?P<name>.+):(?P<dtype>\w+)(?:\[(?P<shape>[\d?, ]*)\])?(?P<lacking>\??)")
 
 
@@ -94,24 +95,17 @@ def run_convert(args: argparse.Namespace, console: Console) -> None:
         without_companions(sources),
         target,
         Settings(
-            from_=args.from_,
-            to=args.to,
             schema=schema,
-            text=args.text,
-            sample=args.sample,
             options=inputs.settings_of(args),
             columns=None if args.columns is None else tuple(args.columns),
             condition=args.where,
             make_condition=_condition,
-            limit=args.limit,
             compression=args.output_compression,
-            lossless=args.lossless,
+            **{name: getattr(args, name) for name in _OF_ROWS},
         ),
-        num_shards=args.num_shards,
         shard_bytes=args.bytes_per_shard,
         num_jobs=args.jobs,
-        overwrite=args.overwrite,
-        resume=args.resume,
+        **{name: getattr(args, name) for name in ("num_shards", "overwrite", "resume")},
     )
     _show(summary, args, console)
 
@@ -184,9 +178,8 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
         if args.target == "-" and isinstance(error, BrokenPipeError):
             raise OutputError from error
         line = inputs.text_of(error, name)
-        console.complain(
-            line if name in line else f"{name} was not written: {line}", inputs.status_of(error)
-        )
+        line = line if name in line else f"{name} was not written: {line}"
+        console.complain(line, inputs.status_of(error))
     inputs.complain_of_skipped(summary.damage, console)
     inputs.note_rounded(summary.rounded, console)
     outputs, kept = summary.outputs, summary.kept

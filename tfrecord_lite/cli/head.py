@@ -106,14 +106,13 @@ def run_head(args: argparse.Namespace, console: Console) -> None:
     limit = args.first if args.limit is None else args.limit
 
     def show(stream: Records, progress: Callable[[], None]) -> None:
-        restore = row_restorer(originals_of([stream.name], inputs.settings_of(args)))
-        printer.begin(restore)
+        printer.begin(row_restorer(originals_of([stream.name], inputs.settings_of(args))))
         if args.record is None:
-            found = _first_records(stream, limit, progress)
+            records = _first_records(stream, limit, progress)
         else:
-            found = _numbered(stream, set(args.record), args, console, progress)
+            records = _numbered(stream, set(args.record), args, console, progress)
         try:
-            for number, record in found:
+            for number, record in records:
                 printer.show(record, number, stream.name)
         finally:
             printer.finish(stream.name)
@@ -213,11 +212,9 @@ def _maps_of(message: Message) -> dict[str, Any]:
     return {"": message.features.feature}
 
 
-def _first_records(
-    stream: Records, n_records: int | None, progress: Callable[[], None]
-) -> Numbered:
+def _first_records(stream: Records, most: int | None, progress: Callable[[], None]) -> Numbered:
     """Yield the first records of a file with their numbers; None are all."""
-    left = n_records
+    left = most
     while left != 0 and (records := stream.next_records()) is not None:
         yield from enumerate(records[:left], stream.n_records - len(records))
         left = None if left is None else max(left - len(records), 0)
@@ -254,13 +251,11 @@ def _numbered(
             if (records := stream.next_records()) is None:
                 break
             progress()
-            found = list(enumerate(records, stream.n_records - len(records)))
-            yield from (pair for pair in found if pair[0] in numbers)
-            last.extend(found)
+            numbered = list(enumerate(records, stream.n_records - len(records)))
+            yield from (pair for pair in numbered if pair[0] in numbers)
+            last.extend(numbered)
         n_records = stream.n_records
-        yield from (
-            pair for pair in last if pair[0] - n_records in numbers and pair[0] not in numbers
-        )
+        yield from (p for p in last if p[0] - n_records in numbers and p[0] not in numbers)
     for number in sorted(n for n in numbers if not -n_records <= n < n_records):
         has = plural(n_records, "record")
         console.complain(f"{stream.name}: there is no record {number}; it has {has}")

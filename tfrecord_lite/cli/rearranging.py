@@ -98,12 +98,11 @@ def run_split(args: argparse.Namespace, console: Console) -> None:
     names = [*args.files, args.target]
     n_parts = len(args.fractions)
     args.files, args.target = names[:-n_parts], names[-n_parts:]
-    if not args.files or "-" in args.target:
-        if args.files:
-            raise argument_error("standard output is one file; give a DST for each part")
-        raise argument_error(
-            f"expected FILEs, then {plural(n_parts, 'DST')}, one for each fraction"
-        )
+    if not args.files:
+        detail = f"expected FILEs, then {plural(n_parts, 'DST')}, one for each fraction"
+        raise argument_error(detail)
+    if "-" in args.target:
+        raise argument_error("standard output is one file; give a DST for each part")
     _run("split_records", args, console, fractions=args.fractions, by=args.by, seed=args.seed)
 
 
@@ -168,8 +167,7 @@ def run_sample(args: argparse.Namespace, console: Console) -> None:
 
 def add_filter(parser: argparse.ArgumentParser) -> None:
     """Declare the condition and the schema too."""
-    text = "an expression of DuckDB's over the features"
-    inputs.add(parser, "--where SQL", text)
+    inputs.add(parser, "--where SQL", "an expression of DuckDB's over the features")
     inputs.add_schema(parser, parser)
     inputs.add_text(parser, default=True)
     add_merge(parser)

@@ -18,14 +18,9 @@ def add_schema(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser, "the schema as one line of JSON")
     inputs.add_limit(parser, "read the first N records only")
-    inputs.add(
-        parser,
-        "--variable",
-        "how to parse features of varying length: as RaggedFeature (the default), VarLenFeature or "
-        "FixedLenSequenceFeature",
-        choices=("ragged", "varlen", "padded"),
-        default="ragged",
-    )
+    text = "how to parse features of varying length: as RaggedFeature (the default), VarLenFeature or FixedLenSequenceFeature"
+    words: Any = {"choices": ("ragged", "varlen", "padded"), "default": "ragged"}
+    inputs.add(parser, "--variable", text, **words)
     inputs.add_files(parser)
 
 

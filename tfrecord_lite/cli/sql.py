@@ -77,8 +77,8 @@ def run_sql(args: argparse.Namespace, console: Console) -> None:
         _check_output(args)
     reader = sql(args.query, schema=args.schema, **options)
     if kind is not None:
-        how = {"lossless": args.lossless, "compression": args.output_compression}
-        n_rows, rounded = _copy(reader, args.output, kind, args.limit, **how)
+        form = {"lossless": args.lossless, "compression": args.output_compression}
+        n_rows, rounded = _copy(reader, args.output, kind, args.limit, **form)
         inputs.note_rounded(rounded, console)
         console.say(f"{args.output}: {plural(n_rows, 'row')}")
     elif args.json or args.csv:
@@ -177,8 +177,7 @@ def _print_table(reader: Any, max_rows: int, console: Console) -> None:
     alignment = "".join(">" if _is_number(field.type) else "<" for field in reader.schema)
     head = [printable(name) for name in names]
     width = terminal_width()
-    lines = aligned([head, *rows[:max_rows]], alignment)
-    for line in lines:
+    for line in aligned([head, *rows[:max_rows]], alignment):
         console.say(line if len(line) <= width else f"{line[: width - 3]}...")
     if len(rows) > max_rows:
         console.say(f"(the first {plural(max_rows, 'row')}; --limit N prints more)")

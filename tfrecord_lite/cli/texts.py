@@ -71,10 +71,8 @@ def aligned(rows: Sequence[Sequence[str]], alignment: str) -> list[str]:
     ['a     10  x', 'long   9']
     """
     widths = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
-    return [
-        "  ".join(
-            f"{text:{side}{width}}"
-            for text, side, width in zip(row, alignment, widths, strict=False)
-        ).rstrip()
-        for row in rows
-    ]
+    lines = []
+    for row in rows:
+        cells = zip(row, alignment, widths, strict=False)
+        lines.append("  ".join(f"{text:{side}{width}}" for text, side, width in cells).rstrip())
+    return lines

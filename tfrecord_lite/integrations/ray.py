@@ -136,15 +136,8 @@ def read_tfrecords(
     >>> sorted(people.map_batches(lambda batch: {"decade": batch["age"] // 10}).unique("decade"))
     [3, 4]
     """
-    source = TFRecordDatasource(
-        paths,
-        columns,
-        schema=schema,
-        tensors=tensors,
-        include_paths=include_paths,
-        num_tasks=override_num_blocks,
-        **options,
-    )
+    form: Any = {"schema": schema, "tensors": tensors, "include_paths": include_paths}
+    source = TFRecordDatasource(paths, columns, num_tasks=override_num_blocks, **form, **options)
     return ray.data.read_datasource(
         source,
         concurrency=concurrency,
@@ -267,9 +260,7 @@ class _BlockForm:
             else self._array(batch.column(name))
             for name in self.names
         ]
-        return pa.Table.from_arrays(
-            arrays, names=list(self.names.values()), metadata=self.whole.metadata
-        )
+        return pa.Table.from_arrays(arrays, list(self.names.values()), metadata=self.whole.metadata)
 
     def _array(self, array: Any) -> Any:
         """Return a column, as a tensor if that is wanted and it is one."""
@@ -350,14 +341,8 @@ def write_tfrecords(
     >>> [part.n_records for part in parts], load("people/*.tfrecord")["age"]
     ([2], array([36, 41]))
     """
-    sink = TFRecordDatasink(
-        path,
-        mode=mode,
-        min_rows_per_file=min_rows_per_file,
-        lossless=lossless,
-        sidecar=sidecar,
-        **options,
-    )
+    form: Any = {"min_rows_per_file": min_rows_per_file, "lossless": lossless, "sidecar": sidecar}
+    sink = TFRecordDatasink(path, mode=mode, **form, **options)
     ds.write_datasink(sink, concurrency=concurrency, ray_remote_args=dict(remote_args or {}))
     return sink.written
 
@@ -406,9 +391,8 @@ class TFRecordDatasink(_SinkBase):
         # Ray may call this again.
         before = [name for name in self._files.names() if not name.startswith(self._id)]
         if before and self._mode == "error":
-            raise files_there_error(
-                self._folder, "mode='append' or 'overwrite' writes all the same"
-            )
+            way_out = "mode='append' or 'overwrite' writes all the same"
+            raise files_there_error(self._folder, way_out)
         self._before = before
 
     def write(self, blocks: Iterable[Any], ctx: Any) -> WrittenPart | None:
@@ -424,9 +408,9 @@ class TFRecordDatasink(_SinkBase):
 
     def on_write_complete(self, write_result: Any) -> None:
         """Remove the files that are replaced, on the driver."""
-        found = [part for part in write_result.write_returns if part is not None]
-        self.written = sorted(found, key=lambda part: part.path)
-        warn_of_parts(self._folder, found)
+        written = [part for part in write_result.write_returns if part is not None]
+        self.written = sorted(written, key=lambda part: part.path)
+        warn_of_parts(self._folder, written)
         self._remove_own(f".{self._id}_")  # which workers were writing when they were killed
         if self._mode == "overwrite":
             self._files.remove(self._before)

@@ -350,6 +350,5 @@ def _torch() -> Any:
     try:
         import torch  # noqa: PLC0415 - optional
     except ImportError:
-        detail = "tensors need torch: pip install torch"
-        raise ImportError(detail) from None
+        raise ImportError("tensors need torch: pip install torch") from None
     return torch

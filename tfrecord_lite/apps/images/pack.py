@@ -204,11 +204,9 @@ def pack_images(
         others = f"{report.num_other:,} of other kinds" if report.num_other else "none"
         raise argument_error(f"no image was found; files: {others}", source=source)
     if shuffle:
-        order = permutation((seed_of(seed),), len(pictures))
-        pictures = [pictures[i] for i in order.tolist()]
+        pictures = [pictures[i] for i in permutation((seed_of(seed),), len(pictures)).tolist()]
     paths = data_names(target, num_shards)
-    folder = os.path.dirname(target)
-    labels_path = os.path.join(folder, LABELS_NAME) if classes else None
+    labels_path = os.path.join(os.path.dirname(target), LABELS_NAME) if classes else None
     has_labels = False
     with contextlib.suppress(OSError, ValueError):
         has_labels = labels_path is None or read_labels(labels_path) == classes
@@ -368,9 +366,7 @@ ENDINGS: dict[str, tuple[str, ...]] = {
 }
 """The endings of the names of each format's files, the usual one first."""
 _OTHER_ENDINGS = (".avif", ".heic", ".heif", ".ico", ".j2k", ".jp2", ".jxl", ".pbm", ".pgm", ".pnm", ".ppm", ".psd", ".svg", ".tga", ".tif", ".tiff")  # fmt: skip
-IMAGE_ENDINGS: frozenset[str] = frozenset(
-    [*_OTHER_ENDINGS, *(end for ends in ENDINGS.values() for end in ends)]
-)
+IMAGE_ENDINGS: frozenset[str] = frozenset(_OTHER_ENDINGS).union(*ENDINGS.values())
 
 _MANIFESTS = ("csv", "tsv", "parquet", "jsonl")
 
@@ -470,11 +466,8 @@ def find_images(folder: str, report: ImageReport) -> list[Picture]:
         text, is_below, below = name.partition("/")
         pictures.append(Picture(path, below, sys.intern(text)) if is_below else Picture(path, name))
     if any(picture.text is not None for picture in pictures):
-        for picture in pictures:
-            if picture.text is None:
-                report.problems.append(
-                    ImageProblem(picture.path, "not in the folder of a class, as others are")
-                )
+        detail = "not in the folder of a class, as others are"
+        report.problems += [ImageProblem(p.path, detail) for p in pictures if p.text is None]
         pictures = [picture for picture in pictures if picture.text is not None]
     return sorted(pictures, key=lambda picture: (picture.text or "", picture.filename))
 
@@ -576,7 +569,7 @@ def _table_of(path: str, kind: str, path_column: str) -> Any:
     """Return a manifest as a table of Arrow; paths are texts, whatever is in them."""
     pa, coalesce = imported(), imported("pyarrow.compute").coalesce
     types = pa.schema([(path_column, pa.string())]) if kind in ("csv", "tsv") else None
-    with closing(open_source(path, kind, ReadSettings(), types=types)) as source:
+    with closing(open_source(path, kind, ReadSettings(), None, types)) as source:
         table = pa.Table.from_batches(source.batches(), source.schema)
     for i, column in enumerate(table.schema):
         if form_of(column.type) == "list":  # a list that is missing is empty

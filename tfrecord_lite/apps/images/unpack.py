@@ -277,9 +277,7 @@ def _image_key(row: dict[str, Any]) -> str:
 
 _UNSAFE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
 _SEPARATOR = re.compile(r"[/\\]")
-_DEVICE = re.compile(
-    r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?", re.IGNORECASE
-)
+_DEVICE = re.compile(r"(?i)(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?")
 _FORBIDDEN = re.compile(r'[\0-\x1f<>:"|?*/\\]' if os.name == "nt" else r"[\0/\\]")
 _MAX_NAME, _MAX_PARTS, _MAX_PATH = 255, 16, 1000
 
@@ -307,5 +305,4 @@ def _component(name: str) -> str:
 
 def _fitted(stem: str, ending: str) -> str:
     """Return a name of at most 255 bytes."""
-    room = _MAX_NAME - len(ending.encode())
-    return stem.encode()[:room].decode(errors="ignore") + ending
+    return stem.encode()[: _MAX_NAME - len(ending.encode())].decode(errors="ignore") + ending

@@ -90,9 +90,8 @@ def sample_records(
     read = outputs.read(sources, progress)
     if not read.is_rereadable:
         detail = "the records are read twice, first to count them; save them to a file first"
-        raise FailedPreconditionError(
-            Reason.NOT_SEEKABLE, source=name_of(read.sources[0]), detail=detail
-        )
+        source = name_of(read.sources[0])
+        raise FailedPreconditionError(Reason.NOT_SEEKABLE, source=source, detail=detail)
     with read.metered(2) as meter, outputs:
         total = read.count()
         n_drawn = min(n or 0, total) if share is None else round(share * total)

@@ -164,9 +164,7 @@ class _FirstOnes:
         low = done = 0
         while low < ends.size:
             high = max(int(np.searchsorted(ends, done + self._most, side="right")), low + 1)
-            parts = [
-                _rows(self._file, start, firsts[low], firsts[high]) for start, firsts in self._runs
-            ]
+            parts = [_rows(self._file, at, firsts[low], firsts[high]) for at, firsts in self._runs]
             mask[_first_of_equal(parts)[:, 2]] = True
             low, done = high, int(ends[high - 1])
         return mask

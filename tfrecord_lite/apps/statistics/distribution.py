@@ -209,9 +209,8 @@ class Distribution:
         if not self.num_finite:
             return None
         rank = q * (self.num_finite - 1)
-        number: float = self.values[
-            np.searchsorted(np.cumsum(self.counts), rank, side="right")
-        ].item()
+        place = np.searchsorted(np.cumsum(self.counts), rank, side="right")
+        number: float = self.values[place].item()
         return number
 
     def histogram(self, bins: int = 20) -> tuple[Int64Array, Float64Array]:
@@ -277,10 +276,7 @@ class Distribution:
             "nan": self.num_nan,
             "infinite": self.num_inf,
             "zeros": self.num_zeros,
-            "min": json_value(self.min),
-            "max": json_value(self.max),
-            "mean": json_value(self.mean),
-            "std": json_value(self.std),
+            **{name: json_value(getattr(self, name)) for name in ("min", "max", "mean", "std")},
             "quartiles": [json_value(number) for number in quartiles],
             "histogram": {"counts": counts.tolist(), "edges": edges.tolist()},
         }
@@ -438,8 +434,8 @@ def _bounded_values(values: AnyArray, counts: Int64Array, *, is_exact: bool) -> 
         places = np.searchsorted(np.cumsum(counts), ranks, side="right")
         places[[0, -1]] = 0, values.size - 1  # the ends are always there
         places, first = np.unique(places, return_index=True)
-        each = np.linspace(0, total, MAX_VALUES + 1).astype(np.int64)
-        values, counts = values[places], np.diff(each[[*first, MAX_VALUES]])
+        ranks_kept = np.linspace(0, total, MAX_VALUES + 1).astype(np.int64)
+        values, counts = values[places], np.diff(ranks_kept[[*first, MAX_VALUES]])
         is_exact = False
     return {"values": values, "counts": counts, "is_exact": is_exact}
 

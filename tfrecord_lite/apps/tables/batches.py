@@ -45,8 +45,7 @@ LEAST, _MOST = 64, 8192
 
 def fitting_size(block: Block, least: int) -> int:
     """Return the number of records in a batch of the usual size, if they are like the records of a block."""
-    fitting = _BATCH_BYTES * len(block) // max(block.nbytes, 1)
-    return min(max(fitting, least), _MOST)
+    return min(max(_BATCH_BYTES * len(block) // max(block.nbytes, 1), least), _MOST)
 
 
 class RecordBatches:
@@ -118,8 +117,8 @@ class RecordBatches:
         return record_batch.from_arrays(arrays, schema=self.schema)
 
     def _lists(self, block: Block) -> dict[str, Lists | SparseLists]:
-        found = self._loader.lists_of(block)
-        return found if self._names is None else {name: found[name] for name in self._names}
+        lists = self._loader.lists_of(block)
+        return lists if self._names is None else {name: lists[name] for name in self._names}
 
     def _arrays(
         self, columns: Mapping[str, Lists | SparseLists], types: Mapping[str, Any]
@@ -155,9 +154,8 @@ def with_pandas(schema: Any, described: Sidecar) -> Any:
         if not set(index_names(frame)) <= set(schema.names):  # of some columns, without the index
             frame = {key: word for key, word in frame.items() if key != "index"}
         with contextlib.suppress(ImportError):
-            empty = joined_frame(
-                "pandas", [schema.empty_table()], described.schema.originals, frame
-            )
+            tables = [schema.empty_table()]
+            empty = joined_frame("pandas", tables, described.schema.originals, frame)
             metadata = imported().Schema.from_pandas(empty).metadata[PANDAS_KEY]
     if metadata is None:
         return schema

@@ -220,8 +220,7 @@ class _Reading:
     def blocks(self, size: int | None, *, progress: Progress = False) -> Any:
         """Return the records of all files."""
         reader = reader_with(self.sources, self.options)
-        title = title_of(self.sources)
-        return reported(reader.blocks(size), progress, title)
+        return reported(reader.blocks(size), progress, title_of(self.sources))
 
     @cached_property
     def usual_size(self) -> int:
@@ -453,8 +452,7 @@ class TFRecordTable:
         """
         if self._is_frame_of("pandas"):
             return self._loaded("pandas", progress)
-        table = self.to_arrow(progress=progress)
-        return bridge("pandas").frame_of(table, {}, {})
+        return bridge("pandas").frame_of(self.to_arrow(progress=progress), {}, {})
 
     def to_polars(self, *, lazy: bool = False, progress: Progress = None) -> Any:
         """Return all rows as a Polars DataFrame; one that was saved comes back as it was.
@@ -555,14 +553,12 @@ def _as_lists(described: Sidecar) -> Sidecar:
         spec, original = item.spec, item.original
         if isinstance(spec, SparseFeature):  # the lists of coordinates, and of values
             keys = [spec.index_key] if isinstance(spec.index_key, str) else list(spec.index_key)
-            indices = item._replace(spec=RaggedFeature(np.int64), original=None)
-            items |= dict.fromkeys(keys, indices)
+            items |= dict.fromkeys(keys, item._replace(spec=RaggedFeature(np.int64), original=None))
             name = spec.value_key  # noqa: PLW2901 - under which the values are
             if original is not None:  # a raw value is a string of its own, so a list of one
                 original = replace(original, shape=(None, None) if item.is_raw else (None,))
         elif isinstance(spec, FixedLenSequenceFeature):
-            shape = (None, *spec.shape)
-            original = original or Original(spec.dtype, shape)
+            original = original or Original(spec.dtype, (None, *spec.shape))
         elif not isinstance(spec, VarLenFeature):
             items[name] = item
             continue
@@ -674,25 +670,21 @@ class TablePartition:
 
     def __repr__(self) -> str:
         """Name the file and the part of it."""
-        part = (
-            ""
-            if self.part.is_whole
-            else f", bytes {self.part.start} to {self.part.stop or 'the end'}"
-        )
-        return f"<TablePartition of {self.source}{part}>"
+        place = f", bytes {self.part.start} to {self.part.stop or 'the end'}"
+        return f"<TablePartition of {self.source}{'' if self.part.is_whole else place}>"
 
 
 def fitting_blocks(records: PartReader, size: int | None) -> Iterator[Block]:
     """Yield the records of a part in blocks of `size`, or of about 4 MB, and close the file."""
     with closing(records):
-        wanted = size
-        while (block := records.next_block(wanted)) is not None:
+        n_records = size
+        while (block := records.next_block(n_records)) is not None:
             # The first read shows how many records fit.
             most = size or fitting_size(block, LEAST)
-            step = wanted or most
+            step = n_records or most
             for first in range(0, len(block), step):
                 yield block[first : first + step]
-            wanted = most
+            n_records = most
 
 
 class PartitionReader:
@@ -710,7 +702,7 @@ class PartitionReader:
 
     def __init__(self, records: PartReader, batches: RecordBatches, size: int | None) -> None:
         self._records = records
-        self._made = self._of_blocks(batches, size)
+        self._iterator = self._of_blocks(batches, size)
 
     def _of_blocks(self, batches: RecordBatches, size: int | None) -> Iterator[Any]:
         for block in fitting_blocks(self._records, size):
@@ -727,7 +719,7 @@ class PartitionReader:
 
     def __next__(self) -> Any:
         """Return the next record batch, which owns its memory."""
-        return next(self._made)
+        return next(self._iterator)
 
     def close(self) -> None:
         """Close the file; nothing follows.
@@ -742,4 +734,4 @@ class PartitionReader:
         >>> list(batches)
         []
         """
-        self._made.close()  # type: ignore[attr-defined]
+        self._iterator.close()  # type: ignore[attr-defined]

@@ -171,16 +171,15 @@ def tfds_info(directory: Path, *, storage_options: StorageOptions = None) -> Tfd
     features = folder.features()
     return TfdsInfo(
         directory=folder.path,
-        name=folder.name,
-        config=folder.config,
-        version=folder.version,
         splits={name: sum(n for _, n in files) for name, files in folder.splits.items()},
-        schema=features.schema,
         label_names=folder.label_names(features.schema),
-        num_classes=features.num_classes,
-        bbox_formats=features.bbox_formats,
-        supervised_keys=folder.supervised_keys,
-        texts=features.texts,
+        **{
+            name: getattr(folder, name) for name in ("name", "config", "version", "supervised_keys")
+        },
+        **{
+            name: getattr(features, name)
+            for name in ("schema", "num_classes", "bbox_formats", "texts")
+        },
         refused={name: str(error.detail) for name, error in features.refused.items()},
         _files={name: [path for path, n in files if n] for name, files in folder.splits.items()},
     )
@@ -200,10 +199,8 @@ def files_of(name: str, storage_options: StorageOptions = None) -> list[Source]:
     folder = Directory(name_of(places[0]), storage_options)
     counts = {file: count for files in folder.splits.values() for file, count in files}
     others = filter(is_data, listing(folder.path, storage_options).files)
-    return [
-        *(file for file, count in counts.items() if count),
-        *(file for file in others if file not in counts),
-    ]
+    names = [file for file, count in counts.items() if count]
+    return [*names, *(file for file in others if file not in counts)]
 
 
 class Directory:

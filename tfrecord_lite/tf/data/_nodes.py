@@ -264,9 +264,7 @@ def _of(structure: Any, key: Any) -> Any:
 
 
 def _filled(elements: list[Any], shape: Any, fill: Any) -> Any:
-    arrays = [
-        np.asarray(element, object if isinstance(element, bytes) else None) for element in elements
-    ]
+    arrays = [np.asarray(item, object if isinstance(item, bytes) else None) for item in elements]
     dtype = arrays[0].dtype
     if fill is None:
         fill = b"" if dtype.kind == "O" else dtype.type(0)
