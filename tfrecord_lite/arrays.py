@@ -24,20 +24,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "AnyArray",
-    "BoolArray",
-    "ByteRanges",
-    "Float64Array",
-    "Int32Array",
-    "Int64Array",
-    "ObjectArray",
-    "Uint8Array",
-    "Uint64Array",
-    "lanes",
-    "row_splits",
-]
-
 AnyArray: TypeAlias = np.ndarray[Any, Any]
 Buffer: TypeAlias = bytes | bytearray | memoryview
 BoolArray: TypeAlias = npt.NDArray[np.bool_]

@@ -40,7 +40,6 @@ from tfrecord_lite.errors import (
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray, Buffer, Int64Array, Uint8Array
 
-__all__ = ["HEADER_BYTES", "OVERHEAD_BYTES", "SPARE_BYTES", "Block", "Place"]
 
 _Error = TypeVar("_Error", bound=TFRecordError)
 

@@ -21,8 +21,6 @@ from tfrecord_lite.errors import DamagedSpan, InvalidArgumentError, argument_err
 from tfrecord_lite.files.compression import INFER, CompressionType, compression_to_read
 from tfrecord_lite.files.inflate import InflationLimits
 
-__all__ = ["OnError", "OnMisfit", "ReadOptions", "ReadSettings", "WriteOptions"]
-
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 

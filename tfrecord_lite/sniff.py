@@ -40,18 +40,6 @@ from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.errors import human_bytes, plural
 from tfrecord_lite.wire.scalar import LEN, VARINT, WireError, read_varint, walk
 
-__all__ = [
-    "HEAD_BYTES",
-    "OTHER_LABELS",
-    "Media",
-    "ValueContent",
-    "content_text",
-    "looks_like",
-    "recognize",
-    "recognize_value",
-    "text_of",
-]
-
 HEAD_BYTES = 4096
 """So many first bytes are enough to recognise a file; more of them make text more certain."""
 OTHER_LABELS = ("text", "bytes", "empty")

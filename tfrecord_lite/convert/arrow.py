@@ -71,26 +71,6 @@ from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.schema.types import Type
 
-__all__ = [
-    "SCHEMA_KEY",
-    "UNUSABLE",
-    "Library",
-    "Word",
-    "category_error",
-    "check_library",
-    "check_names",
-    "form_of",
-    "imported",
-    "library",
-    "lists_of_array",
-    "misfit_error",
-    "objects",
-    "open_columns",
-    "pairs_of",
-    "type_error",
-    "without_decimals",
-]
-
 Library: TypeAlias = Literal["pandas", "polars", "arrow"]
 """The libraries of data frames, by the words of `as_`."""
 Description: TypeAlias = "dict[str, Any]"

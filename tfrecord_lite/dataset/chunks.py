@@ -22,8 +22,6 @@ from tfrecord_lite.arrays import Int64Array, ObjectArray, row_splits
 from tfrecord_lite.block import OVERHEAD_BYTES, Block, block_of, origin_of
 from tfrecord_lite.columns.bytes import owned_slice
 
-__all__ = ["BatchChunk", "Chunk", "ObjectChunk"]
-
 
 class BatchChunk:
     """Batches of records."""

@@ -22,8 +22,6 @@ from typing import Any, Self, TypeAlias
 from tfrecord_lite.dataset.chunks import Chunk, join
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 
-__all__ = ["Feed", "Pair", "State", "elements"]
-
 State: TypeAlias = dict[str, Any] | None
 """Where a node stands; None at its beginning."""
 Pair: TypeAlias = tuple[Chunk, State]

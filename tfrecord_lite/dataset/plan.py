@@ -24,7 +24,6 @@ from tfrecord_lite.records.damage import DamageLog
 if TYPE_CHECKING:
     from tfrecord_lite.dataset.cutting import Pair, State
 
-__all__ = ["Content", "PlanNode", "Run", "Source", "Stage", "chain", "feed_of", "plan_of"]
 
 Content: TypeAlias = Literal["records", "batches", "objects"]
 """The chunks that a node gives: Blocks, BatchChunks, or any."""

@@ -13,15 +13,6 @@ from tfrecord_lite.convert.arrow import UNUSABLE, Description, Library
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.schema import Original, Schema
 
-__all__ = [
-    "check_description",
-    "fitting_description",
-    "index_names",
-    "merged_description",
-    "part_of",
-    "without_numbers",
-]
-
 
 def fitting_description(
     description: Description | None, schema: Schema, originals: Mapping[str, Original]

@@ -45,17 +45,6 @@ from tfrecord_lite.schema import (
     Summary,
 )
 
-__all__ = [
-    "FOR_TABLES",
-    "SAMPLE",
-    "WHOLE",
-    "blocks_ahead",
-    "feature_names",
-    "first_blocks",
-    "first_of",
-    "inferred",
-]
-
 _Rows = TypeVar("_Rows", Block, Any)
 
 SAMPLE = 10_000

@@ -62,7 +62,6 @@ Path: TypeAlias = str | os.PathLike[str]
 SchemaLike: TypeAlias = Path | Mapping[str, FeatureLike] | SequenceSchema
 """What a `schema` argument may be: a schema, specifications by name, or a schema file."""
 
-__all__ = ["FingerprintingFile", "SchemaLike", "Sidecar", "content_to_write"]
 
 _NEVER_SCHEMAS = ("a Git LFS", "an HTML", "XML", "the index", "a graph_schema")
 """How the recogniser of foreign files names texts that are no schema either."""

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.decode.reader import StringForm
     from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 
-__all__ = ["carried_by", "described_by", "dropping", "originals_of", "row_restorer"]
 
 _SHARD_OF_SEQIO = r"^(.*/)?([^/]+)\.tfrecord-[0-9]+-of-[0-9]+$"
 _TFDS_FILES = ("features.json", "dataset_info.json")

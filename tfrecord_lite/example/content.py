@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block, Place
     from tfrecord_lite.messages import Example, ExampleListWithContext, SequenceExample
 
-__all__ = ["Content", "ContentType", "Message", "detect", "detect_all", "is_list", "is_sequence"]
 
 _EVENT_FIELDS = {1: 1, 2: 0, 3: 2, 4: 2, 5: 2, 6: 2, 7: 2, 8: 2, 9: 2, 10: 2}  # wire types
 _MAX_WALL_TIME = 2.0**35  # seconds; a time beyond the year 3000 is not a wall time

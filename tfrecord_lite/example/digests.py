@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.convert.lists import Lists
 
-__all__ = ["Digests"]
 
 _CONTEXT = "context/"
 

@@ -34,19 +34,6 @@ from tfrecord_lite.wire import scalar
 if TYPE_CHECKING:
     from tfrecord_lite.messages import Feature
 
-__all__ = [
-    "Row",
-    "Section",
-    "Tree",
-    "float_texts",
-    "grouped",
-    "kind_of",
-    "leaves",
-    "parse_message",
-    "sections",
-    "tree_of",
-    "values_of",
-]
 
 Tree: TypeAlias = "list[tuple[str, Any]]"
 """The fields of a message in the order of the record, with their values: numbers, bytes, text, or a tree."""

@@ -32,7 +32,6 @@ from tfrecord_lite.schema.text import listed
 if TYPE_CHECKING:
     from tfrecord_lite.example.decode.reader import Serialized, StringForm
 
-__all__ = ["ExampleParser", "parse_example", "parse_single_example"]
 
 _ColumnT_co = TypeVar("_ColumnT_co", covariant=True)
 """The type of all columns, where the specifications are of one family; else any Column."""

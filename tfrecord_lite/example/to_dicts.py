@@ -36,13 +36,6 @@ from tfrecord_lite.wire.fields import renumbered
 if TYPE_CHECKING:
     from tfrecord_lite.example.decode.reader import Serialized
 
-__all__ = [
-    "SequenceRow",
-    "decode_example",
-    "decode_examples",
-    "decode_sequence_example",
-    "decode_sequence_examples",
-]
 
 Row = dict[str, AnyArray]
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.files.ranges import Ranges, Requests
 
-__all__ = ["AheadInput", "ReadAhead", "share_of"]
 
 PIECE_BYTES = 2 * 1024 * 1024
 MAX_BYTES = 32 * 1024 * 1024

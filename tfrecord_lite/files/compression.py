@@ -37,18 +37,6 @@ from tfrecord_lite.files import snappy
 if TYPE_CHECKING:
     from bz2 import BZ2Compressor
 
-__all__ = [
-    "CODECS",
-    "COMPRESSION_WORDS",
-    "CompressionType",
-    "TFRecordCompressionType",
-    "TFRecordOptions",
-    "codec_named",
-    "compression_of_name",
-    "compression_to_write",
-    "detect",
-    "ending_not_written",
-]
 
 MEM_LEVEL = 9
 """TensorFlow's default, and zlib's highest; zlib's own default is 8 (rule O7)."""

@@ -41,8 +41,6 @@ from tfrecord_lite.files.names import (
 from tfrecord_lite.files.remote import as_os_errors, os_error, remote_place
 from tfrecord_lite.files.urls import hint, split_name
 
-__all__ = ["OpenFiles", "OutputFile", "open_output", "remove"]
-
 try:
     import fcntl
 except ImportError:  # not POSIX

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from tfrecord_lite.errors import argument_error, plural
 from tfrecord_lite.files.urls import split_name
 
-__all__ = ["shard_names"]
-
 _SHORT = r"(?P<stem>.*)@(?P<count>\d+)(?P<suffix>[^@/]*)"
 _SHARD = r"(?s)(?P<stem>.*)-(?P<shard>\d+)-of-(?P<count>\d+)(?P<suffix>.*)"
 _MAX_SHARDS = 99_999

@@ -49,16 +49,6 @@ from tfrecord_lite.records.stream import RecordStream
 if TYPE_CHECKING:
     from tfrecord_lite.index.index import RecordIndex
 
-__all__ = [
-    "PART_BYTES",
-    "FileMarks",
-    "FilePart",
-    "PartReader",
-    "deal",
-    "file_marks",
-    "file_parts",
-    "join_reports",
-]
 
 PART_BYTES = 128 * 1024 * 1024
 """About the size of a part for a task, unless another one is asked for."""

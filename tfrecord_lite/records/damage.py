@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.options import OnError, OnMisfit, ReadSettings
     from tfrecord_lite.records.stream import RecordStream
 
-__all__ = ["NOT_DAMAGE", "DamageLog", "SkippingStream", "misfits_in", "warn_of_damage"]
 
 _FEW_RECORDS, _MANY_RECORDS = 16, 4096
 """Records decoded at a time right after damage; four times as many each time, up to the second."""

@@ -45,8 +45,6 @@ from tfrecord_lite.schema.features import (
 )
 from tfrecord_lite.schema.kinds import Kind, is_float, kind_of
 
-__all__ = ["aligned", "choices", "json_value", "nearest", "shown_name", "table_rows"]
-
 FORMAT = "tfrecord_lite.Schema"
 SEQUENCE_FORMAT = "tfrecord_lite.SequenceSchema"
 VERSIONS = (1, 2)

@@ -42,7 +42,6 @@ from tfrecord_lite.wire.scalar import read_varint
 if TYPE_CHECKING:
     from tfrecord_lite.messages.tensor_pb2 import TensorProto
 
-__all__ = ["MAX_FILL_BYTES", "parse_tensor", "parse_tensors"]
 
 MAX_FILL_BYTES = 2**28
 """The default limit on the bytes of an array of repeated values: 256 MB."""

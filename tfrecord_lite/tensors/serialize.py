@@ -24,8 +24,6 @@ from tfrecord_lite.tensors.dtypes import STRING, TensorType, tensor_type
 from tfrecord_lite.tensors.strings import byte_strings, flatten
 from tfrecord_lite.wire.scalar import varint
 
-__all__ = ["serialize_tensor"]
-
 _MOST_BYTES = 2**31 - 1
 _CONTENT, _STRING = b"\x22", b"\x42"
 _FLOAT32_MAX = float(np.finfo(np.float32).max)

@@ -27,8 +27,6 @@ from tfrecord_lite.options import hinted
 from tfrecord_lite.records.shard_set import Filling, ShardSet
 from tfrecord_lite.writer.single import MessageWriter
 
-__all__ = ["ShardedTFRecordWriter"]
-
 
 class ShardedTFRecordWriter(MessageWriter):
     """Write records to many files, which appear when all are complete.

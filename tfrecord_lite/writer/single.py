@@ -57,8 +57,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.sequence.encode import SequenceRowBuffer
     from tfrecord_lite.schema import FeatureLike
 
-__all__ = ["MessageWriter", "TFRecordWriter", "as_record"]
-
 
 def as_record(record: object) -> bytes:
     """Return a record as bytes that the caller cannot change (rule O4)."""

@@ -51,8 +51,6 @@ from tfrecord_lite.wire.emit import (
 from tfrecord_lite.wire.scalar import WireError
 from tfrecord_lite.wire.varint import varint_rows, varint_run
 
-__all__ = ["encode_example", "encode_examples"]
-
 _BATCH_BYTES = 1024 * 1024
 _MIN_RECORDS, _MAX_RECORDS = 64, 4096
 """About how many bytes of values a batch of columns has, and the bounds of its records."""

@@ -65,8 +65,6 @@ from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.emit import Part, compact, emit_fields, emit_run
 
-__all__ = ["encode_sequence_example", "encode_sequence_examples"]
-
 _LARGE_BYTES = 256 * 1024
 """A record with a larger list is encoded alone."""
 _NO_CONTEXT: TakenRow = (0, b"", (), [])

@@ -62,8 +62,6 @@ if TYPE_CHECKING:
     Results = dict[str, Column]
     Lengths = dict[str, Int64Array]
 
-__all__ = ["SequenceExampleParser", "parse_sequence_example", "parse_single_sequence_example"]
-
 
 class SequenceExampleParser:
     r"""Parse batches of SequenceExample messages into columns; prepared once, used many times.
