@@ -226,9 +226,8 @@ class Block:
         offsets = [b.offsets + (at - lo) for b, at, lo in zip(blocks, firsts, starts, strict=False)]
         lengths = [block.lengths for block in blocks]
         is_framed = all(block.is_framed for block in blocks)
-        return block_of(
-            data, np.concatenate(offsets), np.concatenate(lengths), *origin_of(blocks), is_framed
-        )
+        places = np.concatenate(offsets), np.concatenate(lengths)
+        return block_of(data, *places, *origin_of(blocks), is_framed)
 
     def take(self, numbers: Int64Array) -> Block:
         """Copy records, in any order, into a buffer of their own, which has nothing else.

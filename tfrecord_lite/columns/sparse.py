@@ -77,9 +77,8 @@ class SparseTensor:
             values = np.asarray(values)
         if indices.ndim != 2 or len(values.shape) != 1 or shape.ndim != 1:
             actual = f"{indices.shape}, {values.shape}, {shape.shape}"
-            raise argument_error(
-                f"indices, values, dense_shape must be (n, rank), (n,), (rank,), not {actual}"
-            )
+            shapes = "indices, values, dense_shape must be (n, rank), (n,), (rank,)"
+            raise argument_error(f"{shapes}, not {actual}")
         if indices.shape != (len(values), shape.size):
             expected = (len(values), shape.size)
             raise argument_error(f"indices must have shape {expected}, not {indices.shape}")

@@ -593,9 +593,7 @@ def _lists_of(name: str, column: Array) -> Lists:
     if form == "time":
         flat = _times(name, column)
     elif form == "number":
-        if (
-            present is not None and kind != imported().float16()
-        ):  # which earlier versions cannot fill
+        if present is not None and kind != imported().float16():  # some versions cannot fill it
             column = column.fill_null(False if kind == imported().bool_() else 0)
         flat = column.to_numpy(zero_copy_only=False)
     else:
@@ -655,11 +653,8 @@ def _integers(name: str, column: Array) -> Array:
     try:  # wider first, since not all widths can be cast to integers
         return column.cast(pa.decimal256(76, kind.scale)).cast(pa.int64())
     except pa.ArrowInvalid:
-        number = next(
-            i
-            for i, v in enumerate(column.to_pylist())
-            if v is not None and not -(2**63) <= v < 2**63
-        )
+        items = enumerate(column.to_pylist())
+        number = next(i for i, v in items if v is not None and not -(2**63) <= v < 2**63)
         detail = f"{column[number].as_py()} does not fit into int64, as which a {kind} is stored; "
         detail += "cast the column to float64 or text"
         raise column_error(name, detail, number, Reason.UNREPRESENTABLE) from None
@@ -999,9 +994,7 @@ def _chosen_array(name: str, lists: Lists, kind: ArrowType) -> Array:
         detail = f"{plain[index].as_py()!r} is not one of the categories in the schema"
         raise column_error(name, detail, index, Reason.UNREPRESENTABLE)
     codes = kind.index_type
-    if (
-        len(listed) > np.iinfo(codes.to_pandas_dtype()).max + 1
-    ):  # such as the categories of two files
+    if len(listed) > np.iinfo(codes.to_pandas_dtype()).max + 1:  # of two files, as it may be
         codes = pa.int32()
     indices = places.cast(codes)
     return pa.DictionaryArray.from_arrays(indices, categories, ordered=kind.ordered)
@@ -1037,7 +1030,6 @@ def _list_array(name: str, lists: Lists, kind: ArrowType) -> Array:
             return pa.array([[]] * lists.n, kind)
         return pa.FixedSizeListArray.from_arrays(inner, type=kind, mask=missing)
     cls = pa.LargeListArray if pa.types.is_large_list(kind) else pa.ListArray
-    offsets = pa.array(
-        row_splits(lists.lengths), pa.int64() if cls is pa.LargeListArray else pa.int32()
-    )
+    of_splits = pa.int64() if cls is pa.LargeListArray else pa.int32()
+    offsets = pa.array(row_splits(lists.lengths), of_splits)
     return cls.from_arrays(offsets, inner, type=kind, mask=missing)

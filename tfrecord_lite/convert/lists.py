@@ -175,20 +175,17 @@ class Lists:
         """Return the records between each two splits, with lengths and values of their own."""
         pieces = self._divided(splits, _owned_part)
         for piece in pieces:
-            piece.levels = tuple(
-                level if isinstance(level, int) else level.copy() for level in piece.levels
-            )
+            levels = (level if isinstance(level, int) else level.copy() for level in piece.levels)
+            piece.levels = tuple(levels)
             piece.present = None if piece.present is None else piece.present.copy()
         return pieces
 
     def _divided(
         self, splits: Sequence[int], flat_part: Callable[[Any, int, int], Any]
     ) -> list[Lists]:
-        present = self.present
-        pieces = [
-            Lists(b - a, self.type, (), None, None if present is None else present[a:b])
-            for a, b in pairwise(splits)
-        ]
+        masks = [None if self.present is None else self.present[a:b] for a, b in pairwise(splits)]
+        sizes = [b - a for a, b in pairwise(splits)]
+        pieces = [Lists(n, self.type, (), None, mask) for n, mask in zip(sizes, masks, strict=True)]
         bounds = [*splits]  # of the rows of a level
         for level in self.levels:
             for piece, (a, b) in zip(pieces, pairwise(bounds), strict=True):
@@ -238,9 +235,8 @@ def _joined_level(rows: list[int], own: Sequence[Level]) -> Level:
     numbers = {level if isinstance(level, int) else None for _, level in filled}
     if len(numbers) == 1 and None not in numbers:
         return filled[0][1]
-    return np.concatenate(
-        [np.full(n, level) if isinstance(level, int) else level for n, level in filled]
-    )
+    levels = [np.full(n, level) if isinstance(level, int) else level for n, level in filled]
+    return np.concatenate(levels)
 
 
 def _joined_flat(flats: list[Any]) -> Any:
@@ -293,10 +289,8 @@ class SparseLists(NamedTuple):
     def cut(self, splits: Sequence[int]) -> list[SparseLists]:
         """Return the records between each two splits, as :meth:`Lists.cut`."""
         values, *places = (lists.cut(splits) for lists in (self.values, *self.places))
-        return [
-            SparseLists(own, tuple(where), self.sizes)
-            for own, *where in zip(values, *places, strict=True)
-        ]
+        parts = zip(values, *places, strict=True)
+        return [SparseLists(own, tuple(where), self.sizes) for own, *where in parts]
 
     def owned(self) -> SparseLists:
         """Return a copy that shares no memory, as :meth:`Lists.owned`."""

@@ -288,9 +288,8 @@ def with_carried(frame: Frame, *, any_category: bool = False) -> tuple[Frame, Sc
 
 def is_narrowed(item: SchemaItem) -> bool:
     """Return whether float64 is stored as float32."""
-    return (
-        item.original is not None and item.original.dtype == "float64" and item.kind is Kind.FLOAT
-    )
+    original = item.original
+    return original is not None and original.dtype == "float64" and item.kind is Kind.FLOAT
 
 
 def _expected(item: SchemaItem) -> Original:

@@ -136,13 +136,9 @@ def opened(
             detail = f"{detail}; the columns of a data frame go beside the others, as in "
             detail += "{**df, 'image': images}, or **df.to_dict() of Polars"
         raise error.at(key=key, detail=detail) from None
-    if (
-        expected is None
-        and isinstance(lists, Lists)
-        and lists.present is not None
-        and lists.type.rank
-    ):
-        raise missing_row_error(key, ~lists.present)
+    present = lists.present if isinstance(lists, Lists) and lists.type.rank else None
+    if expected is None and present is not None:
+        raise missing_row_error(key, ~present)
     return lists
 
 
@@ -345,10 +341,8 @@ def _of_items(key: str, items: list[Any], make: Maker) -> Lists:
     items = _native(key, items)
     types = set(map(type, items))
     if any(issubclass(cls, np.ndarray) for cls in types):  # those without dimensions are scalars
-        items = [
-            item[()] if isinstance(item, np.ndarray) and not item.ndim else item
-            for item in unmasked(key, items)
-        ]
+        own = unmasked(key, items)
+        items = [x[()] if isinstance(x, np.ndarray) and not x.ndim else x for x in own]
         types = set(map(type, items))
     if type(None) not in types:
         return make(key, items, types)
@@ -412,9 +406,8 @@ def _of_arrays(key: str, arrays: Sequence[AnyArray], leaf: Leaf) -> Lists:
     lengths: Level = filled[0].shape[0]
     if any(array.shape != filled[0].shape for array in arrays):
         lengths, dim = counts // max(math.prod(inner), 1), None
-    return Lists(
-        len(arrays), Type(own.kind, own.dtype, (dim, *inner), own.text), (lengths, *inner), flat
-    )
+    whole = Type(own.kind, own.dtype, (dim, *inner), own.text)
+    return Lists(len(arrays), whole, (lengths, *inner), flat)
 
 
 def _joined(key: str, arrays: Sequence[AnyArray], leaf: Leaf) -> tuple[Type, Any]:
@@ -422,9 +415,8 @@ def _joined(key: str, arrays: Sequence[AnyArray], leaf: Leaf) -> tuple[Type, Any
     dtypes = list(dict.fromkeys(array.dtype for array in arrays))
     ends = [array.reshape(-1) for array in arrays]
     if any(dtype.kind == "O" for dtype in dtypes):
-        below = _required(
-            key, _of_items(key, list(chain.from_iterable(ends)), partial(_rows, leaf=leaf))
-        )
+        values = list(chain.from_iterable(ends))
+        below = _required(key, _of_items(key, values, partial(_rows, leaf=leaf)))
         if below.levels:
             detail = "arrays of sequences among the rows; give lists"
             raise column_error(key, detail, 0, Reason.UNREPRESENTABLE)
@@ -472,9 +464,8 @@ def _of_sparse(key: str, column: SparseTensor) -> SparseLists:
     counts = np.bincount(indices[:, 0], minlength=n_records).astype(np.int64)
     splits = row_splits(counts)
     with at_records(splits):
-        below = _required(
-            key, _lists(key, column.values.take(order), partial(_rows, leaf=values_of_objects))
-        )
+        values, make = column.values.take(order), partial(_rows, leaf=values_of_objects)
+        below = _required(key, _lists(key, values, make))
     places = tuple(
         Lists(n_records, WIRE[Kind.INT64], (counts,), np.ascontiguousarray(own, np.int64))
         for own in indices.T[1:]

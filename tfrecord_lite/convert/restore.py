@@ -75,9 +75,7 @@ def restore(key: str, lists: Lists, kind: Type) -> Lists:
     elif kind.dtype == "string":
         _check_strings(key, lists, kind.text)
     else:
-        lists = Lists(
-            lists.n, lists.type, lists.levels, _from_stored(key, lists, kind), lists.present
-        )
+        lists = lists.with_(flat=_from_stored(key, lists, kind))
     if shape == stored and is_dense:
         return Lists(lists.n, kind, lists.levels, lists.flat)
     if shape is not None and None not in shape:
@@ -336,9 +334,7 @@ def _ragged(
         # Of texts a RaggedTensor would make byte strings.
         column = values.astype(object) if values.dtype.kind in "UT" else values
         column = column.reshape(n_rows, *shape[rank:])
-    if any(
-        level_splits[-1] > np.iinfo(dtype).max for level_splits in splits
-    ):  # of several blocks together
+    if any(own[-1] > np.iinfo(dtype).max for own in splits):  # of several blocks together
         dtype = np.dtype(np.int64)
     for level_splits, dim in zip(reversed(splits), reversed(shape[:rank]), strict=True):
         column = RaggedTensor(column, level_splits.astype(dtype, copy=False), dim)

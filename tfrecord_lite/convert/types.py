@@ -447,9 +447,8 @@ def _no_family_error(items: list[Any], types: set[type]) -> InvalidArgumentError
         if issubclass(cls, complex):
             return _unsupported_error("complex", 0)
         detail = f"an Example cannot store a value of type {cls.__name__}; "
-        detail += (
-            DECIMALS if cls.__name__ == "Decimal" else "give numbers, strings, a list or an array"
-        )
+        is_decimal = cls.__name__ == "Decimal"
+        detail += DECIMALS if is_decimal else "give numbers, strings, a list or an array"
         if issubclass(cls, _TIMES):
             detail += ", such as np.datetime64 or np.timedelta64, stored as the count of its unit"
         return _value_error(0, detail, Reason.UNSUPPORTED)

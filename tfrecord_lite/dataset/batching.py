@@ -162,9 +162,8 @@ class Parse(Stage):
         if isinstance(chunk, ObjectChunk):
             element = chunk.items[0]
             is_single = isinstance(element, (bytes, str))
-            return self._labelled(
-                self.parser.parse_single(element) if is_single else self.parser(element)
-            )
+            parse = self.parser.parse_single if is_single else self.parser
+            return self._labelled(parse(element))
         records = chunk.records if isinstance(chunk, BatchChunk) else chunk
         try:
             if isinstance(chunk, BatchChunk):

@@ -198,9 +198,8 @@ class DatasetIterator(Generic[T_co]):
 
     @property
     def _names(self) -> tuple[str, ...]:
-        return tuple(
-            name for source in sources_of(self._plan) for name in getattr(source, "names", ())
-        )
+        sources = sources_of(self._plan)
+        return tuple(name for source in sources for name in getattr(source, "names", ()))
 
     @functools.cached_property
     def _files(self) -> str | None:
@@ -254,22 +253,19 @@ class DatasetIterator(Generic[T_co]):
                 "begin the epoch anew, after set_epoch"
             )
         if version != _STATE_VERSION or not state_dict.keys() >= keys:
-            raise argument_error(
-                "not a state; expected what state_dict of a data set's iterator returned"
-            )
+            detail = "not a state; expected what state_dict of a data set's iterator returned"
+            raise argument_error(detail)
         stages, sizes = state_dict["stages"], state_dict["sizes"]
         if what := difference(describe(self._plan), stages):
-            raise argument_error(
-                f"the state is of another data set: {what}; make both in the same way"
-            )
+            detail = f"the state is of another data set: {what}; make both in the same way"
+            raise argument_error(detail)
         if state_dict["files"] != self._files or len(sizes) != len(self._names):
             raise argument_error(
                 "the state is of files with other names, or in another order; "
                 "give the data set the same files in the same order, from whatever folder"
             )
-        known = {
-            name: size for name, size in zip(self._names, sizes, strict=True) if size is not None
-        }
+        pairs = zip(self._names, sizes, strict=True)
+        known = {name: size for name, size in pairs if size is not None}
         for source in sources_of(self._plan):
             read = [name for name in getattr(source, "names", ()) if name in known]
             options: Any = getattr(source, "options", None)
@@ -657,9 +653,8 @@ class Dataset(Generic[T_co]):
             detail = f"index is {index}, expected less than num_shards, {num_shards}"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         if sharding.has_unseeded_shuffle(self._plan):
-            raise argument_error(
-                "shard after a shuffle needs the same seed for that shuffle in all ranks"
-            )
+            detail = "shard after a shuffle needs the same seed for that shuffle in all ranks"
+            raise argument_error(detail)
         return {"n_parts": n_parts, "number": number}
 
     def enumerate(self, start: int = 0) -> Dataset[tuple[int, T_co]]:
@@ -912,9 +907,8 @@ class Dataset(Generic[T_co]):
             from multiprocessing import get_all_start_methods  # noqa: PLC0415 - not light
 
             if start_method not in (methods := get_all_start_methods()):
-                raise argument_error(
-                    f"start_method is {start_method!r}, expected one of {', '.join(methods)}"
-                )
+                detail = f"start_method is {start_method!r}, expected one of {', '.join(methods)}"
+                raise argument_error(detail)
         if not n_workers:
             return self
         if _has_idle_cache(self._plan):
@@ -1063,9 +1057,9 @@ class Dataset(Generic[T_co]):
         n_workers = max(getattr(node, "n_workers", 1) for node in nodes)
         run, parts = Run((require_int("epoch", epoch, 0),)), []
         for worker in range(n_workers):
-            plan = (
-                sharding.worker_part(self._plan, n_workers, worker) if n_workers > 1 else self._plan
-            )
+            plan = self._plan
+            if n_workers > 1:
+                plan = sharding.worker_part(plan, n_workers, worker)
             for source in sources_of(plan):
                 if not isinstance(source, Files):
                     continue

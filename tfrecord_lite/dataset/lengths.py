@@ -56,10 +56,8 @@ class Pack(Stage):
                     yield ObjectChunk([block]), {"used": used, "feed": feed_state}
                 before, n_used = after, 0
             if n_ready and not self.drop_remainder:
-                yield (
-                    ObjectChunk([_cut(values, lengths, self.length)[0]]),
-                    {"used": 0, "feed": before},
-                )
+                block = _cut(values, lengths, self.length)[0]
+                yield ObjectChunk([block]), {"used": 0, "feed": before}
 
 
 def _sequences(element: Any, key: str | None) -> tuple[AnyArray, Int64Array]:
@@ -93,11 +91,8 @@ def _cut(
     is_value = np.arange(length) < n
     out = np.zeros(length, flat.dtype)
     out[:n] = flat[:n]
-    packed = {
-        "values": out,
-        "segment_ids": np.where(is_value, segments, 0),
-        "positions": np.where(is_value, positions, 0),
-    }
+    segments, positions = np.where(is_value, segments, 0), np.where(is_value, positions, 0)
+    packed = {"values": out, "segment_ids": segments, "positions": positions}
     rest = np.diff(np.maximum(splits - length, 0))
     return packed, [flat[n:]], [rest[rest > 0]]
 
@@ -128,9 +123,8 @@ class Buckets(Stage):
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield a batch when its bucket is full; at the end those that are not."""
-        buckets: list[deque[tuple[int, Chunk, dict[str, Any]]]] = [
-            deque() for _ in self.batch_sizes
-        ]
+        buckets: list[deque[tuple[int, Chunk, dict[str, Any]]]]
+        buckets = [deque() for _ in self.batch_sizes]
         counts, n_again = (state["counts"], state["again"]) if state else ([], 0)
         number = 0
         with self.feed(run, state) as feed:

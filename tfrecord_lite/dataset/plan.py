@@ -288,11 +288,8 @@ def sources_of(plan: PlanNode) -> list[PlanNode]:
     """List the nodes without input that a plan begins with: several where it joins others."""
     first = chain(plan)[0]
     inputs: tuple[PlanNode, ...] = getattr(first, "inputs", ())
-    return (
-        [source for node_input in inputs for source in sources_of(node_input)]
-        if inputs
-        else [first]
-    )
+    sources = [source for node_input in inputs for source in sources_of(node_input)]
+    return sources if inputs else [first]
 
 
 def summary(plan: PlanNode) -> str:

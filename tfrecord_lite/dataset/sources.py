@@ -107,9 +107,9 @@ class Files(Source):
             seen = state["seen"] if state else 0
             step = slice(0, None, 1) if are_runs else self.step
             for chunk, after in pairs:
-                mine = (
-                    chunk if step.step == 1 else chunk[(step.start - seen) % step.step :: step.step]
-                )
+                mine = chunk
+                if step.step > 1:
+                    mine = chunk[(step.start - seen) % step.step :: step.step]
                 seen += len(chunk)
                 if len(mine):
                     yield mine, {"at": after, "seen": seen, "runs": are_runs}

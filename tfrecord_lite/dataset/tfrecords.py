@@ -106,9 +106,8 @@ class TFRecordDataset(Dataset[bytes]):
         if compression_type is not None:  # by TensorFlow's names alone (rule C8)
             compression_type = TFRecordOptions.get_compression_type_string(compression_type)
         if "compression" in options:
-            raise TypeError(
-                "the compression is given as compression_type, TensorFlow's name for it"
-            )
+            detail = "the compression is given as compression_type, TensorFlow's name for it"
+            raise TypeError(detail)
         options["compression"] = compression_type
         settings = read_settings(options)
         if buffer_size is not None:

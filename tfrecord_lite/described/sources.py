@@ -169,9 +169,8 @@ def row_restorer(schema: Schema) -> Callable[[bytes], dict[str, AnyArray]]:
             row = parser.parse_single(record)
         except TFRecordError:
             return {}
-        return {
-            name: np.asarray(getattr(value, "flat_values", value)) for name, value in row.items()
-        }
+        flats = {name: getattr(value, "flat_values", value) for name, value in row.items()}
+        return {name: np.asarray(flat) for name, flat in flats.items()}
 
     return restored
 

@@ -123,7 +123,5 @@ def _bytes_of(lists: Lists, kind: Kind) -> list[bytes]:
         size, data = flat.itemsize, flat.astype(flat.dtype.newbyteorder("<")).tobytes()
         own = [data[a * size : b * size] for a, b in bounds]
     head = kind.name[:1].lower().encode()
-    return [
-        head + struct.pack("<Q", b - a) + one if b > a else b""
-        for one, (a, b) in zip(own, bounds, strict=True)
-    ]
+    heads = [head + struct.pack("<Q", b - a) for a, b in bounds]
+    return [first + one if one else b"" for first, one in zip(heads, own, strict=True)]

@@ -172,8 +172,7 @@ def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, Lists]]) -> Li
     place = np.concatenate([ranges(splits[numbers], counts[numbers]) for numbers, _ in filled])
     order = np.empty_like(place)
     order[place] = np.arange(place.size)
-    flat = Lists.join([lists for _, lists in filled]).flat
-    flat = flat[order] if isinstance(flat, np.ndarray) else flat.take(order)
+    flat = Lists.join([lists for _, lists in filled]).flat.take(order)
     return Lists(n_lists, WIRE[kind], (counts,), flat)
 
 
@@ -288,9 +287,8 @@ class MapEntries:
         """Split the entries that are not plain into fields, and find their keys."""
         with renumbered(self.message[self._odd]):
             parts = tokenise(self._data, odd.start, odd.stop, depth=2)
-        is_known = (parts.wire_type == LEN) & (
-            (parts.number == proto.KEY) | (parts.number == proto.VALUE)
-        )
+        is_part = (parts.number == proto.KEY) | (parts.number == proto.VALUE)
+        is_known = (parts.wire_type == LEN) & is_part
         self.is_void[self._odd[parts.owner[~is_known]]] = True
         self._values = submessages(parts, proto.VALUE)
         self._keys = submessages(parts, proto.KEY)
@@ -339,15 +337,14 @@ class MapEntries:
         An entry may have several values, which are to be merged, or none.
         """
         odd = np.flatnonzero(self._kind[chosen] == 0)
-        odd_fields = _values_of(
-            self._values, np.searchsorted(self._odd, chosen[odd]), self._odd.size
-        )
+        places = np.searchsorted(self._odd, chosen[odd])
+        odd_fields = _values_of(self._values, places, self._odd.size)
         if odd.size == chosen.size:
             return odd_fields
         fields = self._plain(chosen)
-        return (
-            join([fields, odd_fields._replace(owner=odd[odd_fields.owner])]) if odd.size else fields
-        )
+        if not odd.size:
+            return fields
+        return join([fields, odd_fields._replace(owner=odd[odd_fields.owner])])
 
     def features(self, chosen: Int64Array) -> Fields:
         """Return the fields of some entries' Features; the owner is an index into `chosen`."""

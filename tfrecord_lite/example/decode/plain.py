@@ -101,13 +101,11 @@ class KnownKeys:
         self._multipliers: list[np.uint32] = list(odd)
         self._slots[hashed] = np.arange(len(keys))
         self._n_words = -(-(_KEY_PLACE + longest + 2) // LANE_BYTES)
-        mask, expected, per_length, after = np.zeros(
-            (4, len(keys), self._n_words * LANE_BYTES), np.uint8
-        )
+        shape = 4, len(keys), self._n_words * LANE_BYTES
+        mask, expected, per_length, after = np.zeros(shape, np.uint8)
         for number, key in enumerate(keys):
-            head = (
-                proto.ENTRY_TAG + b"\0" + proto.KEY_TAG + bytes([len(key)]) + key + proto.VALUE_TAG
-            )
+            size = bytes([len(key)])
+            head = proto.ENTRY_TAG + b"\0" + proto.KEY_TAG + size + key + proto.VALUE_TAG
             mask[number, : len(head) + 1] = 0xFF
             expected[number, : len(head)] = np.frombuffer(head, np.uint8)
             per_length[number, [1, len(head)]] = after[number, len(head)] = 1

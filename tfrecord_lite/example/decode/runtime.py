@@ -100,8 +100,7 @@ class RuntimeMessages(Features):
 
     def present(self, feature: int) -> BoolArray:
         """Return which messages have a feature, with or without a kind."""
-        name = self._names[feature]
-        return np.array([name in features for features in self._messages])
+        return np.array([self._names[feature] in features for features in self._messages])
 
     def kinds(self, feature: int) -> Uint8Array | int:
         """Return the kind of a feature in each message; one number if all agree."""
