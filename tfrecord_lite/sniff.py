@@ -637,11 +637,9 @@ def _tensor(data: bytes) -> tuple[str, tuple[int, ...], int | None] | None:
     contents = [field[2:] for field in fields if field[0] == 4]
     if any(start < stop for start, stop in contents):
         start, stop = contents[-1]
-        is_full = (
-            _are_items(data, start, stop, prod(shape))
-            if dtype in _OF_LENGTHS
-            else stop - start == n_bytes
-        )
+        is_full = stop - start == n_bytes
+        if dtype in _OF_LENGTHS:
+            is_full = _are_items(data, start, stop, prod(shape))
     else:
         is_full = not prod(shape) or any(number in _LISTS for number, *_ in fields)
     return (f"{dtype} tensor", shape, n_bytes) if is_full else None

@@ -149,9 +149,8 @@ def type_error(block: Block, number: int, *expected: ContentType) -> InvalidArgu
     if other is None:
         return None
     is_guess = other in (ContentType.PROTOBUF, ContentType.UNKNOWN)
-    if is_guess and any(
-        record and not _other_type(record, expected) for record in block[:_N_FIRST]
-    ):
+    firsts = block[:_N_FIRST] if is_guess else ()
+    if any(record and not _other_type(record, expected) for record in firsts):
         return None
     return error_about(block.place(number), other, expected[0])
 

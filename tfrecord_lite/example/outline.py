@@ -144,9 +144,7 @@ def tree_of(content: Content, message_class: Any = None, most: int | None = None
     """
     if message_class is not None:
         tree = message_tree(parse_message(content.record, message_class))
-        return tree or raw_tree(
-            content.record, most
-        )  # of a message of another class all are unknown
+        return tree or raw_tree(content.record, most)  # of another class all are unknown
     if content.type is ContentType.EVENT:
         from tfrecord_lite.messages import Event  # noqa: PLC0415 - not light
 

@@ -307,9 +307,8 @@ def _has_feature_lists(block: Block) -> BoolArray | None:
     starts, stops = block.offsets, block.offsets + block.lengths
     lengths, sizes = read_varints(lanes(block.data), starts + 1)
     is_plain = starts + 1 + sizes + lengths.view(np.int64) == stops
-    odd = np.flatnonzero(
-        ~(is_plain & (block.data[starts] == FEATURES_TAG[0])) & (block.lengths > 0)
-    )
+    is_plain &= block.data[starts] == FEATURES_TAG[0]
+    odd = np.flatnonzero(~is_plain & (block.lengths > 0))
     if odd.size:
         try:
             fields = tokenise(block.data, starts[odd], stops[odd])

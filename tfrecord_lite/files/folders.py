@@ -134,13 +134,8 @@ def data_files(folder: str, storage_options: Mapping[str, Any] | None = None) ->
     """
     files, folders = listing(folder, storage_options)
     data = [name for name in files if is_data(name)]
-    if (
-        not data and len(folders) == 1
-    ):  # of Dataset.snapshot, which names it by the hash of its graph
-        files = [
-            *files,
-            *(name for name in listing(folders[0], storage_options).files if is_saved(name)),
-        ]
+    if not data and len(folders) == 1:  # of Dataset.snapshot: the hash of its graph
+        files = [*files, *filter(is_saved, listing(folders[0], storage_options).files)]
     if saved := [name for name in files if is_saved(name)]:
         return saved
     special = _special(folder, map(_base, files), looks_below=not data)
@@ -165,9 +160,8 @@ def inside(folder: str) -> str:
     except OSError:
         return ""
     pattern = os.path.join(folder, "*")
-    return _special(folder, bases, looks_below=True) or (
-        f"; name its files, as {pattern!r}" if bases else ""
-    )
+    special = _special(folder, bases, looks_below=True)
+    return special or (f"; name its files, as {pattern!r}" if bases else "")
 
 
 def _some(names: Iterable[str]) -> str:

@@ -320,9 +320,8 @@ def _matches(name: str, storage_options: StorageOptions, *, may_hide: bool) -> d
     else:
         filesystem, path = remote_place(name, storage_options, keeps_listings=True)
         with as_os_errors(name, ValueError):
-            pattern = _with_literal_folders(
-                path.removesuffix(split_name(name)[1]), filesystem.isdir
-            )
+            own = path.removesuffix(split_name(name)[1])
+            pattern = _with_literal_folders(own, filesystem.isdir)
             kinds = named_kinds(name, path, filesystem.glob(pattern, detail=True))
     if not may_hide:
         return kinds

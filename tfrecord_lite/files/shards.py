@@ -101,11 +101,8 @@ def shards_instead(name: str) -> str:
     """Name the shards that exist in place of a local file that does not."""
     folder, base = os.path.split(name)
     try:
-        shards = [
-            shard
-            for file_name in os.listdir(folder or ".")
-            if (shard := re.fullmatch(_SHARD, file_name))
-        ]
+        names = os.listdir(folder or ".")
+        shards = [shard for own in names if (shard := re.fullmatch(_SHARD, own))]
     except OSError:  # nor is the folder; or a URL
         return ""
     of_this = [shard for shard in shards if shard["stem"] + shard["suffix"] == base]

@@ -309,9 +309,8 @@ def _cat_ranges(
     filesystem: Any, paths: list[str], starts: list[int], stops: list[int]
 ) -> list[bytes | Exception]:
     """Fetch ranges of bytes, or why not; what fails for a passing reason is asked for again."""
-    answers: list[bytes | Exception] = filesystem.cat_ranges(
-        paths, starts, stops, on_error="return"
-    )
+    answers: list[bytes | Exception]
+    answers = filesystem.cat_ranges(paths, starts, stops, on_error="return")
     for pause in remote.PAUSES:
         failed = [i for i, a in enumerate(answers) if isinstance(a, Exception) and is_passing(a)]
         if not failed:

@@ -128,9 +128,8 @@ class DamageLog:
 
     def report(self) -> DamageReport:
         """Return what was read and lost so far."""
-        reports = (
-            file.report() if isinstance(file, SkippingStream) else file for file in self._files
-        )
+        files = self._files
+        reports = [file.report() if isinstance(file, SkippingStream) else file for file in files]
         return DamageReport(tuple(reports))
 
     def give_warning(self) -> None:
@@ -341,9 +340,7 @@ class SkippingStream:
                     break
             if is_header(ahead.tobytes()) or not len(ahead):
                 return finder.find_run(decoder.pending, start, start + 1, start + n_bytes)
-            through = (
-                start + n_bytes
-            )  # the length was chance or forged: search as far as it reaches
+            through = start + n_bytes  # the length was chance or forged: search as far as it goes
         is_end = False
         while True:
             place = finder.find(

@@ -115,7 +115,7 @@ class Evenly:
                 part, records = (
                     records,
                     records[:0],
-                )  # all of them: itself, not a part that shares its memory
+                )  # all of them: itself, not a part of its memory
             else:
                 part, records = records[:room], records[room:]
             shard = self._shard

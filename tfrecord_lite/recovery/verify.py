@@ -177,12 +177,8 @@ def verify_each(
             failure = error
         finally:
             stream.close()
-        return replace(
-            records.report(),
-            message_errors=tuple(errors),
-            num_message_errors=n_errors,
-            failure=failure,
-        )
+        report = replace(records.report(), message_errors=tuple(errors))
+        return replace(report, num_message_errors=n_errors, failure=failure)
 
     with metered(progress, title_of(sources) if sources else "", "bytes") as meter:
         if meter.is_on:

@@ -78,10 +78,8 @@ def write_columns(
             stack.pop_all()
         sink.commit()
         start += size
-    numbers = [
-        tensor_type(c.dtype).number if c.form == "tensor" else VARIANT
-        for c in map(components.__getitem__, order)
-    ]
+    own = [components[name] for name in order]
+    numbers = [tensor_type(c.dtype).number if c.form == "tensor" else VARIANT for c in own]
     metadata = message(
         (2, run.encode()),
         (3, time.time_ns() // 1000),
@@ -199,10 +197,8 @@ def _values(lists: Lists, shape: tuple[Any, ...], kind: Any) -> AnyArray:
     if kind.name != "string":
         return np.asarray(lists.flat).reshape(shape)
     flat = lists.flat.to_ranges()
-    items = [
-        flat.data[a : a + n].tobytes()
-        for a, n in zip(flat.starts.tolist(), flat.lengths.tolist(), strict=True)
-    ]
+    extents = zip(flat.starts.tolist(), flat.lengths.tolist(), strict=True)
+    items = [flat.data[a : a + n].tobytes() for a, n in extents]
     return np.array([*items, None], object)[:-1].reshape(shape)
 
 

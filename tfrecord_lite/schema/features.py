@@ -330,9 +330,8 @@ class RaggedFeature(FeatureSpec):
 
     def __post_init__(self) -> None:
         """Check the arguments, and normalize dtypes and partitions."""
-        if self.value_key is not None and (
-            not isinstance(self.value_key, str) or not self.value_key
-        ):
+        key = self.value_key
+        if key is not None and not (isinstance(key, str) and key):
             raise argument_error(f"value_key must be a non-empty string, not {self.value_key!r}")
         if self.dtype is None or self.row_splits_dtype is None:
             raise TypeError("dtype and row_splits_dtype must be dtypes, not None")

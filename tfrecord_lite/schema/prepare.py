@@ -204,9 +204,8 @@ def prepare_sequence(
     context = specifications({} if context is None else context)
     lists = specifications({} if lists is None else lists, is_list=True)
     if all(isinstance(features, Mapping) and not features for features in (context, lists)):
-        raise argument_error(
-            "no features to parse; give context_features, sequence_features or both"
-        )
+        detail = "no features to parse; give context_features, sequence_features or both"
+        raise argument_error(detail)
     _check_classes(context, "the context", _IN_CONTEXT)
     prepared_context = _prepare_all(context)
     _check_classes(lists, "a feature list", _IN_LISTS)
@@ -218,8 +217,9 @@ def prepare_sequence(
     padding = _default_array("", b"", Kind.BYTES, ())
     for name, feature in prepared_lists.items():
         if isinstance(feature, Dense):  # a RawFeature: each step is a string
+            key, raw = feature.key, feature.raw
             prepared_lists[name] = Padded(
-                feature.key, Kind.BYTES, (), padding, allow_missing=False, raw=feature.raw
+                key, Kind.BYTES, (), padding, allow_missing=False, raw=raw
             )
         elif isinstance(feature, Shaped):
             detail = "a shape_key is not possible in a feature list"
@@ -416,9 +416,8 @@ def _sparse(name: str, spec: SparseFeature) -> Sparse:
         check_key(name, key, InvalidArgumentError)
     sizes = (spec.size,) if single else spec.size
     if not isinstance(sizes, list | tuple | np.ndarray):
-        raise TypeError(
-            f"size of feature {name!r} must be a list with one number per index_key, not {sizes!r}"
-        )
+        detail = f"must be a list with one number per index_key, not {sizes!r}"
+        raise TypeError(f"size of feature {name!r} {detail}")
     if len(sizes) != len(keys):
         detail = f"size has {len(sizes)} numbers, expected one for each of {len(keys)} index keys"
         raise argument_error(detail, key=name)
@@ -566,9 +565,8 @@ def _default_array(key: str, value: Any, kind: Kind, shape: tuple[int, ...]) -> 
     nothing is broadcast. str is encoded as UTF-8.
     """
     if isinstance(value, bytearray | memoryview):
-        raise TypeError(
-            f"default_value of feature {key!r} must be bytes, not {type(value).__name__}"
-        )
+        actual = type(value).__name__
+        raise TypeError(f"default_value of feature {key!r} must be bytes, not {actual}")
     # Arrays stay as they are; everything else becomes an array of Python objects.
     is_array, is_ragged = hasattr(value, "__array__"), False
     try:

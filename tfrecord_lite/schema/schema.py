@@ -158,9 +158,8 @@ def _categories(categories: Any, dtype: str, text: str | None) -> tuple[Any, ...
         raise argument_error(f"categories must be texts, bytes, numbers or bools, not {dtype}")
     for value in listed:
         if type(value) is not item_type:
-            detail = (
-                f"the categories of {text or dtype} must be {item_type.__name__}, not {value!r}"
-            )
+            actual = f"{item_type.__name__}, not {value!r}"
+            detail = f"the categories of {text or dtype} must be {actual}"
             raise argument_error(detail)
     if len(set(listed)) < len(listed) or any(value != value for value in listed):  # noqa: PLR0124
         raise argument_error("the categories must be different from each other, and not NaN")
@@ -351,9 +350,8 @@ class Schema(Mapping[str, FeatureSpec]):
         """
         for name in items:
             check_key(name, name, TypeError)
-        new = cls._with(
-            {n: item for n, item in items.items() if not isinstance(item, _CheckedItem)}
-        )
+        new_items = {n: item for n, item in items.items() if not isinstance(item, _CheckedItem)}
+        new = cls._with(new_items)
         checked = cls(new.features, new.originals).to_items()
         return cls._with({name: checked.get(name, item) for name, item in items.items()})
 

@@ -268,16 +268,12 @@ class Summary(Mapping[str, FeatureSummary]):
                 detail = f"no such feature for this default{nearest(name, self)}"
                 raise argument_error(detail, key=name)
         if not any(summary.lists for summary in self._features.values()):
-            held = (
-                "no record has a feature with a value" if self.n_records else "there are no records"
-            )
+            what = "no record has a feature with a value"
+            held = what if self.n_records else "there are no records"
             raise argument_error(f"cannot infer a schema: {held}")
         features = self._features if names is None else {name: self[name] for name in names}
-        specs = {
-            name: self._spec(name, summary, variable, defaults)
-            for name, summary in features.items()
-            if summary.lists
-        }
+        filled = {name: summary for name, summary in features.items() if summary.lists}
+        specs = {n: self._spec(n, summary, variable, defaults) for n, summary in filled.items()}
         originals = {
             name: Original(summary.kind.label, _shape(summary), missing=True)
             for name, summary in features.items()
@@ -322,9 +318,8 @@ class Summary(Mapping[str, FeatureSummary]):
     def __str__(self) -> str:
         """Return a table with one line per feature."""
         title = f"{plural(self.n_records, 'record')}, {plural(len(self), 'feature')}"
-        return "\n".join(
-            [title, *(line for _, rows in summary_rows(self) for line in aligned(rows))]
-        )
+        lines = [line for _, rows in summary_rows(self) for line in aligned(rows)]
+        return "\n".join([title, *lines])
 
     __repr__ = __str__
     _repr_html_ = repr_html

@@ -143,9 +143,8 @@ def _specification(name: str, values: dict[str, Any]) -> FeatureSpec:
     """Create a specification from its JSON values."""
     cls = _class(name, values, "specification", _SPECIFICATIONS)
     if "partitions" in values:
-        values["partitions"] = [
-            _class(name, one, "partition", _PARTITIONS)(**one) for one in values["partitions"]
-        ]
+        partitions = values["partitions"]
+        values["partitions"] = [_class(name, p, "partition", _PARTITIONS)(**p) for p in partitions]
     if values.get("default_value") is not None:
         is_float = kind_of(values.get("dtype"), name) is Kind.FLOAT
         values["default_value"] = _decoded(name, values["default_value"], is_float=is_float)
@@ -168,10 +167,8 @@ def _original(name: str, members: Any) -> dict[str, Any]:
     if members.get("categories") is None:
         return members
     is_bytes = members["dtype"] == "string" and members.get("text") is None
-    decoded = [
-        _decoded(name, value, is_float=is_float(members["dtype"]))
-        for value in members["categories"]
-    ]
+    are_floats = is_float(members["dtype"])
+    decoded = [_decoded(name, value, is_float=are_floats) for value in members["categories"]]
     categories = [v.encode() if is_bytes and isinstance(v, str) else v for v in decoded]
     return {**members, "categories": categories}
 
@@ -273,9 +270,8 @@ def listed(names: Iterable[str], noun: str) -> str:
     "4 features: 'a', 'b', 'c', ..."
     """
     known = list(names)
-    first_names = [
-        repr(name if len(name) <= 24 else f"{name[:20]}...") for name in known[:_MOST_LISTED]
-    ]
+    shown = [name if len(name) <= 24 else f"{name[:20]}..." for name in known[:_MOST_LISTED]]
+    first_names = list(map(repr, shown))
     first_names += ["..."] if len(known) > len(first_names) else []
     return plural(len(known), noun) + (f": {', '.join(first_names)}" if first_names else "")
 
@@ -322,9 +318,8 @@ def _details(spec: FeatureSpec) -> str:
             return f"{_short(spec.index_key)} -> {spec.value_key!r}, size {spec.size}"
         case RaggedFeature():
             key = [] if spec.value_key is None else [f"values {spec.value_key!r}"]
-            levels = [
-                f"{type(p).__name__}({getattr(p, fields(p)[0].name)!r})" for p in spec.partitions
-            ]
+            firsts = [(p, fields(p)[0].name) for p in spec.partitions]
+            levels = [f"{type(p).__name__}({getattr(p, first)!r})" for p, first in firsts]
             return ", ".join(key + levels)
         case _:
             words = {"value_key": "values", "shape_key": "shape"}

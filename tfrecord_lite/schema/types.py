@@ -81,10 +81,8 @@ class Type:
             return FixedLenFeature((), kind.dtype, b"")
         if not rank:
             return FixedLenFeature(self.shape, kind.dtype)
-        partitions = [
-            RaggedFeature.RowLengths(f"{name}/row_lengths_{level}")
-            for level in range(1, rank - self.is_raw)
-        ]
+        keys = [f"{name}/row_lengths_{level}" for level in range(1, rank - self.is_raw)]
+        partitions = list(map(RaggedFeature.RowLengths, keys))
         return RaggedFeature(
             kind.dtype, partitions=partitions, row_splits_dtype=splits_dtype, validate=True
         )

@@ -164,9 +164,8 @@ def load(
         names = names_asked_for(columns, text)
         ahead = first_of(blocks_ahead(sources, settings), num_records)
         bar = False if callable(progress) else progress
-        described = Sidecar(
-            inferred(reported(ahead, bar, title_of(sources)), WHOLE, sources, names)
-        )
+        blocks = reported(ahead, bar, title_of(sources))
+        described = Sidecar(inferred(blocks, WHOLE, sources, names))
     if text is not False:
         most = min(num_records or SAMPLE, SAMPLE)
         sample = partial(first_blocks, sources, settings, most)

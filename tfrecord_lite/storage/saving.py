@@ -218,18 +218,16 @@ def save(
     compression = options.get("compression", "infer")
     record_options = compression_to_write(path, compression)
     check_storage_options(storage_options, path, *schema_paths)
-    if schema_path is not None and any(
-        is_same_file(name, schema_paths[0], storage_options) for name in names
-    ):
+    target = None if schema_path is None else schema_paths[0]
+    if target and any(is_same_file(name, target, storage_options) for name in names):
         detail = "schema_path must be another file than the data"
         raise argument_error(detail, source=name_of(path))
     resolved = None if schema is None else sidecar.resolve_schema(schema, storage_options).schema
     if isinstance(resolved, SequenceSchema):
         raise argument_error("save writes Examples, and a SequenceSchema is for SequenceExamples")
     are_columns = isinstance(data, _COLUMNS) or is_frame(data) or is_series(data)
-    if not are_columns and (
-        isinstance(data, str | bytes | np.generic) or not isinstance(data, Iterable)
-    ):
+    are_rows = isinstance(data, Iterable) and not isinstance(data, str | bytes | np.generic)
+    if not are_columns and not are_rows:
         hint = "; give its batches: pyarrow.RecordBatchReader.from_batches(schema, batches)"
         hint = hint if hasattr(data, "iter_batches") else ""
         raise TypeError(f"data must be columns or rows, not {type(data).__name__}{hint}")
@@ -241,14 +239,12 @@ def save(
                 detail = "the schema is not equal to that in the sidecar, by which the file is read; omit it"
                 raise argument_error(detail, source=name_of(path))
             builder = SchemaBuilder(described.schema)
+
+            def work(files: DataFiles) -> Sidecar:
+                return write(files, data, builder)
+
             with metered(progress, name_of(path), "records") as meter:
-                append(
-                    names[0],
-                    described,
-                    lambda files: write(files, data, builder),
-                    compression,
-                    meter,
-                )
+                append(names[0], described, work, compression, meter)
             warn_of_rounding(name_of(path), builder.rounded)
             return described.schema
     builder = SchemaBuilder(resolved, lossless=lossless)
@@ -276,9 +272,7 @@ def save(
         text = f"{name_of(path)}: uint64 from 2**63 on is stored as negative numbers in {negative}"
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
     for place in beside:
-        if not any(
-            is_same_file(place, sidecar_path, storage_options) for sidecar_path in schema_paths
-        ):
+        if not any(is_same_file(place, own, storage_options) for own in schema_paths):
             remove(place, storage_options)
     return written.schema
 

@@ -153,9 +153,8 @@ def tensor_type(name_or_type: object) -> TensorType:
         dtype = numpy_dtype(word)
         name = "string" if dtype.kind in "OSUT" else dtype.name
     if name not in _BY_NAME:
-        raise InvalidArgumentError(
-            Reason.UNSUPPORTED, detail=f"tensors of {name} are not supported"
-        )
+        detail = f"tensors of {name} are not supported"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     return _BY_NAME[name]
 
 

@@ -154,9 +154,8 @@ def parse_tensors(
     """
     strings = as_strings(serialized)
     expected = None if out_type is None else tensor_type(out_type)
-    wanted_shape = (
-        None if shape is None else tuple(require_int("a size in shape", size) for size in shape)
-    )
+    sizes = [] if shape is None else [require_int("a size in shape", size) for size in shape]
+    wanted_shape = None if shape is None else tuple(sizes)
     limit = require_int("max_bytes", max_bytes)
     n_tensors = prod(strings.shape)
     if not n_tensors:

@@ -132,10 +132,8 @@ def dense(key: str, lists: Lists, feature: Dense, own: Type) -> Lists:
     if present is not None or not isinstance(counts, int) or counts != feature.size:
         present = np.ones(lists.n, np.bool_) if present is None else present
         if feature.default is None:
-            detail = (
-                f"required feature {key!r} is missing and has no default; "
-                "pass default_value=, or use VarLenFeature"
-            )
+            detail = f"required feature {key!r} is missing and has no default; "
+            detail += "pass default_value=, or use VarLenFeature"
             reject(key, ~present, Reason.MISSING, lambda _: detail)
         reject_sizes(key, lists, present & (lists.lengths != feature.size), feature)
         if feature.default is not None and not present.all():
@@ -429,9 +427,7 @@ def _partition(
                 message = int(np.flatnonzero(counts)[bad[0]])
                 detail = f"the first row starts at {numbers[firsts[bad[0]]]}, expected 0"
                 raise MisfitError(message, Reason.BAD_PARTITION, partition.key, detail)
-            stops = np.roll(
-                numbers, -1
-            )  # the next start, or for the last row the end of its message
+            stops = np.roll(numbers, -1)  # the next start, or for the last the end of its message
             stops[firsts + counts[counts > 0] - 1] = items[counts > 0]
             return stops - numbers, counts
         case _:

@@ -414,9 +414,11 @@ class GeneralMessages(Features):
         self._n_cells = len(table.keys) * n_messages
         lists = entries.features(located.entry)
         lists = lists._replace(owner=located.cell[lists.owner])
-        self._merged = MergedFeatures(
-            data, lists, self._n_cells, lambda cells: cells % n_messages, _LIST_DEPTH
-        )
+
+        def message_of(cells: Int64Array) -> Int64Array:
+            return cells % n_messages
+
+        self._merged = MergedFeatures(data, lists, self._n_cells, message_of, _LIST_DEPTH)
         aside = located.aside
         if aside.size:  # the runtime rejects what is malformed there, too
             lists = entries.features(aside)

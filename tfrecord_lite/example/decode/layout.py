@@ -313,9 +313,8 @@ class Layout:
         n_bytes = sum(stretch.size for stretch in stretches)
         self.at_once: int = max(min(_AT_ONCE, _BYTES_AT_ONCE // n_bytes), 1)
         row_of = {id(stretch): row for row, stretch in enumerate(short)}
-        self.walk: list[tuple[_Stretch, int | None]] = [
-            (stretch, row_of.get(id(stretch))) for stretch in stretches
-        ]
+        rows_in_order = [row_of.get(id(stretch)) for stretch in stretches]
+        self.walk: list[tuple[_Stretch, int | None]] = [*zip(stretches, rows_in_order, strict=True)]
         """The stretches in order; and the number of each among the short ones, by size, or None."""
         self.n_short: int = len(short)
         self.slots: dict[int, _Slot] = {}
@@ -392,10 +391,8 @@ class LayoutMatch:
         self.chosen: Int64Array | None = None
         """The messages that match; None for all."""
         self.n_messages: int = n_messages
-        self._floats = [
-            np.empty((len(run.features), n_messages, run.n_bytes // 4), "<f4")
-            for run in layout.runs
-        ]
+        shapes = [(len(run.features), n_messages, run.n_bytes // 4) for run in layout.runs]
+        self._floats = [np.empty(shape, "<f4") for shape in shapes]
         self._numbers = np.empty((layout.n_numbers, n_messages), np.int64)
         self._starts, self._lengths = np.empty((2, layout.n_extents, n_messages), np.int64)
 
@@ -639,20 +636,16 @@ def learn(
         varies = any(other.length != entry.length for other in others)
         # Floats have one size; other values that have it in a few messages may not in the next.
         is_fixed = entry.form in _MAY_BE_FIXED and entry.kind == Kind.FLOAT and not varies
-        entries.append(
-            entry if entry.holes and not is_fixed else entry._replace(form=ValueForm.FIXED)
-        )
+        is_fixed = is_fixed or not entry.holes
+        entries.append(entry._replace(form=ValueForm.FIXED) if is_fixed else entry)
     return Layout(entries)
 
 
 def _is_alike(entry: LayoutEntry, expected: LayoutEntry) -> bool:
     """Whether an entry is read as another one: with other lengths, unless these are fixed."""
     if expected.form is ValueForm.FIXED:
-        return (entry.key, entry.kind, entry.length) == (
-            expected.key,
-            expected.kind,
-            expected.length,
-        )
+        ours, theirs = (entry.key, entry.kind), (expected.key, expected.kind)
+        return ours == theirs and entry.length == expected.length
     return (entry.key, entry.kind, entry.form) == (expected.key, expected.kind, expected.form)
 
 

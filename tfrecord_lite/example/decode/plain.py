@@ -109,14 +109,11 @@ class KnownKeys:
             mask[number, : len(head) + 1] = 0xFF
             expected[number, : len(head)] = np.frombuffer(head, np.uint8)
             per_length[number, [1, len(head)]] = after[number, len(head)] = 1
-        mask, expected, per_length, after = (
-            words.view("<u8") for words in (mask, expected, per_length, after)
-        )
+        views = (words.view("<u8") for words in (mask, expected, per_length, after))
+        mask, expected, per_length, after = views
         expected = expected - after * self.head_sizes[:, None].astype(np.uint64)
-        self._words = [
-            tuple(map(_shared, words))
-            for words in zip(mask.T, expected.T, per_length.T, strict=True)
-        ]
+        in_words = zip(mask.T, expected.T, per_length.T, strict=True)
+        self._words = [tuple(map(_shared, words)) for words in in_words]
         """Of each word of an entry, up to the value's length: which bits are known; what they must be, less
         `per_length` for each byte of the entry; and `per_length`. Each is one number, or one per key."""
 
@@ -335,7 +332,5 @@ def _walk(
         at += 2
     bad[owner] = True
     place = np.concatenate(places)
-    np.minimum(
-        place, data.size - _FURTHEST, out=place
-    )  # the places of bad messages may be anywhere
+    np.minimum(place, data.size - _FURTHEST, out=place)  # those of bad messages may be anywhere
     return place, np.concatenate(lengths), np.concatenate(owners)

@@ -60,9 +60,8 @@ class ColumnReader:
         self.kinds: dict[str, Kind] = keys_to_read(prepared)
         self.numbers: dict[str, int] = {key: number for number, key in enumerate(self.kinds)}
         self.table: KeyTable = KeyTable([key.encode() for key in self.kinds])
-        self._own: dict[str, Type] = {
-            name: build.own_type(prepared_feature) for name, prepared_feature in prepared.items()
-        }
+        types = {name: build.own_type(feature) for name, feature in prepared.items()}
+        self._own: dict[str, Type] = types
         """What the values of a feature are by its specification."""
         self._originals: dict[str, Type] = {}
         """What they were before they were stored; for a feature list, the type of a step."""
@@ -303,9 +302,8 @@ def checked_names(names: Any, shape: tuple[int, ...]) -> Sequence[str] | None:
         return None
     if name_array.shape != shape:
         expected = f"one name for each of the {shape[0]} messages" if shape else "one name"
-        detail = (
-            f"example_names has the shape {list(name_array.shape)}, expected {expected}, or none"
-        )
+        shape_text = list(name_array.shape)
+        detail = f"example_names has the shape {shape_text}, expected {expected}, or none"
         raise argument_error(detail)
     return list(name_array.ravel())
 
@@ -319,9 +317,8 @@ def is_one_message(serialized: object) -> bool:
 
 def as_one_message(serialized: object, instead: str) -> bytes:
     """Return the only message as bytes; the error for a vector says to use `instead`."""
-    is_vector = isinstance(serialized, (list, tuple, Block)) or (
-        isinstance(serialized, np.ndarray) and serialized.ndim > 0
-    )
+    is_array = isinstance(serialized, np.ndarray) and serialized.ndim > 0
+    is_vector = is_array or isinstance(serialized, (list, tuple, Block))
     if is_vector:
         raise argument_error(f"expected one message, got several; use {instead}")
     return as_bytes(serialized)

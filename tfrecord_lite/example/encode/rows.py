@@ -80,11 +80,8 @@ _KIND_OF_TYPE = (
     | dict.fromkeys(PLAIN_FLOATS, Kind.FLOAT)
     | dict.fromkeys((*PLAIN_STRINGS, np.str_, np.bytes_), Kind.BYTES)
 )
-_KIND_OF_DTYPE = dict.fromkeys("biu", Kind.INT64) | {
-    "f": Kind.FLOAT,
-    "S": Kind.BYTES,
-    "U": Kind.BYTES,
-}
+_KIND_OF_DTYPE = dict.fromkeys("biu", Kind.INT64) | dict.fromkeys("SU", Kind.BYTES)
+_KIND_OF_DTYPE["f"] = Kind.FLOAT
 _ndim_of = attrgetter("ndim")
 
 

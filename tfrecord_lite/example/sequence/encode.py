@@ -131,9 +131,8 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
 
 def _checked_dict(name: str, values: Any) -> Mapping[str, Any]:
     if not isinstance(values, Mapping):
-        raise TypeError(
-            f"{name} must be a dict with an entry per list, not {type(values).__name__}"
-        )
+        actual = type(values).__name__
+        raise TypeError(f"{name} must be a dict with an entry per list, not {actual}")
     return values
 
 
@@ -235,9 +234,8 @@ def encode_sequence_examples(
         if feature_lists is not None or lengths is not None:
             raise TypeError("give feature_lists with columns only; records have their own")
         return _encode_rows(context)
-    features = {
-        key: opened(key, column) for key, column in (context or {}).items() if column is not None
-    }
+    columns = {} if context is None else context
+    features = {k: opened(k, column) for k, column in columns.items() if column is not None}
     lists = _feature_lists(
         {} if feature_lists is None else _checked_dict("feature_lists", feature_lists),
         {} if lengths is None else _checked_dict("lengths", lengths),
@@ -282,11 +280,8 @@ def _feature_lists(columns: Mapping[str, Any], lengths: Mapping[str, Any]) -> di
     for key in lengths:
         if columns.get(key) is None:
             raise column_error(str(key), "lengths are given for this list, but not the list")
-    return {
-        key: _lists_of(key, column, lengths.get(key))
-        for key, column in columns.items()
-        if column is not None
-    }
+    present = {key: column for key, column in columns.items() if column is not None}
+    return {key: _lists_of(key, column, lengths.get(key)) for key, column in present.items()}
 
 
 def _lists_of(key: str, column: Any, lengths: Any) -> Lists:
@@ -424,9 +419,8 @@ class SequenceRowBuffer(Waiting):
             return False
         context = {key: _as_list(value) for key, value in context.items()}
         step_values = [values for steps in lists.values() if (values := _step_values(steps))]
-        if len(step_values) < len(lists) or any(
-            values.n_bytes > _LARGE_BYTES for values in step_values
-        ):
+        sizes = [values.n_bytes for values in step_values]
+        if len(step_values) < len(lists) or max(sizes, default=0) > _LARGE_BYTES:
             return False
         types = tuple([(values.dtype, values.counts is None) for values in step_values])
         alike = self._plans.setdefault((tuple(row), tuple(lists), types), [])
@@ -493,10 +487,8 @@ class _SequencePlan:
         """Return the records taken as messages."""
         contexts, lists = zip(*[taken for _, taken in self.rows], strict=True)
         context = {} if self._context is None else self._context.columns(contexts)
-        steps = {
-            key: _joined(key, taken)
-            for key, taken in zip(self._lists, zip(*lists, strict=True), strict=True)
-        }
+        of_keys = zip(self._lists, zip(*lists, strict=True), strict=True)
+        steps = {key: _joined(key, taken) for key, taken in of_keys}
         return _encode_columns(
             context if "context" in self._parts else None,
             steps if "feature_lists" in self._parts else None,

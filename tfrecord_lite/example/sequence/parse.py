@@ -285,10 +285,8 @@ class SequenceExampleParser:
     def __repr__(self) -> str:
         """Return the numbers of features and lists, and the names of the first."""
         context, lists = self.features
-        return (
-            f"SequenceExampleParser({listed(context, 'context feature')}; "
-            f"{listed(lists, 'feature list')})"
-        )
+        features, names = listed(context, "context feature"), listed(lists, "feature list")
+        return f"SequenceExampleParser({features}; {names})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the specifications, not what was learnt."""
