@@ -502,10 +502,8 @@ def rows_of_sparse(key: str, sparse: SparseLists) -> Lists:
     places = sparse.places[0].flat
     gaps = np.flatnonzero(places != np.arange(places.size) - np.repeat(splits[:-1], counts))
     if gaps.size:
-        detail = (
-            "the indices leave gaps or are out of order, which a list cannot hold; "
-            "give a schema with a SparseFeature, as schema_of(columns) does"
-        )
+        detail = "the indices leave gaps or are out of order, which a list cannot hold; give a "
+        detail += "schema with a SparseFeature, as schema_of(columns) does"
         index = sparse.values.record_of(int(gaps[0]))
         raise column_error(key, detail, index, Reason.UNREPRESENTABLE)
     return sparse.values

@@ -217,10 +217,8 @@ def _from_stored(key: str, lists: Lists, kind: Type) -> AnyArray:
     wrong = outside(values, dtype)
     if wrong is not None:
         number = int(wrong.argmax())
-        detail = (
-            f"{values[number]} is not a {dtype.name}, which the schema says it was; "
-            "leave out restore, or give a schema with an Original of a wider dtype"
-        )
+        detail = f"{values[number]} is not a {dtype.name}, which the schema says it was; leave out "
+        detail += "restore, or give a schema with an Original of a wider dtype"
         raise lists.error(key, detail, number)
     if dtype.name in EXTRA_FLOATS and values.dtype.kind == "f":
         return extra_floats_back(values, dtype)

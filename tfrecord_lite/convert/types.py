@@ -630,10 +630,8 @@ def _array_of_times(items: list[Any]) -> AnyArray:
         raise _no_array_error(items)
     for i, item in enumerate(items):
         if getattr(item, "tzinfo", None) is not None:
-            detail = (
-                "this datetime has a time zone, which no dtype holds; convert it to UTC without "
-                "one: t.astimezone(timezone.utc).replace(tzinfo=None)"
-            )
+            detail = "this datetime has a time zone, which no dtype holds; convert it to UTC "
+            detail += "without one: t.astimezone(timezone.utc).replace(tzinfo=None)"
             raise _value_error(i, detail)
         if isinstance(item, timedelta) and abs(item.days) > _MAX_DAYS:
             raise _value_error(i, "this timedelta is too long for timedelta64[us]")

@@ -118,10 +118,8 @@ class Feed:
         if self._error is not None:
             raise self._error
         if self._process != os.getpid():
-            detail = (
-                f"process {self._process}, of which this one is a fork, began this iteration; "
-                "start another one here, from the first one's state_dict to go on"
-            )
+            detail = f"process {self._process}, of which this one is a fork, began this iteration; "
+            detail += "start another one here, from the first one's state_dict to go on"
             raise FailedPreconditionError(Reason.UNSUPPORTED, detail=detail)
         try:
             while (pair := next(self._pairs, None)) is not None:

@@ -912,10 +912,8 @@ class Dataset(Generic[T_co]):
         if not n_workers:
             return self
         if _has_idle_cache(self._plan):
-            detail = (
-                "cache before in_processes keeps nothing, as each epoch has its own processes; "
-                "put cache after in_processes, or repeat between the two"
-            )
+            detail = "cache before in_processes keeps nothing, as each epoch has its own "
+            detail += "processes; put cache after in_processes, or repeat between the two"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         return self._then("Processes", n_workers=n_workers, start_method=start_method)
 

@@ -67,10 +67,8 @@ def _sequences(element: Any, key: str | None) -> tuple[AnyArray, Int64Array]:
         return np.asarray(column.flat_values), np.asarray(column.row_lengths(), np.int64)
     array = np.asarray(column)
     if array.ndim not in (1, 2) or array.dtype.kind not in "iufb":
-        detail = (
-            f"pack needs numbers of one dimension, or rows of them, not {array.dtype} of shape {array.shape}; "
-            "name a feature by key, or map takes the numbers out"
-        )
+        detail = f"pack needs numbers of one dimension, or rows of them, not {array.dtype} of "
+        detail += f"shape {array.shape}; name a feature by key, or map takes the numbers out"
         raise InvalidArgumentError(Reason.BAD_SHAPE, key=key, detail=detail)
     n_rows = 1 if array.ndim == 1 else len(array)
     return array.reshape(-1), np.full(n_rows, array.size // max(n_rows, 1), np.int64)

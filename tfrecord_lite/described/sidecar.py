@@ -294,10 +294,8 @@ def tfds_directory(directory: Path, storage_options: StorageOptions = None) -> s
             return folders[0]
     if not is_url(name) and not os.path.isdir(name):  # noqa: PTH112
         raise FileNotFoundError(f"no directory {name!r}")
-    detail = (
-        f"no {_TFDS_INFO} in {name!r}, nor up to three levels below; expected a directory of "
-        "TensorFlow Datasets"
-    )
+    detail = f"no {_TFDS_INFO} in {name!r}, nor up to three levels below; expected a directory of "
+    detail += "TensorFlow Datasets"
     raise FileNotFoundError(detail)
 
 

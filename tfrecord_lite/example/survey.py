@@ -285,10 +285,8 @@ def reject_sequences(block: Block, *, is_first: bool = True) -> None:
         return
     place = block.place(int(has_lists.argmax()))
     if is_first and has_lists.all():
-        detail = (
-            "the records have feature lists, so they are SequenceExamples, not Examples; a Schema "
-            "reads Examples, a SequenceSchema SequenceExamples"
-        )
+        detail = "the records have feature lists, so they are SequenceExamples, not Examples; a "
+        detail += "Schema reads Examples, a SequenceSchema SequenceExamples"
         raise place.locate(InvalidArgumentError(Reason.UNSUPPORTED, detail=detail))
     detail = (
         "this record has feature lists, as a SequenceExample has, but others have none; keep Examples "

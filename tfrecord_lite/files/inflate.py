@@ -208,10 +208,8 @@ class Inflated:
         """Start again, with smaller steps from the error on; fail if these are single bytes."""
         handed = self._handed
         if self._step == 1 or not self._raw.rewindable:
-            detail = (
-                f"the {self._codec.name} stream is corrupt: from here on it cannot be inflated, "
-                "or its checksum is wrong"
-            )
+            detail = f"the {self._codec.name} stream is corrupt: from here on it cannot be "
+            detail += "inflated, or its checksum is wrong"
             self._error = self._loss(Reason.COMPRESSED_CORRUPT, detail)
             return
         self._careful_from = handed.start

@@ -51,10 +51,8 @@ def shard_names(pattern: str, num_shards: int | None = None) -> list[str] | None
         return None
     stem, suffix, count = short["stem"], f"{short['suffix']}{rest}", int(short["count"])
     if count > _MAX_SHARDS:
-        detail = (
-            f"{short['count']} shards are more than {_MAX_SHARDS:,}, the most that five "
-            "digits can number; no file has this name either"
-        )
+        detail = f"{short['count']} shards are more than {_MAX_SHARDS:,}, the most that five "
+        detail += "digits can number; no file has this name either"
         raise argument_error(detail, source=pattern)
     return [f"{stem}-{shard:05d}-of-{count:05d}{suffix}" for shard in range(count)]
 
@@ -74,10 +72,8 @@ def check_sets(pattern: str, names: Sequence[str]) -> None:
         numbers.add(int(shard["shard"]))
         if first["count"] != shard["count"]:
             one, other = sorted(_set_name(shard, match["count"]) for match in (first, shard))
-            detail = (
-                f"the pattern matches shards of two sets, {one!r} and {other!r}, one of which "
-                "may be left over; name one of them, or remove its files"
-            )
+            detail = f"the pattern matches shards of two sets, {one!r} and {other!r}, one of which "
+            detail += "may be left over; name one of them, or remove its files"
             raise argument_error(detail, source=pattern)
     base = _base(pattern)
     for (stem, suffix), (shard, numbers) in sets.items():

@@ -208,10 +208,8 @@ class FileStamp(NamedTuple):
     def check(self, handle: AnyHandle) -> None:
         """Raise ``STALE_INDEX`` if the file does not look like this now."""
         if FileStamp.of(handle) != self:
-            detail = (
-                "the file has changed since it was indexed: its size, time or first header; "
-                "make a new TFRecordFile"
-            )
+            detail = "the file has changed since it was indexed: its size, time or first header; "
+            detail += "make a new TFRecordFile"
             raise FailedPreconditionError(Reason.STALE_INDEX, source=handle.name, detail=detail)
 
 
@@ -336,8 +334,6 @@ def _checked(answer: bytes | Exception, handle: RemoteHandle, start: int, stop: 
 
 
 def _no_ranges_error(url: str) -> FailedPreconditionError:
-    detail = (
-        "random access needs a server that answers range requests, which this one does not; "
-        "download the file, or read it in order"
-    )
+    detail = "random access needs a server that answers range requests, which this one does not; "
+    detail += "download the file, or read it in order"
     return FailedPreconditionError(Reason.UNSUPPORTED, source=url, detail=detail)

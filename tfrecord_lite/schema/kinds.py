@@ -119,10 +119,8 @@ def _not_stored_error(name: str, key: str | None) -> InvalidArgumentError:
     raw = f"RawFeature(shape, {name!r}) for raw bytes"
     if name.startswith(("datetime64", "timedelta64", "void")):
         raw = "string for raw bytes, and convert the result"
-    detail = (
-        f"an Example holds float32, int64 and string, not {name}; give the one it was stored as, "
-        f"{number}{raw}"
-    )
+    detail = f"an Example holds float32, int64 and string, not {name}; give the one it was stored "
+    detail += f"as, {number}{raw}"
     return InvalidArgumentError(Reason.UNSUPPORTED, key=key, detail=detail)
 
 

@@ -242,15 +242,11 @@ _IN_LISTS = (FixedLenSequenceFeature, VarLenFeature, RaggedFeature, RawFeature)
 
 def no_mapping_error(features: object) -> TypeError:
     """Return the error about features that are not a mapping."""
-    detail = (
-        "features must be a dict of names to specifications, such as {'x': int}, not "
-        f"{type(features).__name__}"
-    )
+    detail = "features must be a dict of names to specifications, such as {'x': int}, not "
+    detail += f"{type(features).__name__}"
     if hasattr(features, "feature_lists"):
-        detail += (
-            "; a SequenceSchema has two parts, pass both: parse_sequence_example(records, *schema), "
-            "or TFRecordDataset(paths).batch(n).parse_sequence_example(*schema)"
-        )
+        detail += "; a SequenceSchema has two parts, pass both: parse_sequence_example(records, "
+        detail += "*schema), or TFRecordDataset(paths).batch(n).parse_sequence_example(*schema)"
     return TypeError(detail)
 
 
@@ -537,10 +533,8 @@ def _check_sharing(prepared: Mapping[str, Prepared]) -> None:
                     f"{who!r} ({family}, {label}" + (f", {splits} row_splits)" if splits else ")")
                     for who, (family, label, splits) in ((other, its_way), (name, way))
                 ]
-                detail = (
-                    f"key {key!r} is read in two ways: {' and '.join(ways)}; read it in one way and "
-                    "convert the result"
-                )
+                detail = f"key {key!r} is read in two ways: {' and '.join(ways)}; read it in one "
+                detail += "way and convert the result"
                 raise argument_error(detail, key=key)
 
 

@@ -581,11 +581,9 @@ def _several_kinds_error(name: str, summary: FeatureSummary, noun: str) -> Inval
     """Return the error about a feature of several kinds, at the first record of the rarer one."""
     places = sorted(summary.lists.items(), key=lambda item: item[1].n_records, reverse=True)
     (most, lists), (other, odd) = places[0], places[1]
-    detail = (
-        f"holds {other.label} here but {most.label} in "
-        f"{plural(lists.n_records, f'other {noun}')}; a feature has one kind, "
-        "though TFRecordReader(path).examples() gives each record as it is"
-    )
+    detail = f"holds {other.label} here but {most.label} in "
+    detail += f"{plural(lists.n_records, f'other {noun}')}; a feature has one kind, though "
+    detail += "TFRecordReader(path).examples() gives each record as it is"
     return odd.first.locate(InvalidArgumentError(Reason.WRONG_KIND, key=name, detail=detail))
 
 

@@ -45,10 +45,8 @@ def data_names(name: str, num_shards: int | None) -> list[str]:
                 ending = inner + ending
             names = shard_names(f"{stem}@{num_shards}{ending}") or []
         if len(names) != num_shards:
-            detail = (
-                f"the name does not stand for num_shards={num_shards} files; expected a plain name, "
-                f"'name@{num_shards}', or '{{shard}}' in it"
-            )
+            detail = f"the name does not stand for num_shards={num_shards} files; expected a plain "
+            detail += f"name, 'name@{num_shards}', or '{{shard}}' in it"
             raise argument_error(detail, source=name)
     if "@" in name and os.path.lexists(name):
         detail = "a file has exactly this name, and would be read instead of the shards; remove it"

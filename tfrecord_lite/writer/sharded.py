@@ -125,11 +125,9 @@ class ShardedTFRecordWriter(MessageWriter):
         if by_bytes == (num_shards is not None or not has_field) or (
             num_shards is not None and not has_field
         ):
-            detail = (
-                f"the pattern {pattern!r} with num_shards={num_shards} and "
-                f"bytes_per_shard={bytes_per_shard} does not say how many shards there are; "
-                "expected 'name@10', or '{shard}' in the name with one of the two arguments"
-            )
+            detail = f"the pattern {pattern!r} with num_shards={num_shards} and "
+            detail += f"bytes_per_shard={bytes_per_shard} does not say how many shards there are; "
+            detail += "expected 'name@10', or '{shard}' in the name with one of the two arguments"
             raise argument_error(detail)
         names = shard_names(pattern, 1 if by_bytes else num_shards)
         if not names:

@@ -460,10 +460,8 @@ class MessageWriter:
 
     def __reduce__(self) -> NoReturn:
         """Raise: two copies would write to one file."""
-        detail = (
-            f"a {type(self).__name__} cannot be pickled or copied, since its file is open; "
-            "make a writer of another file where it is needed"
-        )
+        detail = f"a {type(self).__name__} cannot be pickled or copied, since its file is open; "
+        detail += "make a writer of another file where it is needed"
         raise TypeError(detail)
 
 
@@ -739,10 +737,8 @@ def _whole_records(path: Source, options: TFRecordOptions, torn: str) -> End:
         return End(0, 0, 0)
     compression = TFRecordOptions.get_compression_type_string(options)
     if compression and not CODECS[compression].joinable:
-        detail = (
-            f"a {compression} file cannot be appended to, since TensorFlow reads only its first "
-            "stream; use GZIP, or no compression"
-        )
+        detail = f"a {compression} file cannot be appended to, since TensorFlow reads only its "
+        detail += "first stream; use GZIP, or no compression"
         raise InvalidArgumentError(Reason.UNSUPPORTED, source=name_of(path), detail=detail)
     stream = RecordStream(path, ReadSettings(compression))
     try:
@@ -753,10 +749,8 @@ def _whole_records(path: Source, options: TFRecordOptions, torn: str) -> End:
             own_compression = _compression_of(path)
             if own_compression == compression:
                 raise
-            detail = (
-                f"by its first bytes the file's compression is {own_compression or 'none'}, "
-                f"not {compression or 'none'}"
-            )
+            detail = f"by its first bytes the file's compression is {own_compression or 'none'}, "
+            detail += f"not {compression or 'none'}"
             raise argument_error(detail, source=name_of(path)) from None
         if torn == "raise":
             detail = f"{error.detail}; pass torn='cut' to cut off the torn end and append"
