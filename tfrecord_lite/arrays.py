@@ -181,6 +181,11 @@ def row_splits(counts: Int64Array) -> Int64Array:
     return splits
 
 
+def first_true(flags: Any) -> int | None:
+    """Return the place of the first flag that is set, bool, shape (n,); None if none is."""
+    return int(flags.argmax()) if flags.any() else None
+
+
 def ranges(starts: Int64Array, counts: Int64Array, step: int = 1) -> Int64Array:
     """Return the numbers of many ranges, end to end.
 

@@ -447,11 +447,8 @@ def _is_unframed_example(data: bytes) -> bool:
 def _is_table(text: str) -> bool:
     """Whether the first lines have the same number of columns, two or more; prose has spaces after commas."""
     lines = text.splitlines()[:4]
-    return len(lines) > 1 and any(
-        re.search(f"{separator}[^ ]", lines[0])
-        and len({line.count(separator) for line in lines}) == 1
-        for separator in "\t,;"
-    )
+    separators = [s for s in "\t,;" if lines and re.search(f"{s}[^ ]", lines[0])]
+    return len(lines) > 1 and any(len({line.count(s) for line in lines}) == 1 for s in separators)
 
 
 def _is_json_lines(text: str) -> bool:

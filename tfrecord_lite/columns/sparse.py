@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, Int64Array
+from tfrecord_lite.arrays import AnyArray, Int64Array, first_true
 from tfrecord_lite.columns.bytes import BytesColumn, FlatValues, as_array, fill_value
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.shown import repr_html, value_text
@@ -139,8 +139,7 @@ class SparseTensor:
             raise argument_error(f"no array can have the shape {list(shape)}")
         fill = fill_value(default_value, self.dtype, ())
         outside = ((self.indices < 0) | (self.indices >= self.dense_shape)).any(axis=1)
-        if outside.any():
-            i = int(outside.argmax())
+        if (i := first_true(outside)) is not None:
             where = self.indices[i].tolist()
             raise argument_error(f"index {where} of value {i} is outside the shape {list(shape)}")
         flat = np.zeros(len(self.indices), np.int64)  # the place of each value in C order

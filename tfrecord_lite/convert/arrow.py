@@ -53,7 +53,14 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, ObjectArray, row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    BoolArray,
+    ByteRanges,
+    ObjectArray,
+    first_true,
+    row_splits,
+)
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.convert.lists import Lists, SparseLists, scattered
 from tfrecord_lite.convert.restore import outer_rank
@@ -638,10 +645,9 @@ def _times(name: str, column: Array) -> AnyArray:
     dtype, counts = _tick_type(column.type)
     whole = column.cast(counts)
     ticks = np.asarray(whole.fill_null(0).to_numpy(zero_copy_only=False)).astype(np.int64)
-    wrong = np.isnat(ticks.view(dtype))
-    if wrong.any():
+    if (first := first_true(np.isnat(ticks.view(dtype)))) is not None:
         detail = "the time -2**63, which NumPy has as NaT; make it a null"
-        raise column_error(name, detail, int(wrong.argmax()), Reason.UNREPRESENTABLE)
+        raise column_error(name, detail, first, Reason.UNREPRESENTABLE)
     return ticks.view(dtype)
 
 
@@ -798,12 +804,10 @@ def describe(
     words: Mapping[str, Word],
 ) -> Description:
     """Return the types of all columns as JSON; metadata and chunks are not kept."""
-    required = [
-        path
-        for field in table.schema
-        for path, _, may_lack in fields_of(field.name, field.type, is_nullable=field.nullable)
-        if not may_lack
-    ]
+    required = []
+    for field in table.schema:
+        paths = fields_of(field.name, field.type, is_nullable=field.nullable)
+        required += [path for path, _, may_lack in paths if not may_lack]
     return {"columns": dict(words), "required": required}
 
 

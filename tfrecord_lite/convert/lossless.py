@@ -136,12 +136,10 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False)
     if not hasattr(frame.columns, "items"):
         actual = type(columns).__name__
         raise TypeError(f"columns must be a dict, with one column per feature, not {actual}")
-    items = {
-        name: item_of(
-            name, opened(name, column, "strict"), splits_dtype_of(column), lossless=lossless
-        )
-        for name, column in frame.columns.items()
-    }
+    items = {}
+    for name, column in frame.columns.items():
+        lists = opened(name, column, "strict")
+        items[name] = item_of(name, lists, splits_dtype_of(column), lossless=lossless)
     return Schema.of_items(items)
 
 

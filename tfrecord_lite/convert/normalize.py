@@ -35,7 +35,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, ByteStrings, Int64Array, row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    BoolArray,
+    ByteStrings,
+    Int64Array,
+    first_true,
+    row_splits,
+)
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.ragged import check_splits
 from tfrecord_lite.convert.arrow import is_frame, is_series, open_series
@@ -177,10 +184,9 @@ def _rounded_complex(items: list[Any], types: set[type]) -> tuple[Type, Any]:
             raise InvalidArgumentError(Reason.UNREPRESENTABLE, index=number, detail=detail)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         narrow = flat.astype(np.complex64)
-    wrong = np.flatnonzero(np.isinf(narrow) & ~np.isinf(flat))
-    if wrong.size:
+    if (first := first_true(np.isinf(narrow) & ~np.isinf(flat))) is not None:
         detail = "a number that is too large for complex64, which the schema stores"
-        raise InvalidArgumentError(Reason.UNREPRESENTABLE, index=int(wrong[0]), detail=detail)
+        raise InvalidArgumentError(Reason.UNREPRESENTABLE, index=first, detail=detail)
     return type_of_dtype(narrow.dtype), narrow
 
 
@@ -261,9 +267,8 @@ _PARTLY = "some values of the record are masked; a feature is there, or missing,
 def _whole(key: str, is_there: BoolArray, detail: str = _PARTLY) -> BoolArray | None:
     """Return which rows are there, given which of their values are; None for all, none may be so in part."""
     present = np.asarray(is_there.all(axis=1))
-    partly = np.flatnonzero(is_there.any(axis=1) != present)
-    if partly.size:
-        raise column_error(key, detail, int(partly[0]), Reason.UNREPRESENTABLE)
+    if (first := first_true(is_there.any(axis=1) != present)) is not None:
+        raise column_error(key, detail, first, Reason.UNREPRESENTABLE)
     return None if present.all() else present
 
 
@@ -453,8 +458,7 @@ def _of_sparse(key: str, column: SparseTensor) -> SparseLists:
     """Return values and places in the order of records, which may be out of order, or have gaps."""
     n_records = column.shape[0]
     outside = ((column.indices < 0) | (column.indices >= column.dense_shape)).any(axis=1)
-    if outside.any():
-        number = int(outside.argmax())
+    if (number := first_true(outside)) is not None:
         detail = f"the index of value {number} is outside of dense_shape"
         index = int(column.indices[number, 0])
         index_of_record = index if 0 <= index < n_records else None
@@ -466,10 +470,8 @@ def _of_sparse(key: str, column: SparseTensor) -> SparseLists:
     with at_records(splits):
         values, make = column.values.take(order), partial(_rows, leaf=values_of_objects)
         below = _required(key, _lists(key, values, make))
-    places = tuple(
-        Lists(n_records, WIRE[Kind.INT64], (counts,), np.ascontiguousarray(own, np.int64))
-        for own in indices.T[1:]
-    )
+    flats = [np.ascontiguousarray(own, np.int64) for own in indices.T[1:]]
+    places = tuple(Lists(n_records, WIRE[Kind.INT64], (counts,), flat) for flat in flats)
     return SparseLists(_raised(below, counts), places, column.shape[1:])
 
 
@@ -500,12 +502,11 @@ def rows_of_sparse(key: str, sparse: SparseLists) -> Lists:
         raise column_error(key, detail, None, Reason.UNSUPPORTED)
     splits, counts = sparse.values.splits(), sparse.values.lengths
     places = sparse.places[0].flat
-    gaps = np.flatnonzero(places != np.arange(places.size) - np.repeat(splits[:-1], counts))
-    if gaps.size:
+    gaps = places != np.arange(places.size) - np.repeat(splits[:-1], counts)
+    if (first := first_true(gaps)) is not None:
         detail = "the indices leave gaps or are out of order, which a list cannot hold; give a "
         detail += "schema with a SparseFeature, as schema_of(columns) does"
-        index = sparse.values.record_of(int(gaps[0]))
-        raise column_error(key, detail, index, Reason.UNREPRESENTABLE)
+        raise column_error(key, detail, sparse.values.record_of(first), Reason.UNREPRESENTABLE)
     return sparse.values
 
 

@@ -31,6 +31,7 @@ from tfrecord_lite.arrays import (
     ByteStrings,
     ObjectArray,
     Uint8Array,
+    first_true,
     row_splits,
 )
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
@@ -118,9 +119,8 @@ def _regrouped(key: str, lists: Lists, kind: Type, stored: tuple[int | None, ...
     size = math.prod((*lead, *inner))
     *outer, last = lists.levels[:rank]
     counts: Any = last * math.prod(cast("tuple[int, ...]", lists.levels[rank:]))
-    wrong = np.flatnonzero(counts != size if is_whole else counts % size if size else counts)
-    if wrong.size:
-        first = int(wrong[0])
+    wrong = counts != size if is_whole else (counts % size if size else counts) != 0
+    if (first := first_true(np.ravel(wrong))) is not None:
         actual = plural(int(np.ravel(counts)[first]), "value")
         rows = lists.with_(levels=tuple(outer))
         detail = f"{actual} cannot be divided into rows of the shape {(*lead, *inner)}"
@@ -145,12 +145,11 @@ def _check_counts(key: str, lists: Lists, kind: Type) -> None:
     shape, size, counts = kind.shape, kind.size, lists.counts()
     if isinstance(counts, int) and counts == size:
         return
-    is_wrong = np.broadcast_to(np.not_equal(counts, size), lists.n)
-    wrong = np.flatnonzero(is_wrong if lists.present is None else is_wrong & lists.present)
-    if wrong.size:
-        actual = plural(int(np.broadcast_to(counts, lists.n)[wrong[0]]), "value")
+    wrong = np.broadcast_to(np.not_equal(counts, size), lists.n)
+    if (first := first_true(wrong & lists.mask)) is not None:
+        actual = plural(int(np.broadcast_to(counts, lists.n)[first]), "value")
         detail = f"{actual}, but the shape {shape} holds {size:,}"
-        raise column_error(key, detail, int(wrong[0]), Reason.WRONG_COUNT)
+        raise column_error(key, detail, first, Reason.WRONG_COUNT)
 
 
 def _with_fillers(key: str, lists: Lists, kind: Type) -> Lists:
@@ -174,9 +173,7 @@ def unpacked(key: str, lists: Lists, kind: Type) -> Lists:
         limit = 0 if kind.rank else kind.size * dtype.itemsize + 1
         strings = _inflated(key, lists, limit)
     lengths = strings.lengths
-    wrong = np.flatnonzero(lengths % dtype.itemsize)
-    if wrong.size:
-        first = int(wrong[0])
+    if (first := first_true(lengths % dtype.itemsize != 0)) is not None:
         detail = f"{lengths[first]} bytes do not make up values of {dtype.name}"
         raise lists.error(key, detail, first, Reason.WRONG_COUNT)
     flat = numbers_of(strings.joined(), dtype)

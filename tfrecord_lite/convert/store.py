@@ -36,6 +36,7 @@ from tfrecord_lite.arrays import (
     ByteRanges,
     ByteStrings,
     Int64Array,
+    first_true,
     ranges,
     row_splits,
 )
@@ -258,8 +259,7 @@ def _shaped(key: str, lists: Lists, shape: tuple[int | None, ...]) -> Lists:
     for level, dim in pairs:
         wrong = np.broadcast_to(False if dim is None else np.not_equal(level, dim), n_rows)
         wrong = wrong if present is None else wrong & present
-        if wrong.any():
-            row = int(wrong.argmax())
+        if (row := first_true(wrong)) is not None:
             counted = plural(int(np.broadcast_to(level, n_rows)[row]), "value")
             detail = f"{counted} in a dimension of {dim}, which the schema has"
             index = lists.with_(levels=tuple(levels)).record_of(row)
@@ -548,8 +548,7 @@ def _check_categories(key: str, lists: Lists, own: Type) -> None:
     wrong = np.array([item not in known for item in items], np.bool_)
     if lists.present is not None:
         wrong &= np.repeat(lists.present, lists.counts())
-    if wrong.any():
-        number = int(wrong.argmax())
+    if (number := first_true(wrong)) is not None:
         shown = items[number].decode() if own.text is not None else items[number]
         detail = f"{shown!r} is not one of the categories in the schema; "
         detail += "make the schema from a column that has all of them"

@@ -41,6 +41,7 @@ from tfrecord_lite.arrays import (
     Float32Array,
     Int64Array,
     Uint32Array,
+    first_true,
     row_splits,
 )
 from tfrecord_lite.columns import BytesColumn
@@ -236,11 +237,10 @@ def ticks(values: AnyArray) -> Int64Array:
 
 
 def _integers(values: AnyArray) -> FlatList:
-    if values.dtype.kind == "u" and values.dtype.itemsize == 8:
-        large = np.flatnonzero(values > np.uint64(2**63 - 1))
-        if large.size:
-            detail = f"this uint64, {values[large[0]]}, is above 2**63 - 1, the largest int64; {_AS_IT_IS}"
-            raise _value_error(int(large[0]), detail)
+    is_wide = values.dtype.kind == "u" and values.dtype.itemsize == 8
+    if is_wide and (first := first_true(values > np.uint64(2**63 - 1))) is not None:
+        what = f"this uint64, {values[first]}, is above 2**63 - 1, the largest int64"
+        raise _value_error(first, f"{what}; {_AS_IT_IS}")
     return Kind.INT64, np.ascontiguousarray(values.astype(np.int64, copy=False))
 
 
@@ -281,9 +281,9 @@ def _floats(values: AnyArray) -> FlatList:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         narrow = values.astype(np.float32)
     if np.isinf(narrow).any():
-        wrong = np.flatnonzero(np.isinf(narrow) & np.isfinite(values))
-        if wrong.size:
-            raise _value_error(int(wrong[0]), _TOO_LARGE)
+        first = first_true(np.isinf(narrow) & np.isfinite(values))
+        if first is not None:
+            raise _value_error(first, _TOO_LARGE)
     return Kind.FLOAT, narrow
 
 
@@ -304,8 +304,7 @@ def exact(values: AnyArray, dtype: np.dtype[Any], detail: str = "", start: int =
             return converted
         are_integers = dtype.kind in "iu"
         wrong = converted != values if are_integers else inexact_integers(values, converted.real)
-    if wrong.any():
-        number = int(wrong.argmax())
+    if (number := first_true(wrong)) is not None:
         detail = detail or f"the integer {values[number]} is not exact in {dtype.name}"
         raise _value_error(start + number, detail)
     return converted
@@ -320,10 +319,9 @@ def inexact_integers(values: AnyArray, floats: AnyArray) -> BoolArray:
 
 
 def _times(values: AnyArray) -> FlatList:
-    nat = np.flatnonzero(np.isnat(values))
-    if nat.size:
+    if (first := first_true(np.isnat(values))) is not None:
         detail = f"NaT is not a number; mask it in a masked array, or {_AS_IT_IS}"
-        raise _value_error(int(nat[0]), detail)
+        raise _value_error(first, detail)
     return Kind.INT64, ticks(values)
 
 

@@ -14,6 +14,7 @@ know which one it has. Python objects are made by ``to_list`` only, at the end o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -52,10 +53,8 @@ class BatchChunk:
 
     def to_list(self) -> list[Any]:
         """Make an object array of ``bytes`` of each batch."""
-        return [
-            objects(self.records[a:b].to_list())
-            for a, b in zip(self.splits[:-1].tolist(), self.splits[1:].tolist(), strict=True)
-        ]
+        bounds = pairwise(self.splits.tolist())
+        return [objects(self.records[a:b].to_list()) for a, b in bounds]
 
 
 class ObjectChunk:

@@ -248,10 +248,8 @@ class DatasetIterator(Generic[T_co]):
         keys = {"version", "stages", "files", "sizes", "epoch", "salt", "at"}
         version = state_dict.get("version") if isinstance(state_dict, Mapping) else None
         if version == _STATE_VERSION - 1:
-            raise argument_error(
-                "the state is of an earlier version of tfrecord_lite, which had other orders; "
-                "begin the epoch anew, after set_epoch"
-            )
+            detail = "the state is of an earlier version of tfrecord_lite, which had other orders; "
+            raise argument_error(detail + "begin the epoch anew, after set_epoch")
         if version != _STATE_VERSION or not state_dict.keys() >= keys:
             detail = "not a state; expected what state_dict of a data set's iterator returned"
             raise argument_error(detail)
@@ -829,16 +827,8 @@ class Dataset(Generic[T_co]):
             raise argument_error(f"weights are {values}, expected numbers from 0 on, not all 0")
         if stop not in ("first", "all"):
             raise argument_error(f"stop is {stop!r}, expected 'first' or 'all'")
-        return Dataset(
-            _node(
-                "Mixed",
-                inputs=plans,
-                weights=tuple(values),
-                seed=seed_of(seed),
-                is_seeded=seed is not None,
-                stop=stop,
-            )
-        )
+        settings = {"weights": tuple(values), "seed": seed_of(seed), "is_seeded": seed is not None}
+        return Dataset(_node("Mixed", inputs=plans, stop=stop, **settings))
 
     def concatenate(self, *others: Dataset[T_co]) -> Dataset[T_co]:
         """Give the elements of this data set, and then of others.
@@ -1128,12 +1118,9 @@ def parsed_by(
         detail = "label_key is for Examples; map takes a label out of SequenceExamples"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     dataset = Dataset(_dropping(dataset._plan, parser))  # noqa: SLF001 - of this module
-    return dataset._then(  # noqa: SLF001 - of this module
-        "Parse",
-        parser=parser,
-        label_key=label_key,
-        is_dense=len(groups) == 1 and is_dense(features),
-    )
+    is_plain = len(groups) == 1 and is_dense(features)
+    settings = {"parser": parser, "label_key": label_key, "is_dense": is_plain}
+    return dataset._then("Parse", **settings)  # noqa: SLF001 - of this module
 
 
 def _dropping(plan: PlanNode, check: Callable[[Block], object]) -> PlanNode:

@@ -152,11 +152,8 @@ class PlanNode:
 
         A seed that was drawn is not one of them: a state keeps it.
         """
-        settings: dict[str, Any] = {
-            self.words.get(name, name): value
-            for name, value in vars(self).items()
-            if isinstance(value, (int, float, str, type(None)))
-        }
+        own = {n: v for n, v in vars(self).items() if isinstance(v, int | float | str | None)}
+        settings: dict[str, Any] = {self.words.get(n, n): value for n, value in own.items()}
         for name, word in (("ranks", "shard"), ("share", "worker")):
             if (value := getattr(self, name, (1, 0))) != (1, 0):
                 settings[word] = list(value)

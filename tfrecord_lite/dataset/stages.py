@@ -296,12 +296,8 @@ class Prefetch(Stage):
         """Yield them."""
         feed, pairs = self.feed(run, state), queue.SimpleQueue[Any]()
         room, is_stopped = threading.Semaphore(self.n), threading.Event()
-        thread = threading.Thread(
-            target=_fill,
-            args=(feed, self.n, pairs, room, is_stopped),
-            name="tfrecord-prefetch",
-            daemon=True,
-        )
+        arguments = feed, self.n, pairs, room, is_stopped
+        thread = threading.Thread(None, _fill, "tfrecord-prefetch", arguments, daemon=True)
         process = os.getpid()
         thread.start()
         try:

@@ -108,10 +108,8 @@ def feature_names(summary: Summary | SequenceSummary) -> list[str]:
     if isinstance(summary, Summary):
         return [name for name, feature in summary.items() if feature.lists]
     lists = summary.feature_lists.items()
-    return [
-        *(f"context/{name}" for name in feature_names(summary.context)),
-        *(f"feature_lists/{name}" for name, steps in lists if steps.values.lists),
-    ]
+    paths = [f"feature_lists/{name}" for name, steps in lists if steps.values.lists]
+    return [*(f"context/{name}" for name in feature_names(summary.context)), *paths]
 
 
 def _optional(schema: Schema) -> Schema:

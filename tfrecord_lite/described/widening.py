@@ -26,11 +26,8 @@ def widened(
     """
     if old == new:
         return old
-    if (
-        old.original is None
-        or new.original is None
-        or SparseFeature in (type(old.spec), type(new.spec))
-    ):
+    is_known = old.original is not None and new.original is not None
+    if not is_known or SparseFeature in (type(old.spec), type(new.spec)):
         raise IncompatibleError(f"{new} here, but {old} before")
     both = Type.of(old).widened(Type.of(new), missing_as_empty=missing_as_empty)
     return _stored(name, both)

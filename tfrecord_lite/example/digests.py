@@ -87,12 +87,8 @@ class Digests:
         for name in self._names or ():
             column = self._column(batch, name)
             if b"" in column:
-                column = [
-                    own or other
-                    for own, other in zip(
-                        column, self._column(batch, name.removeprefix(_CONTEXT)), strict=True
-                    )
-                ]
+                others = self._column(batch, name.removeprefix(_CONTEXT))
+                column = [own or other for own, other in zip(column, others, strict=True)]
             if b"" in column:
                 detail = "there is no value to go by; see to the name, or leave such records out first, with a filter"
                 raise MisfitError(column.index(b""), Reason.MISSING, name, detail)

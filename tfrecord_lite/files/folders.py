@@ -142,11 +142,10 @@ def data_files(folder: str, storage_options: Mapping[str, Any] | None = None) ->
     if special:
         raise IsADirectoryError(errno.EISDIR, f"{os.strerror(errno.EISDIR)}{special}", folder)
     if not data:
-        counts = [
-            f"{plural(len(names), what)} ({_some(names)})"
-            for names, what in ((folders, "folder"), (files, "other file"))
-            if names
+        parts = [
+            (names, what) for names, what in ((folders, "folder"), (files, "other file")) if names
         ]
+        counts = [f"{plural(len(names), what)} ({_some(names)})" for names, what in parts]
         text = f"no data files are in this folder, only {' and '.join(counts)}"
         detail = text if counts else "the folder is empty"
         raise FileNotFoundError(errno.ENOENT, detail, folder)

@@ -256,11 +256,9 @@ class RemoteFrames(NamedTuple):
 def read_remote_frames(parts: Sequence[RemoteFrames], out: Uint8Array) -> None:
     """Read frames of several files to their places in `out`; bytes after a file's end are zero."""
     plans = [_requests(part) for part in parts]
-    requests = [
-        (part.handle, start, min(stop, part.handle.size()))
-        for part, plan in zip(parts, plans, strict=True)
-        for _, start, stop in plan
-    ]
+    pairs = zip(parts, plans, strict=True)
+    spans = [(part.handle, start, stop) for part, plan in pairs for _, start, stop in plan]
+    requests = [(handle, start, min(stop, handle.size())) for handle, start, stop in spans]
     answers = iter(_fetch(requests))
     for part, plan in zip(parts, plans, strict=True):
         for frames, start, stop in plan:

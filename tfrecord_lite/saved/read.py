@@ -17,7 +17,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, ByteItems, ByteRanges, Int64Array, gather, row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    ByteItems,
+    ByteRanges,
+    Int64Array,
+    first_true,
+    gather,
+    row_splits,
+)
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import SparseTensor
 from tfrecord_lite.convert.lists import Joiner, Lists, SparseLists, row_of, scattered
@@ -88,6 +96,7 @@ def lists_of(
     TensorFlow takes one element of each of as many shards as there are processors.
     """
     chosen = {component.name for component in data.chosen(names)}
+    places = [(c, place) for place, c in enumerate(data.components) if c.name in chosen]
     k = len(data.components)
     blocks = _blocks(data, data.files if shard is None else data.shards[shard], options)
     if cycle_length > 1:
@@ -95,14 +104,7 @@ def lists_of(
             [_blocks(data, files, options) for files in data.shards], cycle_length, k
         )
     for block in blocks:
-        yield (
-            len(block) // k,
-            {
-                component.name: parsed(component, block[c::k])
-                for c, component in enumerate(data.components)
-                if component.name in chosen
-            },
-        )
+        yield len(block) // k, {c.name: parsed(c, block[place::k]) for c, place in places}
 
 
 def elements_of(
@@ -266,13 +268,13 @@ def _tensors(
 
 def _check_sizes(records: Block, sizes: Int64Array, shape: Shape) -> None:
     for dim, size in enumerate(shape):
-        wrong = np.flatnonzero((sizes[:, dim] != size) & (size is not None))
-        if wrong.size:
-            found = sizes[wrong[0]].tolist()
+        first = first_true(sizes[:, dim] != size) if size is not None else None
+        if first is not None:
+            found = sizes[first].tolist()
             expected = [-1 if s is None else s for s in shape]
             detail = f"the tensor has shape {found}, expected {expected}"
             error = InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
-            raise records.place(int(wrong[0])).locate(error)
+            raise records.place(first).locate(error)
 
 
 def _short_strings(records: Block) -> ByteRanges | None:

@@ -202,10 +202,8 @@ def _leaf(component: Component) -> bytes:
             return tensor
         state = [tensor]
     n_flat = {"ragged": component.ragged_rank + 1, "sparse": 3, "optional": 1}[component.form]
-    spec: list[tuple[int, bytes | int]] = [
-        (1, _NUMBERS[component.form]),
-        (2, message((_TUPLE, message(*((1, s) for s in state))))),
-    ]
+    inner = message((_TUPLE, message(*((1, s) for s in state))))
+    spec: list[tuple[int, bytes | int]] = [(1, _NUMBERS[component.form]), (2, inner)]
     return message((_TYPE, message(*spec, (3, _NAMES[component.form]), (4, n_flat))))
 
 

@@ -466,12 +466,7 @@ DenseLike: TypeAlias = DenseSpec | Shorthand
 SparseSpec: TypeAlias = VarLenFeature | SparseFeature
 """The specifications whose results are sparse tensors."""
 
-SPECIFICATIONS: tuple[type[FeatureSpec], ...] = (
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    VarLenFeature,
-    SparseFeature,
-    RaggedFeature,
-    RawFeature,
-)
+SPECIFICATIONS: tuple[type[FeatureSpec], ...]
+SPECIFICATIONS = FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
+SPECIFICATIONS += SparseFeature, RaggedFeature, RawFeature
 PARTITIONS: tuple[type[Partition], ...] = get_args(Partition)

@@ -40,11 +40,8 @@ class Kind(IntEnum):
         return _LABELS[self]
 
 
-_DTYPES: dict[Kind, np.dtype[Any]] = {
-    Kind.BYTES: np.dtype(object),
-    Kind.FLOAT: np.dtype(np.float32),
-    Kind.INT64: np.dtype(np.int64),
-}
+_DTYPES: dict[Kind, np.dtype[Any]]
+_DTYPES = {Kind.BYTES: np.dtype("O"), Kind.FLOAT: np.dtype("f4"), Kind.INT64: np.dtype("i8")}
 _KINDS = {dtype: kind for kind, dtype in _DTYPES.items()}
 _LABELS = {Kind.BYTES: "string", Kind.FLOAT: "float32", Kind.INT64: "int64"}
 

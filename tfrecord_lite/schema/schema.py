@@ -103,10 +103,8 @@ class Original:
             if not isinstance(value, type_) and (value is not None or type_ is bool):
                 raise TypeError(f"{name} must be a {type_.__name__}, not {value!r}")
         if self.text is not None and (self.dtype != "string" or not _TEXT.fullmatch(self.text)):
-            raise argument_error(
-                "text must be str, T, or a width such as S5 or U5, with dtype string; "
-                f"not {self.text!r} with dtype {self.dtype}"
-            )
+            detail = "text must be str, T, or a width such as S5 or U5, with dtype string; "
+            raise argument_error(f"{detail}not {self.text!r} with dtype {self.dtype}")
         if self.zone is not None and not (self.zone and self.dtype.startswith("datetime64")):
             raise argument_error(f"only datetime64 has a zone, not {self.dtype}: {self.zone!r}")
         if self.compression not in (None, "zlib") or (self.compression and self.dtype == "string"):

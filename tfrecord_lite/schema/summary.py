@@ -595,13 +595,9 @@ def _shape(summary: FeatureSummary) -> list[int]:
 
 def _describe(lists: ListSummary) -> dict[str, Any]:
     low, high = lists.values or (None, None)
-    return {
-        "records": lists.n_records,
-        "min_length": lists.lengths[0],
-        "max_length": lists.lengths[1],
-        "min": json_value(low),
-        "max": json_value(high),
-    }
+    lengths = {"min_length": lists.lengths[0], "max_length": lists.lengths[1]}
+    values = {"min": json_value(low), "max": json_value(high)}
+    return {"records": lists.n_records, **lengths, **values}
 
 
 def _range(pair: tuple[float, float]) -> str:

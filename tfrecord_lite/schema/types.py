@@ -136,10 +136,8 @@ class Type:
         return f"{word} [{', '.join('?' if n is None else str(n) for n in self.shape or ())}]"
 
 
-WIRE: dict[Kind | None, Type] = {
-    None: Type(None),
-    **{kind: Type(kind, kind.label, (None,)) for kind in Kind},
-}
+WIRE: dict[Kind | None, Type] = {kind: Type(kind, kind.label, (None,)) for kind in Kind}
+WIRE[None] = Type(None)
 """The types of stored lists."""
 
 
@@ -223,7 +221,5 @@ def _shape(before: Type, after: Type) -> tuple[int | None, ...]:
         return old
     if old and new and old[1:] == new[1:]:
         return (None, *old[1:])
-    raise IncompatibleError(
-        f"the shape {list(new or ())} here, but {list(old or ())} before; "
-        "only the first dimension may vary between batches"
-    )
+    detail = f"the shape {list(new or ())} here, but {list(old or ())} before; "
+    raise IncompatibleError(f"{detail}only the first dimension may vary between batches")

@@ -193,12 +193,9 @@ def save(
     check_progress(progress)
     if mode not in ("w", "a"):
         raise argument_error(f"mode is {mode!r}, expected 'w' or 'a'")
-    if mode == "a" and (
-        format != "tfrecord"
-        or schema_path is not None
-        or is_url(name_of(path))
-        or data_names(name_of(path), num_shards) != [name_of(path)]
-    ):
+    is_beside = schema_path is None and not is_url(name_of(path))
+    is_one = is_beside and data_names(name_of(path), num_shards) == [name_of(path)]
+    if mode == "a" and (format != "tfrecord" or not is_one):
         detail = "mode 'a' is for one local file with its sidecar beside it; give each part a file of its own"
         raise InvalidArgumentError(Reason.UNSUPPORTED, source=name_of(path), detail=detail)
     if format == "tf.data":

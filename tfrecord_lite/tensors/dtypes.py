@@ -84,15 +84,8 @@ TYPES = (
 _BY_NUMBER = {kind.number: kind for kind in TYPES}
 _BY_NAME = {kind.name: kind for kind in TYPES}
 # TensorFlow's other dtypes: quantized numbers, and handles that mean something in one process only.
-_UNSUPPORTED = {
-    11: "qint8",
-    12: "quint8",
-    13: "qint32",
-    15: "qint16",
-    16: "quint16",
-    20: "resource",
-    21: "variant",
-}
+_UNSUPPORTED = {11: "qint8", 12: "quint8", 13: "qint32", 15: "qint16", 16: "quint16"}
+_UNSUPPORTED |= {20: "resource", 21: "variant"}
 _OTHER_NAMES = EXTRA_DTYPES | set(_UNSUPPORTED.values())
 _FIRST_REF, _LAST_REF = 101, 133
 MOST_DIMS = 64

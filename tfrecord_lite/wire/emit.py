@@ -38,6 +38,7 @@ from tfrecord_lite.arrays import (
     ByteRanges,
     Int64Array,
     Uint8Array,
+    first_true,
     keep_freed_pages,
     place_all,
     row_splits,
@@ -234,8 +235,7 @@ def emit_fields(
     for field, parts in sized:
         for one in parts if field is None else [field]:
             lengths += one.sizes
-    if n_messages and lengths.max() > MAX_MESSAGE_BYTES:
-        number = int((lengths > MAX_MESSAGE_BYTES).argmax())
+    if (number := first_true(lengths > MAX_MESSAGE_BYTES)) is not None:
         detail = f"{lengths[number]} bytes, but protobuf reads at most {MAX_MESSAGE_BYTES}"
         raise WireError(number, 0, detail)
     splits = row_splits(lengths + OVERHEAD_BYTES)

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, Uint64Array, lanes
+from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, Uint64Array, first_true, lanes
 from tfrecord_lite.wire.scalar import (
     END_GROUP,
     I32,
@@ -148,8 +148,7 @@ def _step(words: Uint64Array, live: Int64Array, at: Int64Array, end: Int64Array)
     # Compared with the room that is left, since a length may be anything up to 2**64 - 1.
     room = end - begin
     bad |= (room < 0) | (lengths > room.view(np.uint64))
-    if bad.any():
-        first = int(np.flatnonzero(bad)[0])
+    if (first := first_true(bad)) is not None:
         detail = what_is_wrong(int(numbers[first]), int(types[first]))
         raise WireError(int(live[first]), int(at[first]), detail)
     return Fields(live, numbers, types, begin, begin + lengths.view(np.int64))

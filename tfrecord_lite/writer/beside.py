@@ -41,11 +41,8 @@ def extend(name: str, described: sidecar.Sidecar, end: End, compression: str) ->
     """
     place = companion(name, SIDECAR_SUFFIX)
     schema = described.schema
-    parse = (
-        SequenceExampleParser(*schema)
-        if isinstance(schema, SequenceSchema)
-        else parser_of_all(schema)
-    )
+    is_sequence = isinstance(schema, SequenceSchema)
+    parse = SequenceExampleParser(*schema) if is_sequence else parser_of_all(schema)
     try:
         with Path(name).open("rb") as file:
             file.seek(end.n_bytes or 0)

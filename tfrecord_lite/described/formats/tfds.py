@@ -212,13 +212,9 @@ def _tensor(name: str, content: Mapping[str, Any]) -> Iterator[_Tensor]:
     encoding = str(content.get("encoding") or "none").lower()
     if encoding not in ("none", "bytes", "zlib"):
         raise argument_error(f"TFDS features: unknown encoding {encoding!r}", key=name)
-    yield _Tensor(
-        name,
-        _dtype(content.get("dtype", "float32")),
-        _shape(content.get("shape")),
-        encoding=encoding,
-        is_optional=bool(content.get("optional")),
-    )
+    dtype, shape = _dtype(content.get("dtype", "float32")), _shape(content.get("shape"))
+    is_optional = bool(content.get("optional"))
+    yield _Tensor(name, dtype, shape, encoding=encoding, is_optional=is_optional)
 
 
 def _shape(dims: Any) -> Shape:

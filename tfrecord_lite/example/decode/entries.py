@@ -185,11 +185,8 @@ def chunk_values(kind: Kind, chunks: ByteRanges) -> tuple[Level, Flat]:
     return varint_runs(chunks)
 
 
-LIST_READERS: dict[Kind, Callable[..., tuple[Int64Array, Any]]] = {
-    Kind.BYTES: repeated_len,
-    Kind.FLOAT: repeated_float,
-    Kind.INT64: repeated_varint,
-}
+LIST_READERS: dict[Kind, Callable[..., tuple[Int64Array, Any]]]
+LIST_READERS = {Kind.BYTES: repeated_len, Kind.FLOAT: repeated_float, Kind.INT64: repeated_varint}
 
 
 # A plain entry: the known bits of its first two bytes, and of the four after its key, which

@@ -697,10 +697,8 @@ def _entry(
         around += inner
         payload = inner[-1][1]
     has_payload = payload < stop or form is ValueForm.STRING  # which may be an empty one
-    holes = [
-        Hole(field + 1 - start, content - field - 1, payload - content)
-        for field, content in (around if has_payload else ())
-    ]
+    fields = around if has_payload else ()
+    holes = [Hole(at + 1 - start, body - at - 1, payload - body) for at, body in fields]
     prefix = bytes(view[start:payload])
     return LayoutEntry(name, feature, kind, form, prefix, tuple(holes), stop - payload), stop
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, keep_freed_pages
+from tfrecord_lite.arrays import AnyArray, first_true, keep_freed_pages
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, Column
 from tfrecord_lite.columns.bytes import owned_slice
@@ -218,11 +218,9 @@ class FeatureReader(ColumnReader):
         Raises MisfitError about a feature that is not asked for. One without values is not missed.
         """
         for number, key in enumerate(table.keys[len(self.kinds) :], len(self.kinds)):
-            others = np.flatnonzero(batch.kinds(number))
-            if others.size:
-                name = key.decode(errors="replace")
-                detail = "a feature that is not in the schema"
-                raise MisfitError(int(others[0]), Reason.WRONG_KIND, name, detail)
+            if (first := first_true(np.atleast_1d(batch.kinds(number)) != 0)) is not None:
+                name, detail = key.decode(errors="replace"), "a feature that is not in the schema"
+                raise MisfitError(first, Reason.WRONG_KIND, name, detail)
         return sorted(batch.unknown_keys(_MOST_OTHERS))
 
     def _column(self, batch: MessageBatch, key: str) -> Lists:
@@ -241,11 +239,10 @@ def check_kinds(key: str, kind: Kind, kinds: Any) -> None:
     """Raise MisfitError about the first message with a feature of another kind (rules X6, V2)."""
     if isinstance(kinds, int) and kinds in (kind, 0):
         return
-    kinds_of_message = np.atleast_1d(kinds)
-    wrong = np.flatnonzero((kinds_of_message != kind) & (kinds_of_message != 0))
-    if wrong.size:
-        detail = f"found {Kind(int(kinds_of_message[wrong[0]])).label}, expected {kind.label}"
-        raise MisfitError(int(wrong[0]), Reason.WRONG_KIND, key, detail)
+    all_kinds = np.atleast_1d(kinds)
+    if (first := first_true((all_kinds != kind) & (all_kinds != 0))) is not None:
+        detail = f"found {Kind(int(all_kinds[first])).label}, expected {kind.label}"
+        raise MisfitError(first, Reason.WRONG_KIND, key, detail)
 
 
 def apart(lists: Any) -> Any:

@@ -374,8 +374,5 @@ def _bytes_payload(lists: Lists) -> Payload:
     return compact(data, splits[:-1], np.diff(splits))
 
 
-_PAYLOADS: dict[Kind, Callable[[Lists], Payload]] = {
-    Kind.BYTES: _bytes_payload,
-    Kind.FLOAT: _float_payload,
-    Kind.INT64: _int64_payload,
-}
+_PAYLOADS: dict[Kind, Callable[[Lists], Payload]]
+_PAYLOADS = {Kind.BYTES: _bytes_payload, Kind.FLOAT: _float_payload, Kind.INT64: _int64_payload}

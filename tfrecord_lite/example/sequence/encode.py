@@ -28,7 +28,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, ByteItems, Int64Array, gather, row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    BoolArray,
+    ByteItems,
+    Int64Array,
+    first_true,
+    gather,
+    row_splits,
+)
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import Lists
@@ -119,10 +127,9 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
         pieces += encode_features(proto.FEATURES_TAG, row["context"])
     if "feature_lists" in row:
         lists = _checked_dict("feature_lists", row["feature_lists"])
+        pairs = [(raw, _feature_list(key, lists[key])) for raw, key in sorted_keys(lists)]
         entries = [
-            delimited(proto.KEY_TAG, raw)
-            + delimited(proto.VALUE_TAG, _feature_list(key, lists[key]))
-            for raw, key in sorted_keys(lists)
+            delimited(proto.KEY_TAG, raw) + delimited(proto.VALUE_TAG, own) for raw, own in pairs
         ]
         content = b"".join([delimited(proto.ENTRY_TAG, entry) for entry in entries])
         pieces.append(delimited(proto.FEATURE_LISTS_TAG, content))
@@ -336,9 +343,7 @@ def _lists_of_array(key: str, column: AnyArray, lengths: Any) -> Lists:
     if n_steps.shape != (n_records,) or (n_steps.size and n_steps.dtype.kind not in "iu"):
         actual = f"the lengths are {n_steps.dtype} of shape {list(n_steps.shape)}"
         raise column_error(key, f"{actual}, expected an integer for each of {n_records} records")
-    wrong = (n_steps < 0) | (n_steps > longest)
-    if wrong.any():
-        first = int(wrong.argmax())
+    if (first := first_true((n_steps < 0) | (n_steps > longest))) is not None:
         detail = f"the length is {n_steps[first]}, expected 0 to {longest} as the array has"
         raise column_error(key, detail, first)
     is_step = np.arange(longest) < n_steps[:, None]
@@ -348,12 +353,12 @@ def _lists_of_array(key: str, column: AnyArray, lengths: Any) -> Lists:
 def _lists_of_sequences(key: str, column: Sequence[Any]) -> Lists:
     """Convert a column with a sequence of steps per record."""
     present = None
-    column = [
-        record
-        if isinstance(record, np.ma.MaskedArray) and record.ndim
-        else unmasked(key, [record])[0]
-        for record in column
-    ]
+
+    def steps_of(record: Any) -> Any:
+        is_masked = isinstance(record, np.ma.MaskedArray) and record.ndim
+        return record if is_masked else unmasked(key, [record])[0]
+
+    column = list(map(steps_of, column))
     if any(record is None for record in column):
         present = np.array([record is not None for record in column], np.bool_)
         column = [() if record is None else record for record in column]
@@ -489,11 +494,9 @@ class _SequencePlan:
         context = {} if self._context is None else self._context.columns(contexts)
         of_keys = zip(self._lists, zip(*lists, strict=True), strict=True)
         steps = {key: _joined(key, taken) for key, taken in of_keys}
-        return _encode_columns(
-            context if "context" in self._parts else None,
-            steps if "feature_lists" in self._parts else None,
-            len(self.rows),
-        )
+        own_context = context if "context" in self._parts else None
+        own_steps = steps if "feature_lists" in self._parts else None
+        return _encode_columns(own_context, own_steps, len(self.rows))
 
 
 class _StepValues(NamedTuple):

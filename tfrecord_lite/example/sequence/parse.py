@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, Int64Array
+from tfrecord_lite.arrays import AnyArray, Int64Array, first_true
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import Column
 from tfrecord_lite.convert.lists import Lists, SparseLists, row_of
@@ -115,11 +115,8 @@ class SequenceExampleParser:
             check_steps(list_specs)
         self.features: tuple[Features, Features] = context_specs, list_specs
         self.strings = strings
-        self._required = [
-            feature
-            for feature in context.values()
-            if isinstance(feature, Dense) and feature.default is None and feature.size
-        ]
+        dense = [feature for feature in context.values() if isinstance(feature, Dense)]
+        self._required = [f for f in dense if f.default is None and f.size]
         self._context = FeatureReader(context, context_specs, strings, no_kind_is_missing=False)
         self._lists = FeatureListReader(lists, list_specs, strings, pad=pad)
 
@@ -440,9 +437,7 @@ def _ragged(values: Lists, partitions: dict[str, Lists], feature: Ragged, own: T
     """Divide the values of a RaggedFeature (rule L5), with steps in the place of messages."""
     n_steps = values.lengths
     for key, column in partitions.items():
-        wrong = np.flatnonzero(column.lengths != n_steps)
-        if wrong.size:
-            first = int(wrong[0])
+        if (first := first_true(column.lengths != n_steps)) is not None:
             actual, expected = column.lengths[first], n_steps[first]
             detail = f"found {actual} steps, expected {expected} as the values have"
             raise MisfitError(first, Reason.BAD_PARTITION, key, detail)
