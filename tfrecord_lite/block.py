@@ -22,12 +22,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from tfrecord_lite.arrays import gather, row_splits, views
+from tfrecord_lite.arrays import AnyArray, Buffer, Int64Array, Uint8Array, gather, row_splits, views
 from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
@@ -36,10 +36,6 @@ from tfrecord_lite.errors import (
     plural,
     require_int,
 )
-
-if TYPE_CHECKING:
-    from tfrecord_lite.arrays import AnyArray, Buffer, Int64Array, Uint8Array
-
 
 _Error = TypeVar("_Error", bound=TFRecordError)
 

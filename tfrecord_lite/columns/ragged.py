@@ -41,8 +41,7 @@ from tfrecord_lite.columns.bytes import BytesColumn, FlatValues, as_array, fill_
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.shown import repr_html, value_text
 
-if TYPE_CHECKING:
-    Splits = npt.NDArray[np.int32] | Int64Array
+Splits: TypeAlias = "npt.NDArray[np.int32] | Int64Array"
 
 MAX_IMPLIED_ROWS = 1 << 28
 """Most rows that the largest row number may imply (2 GiB of splits)."""

@@ -36,7 +36,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -55,8 +55,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import Type
 
-if TYPE_CHECKING:
-    Level: TypeAlias = Int64Array | int
+Level: TypeAlias = "Int64Array | int"
 
 
 class Lists:

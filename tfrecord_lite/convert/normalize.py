@@ -31,7 +31,7 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from functools import partial, reduce
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 
@@ -47,6 +47,7 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.ragged import check_splits
 from tfrecord_lite.convert.arrow import is_frame, is_series, open_series
 from tfrecord_lite.convert.lists import (
+    Level,
     Lists,
     SparseLists,
     cleared,
@@ -74,14 +75,11 @@ from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.kinds import is_float
 from tfrecord_lite.schema.types import WIRE, IncompatibleError, Type
 
-if TYPE_CHECKING:
-    from tfrecord_lite.convert.lists import Level
-
-    Policy: TypeAlias = Literal["lenient", "strict"]
-    Maker: TypeAlias = Callable[[str, list[Any], set[type]], Lists]
-    """Makes lists of Python's objects, one per record and none missing, given their types."""
-    Leaf: TypeAlias = Callable[[list[Any], set[type]], tuple[Type, Any]]
-    """Converts objects that are not sequences to their type and flat values."""
+Policy: TypeAlias = 'Literal["lenient", "strict"]'
+Maker: TypeAlias = "Callable[[str, list[Any], set[type]], Lists]"
+"""Makes lists of Python's objects, one per record and none missing, given their types."""
+Leaf: TypeAlias = "Callable[[list[Any], set[type]], tuple[Type, Any]]"
+"""Converts objects that are not sequences to their type and flat values."""
 
 _SEQUENCES = (list, tuple, np.ndarray)
 _MAX_LEVELS = 64

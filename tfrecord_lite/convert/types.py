@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -50,8 +50,7 @@ from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.types import Type
 
-if TYPE_CHECKING:
-    Splits: TypeAlias = npt.NDArray[np.signedinteger[Any]]
+Splits: TypeAlias = "npt.NDArray[np.signedinteger[Any]]"
 
 _LARGE_BYTES = 4096
 """Byte strings of this mean size are copied one by one."""

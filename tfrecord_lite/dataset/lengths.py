@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from tfrecord_lite.arrays import row_splits
+from tfrecord_lite.arrays import AnyArray, Int64Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.dataset.batching import stack
 from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, join
-from tfrecord_lite.dataset.cutting import elements
+from tfrecord_lite.dataset.cutting import Pair, State, elements
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-
-if TYPE_CHECKING:
-    from tfrecord_lite.arrays import AnyArray, Int64Array
-    from tfrecord_lite.dataset.cutting import Pair, State
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,16 +14,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
-from tfrecord_lite.dataset.cutting import Demand, Feed
+from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State
 from tfrecord_lite.errors import DamageReport, short_name
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog
-
-if TYPE_CHECKING:
-    from tfrecord_lite.dataset.cutting import Pair, State
-
 
 Content: TypeAlias = Literal["records", "batches", "objects"]
 """The chunks that a node gives: Blocks, BatchChunks, or any."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from tfrecord_lite.block import OVERHEAD_BYTES, Block, block_of
 from tfrecord_lite.dataset import random_order as order
-from tfrecord_lite.dataset.cutting import Demand, Feed
+from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, Start, State
 from tfrecord_lite.dataset.plan import Memory, Run, Source
 from tfrecord_lite.dataset.turns import in_order, interleaved
 from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError, plural
@@ -28,7 +28,6 @@ from tfrecord_lite.records.framing import is_header
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import Int64Array
-    from tfrecord_lite.dataset.cutting import Pair, Start, State
 
     _Stamp = tuple[str, FileStamp | None]
 

@@ -10,17 +10,14 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, compacted
-from tfrecord_lite.dataset.cutting import Demand, elements
+from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State, elements
 from tfrecord_lite.dataset.plan import Content, Memory, Run, Stage, feed_of
-
-if TYPE_CHECKING:
-    from tfrecord_lite.dataset.cutting import Feed, Pair, State
 
 
 @dataclass(frozen=True, kw_only=True)

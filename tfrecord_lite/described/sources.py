@@ -25,7 +25,7 @@ from tfrecord_lite.described.columns import (
     schema_like,
     with_text,
 )
-from tfrecord_lite.described.sidecar import Sidecar
+from tfrecord_lite.described.sidecar import SchemaLike, Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.files.folders import is_saved
@@ -36,7 +36,6 @@ from tfrecord_lite.schema import Schema, SequenceSchema, SparseFeature
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block
-    from tfrecord_lite.described.sidecar import SchemaLike
     from tfrecord_lite.example.decode.reader import StringForm
     from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack, overload
 import numpy as np
 import numpy.typing as npt
 
-from tfrecord_lite.arrays import Int64Array
+from tfrecord_lite.arrays import AnyArray, Int64Array
 from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Block, block_of
 from tfrecord_lite.errors import (
     DataLossError,
@@ -58,7 +58,6 @@ from tfrecord_lite.records.framing import data_of_frame, first_bad_frame, frame_
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
-    from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.columns import Column
     from tfrecord_lite.described.sidecar import SchemaLike
     from tfrecord_lite.example.parse import ExampleParser

@@ -21,7 +21,7 @@ import stat
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -43,8 +43,7 @@ from tfrecord_lite.files.remote import (
     short_error,
 )
 
-if TYPE_CHECKING:
-    AnyError = TypeVar("AnyError", OSError, TFRecordError)
+AnyError = TypeVar("AnyError", OSError, TFRecordError)
 
 _MAX_READ_BYTES = 1 << 30
 """Linux reads no more than 2 GiB with one call."""

@@ -5,20 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.described import sidecar
-from tfrecord_lite.described.sidecar import FingerprintingFile
+from tfrecord_lite.described.sidecar import Fingerprint, FingerprintingFile, Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
 from tfrecord_lite.files.compression import TFRecordOptions, compression_of_name
 from tfrecord_lite.files.names import Source, StorageOptions, shard_names
 from tfrecord_lite.files.output import OutputFile
 from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.records.shard_set import Evenly, Filling, ShardSet, Spool
-
-if TYPE_CHECKING:
-    from tfrecord_lite.described.sidecar import Fingerprint, Sidecar
 
 
 def data_names(name: str, num_shards: int | None) -> list[str]:

@@ -16,7 +16,7 @@ import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 
@@ -35,8 +35,7 @@ from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.schema import RaggedFeature, Schema, SequenceSummary, Summary, Variable
 
-if TYPE_CHECKING:
-    Source: TypeAlias = Sources | TFRecordReader | Block | Sequence[bytes] | Mapping[str, Any]
+Source: TypeAlias = "Sources | TFRecordReader | Block | Sequence[bytes] | Mapping[str, Any]"
 
 _RECORDS_AT_A_TIME = 4096
 

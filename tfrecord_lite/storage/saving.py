@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping, Sized
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from tfrecord_lite.convert.store import stored, warn_of_rounding
 from tfrecord_lite.convert.types import numbered_from
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.frames import fitting_description, part_of
-from tfrecord_lite.described.sidecar import Sidecar
+from tfrecord_lite.described.sidecar import SchemaLike, Sidecar
 from tfrecord_lite.described.structure import Structure, flatten
 from tfrecord_lite.errors import (
     InvalidArgumentError,
@@ -55,9 +55,6 @@ from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.storage.appending import append, described_by_sidecar
 from tfrecord_lite.storage.builder import SchemaBuilder, first_misfit, row_batches
 from tfrecord_lite.storage.data_files import DataFiles, data_names
-
-if TYPE_CHECKING:
-    from tfrecord_lite.described.sidecar import SchemaLike
 
 _OTHER_FORMAT = re.compile(r"\.(parquet|feather|csv|json)l?(\.(gz|zst|bz2))?$")
 """Endings of files that nobody takes for TFRecords."""

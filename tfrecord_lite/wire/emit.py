@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -50,8 +50,7 @@ from tfrecord_lite.wire.scalar import WireError, varint_size
 from tfrecord_lite.wire.template import Hole
 from tfrecord_lite.wire.varint import varint_rows
 
-if TYPE_CHECKING:
-    Counts: TypeAlias = Int64Array | int
+Counts: TypeAlias = "Int64Array | int"
 
 WIDEST_ROW_BYTES = 64
 """Wider payloads are stored from where they are, without a copy into a stretch."""

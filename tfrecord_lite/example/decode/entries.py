@@ -57,7 +57,7 @@ from tfrecord_lite.arrays import (
     row_splits,
     views,
 )
-from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.convert.lists import Level, Lists
 from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.features import Features
 from tfrecord_lite.schema import Kind
@@ -69,7 +69,6 @@ from tfrecord_lite.wire.scalar import LEN, MAX_VARINT_BYTES, WireError
 from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
-    from tfrecord_lite.convert.lists import Level
     from tfrecord_lite.wire.keys import KeyTable
 
     _PlainEntries = tuple[ByteRanges, Uint8Array, Int64Array]

@@ -17,14 +17,13 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
-from tfrecord_lite.arrays import row_splits
+from tfrecord_lite.arrays import Int64Array, row_splits
 from tfrecord_lite.convert.types import record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, short_name
 from tfrecord_lite.schema.text import FOR_SEQUENCES, listed
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
 
 if TYPE_CHECKING:
-    from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.block import Block
 
 Found = TypeVar("Found")

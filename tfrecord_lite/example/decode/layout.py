@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from enum import Enum, auto
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -57,7 +57,7 @@ from tfrecord_lite.arrays import (
     rows,
     short_lanes,
 )
-from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.convert.lists import Level, Lists
 from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.entries import LIST_READERS, NO_VALUES, Flat, chunk_values
 from tfrecord_lite.schema import Kind
@@ -66,9 +66,6 @@ from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, content_start, read_length
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
 from tfrecord_lite.wire.varint import read_sized, read_varints
-
-if TYPE_CHECKING:
-    from tfrecord_lite.convert.lists import Level
 
 _IN_ROW_BYTES = 64
 _LARGEST_BYTE = 0x7F

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from tfrecord_lite.arrays import (
     rows,
     short_lanes,
 )
-from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.convert.lists import Level, Lists
 from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.entries import LIST_READERS, Flat, GeneralMessages, chunk_values
 from tfrecord_lite.example.decode.layout import bodies
@@ -43,9 +43,6 @@ from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.fields import renumbered
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.varint import read_sized
-
-if TYPE_CHECKING:
-    from tfrecord_lite.convert.lists import Level
 
 MOST_KEYS = 2500
 """More keys are not known: a hash that separates them would take too long to find."""

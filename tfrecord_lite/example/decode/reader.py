@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -34,9 +34,8 @@ from tfrecord_lite.schema.prepare import Padded, Prepared, Sparse, keys_to_read
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.wire.keys import KeyTable
 
-if TYPE_CHECKING:
-    Serialized: TypeAlias = Block | Sequence[bytes | str] | AnyArray
-    StringForm: TypeAlias = Literal["ndarray", "BytesColumn"]
+Serialized: TypeAlias = "Block | Sequence[bytes | str] | AnyArray"
+StringForm: TypeAlias = 'Literal["ndarray", "BytesColumn"]'
 
 
 _MOST_OTHERS = 64

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from tfrecord_lite.example.decode.first_error import (
 from tfrecord_lite.example.decode.reader import (
     ColumnReader,
     FeatureReader,
+    Serialized,
     apart,
     as_block,
     as_bytes,
@@ -55,12 +56,9 @@ from tfrecord_lite.schema.schema import check_steps
 from tfrecord_lite.schema.text import listed
 from tfrecord_lite.schema.types import Type
 
-if TYPE_CHECKING:
-    from tfrecord_lite.example.decode.reader import Serialized
-
-    Features = Mapping[str, FeatureLike]
-    Results = dict[str, Column]
-    Lengths = dict[str, Int64Array]
+Features: TypeAlias = "Mapping[str, FeatureLike]"
+Results: TypeAlias = "dict[str, Column]"
+Lengths: TypeAlias = "dict[str, Int64Array]"
 
 
 class SequenceExampleParser:
