@@ -181,6 +181,13 @@ def row_splits(counts: Int64Array) -> Int64Array:
     return splits
 
 
+def objects(items: Sequence[Any]) -> ObjectArray:
+    """Return objects as an array of one dimension, even if they are lists."""
+    array = np.empty(len(items), object)
+    array[:] = items
+    return array
+
+
 def first_true(flags: Any) -> int | None:
     """Return the place of the first flag that is set, bool, shape (n,); None if none is."""
     return int(flags.argmax()) if flags.any() else None

@@ -19,7 +19,15 @@ from typing import Any, ClassVar, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array, ranges, row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    Int64Array,
+    ObjectArray,
+    Uint8Array,
+    objects,
+    ranges,
+    row_splits,
+)
 from tfrecord_lite.errors import argument_error, plural
 from tfrecord_lite.shown import repr_html, value_text
 
@@ -196,9 +204,7 @@ class BytesColumn:
         >>> BytesColumn.from_list([b"Ada", b"Alan", b"Grace"]).to_numpy()
         array([b'Ada', b'Alan', b'Grace'], dtype=object)
         """
-        array = np.empty(len(self), object)
-        array[:] = self.to_list()
-        return array
+        return objects(self.to_list())
 
     def to_string_dtype(self) -> AnyArray:
         """Decode all values as UTF-8 into an array of NumPy's variable-length strings.

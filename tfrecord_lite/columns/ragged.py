@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from tfrecord_lite.arrays import AnyArray, Int64Array, ranges
+from tfrecord_lite.arrays import AnyArray, Int64Array, objects, ranges
 from tfrecord_lite.arrays import row_splits as splits_without_gaps
 from tfrecord_lite.columns.bytes import BytesColumn, FlatValues, as_array, fill_value
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
@@ -604,9 +604,7 @@ class RaggedTensor:
             return np.empty((0, 0, *values.shape[1:]), values.dtype)
         if len({len(row) for row in rows}) == 1:
             return np.stack(rows)
-        array = np.empty(len(rows), object)
-        array[:] = rows
-        return array
+        return objects(rows)
 
     def to_tensor(self, default_value: Any = None, *, shape: Any = None) -> AnyArray:
         """Return a dense array, with shorter rows padded.

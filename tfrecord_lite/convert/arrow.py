@@ -625,13 +625,6 @@ def _present(column: Array) -> BoolArray | None:
     return np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
 
 
-def objects(items: Sequence[object]) -> ObjectArray:
-    """Return objects as an array of one dimension, even if they are lists."""
-    array = np.empty(len(items), object)
-    array[:] = items
-    return array
-
-
 def _tick_type(kind: ArrowType) -> tuple[str, ArrowType]:
     """Return NumPy's dtype for times of a type, and the type of their counts."""
     pa, types = imported(), imported("pyarrow.types")

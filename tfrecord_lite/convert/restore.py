@@ -32,7 +32,9 @@ from tfrecord_lite.arrays import (
     ObjectArray,
     Uint8Array,
     first_true,
+    objects,
     row_splits,
+    views,
 )
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import FlatValues, as_array
@@ -362,10 +364,8 @@ def values_of(lists: Lists, *, with_objects: bool) -> FlatValues:
         return objects_of(flat)
     if text[0] == "S":
         return objects_of(flat).astype(text)
-    texts = np.empty(len(flat), object)
-    texts[:] = _decoded(flat)
     dtype: Any = np.dtypes.StringDType() if text == "T" else object if text == "str" else text
-    return texts.astype(dtype, copy=False)
+    return objects(_decoded(flat)).astype(dtype, copy=False)
 
 
 def _decoded(strings: ByteStrings) -> list[str]:
@@ -380,21 +380,15 @@ def _decoded(strings: ByteStrings) -> list[str]:
 
 def objects_of(strings: ByteStrings) -> ObjectArray:
     """Copy byte strings out of their buffer: an object each."""
-    out = np.empty(len(strings), object)
     if isinstance(strings, ByteItems):
-        out[:] = [bytes(item) for item in strings.items]
-        return out
+        return objects(list(map(bytes, strings.items)))
     starts, lengths = strings.starts, strings.lengths
     if int(lengths.sum()) < _SHORT_BYTES * starts.size:
         # Slices of bytes are cheaper than views of an array, and the copy is small.
         splits = row_splits(lengths)
         copied = strings.packed(splits).tobytes()
-        out[:] = [copied[a:b] for a, b in pairwise(splits.tolist())]
-        return out
-    view = memoryview(strings.data)  # type: ignore[arg-type]
-    stops = (starts + lengths).tolist()
-    out[:] = [view[a:b].tobytes() for a, b in zip(starts.tolist(), stops, strict=True)]
-    return out
+        return objects([copied[a:b] for a, b in pairwise(splits.tolist())])
+    return objects([view.tobytes() for view in views(strings.data, starts, lengths)])
 
 
 def as_strings(column: Any) -> ByteStrings:

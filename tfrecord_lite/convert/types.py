@@ -385,14 +385,8 @@ EXACT_DTYPES = frozenset(map(np.dtype, ["?", "i1", "i2", "i4", "i8", "u1", "u2",
 # --------------------------------------------------------------- Python's types, and NumPy's
 
 
-def list_of_objects(items: list[Any], types: set[type]) -> FlatList:
-    """Convert Python objects under the lenient policy; errors have the number of a value."""
-    kind, flat = values_for_list(items, types)
-    return _floats(flat) if kind is Kind.FLOAT else (kind, flat)
-
-
 def values_for_list(items: list[Any], types: set[type]) -> tuple[Kind | None, Any]:
-    """Convert Python objects as :func:`list_of_objects`, but leave floats to be rounded."""
+    """Convert Python objects to the list that holds them, and leave floats to be rounded."""
     if not types:
         return None, np.zeros(0, np.float32)
     if type(None) in types:

@@ -13,9 +13,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tfrecord_lite.arrays import objects
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.dataset.chunks import BatchChunk, ColumnChunk, ObjectChunk, objects
+from tfrecord_lite.dataset.chunks import BatchChunk, ColumnChunk, ObjectChunk
 from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State, further
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import Int64Array, ObjectArray, row_splits
+from tfrecord_lite.arrays import Int64Array, objects, row_splits
 from tfrecord_lite.block import OVERHEAD_BYTES, Block, block_of, origin_of
 from tfrecord_lite.columns.bytes import owned_slice
 
@@ -164,10 +164,3 @@ def compacted(block: Block, held_bytes: int) -> Block:
     """Copy the records if they fill less than half of `held_bytes`; otherwise return the block."""
     n_bytes = block.nbytes + OVERHEAD_BYTES * len(block)
     return block.take(np.arange(len(block))) if held_bytes > 2 * n_bytes else block
-
-
-def objects(items: Sequence[Any]) -> ObjectArray:
-    """Make an object array with one dimension, whatever the objects are."""
-    out = np.empty(len(items), np.object_)
-    out[:] = items
-    return out

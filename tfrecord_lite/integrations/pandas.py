@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import ObjectArray
+from tfrecord_lite.arrays import ObjectArray, objects
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.arrow import (
@@ -35,7 +35,6 @@ from tfrecord_lite.convert.arrow import (
     library,
     lists_of_array,
     misfit_error,
-    objects,
     type_error,
 )
 from tfrecord_lite.convert.lists import Lists

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from tfrecord_lite.arrays import objects
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.schema.features import (
     FeatureLike,
@@ -622,9 +623,8 @@ def _integers(flat: AnyArray) -> AnyArray:
 
 def _strings(flat: AnyArray) -> AnyArray:
     """Convert to an object array of bytes."""
-    array = np.empty(flat.size, object)
-    array[:] = [item.encode() if isinstance(item, str) else bytes(item) for item in flat.tolist()]
-    return array
+    strings = [item.encode() if isinstance(item, str) else bytes(item) for item in flat.tolist()]
+    return objects(strings)
 
 
 _CONVERTERS = {Kind.BYTES: _strings, Kind.FLOAT: _floats, Kind.INT64: _integers}

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, ObjectArray
+from tfrecord_lite.arrays import AnyArray, objects
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.tensors.dtypes import STRING, TensorType, tensor_type
@@ -116,14 +116,9 @@ def as_tensor(value: Any) -> tuple[AnyArray, TensorType]:
     array = np.asarray(value)
     kind = tensor_type(array.dtype)
     if kind is STRING:
-        return _objects(*byte_strings(array)), kind
+        shape, items = byte_strings(array)
+        return objects(items).reshape(shape), kind
     return array, kind
-
-
-def _objects(shape: tuple[int, ...], items: list[bytes]) -> ObjectArray:
-    array = np.empty(len(items), object)
-    array[:] = items
-    return array.reshape(shape)
 
 
 def _python_values(value: Any) -> AnyArray:
@@ -134,7 +129,7 @@ def _python_values(value: Any) -> AnyArray:
         raise argument_error(f"values of different types: {', '.join(sorted(groups))}")
     group = next(iter(groups), "numbers")
     if group == "strings":
-        return _objects(shape, byte_strings(leaves)[1])
+        return objects(byte_strings(leaves)[1]).reshape(shape)
     if group == "numbers" and not any(isinstance(leaf, np.generic) for leaf in leaves):
         return _python_numbers(leaves).reshape(shape)
     return np.asarray(leaves).reshape(shape)  # NumPy's own values keep their dtype
