@@ -161,11 +161,9 @@ class SparseTensor:
         """Compare indices, values and shape; their order counts."""
         if not isinstance(other, SparseTensor):
             return NotImplemented
-        return (
-            np.array_equal(self.dense_shape, other.dense_shape)
-            and np.array_equal(self.indices, other.indices)
-            and np.array_equal(as_array(self.values), as_array(other.values))
-        )
+        pairs = ((as_array(self.values), as_array(other.values)), (self.indices, other.indices))
+        same_shape = np.array_equal(self.dense_shape, other.dense_shape)
+        return same_shape and all(np.array_equal(ours, theirs) for ours, theirs in pairs)
 
     def __repr__(self) -> str:
         """Show the three arrays, without the middle of long ones."""

@@ -363,14 +363,10 @@ class Dataset(Generic[T_co]):
         >>> list(names), list(names)
         ([b'Alan', b'Ada', b'Grace'], [b'Ada', b'Grace', b'Alan'])
         """
-        return self._then(
-            "Shuffle",
-            buffer_size=require_int("buffer_size", buffer_size, 1),
-            seed=seed_of(seed),
-            is_seeded=seed is not None,
-            reshuffles=reshuffle_each_iteration,
-            number=1 + sum(node.stage == "shuffle" for node in chain(self._plan)),
-        )
+        seeds = {"seed": seed_of(seed), "is_seeded": seed is not None}
+        number = 1 + sum(node.stage == "shuffle" for node in chain(self._plan))
+        size, again = require_int("buffer_size", buffer_size, 1), reshuffle_each_iteration
+        return self._then("Shuffle", buffer_size=size, reshuffles=again, number=number, **seeds)
 
     @hinted
     def repeat(self, count: int | None = None) -> Dataset[T_co]:

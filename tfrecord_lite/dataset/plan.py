@@ -122,11 +122,10 @@ class PlanNode:
     @property
     def call(self) -> str:
         """The call that makes it, with its most telling argument: a number or a function, as a rule."""
-        shown = [
-            str(value) if type(value) is int else getattr(value, "__name__", type(value).__name__)
-            for value in vars(self).values()
-            if type(value) is int or callable(value)
-        ]
+        own = [value for value in vars(self).values() if type(value) is int or callable(value)]
+        names = [getattr(value, "__name__", type(value).__name__) for value in own[:1]]
+        shown = str(own[0]) if own and type(own[0]) is int else "".join(names)
+        return f"{self.stage}({shown})"
         return f"{self.stage}({', '.join(shown[:1])})"
 
     def size(self) -> int | None:
@@ -305,12 +304,12 @@ def difference(here: list[dict[str, Any]], other: list[dict[str, Any]]) -> str:
     calls, other_calls = ([stage["stage"] for stage in plan] for plan in (here, other))
     if calls != other_calls:
         return f"stages: {'.'.join(calls)} now, {'.'.join(other_calls)} in the state"
-    differences = [
-        f"{word} of {stage['stage']}: {stage.get(word)!r} now, {of_state.get(word)!r} in the state"
-        for stage, of_state in zip(here, other, strict=True)
-        for word in sorted({*stage, *of_state} - {"drawn", "inputs"})
-        if stage.get(word) != of_state.get(word)
-    ]
+    differences = []
+    for stage, of_state in zip(here, other, strict=True):
+        for word in sorted({*stage, *of_state} - {"drawn", "inputs"}):
+            if (ours := stage.get(word)) != (theirs := of_state.get(word)):
+                what = f"{word} of {stage['stage']}"
+                differences.append(f"{what}: {ours!r} now, {theirs!r} in the state")
     inputs, other_inputs = here[0].get("inputs", []), other[0].get("inputs", [])
     if len(inputs) != len(other_inputs):
         differences.append(f"data sets: {len(inputs)} now, {len(other_inputs)} in the state")

@@ -95,13 +95,10 @@ def sections(
     """
     if is_list(message):
         n_examples = len(message.examples)
-        return [
-            _section("context", message.context.features.feature),
-            *(
-                _section(f"example {i} of {n_examples:,}", example.features.feature)
-                for i, example in enumerate(message.examples[:max_examples])
-            ),
-        ]
+        names = [f"example {i} of {n_examples:,}" for i in range(n_examples)]
+        examples = zip(names, message.examples[:max_examples], strict=False)
+        own = [_section(name, example.features.feature) for name, example in examples]
+        return [_section("context", message.context.features.feature), *own]
     if is_sequence(message):
         lists = message.feature_lists.feature_list
         rows = [Row(name, lists[name].feature, is_list=True) for name in sorted(lists)]

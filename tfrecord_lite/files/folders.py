@@ -64,11 +64,9 @@ def named_kinds(url: str, path: str, entries: Mapping[str, Mapping[str, Any]]) -
     pairs = zip(reversed(head), reversed(path), strict=False)
     n_common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     before, start = path[: len(path) - n_common], head[: len(head) - n_common]
-    return {
-        f"{start}{name.removeprefix(before)}{rest}".rstrip("/"): entry.get("type") == "directory"
-        for name, entry in entries.items()
-        if entry.get("type") == "directory" or not name.endswith("/")
-    }
+    are_folders = {name: entry.get("type") == "directory" for name, entry in entries.items()}
+    kept = {name: own for name, own in are_folders.items() if own or not name.endswith("/")}
+    return {f"{start}{n.removeprefix(before)}{rest}".rstrip("/"): own for n, own in kept.items()}
 
 
 def kinds_of(

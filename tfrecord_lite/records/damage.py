@@ -281,13 +281,9 @@ class SkippingStream:
             is_end = not self._fill()
         is_whole = n_bytes <= min(decoder.pending_bytes, decoder.max_record_bytes + OVERHEAD_BYTES)
         if is_whole and place != start:
-            raise DataLossError(
-                Reason.DATA_CRC,
-                offset=start,
-                source=stream.name,
-                index=decoder.n_records,
-                detail="data CRC mismatch, found in the search after other damage",
-            )
+            detail = "data CRC mismatch, found in the search after other damage"
+            reason, number = Reason.DATA_CRC, decoder.n_records
+            raise DataLossError(reason, start, stream.name, number, detail=detail)
         return stream.next_block(1)
 
     def _skip(self, error: DataLossError) -> None:
@@ -394,13 +390,10 @@ class SkippingStream:
         n_records = self._n_records
         n_bytes = self._stream.offset - self._begin - self.torn_bytes - self._damage.lost_bytes
         report = self._damage.report(self.name, n_records, n_bytes - n_records * OVERHEAD_BYTES)
-        return replace(
-            report,
-            records=n_records - self._n_misfits,
-            record_bytes=report.record_bytes - self._misfit_bytes,
-            message_errors=tuple(self._misfits),
-            num_message_errors=self._n_misfits,
-        )
+        n_bytes = report.record_bytes - self._misfit_bytes
+        report = replace(report, records=n_records - self._n_misfits, record_bytes=n_bytes)
+        errors, n_errors = tuple(self._misfits), self._n_misfits
+        return replace(report, message_errors=errors, num_message_errors=n_errors)
 
 
 def misfits_in(

@@ -125,12 +125,12 @@ def _records(component: Component, lists: Lists | SparseLists) -> Block:
     column = result(lists, with_objects=True)
     if component.form == "optional":
         rows = zip(np.ma.getdata(column), lists.mask, strict=True)
-        records = [
-            _variant((), [(b"tensorflow::data::Optional", b"\x01", [_tensor(row, kind)])])
-            if there
-            else _variant((), [(b"tensorflow::data::Optional", b"\0", [])])
+        name = b"tensorflow::data::Optional"
+        own = [
+            [(name, b"\x01", [_tensor(row, kind)]) if there else (name, b"\0", [])]
             for row, there in rows
         ]
+        records = [_variant((), variants) for variants in own]
         return Block.from_records(records)
     return Block.from_records([_tensor(row, kind) for row in column])
 

@@ -46,18 +46,8 @@ _KINDS = {dtype: kind for kind, dtype in _DTYPES.items()}
 _LABELS = {Kind.BYTES: "string", Kind.FLOAT: "float32", Kind.INT64: "int64"}
 
 # Names and Python types that NumPy does not know, or gives another meaning.
-_WORDS: dict[Any, Kind] = {
-    "string": Kind.BYTES,
-    "bytes": Kind.BYTES,
-    "str": Kind.BYTES,
-    bytes: Kind.BYTES,
-    str: Kind.BYTES,
-    object: Kind.BYTES,
-    "float": Kind.FLOAT,
-    float: Kind.FLOAT,
-    "int": Kind.INT64,
-    int: Kind.INT64,
-}
+_WORDS: dict[Any, Kind] = dict.fromkeys(["string", "bytes", "str", bytes, str, object], Kind.BYTES)
+_WORDS |= {"float": Kind.FLOAT, float: Kind.FLOAT, "int": Kind.INT64, int: Kind.INT64}
 
 
 EXTRA_FLOATS = frozenset(

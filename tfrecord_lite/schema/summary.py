@@ -274,11 +274,10 @@ class Summary(Mapping[str, FeatureSummary]):
         features = self._features if names is None else {name: self[name] for name in names}
         filled = {name: summary for name, summary in features.items() if summary.lists}
         specs = {n: self._spec(n, summary, variable, defaults) for n, summary in filled.items()}
-        originals = {
-            name: Original(summary.kind.label, _shape(summary), missing=True)
-            for name, summary in features.items()
-            if summary.kind and summary.is_fixed and isinstance(specs[name], RaggedFeature)
-        }
+        originals = {}
+        for name, summary in filled.items():
+            if summary.kind and summary.is_fixed and isinstance(specs[name], RaggedFeature):
+                originals[name] = Original(summary.kind.label, _shape(summary), missing=True)
         return Schema(specs, originals)
 
     def _spec(
@@ -307,13 +306,10 @@ class Summary(Mapping[str, FeatureSummary]):
         >>> summarize(people).describe()["features"]["age"]
         {'int64': {'records': 2, 'min_length': 1, 'max_length': 1, 'min': 36, 'max': 41}}
         """
-        return {
-            "records": self.n_records,
-            "features": {
-                name: {kind.label: _describe(lists) for kind, lists in summary.lists.items()}
-                for name, summary in self._features.items()
-            },
-        }
+        features = {}
+        for name, summary in self._features.items():
+            features[name] = {kind.label: _describe(own) for kind, own in summary.lists.items()}
+        return {"records": self.n_records, "features": features}
 
     def __str__(self) -> str:
         """Return a table with one line per feature."""
@@ -359,12 +355,9 @@ class FeatureListSummary:
         """Return the summary of both sets of records; the records of `other` come later."""
         if not isinstance(other, FeatureListSummary):
             return NotImplemented
-        return FeatureListSummary(
-            self.n_records + other.n_records,
-            self.n_steps + other.n_steps,
-            (min(self.steps[0], other.steps[0]), max(self.steps[1], other.steps[1])),
-            self.values + other.values,
-        )
+        n_records, n_steps = self.n_records + other.n_records, self.n_steps + other.n_steps
+        steps = min(self.steps[0], other.steps[0]), max(self.steps[1], other.steps[1])
+        return FeatureListSummary(n_records, n_steps, steps, self.values + other.values)
 
     @property
     def kind(self) -> Kind | None:
@@ -513,16 +506,11 @@ class SequenceSummary:
         >>> words["steps"], words["kinds"]["string"]["records"]
         (2, 2)
         """
-        lists = {
-            name: {
-                "records": summary.n_records,
-                "steps": summary.n_steps,
-                "min_steps": summary.steps[0],
-                "max_steps": summary.steps[1],
-                "kinds": {kind.label: _describe(one) for kind, one in summary.values.lists.items()},
-            }
-            for name, summary in self.feature_lists.items()
-        }
+        lists = {}
+        for name, own in self.feature_lists.items():
+            kinds = {kind.label: _describe(one) for kind, one in own.values.lists.items()}
+            steps = {"steps": own.n_steps, "min_steps": own.steps[0], "max_steps": own.steps[1]}
+            lists[name] = {"records": own.n_records, **steps, "kinds": kinds}
         context = self.context.describe()["features"]
         return {"records": self.n_records, "context": context, "feature_lists": lists}
 

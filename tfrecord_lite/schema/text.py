@@ -228,13 +228,11 @@ def aligned(rows: Sequence[Sequence[str]], alignment: str = "") -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     ruled = [rows[0], ["-" * width for width in widths], *rows[1:]]
     sides = alignment or "<" * len(widths)
-    return [
-        "  ".join(
-            cell.rjust(width) if side == ">" else cell.ljust(width)
-            for cell, width, side in zip(row, widths, sides, strict=True)
-        ).rstrip()
-        for row in ruled
-    ]
+
+    def cell_of(cell: str, width: int, side: str) -> str:
+        return cell.rjust(width) if side == ">" else cell.ljust(width)
+
+    return ["  ".join(map(cell_of, row, widths, sides)).rstrip() for row in ruled]
 
 
 def shown_name(name: str) -> str:
@@ -283,15 +281,11 @@ def _row(name: str, spec: FeatureSpec, original: Any) -> tuple[str, ...]:
     """Return the cells of one feature."""
     shape = getattr(spec, "shape", None)
     default = getattr(spec, "default_value", None)
-    return (
-        shown_name(name),
-        type(spec).__name__,
-        spec.dtype_name,
-        "" if shape is None else _brackets(shape),
-        "" if default is None else _short(default),
-        _details(spec),
-        "" if is_told(spec, original) else _original_text(original),
-    )
+    shape_text = "" if shape is None else _brackets(shape)
+    default_text = "" if default is None else _short(default)
+    original_text = "" if is_told(spec, original) else _original_text(original)
+    cells = type(spec).__name__, spec.dtype_name, shape_text, default_text, _details(spec)
+    return (shown_name(name), *cells, original_text)
 
 
 def is_told(spec: FeatureSpec, original: Any) -> bool:

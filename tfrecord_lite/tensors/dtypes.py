@@ -93,17 +93,8 @@ MOST_DIMS = 64
 _MOST_BYTES = 2**63 - 1
 
 # Names and Python types that mean something else to NumPy, or nothing at all.
-_WORDS: dict[Any, str] = {
-    "half": "float16",
-    "float": "float32",
-    float: "float32",
-    "double": "float64",
-    "bytes": "string",
-    "str": "string",
-    bytes: "string",
-    str: "string",
-    object: "string",
-}
+_WORDS: dict[Any, str] = dict.fromkeys(["bytes", "str", bytes, str, object], "string")
+_WORDS |= {"half": "float16", "float": "float32", float: "float32", "double": "float64"}
 
 
 def type_of_number(number: int, subject: str = "the tensor has dtype") -> TensorType:

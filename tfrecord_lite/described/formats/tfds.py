@@ -116,13 +116,10 @@ def from_json(features: str | bytes, info: str | bytes | None = None) -> Feature
         detail = "the features must have names, in a FeaturesDict or a Translation"
         raise argument_error(f"TFDS features: {detail}")
     traits = {tensor.name: tensor.trait for tensor in tensors}
-    return Features(
-        Schema.of_items(items),
-        refused,
-        [tensor.name for tensor in tensors if tensor.is_text and tensor.name in items],
-        {name: trait for name, trait in traits.items() if isinstance(trait, int)},
-        {name: trait for name, trait in traits.items() if isinstance(trait, str)},
-    )
+    counts = {name: trait for name, trait in traits.items() if isinstance(trait, int)}
+    words = {name: trait for name, trait in traits.items() if isinstance(trait, str)}
+    texts = [tensor.name for tensor in tensors if tensor.is_text and tensor.name in items]
+    return Features(Schema.of_items(items), refused, texts, counts, words)
 
 
 def _unsupported_error(detail: str, key: str | None = None) -> InvalidArgumentError:

@@ -154,12 +154,8 @@ def _what_it_has(message: bytes, key: str | None) -> str:
 
 def _names(message: bytes, number: int) -> set[str]:
     """Return the first keys of the map in a field, short ones only as far as they are shown."""
-    entries = (
-        (start, stop)
-        for field, wire_type, first, last in walk(message, 0, len(message))
-        if (field, wire_type) == (number, LEN)
-        for _, _, start, stop in walk(message, first, last)
-    )
+    maps = [(a, b) for *field, a, b in walk(message, 0, len(message)) if field == [number, LEN]]
+    entries = ((a, b) for first, last in maps for _, _, a, b in walk(message, first, last))
     names = set()
     for start, stop in islice(entries, _MOST_NAMES):
         for field, wire_type, first, last in walk(message, start, stop):

@@ -299,11 +299,10 @@ class Layout:
         short = sorted((s for s in stretches if s.template is None), key=lambda s: s.n_words)
         by_size = groupby(short, key=lambda s: s.n_words // _WORDS_AHEAD)
         alike = [list(stretches_of_size) for _, stretches_of_size in by_size]
-        self.groups: list[_ShortStretches] = [
-            _ShortStretches(stretches_of_size[first : first + _MOST_TOGETHER])
-            for stretches_of_size in alike
-            for first in range(0, len(stretches_of_size), _MOST_TOGETHER)
-        ]
+        self.groups: list[_ShortStretches] = []
+        for own in alike:
+            for first in range(0, len(own), _MOST_TOGETHER):
+                self.groups.append(_ShortStretches(own[first : first + _MOST_TOGETHER]))
         n_read = [stretch.n_words * LANE_BYTES + _AHEAD_BYTES for stretch in short]
         self.furthest: Int64Array = np.array(n_read, np.int64).reshape(-1, 1)
         """Bytes that may be read from the place of each short stretch on."""

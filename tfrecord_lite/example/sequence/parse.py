@@ -204,11 +204,11 @@ class SequenceExampleParser:
         named = np.ravel([] if name is None else name)  # also a name in a list (rule Q1)
         names = checked_names(named, (1,))
         context, lists, lengths = self._parse(block, [0, 1], names, single=True)[0]
-        return (
-            {name: row_of(column, 0) for name, column in context.items()},
-            {name: row_of(column, 0) for name, column in lists.items()},
-            {name: row_of(n_steps, 0) for name, n_steps in lengths.items()},
-        )
+
+        def first_of(columns: Mapping[str, Any]) -> dict[str, Any]:
+            return {name: row_of(column, 0) for name, column in columns.items()}
+
+        return first_of(context), first_of(lists), first_of(lengths)
 
     def parse_batches(
         self, block: Block, splits: Sequence[int]
