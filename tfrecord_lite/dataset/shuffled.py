@@ -80,6 +80,7 @@ class ShuffledRecords(Source):
         if file is None or file.is_stale:
             own = self.options
             limits: ReadOptions = {"verify": own.verify, "max_record_bytes": own.max_record_bytes}
-            file = TFRecordFile(self.names, storage_options=own.storage_options, **limits)
+            limits["storage_options"] = own.storage_options
+            file = TFRecordFile(self.names, **limits)
             self.key.keep(file)
         return file
