@@ -45,9 +45,6 @@ class ByteRanges:
     """
 
     __slots__ = ("data", "lengths", "starts")
-    data: Uint8Array
-    starts: Int64Array
-    lengths: Int64Array
 
     def __init__(self, data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> None:
         self.data, self.starts, self.lengths = data, starts, lengths
@@ -82,8 +79,6 @@ class ByteItems:
     """
 
     __slots__ = ("items", "lengths")
-    items: list[Any]
-    lengths: Int64Array
 
     def __init__(self, items: list[Any], lengths: Int64Array) -> None:
         self.items, self.lengths = items, lengths

@@ -263,15 +263,10 @@ _FORMATS = (
         rb"\x89PNG\r\n\x1a\n", "PNG", "image/png", ".png",
         lambda data: _size(*unpack_from(">II", data, 16)) if data[12:16] == b"IHDR" else {},
     ),
-    _medium(
-        rb"GIF8[79]a", "GIF", "image/gif", ".gif",
-        lambda data: _size(*unpack_from("<HH", data, 6)),
-    ),
+    _medium(rb"GIF8[79]a", "GIF", "image/gif", ".gif", lambda data: _size(*unpack_from("<HH", data, 6))),
     _medium(rb"RIFF....WEBP", "WebP", "image/webp", ".webp", _webp),
     # A text may begin with BM: the second header has one of these lengths.
-    _medium(
-        rb"BM.{12}[\x0c\x10\x28\x34\x38\x40\x6c\x7c]\0\0\0", "BMP", "image/bmp", ".bmp", _bmp
-    ),
+    _medium(rb"BM.{12}[\x0c\x10\x28\x34\x38\x40\x6c\x7c]\0\0\0", "BMP", "image/bmp", ".bmp", _bmp),
     _medium(rb"II[\x2a\x2b]\0|MM\0[\x2a\x2b]", "TIFF", "image/tiff", ".tif"),
     _medium(_FTYP + rb"avi[fs]", "AVIF", "image/avif", ".avif"),
     _medium(_FTYP + rb"(hei[cmsx]|hev[cmsx]|mif1|msf1)", "HEIC", "image/heic", ".heic"),
@@ -284,9 +279,7 @@ _FORMATS = (
     _medium(rb"OggS\0", "OGG", "audio/ogg", ".ogg"),
     _medium(rb"ID3[\x02-\x04].[\x00-\xff][\x00-\x7f]{4}", "MP3", "audio/mpeg", ".mp3"),
     # The next frame begins alike; without it, chance may have made the first.
-    _medium(
-        rb"(\xff[\xe2\xe3\xf2\xf3\xfa\xfb])[\x10-\xeb].{20,2100}?\1[\x10-\xeb]", "MP3", "audio/mpeg", ".mp3"
-    ),
+    _medium(rb"(\xff[\xe2\xe3\xf2\xf3\xfa\xfb])[\x10-\xeb].{20,2100}?\1[\x10-\xeb]", "MP3", "audio/mpeg", ".mp3"),
     _medium(_FTYP + rb"M4A ", "M4A", "audio/mp4", ".m4a"),
     _medium(_FTYP + rb"qt  ", "QuickTime", "video/quicktime", ".mov"),
     _medium(_FTYP, "MP4", "video/mp4", ".mp4"),
@@ -294,8 +287,7 @@ _FORMATS = (
     _medium(rb"\x1a\x45\xdf\xa3.{0,40}webm", "WebM", "video/webm", ".webm"),
     _file(rb".{148}", "a tar archive", _UNPACK, is_sure=True, read=_tar),
     _file(
-        rb"\xff\xff\xff\xff.{8}", "an Arrow stream", "pyarrow.ipc.open_stream reads it",
-        is_sure=True, read=_arrow_stream,
+        rb"\xff{4}.{8}", "an Arrow stream", "pyarrow.ipc.open_stream reads it", is_sure=True, read=_arrow_stream
     ),
     # Of protocol 4 and later, with its first frame.
     _file(rb"\x80[\x04\x05]\x95.{1,5}\0\0\0", "a pickle", is_sure=True),

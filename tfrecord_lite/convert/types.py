@@ -366,17 +366,10 @@ def _variable_texts(values: AnyArray) -> FlatList:
 
 
 # One row per kind of dtype: the list, and what converts to it.
-_DTYPES: dict[str, tuple[Kind, Callable[[AnyArray], FlatList]]] = {
-    "b": (Kind.INT64, _integers),
-    "i": (Kind.INT64, _integers),
-    "u": (Kind.INT64, _integers),
-    "f": (Kind.FLOAT, _floats),
-    "S": (Kind.BYTES, _fixed_strings),
-    "U": (Kind.BYTES, _fixed_texts),
-    "T": (Kind.BYTES, _variable_texts),
-    "M": (Kind.INT64, _times),
-    "m": (Kind.INT64, _times),
-}
+_DTYPES: dict[str, tuple[Kind, Callable[[AnyArray], FlatList]]]
+_DTYPES = {"S": (Kind.BYTES, _fixed_strings), "f": (Kind.FLOAT, _floats)}
+_DTYPES |= {"U": (Kind.BYTES, _fixed_texts), "T": (Kind.BYTES, _variable_texts)}
+_DTYPES |= dict.fromkeys("biu", (Kind.INT64, _integers)) | dict.fromkeys("Mm", (Kind.INT64, _times))
 
 EXACT_DTYPES = frozenset(map(np.dtype, ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "f2", "f4"]))
 """The dtypes of which a list holds every value: fast paths need not look at those."""
@@ -606,11 +599,8 @@ def _array_of_numbers(items: list[Any]) -> AnyArray:
 
 
 _TIMES = date, timedelta  # a datetime is a date
-_TIME_DTYPES: dict[type, str] = {
-    datetime: "datetime64[us]",
-    date: "datetime64[D]",
-    timedelta: "timedelta64[us]",
-}
+_TIME_DTYPES: dict[type, str] = {datetime: "datetime64[us]", date: "datetime64[D]"}
+_TIME_DTYPES[timedelta] = "timedelta64[us]"
 
 
 def _array_of_times(items: list[Any]) -> AnyArray:

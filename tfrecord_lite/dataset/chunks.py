@@ -25,12 +25,9 @@ from tfrecord_lite.columns.bytes import owned_slice
 
 
 class BatchChunk:
-    """Batches of records."""
+    """Batches of records; `splits` are the row splits of the batches among them, shape (n + 1,)."""
 
     __slots__ = ("records", "splits")
-    records: Block
-    splits: Int64Array
-    """Row splits of the batches among the records, shape (n + 1,)."""
 
     def __init__(self, records: Block, splits: Int64Array) -> None:
         self.records, self.splits = records, splits
@@ -61,7 +58,6 @@ class ObjectChunk:
     """Python objects."""
 
     __slots__ = ("items",)
-    items: list[Any]
 
     def __init__(self, items: list[Any]) -> None:
         self.items = items
@@ -84,15 +80,13 @@ class ObjectChunk:
 
 
 class ColumnChunk:
-    """Batches of columns, each column whole for all batches."""
+    """Batches of columns: arrays or BytesColumns with the rows of all batches.
+
+    `splits` are the row splits of the batches among the rows, shape (n + 1,). The column `label_key` is taken
+    out, if there is one: elements are then (columns, label).
+    """
 
     __slots__ = ("columns", "label_key", "splits")
-    columns: dict[str, Any]
-    """Arrays or BytesColumns with the rows of all batches."""
-    splits: Int64Array
-    """Row splits of the batches among the rows, shape (n + 1,)."""
-    label_key: str | None
-    """A column to take out: elements are then (columns, label)."""
 
     def __init__(self, columns: dict[str, Any], splits: Int64Array, label_key: str | None) -> None:
         self.columns, self.splits, self.label_key = columns, splits, label_key

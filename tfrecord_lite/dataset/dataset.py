@@ -518,9 +518,7 @@ class Dataset(Generic[T_co]):
         ...     print(context["id"], lists["tokens"].tolist(), lengths["tokens"])
         [1 2] [[5, 6], [7, 0]] [2 1]
         """
-        from tfrecord_lite.example.sequence.parse import (  # noqa: PLC0415 - loads the engine
-            SequenceExampleParser,
-        )
+        from tfrecord_lite.example.sequence.parse import SequenceExampleParser  # noqa: PLC0415
 
         parser = SequenceExampleParser(context_features, sequence_features, strings=strings)
         return parsed_by(self, parser)

@@ -29,7 +29,7 @@ import warnings
 import zlib
 from collections.abc import Collection, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.described.structure import Structure, is_flat_dict, structure_of_json
@@ -424,18 +424,10 @@ Fingerprint: TypeAlias = dict[str, int]
 _HEAD_BYTES = 64 * 1024
 
 
-class _Writable(Protocol):
-    """A file that is written, such as an :class:`OutputFile`."""
-
-    @property
-    def name(self) -> str: ...
-    def write(self, parts: list[Any], /) -> object: ...
-
-
 class FingerprintingFile:
     """A file object that computes the fingerprint of what is written to it."""
 
-    def __init__(self, file: _Writable) -> None:
+    def __init__(self, file: Any) -> None:
         self.name: str = file.name
         self._file = file
         self._n_bytes = 0

@@ -68,9 +68,7 @@ def dropping(
 
         return options.dropping(check_either)
     if isinstance(described.schema, SequenceSchema):
-        from tfrecord_lite.example.sequence.parse import (  # noqa: PLC0415 - of SequenceExamples
-            SequenceExampleParser,
-        )
+        from tfrecord_lite.example.sequence.parse import SequenceExampleParser  # noqa: PLC0415
 
         return options.dropping(SequenceExampleParser(*described.schema, pad=False))
     return options.dropping(ExampleParser(described.schema))
@@ -113,9 +111,7 @@ def parser_for(
     if columns is not None:
         described = described._replace(schema=_chosen(described.schema, columns))
     if isinstance(described.schema, SequenceSchema):
-        from tfrecord_lite.example.sequence.parse import (  # noqa: PLC0415 - of SequenceExamples
-            SequenceExampleParser,
-        )
+        from tfrecord_lite.example.sequence.parse import SequenceExampleParser  # noqa: PLC0415
 
         return SequenceExampleParser(*described.schema, strings=strings)
     if hint is not None:
@@ -147,13 +143,13 @@ def originals_of(
         description = None
     if description is None or isinstance(description.schema, SequenceSchema):
         return Schema({})
-    items = {
-        name: item
-        for name, item in description.schema.to_items().items()
-        if item.original is not None
-        and item.original.dtype not in ("string", item.kind.label)
-        and not isinstance(item.spec, SparseFeature)
-    }
+    items = {}
+    for name, item in description.schema.to_items().items():
+        usual = (None, "string", item.kind.label)
+        if getattr(item.original, "dtype", None) not in usual and not isinstance(
+            item.spec, SparseFeature
+        ):
+            items[name] = item
     return Schema.of_items(items)
 
 

@@ -520,12 +520,8 @@ def _joined(files: list[FileReport]) -> FileReport:
         # In the number of a record, damaged ones before it are counted.
         n_before = span.records_before if span.index is None else span.index - damage.num_damaged
         damage.add(replace(span, records_before=n_before))
-    return FileReport(
-        files[0].source,
-        n_records,
-        sum(file.record_bytes for file in files),
-        tuple(replace(s, records_after=n_records - s.records_before) for s in damage.kept),
-        sum(file.num_damaged for file in files),
-        sum(file.lost_bytes for file in files),
-        failure=next((file.failure for file in files if file.failure), None),
-    )
+    record_bytes = sum(file.record_bytes for file in files)
+    kept = tuple(replace(s, records_after=n_records - s.records_before) for s in damage.kept)
+    lost = sum(file.num_damaged for file in files), sum(file.lost_bytes for file in files)
+    failure = next((file.failure for file in files if file.failure), None)
+    return FileReport(files[0].source, n_records, record_bytes, kept, *lost, failure=failure)

@@ -380,11 +380,14 @@ def _dense(name: str, spec: FixedLenFeature) -> Dense:
     if spec.default_value is not None:
         default = _default_array(name, spec.default_value, kind, shape)
     default = default if default is not None and default.size else None
-    key = name if spec.value_key is None else _value_key(name, spec.value_key)
+    key = _value_key(name, spec.value_key)
     return Dense(key, kind, shape, default)
 
 
-def _value_key(name: str, key: str) -> str:
+def _value_key(name: str, key: str | None) -> str:
+    """Return the key of the values, by default the name of the specification."""
+    if key is None:
+        return name
     check_key(name, key, InvalidArgumentError)
     return key
 
@@ -423,7 +426,7 @@ def _sparse(name: str, spec: SparseFeature) -> Sparse:
 
 
 def _ragged(name: str, spec: RaggedFeature) -> Ragged:
-    key = name if spec.value_key is None else _value_key(name, spec.value_key)
+    key = _value_key(name, spec.value_key)
     partitions: list[Partition] = []
     for partition in spec.partitions:
         if isinstance(partition, RaggedFeature.UniformRowLength):
@@ -438,7 +441,7 @@ def _ragged(name: str, spec: RaggedFeature) -> Ragged:
 
 def _raw(name: str, spec: RawFeature) -> Dense | Shaped:
     _shape(name, [dim for dim in spec.shape if dim is not None])
-    key = name if spec.value_key is None else _value_key(name, spec.value_key)
+    key = _value_key(name, spec.value_key)
     if spec.shape_key is not None:
         check_key(name, spec.shape_key, InvalidArgumentError)
         return Shaped(key, Kind.BYTES, spec.shape_key, spec)
@@ -450,8 +453,7 @@ _BUILDERS: dict[type, Callable[[str, Any], Prepared]] = {
     FixedLenFeature: _dense,
     FixedLenSequenceFeature: _padded,
     VarLenFeature: lambda name, spec: VarLen(
-        name if spec.value_key is None else _value_key(name, spec.value_key),
-        kind_of(spec.dtype, name),
+        _value_key(name, spec.value_key), kind_of(spec.dtype, name)
     ),
     SparseFeature: _sparse,
     RaggedFeature: _ragged,

@@ -287,16 +287,9 @@ def save_elements(
     structure, columns = elements_of(data)
     with metered(progress, folder, "records") as meter:
         try:
-            write_columns(
-                folder,
-                structure,
-                columns,
-                num_shards=require_int("num_shards", num_shards, 1),
-                shard_sizes=shard_sizes,
-                compression=compression,
-                storage_options=storage_options,
-                wrote=meter.advance,
-            )
+            own: dict[str, Any] = {"compression": compression, "storage_options": storage_options}
+            own |= {"num_shards": require_int("num_shards", num_shards, 1), "wrote": meter.advance}
+            write_columns(folder, structure, columns, shard_sizes=shard_sizes, **own)
         except InvalidArgumentError as error:
             raise error.at(source=folder) from None
     written = SavedData(f"{folder}/{SAVED}", storage_options)

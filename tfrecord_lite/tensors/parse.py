@@ -340,9 +340,7 @@ _FIELD_READERS: dict[str, Callable[[Any, np.dtype[Any]], AnyArray]] = {
     "dcomplex_val": _bits(8, 2),
     # Numbers of up to 32 bits: narrow ones wrap around, of floats higher bits are dropped (rule T6).
     "int_val": lambda listed, dtype: np.fromiter(listed, np.int32, len(listed)).astype(dtype),
-    "half_val": lambda listed, dtype: (
-        np.fromiter(listed, np.int32, len(listed)).astype(np.uint16).view(dtype)
-    ),
+    "half_val": lambda listed, dtype: np.array(listed, np.int32).astype(np.uint16).view(dtype),
     "float8_val": lambda listed, dtype: np.frombuffer(bytearray(listed), dtype),
     "bool_val": _plain,
     "int64_val": _plain,

@@ -25,9 +25,6 @@ class Strings(ByteRanges):
     """
 
     __slots__ = ("block", "is_copy", "shape")
-    shape: tuple[int, ...]
-    block: Block | None
-    is_copy: bool
 
     def __init__(
         self,

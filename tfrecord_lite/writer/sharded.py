@@ -211,15 +211,11 @@ class ShardedTFRecordWriter(MessageWriter):
     def __repr__(self) -> str:
         """Name the pattern, and count the shards and the records written so far."""
         n_records = sum(sink.n_records for sink in self._sinks) + len(self._rows or ())
-        parts = [
-            plural(n_records, "record"),
-            f"{plural(len(self._sinks), 'shard')} so far"
-            if self._filling is not None and not self._is_closed
-            else plural(len(self._sinks), "shard"),
-            TFRecordOptions.get_compression_type_string(self._options) or "uncompressed",
-            "closed" if self._is_closed else "open",
-        ]
-        return f"<ShardedTFRecordWriter of {short_name(self._name)}: {', '.join(parts)}>"
+        shards, state = plural(len(self._sinks), "shard"), "closed" if self._is_closed else "open"
+        shards += " so far" if self._filling is not None and not self._is_closed else ""
+        compression = TFRecordOptions.get_compression_type_string(self._options) or "uncompressed"
+        what = f"{plural(n_records, 'record')}, {shards}, {compression}, {state}"
+        return f"<ShardedTFRecordWriter of {short_name(self._name)}: {what}>"
 
     def abandon(self) -> None:
         """Remove all that was written; no file appears.

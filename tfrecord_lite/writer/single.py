@@ -11,7 +11,6 @@ import contextlib
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Self, cast
 
 from tfrecord_lite.arrays import Buffer
@@ -695,12 +694,7 @@ class TFRecordWriter(MessageWriter):
         parts = [plural(n_records, "record"), self._sink.compression or "uncompressed", state]
         return f"<TFRecordWriter of {short_name(self._name)}: {', '.join(parts)}>"
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Close; after an error, an atomic writer leaves the old file as it was, and a URL gets none."""
         try:
             if kind is None or not (self._atomic or is_url(self._name)):

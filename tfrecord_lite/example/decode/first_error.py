@@ -51,10 +51,7 @@ class MisfitError(Exception):
     ) -> InvalidArgumentError:
         """Return the error for users; `block` is the batch, `example_name` the message's name."""
         if self.reason in (Reason.MALFORMED, Reason.MISSING):
-            from tfrecord_lite.example.content import (  # noqa: PLC0415 - for an error
-                ContentType,
-                type_error,
-            )
+            from tfrecord_lite.example.content import ContentType, type_error  # noqa: PLC0415
 
             types = ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE
             expected = types if message_type == "Example" else types[::-1]
