@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from tests.support import reference
 from tfrecord_lite import Block, testing
 from tfrecord_lite.block import SPARE_BYTES, Place
-from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.framing import frame
+from tfrecord_lite.texts import plural
 
 
 def from_stream(items: list[bytes], source: str) -> Block:

@@ -15,6 +15,7 @@ from tfrecord_lite.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
+    errors_at,
 )
 
 CLASSES = [DataLossError, FailedPreconditionError, InvalidArgumentError]
@@ -75,3 +76,20 @@ def test_the_text_says_what_where_and_the_detail(error: TFRecordError, text: str
 def test_reasons_are_told_apart_by_their_text() -> None:
     assert len({reason.value for reason in Reason}) == len(Reason)
     assert all(str(reason) == reason.value for reason in Reason)
+
+
+def test_a_place_is_added_to_the_same_exception() -> None:
+    error = InvalidArgumentError(Reason.WRONG_COUNT, index=2, detail="too short")
+    error.add_note("a hint")
+    with (
+        pytest.raises(InvalidArgumentError) as raised,
+        errors_at(source="a.tfrecord", index=lambda number: 10 + number),
+        errors_at(key="x"),
+    ):
+        raise error from OSError("gone")
+
+    assert raised.value is error
+    assert str(error) == "a.tfrecord: record 12, feature 'x': too short"
+    assert error.__notes__ == ["a hint"]
+    assert isinstance(error.__cause__, OSError)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)

@@ -6,11 +6,13 @@ import importlib
 import importlib.metadata
 import json
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import tfrecord_lite
 from tests.support.subprocesses import run_fresh
+from tfrecord_lite import extension
 
 HEAVY = {
     "absl", "aiohttp", "asyncio", "backports.zstd", "concurrent.futures.process", "fsspec",
@@ -48,9 +50,9 @@ NOT_FOR_A_BATCH = {
     "tfrecord_lite.example.sequence.parse", "tfrecord_lite.example.survey", "tfrecord_lite.files.output",
     "tfrecord_lite.index.file", "tfrecord_lite.index.index", "tfrecord_lite.progress",
     "tfrecord_lite.records.resync", "tfrecord_lite.saved", "tfrecord_lite.schema.summary", "tfrecord_lite.sniff",
-    "bz2", "concurrent.futures", "decimal", "difflib", "hashlib", "logging", "numpy.ma", "tempfile", "threading",
+    "bz2", "concurrent.futures", "decimal", "difflib", "hashlib", "logging", "numpy.ma", "numpy.typing", "tempfile", "threading",
 }  # fmt: skip
-MOST_OWN_MODULES = 82
+MOST_OWN_MODULES = 80
 """Of this package that a first batch loads."""
 
 
@@ -93,29 +95,42 @@ def test_dir_shows_the_public_names_and_nothing_else() -> None:
     assert all(getattr(tfrecord_lite, name) is not None for name in modules)
 
 
-def stub() -> str:
+def stub(module: ModuleType) -> str:
     """Return what type checkers see: the same names as in the table."""
-    lines = ["# Made of the table in __init__.py: pytest --update-golden tests/test_import.py"]
-    names_of = vars(tfrecord_lite)["_NAMES"]
-    for module, names in sorted(names_of.items()):
-        listed = ", ".join(f"{name} as {name}" for name in names.split())
-        lines.append(f"from tfrecord_lite.{module} import {listed}")
-    submodules = ", ".join(f"{name} as {name}" for name in vars(tfrecord_lite)["_SUBMODULES"])
-    lines += [
-        f"from tfrecord_lite import {submodules}",
-        "",
-        "__version__: str",
-        f"__all__ = {tfrecord_lite.__all__}",
+    lines = [
+        f"# Made of the table in {Path(str(module.__file__)).name}: pytest --update-golden tests/test_import.py"
     ]
-    return "\n".join(lines) + "\n"
+    for home, names in sorted(vars(module)["_NAMES"].items()):
+        listed = ", ".join(f"{name} as {name}" for name in names)
+        lines.append(f"from tfrecord_lite.{home} import {listed}")
+    if module is tfrecord_lite:
+        submodules = ", ".join(f"{name} as {name}" for name in vars(module)["_SUBMODULES"])
+        lines += [f"from tfrecord_lite import {submodules}", "", "__version__: str"]
+    return "\n".join([*lines, f"__all__ = {module.__all__}"]) + "\n"
 
 
-def test_type_checkers_see_the_names_that_are_loaded(request: pytest.FixtureRequest) -> None:
-    path = Path(tfrecord_lite.__file__).with_suffix(".pyi")
+@pytest.mark.parametrize("module", [tfrecord_lite, extension])
+def test_type_checkers_see_the_names_that_are_loaded(
+    module: ModuleType, request: pytest.FixtureRequest
+) -> None:
+    path = Path(str(module.__file__)).with_suffix(".pyi")
     if request.config.getoption("update_golden"):
-        path.write_text(stub())
+        path.write_text(stub(module))
 
-    assert path.read_text() == stub()
+    assert path.read_text() == stub(module)
+
+
+def test_extensions_stand_on_names_of_the_codec_that_are_not_public() -> None:
+    for home, names in vars(extension)["_NAMES"].items():
+        codec = importlib.import_module(f"tfrecord_lite.{home}")
+        assert home.partition(".")[0] not in {"apps", "cli", "integrations", "testing", "tf"}
+        for name in names:
+            assert getattr(extension, name) is getattr(codec, name)
+            assert name not in tfrecord_lite.__all__
+
+    assert extension.__all__ == sorted(set(extension.__all__))
+    with pytest.raises(AttributeError, match="no attribute 'Exampel'"):
+        extension.Exampel  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_the_version_is_that_of_the_distribution() -> None:

@@ -22,10 +22,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from tfrecord_lite.arrays import AnyArray, Buffer, Int64Array, Uint8Array, gather, row_splits, views
 from tfrecord_lite.errors import (
@@ -33,9 +32,12 @@ from tfrecord_lite.errors import (
     Reason,
     TFRecordError,
     argument_error,
-    plural,
     require_int,
 )
+from tfrecord_lite.texts import plural
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _Error = TypeVar("_Error", bound=TFRecordError)
 

@@ -13,7 +13,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Literal, NoReturn, ParamSpec, TypeAlias, TypedDict, TypeVar
 
@@ -176,7 +176,7 @@ def _ignore(_: object) -> None:
     """Ignore what was left out; a function that other processes can load."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ReadSettings:
     """The keywords of :class:`TFRecordReader`; raises ``BAD_ARGUMENT`` or TypeError if wrong."""
 
@@ -189,8 +189,8 @@ class ReadSettings:
     on_misfit: OnMisfit = "raise"
     max_errors: int | None = None
     read_ahead: int | None = None
-    storage_options: Mapping[str, Any] | None = field(default=None, repr=False, hash=False)
-    check: Callable[[Any], object] | None = field(default=None, repr=False, compare=False)
+    storage_options: Mapping[str, Any] | None = None
+    check: Callable[[Any], object] | None = None
     """Raises an InvalidArgumentError about the first record of a Block that is to be dropped."""
 
     def __post_init__(self) -> None:

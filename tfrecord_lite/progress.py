@@ -24,8 +24,8 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
-from tfrecord_lite.errors import plural, printable
 from tfrecord_lite.files.names import Source, local_size, name_of
+from tfrecord_lite.texts import plural, printable
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block

@@ -30,7 +30,6 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
     require_int,
-    short_name,
 )
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions
@@ -48,6 +47,7 @@ from tfrecord_lite.files.names import (
 from tfrecord_lite.options import MAX_RECORD_BYTES, OnError, OnMisfit, ReadSettings, hinted
 from tfrecord_lite.records.damage import DamageLog, SkippingStream
 from tfrecord_lite.records.stream import RecordStream
+from tfrecord_lite.texts import short_name
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -742,7 +742,7 @@ def parse_messages(block: Block, message_class: type[AnyMessage]) -> Iterator[An
         try:
             message = message_class.FromString(record)
         except (DecodeError, UnicodeDecodeError):
-            from tfrecord_lite.example.outline import misfit_error  # noqa: PLC0415 - not light
+            from tfrecord_lite.example.content import misfit_error  # noqa: PLC0415 - not light
 
             raise block.place(i).locate(misfit_error(record, message_class)) from None
         yield message

@@ -27,7 +27,6 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from itertools import islice
 from math import prod
 from struct import calcsize, unpack_from
@@ -37,7 +36,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from tfrecord_lite.block import HEADER_BYTES
-from tfrecord_lite.errors import human_bytes, plural
+from tfrecord_lite.texts import human_bytes, plural
 from tfrecord_lite.wire.scalar import LEN, VARINT, WireError, read_varint, walk
 
 HEAD_BYTES = 4096
@@ -67,8 +66,7 @@ def text_of(data: bytes, *, is_cut: bool = False) -> str | None:
 # ------------------------------------------------------------------- images, sounds, films
 
 
-@dataclass(frozen=True, slots=True)
-class Media:
+class Media(NamedTuple):
     """What an encoded image, sound or film is; None for what its header does not tell."""
 
     format: str
@@ -197,7 +195,8 @@ def _flac(data: bytes) -> _Details:
 class _Format(NamedTuple):
     """How the bytes of a format begin, and what they are."""
 
-    begins: re.Pattern[bytes]
+    begins: bytes
+    """A pattern, compiled when it is first needed: that takes longer than all other work for a short file."""
     name: str
     """The name of the format, with its article; for media, as :class:`Media` has it."""
     advice: str = ""
@@ -210,7 +209,7 @@ class _Format(NamedTuple):
     def details(self, data: bytes) -> _Details:
         """Return what the header says, nothing if it is cut; None if this is another format after all."""
         try:
-            return self.read(data) if self.begins.match(data) else None
+            return self.read(data) if re.match(self.begins, data, re.DOTALL) else None
         except (StructError, IndexError):
             return None if self.media is None else {}
 
@@ -218,14 +217,14 @@ class _Format(NamedTuple):
 def _file(
     pattern: bytes, name: str, advice: str = "", *, is_sure: bool = False, read: Any = lambda _: {}
 ) -> _Format:
-    return _Format(re.compile(pattern, re.DOTALL), name, advice, None, read, is_sure)
+    return _Format(pattern, name, advice, None, read, is_sure)
 
 
 def _medium(pattern: bytes, name: str, mime: str, ending: str, read: Any = lambda _: {}) -> _Format:
     noun = {"image": "image", "audio": "sound", "video": "video"}[mime.partition("/")[0]]
     article = "an" if name[0] in "AMO" else "a"  # an AVI, an MP4, an OGG
     media = Media(name, mime, ending)
-    return _Format(re.compile(pattern, re.DOTALL), f"{article} {name} {noun}", "", media, read)
+    return _Format(pattern, f"{article} {name} {noun}", "", media, read)
 
 
 def _tar(data: bytes) -> _Details:
@@ -322,6 +321,10 @@ _FORMATS = (
     ),
 )  # fmt: skip
 """The first that matches counts."""
+_MEDIA_STARTS = (
+    b"\xff", b"\x89P", b"GI", b"RI", b"RF", b"BM", b"II", b"MM", b"\0\0", b"fL", b"Og", b"ID", b"\x1a"
+)  # fmt: skip
+"""How media begin: most texts and numbers are none, and no pattern need be tried."""
 
 
 def recognize(data: bytes) -> Media | None:
@@ -336,9 +339,9 @@ def recognize(data: bytes) -> Media | None:
     ('GIF 640 x 480', 'image/gif', 640)
     >>> recognize(b"text")
     """
-    for form in _FORMATS:
+    for form in _FORMATS if data.startswith(_MEDIA_STARTS) else ():
         if form.media is not None and (details := form.details(data)) is not None:
-            return replace(form.media, **details)
+            return form.media._replace(**details)
     return None
 
 
@@ -507,8 +510,7 @@ def _text_kind(head: bytes, *, is_whole: bool) -> str | None:
 # --------------------------------------------------------------------------------- values
 
 
-@dataclass(frozen=True, slots=True)
-class ValueContent:
+class ValueContent(NamedTuple):
     """What a byte string is."""
 
     label: str
@@ -581,10 +583,9 @@ _OF_LENGTHS = ("string", "variant")
 _MAX_FIELDS = 200  # that many well-formed fields are proof enough
 _MAX_DIMS = 254
 _LISTS = range(5, 19)
-_NPY = re.compile(
+_NPY = (
     rb"\x93NUMPY(?=.{0,4000}?'descr':\s*'([<>|=]?[A-Za-z]\d{0,4})')"
-    rb"(?=.{0,4000}?'shape':\s*\(([\d, ]{0,1300})\))",
-    re.DOTALL,
+    rb"(?=.{0,4000}?'shape':\s*\(([\d, ]{0,1300})\))"
 )
 
 
@@ -648,7 +649,7 @@ def _are_items(data: bytes, at: int, stop: int, n_items: int) -> bool:
 
 def _array(data: bytes) -> tuple[str, tuple[int, ...], int] | None:
     """Read the header of a .npy file, a dictionary in Python's syntax; None if it is another."""
-    header = _NPY.match(data)
+    header = re.match(_NPY, data, re.DOTALL) if data.startswith(b"\x93NUMPY") else None
     if header is None:
         return None
     digits: list[bytes] = re.findall(rb"\d+", header[2])

@@ -30,9 +30,10 @@ from tfrecord_lite import (
     serialize_tensor,
     summarize,
 )
-from tfrecord_lite.apps.statistics import compare, compute_statistics, sampling
+from tfrecord_lite.apps.statistics import compare, compute_statistics
 from tfrecord_lite.cli import main
 from tfrecord_lite.cli.texts import exact_bytes
+from tfrecord_lite.index import sampling
 from tfrecord_lite.messages import Event, Summary
 
 

@@ -315,7 +315,7 @@ def tensors(data: bytes) -> str:
 # --- schema files
 
 _READERS: tuple[Callable[[bytes], Schema | SequenceSchema], ...] = (
-    lambda data: sidecar.parse("x.json", data).schema,
+    lambda data: sidecar.parse_sidecar("x.json", data).schema,
     lambda data: Schema.from_json(data.decode("utf-8", "replace")),
     superserial.from_yaml,
     lambda data: tfds.from_json(data).schema,

@@ -14,8 +14,9 @@ from tests.cli.samples import flower
 from tests.support import reference
 from tests.support.foreign_files import FOREIGN, Foreign, arrow_files
 from tfrecord_lite import TFRecordReader, TFRecordWriter, recover, verify
-from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason, plural
+from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason
 from tfrecord_lite.records.framing import frame
+from tfrecord_lite.texts import plural
 
 each_kind = pytest.mark.parametrize("kind", FOREIGN)
 

@@ -24,10 +24,10 @@ from tfrecord_lite.apps.markup.cells import MAX_ROWS, Cells, count_rows, type_te
 from tfrecord_lite.apps.markup.tables import MAX_COLUMNS, Cell, Html, escaped, panel, table
 from tfrecord_lite.apps.markup.tables import MAX_ROWS as MAX_TABLE_ROWS
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.errors import DamageReport, TFRecordError, plural, require_int, short_name
+from tfrecord_lite.errors import DamageReport, TFRecordError, require_int
+from tfrecord_lite.extension import table_rows
 from tfrecord_lite.schema import Schema, SequenceSchema, summary_rows
-from tfrecord_lite.schema.text import aligned, shown_name, table_rows
-from tfrecord_lite.shown import value_text
+from tfrecord_lite.texts import aligned, plural, short_name, shown_name, value_text
 
 __all__ = ["Shown", "load_ipython_extension", "show", "unload_ipython_extension"]
 

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from tfrecord_lite import __version__
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
-from tfrecord_lite.files.names import is_pipe, name_of
+from tfrecord_lite.extension import is_pipe, name_of
 
 GROUPS = {
     "look": {

@@ -16,8 +16,9 @@ from typing import Any
 
 from tfrecord_lite.cli.texts import json_line
 from tfrecord_lite.cli.words import shell_text
-from tfrecord_lite.errors import argument_error, printable
+from tfrecord_lite.errors import argument_error
 from tfrecord_lite.progress import bars_hidden, is_terminal
+from tfrecord_lite.texts import printable
 
 
 class Status(IntEnum):

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError
 from tfrecord_lite.cli.words import shell_text
-from tfrecord_lite.errors import argument_error, human_bytes, plural
-from tfrecord_lite.files.names import expand, is_pipe
+from tfrecord_lite.errors import argument_error
+from tfrecord_lite.extension import expand, is_pipe
+from tfrecord_lite.texts import human_bytes, plural
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.tables.conversion import Summary
@@ -138,9 +139,9 @@ def parse_features(text: str, *, lossless: bool = False) -> Schema:
     """Parse features in their short form, such as ``x:int64,box:float32[4],tags:text[?]``."""
     import numpy as np  # noqa: PLC0415 - only this verb needs it
 
+    from tfrecord_lite import schema_of  # noqa: PLC0415 - only this verb needs it
     from tfrecord_lite.columns import RaggedTensor  # noqa: PLC0415 - only this verb needs it
-    from tfrecord_lite.convert.lossless import schema_of  # noqa: PLC0415 - only this verb needs it
-    from tfrecord_lite.described.widening import as_missing  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite.extension import as_missing  # noqa: PLC0415 - only this verb needs it
     from tfrecord_lite.schema import Schema  # noqa: PLC0415 - only this verb needs it
 
     columns: dict[str, Any] = {}

@@ -9,7 +9,8 @@ from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, Status
 from tfrecord_lite.cli.texts import exact_bytes
 from tfrecord_lite.cli.words import shell_text
-from tfrecord_lite.errors import DamagedSpan, DamageReport, FileReport, Reason, lost_of, plural
+from tfrecord_lite.errors import DamagedSpan, DamageReport, FileReport, Reason, lost_of
+from tfrecord_lite.texts import plural
 
 _OF_SPAN = ("index", "offset", "length", "num_records", "records_before", "records_after")
 """What is printed as JSON of a damaged place."""
@@ -43,11 +44,11 @@ def run_verify(args: argparse.Namespace, console: Console) -> None:
       tfrecord verify --schema train.schema.json 'train-*.tfrecord'
       tfrecord verify --json 'train-*.tfrecord' | jq 'select(.sound == false).file'
     """
-    from tfrecord_lite.recovery.verify import verify_each  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite.extension import verify_each  # noqa: PLC0415 - only this verb needs it
 
     schema: Any = None
     if args.schema is not None:
-        from tfrecord_lite.described.sidecar import load_schema  # noqa: PLC0415 - not light
+        from tfrecord_lite import load_schema  # noqa: PLC0415 - not light
 
         schema = load_schema(args.schema)
     checked: list[FileReport] = []
@@ -183,7 +184,7 @@ def run_recover(args: argparse.Namespace, console: Console) -> None:
     if "-" in (args.source, args.target):
         console.complain("recover reads and writes files, not standard input and output; name them")
         return
-    from tfrecord_lite.recovery.recover import recover  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite import recover  # noqa: PLC0415 - only this verb needs it
 
     options = inputs.read_options(args)
     try:

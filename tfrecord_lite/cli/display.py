@@ -26,7 +26,7 @@ the payload of a NaN.
 
 from __future__ import annotations
 
-import base64
+from binascii import b2a_base64
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
@@ -35,24 +35,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray
-from tfrecord_lite.cli.texts import aligned
-from tfrecord_lite.errors import InvalidArgumentError, plural, printable
-from tfrecord_lite.example.content import Content, ContentType, is_list, is_sequence
-from tfrecord_lite.example.outline import (
+from tfrecord_lite.apps.outline import (
     Row,
     Section,
     Tree,
     float_texts,
     grouped,
     kind_of,
-    parse_message,
     sections,
     values_of,
 )
+from tfrecord_lite.arrays import AnyArray
+from tfrecord_lite.cli.texts import aligned
+from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.extension import Content, ContentType, is_list, is_sequence, parse_message
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.schema.text import shown_name
 from tfrecord_lite.sniff import content_text, recognize_value, text_of
+from tfrecord_lite.texts import plural, printable, shown_name
 
 if TYPE_CHECKING:
     from tfrecord_lite.messages import Feature
@@ -98,7 +97,7 @@ def record_lines(
 
 def _tensor_of(content: Content) -> AnyArray | None:
     """Return the array that a record is; None if it is not, or of a dtype that is not read."""
-    from tfrecord_lite.tensors.parse import parse_tensor  # noqa: PLC0415 - seldom needed
+    from tfrecord_lite import parse_tensor  # noqa: PLC0415 - seldom needed
 
     if content.type is ContentType.TENSOR:
         with suppress(InvalidArgumentError, ImportError):
@@ -129,7 +128,7 @@ def feature_lines(found: list[Section], width: int | None, *, with_values: bool)
             indent = "    "
         if not section.rows:
             yield f"{indent}(no features)"
-        columns = [(shown_name(r.name), r.kind, r.count) for r in section.rows]
+        columns = [(shown_name(r.name), r.kind, r.size_text) for r in section.rows]
         for row, line in zip(section.rows, aligned(columns, "<<>"), strict=True):
             used = len(indent) + len(line) + 2
             room = None if width is None else max(width - used, _MIN_ROOM)
@@ -330,7 +329,7 @@ def _summary_value(value: Any) -> Any:
     """Return what a value of a summary stores: numbers and texts as they are, others as protobuf's JSON."""
     from google.protobuf.json_format import MessageToDict  # noqa: PLC0415 - not light
 
-    from tfrecord_lite.tensors.parse import parse_tensor  # noqa: PLC0415 - seldom needed
+    from tfrecord_lite import parse_tensor  # noqa: PLC0415 - seldom needed
 
     form = value.WhichOneof("value")
     if form == "simple_value":
@@ -361,4 +360,4 @@ def _array_as_json(array: AnyArray) -> Any:
 
 def _bytes_as_json(data: bytes) -> str | dict[str, str]:
     text = text_of(data)
-    return {"base64": base64.b64encode(data).decode()} if text is None else text
+    return {"base64": b2a_base64(data, newline=False).decode()} if text is None else text

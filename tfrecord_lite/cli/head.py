@@ -5,36 +5,36 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import shutil
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from tfrecord_lite.apps.outline import tree_of
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.display import json_of, record_lines
 from tfrecord_lite.cli.inputs import Records
-from tfrecord_lite.described.sources import originals_of, row_restorer
+from tfrecord_lite.cli.texts import terminal_width
 from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
-    InvalidArgumentError,
-    plural,
+    errors_at,
 )
-from tfrecord_lite.example.content import (
+from tfrecord_lite.extension import (
+    INDEX_SUFFIX,
     ContentType,
     Message,
     detect,
     is_list,
     is_sequence,
+    originals_of,
+    row_restorer,
     way_on_of_tensors,
 )
-from tfrecord_lite.example.outline import tree_of
-from tfrecord_lite.files.names import INDEX_SUFFIX
 from tfrecord_lite.progress import is_terminal
-from tfrecord_lite.schema.text import choices
+from tfrecord_lite.texts import choices, plural
 
 if TYPE_CHECKING:
     Numbered: TypeAlias = Iterator[tuple[int, bytes]]
@@ -145,7 +145,7 @@ class Printer:
         self._columns = None if args.columns is None else frozenset(args.columns)
         self._as_json: bool = args.json
         self._message_class = args.message
-        self._width = None if args.full else shutil.get_terminal_size((100, 24)).columns
+        self._width = None if args.full else terminal_width()
         self._with_names = with_names
         self._is_first = True
         self.begin()
@@ -171,11 +171,9 @@ class Printer:
                     self._seen |= {key, *chosen}
                     if not chosen:
                         del features[key]
-        try:
-            most = None if self._width is None else _MAX_FIELDS
+        most = None if self._width is None else _MAX_FIELDS
+        with errors_at(source=name, index=index):
             tree = tree_of(content, self._message_class, most)
-        except InvalidArgumentError as error:
-            raise error.at(source=name, index=index) from None
         if tree is not None:
             self._seen.update(dict(tree))
             tree = [field for field in tree if self._columns is None or field[0] in self._columns]
@@ -237,7 +235,7 @@ def _numbered(
     forward = sorted(number for number in numbers if number >= 0)
     file = None
     if not args.skip_damage and os.path.isfile(stream.name + INDEX_SUFFIX):  # noqa: PTH113 - may be a URL
-        from tfrecord_lite.index.file import TFRecordFile  # noqa: PLC0415 - loads much
+        from tfrecord_lite import TFRecordFile  # noqa: PLC0415 - loads much
 
         # The index may be old.
         with contextlib.suppress(FailedPreconditionError, DataLossError):

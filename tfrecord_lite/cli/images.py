@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, Status
 from tfrecord_lite.cli.texts import exact_bytes
-from tfrecord_lite.errors import Reason, TFRecordError, plural
+from tfrecord_lite.errors import Reason, TFRecordError
+from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.images.pack import ImageReport

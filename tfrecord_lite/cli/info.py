@@ -5,33 +5,32 @@ from __future__ import annotations
 import argparse
 import array
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfrecord_lite.apps.outline import Section, sections
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.display import feature_lines
 from tfrecord_lite.cli.inputs import Records
 from tfrecord_lite.cli.texts import aligned, exact_bytes
-from tfrecord_lite.described.sources import originals_of, row_restorer
-from tfrecord_lite.errors import (
-    DataLossError,
-    human_bytes,
-    plural,
-)
-from tfrecord_lite.example.content import (
+from tfrecord_lite.errors import DataLossError
+from tfrecord_lite.extension import (
+    NOT_DAMAGE,
     Content,
     ContentType,
+    SkippingStream,
     detect,
     detect_all,
+    local_size,
+    name_of,
+    originals_of,
+    row_restorer,
     way_on_of_tensors,
 )
-from tfrecord_lite.example.outline import Section, sections
-from tfrecord_lite.files.names import local_size, name_of
-from tfrecord_lite.records.damage import NOT_DAMAGE, SkippingStream
 from tfrecord_lite.sniff import ValueContent, recognize_value
+from tfrecord_lite.texts import human_bytes, plural
 
 _N_SAMPLES, _MAX_SAMPLE_BYTES = 8, 1024 * 1024
 """Content is guessed from that many first records, fewer if they are huge."""
@@ -44,8 +43,7 @@ def add_info(parser: argparse.ArgumentParser) -> None:
     inputs.add_files(parser)
 
 
-@dataclass(frozen=True, slots=True)
-class _Info:
+class _Info(NamedTuple):
     """What is known about one file."""
 
     name: str
@@ -289,7 +287,7 @@ def run_count(args: argparse.Namespace, console: Console) -> None:
       tfrecord count 'train-*.tfrecord'
       tfrecord count --json train@8.tfrecord.gz | jq .records
     """
-    from tfrecord_lite.index.counting import count_each  # noqa: PLC0415 - not light
+    from tfrecord_lite.extension import count_each  # noqa: PLC0415 - not light
     from tfrecord_lite.reader import reader_with  # noqa: PLC0415 - not light
 
     total, n_files = 0, 0
@@ -328,7 +326,7 @@ def run_index(args: argparse.Namespace, console: Console) -> None:
     examples:
       tfrecord index 'train-*.tfrecord'
     """
-    from tfrecord_lite.index.file import TFRecordFile  # noqa: PLC0415 - not light
+    from tfrecord_lite import TFRecordFile  # noqa: PLC0415 - not light
 
     for source in inputs.find(args, console):
         try:

@@ -21,13 +21,22 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossError, TFRecordError
-from tfrecord_lite.files.compression import CODECS, COMPRESSION_WORDS
-from tfrecord_lite.files.names import Source, expand, is_pipe, name_of, without_companions
+from tfrecord_lite.extension import (
+    CODECS,
+    COMPRESSION_WORDS,
+    NOT_DAMAGE,
+    DamageLog,
+    RecordStream,
+    SkippingStream,
+    Source,
+    expand,
+    is_pipe,
+    name_of,
+    without_companions,
+)
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import metered, title_of, total_bytes
 from tfrecord_lite.reader import check_message_class
-from tfrecord_lite.records.damage import NOT_DAMAGE, DamageLog, SkippingStream
-from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console

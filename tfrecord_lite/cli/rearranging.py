@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from tfrecord_lite.arrays import BoolArray
@@ -13,9 +12,10 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
 from tfrecord_lite.cli.texts import exact_bytes
-from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
-from tfrecord_lite.files.names import is_file_object, name_of
+from tfrecord_lite.errors import argument_error, errors_at
+from tfrecord_lite.extension import is_file_object, name_of
 from tfrecord_lite.reader import TFRecordReader, reader_with
+from tfrecord_lite.texts import plural
 
 _DST = """
 
@@ -202,7 +202,7 @@ def _run(name: str, args: argparse.Namespace, console: Console, **more: Any) -> 
         return
     settings = inputs.settings_of(args)
     if args.drop_bad:
-        from tfrecord_lite.described.sources import dropping  # noqa: PLC0415 - loads the engine
+        from tfrecord_lite.extension import dropping  # noqa: PLC0415 - loads the engine
 
         settings = dropping(args.schema, sources, settings)
     reader = reader_with(sources, settings)
@@ -253,22 +253,13 @@ def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Bl
         sample=args.sample,
         **inputs.read_options(args),
     )
-    with _located(name_of(reader.sources[0])):
+    with errors_at(source=name_of(reader.sources[0])):
         condition = where(args.where, table.column_names)
     narrow = table.select(condition.columns)
 
     def keep(block: Block) -> BoolArray:
         batch = narrow.to_batch(block)
-        with _located(name_of(block.place(0).source or reader.sources[0])):
+        with errors_at(source=name_of(block.place(0).source or reader.sources[0])):
             return condition.mask(batch)
 
     return keep
-
-
-@contextlib.contextmanager
-def _located(source: str) -> Iterator[None]:
-    """Name a file in errors about the condition, as it does not fit the file's columns."""
-    try:
-        yield
-    except InvalidArgumentError as error:
-        raise error.at(source=source) from None

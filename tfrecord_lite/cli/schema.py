@@ -38,7 +38,7 @@ def run_schema(args: argparse.Namespace, console: Console) -> None:
       tfrecord schema --limit 1000 train@10
       tfrecord schema --json train.tfrecord > train.tfrecord.schema.json
     """
-    from tfrecord_lite.example.survey import Survey  # noqa: PLC0415 - loads the engine
+    from tfrecord_lite.extension import Survey  # noqa: PLC0415 - loads the engine
 
     survey = Survey()
     left: int | None = args.limit

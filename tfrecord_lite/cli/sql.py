@@ -7,7 +7,6 @@ import contextlib
 import errno
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
@@ -18,10 +17,11 @@ import numpy as np
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
-from tfrecord_lite.errors import argument_error, plural, printable
-from tfrecord_lite.files.names import is_file_object, is_same_file, is_url, name_of
+from tfrecord_lite.cli.texts import terminal_width
+from tfrecord_lite.errors import argument_error
+from tfrecord_lite.extension import is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.progress import is_terminal, metered
-from tfrecord_lite.schema.text import aligned
+from tfrecord_lite.texts import aligned, plural, printable
 
 _MAX_ROWS = 40
 _MAX_CELL = 60
@@ -173,7 +173,7 @@ def _print_table(reader: Any, max_rows: int, console: Console) -> None:
         rows += [list(row) for row in zip(*columns, strict=True)]
     alignment = "".join(">" if _is_number(field.type) else "<" for field in reader.schema)
     head = [printable(name) for name in names]
-    width = shutil.get_terminal_size((100, 24)).columns
+    width = terminal_width()
     lines = aligned([head, *rows[:max_rows]], alignment)
     for line in lines:
         console.say(line if len(line) <= width else f"{line[: width - 3]}...")

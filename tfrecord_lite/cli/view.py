@@ -9,7 +9,7 @@ from typing import Any, cast
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError
 from tfrecord_lite.cli.texts import exact_bytes
-from tfrecord_lite.files.names import local_size
+from tfrecord_lite.extension import local_size
 
 
 def add_view(parser: argparse.ArgumentParser) -> None:

@@ -14,10 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from tfrecord_lite.arrays import (
     AnyArray,
@@ -28,8 +27,12 @@ from tfrecord_lite.arrays import (
     ranges,
     row_splits,
 )
-from tfrecord_lite.errors import argument_error, plural
-from tfrecord_lite.shown import repr_html, value_text
+from tfrecord_lite.errors import argument_error
+from tfrecord_lite.texts import plural, repr_html, value_text
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 SHOWN_VALUES = 6
 

@@ -33,13 +33,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from tfrecord_lite.arrays import AnyArray, Int64Array, objects, ranges
 from tfrecord_lite.arrays import row_splits as splits_without_gaps
 from tfrecord_lite.columns.bytes import BytesColumn, FlatValues, as_array, fill_value
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.shown import repr_html, value_text
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.texts import plural, repr_html, value_text
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 Splits: TypeAlias = "npt.NDArray[np.int32] | Int64Array"
 

@@ -22,7 +22,7 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray, Int64Array, first_true
 from tfrecord_lite.columns.bytes import BytesColumn, FlatValues, as_array, fill_value
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.shown import repr_html, value_text
+from tfrecord_lite.texts import repr_html, value_text
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -44,7 +44,6 @@ import sys
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
 from itertools import chain
@@ -72,11 +71,17 @@ from tfrecord_lite.convert.types import (
     ranges_of,
     type_of_dtype,
 )
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, levels_to_caller
+from tfrecord_lite.errors import (
+    InvalidArgumentError,
+    Reason,
+    argument_error,
+    errors_at,
+    levels_to_caller,
+)
 from tfrecord_lite.schema import Kind, Original, Schema, SequenceSchema
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
-from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.schema.types import Type
+from tfrecord_lite.texts import nearest
 
 Library: TypeAlias = Literal["pandas", "polars", "arrow"]
 """The libraries of data frames, by the words of `as_`."""
@@ -320,15 +325,12 @@ def open_frames(stream: Source) -> Generator[Frame]:
     """Yield the batches of a stream; first one without rows, for which nothing is read."""
     pa, n_rows = imported(), 0
     schema, batches = reader_of(stream)
-    with closing(batches):
+    with closing(batches), errors_at(index=lambda number: n_rows + number):
         yield open_columns(_without_rows(schema))
         try:
             for batch in batches:
                 yield open_columns(batch, is_later=True)
                 n_rows += batch.num_rows
-        except InvalidArgumentError as error:
-            index = None if error.index is None else n_rows + error.index
-            raise error.at(index=index) from None
         except pa.ArrowException as error:
             cause = str(error).partition("\n")[0]
             detail = f"the Arrow stream failed after {n_rows:,} records: {cause}"
@@ -346,7 +348,7 @@ def frame_of_types(stream: Source) -> Frame:
     for name, lists in frame.columns.items():
         shape = lists.type.shape or ()
         may_lack = name not in required and None not in shape and 0 not in shape
-        lists.type = replace(lists.type, missing=may_lack, categories=None, ordered=False)
+        lists.type = lists.type._replace(missing=may_lack, categories=None, ordered=False)
     return frame
 
 
@@ -614,7 +616,7 @@ def lists_of_array(
     """Return an array with one number or time per record as Lists; a view."""
     own = type_of_dtype(flat.dtype)
     if present is not None or zone is not None:
-        own = replace(own, missing=present is not None, zone=zone)
+        own = own._replace(missing=present is not None, zone=zone)
     return Lists(flat.size, own, (), flat, present)
 
 
@@ -724,7 +726,7 @@ def _categories(name: str, column: Array) -> Lists:
     if is_repeated or len({*listed}) < len(listed) or any(c != c for c in listed):  # noqa: PLR0124
         raise category_error(name)
     lists = _lists_of(name, decoded)
-    own = replace(lists.type, categories=tuple(listed), ordered=bool(kind.ordered))
+    own = lists.type._replace(categories=tuple(listed), ordered=bool(kind.ordered))
     return lists.with_(type=own)
 
 
@@ -745,11 +747,11 @@ def _rows(name: str, column: Array) -> Iterator[tuple[str, Lists]]:
     for path, below in columns.items():
         own, inner = below.type, below.type.shape or ()
         if form_of(column.type) == "list" or None in inner:
-            below.type = replace(own, shape=(None, *inner))
+            below.type = own._replace(shape=(None, *inner))
             yield path, below.above(lengths, present)
             continue
         size = column.type.list_size
-        own = replace(own, shape=(size, *inner), missing=present is not None)
+        own = own._replace(shape=(size, *inner), missing=present is not None)
         n_lists = len(column) if present is None else int(np.count_nonzero(present))
         lists = Lists(n_lists, own, (size, *below.levels), below.flat)
         if present is not None and 0 in (size, *inner):

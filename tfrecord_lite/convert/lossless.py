@@ -64,10 +64,8 @@ from tfrecord_lite.convert.restore import (
 )
 from tfrecord_lite.convert.restore import restore as restore_lists
 from tfrecord_lite.convert.store import type_of
-from tfrecord_lite.convert.types import (
-    column_error,
-)
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.convert.types import column_error
+from tfrecord_lite.errors import Reason, errors_at
 from tfrecord_lite.schema import (
     FeatureSpec,
     FixedLenFeature,
@@ -81,8 +79,6 @@ from tfrecord_lite.schema import (
 )
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.types import WIRE, Type
-
-__all__ = ["restore", "schema_of"]
 
 
 def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False) -> Schema:
@@ -222,12 +218,8 @@ def _restored(name: str, column: Any, kind: Type) -> Any:
     """Restore one parsed column."""
     if isinstance(column, SparseTensor):
         lists = Lists(len(column.values), WIRE[kind.kind], (), _flat(column.values))
-        try:
+        with errors_at(index=lambda number: int(column.indices[number, 0])):
             values = values_of(restore_values(name, lists, kind), with_objects=True)
-        except InvalidArgumentError as error:
-            if error.index is None:
-                raise
-            raise error.at(index=int(column.indices[error.index, 0])) from None
         return SparseTensor(column.indices, values, column.dense_shape)
     shape: tuple[int | None, ...] = ()
     levels: list[Any] = []
@@ -342,4 +334,4 @@ def _in_unit(name: str, lists: Lists, dtype: str) -> Lists:
     if wrong.any():
         detail = f"a time that is not exact in {dtype}, which the schema has that came along; "
         raise column_error(name, detail + "give another schema", None, Reason.UNREPRESENTABLE)
-    return lists.with_(flat=flat, type=replace(lists.type, dtype=dtype))
+    return lists.with_(flat=flat, type=lists.type._replace(dtype=dtype))

@@ -56,7 +56,6 @@ from tfrecord_lite.convert.lists import (
 )
 from tfrecord_lite.convert.types import (
     MISSING_VALUE,
-    at_record,
     at_records,
     column_error,
     exact,
@@ -70,7 +69,7 @@ from tfrecord_lite.convert.types import (
     values_for_list,
     values_of_objects,
 )
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, errors_at
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.kinds import is_float
 from tfrecord_lite.schema.types import WIRE, IncompatibleError, Type
@@ -225,7 +224,7 @@ def _lists(key: str, column: Any, make: Maker) -> Lists:
             lists = _of_array(key, np.asarray(column.data))
             return _masked(lists, _present_records(key, column))
         case _ if column.dtype.kind == "O" and column.ndim and column.size:
-            with at_records(np.arange(len(column) + 1) * math.prod(column.shape[1:])):
+            with errors_at(index=lambda number: number // math.prod(column.shape[1:])):
                 lists = _of_items(key, column.ravel().tolist(), make)
             return lists if column.ndim == 1 else _in_shape(key, lists, column.shape)
         case _:
@@ -237,10 +236,8 @@ def _of_array(key: str, array: AnyArray) -> Lists:
         raise column_error(key, _NO_RECORDS)
     shape = array.shape[1:]
     own = type_of_dtype(array.dtype, shape)
-    try:
+    with errors_at(index=lambda number: number // math.prod(shape), key=key):
         flat = flat_values(array.reshape(-1))
-    except InvalidArgumentError as error:  # about a value
-        raise at_record(error, np.arange(len(array) + 1) * math.prod(shape), key) from None
     return Lists(len(array), own, shape, flat)
 
 
@@ -351,11 +348,8 @@ def _of_items(key: str, items: list[Any], make: Maker) -> Lists:
         return make(key, items, types)
     present = np.fromiter((item is not None for item in items), np.bool_, len(items))
     types.discard(type(None))
-    try:
+    with errors_at(index=lambda number: int(np.flatnonzero(present)[number])):
         lists = make(key, [item for item in items if item is not None], types)
-    except InvalidArgumentError as error:
-        index = None if error.index is None else int(np.flatnonzero(present)[error.index])
-        raise error.at(index=index) from None
     if 0 in (lists.type.shape or ()):  # nothing would tell missing records from empty ones
         raise missing_row_error(key, ~present)
     return _masked(scattered(lists, present), present)
@@ -483,11 +477,9 @@ def as_stored(key: str, lists: Lists, rounded: dict[str, None] | None = None) ->
     """
     lists = cleared(lists)
     kind, flat = lists.kind, lists.flat
-    try:
-        if isinstance(flat, np.ndarray) and kind is not None:
+    if isinstance(flat, np.ndarray) and kind is not None:
+        with errors_at(index=lists.record_of, key=key):
             kind, flat = flat_list(flat)
-    except InvalidArgumentError as error:
-        raise at_record(error, lists.splits(), key) from None
     if rounded is not None and kind is Kind.FLOAT and is_rounded(lists.flat, flat):
         rounded[key] = None
     return Lists(lists.n, WIRE[kind], (lists.counts(),), flat, lists.present)
@@ -523,10 +515,8 @@ def _flattened_rows(key: str, items: list[Any], types: set[type]) -> Lists:
     lists = [flattened(key, item) for item in items]
     counts = np.fromiter(map(len, lists), np.int64, len(lists))
     values = list(chain.from_iterable(lists))
-    try:
+    with at_records(row_splits(counts)):
         kind, flat = values_for_list(values, set(map(type, values)))
-    except InvalidArgumentError as error:
-        raise at_record(error, row_splits(counts)) from None
     return Lists(len(items), WIRE[kind], (counts,), flat)
 
 

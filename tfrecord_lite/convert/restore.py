@@ -16,7 +16,6 @@ import contextlib
 import math
 import zlib
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any, cast
@@ -45,9 +44,10 @@ from tfrecord_lite.convert.types import (
     inexact_integers,
     not_utf8,
 )
-from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
+from tfrecord_lite.errors import Reason, errors_at
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS, numpy_dtype
 from tfrecord_lite.schema.types import Type
+from tfrecord_lite.texts import plural
 
 SMALL_FLOATS = frozenset({"float16", *EXTRA_FLOATS})
 """The floats that do not have every float32."""
@@ -88,21 +88,17 @@ def restore(key: str, lists: Lists, kind: Type) -> Lists:
         if kind.missing:
             return _with_fillers(key, lists, kind)
     if shape is None or None not in stored:
-        return lists.with_(type=replace(kind, shape=stored))
+        return lists.with_(type=kind._replace(shape=stored))
     return _regrouped(key, lists, kind, stored)
 
 
 def restore_values(key: str, lists: Lists, kind: Type) -> Lists:
     """Return lists with their values as they were, and levels as they are; a raw string is one value."""
-    plain = replace(kind, shape=(), missing=False)
-    values = Lists(len(lists.flat), replace(lists.type, shape=()), (), lists.flat)
-    try:
+    plain = kind._replace(shape=(), missing=False)
+    values = Lists(len(lists.flat), lists.type._replace(shape=()), (), lists.flat)
+    with errors_at(index=lists.record_of):
         values = restore(key, values, plain)
-    except InvalidArgumentError as error:
-        if error.index is None:
-            raise
-        raise error.at(index=lists.record_of(error.index)) from None
-    return lists.with_(flat=values.flat, type=replace(plain, shape=lists.type.shape))
+    return lists.with_(flat=values.flat, type=plain._replace(shape=lists.type.shape))
 
 
 def _regrouped(key: str, lists: Lists, kind: Type, stored: tuple[int | None, ...]) -> Lists:
@@ -132,7 +128,7 @@ def _regrouped(key: str, lists: Lists, kind: Type, stored: tuple[int | None, ...
         n_rows = np.repeat(n_rows, math.prod(lead))
     varying = () if is_whole else (n_rows,)
     dims = (*stored[: rank - 1], *lead, *[None for _ in varying], *inner)
-    return lists.with_(type=replace(kind, shape=dims), levels=(*outer, *lead, *varying, *inner))
+    return lists.with_(type=kind._replace(shape=dims), levels=(*outer, *lead, *varying, *inner))
 
 
 def outer_rank(shape: Sequence[int | None]) -> int:
@@ -158,7 +154,7 @@ def _with_fillers(key: str, lists: Lists, kind: Type) -> Lists:
     """Return rows of one shape, or none where a record lacks the feature, with fillers in their place."""
     if kind.is_raw:
         strings = lists.with_(levels=lists.levels[:1], present=lists.lengths > 0)
-        _check_counts(key, strings, replace(kind, shape=()))
+        _check_counts(key, strings, kind._replace(shape=()))
     present = lists.lengths > 0
     lists = lists.with_(type=kind, present=None if present.all() else present)
     _check_counts(key, lists, kind)

@@ -23,7 +23,6 @@ import math
 import warnings
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
@@ -51,7 +50,6 @@ from tfrecord_lite.convert.restore import (
     too_long,
 )
 from tfrecord_lite.convert.types import (
-    at_record,
     at_records,
     column_error,
     exact,
@@ -60,11 +58,11 @@ from tfrecord_lite.convert.types import (
     not_utf8,
     ticks,
 )
-from tfrecord_lite.errors import InvalidArgumentError, Reason, levels_to_caller, plural
+from tfrecord_lite.errors import InvalidArgumentError, Reason, errors_at, levels_to_caller
 from tfrecord_lite.schema import FeatureLike, Kind, RaggedFeature, RawFeature, Schema
 from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Shaped, Sparse, prepare
-from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.schema.types import WIRE, Type
+from tfrecord_lite.texts import nearest, plural
 
 RAW = frozenset({"float64", "complex64", "complex128"})
 """The dtypes that no list holds exactly; complex numbers no list at all."""
@@ -79,7 +77,7 @@ def type_of(
 ) -> Type:
     """Return what lists are and how they are stored: by their dtype and levels alone, never by values."""
     if isinstance(lists, SparseLists):
-        own = replace(lists.values.type, shape=lists.sizes)
+        own = lists.values.type._replace(shape=lists.sizes)
         if not own.shape:
             detail = "a SparseTensor of rank 1 has no dimension besides the records"
             raise column_error(key, detail, None, Reason.UNSUPPORTED)
@@ -101,10 +99,10 @@ def type_of(
     is_image = raw_images and dtype == "uint8" and len(own.shape or ()) > 1
     is_raw |= size >= _RAW_VALUES and (is_image or (lossless and dtype in BYTE_SIZED))
     if is_raw and own.kind is not None:
-        return replace(own, kind=Kind.BYTES)
+        return own._replace(kind=Kind.BYTES)
     if own.categories and own.kind is Kind.FLOAT:  # rounded as the values
         listed = np.array(own.categories, np.float32).astype(own.dtype)
-        return replace(own, categories=tuple(dict.fromkeys(listed.tolist())))
+        return own._replace(categories=tuple(dict.fromkeys(listed.tolist())))
     return own
 
 
@@ -241,7 +239,7 @@ def _without_values(lists: Lists, own: Type) -> Lists:
         flat: Any = ByteRanges(np.zeros(0, np.uint8), *np.zeros((2, n_values), np.int64))
     else:
         flat = np.zeros(n_values, original_dtype(own.dtype))
-    return lists.with_(type=replace(own, shape=lists.type.shape), flat=flat)
+    return lists.with_(type=own._replace(shape=lists.type.shape), flat=flat)
 
 
 def _shaped(key: str, lists: Lists, shape: tuple[int | None, ...]) -> Lists:
@@ -376,7 +374,7 @@ def _sparse(
         detail = f"rows of the dense shape {sparse.sizes}, but the schema says {feature.sizes}"
         raise column_error(key, detail, None, Reason.WRONG_COUNT)
     rows = sparse.values
-    single = own if own is WIRE[own.kind] else replace(own, shape=())
+    single = own if own is WIRE[own.kind] else own._replace(shape=())
     with at_records(rows.splits()):
         below = rows.below() if rows.kind is not None else _without_values(rows.below(), single)
         values = _values(key, below, single, rounded)
@@ -396,12 +394,10 @@ def _values(
 ) -> Lists:
     """Return lists with values as an Example has them; raw, with only as many levels."""
     lists = cleared(lists)
-    try:
+    with errors_at(index=lists.record_of, key=key):
         if own.is_raw:
             return _raw(lists, own, n_levels)
         flat = _strings(lists, own) if own.kind is Kind.BYTES else _numbers(lists, own)
-    except InvalidArgumentError as error:
-        raise at_record(error, lists.splits(), key) from None
     if rounded is not None and own.dtype == "float64" and is_rounded(lists.flat, flat):
         rounded[key] = None
     return Lists(lists.n, WIRE[own.kind], lists.levels, flat, lists.present)

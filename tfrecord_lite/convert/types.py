@@ -22,15 +22,14 @@ value; :func:`at_records` turns it into a record's value. No columns, schemas or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from datetime import date, datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from tfrecord_lite.arrays import (
     AnyArray,
@@ -45,10 +44,13 @@ from tfrecord_lite.arrays import (
     row_splits,
 )
 from tfrecord_lite.columns import BytesColumn
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, errors_at
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.types import Type
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 Splits: TypeAlias = "npt.NDArray[np.signedinteger[Any]]"
 
@@ -93,30 +95,9 @@ def record_of(splits: Splits, number: int) -> int:
     return int(np.searchsorted(splits, number, "right")) - 1
 
 
-def at_record(
-    error: InvalidArgumentError, splits: Splits, key: str | None = None
-) -> InvalidArgumentError:
-    """Return an error about a value as one about the record that has it."""
-    index = None if error.index is None else record_of(splits, error.index)
-    return error.at(index=index, key=key)
-
-
-@contextmanager
-def numbered_from(first: int) -> Iterator[None]:
-    """Make errors about a record of a batch name its number among all."""
-    try:
-        yield
-    except InvalidArgumentError as error:
-        raise error.at(index=None if error.index is None else first + error.index) from None
-
-
-@contextmanager
-def at_records(splits: Splits) -> Iterator[None]:
+def at_records(splits: Splits) -> AbstractContextManager[None]:
     """Make errors about one of the values name the record that has it."""
-    try:
-        yield
-    except InvalidArgumentError as error:
-        raise at_record(error, splits) from None
+    return errors_at(index=partial(record_of, splits))
 
 
 def has_any(items: Iterable[Any], classes: Any) -> bool:

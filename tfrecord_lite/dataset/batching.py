@@ -28,7 +28,7 @@ _MOST_CHARS = 60
 """Of the names of features in a fingerprint."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Batch(Stage):
     """`n` elements in one."""
 
@@ -105,7 +105,7 @@ def stack(elements: list[Any], stack_columns: Callable[[list[Any]], Any] | None 
         raise InvalidArgumentError(Reason.WRONG_COUNT, detail=detail) from None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Parse(Stage):
     """The columns of each batch; columns of single records by the parser's ``parse_single``."""
 

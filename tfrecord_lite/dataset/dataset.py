@@ -35,11 +35,11 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
     argument_error,
-    plural,
     require_int,
 )
 from tfrecord_lite.files.remote import for_each_file
 from tfrecord_lite.options import hinted, num_processors
+from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

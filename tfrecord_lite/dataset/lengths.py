@@ -19,7 +19,7 @@ from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Pack(Stage):
     """Blocks of `length` values from sequences end to end."""
 
@@ -91,7 +91,7 @@ def _cut(
     return packed, [flat[n:]], [rest[rest > 0]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Buckets(Stage):
     """Batches of elements whose lengths lie between the same boundaries.
 

@@ -1,10 +1,10 @@
-"""Plans: frozen descriptions of data sets; and runs, the iterations over them.
+"""Plans: descriptions of data sets; and runs, the iterations over them.
 
 A plan is a chain of nodes. Each holds the node that it takes its elements from::
 
     Parse ──input──> Batch ──input──> Shuffle ──input──> Files
 
-A plan is plain data: it can be hashed, compared and pickled, and no run changes it. Whatever changes
+A plan is plain data: it can be pickled, and no run changes it. Whatever changes
 during an iteration belongs to its :class:`Run`. Whatever outlives a run, such as a cache's elements,
 is in a :class:`Memory` that the plan holds.
 """
@@ -17,9 +17,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State
-from tfrecord_lite.errors import DamageReport, short_name
+from tfrecord_lite.errors import DamageReport
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog
+from tfrecord_lite.texts import short_name
 
 Content: TypeAlias = Literal["records", "batches", "objects"]
 """The chunks that a node gives: Blocks, BatchChunks, or any."""
@@ -157,7 +158,7 @@ class PlanNode:
         return settings
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Source(PlanNode):
     """Node without input, of whose elements every `n_parts`-th is given, from `number` on."""
 
@@ -226,7 +227,7 @@ class Source(PlanNode):
         return self.part(n_workers, worker)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Stage(PlanNode):
     """Node that takes its elements from another."""
 

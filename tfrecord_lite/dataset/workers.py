@@ -61,7 +61,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_close_inlets)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Processes(Stage):
     """The same elements, made by `n_workers` processes, in turns from each."""
 

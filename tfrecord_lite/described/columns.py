@@ -18,7 +18,7 @@ from tfrecord_lite.schema import (
     SchemaItem,
     SequenceSchema,
 )
-from tfrecord_lite.schema.text import choices, nearest
+from tfrecord_lite.texts import choices, nearest
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block

@@ -22,7 +22,6 @@ older data beside it are recognised, and never read by the wrong schema.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import warnings
@@ -33,7 +32,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.described.structure import Structure, is_flat_dict, structure_of_json
-from tfrecord_lite.errors import InvalidArgumentError, argument_error, levels_to_caller
+from tfrecord_lite.errors import InvalidArgumentError, argument_error, errors_at, levels_to_caller
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.compression import detect
 from tfrecord_lite.files.input import open_seekable
@@ -183,10 +182,8 @@ def read_beside(
         raise
     if is_http(name) and b'"format"' not in content:
         return None
-    try:
-        description = parse(place, content)
-    except InvalidArgumentError as error:
-        raise error.at(source=place) from None
+    with errors_at(source=place):
+        description = parse_sidecar(place, content)
     try:
         expected = description.fingerprint
         actual = None if expected is None else fingerprint_of(name, storage_options)
@@ -251,16 +248,14 @@ def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
                 text = "there is no features.json; infer_schema makes a schema of the records"
                 raise argument_error(text, source=folder)
         name = features
-    try:
+    with errors_at(source=name):
         content = content_of(name, storage_options)
         tfds_info = None
         if os.path.basename(name) == "features.json":  # noqa: PTH119
             with contextlib.suppress(FileNotFoundError):
                 info_name = os.path.join(os.path.dirname(name), _TFDS_INFO)  # noqa: PTH118, PTH120
                 tfds_info = content_of(info_name, storage_options)
-        return parse(name, content, tfds_info)
-    except InvalidArgumentError as error:
-        raise error.at(source=name) from None
+        return parse_sidecar(name, content, tfds_info)
 
 
 def content_of(name: str, storage_options: StorageOptions) -> bytes:
@@ -342,7 +337,7 @@ def _not_a_schema(name: str, first: bytes) -> str | None:
     return None
 
 
-def parse(name: str, content: bytes, tfds_info: bytes | None = None) -> Sidecar:
+def parse_sidecar(name: str, content: bytes, tfds_info: bytes | None = None) -> Sidecar:
     """Detect the format of a schema file's content, and parse it."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:4]:
         raise argument_error("a schema file must be UTF-8 text, not UTF-16, UTF-32 or binary")
@@ -359,6 +354,8 @@ def parse(name: str, content: bytes, tfds_info: bytes | None = None) -> Sidecar:
 
 
 def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
+    import json  # noqa: PLC0415 - seldom needed
+
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -408,6 +405,8 @@ def write(path: Path, sidecar: Sidecar, storage_options: StorageOptions = None) 
 
 def content_to_write(sidecar: Sidecar) -> bytes:
     """Return a sidecar as JSON."""
+    import json  # noqa: PLC0415 - seldom needed
+
     document = {**json.loads(sidecar.schema.to_json()), "data": sidecar.fingerprint}
     if sidecar.structure is not None and not is_flat_dict(sidecar.structure):
         document["structure"] = sidecar.structure

@@ -7,14 +7,15 @@ an empty row where lengths vary.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from tfrecord_lite.schema import SchemaItem, SparseFeature
-from tfrecord_lite.schema.types import MISSING_ROW, IncompatibleError, Type
+from tfrecord_lite.schema.types import IncompatibleError, Type
 
-__all__ = ["MISSING_ROW", "IncompatibleError", "as_absent", "as_missing", "as_ragged", "widened"]
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def widened(

@@ -23,10 +23,9 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.proto import FEATURES_TAG
@@ -94,8 +93,7 @@ Message: TypeAlias = "Example | SequenceExample | ExampleListWithContext"
 """A message of which the content of a record is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     """A record, what it holds, and the message if it is one of the first three types."""
 
     type: ContentType
@@ -231,6 +229,23 @@ def _is_plain_example(record: bytes) -> bool:
     except (WireError, StopIteration):
         return False
     return not record.startswith(FEATURES_TAG, start)
+
+
+def parse_message(record: bytes, message_class: Any) -> Any:
+    """Parse a record by a protobuf class; raise InvalidArgumentError if it is no such message."""
+    from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
+
+    try:
+        return message_class.FromString(record)
+    except (DecodeError, UnicodeDecodeError):
+        raise misfit_error(record, message_class) from None
+
+
+def misfit_error(record: bytes, message_class: Any) -> InvalidArgumentError:
+    """Return the error about a record that is no message of a class."""
+    name = message_class.DESCRIPTOR.full_name
+    detail = f"the {len(record)} bytes of the record are not a {name}"
+    return InvalidArgumentError(Reason.MALFORMED, detail=detail)
 
 
 def is_sequence(message: Example | SequenceExample) -> TypeIs[SequenceExample]:

@@ -29,7 +29,7 @@ from tfrecord_lite.example.decode.reader import (
 )
 from tfrecord_lite.schema import DenseLike, FeatureLike, RaggedFeature, SparseSpec
 from tfrecord_lite.schema.prepare import prepare, specifications
-from tfrecord_lite.schema.text import listed
+from tfrecord_lite.texts import listed
 
 _ColumnT_co = TypeVar("_ColumnT_co", covariant=True)
 """The type of all columns, where the specifications are of one family; else any Column."""

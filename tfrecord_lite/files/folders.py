@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from tfrecord_lite.errors import plural
 from tfrecord_lite.files.remote import (
     as_os_errors,
     for_each_file,
@@ -18,6 +17,7 @@ from tfrecord_lite.files.remote import (
     remote_place,
 )
 from tfrecord_lite.files.urls import is_companion, is_http, is_pattern, is_url, split_name
+from tfrecord_lite.texts import plural
 
 _OTHER_FORMATS = r"(?i)\.(json|jsonl|txt|md|pbtxt|pb|csv|tsv|parquet|arrow|html|yaml|yml|npz|npy|log)(\.gz|\.zst)?$"
 _MARKERS = {"COMPLETED", "COMPLETE", "DONE", "SUCCESS", "FAILED", "README", "LICENSE", "MANIFEST"}

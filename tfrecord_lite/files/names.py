@@ -16,7 +16,7 @@ import stat
 from collections.abc import Callable, Iterable, Mapping
 from typing import IO, Any, Literal, TypeAlias, cast
 
-from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error, plural
+from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error
 from tfrecord_lite.files.folders import (
     data_files,
     inside,
@@ -40,6 +40,7 @@ from tfrecord_lite.files.urls import (
     is_url,
     split_name,
 )
+from tfrecord_lite.texts import plural
 
 __all__ = [
     "INDEX_SUFFIX",

@@ -8,8 +8,9 @@ import os
 import re
 from collections.abc import Sequence
 
-from tfrecord_lite.errors import argument_error, plural
+from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.urls import split_name
+from tfrecord_lite.texts import plural
 
 _SHORT = r"(?P<stem>.*)@(?P<count>\d+)(?P<suffix>[^@/]*)"
 _SHARD = r"(?s)(?P<stem>.*)-(?P<shard>\d+)-of-(?P<count>\d+)(?P<suffix>.*)"

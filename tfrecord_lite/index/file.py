@@ -24,9 +24,7 @@ from tfrecord_lite.errors import (
     FailedPreconditionError,
     Reason,
     argument_error,
-    plural,
     require_int,
-    short_name,
 )
 from tfrecord_lite.files.ahead import share_of
 from tfrecord_lite.files.names import (
@@ -56,13 +54,15 @@ from tfrecord_lite.options import MAX_RECORD_BYTES, ReadOptions, ReadSettings, r
 from tfrecord_lite.progress import Meter, Progress, check_progress, metered, title_of, total_bytes
 from tfrecord_lite.records.framing import data_of_frame, first_bad_frame, frame_error, is_header
 from tfrecord_lite.records.stream import RecordStream
+from tfrecord_lite.texts import plural, short_name
 
 if TYPE_CHECKING:
     from tfrecord_lite.columns import Column
     from tfrecord_lite.described.sidecar import SchemaLike
     from tfrecord_lite.example.parse import ExampleParser
 
-    Indices: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
+Indices: TypeAlias = "Sequence[int] | npt.NDArray[np.integer[Any]]"
+"""The numbers of records."""
 
 _BYTES_AT_ONCE = 1024 * 1024
 """How much iteration reads at a time."""

@@ -31,13 +31,13 @@ from tfrecord_lite.errors import (
     Reason,
     TFRecordError,
     argument_error,
-    plural,
 )
 from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.files.names import INDEX_SUFFIX, StorageOptions, companion, is_url
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.records.framing import is_header
+from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
     from tfrecord_lite.index.handles import FileStamp

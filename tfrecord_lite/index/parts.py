@@ -34,7 +34,6 @@ from tfrecord_lite.errors import (
     FileReport,
     Reason,
     argument_error,
-    plural,
     require_int,
 )
 from tfrecord_lite.files.ahead import ReadAhead
@@ -45,6 +44,7 @@ from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamagedSpans, DamageLog, SkippingStream
 from tfrecord_lite.records.framing import is_header, read_headers
 from tfrecord_lite.records.stream import RecordStream
+from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
     from tfrecord_lite.index.index import RecordIndex

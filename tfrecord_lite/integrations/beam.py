@@ -24,15 +24,24 @@ import numpy as np
 
 from tfrecord_lite.apps.tables.record_format import RowEncoder, encoder_of
 from tfrecord_lite.apps.tables.table import fitting_blocks, scan
-from tfrecord_lite.convert.store import warn_of_rounding
-from tfrecord_lite.described.sidecar import FingerprintingFile, Sidecar, content_to_write
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.files.compression import compression_to_write
-from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_url, name_of
-from tfrecord_lite.index.parts import PART_BYTES, PartReader, file_parts
+from tfrecord_lite.extension import (
+    PART_BYTES,
+    SIDECAR_SUFFIX,
+    FingerprintingFile,
+    Loader,
+    PartReader,
+    Sidecar,
+    compression_to_write,
+    content_to_write,
+    expand,
+    file_parts,
+    is_url,
+    name_of,
+    warn_of_rounding,
+)
 from tfrecord_lite.integrations.engines import check_lossless
 from tfrecord_lite.options import ReadOptions, ReadSettings
-from tfrecord_lite.storage.loading import Loader
 from tfrecord_lite.writer import TFRecordWriter
 
 try:
@@ -53,9 +62,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable
     from tfrecord_lite.block import Block
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Sources
-    from tfrecord_lite.index.parts import FilePart
+    from tfrecord_lite.extension import CompressionType, FilePart, Sources
     from tfrecord_lite.integrations.engines import Foreign
     from tfrecord_lite.schema import FeatureSpec
 

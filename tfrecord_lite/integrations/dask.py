@@ -22,10 +22,8 @@ import numpy as np
 
 from tfrecord_lite.apps.tables.record_format import PartFolder, WrittenPart, part_ending, write_part
 from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable
-from tfrecord_lite.convert.arrow import imported, library
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.files.names import Sources, is_url
-from tfrecord_lite.index.parts import FilePart, file_parts
+from tfrecord_lite.extension import FilePart, Sources, file_parts, imported, is_url, library
 from tfrecord_lite.integrations.engines import (
     absolute,
     batches_of,

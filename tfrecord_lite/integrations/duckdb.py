@@ -24,20 +24,18 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from tfrecord_lite import summarize
 from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable, scan
 from tfrecord_lite.apps.tfds.info import files_of
 from tfrecord_lite.arrays import BoolArray
-from tfrecord_lite.convert.arrow import imported as arrow
-from tfrecord_lite.convert.arrow import library, without_decimals
-from tfrecord_lite.described.inferred import SAMPLE, feature_names
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
-from tfrecord_lite.files.names import Sources
+from tfrecord_lite.extension import SAMPLE, Sources, feature_names, library, without_decimals
+from tfrecord_lite.extension import imported as arrow
 from tfrecord_lite.options import ReadOptions
-from tfrecord_lite.schema.text import nearest
-from tfrecord_lite.storage.infer import summarize
+from tfrecord_lite.texts import nearest
 
 if TYPE_CHECKING:
-    from tfrecord_lite.described.sidecar import SchemaLike
+    from tfrecord_lite.extension import SchemaLike
 
 __all__ = ["Where", "sql", "where"]
 

@@ -15,12 +15,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tfrecord_lite.apps.tables.record_format import PartFolder, WrittenPart
 from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable, scan
 from tfrecord_lite.block import Block
-from tfrecord_lite.convert.store import warn_of_rounding
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.files.names import Sources, StorageOptions, is_file_object, is_url, name_of
-from tfrecord_lite.index.parts import FilePart, PartReader
+from tfrecord_lite.extension import (
+    FilePart,
+    PartReader,
+    Sources,
+    StorageOptions,
+    is_file_object,
+    is_url,
+    name_of,
+    warn_of_damage,
+    warn_of_rounding,
+)
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.records.damage import warn_of_damage
 
 if TYPE_CHECKING:
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.columns import Column
 from tfrecord_lite.dataset import Dataset
-from tfrecord_lite.dataset.sharding import part_of
 from tfrecord_lite.errors import argument_error, require_int
+from tfrecord_lite.extension import part_of
 from tfrecord_lite.integrations.indexed import IndexedExamples
 
 try:
@@ -27,7 +27,7 @@ except ImportError as _error:
     raise ImportError(f"Grain is needed: pip install grain: {_error}") from None
 
 if TYPE_CHECKING:
-    from tfrecord_lite.index.file import Indices
+    from tfrecord_lite.extension import Indices
 
 __all__ = ["ExampleSource", "iter_dataset"]
 

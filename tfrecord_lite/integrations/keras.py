@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite import TFRecordFile
 from tfrecord_lite.arrays import Int64Array
 from tfrecord_lite.errors import TFRecordError, argument_error, require_int
-from tfrecord_lite.files.names import Sources
-from tfrecord_lite.index.file import TFRecordFile, parser_of
+from tfrecord_lite.extension import Sources, parser_of
 from tfrecord_lite.integrations.indexed import file_of
 from tfrecord_lite.reader import batches_at_once
-from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.texts import nearest
 
 try:
     from keras.utils import PyDataset
@@ -36,8 +36,8 @@ except ImportError as _error:
     raise ImportError(_detail) from None
 
 if TYPE_CHECKING:
-    from tfrecord_lite.described.sidecar import SchemaLike
-    from tfrecord_lite.example.parse import ExampleParser
+    from tfrecord_lite import ExampleParser
+    from tfrecord_lite.extension import SchemaLike
 
 __all__ = ["keras_dataset"]
 

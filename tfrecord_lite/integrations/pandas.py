@@ -31,16 +31,13 @@ from tfrecord_lite.convert.arrow import (
     Word,
     category_error,
     check_names,
-    form_of,
-    library,
     lists_of_array,
     misfit_error,
-    type_error,
 )
-from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.restore import result
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import Reason, argument_error
+from tfrecord_lite.extension import Lists, form_of, library, type_error
 from tfrecord_lite.schema import Original
 
 _LEVEL = "__index_level_{}__"

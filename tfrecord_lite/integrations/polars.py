@@ -16,19 +16,10 @@ from functools import partial
 from typing import Any
 
 from tfrecord_lite.convert import arrow
-from tfrecord_lite.convert.arrow import (
-    UNUSABLE,
-    Word,
-    check_names,
-    form_of,
-    library,
-    misfit_error,
-    type_error,
-)
-from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.convert.arrow import UNUSABLE, Word, check_names, misfit_error
 from tfrecord_lite.convert.types import column_error
-from tfrecord_lite.described.inferred import first_of
 from tfrecord_lite.errors import Reason
+from tfrecord_lite.extension import Lists, first_of, form_of, library, type_error
 from tfrecord_lite.schema import Original
 
 _FEW_ROWS = 1000

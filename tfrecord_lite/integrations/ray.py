@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.apps.tables.record_format import WrittenPart
     from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable
-    from tfrecord_lite.files.names import Sources
+    from tfrecord_lite.extension import Sources
     from tfrecord_lite.integrations.engines import Foreign
     from tfrecord_lite.options import WriteOptions
 

@@ -30,15 +30,19 @@ import numpy as np
 
 from tfrecord_lite.apps.tables.record_format import file_system, part_ending, write_part
 from tfrecord_lite.apps.tables.table import TablePartition, scan, with_varying_lists
-from tfrecord_lite.convert.arrow import SCHEMA_KEY
-from tfrecord_lite.convert.store import warn_of_rounding
-from tfrecord_lite.described import sidecar
-from tfrecord_lite.described.sources import described_by
-from tfrecord_lite.described.widening import as_missing
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.files.compression import COMPRESSION_WORDS
-from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_url
-from tfrecord_lite.index.parts import PART_BYTES, file_parts
+from tfrecord_lite.extension import (
+    COMPRESSION_WORDS,
+    PART_BYTES,
+    SCHEMA_KEY,
+    SIDECAR_SUFFIX,
+    as_missing,
+    described_by,
+    file_parts,
+    is_url,
+    parse_sidecar,
+    warn_of_rounding,
+)
 from tfrecord_lite.integrations.engines import batches_of, blocks_of, check_lossless, with_columns
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.schema import (
@@ -50,7 +54,7 @@ from tfrecord_lite.schema import (
     SchemaItem,
     SequenceSchema,
 )
-from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.texts import nearest
 
 try:
     import pyarrow as pa
@@ -307,7 +311,7 @@ class _Files:
     def _open(self, schema: Any) -> None:
         features, text = self.options.get("features"), self.options.get("text")
         if features is not None and features.lstrip().startswith("{"):
-            features = sidecar.parse("features", features.encode()).schema
+            features = parse_sidecar("features", features.encode()).schema
         described = described_by(features, list(self.names), self.settings)
         if described is not None:  # which says what is text, too
             features, text = described.schema, text or False

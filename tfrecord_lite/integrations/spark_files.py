@@ -26,7 +26,7 @@ from pyarrow import fs
 
 from tfrecord_lite.apps.tables.record_format import file_system
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.files.names import (
+from tfrecord_lite.extension import (
     INDEX_SUFFIX,
     SIDECAR_SUFFIX,
     StorageOptions,

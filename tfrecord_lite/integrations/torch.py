@@ -35,8 +35,8 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.dataset import Dataset, DatasetIterator
-from tfrecord_lite.dataset.sharding import current_worker, register_with_torch
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
+from tfrecord_lite.extension import current_worker, register_with_torch
 from tfrecord_lite.integrations.indexed import IndexedExamples
 
 __all__ = ["IndexedTensors", "IterableTensors", "as_tensors", "jagged"]

@@ -40,9 +40,9 @@ from tfrecord_lite.errors import (
     Reason,
     TFRecordError,
     levels_to_caller,
-    plural,
 )
 from tfrecord_lite.records.framing import is_header
+from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
     from tfrecord_lite.options import OnError, OnMisfit, ReadSettings

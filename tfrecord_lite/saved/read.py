@@ -31,7 +31,7 @@ from tfrecord_lite.columns import SparseTensor
 from tfrecord_lite.convert.lists import Joiner, Lists, SparseLists, row_of, scattered
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.restore import result, sparse_result
-from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason, plural
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.saved.folder import CHUNKS, SavedData
@@ -40,6 +40,7 @@ from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.tensors.dtypes import tensor_type
 from tfrecord_lite.tensors.parse import parse_tensor, parse_tensors
+from tfrecord_lite.texts import plural
 from tfrecord_lite.wire.scalar import WireError, read_varint
 
 _BLOCK_BYTES = 4 * 1024 * 1024
@@ -206,7 +207,7 @@ def _settled(component: Component, lists: Values) -> Values:
     shape = tuple(map(_size, lists.levels))
     pairs = zip(lists.levels, shape, strict=True)
     levels = [level if size is None else size for level, size in pairs]
-    return lists.with_(levels=tuple(levels), type=replace(lists.type, shape=shape))
+    return lists.with_(levels=tuple(levels), type=lists.type._replace(shape=shape))
 
 
 # -------------------------------------------------------------------------- one component
@@ -373,7 +374,7 @@ def _ragged(component: Component, records: list[tuple[tuple[int, ...], list[Vari
             levels.append(np.array([each.size - 1 for each in splits], np.int64))
         levels.append(np.concatenate([np.empty(0, np.int64), *map(np.diff, splits)]))
     levels += values.levels[1:] if n_own else values.levels
-    own = replace(values.type, shape=(*[None] * (n_splits + 1), *shape[n_splits + 1 :]))
+    own = values.type._replace(shape=(*[None] * (n_splits + 1), *shape[n_splits + 1 :]))
     return Lists(len(records), own, tuple(levels), values.flat)
 
 

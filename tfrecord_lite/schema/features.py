@@ -216,6 +216,13 @@ class SparseFeature(FeatureSpec):
     already_sorted: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class RaggedPartition:
+    """A partition that is a feature of its own."""
+
+    key: str
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RaggedFeature(FeatureSpec):
     """A feature of any number of values, divided into rows (rules G1 to G8).
@@ -250,8 +257,7 @@ class RaggedFeature(FeatureSpec):
     (RaggedFeature.RowLengths(key='n'),)
     """
 
-    @dataclass(frozen=True, slots=True)
-    class RowSplits:
+    class RowSplits(RaggedPartition):
         """Row ``i`` is ``values[splits[i]:splits[i + 1]]``.
 
         Parameters
@@ -260,10 +266,9 @@ class RaggedFeature(FeatureSpec):
             The int64 feature with the splits: 0, then the end of each row.
         """
 
-        key: str
+        __slots__ = ()
 
-    @dataclass(frozen=True, slots=True)
-    class RowLengths:
+    class RowLengths(RaggedPartition):
         """Rows follow each other, with these lengths.
 
         Parameters
@@ -272,10 +277,9 @@ class RaggedFeature(FeatureSpec):
             The int64 feature with the length of each row.
         """
 
-        key: str
+        __slots__ = ()
 
-    @dataclass(frozen=True, slots=True)
-    class RowStarts:
+    class RowStarts(RaggedPartition):
         """Each row starts at a given value and ends where the next one starts.
 
         Parameters
@@ -284,10 +288,9 @@ class RaggedFeature(FeatureSpec):
             The int64 feature with the number of each row's first value.
         """
 
-        key: str
+        __slots__ = ()
 
-    @dataclass(frozen=True, slots=True)
-    class RowLimits:
+    class RowLimits(RaggedPartition):
         """Each row ends before a given value and starts where the previous one ended.
 
         Parameters
@@ -296,10 +299,9 @@ class RaggedFeature(FeatureSpec):
             The int64 feature with the number of each row's last value plus 1.
         """
 
-        key: str
+        __slots__ = ()
 
-    @dataclass(frozen=True, slots=True)
-    class ValueRowIds:
+    class ValueRowIds(RaggedPartition):
         """Each value has the number of its row.
 
         Parameters
@@ -308,7 +310,7 @@ class RaggedFeature(FeatureSpec):
             The int64 feature with the row number of each value, ascending.
         """
 
-        key: str
+        __slots__ = ()
 
     @dataclass(frozen=True, slots=True)
     class UniformRowLength:

@@ -132,7 +132,7 @@ def numpy_dtype(name_or_type: object) -> np.dtype[Any]:
         return extra_dtype(word)
     known = isinstance(word, np.dtype)
     if isinstance(word, str):
-        known = _NAME.fullmatch(word) is not None
+        known = re.fullmatch(_NAME, word) is not None
     elif isinstance(word, type):
         known = issubclass(word, np.generic) or word in _BUILTINS
     try:
@@ -157,5 +157,5 @@ def extra_dtype(name: str) -> np.dtype[Any]:
 
 
 # A byte order, a name or code, and a unit of time: "float32", "<f4", "datetime64[s]".
-_NAME = re.compile(r"[<>=|]?[A-Za-z?][A-Za-z0-9_]*(\[\w+\])?", re.ASCII)
+_NAME = r"(?a)[<>=|]?[A-Za-z?][A-Za-z0-9_]*(\[\w+\])?"
 _BUILTINS = frozenset({bool, int, float, complex, bytes, str, object})

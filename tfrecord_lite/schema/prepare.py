@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from tfrecord_lite.arrays import objects
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema.features import (
     FeatureLike,
     FeatureSpec,
@@ -49,6 +49,7 @@ from tfrecord_lite.schema.features import (
 )
 from tfrecord_lite.schema.kinds import Kind, kind_of
 from tfrecord_lite.schema.text import FOR_SEQUENCES
+from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import text
 from tfrecord_lite.schema.features import (
     FeatureLike,
@@ -28,14 +28,14 @@ from tfrecord_lite.schema.features import (
 )
 from tfrecord_lite.schema.kinds import EXTRA_DTYPES, Kind, numpy_dtype
 from tfrecord_lite.schema.prepare import canonical, check_key, no_mapping_error, specifications
-from tfrecord_lite.shown import repr_html
+from tfrecord_lite.texts import nearest, plural, repr_html
 
 SHOWN_ROWS = 40
 """Most features that ``repr`` shows; of more it leaves out the middle."""
 
 # Known by name, since NumPy has none of them.
 _OTHER_DTYPES = EXTRA_DTYPES | {"string"}
-_TEXT = re.compile(r"[SU][0-9]{1,9}|T|str", re.ASCII)
+_TEXT = r"[SU][0-9]{1,9}|T|str"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -102,7 +102,7 @@ class Original:
             value = getattr(self, name)
             if not isinstance(value, type_) and (value is not None or type_ is bool):
                 raise TypeError(f"{name} must be a {type_.__name__}, not {value!r}")
-        if self.text is not None and (self.dtype != "string" or not _TEXT.fullmatch(self.text)):
+        if self.text is not None and (self.dtype != "string" or not re.fullmatch(_TEXT, self.text)):
             detail = "text must be str, T, or a width such as S5 or U5, with dtype string; "
             raise argument_error(f"{detail}not {self.text!r} with dtype {self.dtype}")
         if self.zone is not None and not (self.zone and self.dtype.startswith("datetime64")):
@@ -324,7 +324,7 @@ class Schema(Mapping[str, FeatureSpec]):
         originals = {} if originals is None else originals
         for name, entry in originals.items():
             if name not in specs:
-                detail = f"no such feature for this original{text.nearest(name, specs)}"
+                detail = f"no such feature for this original{nearest(name, specs)}"
                 raise argument_error(detail, key=str(name))
             if not isinstance(entry, Original):
                 raise TypeError(f"original of feature {name!r} must be an Original")
@@ -442,7 +442,7 @@ class Schema(Mapping[str, FeatureSpec]):
             return self._with({name: self._items[name] for name in names})
         except KeyError as error:
             name = error.args[0]
-            raise KeyError(f"no feature {name!r}{text.nearest(name, self)}") from None
+            raise KeyError(f"no feature {name!r}{nearest(name, self)}") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the call that creates an equal one."""

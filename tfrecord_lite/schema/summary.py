@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema.features import (
     FeatureSpec,
     FixedLenFeature,
@@ -31,8 +31,8 @@ from tfrecord_lite.schema.features import (
 )
 from tfrecord_lite.schema.kinds import Kind
 from tfrecord_lite.schema.schema import Original, Schema, SequenceSchema
-from tfrecord_lite.schema.text import aligned, json_value, nearest, shown_name
-from tfrecord_lite.shown import repr_html
+from tfrecord_lite.schema.text import json_value
+from tfrecord_lite.texts import aligned, nearest, plural, repr_html, shown_name
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Place

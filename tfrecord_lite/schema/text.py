@@ -23,17 +23,16 @@ specifications: nothing in the text can name code.
 
 from __future__ import annotations
 
-import json
 import math
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema.features import (
     PARTITIONS,
     SPECIFICATIONS,
@@ -44,6 +43,7 @@ from tfrecord_lite.schema.features import (
     arguments_of,
 )
 from tfrecord_lite.schema.kinds import Kind, is_float, kind_of
+from tfrecord_lite.texts import aligned, plural, shown_name
 
 FORMAT = "tfrecord_lite.Schema"
 SEQUENCE_FORMAT = "tfrecord_lite.SequenceSchema"
@@ -63,6 +63,8 @@ def _json_error(detail: str, key: str | None = None) -> InvalidArgumentError:
 
 def write_document(format_name: str, members: Mapping[str, Any], indent: int | None) -> str:
     """Write a schema's members as JSON, after the format and its version."""
+    import json  # noqa: PLC0415 - seldom needed
+
     features = chain.from_iterable(member.values() for member in members.values())
     version = VERSIONS[any(map(_is_narrowed, features))]
     document = {"format": format_name, "version": version, **members}
@@ -108,6 +110,8 @@ def json_value(value: Any) -> Any:
 
 def read_document(document: str | bytes, format_name: str) -> dict[str, Any]:
     """Read a schema's JSON; check its format and version."""
+    import json  # noqa: PLC0415 - seldom needed
+
     try:
         fields = json.loads(document)
     except (ValueError, RecursionError) as error:
@@ -223,58 +227,8 @@ def table_rows(
     return [[row[i] for i in used] for row in (header, *rows)]
 
 
-def aligned(rows: Sequence[Sequence[str]], alignment: str = "") -> list[str]:
-    """Return the lines of a table, with a rule after the first row; ``>`` is a column to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    ruled = [rows[0], ["-" * width for width in widths], *rows[1:]]
-    sides = alignment or "<" * len(widths)
-
-    def cell_of(cell: str, width: int, side: str) -> str:
-        return cell.rjust(width) if side == ">" else cell.ljust(width)
-
-    return ["  ".join(map(cell_of, row, widths, sides)).rstrip() for row in ruled]
-
-
-def shown_name(name: str) -> str:
-    """Return a feature's name as a table shows it: in quotes if it could not be seen otherwise."""
-    return name if name.isprintable() and name == name.strip() != "" else repr(name)
-
-
 FOR_SEQUENCES = "; for SequenceExamples give SequenceSchema({'id': int}, {'frames': bytes})"
 """The end of an error text about a schema that may be meant for SequenceExamples."""
-
-
-def nearest(name: object, names: Iterable[str]) -> str:
-    """Return the end of an error text about an unknown name: those most like it, if any."""
-    from difflib import get_close_matches  # noqa: PLC0415 - for errors
-
-    names = list(names)
-    below = [path for path in names if path.endswith(f"/{name}")]
-    close = below[:3] or get_close_matches(str(name), names)
-    return f"; the nearest: {', '.join(map(repr, close))}" if close else ""
-
-
-def choices(name: object, names: Iterable[str]) -> str:
-    """Return the end of an error text about an unknown name: those most like it, or else those there are."""
-    names = list(names)
-    shown = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
-    return nearest(name, names) or (f"; there are {shown}" if names else "")
-
-
-def listed(names: Iterable[str], noun: str) -> str:
-    """Return how many names there are, and the first ones, for a short repr.
-
-    >>> listed(["a", "b", "c", "d"], "feature")
-    "4 features: 'a', 'b', 'c', ..."
-    """
-    known = list(names)
-    shown = [name if len(name) <= 24 else f"{name[:20]}..." for name in known[:_MOST_LISTED]]
-    first_names = list(map(repr, shown))
-    first_names += ["..."] if len(known) > len(first_names) else []
-    return plural(len(known), noun) + (f": {', '.join(first_names)}" if first_names else "")
-
-
-_MOST_LISTED = 3
 
 
 def _row(name: str, spec: FeatureSpec, original: Any) -> tuple[str, ...]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,7 @@ class IncompatibleError(Exception):
     """No type holds the values of both, for the reason in the text; users never see this error."""
 
 
-@dataclass(frozen=True, slots=True)
-class Type:
+class Type(NamedTuple):
     """What the values of a feature are: :class:`.Original` with the list that holds them.
 
     Internal, and not checked: an Original is what users give and get.
@@ -53,7 +52,7 @@ class Type:
     @property
     def original(self) -> Original:
         """The type without its list, as users know it."""
-        return Original(*_members(self))
+        return Original(*self[1:])
 
     @property
     def is_raw(self) -> bool:
@@ -113,7 +112,7 @@ class Type:
         if self.kind is None or other.kind is None:
             typed, empty = (self, other) if other.kind is None else (other, self)
             shape = _shape_with_empty(typed, empty)
-            both = replace(typed, shape=shape, missing=missing)
+            both = typed._replace(shape=shape, missing=missing)
         else:
             if (self.kind, self.is_raw) != (other.kind, other.is_raw):
                 detail = f"{other} here, but {self} before"
@@ -123,11 +122,11 @@ class Type:
             both = Type(
                 self.kind, _dtype(self, other), _shape(self, other), _text(self, other), missing
             )
-            both = replace(both, **_traits(self, other))
+            both = both._replace(**_traits(self, other))
         if both.missing and (both.rank or 0 in (both.shape or ())):
             if not missing_as_empty:
                 raise IncompatibleError(MISSING_ROW)
-            both = replace(both, missing=False)
+            both = both._replace(missing=False)
         return both
 
     def __str__(self) -> str:

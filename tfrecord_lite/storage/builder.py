@@ -26,8 +26,8 @@ from tfrecord_lite.described.structure import Structure, completed, flatten
 from tfrecord_lite.described.widening import widened
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import FixedLenFeature, Kind, Original, Schema, SchemaItem
-from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.schema.types import IncompatibleError, Type
+from tfrecord_lite.texts import nearest
 
 _NOTHING = SchemaItem(FixedLenFeature((), bytes), Original("string", ()))
 """The item of a column before the first row."""
@@ -299,8 +299,8 @@ class _Column:
             return self._as(own), lists if is_told else None
         if lists.kind is None:  # empty lists in lists
             known = old or Type(Kind.BYTES, "string")
-            lists.type = replace(
-                known, kind=known.kind or Kind.BYTES, shape=lists.type.shape, missing=False
+            lists.type = known._replace(
+                kind=known.kind or Kind.BYTES, shape=lists.type.shape, missing=False
             )
         elif old is not None:
             lists = self._as_floats(lists, old)
@@ -308,7 +308,7 @@ class _Column:
         if old is not None:
             is_bytes = old.kind is Kind.INT64 or (old.is_raw and old.dtype in BYTE_SIZED)
             if own.dtype in BYTE_SIZED and is_bytes:
-                own = replace(own, kind=old.kind)  # as the first rows, whose size decided it
+                own = own._replace(kind=old.kind)  # as the first rows, whose size decided it
             own = old.widened(own)
         return self._as(own), lists
 
@@ -318,7 +318,7 @@ class _Column:
         if not are_floats or lists.kind is not Kind.INT64 or lists.flat.dtype.kind not in "iu":
             return lists
         flat = exact(cleared(lists).flat, original_dtype(old.dtype))
-        return lists.with_(flat=flat, type=replace(lists.type, kind=Kind.FLOAT, dtype=old.dtype))
+        return lists.with_(flat=flat, type=lists.type._replace(kind=Kind.FLOAT, dtype=old.dtype))
 
 
 def _originals_of(columns: Mapping[str, object]) -> dict[str, Original]:

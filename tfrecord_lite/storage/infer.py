@@ -26,7 +26,7 @@ from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.described.inferred import first_of
-from tfrecord_lite.errors import InvalidArgumentError, require_int
+from tfrecord_lite.errors import errors_at, require_int
 from tfrecord_lite.example.encode.columns import encode_column_batches, is_columns
 from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.files.names import Sources, is_file_object, name_of
@@ -35,13 +35,14 @@ from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.schema import RaggedFeature, Schema, SequenceSummary, Summary, Variable
 
-Source: TypeAlias = "Sources | TFRecordReader | Block | Sequence[bytes] | Mapping[str, Any]"
+DataLike: TypeAlias = "Sources | TFRecordReader | Block | Sequence[bytes] | Mapping[str, Any]"
+"""Records or columns that :func:`summarize` accepts; data frames besides."""
 
 _RECORDS_AT_A_TIME = 4096
 
 
 def summarize(
-    data: Source | Any,
+    data: DataLike | Any,
     *,
     num_records: int | None = None,
     progress: Progress = None,
@@ -116,7 +117,7 @@ def summarize(
 
 
 def blocks_of(
-    data: Source | Any,
+    data: DataLike | Any,
     options: ReadSettings,
     num_records: int | None = None,
     progress: Progress = None,
@@ -177,7 +178,7 @@ def _opened(
 
 
 def infer_schema(
-    data: Source | Summary | SequenceSummary | Any,
+    data: DataLike | Summary | SequenceSummary | Any,
     *,
     variable: Variable = "ragged",
     defaults: Mapping[str, Any] | None = None,
@@ -239,11 +240,8 @@ def infer_schema(
     columns, data = _opened(data, num_records)
     source = data if columns is None else columns
     summary = summarize(source, num_records=num_records, progress=progress, **options)
-    try:
+    with errors_at(source=name_of(data) if isinstance(data, str | os.PathLike) else None):
         schema = summary.schema(variable=variable, defaults=defaults)
-    except InvalidArgumentError as error:
-        named = isinstance(data, str | os.PathLike)
-        raise error.at(source=name_of(data) if named else None) from None
     if columns is None:
         return schema
     described = schema_of(columns, lossless=False)

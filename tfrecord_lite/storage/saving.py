@@ -23,7 +23,6 @@ from tfrecord_lite.convert.arrow import (
     open_frames,
 )
 from tfrecord_lite.convert.store import stored, warn_of_rounding
-from tfrecord_lite.convert.types import numbered_from
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.frames import fitting_description, part_of
 from tfrecord_lite.described.sidecar import SchemaLike, Sidecar
@@ -32,6 +31,7 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
     argument_error,
+    errors_at,
     levels_to_caller,
     require_int,
 )
@@ -247,10 +247,8 @@ def save(
         DataFiles(names, record_options, storage_options, meter) as files,
     ):
         files.open_through(0)
-        try:
+        with errors_at(source=name_of(path)):
             written = write(files, data, builder)
-        except InvalidArgumentError as error:
-            raise error.at(source=name_of(path)) from None
         fingerprints: list[Any] = files.finish()
         if len(schema_paths) < len(fingerprints):  # one for all, which fits any data
             fingerprints = [None]
@@ -285,13 +283,10 @@ def save_elements(
     check_storage_options(storage_options, path)
     compression = TFRecordOptions.get_compression_type_string(options.get("compression") or "")
     structure, columns = elements_of(data)
-    with metered(progress, folder, "records") as meter:
-        try:
-            own: dict[str, Any] = {"compression": compression, "storage_options": storage_options}
-            own |= {"num_shards": require_int("num_shards", num_shards, 1), "wrote": meter.advance}
-            write_columns(folder, structure, columns, shard_sizes=shard_sizes, **own)
-        except InvalidArgumentError as error:
-            raise error.at(source=folder) from None
+    with metered(progress, folder, "records") as meter, errors_at(source=folder):
+        own: dict[str, Any] = {"compression": compression, "storage_options": storage_options}
+        own |= {"num_shards": require_int("num_shards", num_shards, 1), "wrote": meter.advance}
+        write_columns(folder, structure, columns, shard_sizes=shard_sizes, **own)
     written = SavedData(f"{folder}/{SAVED}", storage_options)
     return schema_of_saved(written, ReadSettings(storage_options=storage_options))
 
@@ -330,7 +325,7 @@ def _write_frames(files: DataFiles, frames: Iterable[Frame], builder: SchemaBuil
     first = 0
     for frame in frames:
         described = None if frame.described is None else frame.described()
-        with numbered_from(first):
+        with errors_at(index=first.__add__):
             columns, schema = builder.add_frame(frame)
             known = frame.columns | columns
             n_rows = frame.n_rows or (count_records(known.items()) if known else 0)
@@ -354,7 +349,7 @@ def _write_rows(files: DataFiles, rows: Iterable[Any], builder: SchemaBuilder) -
             detail += ": pyarrow.RecordBatchReader.from_batches(schema, batches)"
             raise argument_error(detail).at(index=first)
         columns, schema = builder.add_rows(batch)
-        with numbered_from(first):
+        with errors_at(index=first.__add__):
             try:
                 _put_columns(files, columns, schema, len(batch), builder.rounded)
             except InvalidArgumentError as error:

@@ -26,7 +26,7 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array
 from tfrecord_lite.block import Block, Place
 from tfrecord_lite.columns import BytesColumn
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural, require_int
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.tensors.dtypes import (
     STRING,
     TensorType,
@@ -37,6 +37,7 @@ from tfrecord_lite.tensors.dtypes import (
 )
 from tfrecord_lite.tensors.serialize import leading_bytes
 from tfrecord_lite.tensors.strings import Strings, as_strings, byte_strings
+from tfrecord_lite.texts import plural
 from tfrecord_lite.wire.scalar import read_varint
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from hypothesis import strategies as st
 
-from tfrecord_lite.example.parse import ExampleParser
+from tfrecord_lite import ExampleParser
+from tfrecord_lite.extension import prepare, prepare_sequence
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import (
     FeatureSpec,
@@ -26,7 +27,6 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
 )
-from tfrecord_lite.schema.prepare import prepare, prepare_sequence
 from tfrecord_lite.testing.messages import lists_of, put
 
 if TYPE_CHECKING:

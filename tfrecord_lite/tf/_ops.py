@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.texts import plural
 from tfrecord_lite.tf._dtype import DType, as_dtype
 from tfrecord_lite.tf._tensor import (
     RaggedTensor,

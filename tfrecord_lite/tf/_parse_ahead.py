@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite import ExampleParser
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import SparseTensor
 from tfrecord_lite.dataset.chunks import BatchChunk
 from tfrecord_lite.errors import TFRecordError
-from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.schema import FeatureSpec, FixedLenFeature, VarLenFeature
 from tfrecord_lite.tf._tensor import Tensor
 

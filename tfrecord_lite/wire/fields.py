@@ -20,9 +20,16 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, Uint64Array, first_true, lanes
+from tfrecord_lite.arrays import (
+    BoolArray,
+    Int32Array,
+    Int64Array,
+    Uint8Array,
+    Uint64Array,
+    first_true,
+    lanes,
+)
 from tfrecord_lite.wire.scalar import (
     END_GROUP,
     I32,
@@ -64,7 +71,7 @@ class Fields(NamedTuple):
 
     owner: Int64Array
     """Number of the message."""
-    number: npt.NDArray[np.int32]
+    number: Int32Array
     """Field number."""
     wire_type: Uint8Array
     """VARINT to I32 without END_GROUP; a group is one field, its content is not listed."""

@@ -14,17 +14,13 @@ from collections.abc import Iterator, Sequence
 
 from tfrecord_lite.arrays import Buffer
 from tfrecord_lite.block import Block
-from tfrecord_lite.errors import (
-    argument_error,
-    plural,
-    require_int,
-    short_name,
-)
+from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions, compression_to_write
 from tfrecord_lite.files.names import StorageOptions, check_storage_options, is_url, shard_names
 from tfrecord_lite.files.output import lock_set, unlock_set
 from tfrecord_lite.options import hinted
 from tfrecord_lite.records.shard_set import Filling, ShardSet
+from tfrecord_lite.texts import plural, short_name
 from tfrecord_lite.writer.single import MessageWriter
 
 

@@ -21,8 +21,6 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
     argument_error,
-    plural,
-    short_name,
 )
 from tfrecord_lite.files.compression import (
     CODECS,
@@ -48,6 +46,7 @@ from tfrecord_lite.options import ReadSettings, hinted
 from tfrecord_lite.records.framing import checked
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
+from tfrecord_lite.texts import plural, short_name
 
 if TYPE_CHECKING:
     from tfrecord_lite.convert.arrow import DataFrame

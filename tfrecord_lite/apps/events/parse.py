@@ -49,7 +49,7 @@ from tfrecord_lite.wire.scalar import I32, I64, LEN, VARINT, WireError
 from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
-    from tfrecord_lite.messages.summary_pb2 import SummaryMetadata
+    from tfrecord_lite.messages import SummaryMetadata
 
 SIMPLE, IMAGE, HISTO, AUDIO, TENSOR = 2, 4, 5, 6, 8
 """Field numbers in a Value of what is stored: its form."""
@@ -113,7 +113,7 @@ class Tags:
         """
         from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
 
-        from tfrecord_lite.messages.summary_pb2 import SummaryMetadata  # noqa: PLC0415
+        from tfrecord_lite.messages import SummaryMetadata  # noqa: PLC0415
 
         tags, firsts = np.unique(numbers, return_index=True)
         for tag, i in zip(tags.tolist(), firsts.tolist(), strict=True):

@@ -22,18 +22,19 @@ from tfrecord_lite.apps.events.parse import EventValues, Tags, parse_events
 from tfrecord_lite.apps.events.series import Events
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.errors import DataLossError, Reason
-from tfrecord_lite.files.names import (
+from tfrecord_lite.extension import (
+    DamageLog,
+    RecordStream,
+    SkippingStream,
     Source,
     Sources,
     StorageOptions,
     check_storage_options,
     expand,
     is_url,
+    remote_place,
 )
-from tfrecord_lite.files.remote import remote_place
 from tfrecord_lite.options import OnError, ReadSettings, hinted
-from tfrecord_lite.records.damage import DamageLog, SkippingStream
-from tfrecord_lite.records.stream import RecordStream
 
 _MARK = "tfevents"
 

@@ -31,11 +31,12 @@ from tfrecord_lite.apps.markup.cells import MAX_ROWS, Cells
 from tfrecord_lite.apps.markup.charts import sparkline
 from tfrecord_lite.apps.markup.tables import Cell, Html, panel, table
 from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
-from tfrecord_lite.errors import DamageReport, InvalidArgumentError, Reason, plural
+from tfrecord_lite.errors import DamageReport, InvalidArgumentError, Reason
+from tfrecord_lite.texts import plural
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
 
 if TYPE_CHECKING:
-    from tfrecord_lite.messages.summary_pb2 import SummaryMetadata
+    from tfrecord_lite.messages import SummaryMetadata
 
 CATEGORIES = ("scalars", "histograms", "images", "audio", "texts", "tensors")
 
@@ -457,7 +458,7 @@ def decode(category: str, form: int, content: bytes | np.float32) -> Any:
     A tensor becomes a value of its category, one of :data:`CATEGORIES`. Raises
     ``MALFORMED`` if it does not fit that; otherwise as :func:`parse_tensor`.
     """
-    from tfrecord_lite.tensors.parse import parse_tensor  # noqa: PLC0415 - seldom needed
+    from tfrecord_lite import parse_tensor  # noqa: PLC0415 - seldom needed
 
     if isinstance(content, bytes) and form not in (TENSOR, SIMPLE):
         return _old_style(form, content)

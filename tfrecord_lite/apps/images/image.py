@@ -22,7 +22,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
+from tfrecord_lite.errors import (
+    InvalidArgumentError,
+    Reason,
+    argument_error,
+    errors_at,
+    require_int,
+)
 from tfrecord_lite.options import hinted, num_processors
 
 if TYPE_CHECKING:
@@ -143,10 +149,8 @@ def decode_images(
     kind = _checked_dtype(dtype)
 
     def pixels(number: int) -> AnyArray:
-        try:
+        with errors_at(index=number):
             return _pixels(contents[number], channels, size, kind)
-        except InvalidArgumentError as error:
-            raise error.at(index=number) from None
 
     if num_threads is not None:
         num_threads = require_int("num_threads", num_threads, 1)

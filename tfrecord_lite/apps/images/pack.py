@@ -29,30 +29,36 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 
+from tfrecord_lite import schema_of
 from tfrecord_lite.apps.images.image import image_features, require_pillow
 from tfrecord_lite.apps.tables.formats import format_of, open_source
 from tfrecord_lite.apps.tables.text_formats import check_columns
-from tfrecord_lite.convert.arrow import form_of, imported
-from tfrecord_lite.convert.lossless import schema_of
-from tfrecord_lite.dataset.random_order import permutation, seed_of
 from tfrecord_lite.errors import (
     DamageReport,
     InvalidArgumentError,
     Reason,
     argument_error,
-    plural,
+    errors_at,
     require_int,
 )
-from tfrecord_lite.files.names import StorageOptions, is_url, name_of
-from tfrecord_lite.files.output import open_output
-from tfrecord_lite.files.remote import remote_place
+from tfrecord_lite.extension import (
+    StorageOptions,
+    data_names,
+    form_of,
+    imported,
+    is_url,
+    name_of,
+    open_output,
+    permutation,
+    remote_place,
+    seed_of,
+)
 from tfrecord_lite.options import ReadSettings, WriteOptions, num_processors
 from tfrecord_lite.progress import Meter, Progress, check_progress, metered
 from tfrecord_lite.schema import Schema
-from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.sniff import recognize
 from tfrecord_lite.storage import save
-from tfrecord_lite.storage.data_files import data_names
+from tfrecord_lite.texts import nearest, plural
 
 if TYPE_CHECKING:
     Path = str | os.PathLike[str]
@@ -533,10 +539,8 @@ def read_manifest(
     check_columns(columns, names, path)
     others = [name for name in names if name not in {*columns, *FEATURES}]
     others = [name for name in others if table[name].null_count < len(table)]
-    try:
+    with errors_at(source=path):
         schema = _with_float32(schema_of(table.select(others))) if others else None
-    except InvalidArgumentError as error:
-        raise error.at(source=path) from None
     images = table[path_column].to_pylist()
     labels = [None] * len(table) if label_column is None else table[label_column].to_pylist()
     are_texts = any(isinstance(label, str) for label in labels)

@@ -20,6 +20,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
+from tfrecord_lite import decode_examples, decode_sequence_example
 from tfrecord_lite.apps.images.pack import (
     ENDINGS,
     FILENAME_KEY,
@@ -30,12 +31,12 @@ from tfrecord_lite.apps.images.pack import (
     ImageReport,
     sniff,
 )
-from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
-from tfrecord_lite.example.to_dicts import decode_examples, decode_sequence_example
-from tfrecord_lite.files.names import Sources, expand, name_of
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.extension import Sources, expand, name_of
 from tfrecord_lite.options import ReadOptions, read_settings
 from tfrecord_lite.progress import Progress, check_progress, metered, title_of
 from tfrecord_lite.reader import reader_with
+from tfrecord_lite.texts import plural
 
 __all__ = ["unpack_images"]
 

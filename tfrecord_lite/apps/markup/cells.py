@@ -39,8 +39,9 @@ from tfrecord_lite.apps.markup.pictures import (
 from tfrecord_lite.apps.markup.tables import Cell, Html, escaped, quoted, visible
 from tfrecord_lite.arrays import AnyArray, Float64Array, Uint8Array
 from tfrecord_lite.columns import BytesColumn, Column, RaggedTensor, SparseTensor
-from tfrecord_lite.errors import InvalidArgumentError, plural
+from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.sniff import Media, ValueContent, recognize_value, text_of
+from tfrecord_lite.texts import plural
 
 MAX_ROWS = 10
 """Most rows that are shown of a column or batch."""
@@ -292,7 +293,7 @@ class Cells:
 
     def _tensor_form(self, data: bytes, what: ValueContent) -> Form:
         """Show a serialised tensor or a .npy file: on a page its elements below its dtype and shape."""
-        from tfrecord_lite.tensors.parse import parse_tensor  # noqa: PLC0415 - not light
+        from tfrecord_lite import parse_tensor  # noqa: PLC0415 - not light
 
         if not self._is_page:
             return Form(escaped(str(what)))

@@ -17,11 +17,11 @@ import numpy as np
 
 from tfrecord_lite.apps.rearrange.transfer import Outputs, Rearranged, TargetOptions, place_of
 from tfrecord_lite.arrays import Uint64Array
-from tfrecord_lite.errors import argument_error, plural
-from tfrecord_lite.example.digests import Digests
-from tfrecord_lite.files.names import Source, Sources, is_file_object, name_of
+from tfrecord_lite.errors import argument_error
+from tfrecord_lite.extension import Digests, Source, Sources, is_file_object, name_of
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
+from tfrecord_lite.texts import plural
 
 _NEARLY_1 = 1e-6
 """How far the sum of fractions may be from 1: three times 0.333333 is meant as thirds."""

@@ -16,9 +16,8 @@ import numpy as np
 
 from tfrecord_lite.apps.rearrange.transfer import Input, Outputs, Rearranged, TargetOptions
 from tfrecord_lite.block import Block
-from tfrecord_lite.dataset.random_order import Key, seed_of, words
 from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error, require_int
-from tfrecord_lite.files.names import Source, Sources, name_of
+from tfrecord_lite.extension import Key, Source, Sources, name_of, seed_of, words
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
 

@@ -29,13 +29,10 @@ import numpy as np
 from tfrecord_lite.apps.rearrange.transfer import Outputs, Rearranged, TargetOptions
 from tfrecord_lite.arrays import Int64Array, Uint8Array, Uint64Array, row_splits
 from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Block
-from tfrecord_lite.dataset.random_order import Key, seed_of, words
 from tfrecord_lite.errors import DataLossError, Reason, require_int
-from tfrecord_lite.files.names import Source, Sources
+from tfrecord_lite.extension import Key, Source, Sources, folder_of, frames_of, seed_of, words
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
-from tfrecord_lite.records.framing import frames_of
-from tfrecord_lite.records.shard_set import folder_of
 
 MEMORY_BYTES = 1024**3
 LEAST_MEMORY_BYTES = 1024**2

@@ -21,26 +21,29 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.described import sidecar
-from tfrecord_lite.described.frames import without_numbers
-from tfrecord_lite.described.sidecar import Sidecar
-from tfrecord_lite.described.sources import carried_by
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
-from tfrecord_lite.files.compression import compression_to_write
-from tfrecord_lite.files.names import (
+from tfrecord_lite.extension import (
     SIDECAR_SUFFIX,
+    DataFiles,
+    Sidecar,
     Source,
     Sources,
     StorageOptions,
+    carried_by,
     check_storage_options,
     companion,
+    compression_to_write,
+    data_names,
     is_file_object,
     is_url,
     name_of,
     position_of,
+    read_beside,
+    remove,
+    remove_stale,
     shard_names,
+    without_numbers,
 )
-from tfrecord_lite.files.output import remove
 from tfrecord_lite.options import ReadSettings, WriteOptions, check_keywords
 from tfrecord_lite.progress import (
     SILENT,
@@ -55,7 +58,6 @@ from tfrecord_lite.reader import TFRecordReader, bytes_read, reader_with
 from tfrecord_lite.records.framing import checked, compact
 from tfrecord_lite.records.shard_set import Filling
 from tfrecord_lite.schema import Schema
-from tfrecord_lite.storage.data_files import DataFiles, data_names
 
 _SMALL_BYTES = 32 * 1024
 """Of a smaller block, a sink makes the frames anew."""
@@ -251,7 +253,7 @@ class Outputs(DataFiles):
                 if is_replaced:
                     remove(companion(name, SIDECAR_SUFFIX), self._storage_options)
                 else:
-                    sidecar.remove_stale(name, self._storage_options)
+                    remove_stale(name, self._storage_options)
         return Rearranged(
             tuple(names),
             self._n_put,
@@ -351,7 +353,7 @@ class Input:
         """Return what the sidecars of all files say, as one; warn if they do not go together."""
         if self._options.on_error == "raise":
             for source in self.sources:  # raises if one is stale
-                sidecar.read_beside(source, self._options.storage_options)
+                read_beside(source, self._options.storage_options)
         try:
             found = carried_by(self.sources, self._options)
         except InvalidArgumentError as error:

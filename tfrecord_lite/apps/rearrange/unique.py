@@ -21,11 +21,9 @@ import numpy as np
 from tfrecord_lite.apps.rearrange.shuffling import LEAST_MEMORY_BYTES, MEMORY_BYTES
 from tfrecord_lite.apps.rearrange.transfer import Outputs, Rearranged, TargetOptions
 from tfrecord_lite.errors import require_int
-from tfrecord_lite.example.digests import Digests
-from tfrecord_lite.files.names import Source, Sources
+from tfrecord_lite.extension import Digests, Source, Sources, Spool, folder_of
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
-from tfrecord_lite.records.shard_set import Spool, folder_of
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import BoolArray, Int64Array, Uint64Array

@@ -47,6 +47,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from tfrecord_lite import decode_sequence_examples
 from tfrecord_lite.apps.statistics.distribution import Distribution, StringStatistics
 from tfrecord_lite.apps.statistics.statistics import (
     Collector,
@@ -58,21 +59,19 @@ from tfrecord_lite.apps.statistics.statistics import (
     time_dtype,
 )
 from tfrecord_lite.block import Block
-from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural, printable
-from tfrecord_lite.example.to_dicts import SequenceRow, decode_sequence_examples
+from tfrecord_lite.errors import InvalidArgumentError, argument_error
+from tfrecord_lite.extension import SequenceRow, blocks_of
 from tfrecord_lite.options import ReadOptions, read_settings
 from tfrecord_lite.progress import Progress, title_of
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import RaggedFeature
-from tfrecord_lite.schema.text import nearest, shown_name
-from tfrecord_lite.shown import repr_html
 from tfrecord_lite.sniff import recognize_value
-from tfrecord_lite.storage.infer import blocks_of
+from tfrecord_lite.texts import nearest, plural, printable, repr_html, shown_name
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from tfrecord_lite.storage.infer import Source
+    from tfrecord_lite.extension import DataLike
 
     _Pair = tuple[list[Any] | None, list[Any] | None]
     """The arrays of a feature in both records: a list of one step but for a feature list."""
@@ -322,8 +321,8 @@ class Comparison:
 
 
 def compare(
-    a: Source | Statistics | Any,
-    b: Source | Statistics | Any,
+    a: DataLike | Statistics | Any,
+    b: DataLike | Statistics | Any,
     *,
     records: bool = True,
     thresholds: Mapping[str, float] | None = None,

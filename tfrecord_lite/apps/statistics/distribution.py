@@ -28,7 +28,7 @@ from tfrecord_lite.arrays import (
 )
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import argument_error, require_int
-from tfrecord_lite.schema.text import json_value
+from tfrecord_lite.extension import json_value
 from tfrecord_lite.sniff import recognize_value
 
 _Text = TypeVar("_Text", str, bytes)

@@ -26,9 +26,8 @@ from tfrecord_lite.apps.markup.tables import Html, escaped, panel, table
 from tfrecord_lite.apps.statistics.distribution import Distribution, StringStatistics
 from tfrecord_lite.arrays import AnyArray, Int64Array, row_splits
 from tfrecord_lite.block import Block
-from tfrecord_lite.described.sources import originals_of
-from tfrecord_lite.errors import InvalidArgumentError, plural, require_int
-from tfrecord_lite.example.survey import Survey
+from tfrecord_lite.errors import InvalidArgumentError, require_int
+from tfrecord_lite.extension import Survey, blocks_of, originals_of
 from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
 from tfrecord_lite.progress import Progress, check_progress
 from tfrecord_lite.reader import TFRecordReader, reader_with
@@ -42,15 +41,13 @@ from tfrecord_lite.schema import (
     Summary,
     Variable,
 )
-from tfrecord_lite.schema.text import aligned, nearest, shown_name
 from tfrecord_lite.sniff import text_of
-from tfrecord_lite.storage.infer import blocks_of
+from tfrecord_lite.texts import aligned, nearest, plural, shown_name
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from tfrecord_lite.convert.lists import Lists
-    from tfrecord_lite.storage.infer import Source
+    from tfrecord_lite.extension import DataLike, Lists
 
 _MANY = 16 * 1024
 """Numbers are counted when so many of a feature have been gathered: each time has a cost of its own."""
@@ -76,7 +73,7 @@ _MAX_RECURRING, _MAX_LISTED, _MAX_EXAMPLES, _CELL_BINS = 12, 3, 2, 16
 
 
 def compute_statistics(
-    data: Source | Any,
+    data: DataLike | Any,
     *,
     num_records: int | None = None,
     progress: Progress = None,

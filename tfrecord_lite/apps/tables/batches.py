@@ -13,16 +13,24 @@ from typing import Any
 import numpy as np
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.convert import arrow
-from tfrecord_lite.convert.arrow import SCHEMA_KEY
-from tfrecord_lite.convert.lists import Lists, SparseLists
-from tfrecord_lite.described.columns import items_of, names_of, schema_like
-from tfrecord_lite.described.frames import index_names
-from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
+from tfrecord_lite.extension import (
+    SCHEMA_KEY,
+    Lists,
+    Loader,
+    Sidecar,
+    SparseLists,
+    array_of,
+    imported,
+    index_names,
+    items_of,
+    joined_frame,
+    names_of,
+    schema_like,
+    target,
+)
 from tfrecord_lite.schema import Schema, SequenceSchema
-from tfrecord_lite.schema.text import choices
-from tfrecord_lite.storage.loading import Loader
+from tfrecord_lite.texts import choices
 
 _BATCH_BYTES = 4 * 1024 * 1024
 PANDAS_KEY = b"pandas"
@@ -60,8 +68,8 @@ class RecordBatches:
         self._names = names
         self._hint = hint
         columns = self._lists(Block.from_records([]))
-        kinds = {name: arrow.target(name, types.get(name)) for name in columns}
-        pa = arrow.imported()
+        kinds = {name: target(name, types.get(name)) for name in columns}
+        pa = imported()
         fields = [
             pa.field(name, array.type)
             for name, array in zip(columns, self._arrays(columns, kinds), strict=True)
@@ -83,9 +91,9 @@ class RecordBatches:
 
     def of(self, block: Block) -> Any:
         """Return the batch of a block."""
-        record_batch = arrow.imported().RecordBatch
+        record_batch = imported().RecordBatch
         if not len(self.schema):  # of rows without columns only the number is known
-            counted = arrow.imported().array(np.zeros(len(block), np.bool_))
+            counted = imported().array(np.zeros(len(block), np.bool_))
             return record_batch.from_arrays([counted], ["rows"]).select([])
         try:
             columns = self._lists(block)
@@ -108,7 +116,7 @@ class RecordBatches:
     def _arrays(
         self, columns: Mapping[str, Lists | SparseLists], types: Mapping[str, Any]
     ) -> list[Any]:
-        return [arrow.array_of(name, lists, types.get(name)) for name, lists in columns.items()]
+        return [array_of(name, lists, types.get(name)) for name, lists in columns.items()]
 
 
 def with_pandas(schema: Any, described: Sidecar) -> Any:
@@ -119,10 +127,10 @@ def with_pandas(schema: Any, described: Sidecar) -> Any:
         if not set(index_names(frame)) <= set(schema.names):  # of some columns, without the index
             frame = {key: word for key, word in frame.items() if key != "index"}
         with contextlib.suppress(ImportError):
-            empty = arrow.joined_frame(
+            empty = joined_frame(
                 "pandas", [schema.empty_table()], described.schema.originals, frame
             )
-            metadata = arrow.imported().Schema.from_pandas(empty).metadata[PANDAS_KEY]
+            metadata = imported().Schema.from_pandas(empty).metadata[PANDAS_KEY]
     if metadata is None:
         return schema
     return schema.with_metadata({**(schema.metadata or {}), PANDAS_KEY: metadata})

@@ -14,18 +14,22 @@ import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.files.compression import (
+from tfrecord_lite.extension import (
+    Source,
     TFRecordOptions,
-    codec_named,
     compression_of_name,
-    detect,
+    imported,
+    is_file_object,
+    is_url,
+    name_of,
+    open_output,
 )
+from tfrecord_lite.files.compression import codec_named, detect
 from tfrecord_lite.files.inflate import MAGIC_BYTES, Inflated
 from tfrecord_lite.files.input import open_input
-from tfrecord_lite.files.names import Source, is_file_object, is_url, name_of, opening_error
-from tfrecord_lite.files.output import OutputFile, open_output
+from tfrecord_lite.files.names import opening_error
+from tfrecord_lite.files.output import OutputFile
 
 if TYPE_CHECKING:
     from tfrecord_lite.options import ReadSettings

@@ -8,8 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from tfrecord_lite.apps.tables.byte_files import RowTarget, reading_of, seekable_file
-from tfrecord_lite.convert.arrow import imported
-from tfrecord_lite.files.names import Source, name_of
+from tfrecord_lite.extension import Source, imported, name_of
 from tfrecord_lite.options import ReadSettings
 
 _BATCH_BYTES, _BATCH_ROWS = 8 * 1024 * 1024, 64 * 1024

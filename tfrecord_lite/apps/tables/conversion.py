@@ -38,15 +38,19 @@ from tfrecord_lite.apps.tables import formats
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
 from tfrecord_lite.apps.tables.table import TFRecordTable, scan
 from tfrecord_lite.apps.tables.text_formats import check_columns
-from tfrecord_lite.convert.arrow import form_of, imported
-from tfrecord_lite.described.sources import carried_by, dropping
 from tfrecord_lite.errors import DamageReport, FileReport, TFRecordError, argument_error
-from tfrecord_lite.files.compression import CODECS, COMPRESSION_WORDS
-from tfrecord_lite.files.names import (
+from tfrecord_lite.extension import (
+    CODECS,
+    COMPRESSION_WORDS,
     SIDECAR_SUFFIX,
     Source,
+    carried_by,
     companion,
+    data_names,
+    dropping,
     expand,
+    form_of,
+    imported,
     is_companion,
     is_file_object,
     is_folder,
@@ -61,10 +65,9 @@ from tfrecord_lite.files.names import (
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import SILENT, Meter, Progress, check_progress, metered, title_of
 from tfrecord_lite.schema import Schema
-from tfrecord_lite.storage.data_files import data_names
 
 if TYPE_CHECKING:
-    from tfrecord_lite.described.sidecar import SchemaLike
+    from tfrecord_lite.extension import SchemaLike
 
     _Damage: TypeAlias = tuple[FileReport, ...]
     _Made: TypeAlias = "tuple[Output, _Damage]"

@@ -32,10 +32,16 @@ from tfrecord_lite.apps.tables.table import TFRecordTable
 from tfrecord_lite.apps.tables.text_formats import CsvSource, JsonSource, TextWriter
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.errors import DataLossError, argument_error
-from tfrecord_lite.files.compression import CODECS, COMPRESSION_WORDS, compression_of_name
-from tfrecord_lite.files.names import Source, is_file_object, name_of
+from tfrecord_lite.extension import (
+    CODECS,
+    COMPRESSION_WORDS,
+    Source,
+    compression_of_name,
+    is_file_object,
+    is_header,
+    name_of,
+)
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.records.framing import is_header
 
 RowSource: TypeAlias = RecordSource | ParquetSource | ArrowSource | CsvSource | JsonSource
 

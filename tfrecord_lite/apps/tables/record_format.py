@@ -20,33 +20,37 @@ from typing import Any
 from tfrecord_lite.apps.tables.batches import PANDAS_KEY, fitting_size, with_pandas
 from tfrecord_lite.apps.tables.table import TFRecordTable
 from tfrecord_lite.block import Block
-from tfrecord_lite.convert.arrow import SCHEMA_KEY, form_of, imported, open_columns
-from tfrecord_lite.convert.lists import Lists
-from tfrecord_lite.convert.store import stored
-from tfrecord_lite.described import sidecar
-from tfrecord_lite.described.sidecar import Sidecar
-from tfrecord_lite.errors import FileReport, InvalidArgumentError
-from tfrecord_lite.example.encode.columns import encode_column_batches
-from tfrecord_lite.files.compression import (
+from tfrecord_lite.errors import FileReport, InvalidArgumentError, errors_at
+from tfrecord_lite.extension import (
     CODECS,
-    CompressionType,
-    TFRecordOptions,
-    compression_to_write,
-)
-from tfrecord_lite.files.names import (
+    SCHEMA_KEY,
     SIDECAR_SUFFIX,
+    CompressionType,
+    DamageLog,
+    DataFiles,
+    Lists,
+    RecordStream,
+    SchemaBuilder,
+    Sidecar,
     Source,
     StorageOptions,
+    TFRecordOptions,
     companion,
+    compression_to_write,
+    encode_column_batches,
+    form_of,
+    imported,
     is_file_object,
     is_url,
     name_of,
+    open_columns,
+    open_output,
+    remote_place,
+    remove,
+    remove_stale,
+    stored,
 )
-from tfrecord_lite.files.output import open_output, remove
-from tfrecord_lite.files.remote import remote_place
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.records.damage import DamageLog
-from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.schema import (
     FixedLenFeature,
     RaggedFeature,
@@ -54,8 +58,6 @@ from tfrecord_lite.schema import (
     SchemaItem,
     SequenceSchema,
 )
-from tfrecord_lite.storage.builder import SchemaBuilder
-from tfrecord_lite.storage.data_files import DataFiles
 
 _MARK_BYTES = 4 * 1024 * 1024
 
@@ -189,12 +191,9 @@ class RecordTarget:
         if self._encoder is None:
             self._files.put(batch)
         else:
-            try:
+            with errors_at(index=self._n_rows.__add__):
                 for block in self._encoder.blocks(batch):
                     self._files.put(block)
-            except InvalidArgumentError as error:
-                index = None if error.index is None else self._n_rows + error.index
-                raise error.at(index=index) from None
         self._n_rows += len(batch)
 
     def finish(self) -> None:
@@ -210,7 +209,7 @@ class RecordTarget:
         """Let the files appear, the sidecar first; without one, that of other data goes."""
         self._files.commit()
         if self._is_named and not self._files.beside:
-            sidecar.remove_stale(name_of(self._target), self._storage_options)
+            remove_stale(name_of(self._target), self._storage_options)
 
     def abandon(self) -> None:
         """Remove what is not committed."""
@@ -316,7 +315,7 @@ class _SequenceEncoder:
 
     def blocks(self, batch: Any) -> Iterator[Any]:
         """Yield the records of a batch."""
-        from tfrecord_lite.example.sequence.encode import encode_sequence_examples  # noqa: PLC0415
+        from tfrecord_lite import encode_sequence_examples  # noqa: PLC0415
 
         parts: dict[str, dict[str, Any]] = {"context": {}, "feature_lists": {}}
         for name, column in open_columns(batch, is_later=True).columns.items():

@@ -28,28 +28,39 @@ import numpy as np
 
 from tfrecord_lite.apps.tables.batches import LEAST, RecordBatches, fitting_size
 from tfrecord_lite.block import Block
-from tfrecord_lite.convert import arrow
-from tfrecord_lite.convert.arrow import Library, library
 from tfrecord_lite.dataset import Dataset
 from tfrecord_lite.dataset.chunks import ObjectChunk
 from tfrecord_lite.dataset.cutting import Pair, State
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.dataset.tfrecords import dataset_of, files_of
-from tfrecord_lite.described.columns import names_asked_for, names_of, with_text
-from tfrecord_lite.described.inferred import (
+from tfrecord_lite.errors import DamageReport, require_int
+from tfrecord_lite.extension import (
     FOR_TABLES,
+    PART_BYTES,
     SAMPLE,
     WHOLE,
+    FilePart,
+    Library,
+    Loader,
+    PartReader,
+    Sidecar,
+    Source,
+    Sources,
     blocks_ahead,
+    bridge,
+    described_by,
+    expand,
+    file_parts,
     first_blocks,
     first_of,
+    imported,
     inferred,
+    is_file_object,
+    library,
+    names_asked_for,
+    names_of,
+    with_text,
 )
-from tfrecord_lite.described.sidecar import Sidecar
-from tfrecord_lite.described.sources import described_by
-from tfrecord_lite.errors import DamageReport, plural, require_int
-from tfrecord_lite.files.names import Source, Sources, expand, is_file_object
-from tfrecord_lite.index.parts import PART_BYTES, FilePart, PartReader, file_parts
 from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
@@ -63,11 +74,10 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
 )
-from tfrecord_lite.shown import repr_html
-from tfrecord_lite.storage.loading import Loader
+from tfrecord_lite.texts import plural, repr_html
 
 if TYPE_CHECKING:
-    from tfrecord_lite.described.sidecar import SchemaLike
+    from tfrecord_lite.extension import SchemaLike
 
 __all__ = ["PartitionReader", "ScanOptions", "TFRecordTable", "TablePartition", "scan"]
 
@@ -154,7 +164,7 @@ def scan(
     name: large_string
     age: int64
     """
-    arrow.imported()
+    imported()
     if batch_size is not None:
         require_int("batch_size", batch_size, 1)
     require_int("num_workers", num_workers, 0)
@@ -397,7 +407,7 @@ class TFRecordTable:
         """
         n = require_int("n", n, 0)
         batches = first_of(self._in_turn(min(n, self._reading.batch_size or n)), n)
-        return arrow.imported().Table.from_batches(batches, self.arrow_schema)
+        return imported().Table.from_batches(batches, self.arrow_schema)
 
     def to_arrow(self, *, progress: Progress = None) -> Any:
         """Return all rows as a ``pyarrow.Table``, a chunk per batch; `progress` as for :func:`load`.
@@ -410,7 +420,7 @@ class TFRecordTable:
         ['Alan', 'Grace']
         """
         batches = self._batches_of(self._reading.batch_size, progress=progress)
-        return arrow.imported().Table.from_batches(batches, self.arrow_schema)
+        return imported().Table.from_batches(batches, self.arrow_schema)
 
     def to_pandas(self, *, progress: Progress = None) -> Any:
         """Return all rows as a pandas DataFrame; `progress` as for :func:`load`.
@@ -430,7 +440,7 @@ class TFRecordTable:
         if self._is_frame_of("pandas"):
             return self._loaded("pandas", progress)
         table = self.to_arrow(progress=progress)
-        return arrow.bridge("pandas").frame_of(table, {}, {})
+        return bridge("pandas").frame_of(table, {}, {})
 
     def to_polars(self, *, lazy: bool = False, progress: Progress = None) -> Any:
         """Return all rows as a Polars DataFrame; one that was saved comes back as it was.
@@ -449,7 +459,7 @@ class TFRecordTable:
         [{'name': 'Alan'}, {'name': 'Grace'}]
         """
         if lazy:
-            return arrow.bridge("polars").lazy_frame(self)
+            return bridge("polars").lazy_frame(self)
         if self._is_frame_of("polars"):
             return self._loaded("polars", progress)
         return library("polars").from_arrow(self.to_arrow(progress=progress))
@@ -472,7 +482,7 @@ class TFRecordTable:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return a PyCapsule with a stream of record batches, which opens the files."""
-        reader = arrow.imported().RecordBatchReader
+        reader = imported().RecordBatchReader
         stream = reader.from_batches(self.arrow_schema, self.to_batches())
         return stream.__arrow_c_stream__(requested_schema)
 
@@ -495,7 +505,7 @@ class TFRecordTable:
 # ----------------------------------------------------------------------------- processes
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class _ToBatches(Stage):
     """The records of a data set as record batches."""
 

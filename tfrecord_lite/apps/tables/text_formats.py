@@ -38,12 +38,11 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.apps.tables.byte_files import Content
-from tfrecord_lite.convert.arrow import form_of, imported, pairs_of, type_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.files.names import Source, name_of
+from tfrecord_lite.extension import Source, form_of, imported, name_of, pairs_of, type_error
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.schema.text import choices
 from tfrecord_lite.sniff import text_of
+from tfrecord_lite.texts import choices
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.tables.byte_files import RowTarget

@@ -16,10 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tfrecord_lite import infer_schema
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.formats import tfds
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.files.names import (
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, errors_at
+from tfrecord_lite.extension import (
     Source,
     StorageOptions,
     check_storage_options,
@@ -30,9 +31,7 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import Schema
-from tfrecord_lite.schema.text import nearest
-from tfrecord_lite.shown import repr_html
-from tfrecord_lite.storage.infer import infer_schema
+from tfrecord_lite.texts import nearest, plural, repr_html
 
 if TYPE_CHECKING:
     Path = str | os.PathLike[str]
@@ -213,10 +212,8 @@ class Directory:
         self.path: str = sidecar.tfds_directory(directory, storage_options)
         self._folder = f"{self.path}/" if self.path else ""
         place = f"{self._folder}dataset_info.json"
-        try:
+        with errors_at(source=place):
             self._read(sidecar.content_of(place, storage_options))
-        except InvalidArgumentError as error:
-            raise error.at(source=place) from None
 
     def _read(self, document: bytes) -> None:
         """Read a ``dataset_info.json``."""
@@ -279,11 +276,10 @@ class Directory:
         """Return what is known of the features: how the records are parsed."""
         place = f"{self._folder}features.json"
         try:
-            return tfds.from_json(sidecar.content_of(place, self.options))
+            with errors_at(source=place):
+                return tfds.from_json(sidecar.content_of(place, self.options))
         except FileNotFoundError:
             return tfds.Features(infer_schema(self._whole()), {}, [], {}, {})
-        except InvalidArgumentError as error:
-            raise error.at(source=place) from None
 
     def _whole(self) -> TFRecordReader:
         """Return a reader of all files that are there, to look at."""

@@ -26,8 +26,8 @@ from tfrecord_lite.apps.statistics.statistics import (
     percent,
     time_dtype,
 )
-from tfrecord_lite.errors import human_bytes
 from tfrecord_lite.sniff import text_of
+from tfrecord_lite.texts import human_bytes
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.markup.pictures import Budget

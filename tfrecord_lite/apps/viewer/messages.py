@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tfrecord_lite.apps.outline import leaves, message_tree
 from tfrecord_lite.apps.statistics import (
     Distribution,
     FeatureStatistics,
@@ -14,7 +15,7 @@ from tfrecord_lite.apps.statistics import (
 )
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError
-from tfrecord_lite.example.outline import leaves, message_tree, parse_message
+from tfrecord_lite.extension import parse_message
 from tfrecord_lite.schema import FeatureSummary, Kind, ListSummary
 
 

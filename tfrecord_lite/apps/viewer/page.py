@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from tfrecord_lite.apps.markup.tables import quoted
-from tfrecord_lite.errors import argument_error, human_bytes, require_int
-from tfrecord_lite.files.names import (
+from tfrecord_lite.errors import argument_error, require_int
+from tfrecord_lite.extension import (
     Source,
     Sources,
     expand,
@@ -29,11 +29,12 @@ from tfrecord_lite.files.names import (
     is_same_file,
     local_size,
     name_of,
+    open_output,
 )
-from tfrecord_lite.files.output import open_output
 from tfrecord_lite.options import ReadOptions, read_settings
 from tfrecord_lite.progress import Progress, check_progress, metered, title_of
 from tfrecord_lite.reader import check_message_class
+from tfrecord_lite.texts import human_bytes
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message

@@ -22,17 +22,10 @@ import numpy as np
 
 from tfrecord_lite.apps.markup.cells import SIZE_NAMES, Cells, Form
 from tfrecord_lite.apps.markup.tables import Html, visible
-from tfrecord_lite.errors import InvalidArgumentError, plural
-from tfrecord_lite.example.content import Content, ContentType
-from tfrecord_lite.example.outline import (
-    Row,
-    Tree,
-    kind_of,
-    leaves,
-    sections,
-    tree_of,
-    values_of,
-)
+from tfrecord_lite.apps.outline import Row, Tree, kind_of, leaves, sections, tree_of, values_of
+from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.extension import Content, ContentType
+from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray
@@ -125,7 +118,7 @@ def _parts(
             sizes = _sizes(section.rows)
             for row in section.rows:
                 form = partial(_row_form, row, sizes, cells)
-                yield section.title, row.name, row.kind, row.count, form
+                yield section.title, row.name, row.kind, row.size_text, form
     elif content.record:
         n_bytes = plural(len(content.record), "byte")
         yield "", "content", str(content.type), n_bytes, partial(cells.bytes_form, content.record)

@@ -24,26 +24,29 @@ from tfrecord_lite.apps.events.run import read_events, table_of
 from tfrecord_lite.apps.markup.cells import Cells
 from tfrecord_lite.apps.markup.pictures import Budget
 from tfrecord_lite.apps.markup.tables import Html, table
-from tfrecord_lite.apps.statistics.sampling import Sample, draw_sample
 from tfrecord_lite.apps.statistics.statistics import Collector, Statistics
 from tfrecord_lite.apps.viewer.cards import Card, make_cards, spec_code
 from tfrecord_lite.apps.viewer.messages import message_statistics
 from tfrecord_lite.apps.viewer.records import RecordView, describe_record
 from tfrecord_lite.block import Block, Place
-from tfrecord_lite.described.sources import originals_of, row_restorer
-from tfrecord_lite.errors import (
-    DamagedSpan,
-    TFRecordError,
-    argument_error,
-    human_bytes,
-    plural,
+from tfrecord_lite.errors import DamagedSpan, TFRecordError, argument_error
+from tfrecord_lite.extension import (
+    ContentType,
+    Sample,
+    Source,
+    detect,
+    detect_all,
+    draw_sample,
+    is_file_object,
+    local_size,
+    name_of,
+    originals_of,
+    row_restorer,
 )
-from tfrecord_lite.example.content import ContentType, detect, detect_all
-from tfrecord_lite.files.names import Source, is_file_object, local_size, name_of
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.schema import Schema, SequenceSchema
-from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.texts import human_bytes, nearest, plural
 
 _N_DETECTED = 64
 _MAX_FILES = 100

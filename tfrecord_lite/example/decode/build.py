@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -39,12 +38,13 @@ from tfrecord_lite.convert.restore import (
     unpacked,
     values_of,
 )
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.example.decode.first_error import MisfitError, misfits
 from tfrecord_lite.schema import Kind, RaggedFeature, RawFeature
 from tfrecord_lite.schema.features import KeyedPartition
 from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Shaped, Sparse, VarLen
 from tfrecord_lite.schema.types import WIRE, Type
+from tfrecord_lite.texts import plural
 
 _MAX_GAPS, _MAX_MEAN_GAPS = 2**20, 2**10
 """Most empty rows that the row ids of a batch may leave, and how many more per message: one wrong
@@ -264,7 +264,7 @@ def padding_of(lists: Lists, feature: Padded, dtype: np.dtype[Any]) -> AnyArray:
         return padding
     flat: Any = as_strings(padding) if feature.kind is Kind.BYTES else padding
     one = Lists(1, Type(feature.kind, shape=()), (), flat)
-    one = restore(feature.key, one, replace(lists.type, shape=()))
+    one = restore(feature.key, one, lists.type._replace(shape=()))
     return as_array(values_of(one, with_objects=True))
 
 

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tfrecord_lite.arrays import Int64Array, row_splits
 from tfrecord_lite.convert.types import record_of
-from tfrecord_lite.errors import InvalidArgumentError, Reason, short_name
-from tfrecord_lite.schema.text import FOR_SEQUENCES, listed
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.schema.text import FOR_SEQUENCES
+from tfrecord_lite.texts import listed, short_name
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ Also what a caller may pass as messages: :func:`as_block`, :func:`as_bytes`, :fu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
@@ -67,7 +66,7 @@ class ColumnReader:
         for name, original in originals_of(features).items():
             if self._is_stored_so(original, self._own[name]):
                 # Time zone and categories make no difference.
-                self._own[name] = replace(original, shape=self._own[name].shape)
+                self._own[name] = original._replace(shape=self._own[name].shape)
             else:
                 self._originals[name] = original
         keys: set[str] = set()

@@ -33,11 +33,12 @@ from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.convert.lossless import with_carried
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.store import stored
-from tfrecord_lite.convert.types import column_error, numbered_from
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
+from tfrecord_lite.convert.types import column_error
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, errors_at
 from tfrecord_lite.example.encode.one import encode_features, encoded_key, entry_levels
 from tfrecord_lite.example.proto import FEATURES_TAG, KIND_TAGS, LIST_VALUE_TAG
 from tfrecord_lite.schema import FeatureLike, Kind
+from tfrecord_lite.texts import plural
 from tfrecord_lite.wire.emit import (
     Fixed,
     Objects,
@@ -212,7 +213,7 @@ def _encode_stream(
     first = 0
     with closing(open_frames(stream)) as frames:
         for frame in frames:
-            with numbered_from(first):
+            with errors_at(index=first.__add__):
                 yield from encode_column_batches(frame, schema, rounded)
             first += frame.n_rows
 

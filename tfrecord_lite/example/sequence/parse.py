@@ -7,7 +7,6 @@ so that most of the code for Examples serves both.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, cast
@@ -53,8 +52,8 @@ from tfrecord_lite.schema.prepare import (
     specifications,
 )
 from tfrecord_lite.schema.schema import check_steps
-from tfrecord_lite.schema.text import listed
 from tfrecord_lite.schema.types import Type
+from tfrecord_lite.texts import listed
 
 Features: TypeAlias = "Mapping[str, FeatureLike]"
 Results: TypeAlias = "dict[str, Column]"
@@ -327,7 +326,7 @@ class FeatureListReader(ColumnReader):
         self.pad = pad
         for name, own in self._own.items():
             if isinstance(prepared[name], Ragged):  # in each step
-                self._own[name] = replace(own, shape=(None, *(own.shape or ())))
+                self._own[name] = own._replace(shape=(None, *(own.shape or ())))
 
     def read(
         self, batch: SequenceMessageBatch, splits: list[int], *, single: bool
@@ -398,12 +397,12 @@ def _restored(name: str, lists: Lists, original: Type, feature: Prepared) -> Lis
     own = lists.type
     restore_steps = restore_values
     if not isinstance(feature, VarLen):
-        own = replace(own, shape=(own.shape or ())[1:])
+        own = own._replace(shape=(own.shape or ())[1:])
         restore_steps = restore
     with misfits(), in_steps(lists.lengths):
         steps = restore_steps(name, lists.below().with_(type=own), original)
     whole = steps.above(lists.lengths, lists.present)
-    return whole.with_(type=replace(steps.type, shape=(None, *(steps.type.shape or ()))))
+    return whole.with_(type=steps.type._replace(shape=(None, *(steps.type.shape or ()))))
 
 
 def _padded(lists: Lists, feature: Padded) -> AnyArray:

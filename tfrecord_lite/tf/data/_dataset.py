@@ -17,7 +17,7 @@ from tfrecord_lite.dataset import mixtures
 from tfrecord_lite.dataset.batching import Batch
 from tfrecord_lite.dataset.plan import PlanNode, chain, plan_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
-from tfrecord_lite.files.names import expand, name_of
+from tfrecord_lite.extension import expand, name_of
 from tfrecord_lite.options import num_files_in_turns, num_processors
 from tfrecord_lite.tf._ops import TensorSpec, is_tensor
 from tfrecord_lite.tf._tensor import Tensor, fits, map_structure, plain_array, unwrap, wrap

@@ -7,8 +7,7 @@ from typing import Any
 
 from tfrecord_lite import dataset as library
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.files.compression import TFRecordOptions
-from tfrecord_lite.files.names import expand, name_of
+from tfrecord_lite.extension import TFRecordOptions, expand, name_of
 from tfrecord_lite.schema import FeatureSpec, require_specifications
 from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, TFRecordDataset

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite import writer
+from tfrecord_lite import ExampleParser, SequenceExampleParser, writer
 from tfrecord_lite.apps.images import image as images
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.parse import ExampleParser
-from tfrecord_lite.example.sequence.parse import SequenceExampleParser
-from tfrecord_lite.files.compression import CompressionType, TFRecordOptions
+from tfrecord_lite.extension import CompressionType, TFRecordOptions
 from tfrecord_lite.schema import (
     FeatureSpec,
     FixedLenFeature,

@@ -35,7 +35,6 @@ from tfrecord_lite.errors import (
     FailedPreconditionError,
     FileReport,
     Reason,
-    plural,
     require_int,
 )
 from tfrecord_lite.files.input import open_seekable
@@ -55,6 +54,7 @@ from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.resync import RecordFinder, find_headers
 from tfrecord_lite.records.stream import RecordStream
+from tfrecord_lite.texts import plural
 
 NUM_RECORDS, MAX_BYTES = 10_000, 64 * 1024 * 1024
 """How large a sample is."""

@@ -17,17 +17,23 @@ names of its class::
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray
-from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.content import Content, ContentType, Message, is_list, is_sequence
-from tfrecord_lite.schema.kinds import Kind
+from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.extension import (
+    Content,
+    ContentType,
+    Message,
+    is_list,
+    is_sequence,
+    parse_message,
+)
+from tfrecord_lite.schema import Kind
 from tfrecord_lite.sniff import recognize_value
 from tfrecord_lite.wire import scalar
 
@@ -41,8 +47,7 @@ _MAX_DEPTH = 10
 """That deep bytes are looked at for messages, as protoc does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A feature (of one step), or a feature list (of any number of steps)."""
 
     name: str
@@ -67,7 +72,7 @@ class Row:
         return min(counts, default=0), max(counts, default=0)
 
     @property
-    def count(self) -> str:
+    def size_text(self) -> str:
         """The number of values; for a list, steps x values, and for an array its shape."""
         if self.restored is not None and self.restored.ndim:
             return " x ".join(f"{length:,}" for length in self.restored.shape)
@@ -76,8 +81,7 @@ class Row:
         return f"{len(self.steps):,} x {per_record}" if self.is_list else per_record
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """The features of one part of a message; the title is empty for an Example's."""
 
     title: str
@@ -150,23 +154,6 @@ def tree_of(content: Content, message_class: Any = None, most: int | None = None
         except InvalidArgumentError:
             return raw_tree(content.record, most)
     return raw_tree(content.record, most) if content.type is ContentType.PROTOBUF else None
-
-
-def parse_message(record: bytes, message_class: Any) -> Any:
-    """Parse a record by a protobuf class; raise InvalidArgumentError if it is no such message."""
-    from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
-
-    try:
-        return message_class.FromString(record)
-    except (DecodeError, UnicodeDecodeError):
-        raise misfit_error(record, message_class) from None
-
-
-def misfit_error(record: bytes, message_class: Any) -> InvalidArgumentError:
-    """Return the error about a record that is no message of a class."""
-    name = message_class.DESCRIPTOR.full_name
-    detail = f"the {len(record)} bytes of the record are not a {name}"
-    return InvalidArgumentError(Reason.MALFORMED, detail=detail)
 
 
 def message_tree(message: Any) -> Tree:

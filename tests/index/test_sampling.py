@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from tests.support.http_files import FileServer, serving
 from tfrecord_lite import TFRecordReader, TFRecordWriter
-from tfrecord_lite.apps.statistics.sampling import Sample, draw_sample
 from tfrecord_lite.errors import Reason
+from tfrecord_lite.index.sampling import Sample, draw_sample
 from tfrecord_lite.records.framing import frame
 
 
