@@ -94,7 +94,9 @@ def nearest(name: object, names: Iterable[str]) -> str:
 
     names = list(names)
     below = [path for path in names if path.endswith(f"/{name}")]
-    close = below[:3] or get_close_matches(str(name), names)
+    words = {path.rpartition("/")[2].lower(): path for path in names}
+    words |= {path.lower(): path for path in names}
+    close = below[:3] or dict.fromkeys(map(words.get, get_close_matches(str(name).lower(), words)))
     return f"; the nearest: {', '.join(map(repr, close))}" if close else ""
 
 

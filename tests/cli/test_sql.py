@@ -149,3 +149,36 @@ def test_without_duckdb_the_extra_is_named(run: Run, monkeypatch: pytest.MonkeyP
         done = run(*arguments)
         assert done.status == 2
         assert "SQL needs duckdb: pip install duckdb pyarrow" in done.err[0]
+
+
+def test_a_file_without_records_is_an_empty_table(run: Run) -> None:
+    write(Path("none.tfrecord"), [])
+    note = "tfrecord: none.tfrecord: no records, so the columns are not known; "
+    note += "give --schema, which says what they are"
+
+    assert run("sql", "--csv", "select count(*) n from 'none.tfrecord'") == (0, ["n", "0"], [note])
+    assert run("sql", "--json", "select * from 'none.tfrecord'") == (0, [], [note])
+    where = ("filter", "--where", "label = 1", "none.tfrecord", "some")
+    assert run(*where) == (0, ["some: wrote 0 of 0 records, 0 bytes"], [note])
+    for name in ("a.parquet", "b.csv", "c.jsonl"):
+        done = run("convert", "--where", "label = 1", "none.tfrecord", name)
+        assert (done.status, done.err) == (0, [note])
+    assert imported("pyarrow.parquet").read_table("a.parquet").shape == (0, 0)
+    assert Path("b.csv").read_bytes() == Path("c.jsonl").read_bytes() == b""
+    unknown = run("sql", "select label from 'none.tfrecord'")
+    assert (unknown.status, unknown.err) == (2, [note, "tfrecord: sql: there is no column 'label'"])
+
+
+@pytest.mark.filterwarnings("ignore:.*rounded to float32")
+def test_numbers_have_the_digits_that_they_are_stored_with(run: Run) -> None:
+    halves = np.array([1.65, np.nan], np.float16)
+    save("n", {"w": np.array([1.65, np.nan]), "l": np.array([[0.1], [2.0]]), "h": halves})
+    cells = "1.65,[0.1]", "nan,[2.0]"
+    assert run("sql", "--csv", "select w, l from 'n'").out == ["w,l", *cells]
+    assert run("convert", "n", "n.csv", "--where", "h > 1 or w is not null").err == []
+    assert Path("n.csv").read_text().split() == ["w,l,h", "1.65,[0.1],1.65", "nan,[2.0],nan"]
+    assert "  w  float64  1  1.65" in run("head", "n").out
+    assert run("sql", "--csv", "select w, w, 1 w from 'n' limit 1").out == ["w,w,w", "1.65,1.65,1"]
+    query = "select {'a': w::float, 'b': [w::float]} s, w / 3 w from 'n' where h > 1"
+    assert run("sql", query).out[2].split("  ")[0] == '{"a": 1.65, "b": [1.65]}'
+    assert scan("n").to_arrow()["w"][0].as_py() == np.float32(1.65)

@@ -13,7 +13,7 @@ from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError
 from tfrecord_lite.cli.words import shell_text
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.extension import expand, is_pipe
+from tfrecord_lite.extension import expand, is_pipe, without_companions
 from tfrecord_lite.texts import human_bytes, plural
 
 if TYPE_CHECKING:
@@ -89,8 +89,9 @@ def run_convert(args: argparse.Namespace, console: Console) -> None:
         target = console.open_output(is_text=is_text)
     if "-" in args.sources and sys.stdin is None:
         raise argument_error("standard input is closed")
+    sources = [source for name in args.sources for source in _sources(name)]
     summary = convert(
-        [source for name in args.sources for source in _sources(name)],
+        without_companions(sources),
         target,
         Settings(
             from_=args.from_,

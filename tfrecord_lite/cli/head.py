@@ -16,7 +16,7 @@ from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.display import json_of, record_lines
 from tfrecord_lite.cli.inputs import Records
-from tfrecord_lite.cli.texts import terminal_width
+from tfrecord_lite.cli.texts import ragged_notes, terminal_width
 from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
@@ -191,6 +191,9 @@ class Printer:
         say(label + f": {type_}, {plural(len(record), 'byte')}{hint}")
         for line in record_lines(content, self._width, tree, self._restore(record)):
             say(line)
+        if is_new and content.message is not None:
+            for line in ragged_notes(_maps_of(content.message).get("", ())):
+                say(f"  ({line})")
 
     def finish(self, source: str) -> None:
         """Report the columns that no record of a file had."""

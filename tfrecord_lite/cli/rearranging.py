@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.block import Block
 from tfrecord_lite.cli import inputs
@@ -66,7 +68,8 @@ def add_split(parser: Any) -> None:
 
 
 def _add_by(parser: Any, text: str) -> None:
-    inputs.add(parser, "--by KEY", f"{text} (default: the whole record)", inputs.names)
+    more = "records without a value count as having the same (default: the whole record)"
+    inputs.add(parser, "--by KEY", f"{text}; {more}", inputs.names)
 
 
 def _fractions(text: str) -> list[float]:
@@ -253,6 +256,8 @@ def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Bl
         sample=args.sample,
         **inputs.read_options(args),
     )
+    if not table.column_names:  # of files without records
+        return lambda block: np.zeros(len(block), np.bool_)
     with errors_at(source=name_of(reader.sources[0])):
         condition = where(args.where, table.column_names)
     narrow = table.select(condition.columns)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, Status
 from tfrecord_lite.cli.inputs import Records
-from tfrecord_lite.cli.texts import terminal_width
+from tfrecord_lite.cli.texts import ragged_notes, terminal_width
 from tfrecord_lite.errors import DataLossError, TFRecordError
 from tfrecord_lite.progress import Meter, metered, title_of
 from tfrecord_lite.texts import nearest, plural
@@ -118,6 +118,8 @@ def _show(
     console.say(title)
     width = terminal_width()
     for line in statistics.lines(width, chosen, has_blocks=console.is_utf8):
+        console.say(line)
+    for line in ragged_notes(sorted(chosen)):
         console.say(line)
 
 

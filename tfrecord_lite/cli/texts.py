@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import zip_longest
 
@@ -50,6 +50,18 @@ def _json_character(character: str) -> str:
     if character.isprintable():
         return character
     return r"\u007f" if character == "\x7f" else json.dumps(character)[1:-1]
+
+
+def ragged_notes(names: Iterable[str]) -> list[str]:
+    """Return a line about the features that TFDS stores as values and lengths, if there are any.
+
+    >>> ragged_notes(["id", "steps/a/ragged_flat_values", "steps/a/ragged_row_lengths_0"])
+    ['steps/a: nested lists of TFDS, as all values and the lengths of the rows; sql and convert have lists of lists']
+    """
+    end = "/ragged_flat_values"
+    nested = ", ".join(name.removesuffix(end) for name in names if name.endswith(end))
+    text = "nested lists of TFDS, as all values and the lengths of the rows; sql and convert have lists of lists"
+    return [f"{nested}: {text}"] if nested else []
 
 
 def aligned(rows: Sequence[Sequence[str]], alignment: str) -> list[str]:

@@ -66,6 +66,7 @@ OF_PYTHON = {
     r"leave out restore, or give a schema with (an Original of a wider dtype|a wider Original)": "give another --schema, or leave the feature out",
     r"pass sample=None, or schema": "give --sample all, or --schema",
     r"\bgive (?:a )?schema\b": "give --schema",
+    r"give it as schema\b": "give it with --schema",
     r"and text by name": "and --text by name",
     r"pass default_value=": "give it a default_value in the schema, ? in --features",
     r"saved with one schema=": "saved with one schema",

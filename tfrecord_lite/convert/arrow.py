@@ -436,22 +436,28 @@ def reader_of(data: Source) -> tuple[ArrowSchema, Generator[Table]]:
 
 def without_decimals(schema: ArrowSchema) -> ArrowSchema:
     """Return a schema of DuckDB's, whose literals are decimals, with float64 for those with digits."""
-    fields = [field.with_type(_with_floats(field.type)) for field in schema]
+    double = imported().float64()
+    return changed_schema(
+        schema, lambda kind: double if form_of(kind) == "decimal" and kind.scale > 0 else kind
+    )
+
+
+def changed_schema(schema: ArrowSchema, change: Callable[[ArrowType], ArrowType]) -> ArrowSchema:
+    """Return a schema whose types a function has changed, at any depth."""
+    fields = [field.with_type(changed_type(field.type, change)) for field in schema]
     return imported().schema(fields, schema.metadata)
 
 
-def _with_floats(kind: ArrowType) -> ArrowType:
-    """Return a type with float64 in place of decimals with digits after the point, at any depth."""
+def changed_type(kind: ArrowType, change: Callable[[ArrowType], ArrowType]) -> ArrowType:
+    """Return a type in which a function has changed each type that is not made of others."""
     pa, form = imported(), form_of(kind)
-    if form == "decimal" and kind.scale > 0:
-        return pa.float64()
     if form in ("list", "fixed list"):
-        return _with_values(kind, _with_floats(kind.value_type))
+        return _with_values(kind, changed_type(kind.value_type, change))
     if form == "struct":
-        return pa.struct([field.with_type(_with_floats(field.type)) for field in kind])
+        return pa.struct([field.with_type(changed_type(field.type, change)) for field in kind])
     if form == "map":
-        return pa.map_(_with_floats(kind.key_type), _with_floats(kind.item_type))
-    return kind
+        return pa.map_(changed_type(kind.key_type, change), changed_type(kind.item_type, change))
+    return change(kind)
 
 
 def _formatted(data: Source) -> tuple[ArrowSchema, Generator[Table]]:

@@ -276,12 +276,6 @@ def with_carried(frame: Frame, *, any_category: bool = False) -> tuple[Frame, Sc
     return frame._replace(columns=columns), Schema.of_items(items)
 
 
-def is_narrowed(item: SchemaItem) -> bool:
-    """Return whether float64 is stored as float32."""
-    original = item.original
-    return original is not None and original.dtype == "float64" and item.kind is Kind.FLOAT
-
-
 def _expected(item: SchemaItem) -> Original:
     """Return the original that a column has if it was made by a specification."""
     spec: Any = item.spec

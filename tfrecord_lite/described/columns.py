@@ -79,6 +79,8 @@ def with_text(
     else:
         names = list(text)
     for name in names:
+        if getattr(getattr(items.get(name), "original", None), "text", None):
+            continue  # it is text already
         if name not in candidates:
             detail = f"{name!r} in text is not a column of byte strings{nearest(name, candidates)}"
             raise argument_error(detail)

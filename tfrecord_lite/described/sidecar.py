@@ -26,7 +26,7 @@ import os
 import re
 import warnings
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -66,6 +66,8 @@ _NEVER_SCHEMAS = ("a Git LFS", "an HTML", "XML", "the index", "a graph_schema")
 """How the recogniser of foreign files names texts that are no schema either."""
 _TFDS_INFO = "dataset_info.json"
 _READ_BYTES = 1024 * 1024
+_CHECKED_BYTES = 64 * 1024 * 1024
+"""How far a file that does not fit its sidecar is looked through for damage."""
 _TFX_NAMES = (".pbtxt", ".textproto", ".prototxt")
 _TFX = (
     rb"(?m)^\s*(feature|sparse_feature|string_domain|int_domain|float_domain"
@@ -144,6 +146,8 @@ class Sidecar(NamedTuple):
     """Of a data frame: its library, types and index."""
     refused: Mapping[str, InvalidArgumentError] = {}
     """The features that a file describes, but that cannot be read, with the reasons."""
+    texts: Sequence[str] = ()
+    """The features that are Text in a features.json: str in tables and data frames, otherwise bytes."""
 
     @property
     def nesting(self) -> Structure:
@@ -193,6 +197,7 @@ def read_beside(
         text = f"{name}: not the bytes that its sidecar was written for, which is used all the same"
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
     elif expected != actual:
+        _raise_damage(name, storage_options)
         raise argument_error(
             f"the sidecar was written for other data than are now in {name}; tfrecord verify "
             "shows whether the file is damaged; delete the sidecar if the file was written anew, or "
@@ -200,6 +205,16 @@ def read_beside(
             source=place,
         )
     return description._replace(fingerprint=None)
+
+
+def _raise_damage(name: str, storage_options: StorageOptions) -> None:
+    """Raise DataLossError about the first damaged record at the start of a file, if there is one."""
+    from tfrecord_lite.options import ReadSettings  # noqa: PLC0415 - for errors alone
+    from tfrecord_lite.records.stream import RecordStream  # noqa: PLC0415 - for errors alone
+
+    with closing(RecordStream(name, ReadSettings(storage_options=storage_options))) as stream:
+        while stream.file_offset < _CHECKED_BYTES and stream.next_block() is not None:
+            pass
 
 
 def _may_be_damaged(expected: object, actual: Fingerprint | None) -> bool:
@@ -379,7 +394,7 @@ def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
 
     if tfds.is_features(document):
         features = tfds.from_json(content, tfds_info)
-        return Sidecar(features.schema, refused=features.refused)
+        return Sidecar(features.schema, refused=features.refused, texts=features.texts)
     if seqio.is_info(document):
         schema, refused = seqio.from_mapping(document)
         return Sidecar(schema, refused=refused)

@@ -158,6 +158,7 @@ def row_restorer(schema: Schema) -> Callable[[bytes], dict[str, AnyArray]]:
     if not schema:
         return lambda _: {}
     parser = ExampleParser(schema)
+    rounded = {name for name, item in schema.to_items().items() if item.is_narrowed}
 
     def restored(record: bytes) -> dict[str, AnyArray]:
         try:
@@ -165,7 +166,10 @@ def row_restorer(schema: Schema) -> Callable[[bytes], dict[str, AnyArray]]:
         except TFRecordError:
             return {}
         flats = {name: getattr(value, "flat_values", value) for name, value in row.items()}
-        return {name: np.asarray(flat) for name, flat in flats.items()}
+        values = {name: np.asarray(flat) for name, flat in flats.items()}
+        for name in rounded & values.keys():  # to the digits that a float32 has
+            values[name] = values[name].astype(np.float32).astype(str).astype(np.float64)
+        return values
 
     return restored
 

@@ -25,11 +25,19 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from tfrecord_lite import summarize
+from tfrecord_lite.apps.tables.batches import ROUNDED_KEY, rounded_in
 from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable, scan
 from tfrecord_lite.apps.tfds.info import files_of
 from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
-from tfrecord_lite.extension import SAMPLE, Sources, feature_names, library, without_decimals
+from tfrecord_lite.extension import (
+    SAMPLE,
+    Sources,
+    changed_schema,
+    feature_names,
+    library,
+    without_decimals,
+)
 from tfrecord_lite.extension import imported as arrow
 from tfrecord_lite.options import ReadOptions
 from tfrecord_lite.texts import nearest
@@ -61,6 +69,9 @@ _ROWS_PER_BATCH = 100_000
 
 _NUMBER = "__number_of_row__"
 """The column that tells which rows a condition holds for."""
+
+_NO_COLUMN = "__no_column__"
+"""The column of a file without records, of which nothing is known."""
 
 _OWN_NAMES = ("LAMBDA", "SUBQUERY")
 """Expressions that bring names of their own, which need not be columns."""
@@ -111,9 +122,13 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
     except BaseException:
         run.connection.close()
         raise
-    schema = without_decimals(reader.schema)
-    rows = (batch.cast(schema) for batch in run.batches(reader))
-    return arrow().RecordBatchReader.from_batches(schema, rows)
+    fields = list(without_decimals(reader.schema))
+    chosen = [i for i, field in enumerate(fields) if field.name != _NO_COLUMN]
+    rounded = set().union(*(rounded_in(table.arrow_schema) for table in run.tables.values()))
+    metadata = {ROUNDED_KEY: json.dumps(sorted(rounded))} if rounded else None
+    kept = arrow().schema([fields[i] for i in chosen], metadata)
+    rows = (batch.select(chosen).cast(kept) for batch in run.batches(reader))
+    return arrow().RecordBatchReader.from_batches(kept, rows)
 
 
 class _Run:
@@ -121,19 +136,21 @@ class _Run:
 
     def __init__(self, query: str, options: Any) -> None:
         self.query, self.connection = query, imported().connect(":memory:")
-        self._tables: dict[str, TFRecordTable] = {}
+        self.tables: dict[str, TFRecordTable] = {}
         self._absent: dict[str, Exception] = {}
         self._failures: list[Exception] = []
         for match in _FILE.finditer(query):
             name = match[1].replace("''", "'") if match[1] else match[2].replace('""', '"')
-            if name in self._tables or _DUCKDB_FILES.search(name):
+            if name in self.tables or _DUCKDB_FILES.search(name):
                 continue
             try:
-                table = self._tables[name] = _scanned(name, query, options)
+                table = self.tables[name] = _scanned(name, query, options)
             except (OSError, TFRecordError) as error:  # it need not be a file
                 self._absent[name] = error
             else:
-                self.connection.register(name, _dataset_class()(table, self._failures))
+                rows = _dataset_class()(table, self._failures)
+                nothing = arrow().table({_NO_COLUMN: []})  # DuckDB has no tables without columns
+                self.connection.register(name, rows if table.column_names else nothing)
 
     def reader(self) -> Any:
         """Begin the query, and return a RecordBatchReader of its rows."""
@@ -175,7 +192,7 @@ class _Run:
                 return absent
         unknown = _UNKNOWN_COLUMN.search(text)
         if unknown:
-            names = [name for table in self._tables.values() for name in table.column_names]
+            names = [name for table in self.tables.values() for name in table.column_names]
             detail = f"there is no column {unknown[1]!r}{_hint(unknown[1], self.query, names)}"
             return argument_error(detail)
         detail = f"the query cannot be run: {first_line(error)}"
@@ -207,6 +224,12 @@ def _scanned(name: Sources, query: str, options: dict[str, Any]) -> TFRecordTabl
         return scan(name, [each for each in feature_names(summary) if each in query], **options)
 
 
+def _readable(schema: Any) -> Any:
+    """Return the Arrow schema of columns as DuckDB reads them: it has no float16."""
+    pa = arrow()
+    return changed_schema(schema, lambda kind: pa.float32() if pa.types.is_float16(kind) else kind)
+
+
 def names_in(query: str) -> list[str]:
     """Return all names of files that a query may read: quoted texts, and tables without quotes."""
     quoted = [
@@ -230,7 +253,7 @@ def _dataset_class() -> Any:
 
         @property
         def schema(self) -> Any:
-            return self._table.arrow_schema
+            return _readable(self._table.arrow_schema)
 
         def scanner(self, columns: Any = None, filter: Any = None, **_: Any) -> Any:  # noqa: A002
             names = self._table.column_names
@@ -241,7 +264,7 @@ def _dataset_class() -> Any:
             # The table itself notices features that come after the sample; a selection does not.
             is_whole = columns is None or {*chosen} == {*names}
             table = self._table if is_whole else self._table.select(chosen)
-            schema = table.select(wanted).arrow_schema
+            schema = _readable(table.select(wanted).arrow_schema)
             reader = pa.RecordBatchReader.from_batches(schema, self._rows(table, wanted, filter))
             # DuckDB takes anything with these names for a scanner.
             return SimpleNamespace(projected_schema=schema, to_reader=lambda: reader)
@@ -249,7 +272,7 @@ def _dataset_class() -> Any:
         def _rows(self, table: TFRecordTable, wanted: list[str], condition: Any) -> Iterator[Any]:
             try:
                 for batch in table.to_batches():
-                    kept = pa.Table.from_batches([batch])
+                    kept = pa.Table.from_batches([batch]).cast(_readable(batch.schema))
                     kept = kept if condition is None else kept.filter(condition)
                     yield from kept.select(wanted).to_batches()
             except Exception as error:
@@ -354,7 +377,8 @@ class Where:
         columns = {name: batch.column(name) for name in self.columns}
         columns[_NUMBER] = pa.array(np.arange(batch.num_rows))
         with self._connection.cursor() as cursor:
-            cursor.register("batch", pa.table(columns))
+            rows = pa.table(columns)
+            cursor.register("batch", rows.cast(_readable(rows.schema)))
             try:
                 found = cursor.execute(self._query).fetchnumpy()
             except (imported().Error, RuntimeError) as error:

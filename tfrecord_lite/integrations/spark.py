@@ -326,6 +326,8 @@ class _Files:
             if error.reason is not Reason.UNSUPPORTED:
                 raise
             table = self._scan(features)  # of SequenceExamples, whose byte strings are binary
+        if not table.column_names and features is None:
+            raise argument_error("cannot infer a schema: there are no records; give schema")
         self.table = table if features is not None else with_varying_lists(table)
 
     def _scan(self, features: Any, **how: Any) -> TFRecordTable:

@@ -190,6 +190,12 @@ class SchemaItem(NamedTuple):
         """Whether values are stored as their bytes: numbers in a feature of strings."""
         return is_raw(self.original, self.kind)
 
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether float64 is stored as float32."""
+        dtype = None if self.original is None else self.original.dtype
+        return dtype == "float64" and self.kind is Kind.FLOAT
+
     def __str__(self) -> str:
         """Return dtype and shape, for error texts."""
         if self.original is None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from tfrecord_lite.convert.arrow import Frame
 from tfrecord_lite.convert.lists import Lists, SparseLists, cleared
-from tfrecord_lite.convert.lossless import is_narrowed, item_of, splits_dtype_of, with_carried
+from tfrecord_lite.convert.lossless import item_of, splits_dtype_of, with_carried
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.restore import original_dtype
 from tfrecord_lite.convert.store import BYTE_SIZED, RAW, type_of
@@ -161,7 +161,7 @@ class SchemaBuilder:
         items, columns = carried.to_items(), {}
         for name, column in frame.columns.items():
             lists = column if self._null_as_empty else opened(name, column, "strict")
-            if name not in items or (self._lossless and is_narrowed(items[name])):
+            if name not in items or (self._lossless and items[name].is_narrowed):
                 items[name] = self._item_of(name, lists, splits_dtype_of(column))
             columns[name] = lists
         schema = Schema.of_items(items).select(columns)

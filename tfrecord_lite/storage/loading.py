@@ -163,6 +163,8 @@ def load(
         bar = False if callable(progress) else progress
         blocks = reported(ahead, bar, title_of(sources))
         described = Sidecar(inferred(blocks, WHOLE, sources, names))
+    if as_ is not None:
+        described = with_text(described, described.texts, list)
     if text is not False:
         most = min(num_records or SAMPLE, SAMPLE)
         sample = partial(first_blocks, sources, settings, most)

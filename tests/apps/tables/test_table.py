@@ -29,7 +29,7 @@ from tfrecord_lite import (
     save,
     scan,
 )
-from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError
 from tfrecord_lite.messages import Example
 
 pytestmark = pytest.mark.needs("arrow")
@@ -275,12 +275,13 @@ def test_a_record_that_does_not_fit_the_sample_says_what_to_do(
     assert "sample" in str(error)
 
 
-def test_no_record_at_all_is_an_error(path: Path) -> None:
+@pytest.mark.parametrize("sample", [None, 10])
+def test_no_record_at_all_is_a_table_without_columns(path: Path, sample: int | None) -> None:
     write(path, [])
-    with pytest.raises(InvalidArgumentError, match=r"no records; give schema") as caught:
-        scan(path)
-    assert (caught.value.reason, caught.value.source) == (Reason.BAD_ARGUMENT, str(path))
-    assert scan(path, schema={"x": int}).to_arrow().num_rows == 0
+    with pytest.warns(UserWarning, match=f"{path.name}: no records, .* give schema"):
+        table = scan(path, sample=sample)
+    assert (table.to_arrow().shape, table.count_rows()) == ((0, 0), 0)
+    assert scan(path, schema={"x": int}).to_arrow().shape == (0, 1)
 
 
 def test_text_is_what_the_sample_shows_or_what_is_named(path: Path) -> None:

@@ -52,7 +52,8 @@ def split_records(
         The fraction of records for each part; above 0, with the sum 1.
     by : str or sequence of str, optional
         Go by the values of this feature, or of several, instead of the whole record: records with equal values are in
-        the same part, for example all pictures of one patient. Of SequenceExamples, a feature of the context.
+        the same part, for example all pictures of one patient; so are all without a value. Of SequenceExamples, a
+        feature of the context.
     seed : int, default 0
         Another one divides in another way.
     progress : bool or callable, optional
@@ -70,8 +71,7 @@ def split_records(
     TypeError
         If an argument is not of these types.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` too for other fractions, or if two parts have the same name; ``MISSING`` about the first record without a
-        value of `by`.
+        ``BAD_ARGUMENT`` too for other fractions, if two parts have the same name, or if no record has a value of `by`.
     DataLossError, FileExistsError, OSError
         As :func:`merge_files`. After any error, no new file has appeared.
 
@@ -83,7 +83,7 @@ def split_records(
     The hash is BLAKE2b of 16 bytes, its key the seed in decimal digits. The first 8 bytes, as a big-endian integer
     over 2**64, are a place from 0 to 1. It will stay so in later versions. For a feature it is taken of one letter for the kind
     (b, i or f), the number of values and the values; numbers and lengths as little-endian int64, floats
-    as float32 (-0.0 as 0.0), and each byte string after its length. So the int64 1 and the float 1.0 differ, while ``"a"`` and
+    as float32 (-0.0 as 0.0), and each byte string after its length; of the letter n alone without a value. So the int64 1 and the float 1.0 differ, while ``"a"`` and
     ``b"a"`` are stored alike, and are equal. How an encoder wrote the message does not matter for features, but for whole records.
 
     Examples
@@ -121,6 +121,7 @@ def split_records(
                 of_records = np.searchsorted(limits, digests(block)[:, 0], side="right")
                 for number, part in enumerate(parts):
                     part.put(block[of_records == number])
+        digests.check()
         for part in parts:
             part.prepare()
         _check_different(parts)

@@ -51,7 +51,7 @@ def unique_records(
         As for :func:`merge_files`. Duplicates are looked for in all sources together.
     by : str or sequence of str, optional
         Records are equal if they have the same values of this feature, or of several; by default, if all their bytes
-        are equal. Of SequenceExamples, a feature of the context.
+        are equal. Records without a value are equal in it. Of SequenceExamples, a feature of the context.
     memory_bytes : int, optional
         How much memory to use for digests: about 100 bytes for each record. If they do not fit, they are sorted through a temporary file, with
         24 bytes for each record, in the folder of the target (for URLs and file objects, in that of Python's ``tempfile``).
@@ -70,8 +70,7 @@ def unique_records(
     TypeError
         If an argument is not of these types.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` too if `memory_bytes` is less than a megabyte; ``MISSING`` about the first record without a
-        value of `by`.
+        ``BAD_ARGUMENT`` too if `memory_bytes` is less than a megabyte, or if no record has a value of `by`.
     DataLossError, FileExistsError, OSError
         As :func:`merge_files`.
 
@@ -105,6 +104,7 @@ def unique_records(
                 first_ones.add(digests(block))
                 if spool is not None:
                     spool.put(block)
+        digests.check()
         mask, num_read = first_ones.mask(), read.num_read
         outputs.n_records = int(np.count_nonzero(mask))
         number = 0

@@ -21,6 +21,8 @@ from tfrecord_lite.extension import (
     Sidecar,
     SparseLists,
     array_of,
+    changed_type,
+    form_of,
     imported,
     index_names,
     items_of,
@@ -35,6 +37,8 @@ from tfrecord_lite.texts import choices
 _BATCH_BYTES = 4 * 1024 * 1024
 PANDAS_KEY = b"pandas"
 """Where Arrow's schemas, and so Parquet, have what pandas says of a frame."""
+ROUNDED_KEY = b"tfrecord_lite.rounded"
+"""Where they have the names of float64 columns that were rounded to float32, for fewer digits in texts."""
 LEAST, _MOST = 64, 8192
 """Bytes of records in a batch, about, and bounds of their number."""
 
@@ -76,6 +80,9 @@ class RecordBatches:
         ]
         # The schema of the features is in the metadata.
         metadata = {SCHEMA_KEY: schema.to_json(None).encode()}
+        rounded = [name for name, item in items_of(schema).items() if item.is_narrowed]
+        if rounded:
+            metadata[ROUNDED_KEY] = json.dumps(rounded).encode()
         self.schema: Any = pa.schema(fields, metadata)
         self._types = dict(zip(self.schema.names, self.schema.types, strict=True))
 
@@ -92,7 +99,8 @@ class RecordBatches:
     def of(self, block: Block) -> Any:
         """Return the batch of a block."""
         record_batch = imported().RecordBatch
-        if not len(self.schema):  # of rows without columns only the number is known
+        is_chosen = self._names is not None or self._hint is None
+        if not len(self.schema) and is_chosen:  # of rows without columns only the number is known
             counted = imported().array(np.zeros(len(block), np.bool_))
             return record_batch.from_arrays([counted], ["rows"]).select([])
         try:
@@ -117,6 +125,26 @@ class RecordBatches:
         self, columns: Mapping[str, Lists | SparseLists], types: Mapping[str, Any]
     ) -> list[Any]:
         return [array_of(name, lists, types.get(name)) for name, lists in columns.items()]
+
+
+def rounded_in(schema: Any) -> set[str]:
+    """Return the float64 columns of an Arrow schema that were rounded to float32."""
+    return set(json.loads((schema.metadata or {}).get(ROUNDED_KEY, b"[]")))
+
+
+def as_rounded(array: Any) -> Any:
+    """Return float64 as the float32 that they all are, at any depth of lists; others as they are."""
+    pa = imported()
+    flat = array
+    while hasattr(flat, "flatten") and form_of(flat.type) in ("list", "fixed list"):
+        flat = flat.flatten()
+    if flat.type != pa.float64():
+        return array
+    values = flat.to_numpy(zero_copy_only=False)
+    with np.errstate(over="ignore"):
+        if not np.array_equal(values, values.astype(np.float32), equal_nan=True):
+            return array
+    return array.cast(changed_type(array.type, lambda _: pa.float32()))
 
 
 def with_pandas(schema: Any, described: Sidecar) -> Any:

@@ -144,8 +144,9 @@ class _Plan:
             chosen = source.names if settings.columns is None else settings.columns
             check_columns(chosen, source.names)
             condition = None
-            if settings.condition is not None and settings.make_condition is not None:
-                condition = settings.make_condition(settings.condition, source.names)
+            make = settings.make_condition if source.names else None  # not if nothing is known
+            if settings.condition is not None and make is not None:
+                condition = make(settings.condition, source.names)
                 chosen = [*chosen, *condition.columns]
             if condition is not None or settings.columns is not None:
                 source.columns = list(dict.fromkeys(chosen))

@@ -18,10 +18,12 @@ Tasks in other processes or on other machines read partitions; all have the tabl
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 import numpy as np
@@ -33,7 +35,7 @@ from tfrecord_lite.dataset.chunks import ObjectChunk
 from tfrecord_lite.dataset.cutting import Pair, State
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.dataset.tfrecords import dataset_of, files_of
-from tfrecord_lite.errors import DamageReport, require_int
+from tfrecord_lite.errors import DamageReport, levels_to_caller, require_int
 from tfrecord_lite.extension import (
     FOR_TABLES,
     PART_BYTES,
@@ -57,6 +59,7 @@ from tfrecord_lite.extension import (
     inferred,
     is_file_object,
     library,
+    name_of,
     names_asked_for,
     names_of,
     with_text,
@@ -113,7 +116,8 @@ def scan(
     schema : Schema, SequenceSchema, dict of specifications, or path, optional
         How to parse the records, or a schema file as for :func:`load_schema`. By default the
         ``.schema.json`` beside each file, or the files of TensorFlow Datasets in the same folder;
-        without any, the schema is inferred from a sample.
+        without any, the schema is inferred from a sample. Without any record either, there are no
+        columns, and a warning says so.
     text : bool or sequence of str, default False
         The columns of byte strings that are text: names; or True for all whose strings in the
         sample are printable UTF-8. Those that the schema says are text always are.
@@ -178,12 +182,21 @@ def scan(
     looked = cache(lambda: first_blocks(sources, settings, sample))
     described, hint = described_by(schema, sources, settings), None
     if described is not None:
-        described = _as_lists(described)
+        described = with_text(_as_lists(described), described.texts, list)
     else:
         policy = WHOLE if sample is None else FOR_TABLES
-        blocks = blocks_ahead(sources, settings) if sample is None else looked()
+        blocks = iter(blocks_ahead(sources, settings) if sample is None else looked())
         names, hint = names_asked_for(columns, text), policy.hint
-        described = Sidecar(inferred(blocks, policy, sources, names))
+        first = next(blocks, None)
+        if first is None:
+            described = Sidecar(Schema({}))
+            files = name_of(sources[0]) if len(sources) == 1 else plural(len(sources), "file")
+            detail = (
+                "no records, so the columns are not known; give schema, which says what they are"
+            )
+            warnings.warn(f"{files}: {detail}", UserWarning, stacklevel=levels_to_caller())
+        else:
+            described = Sidecar(inferred(chain([first], blocks), policy, sources, names))
     if text is not False:
         described = with_text(described, text, looked, columns)
     batches = RecordBatches(described, columns, hint)

@@ -37,6 +37,9 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from tfrecord_lite.apps.tables.batches import as_rounded, rounded_in
 from tfrecord_lite.apps.tables.byte_files import Content
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.extension import Source, form_of, imported, name_of, pairs_of, type_error
@@ -628,7 +631,7 @@ def _numbers(array: Any) -> Any:
     """Return numbers and bools as text, floats in the digits that their own type needs."""
     pa, pc = imported(), imported("pyarrow.compute")
     if pa.types.is_float16(array.type):
-        array = array.cast(pa.float32())
+        return _mapped(array, lambda value: str(np.float16(value)))
     if pa.types.is_duration(array.type):
         array = array.cast(pa.int64())
     texts = array.cast(pa.large_string())
@@ -689,8 +692,9 @@ class TextWriter:
 
     def __init__(self, file: RowTarget, schema: Any, kind: str) -> None:
         self._file, self._n_rows = file, 0
+        self._rounded = rounded_in(schema)
         self._delimiter = {"csv": ",", "tsv": "\t"}.get(kind)
-        if self._delimiter is not None:
+        if self._delimiter is not None and schema.names:
             pa = imported()
             names = [pa.array([name], pa.large_string()) for name in schema.names]
             # In quotes whatever delimiter a reader takes, so that no name looks like two.
@@ -701,11 +705,17 @@ class TextWriter:
         """Write a batch."""
         for start in range(0, len(batch), _WRITTEN_ROWS):
             part = batch[start : start + _WRITTEN_ROWS]
+            names, columns = part.schema.names, part.columns
+            if self._rounded:
+                columns = [
+                    as_rounded(column) if name in self._rounded else column
+                    for name, column in zip(names, columns, strict=True)
+                ]
             try:
                 if self._delimiter is None:
-                    rows = json_objects(part.schema.names, list(map(json_values, part.columns)))
+                    rows = json_objects(names, list(map(json_values, columns)))
                 else:
-                    rows = csv_rows(part.columns, self._delimiter, self._delimiter)
+                    rows = csv_rows(columns, self._delimiter, self._delimiter)
             except imported().ArrowNotImplementedError:
                 raise _type_error(part) from None
             except imported().ArrowInvalid:
