@@ -245,7 +245,7 @@ def scatter(out: Uint8Array, places: Int64Array, source: ByteRanges) -> None:
 
     A range is copied in two pieces of one width, the second moved back so that it ends with the
     range: 100 bytes as 0 to 64 and 36 to 100. Ranges are grouped by the highest power of two in their
-    length, so there are a dozen steps however many ranges. Those of 4 KB and more are copied one by
+    length, so there are a dozen steps however many ranges. Ranges of 4 KB and more are copied one by
     one, which then costs next to nothing and saves a copy.
     """
     data, starts, lengths = source.data, source.starts, source.lengths

@@ -101,7 +101,7 @@ SILENT = Meter()
 
 @contextmanager
 def metered(progress: Progress, name: str, noun: str) -> Iterator[Meter]:
-    """Yield what to tell of the work on a file, or another thing of that name, in bytes, records, ..."""
+    """Yield what to report of the work on a file, or another thing of that name, in bytes, records, ..."""
     if progress is False or (progress is None and not _is_seen()):
         yield SILENT
         return

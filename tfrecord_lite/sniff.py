@@ -330,7 +330,7 @@ _MEDIA_STARTS = (
 def recognize(data: bytes) -> Media | None:
     r"""Recognise an encoded image, sound or film; None if the bytes are not of a known format.
 
-    Truncated bytes are recognised by their beginning, without what the missing part would tell.
+    Truncated bytes are recognised by their beginning, without what the missing part would show.
 
     Examples
     --------

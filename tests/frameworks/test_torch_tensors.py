@@ -25,9 +25,12 @@ from tfrecord_lite import (
     VarLenFeature,
     encode_example,
     encode_sequence_example,
+    encode_sequence_examples,
+    infer_schema,
     load,
     read_batches,
     save,
+    serialize_tensor,
     tf,
 )
 from tfrecord_lite.cli import main
@@ -342,7 +345,8 @@ def test_a_missing_value_is_not_stacked_as_what_is_under_its_mask(tmp_path: Path
 @pytest.mark.parametrize(
     ("make", "cure"),
     [
-        (lambda: torch.ones(2, dtype=torch.bfloat16), "float()"),
+        (lambda: torch.ones(2, dtype=torch.complex64).conj(), "resolve_conj()"),
+        (lambda: torch.nested.nested_tensor([torch.ones(2)], layout=torch.jagged), "unbind()"),
         (lambda: torch.ones(2, requires_grad=True), "detach()"),
         (lambda: torch.ones(2).to_sparse(), "to_dense()"),
         (lambda: torch.ones(2, device="meta"), "no values"),
@@ -371,3 +375,34 @@ def test_tensors_are_values_of_rows_and_columns(tmp_path: Path, make: Any, cure:
             call()
         assert caught.value.key == "x"
         assert cure in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float8_e5m2])
+def test_small_floats_are_values_as_those_of_jax(tmp_path: Path, dtype: torch.dtype) -> None:
+    column = torch.tensor([[1.5, -2], [0.25, float("inf")]]).to(dtype)
+    same = column.float().numpy().astype(str(dtype).removeprefix("torch."))
+    for data in ({"x": column}, [{"x": row} for row in column]):
+        save(tmp_path / "x", data)
+        np.testing.assert_array_equal(load(tmp_path / "x")["x"], same, strict=True)
+    assert serialize_tensor(column) == serialize_tensor(same)
+    assert encode_example({"x": column[0, 0]}) == encode_example({"x": 1.5})
+    steps = encode_sequence_examples({}, {"x": column[None]})
+    assert steps.to_list() == encode_sequence_examples({}, {"x": same[None]}).to_list()
+
+
+@pytest.mark.parametrize("format_", ["tfrecord", "tf.data"])
+def test_rows_may_be_a_map_style_data_set(tmp_path: Path, format_: Any) -> None:
+    class Squares:  # as a Dataset of torch, which need not raise an IndexError
+        def __len__(self) -> int:
+            return 3
+
+        def __getitem__(self, index: int) -> dict[str, Any]:
+            return {"x": torch.full((2,), index), "y": index**2}
+
+    squares: Any = Squares()
+    save(tmp_path / "x", squares, format=format_)
+    assert load(tmp_path / "x")["x"].tolist() == [[0, 0], [1, 1], [2, 2]]
+    with TFRecordWriter(tmp_path / "y") as writer:
+        writer.write_examples(squares)
+    assert load(tmp_path / "y")["y"].tolist() == [0, 1, 4]
+    assert len(infer_schema(squares)) == 2

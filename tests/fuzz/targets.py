@@ -1,4 +1,4 @@
-"""The fuzz targets: a function of bytes for each room that reads what strangers wrote.
+"""The fuzz targets: a function of bytes for each package that reads what strangers wrote.
 
 A target reads an input with the package, and with an oracle::
 
@@ -64,7 +64,7 @@ class Disagreement(Exception):  # noqa: N818 - a finding
 
 
 class Target(NamedTuple):
-    """A room, what its inputs are like, and how one is judged."""
+    """A package, what its inputs are like, and how one is judged."""
 
     check: Callable[[bytes], str]
     seeds: Callable[[], list[bytes]]

@@ -26,6 +26,7 @@ from tfrecord_lite.apps.markup.tables import MAX_ROWS as MAX_TABLE_ROWS
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import DamageReport, TFRecordError, require_int
 from tfrecord_lite.extension import table_rows
+from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import Schema, SequenceSchema, summary_rows
 from tfrecord_lite.texts import aligned, plural, short_name, shown_name, value_text
 
@@ -37,6 +38,7 @@ _MAX_FEATURES = 2_000
 _TEXT_WIDTH, _MAX_NAME = 60, 80
 
 
+@hinted
 def show(data: Any, num_records: int = MAX_ROWS) -> Shown:
     """Show a parsed batch, or rows, as a table: a row per record, a column per feature.
 

@@ -191,7 +191,7 @@ def _named(field: Any, value: Any) -> Any:
 
 
 def raw_tree(data: bytes, most: int | None = None, depth: int = 0) -> Tree | None:
-    """Return the fields of a message by number; None if the bytes are no message.
+    """Return the fields of a message by number; None if the bytes are not a message.
 
     What bytes hold is a guess: text, an image, a tensor, or else a message; so is a fixed number: a float of usual
     size, or else unsigned.
@@ -232,7 +232,7 @@ def grouped(tree: Tree) -> dict[str, list[Any]]:
 
 
 def leaves(tree: Tree, path: str = "") -> dict[str, list[Any]]:
-    """Return the values that are no messages, by their paths, as ``images.image``."""
+    """Return the values that are not messages, by their paths, as ``images.image``."""
     by_path: dict[str, list[Any]] = {}
     for name, value in tree:
         if isinstance(value, list):

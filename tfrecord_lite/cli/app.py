@@ -123,7 +123,7 @@ class _Parser(argparse.ArgumentParser):
         if self.verb is None:
             return super().parse_known_args(*args, **more)
         self.load()
-        # Options may stand between files.
+        # Options may be between files.
         namespace, unknown = self.parse_known_intermixed_args(*args, **more)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")

@@ -36,7 +36,7 @@ def add_verify(parser: argparse.ArgumentParser) -> None:
 def run_verify(args: argparse.Namespace, console: Console) -> None:
     """Check every checksum, report every damaged place.
 
-    A damaged place is told by the number of its record, its offset in bytes (after decompression), what is
+    A damaged place is reported by the number of its record, its offset in bytes (after decompression), what is
     wrong, and how many bytes are lost.
 
     examples:

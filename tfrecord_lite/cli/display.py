@@ -137,7 +137,7 @@ def feature_lines(found: list[Section], width: int | None, *, with_values: bool)
 
 
 def tree_lines(tree: Tree, width: int | None, indent: str = "  ") -> Iterator[str]:
-    """Yield a line for the values of each field, and for each message those of its fields."""
+    """Yield a line for the values of each field, and for each message the lines of its fields."""
     for name, values in grouped(tree).items():
         label = f"{indent}{shown_name(name)}:"
         messages = [value for value in values if isinstance(value, list)]
@@ -257,7 +257,7 @@ _NOT_JSON = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 def json_of(
     content: Content, message_class: Any = None, columns: Collection[str] | None = None
 ) -> dict[str, Any]:
-    """Return the object that stands for a record; of a message of a class that of protobuf's JSON."""
+    """Return the object that stands for a record; for a message of a class, protobuf's JSON."""
     if message_class is not None:
         from google.protobuf.json_format import MessageToDict  # noqa: PLC0415 - not light
 

@@ -1,4 +1,4 @@
-"""``tfrecord head`` and ``cat``: print the first records of each file, those of some numbers, or all."""
+"""``tfrecord head`` and ``cat``: print the first records of each file, some by number, or all."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def add_head(parser: argparse.ArgumentParser) -> None:
 
 
 def add_cat(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments, and what those of head are here."""
+    """Declare the arguments, and their defaults here."""
     inputs.add_limit(parser, "print N records per file at most", at_least=0)
     inputs.add_columns(parser, "these features only")
     _add_form(parser)
@@ -87,7 +87,7 @@ def run_head(args: argparse.Namespace, console: Console) -> None:
     """Print the first records of each file, or those given by --record.
 
     Features are printed with kind, number of values and values, text as text, and images, sounds
-    and tensors by what they are; with the dtypes and shapes that a sidecar tells; messages of
+    and tensors by what they are; with the dtypes and shapes from a sidecar; messages of
     another type as the tree of their fields, by number, as protoc --decode_raw does, or with
     --message by name.
 

@@ -1,6 +1,6 @@
 """From arguments to open files: the arguments that verbs share, the loop over files, and what is said of errors.
 
-An argument has the name of the keyword that it stands for (``--max-record-bytes``), so errors of the
+An argument has the name of its keyword in Python (``--max-record-bytes``), so errors of the
 library say what to do here too. A failure to open or read one file is reported in one line, and the next
 file is read.
 """
@@ -100,7 +100,7 @@ def add_files(parser: argparse.ArgumentParser, *, can_skip: bool = True) -> None
 def add_reading(parser: argparse.ArgumentParser, *, can_skip: bool = False) -> None:
     """Declare how to read files: what :func:`read_options` makes keywords of readers of.
 
-    The help of all verbs explains them, and that of each names those that it has.
+    The help of all verbs explains them, and the help of each verb names the ones it has.
     """
     text = argparse.SUPPRESS
     if can_skip:
@@ -113,7 +113,7 @@ def add_reading(parser: argparse.ArgumentParser, *, can_skip: bool = False) -> N
 
 
 def read_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the keywords of readers that the arguments stand for; skipped damage is only reported."""
+    """Return the keywords of readers for the arguments; skipped damage is only reported."""
     names = ("max_record_bytes", "max_inflated_bytes", "max_inflated_ratio")
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     if getattr(args, "skip_damage", False):
@@ -130,7 +130,7 @@ def skip_quietly(span: object) -> None:
 
 
 def settings_of(args: argparse.Namespace) -> ReadSettings:
-    """Return the settings of readers that the arguments stand for."""
+    """Return the settings of readers for the arguments."""
     return ReadSettings(**read_options(args))
 
 
@@ -325,7 +325,7 @@ def source_of(name: str) -> Source:
 
 
 def sources_of(name: str) -> list[Source]:
-    """List the files of a name; of a directory of TensorFlow Datasets, those of all splits."""
+    """List the files of a name; for a directory of TensorFlow Datasets, the files of all splits."""
     if name == "-":
         return [source_of(name)]
     if is_pipe(name):

@@ -80,7 +80,7 @@ def _fractions(text: str) -> list[float]:
 def run_split(args: argparse.Namespace, console: Console) -> None:
     """Divide the records of all FILEs among shards, in their order; or with --fractions, into parts with one DST each.
 
-    Of parts, a hash of each record, or of its value of --by, decides where it goes: it stays in its part
+    For parts, a hash of each record, or of its value of --by, decides: a record stays in its part
     when data are added.
 
     examples:
@@ -240,7 +240,7 @@ def _run(name: str, args: argparse.Namespace, console: Console, **more: Any) -> 
 
 
 def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Block], BoolArray]:
-    """Return the function that tells which records of a block to keep."""
+    """Return the function that chooses which records of a block to keep."""
     from tfrecord_lite.apps.tables.table import scan  # noqa: PLC0415 - optional
     from tfrecord_lite.integrations.duckdb import imported, where  # noqa: PLC0415 - optional
 

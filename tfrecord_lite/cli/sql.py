@@ -109,7 +109,7 @@ def _first(reader: Any, n_rows: int | None) -> Iterator[Any]:
 
 
 def _check_output(args: argparse.Namespace) -> None:
-    """Raise if the output is a file that the query reads, or is there without being replaced."""
+    """Raise if the output is a file that the query reads, or exists and is not to be replaced."""
     from tfrecord_lite.integrations.duckdb import names_in  # noqa: PLC0415 - needs duckdb
 
     for name in names_in(args.query):

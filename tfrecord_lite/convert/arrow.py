@@ -1,14 +1,14 @@
-"""The one door for tables and data frames: pyarrow is imported here alone, other libraries by name.
+"""The one entry for tables and data frames: pyarrow is imported here alone, other libraries by name.
 
 ::
 
-    frame ──bridge──┐
+    frame ─adapter──┐
     table, stream ──┴─ open_column ──┬─> Lists ──> records
                                      └─> words ──describe──> description ──> sidecar
-    Lists, description ── array_of ──> Table ──bridge──> frame
+    Lists, description ── array_of ──> Table ─adapter──> frame
 
 Whatever has ``__arrow_c_stream__`` or ``__arrow_c_array__`` is read by pyarrow. The frames of another
-library have a *bridge*, a module found by the name of their module, whose functions are
+library have an *adapter*, a module found by the name of their module, whose functions are
 
 ===================================  ================================================================
 ``is_frame``, ``is_series``          whether an object of the library is one
@@ -216,7 +216,7 @@ def _has(data: Source, *names: str) -> bool:
 
 
 def _origin(data: Source) -> str:
-    """Return the library of an object by where its class is: Arrow for all that have no bridge."""
+    """Return the library of an object by where its class is: Arrow for all that have no adapter."""
     names = {cls.__module__.partition(".")[0] for cls in type(data).__mro__}
     return next((name for name in ("pandas", "polars") if name in names), "arrow")
 
@@ -273,15 +273,18 @@ def check_library(name: object) -> None:
 def open_columns(data: Source, *, is_later: bool = False) -> Frame:
     """Return the columns of a frame, or of a mapping that may have Series as columns, as Lists.
 
-    What is neither is returned as it is; a stream is read whole. A struct becomes a column per field, of which
-    a warning tells, but not of a later part of the same table. Raises UNSUPPORTED for columns of types such as
+    A stream is read whole. A struct becomes a column per field, of which
+    a warning says, but not of a later part of the same table. Raises UNSUPPORTED for columns of types such as
     decimals with digits, UNREPRESENTABLE for lists with nulls in them.
     """
     if isinstance(data, Frame):
         return data
     name = _library_of(data)
     if name is None:
-        columns = data if hasattr(data, "items") else {}
+        if not hasattr(data, "items"):
+            actual = f"not {type(data).__name__}; rows go to save, or TFRecordWriter.write_examples"
+            raise TypeError(f"columns must be a dict, with one column per feature, {actual}")
+        columns = data
     else:
         data = table_of(data) if name == "arrow" else data
         columns = bridge(name).columns_of(data)
@@ -539,7 +542,7 @@ def fields_of(
 ) -> Iterator[tuple[str, ArrowType, bool]]:
     """Yield path and type of each column that one becomes, and whether it may have nulls.
 
-    The fields of a struct are columns, at any depth. Those of a list of structs are lists, and a map is a list of
+    The fields of a struct are columns, at any depth. The fields of a list of structs are lists, and a map is a list of
     structs of a key and a value.
     """
     form = form_of(kind)
@@ -728,7 +731,7 @@ def _categories(name: str, column: Array) -> Lists:
     parts = [chunk.dictionary.drop_null() for chunk in _chunks(column)]
     listed = pa.chunked_array(parts, kind.value_type).unique().to_pylist()
     is_repeated = any(len(part.unique()) < len(part) for part in parts)
-    # Zeros of both signs are two to Arrow, and NaN is no value to find again.
+    # Zeros of both signs are two values to Arrow, and NaN does not equal itself.
     if is_repeated or len({*listed}) < len(listed) or any(c != c for c in listed):  # noqa: PLR0124
         raise category_error(name)
     lists = _lists_of(name, decoded)
@@ -801,7 +804,7 @@ def misfit_error(name: str, word: object) -> InvalidArgumentError:
 
 def describe(
     table: Table,
-    columns: Mapping[str, Array],  # noqa: ARG001 - as in the other bridges
+    columns: Mapping[str, Array],  # noqa: ARG001 - as in the other adapters
     words: Mapping[str, Word],
 ) -> Description:
     """Return the types of all columns as JSON; metadata and chunks are not kept."""

@@ -62,7 +62,7 @@ class Lists:
     """The values of one feature in many records.
 
     Not frozen, since making a frozen one takes three times as long: whoever made it may change it
-    until it is handed on.
+    until it is passed on.
     """
 
     __slots__ = ("flat", "levels", "n", "present", "type")
@@ -89,7 +89,7 @@ class Lists:
 
     @property
     def kind(self) -> Kind | None:
-        """The list of an Example that holds the values; None if there were none to tell it."""
+        """The list of an Example that holds the values; None if there were no values."""
         return self.type.kind
 
     @property
@@ -276,7 +276,7 @@ class SparseLists(NamedTuple):
     values: Lists
     """Of one level."""
     places: tuple[Lists, ...]
-    """Of each dimension after the records the int64 indices; of the same level."""
+    """For each dimension after the records, the int64 indices; of the same level."""
     sizes: tuple[int, ...]
     """The dense shape of a record."""
 

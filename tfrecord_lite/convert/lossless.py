@@ -66,6 +66,7 @@ from tfrecord_lite.convert.restore import restore as restore_lists
 from tfrecord_lite.convert.store import type_of
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import Reason, errors_at
+from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import (
     FeatureSpec,
     FixedLenFeature,
@@ -81,6 +82,7 @@ from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.types import WIRE, Type
 
 
+@hinted
 def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False) -> Schema:
     """Return the schema that stores columns, and from which they come back as what they were.
 
@@ -129,9 +131,6 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False)
     x     RawFeature     float64  [3]
     """
     frame = frame_of_types(columns) if is_stream(columns) else open_columns(columns)
-    if not hasattr(frame.columns, "items"):
-        actual = type(columns).__name__
-        raise TypeError(f"columns must be a dict, with one column per feature, not {actual}")
     items = {}
     for name, column in frame.columns.items():
         lists = opened(name, column, "strict")
@@ -147,7 +146,7 @@ def item_of(
     lossless: bool = False,
     raw_images: bool = True,
 ) -> SchemaItem:
-    """Return how lists are stored, and what they were; images as lists if nothing is to tell their shape."""
+    """Return how lists are stored, and what they were; images as lists if nothing will record their shape."""
     own = type_of(name, lists, lossless=lossless, raw_images=raw_images)
     if isinstance(lists, SparseLists):
         keys = tuple(f"{name}/indices_{i}" for i in range(len(lists.sizes)))

@@ -1,4 +1,4 @@
-"""normalize: the door for columns of Python, NumPy and this package; they become Lists.
+"""normalize: the entry for columns of Python, NumPy and this package; they become Lists.
 
 There is one pipeline, and two policies for Python's values in it::
 
@@ -71,7 +71,7 @@ from tfrecord_lite.convert.types import (
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason, errors_at
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.schema.kinds import is_float
+from tfrecord_lite.schema.kinds import array_of, is_float
 from tfrecord_lite.schema.types import WIRE, IncompatibleError, Type
 
 Policy: TypeAlias = 'Literal["lenient", "strict"]'
@@ -118,7 +118,7 @@ def opened(
     """
     source = column
     if not isinstance(column, _COLUMNS):
-        column = open_series(key, column) if is_series(column) else _foreign(key, column)
+        column = open_series(key, column) if is_series(column) else array_of(column, key)
     try:
         lists: Lists | SparseLists
         if isinstance(column, Lists | SparseLists):
@@ -250,7 +250,7 @@ def _masked(lists: Lists, present: BoolArray | None) -> Lists:
 
 
 def _present_records(key: str, column: np.ma.MaskedArray[Any, Any]) -> BoolArray | None:
-    """Return which records of a masked array are there, None for all; none may be so in part."""
+    """Return which records of a masked array have values, None for all; none may be so in part."""
     if column.ndim == 0 or not column.size or column.mask is np.ma.nomask:
         return None
     return _whole(key, ~np.ma.getmaskarray(column).reshape(len(column), -1))
@@ -260,7 +260,7 @@ _PARTLY = "some values of the record are masked; a feature is there, or missing,
 
 
 def _whole(key: str, is_there: BoolArray, detail: str = _PARTLY) -> BoolArray | None:
-    """Return which rows are there, given which of their values are; None for all, none may be so in part."""
+    """Return which rows have values, given which of their values are not masked; None for all, none may be so in part."""
     present = np.asarray(is_there.all(axis=1))
     if (first := first_true(is_there.any(axis=1) != present)) is not None:
         raise column_error(key, detail, first, Reason.UNREPRESENTABLE)
@@ -303,29 +303,7 @@ def _native(key: str, items: list[Any]) -> list[Any]:
     foreign = {cls for cls in types if hasattr(cls, "__array__") and not issubclass(cls, _OWN)}
     if not foreign:
         return items
-    return [_foreign(key, x, i) if type(x) in foreign else x for i, x in enumerate(items)]
-
-
-def _foreign(key: str, value: Any, index: int | None = None) -> AnyArray:
-    """Return a tensor of another library as an array."""
-    try:
-        return np.asarray(value)
-    except Exception as error:  # of any library  # noqa: BLE001
-        reason = str(error).partition("\n")[0]
-    cure = next((cure for is_so, cure in _CURES if is_so(value)), "give a NumPy array")
-    detail = f"NumPy does not take this {type(value).__name__} ({reason}); {cure}"
-    raise column_error(key, detail, index, Reason.UNSUPPORTED)
-
-
-_CURES: tuple[tuple[Callable[[Any], bool], str], ...] = (
-    (lambda x: "meta" in str(getattr(x, "device", "")), "one on the device 'meta' has no values"),
-    (lambda x: getattr(x, "requires_grad", False), "give tensor.detach()"),
-    (lambda x: getattr(x, "is_nested", False), "give a list of its rows, list(tensor.unbind())"),
-    (lambda x: "sparse" in str(getattr(x, "layout", "")), "give tensor.to_dense()"),
-    (lambda x: "bfloat16" in str(getattr(x, "dtype", "")), "give tensor.float()"),
-    (lambda x: hasattr(x, "cpu"), "give tensor.cpu()"),
-)
-"""What makes NumPy take a tensor, by what keeps it from it."""
+    return [array_of(x, key, i) if type(x) in foreign else x for i, x in enumerate(items)]
 
 
 def _required(key: str, lists: Lists) -> Lists:

@@ -6,7 +6,7 @@
     int64 0 1 1   ─ restore ─> bool no yes yes  ─ result ─>   array, masked array, RaggedTensor,
     strings of 8 bytes         float64                        BytesColumn, objects
 
-The levels are divided already, by partitions if there are any. Of strings that are stored raw each
+The levels are divided already, by partitions if there are any. Among strings that are stored raw, each
 is one row more. Texts stay UTF-8, which is checked here, until the result is made.
 """
 

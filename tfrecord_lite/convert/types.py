@@ -70,7 +70,7 @@ _SURROGATES = "a text with lone surrogates, which UTF-8 cannot encode"
 
 Flat: TypeAlias = "Float32Array | Int64Array | ByteStrings"
 FlatList: TypeAlias = "tuple[Kind | None, Flat]"
-"""Values end to end and their kind, None where there are none to tell it."""
+"""Values end to end and their kind, None without values."""
 
 
 # ------------------------------------------------------------------------------------- errors
@@ -125,6 +125,16 @@ def not_utf8(strings: ByteStrings) -> int | None:
         except UnicodeDecodeError:
             return i
     return None
+
+
+def rows_of(data: Any) -> Any:
+    """Return rows to iterate over: those of a map-style data set, such as torch's, by their numbers."""
+    is_mapped = hasattr(data, "__getitem__") and hasattr(data, "__len__")
+    return (
+        data
+        if hasattr(data, "__iter__") or not is_mapped
+        else map(data.__getitem__, range(len(data)))
+    )
 
 
 def unmasked(key: str, items: list[Any]) -> list[Any]:
@@ -394,15 +404,29 @@ def _no_array_error(items: list[Any]) -> InvalidArgumentError:
     """Return the error for objects that no array equals; about the first of them that is odd."""
     types = set(map(type, items))
     names = ", ".join(sorted(cls.__name__ for cls in types))
-    detail = f"no array holds values of these types together: {names}"
+    detail = f"no array holds values of these types together: {names}; convert them to one"
     if any(cls.__name__ == "Decimal" for cls in types):
         detail = f"values of type {names}; {DECIMALS}"
     elif len(types) == 1:
-        detail = f"no dtype holds these values of type {names}"
+        detail = f"no dtype holds these values of type {names}; {_cure(types.pop())}"
     if any(issubclass(cls, (*_TIMES, np.datetime64, np.timedelta64)) for cls in types):
         detail += "; give np.datetime64 or np.timedelta64 of one unit, or pd.to_datetime(values)"
     number = next((i for i, item in enumerate(items) if type(item) is not type(items[0])), 0)
     return _value_error(number, detail)
+
+
+def _cure(cls: type) -> str:
+    """Return what to give instead of a value of a type that no list holds."""
+    cures = {
+        "keys": "give each of its values a feature, with a name such as 'feature/key'",
+        "__fspath__": "give str(value)",
+        "_member_map_": "give its name or its value",  # of an Enum
+        "__iter__": "give list(value)",
+    }
+    if cls.__name__ == "Decimal":
+        return DECIMALS
+    fitting = (cure for name, cure in cures.items() if hasattr(cls, name))
+    return next(fitting, "give numbers, strings, a list or an array")
 
 
 def _no_family_error(items: list[Any], types: set[type]) -> InvalidArgumentError:
@@ -411,9 +435,7 @@ def _no_family_error(items: list[Any], types: set[type]) -> InvalidArgumentError
         (cls,) = types
         if issubclass(cls, complex):
             return _unsupported_error("complex", 0)
-        detail = f"an Example cannot store a value of type {cls.__name__}; "
-        is_decimal = cls.__name__ == "Decimal"
-        detail += DECIMALS if is_decimal else "give numbers, strings, a list or an array"
+        detail = f"an Example cannot store a value of type {cls.__name__}; {_cure(cls)}"
         if issubclass(cls, _TIMES):
             detail += ", such as np.datetime64 or np.timedelta64, stored as the count of its unit"
         return _value_error(0, detail, Reason.UNSUPPORTED)

@@ -1,4 +1,4 @@
-"""Feeds: the elements of a plan's node, cut to any size, and where a run stands between any two.
+"""Feeds: the elements of a plan's node, cut to any size, and the position of a run between any two.
 
 A node runs as a generator of pairs: a chunk, and the state after it. A *state* is plain data
 (dictionaries, lists, numbers, strings, None): started from it, the same node gives exactly what
@@ -23,7 +23,7 @@ from tfrecord_lite.dataset.chunks import Chunk, join
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 
 State: TypeAlias = dict[str, Any] | None
-"""Where a node stands; None at its beginning."""
+"""The position of a node; None at its beginning."""
 Pair: TypeAlias = tuple[Chunk, State]
 """Elements, and the state after them."""
 Start: TypeAlias = Callable[[State], Iterator[Pair]]

@@ -38,7 +38,7 @@ from tfrecord_lite.errors import (
     require_int,
 )
 from tfrecord_lite.files.remote import for_each_file
-from tfrecord_lite.options import hinted, num_processors
+from tfrecord_lite.options import hinted_class, num_processors
 from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class DatasetIterator(Generic[T_co]):
         return self._run.damage.report()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return where the iterator stands: after the last element it gave.
+        """Return the position of the iterator: after the last element it returned.
 
         Returns
         -------
@@ -215,7 +215,7 @@ class DatasetIterator(Generic[T_co]):
         return further(self._before, self._n_taken)
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on where another iterator stood, of a data set made in the same way.
+        """Go on from the position of another iterator, of a data set created in the same way.
 
         The data set's next iteration is the epoch after the state's. Shuffles without a seed take the
         seeds that the state's have drawn.
@@ -299,8 +299,9 @@ class DatasetIterator(Generic[T_co]):
         self._feed.close()
 
 
+@hinted_class
 class Dataset(Generic[T_co]):
-    """Elements that come one after the other, from a chain of stages.
+    """Elements that are returned one after the other, from a chain of stages.
 
     Start with a :class:`TFRecordDataset`; each stage is a method that returns a new data set, and
     :meth:`set_epoch` returns the same one. Nothing is read before iteration. For type checkers a ``Dataset[T]`` has elements of type ``T``.
@@ -310,7 +311,7 @@ class Dataset(Generic[T_co]):
     Each iteration is the next *epoch*, counted from 0 or from :meth:`set_epoch`. Shuffles give a
     new order in each, which follows from their seed and the epoch's number.
 
-    In the workers of a torch ``DataLoader`` each element of an epoch comes in exactly one worker
+    In the workers of a torch ``DataLoader`` each element of an epoch is returned by exactly one worker
     (import torch before the data set is made). A data set can be pickled if its functions can.
 
     Examples
@@ -334,7 +335,6 @@ class Dataset(Generic[T_co]):
     def _then(self, stage: str, **settings: Any) -> Dataset[Any]:
         return Dataset(_node(stage, input=self._plan, **settings))
 
-    @hinted
     def shuffle(
         self, buffer_size: int, seed: int | None = None, reshuffle_each_iteration: bool = True
     ) -> Dataset[T_co]:
@@ -368,7 +368,6 @@ class Dataset(Generic[T_co]):
         size, again = require_int("buffer_size", buffer_size, 1), reshuffle_each_iteration
         return self._then("Shuffle", buffer_size=size, reshuffles=again, number=number, **seeds)
 
-    @hinted
     def repeat(self, count: int | None = None) -> Dataset[T_co]:
         """Go through the elements `count` times; for ever if it is None or negative.
 
@@ -400,7 +399,6 @@ class Dataset(Generic[T_co]):
     ) -> Dataset[tuple[AnyArray, ...]]: ...
     @overload
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset[Any]: ...
-    @hinted
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset[Any]:
         """Join `batch_size` elements to one: records to an object array; arrays are stacked.
 
@@ -964,7 +962,7 @@ class Dataset(Generic[T_co]):
 
         None before the first iteration, and without ``on_error=``; see :class:`TFRecordDataset`.
         Also None with :meth:`in_processes` and in a torch ``DataLoader``, where each process warns and
-        counts by itself. Each iterator has a report of its own (:attr:`DatasetIterator.report`).
+        counts separately. Each iterator has a report of its own (:attr:`DatasetIterator.report`).
         """
         return None if self._last_damage is None else self._last_damage.report()
 

@@ -265,7 +265,7 @@ def feed_of(node: PlanNode, run: Run, state: State) -> Feed:
 
 def plan_of(dataset: Any) -> PlanNode:
     """Return the plan of a data set, for packages that add stages of their own."""
-    return dataset._plan  # type: ignore[no-any-return]  # noqa: SLF001 - the room's own
+    return dataset._plan  # type: ignore[no-any-return]  # noqa: SLF001 - the package's own
 
 
 def chain(node: PlanNode) -> list[PlanNode]:

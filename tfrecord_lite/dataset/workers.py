@@ -10,12 +10,12 @@ The bytes of arrays are never pickled. They are copied out of the shared memory 
 the slot, so users get ordinary memory; columns of several batches are copied as they are cut. What
 does not fit a slot goes through the pipe. The shared memory has no name that could be left behind: it is
 released when the last of the processes ends, in whatever way. On Linux it is not in /dev/shm, which
-containers often bound to 64 MB, and its slots are large: only pages that were written are there.
+containers often bound to 64 MB, and its slots are large: only written pages take memory.
 
 A worker's pipe breaks when its elements are not wanted any more: only the process that began the run
 keeps the read end. Forks of that process, such as the other workers, close their copies.
 
-Each worker warns of the damage that it skips, and counts it, by itself.
+Each worker warns of the damage that it skips, and counts it, separately.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Descriptions of data frames, which a sidecar holds as JSON: how columns become the same frame again.
 
 A description has the ``"library"``, and a word for each of the ``"columns"`` that says its type there; what its
-index is, and which columns are ``"required"``, as :mod:`tfrecord_lite.convert.arrow` and its bridges tell.
+index is, and which columns are ``"required"``, as :mod:`tfrecord_lite.convert.arrow` and its adapters say.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def fitting_description(
 ) -> Description | None:
     """Return a description without the words that do not go with a schema.
 
-    `originals` are those that the frame has by itself.
+    `originals` are the frame's own.
     """
     if description is None:
         return None

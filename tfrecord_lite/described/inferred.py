@@ -142,7 +142,7 @@ def first_blocks(
 
 
 def blocks_ahead(sources: Sequence[Source], options: ReadSettings) -> Generator[Block, None, None]:
-    """Yield the records of files for a first look, after which file objects stand where they stood.
+    """Yield the records of files for a first look, after which file objects are at the same position as before.
 
     Damage that is to be skipped is reported when the data are read, not here.
     """

@@ -11,7 +11,7 @@ are not a flat dict::
       "structure": ["0", "1"]
     }
 
-That of a data frame has no structure, but a ``"dataframe"`` with the library's types and the
+The sidecar of a data frame has no structure, but a ``"dataframe"`` with the library's types and the
 index. :meth:`Schema.from_json` can read a sidecar as well, and ignores all but the features. A sidecar without a fingerprint
 fits any data.
 
@@ -63,7 +63,7 @@ SchemaLike: TypeAlias = Path | Mapping[str, FeatureLike] | SequenceSchema
 
 
 _NEVER_SCHEMAS = ("a Git LFS", "an HTML", "XML", "the index", "a graph_schema")
-"""How the recogniser of foreign files names texts that are no schema either."""
+"""How the recogniser of foreign files names texts that are not a schema either."""
 _TFDS_INFO = "dataset_info.json"
 _READ_BYTES = 1024 * 1024
 _CHECKED_BYTES = 64 * 1024 * 1024
@@ -151,7 +151,7 @@ class Sidecar(NamedTuple):
 
     @property
     def nesting(self) -> Structure:
-        """The structure of the data, also that of a flat dict."""
+        """The structure of the data, also of a flat dict."""
         names: Structure = {name: name for name in self.schema}
         return names if self.structure is None else self.structure
 
@@ -335,7 +335,7 @@ def matches(directory: str, pattern: str, storage_options: StorageOptions) -> li
 
 
 def _not_a_schema(name: str, first: bytes) -> str | None:
-    """Say by its beginning what a file that is no schema file is; None if it is like one."""
+    """Say by its beginning what a file is instead of a schema file; None if it is like one."""
     if first.startswith(b"{") and b"\0" not in first:  # JSON, as most are
         return None
     from tfrecord_lite.sniff import HEAD_BYTES, looks_like  # noqa: PLC0415 - many patterns

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _EVENT_FIELDS = {1: 1, 2: 0, 3: 2, 4: 2, 5: 2, 6: 2, 7: 2, 8: 2, 9: 2, 10: 2}  # wire types
 _MAX_WALL_TIME = 2.0**35  # seconds; a time beyond the year 3000 is not a wall time
 _N_FIRST = 8
-"""So many records tell whether one that cannot be read is of another type, or alone."""
+"""So many records show whether a record that cannot be read is of another type, or damaged alone."""
 _MAX_FIELDS = 1000  # that many well-formed fields are proof enough
 _MAX_FIELD_NUMBER = 1000  # larger numbers are rarer in messages than by chance
 

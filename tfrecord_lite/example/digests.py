@@ -4,7 +4,7 @@ A digest is computed in the same way by every version, on every machine::
 
     hashlib.blake2b(data, digest_size=16, key=b"0").digest()     the key is the seed in decimal digits
 
-`data` are the bytes of the record, or those of its values, feature after feature::
+`data` are the bytes of the record, or of its values, feature after feature::
 
     kind     count                       values
     b"b"     8 bytes, little-endian      each: its length in 8 bytes, then its bytes
@@ -92,7 +92,7 @@ class Digests:
             raise argument_error(f"{what} {name!r} to go by{choices(name, self._known or ())}")
 
     def _values(self, block: Block) -> list[bytes]:
-        """Return the bytes that stand for the values of each record."""
+        """Return the bytes that are hashed for the values of each record."""
         stops = block.offsets + block.lengths
         batch = MessageBatch(block.data, block.offsets, stops, self._table, self._memory)
         columns = []

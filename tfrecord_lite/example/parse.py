@@ -27,6 +27,7 @@ from tfrecord_lite.example.decode.reader import (
     checked_splits,
     is_one_message,
 )
+from tfrecord_lite.options import hinted, hinted_class
 from tfrecord_lite.schema import DenseLike, FeatureLike, RaggedFeature, SparseSpec
 from tfrecord_lite.schema.prepare import prepare, specifications
 from tfrecord_lite.texts import listed
@@ -35,6 +36,7 @@ _ColumnT_co = TypeVar("_ColumnT_co", covariant=True)
 """The type of all columns, where the specifications are of one family; else any Column."""
 
 
+@hinted_class
 class ExampleParser(Generic[_ColumnT_co]):
     """Parse batches of Example messages into columns; prepared once, used many times.
 
@@ -292,6 +294,7 @@ def parse_example(
     example_names: Sequence[str] | None = None,
     name: str | None = None,
 ) -> dict[str, Column]: ...
+@hinted
 def parse_example(
     serialized: Serialized | bytes | str,
     features: Mapping[str, FeatureLike],
@@ -355,6 +358,7 @@ def parse_single_example(
     example_names: str | None = None,
     name: str | None = None,
 ) -> dict[str, Column]: ...
+@hinted
 def parse_single_example(
     serialized: bytes | str,
     features: Mapping[str, FeatureLike],

@@ -130,7 +130,7 @@ class _FeatureParts(NamedTuple):
 
     key: bytes
     n_steps: Int64Array | None
-    """Of each record with the feature list; None for a feature."""
+    """For each record with the feature list; None for a feature."""
     lists: list[Lists]
     """One per kind, of the records or steps that have it; none if there is no kind in any record."""
     summary: FeatureListSummary | dict[Kind, ListSummary]

@@ -488,13 +488,13 @@ def compression_to_write(name: object, compression: CompressionType) -> TFRecord
 
 
 def ending_not_written(path: str) -> str:
-    """Return the ending of a name if it stands for a compression that is not written; else ""."""
+    """Return the ending of a name if it means a compression that is not written; else ""."""
     ending = os.path.splitext(path)[1]
     return ending if ending.lower() in _NOT_WRITTEN else ""
 
 
 def compression_of_name(name: str) -> str:
-    """Return the compression that the ending of a name stands for; "" if it is none of these.
+    """Return the compression that the ending of a name means; "" if it is not one of these.
 
     Examples
     --------

@@ -54,7 +54,7 @@ def listing(folder: str, storage_options: Mapping[str, Any] | None = None) -> Fo
 
 
 def named_kinds(url: str, path: str, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, bool]:
-    """Name entries of a file system as `url` names `path` there; tell which are folders.
+    """Name entries of a file system as `url` names `path` there, and say which are folders.
 
     Objects of no bytes that stand for a folder are left out.
     """
@@ -74,7 +74,7 @@ def kinds_of(
 ) -> dict[str, str]:
     """Ask what one or more URLs are, several at a time: "file" or "directory", "" if that is not known.
 
-    Of a web server only a name that ends in a slash can be a folder; a plain name is not asked for.
+    On a web server only a name that ends in a slash can be a folder; a plain name is not requested.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def data_files(folder: str, storage_options: Mapping[str, Any] | None = None) ->
     Raises
     ------
     FileNotFoundError
-        If there is none; it says what is there.
+        If there is none; it lists the contents.
     IsADirectoryError
         For a data set of TensorFlow Datasets, which has a reader of its own.
     """
@@ -182,9 +182,10 @@ def _special(folder: str, bases: Iterable[str], *, looks_below: bool) -> str:
     """Say how a folder that another library wrote is read; empty for any other folder."""
     names = set(bases)
     if SAVED in names:
-        return " of tf.data.Dataset.save; load and TFRecordReader read it"
+        return " of tf.data.Dataset.save; load, read_batches and TFRecordReader read it"
     below = ("*", "*/*", "*/*/*") if looks_below and not is_url(folder) else ()
     infos = (os.path.join(glob.escape(folder), name, _TFDS_INFO) for name in below)
     if _TFDS_INFO in names or any(next(glob.iglob(info), None) for info in infos):
-        return " of TensorFlow Datasets; load_tfds reads it"
+        files = "tfds_info(folder).files('train') of tfrecord_lite.apps.tfds"
+        return f" of TensorFlow Datasets; load_tfds reads it, and read_batches {files}"
     return ""

@@ -87,10 +87,10 @@ class Inflated:
 
     def _begin(self) -> None:
         self._decompressor = self._codec.decompressor()
-        self._piece = b""  # raw bytes not handed to the decompressor
-        self._is_fresh = True  # nothing was handed to this decompressor
+        self._piece = b""  # raw bytes not passed to the decompressor
+        self._is_fresh = True  # nothing was passed to this decompressor
         self._raw_offset = 0  # after _piece
-        self._handed = range(0)  # raw offsets of the last bytes handed to the decompressor
+        self._handed = range(0)  # raw offsets of the last bytes passed to the decompressor
         self._skip = 0  # bytes to inflate and drop, since they were returned before
 
     @property

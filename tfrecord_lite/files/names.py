@@ -153,7 +153,7 @@ def check_binary(file: object, mode: str) -> None:
 
 
 def position_of(source: Source) -> int | None:
-    """Return where a file object stands; None if it cannot seek, or for a path or URL."""
+    """Return the position of a file object; None if it cannot seek, or for a path or URL."""
     try:
         file = cast("IO[bytes]", source)
         return file.tell() if file.seekable() else None
@@ -162,7 +162,7 @@ def position_of(source: Source) -> int | None:
 
 
 def seek_to(source: Source, position: int | None) -> None:
-    """Put a file object where it stood before; ``NOT_SEEKABLE`` if `position` is None."""
+    """Put a file object back to its position; ``NOT_SEEKABLE`` if `position` is None."""
     if position is None:
         detail = "the file object cannot seek, so it can be read only once"
         raise FailedPreconditionError(Reason.NOT_SEEKABLE, source=name_of(source), detail=detail)
@@ -179,7 +179,7 @@ def expand(
     """List every file that paths, URLs, patterns (``*?[``), folders, shards and lists of them name.
 
     A folder is the data files directly in it. The matches of each pattern are sorted, in the order the
-    patterns were given; a name that exists is no pattern. Sidecars, indexes and hidden names are left out,
+    patterns were given; a name that exists is not a pattern. Sidecars, indexes and hidden names are left out,
     unless they are named themselves (:func:`without_companions`), and so are folders beside files.
 
     Parameters

@@ -37,7 +37,7 @@ def _plain_size(block: bytes) -> tuple[int, int]:
 
 
 def is_start(head: bytes) -> bool:
-    """Check the lengths of a block below 16 MiB; its first part is a literal, as nothing is there to copy."""
+    """Check the lengths of a block below 16 MiB; its first part is a literal, as there is nothing to copy yet."""
     if len(head) < _MOST_HEADER_BYTES:
         return head[:1] in (b"", b"\0")
     size = int.from_bytes(head[:_HEADER_BYTES], "big")

@@ -74,7 +74,7 @@ def is_companion(name: str) -> bool:
 
 
 def hint(name: str) -> str:
-    """Say what may be wrong with the name of a file that is not there; empty if nothing is known."""
+    """Say what may be wrong with the name of a file that does not exist; empty if nothing is known."""
     if name.startswith("~"):
         return "; '~' is not expanded here, os.path.expanduser does that"
     if re.search(r"\{[^{}/]*(\.\.|,)[^{}/]*\}", name):

@@ -8,7 +8,7 @@
               requests      [------------]                [-]       neighbours are fetched together
 
 ``pread`` takes the offset as an argument, so readers share no position in a local file. A handle
-closes its file when the last reference to it is dropped. Of a remote file every request takes tens
+closes its file when the last reference to it is dropped. For a remote file every request takes tens
 of milliseconds however little it asks for, so frames with a small gap between them are fetched by
 one request, and all requests of a call are made at once, also those to several files.
 """
@@ -194,7 +194,7 @@ class FileStamp(NamedTuple):
 
     file_bytes: int
     version: int | str | None
-    """Of a local file, the time of the last change, nanoseconds since 1970; of a remote one what
+    """For a local file, the time of the last change, nanoseconds since 1970; for a remote one what
     its server says, an entity tag for instance; None if it says nothing."""
     header: bytes
     """The first record's header, 12 bytes; fewer if the file is shorter."""

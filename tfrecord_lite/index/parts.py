@@ -56,7 +56,7 @@ RUN_BYTES = 1024 * 1024
 """About the largest size of the runs that readers of large files take in turns."""
 _MARK_BYTES = 64 * 1024
 _FIRST_RECORDS, _LARGE_BYTES = 64, 16 * 1024
-"""Records that are looked at to tell how large they are; the mean size from which on they are large."""
+"""Records that are looked at to estimate how large they are; the mean size from which on they are large."""
 _WINDOW_BYTES = 256 * 1024
 _MANY_HEADERS = 17
 """In a window; with fewer, headers are read one by one."""
@@ -284,7 +284,7 @@ class FileMarks(NamedTuple):
         return cls(source, borders[numbers], numbers)
 
     def part(self, first: int, stop: int) -> FilePart:
-        """Return records `first` to before `stop`; raises ``STALE_INDEX`` if they are not there."""
+        """Return records `first` to before `stop`; raises ``STALE_INDEX`` if the file lacks them."""
         start, end = self._offset(first), self._offset(stop)
         return FilePart(self.source, start, end, first, stop - first, end - start)
 

@@ -82,7 +82,7 @@ class Sample:
     blocks: list[Block]
     """Their places have no number if that is not known."""
     num_records: int | None
-    """Of the files; None if that is not known."""
+    """Of the files; None if it is not known."""
     is_whole: bool
     """Whether these are all records."""
     method: str
@@ -132,9 +132,9 @@ def draw_sample(
     """Take all records of small files, and some of large ones.
 
     Files that together have at most `max_bytes` are read whole, however many records they have.
-    Of others about `num_records` are taken, with at most about `max_bytes` of data; no more than a few
+    From others about `num_records` are taken, with at most about `max_bytes` of data; no more than a few
     times as much is read. The same `seed` takes the same records of the same files.
-    `on_error` and `max_errors` of the options do not matter: damage is skipped. `meter` is told of
+    `on_error` and `max_errors` of the options do not matter: damage is skipped. `meter` is informed of
     the bytes of the records that are read.
 
     Raises as :class:`TFRecordReader` for files that cannot be opened or read, and for damage that
@@ -287,7 +287,7 @@ def _from_record(handle: AnyHandle, start: int, width: int, most: int) -> tuple[
 
 
 def _only(blocks: list[Block], numbers: AnyArray) -> list[Block]:
-    """Return the records with these numbers, in ascending order, among those of all blocks."""
+    """Return the records with these numbers, in ascending order, from all blocks."""
     ends = np.cumsum([len(block) for block in blocks])
     chosen = np.split(numbers, np.searchsorted(numbers, ends)[:-1]) if blocks else []
     kept = [

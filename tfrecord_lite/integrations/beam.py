@@ -300,7 +300,7 @@ class ReadExamples(_Read):
     Raises
     ------
     FileNotFoundError, InvalidArgumentError, DataLossError
-        At once, as :func:`scan`: for files that are not there, a wrong schema, damage in the sample. ``UNSUPPORTED``
+        At once, as :func:`scan`: for missing files, a wrong schema, damage in the sample. ``UNSUPPORTED``
         for two columns that would have the same name in rows.
         By a worker, as :meth:`TFRecordTable.to_batches`.
 
@@ -389,7 +389,7 @@ class ReadAllExamples(_Read):
 class _Sink(_FileSinkBase):
     """Beam's files: written under temporary names, and renamed when all are complete.
 
-    `encoder` makes what writes the elements of a file, and tells its sidecar in the end.
+    `encoder` makes what writes the elements of a file, and returns its sidecar in the end.
     """
 
     def __init__(
@@ -438,7 +438,7 @@ class _Sink(_FileSinkBase):
                 beside.write(content_to_write(described._replace(fingerprint=written.fingerprint)))
 
     def pre_finalize(self, init_result: Any, writer_results: Any) -> None:
-        """Remove the files of these names that are there, and their sidecars."""
+        """Remove existing files of these names, and their sidecars."""
         super().pre_finalize(init_result, writer_results)  # type: ignore[misc]
         places = f"{self._get_final_name_glob(len(list(writer_results)))}{SIDECAR_SUFFIX}"
         (found,) = FileSystems.match([places])
@@ -613,7 +613,7 @@ class WriteTFRecords(_Write):
     Notes
     -----
     Each attempt of a task writes a temporary file of its own. When all tasks have succeeded, one file of each is renamed, so
-    repeated tasks neither double nor lose records. Files of the same names that were there before are replaced.
+    repeated tasks neither double nor lose records. Existing files of the same names are replaced.
 
     Examples
     --------

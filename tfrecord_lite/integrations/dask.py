@@ -137,7 +137,7 @@ def _frame_of(
     part = with_columns(part, chosen)
     batches = list(batches_of(part))
     table = imported().Table.from_batches(batches, part.arrow_schema)
-    n_rows = sum(map(len, batches))  # which a table without columns does not tell
+    n_rows = sum(map(len, batches))  # which a table without columns does not have
     return _frame(table, n_rows, part.source, columns, **form)
 
 
@@ -189,7 +189,7 @@ def _dtype_of(type_: Any, original: Original | None) -> Any:
             return None
         return pandas.CategoricalDtype(original.categories, original.ordered)
     if types.is_boolean(type_) or types.is_integer(type_):
-        # Records may lack it, and the dtype must not depend on whether those of a partition do.
+        # Records may lack it, and the dtype must not depend on whether the records of a partition do.
         if original is None or not original.missing:
             return None
         name = str(type_).replace("i", "I").replace("u", "U")
@@ -249,7 +249,7 @@ def _parts(paths: Sources, options: ReadSettings, blocksize: _Blocksize) -> list
 
 
 def _state_of(sources: Iterable[str]) -> str:
-    """Return what tells files from those that had their names before.
+    """Return what distinguishes files from earlier files of the same names.
 
     It makes the keys of tasks, by which Dask finds what it has computed already.
     """
@@ -287,9 +287,9 @@ def to_tfrecord(
     frame : dask.dataframe.DataFrame
         Of columns that :func:`save` stores.
     path : str or PathLike
-        The directory, or a URL, which the workers have to see under this name; it is made if it is not there.
+        The directory, or a URL, which the workers have to see under this name; it is created if it does not exist.
     overwrite : bool, default False
-        Remove the files that are there, once the new ones are complete; new ones have other names than those then. Otherwise there must be none. The frame
+        Remove the existing files, once the new ones are complete; new ones have other names than those then. Otherwise there must be none. The frame
         may be read from this directory, and is gone with its files then.
     write_index : bool, default False
         Store the index, too, as columns.

@@ -39,7 +39,7 @@ from tfrecord_lite.extension import (
     without_decimals,
 )
 from tfrecord_lite.extension import imported as arrow
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadOptions, hinted
 from tfrecord_lite.texts import nearest
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ _UNKNOWN_COLUMN = re.compile(r'column "([^"]+)" not found')
 _ROWS_PER_BATCH = 100_000
 
 _NUMBER = "__number_of_row__"
-"""The column that tells which rows a condition holds for."""
+"""The column with the rows for which a condition holds."""
 
 _NO_COLUMN = "__no_column__"
 """The column of a file without records, of which nothing is known."""
@@ -205,7 +205,7 @@ class _Run:
 
 
 def _scanned(name: Sources, query: str, options: dict[str, Any]) -> TFRecordTable:
-    """Return the table of a file; if a column has no type, that of the columns which the query names."""
+    """Return the table of a file; if a column has no type, the table of the columns which the query names."""
     try:
         return scan(name, **options)
     except IsADirectoryError:
@@ -258,7 +258,7 @@ def _dataset_class() -> Any:
         def scanner(self, columns: Any = None, filter: Any = None, **_: Any) -> Any:  # noqa: A002
             names = self._table.column_names
             wanted = names if columns is None else list(columns)
-            # An expression does not tell its fields, but its text has their names.
+            # An expression does not list its fields, but its text has their names.
             tested = [] if filter is None else [name for name in names if name in str(filter)]
             chosen = list(dict.fromkeys([*wanted, *tested]))
             # The table itself notices features that come after the sample; a selection does not.
@@ -282,6 +282,7 @@ def _dataset_class() -> Any:
     return Scanned
 
 
+@hinted
 def where(expression: str, column_names: Sequence[str]) -> Where:
     """Prepare a condition in DuckDB's SQL, for batches with these columns.
 

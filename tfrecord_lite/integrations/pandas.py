@@ -1,4 +1,4 @@
-"""DataFrames, Series, indexes and extension arrays of pandas: a bridge of ``convert/arrow``.
+"""DataFrames, Series, indexes and extension arrays of pandas: an adapter of ``convert/arrow``.
 
 The word of a column is the name of a dtype of NumPy, or of pandas' own that may have missing values
 (``"int64"``, ``"Int64"``, ``"boolean"``), or an object::
@@ -67,7 +67,7 @@ def is_series(data: Any) -> bool:
 
 
 def columns_of(frame: Any) -> dict[str, Any]:
-    """Return a frame's columns, and the levels of its index if that is no range, by feature."""
+    """Return a frame's columns, and the levels of its index if that is not a range, by feature."""
     check_names(list(frame.columns))
     columns = {name: frame[name] for name in frame.columns}
     for feature, _, level in _levels(frame.index):
@@ -281,7 +281,7 @@ def _index_of(arrays: dict[str, Any], description: Mapping[str, Any], n_rows: in
             levels[0].freq = description.get("freq")
         return levels[0]
     # The labels of several frames, one after the other. Those that pandas gives by itself go on, and
-    # nothing tells how many rows the last frame has: the schema may be for other data.
+    # nothing records how many rows the last frame has: the schema may be for other data.
     ranges, name = description.get("ranges", [[0, 0, 1]]), description.get("name")
     if len(ranges) == 1 or all(start == 0 and step == 1 for start, _, step in ranges):
         start, _, step = ranges[0]

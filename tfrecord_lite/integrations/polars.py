@@ -1,9 +1,9 @@
-"""DataFrames and Series of Polars, a bridge of ``convert/arrow``, and lazy frames of record files.
+"""DataFrames and Series of Polars, an adapter of ``convert/arrow``, and lazy frames of record files.
 
 The word of a column is the name of its dtype, such as ``"Int8"``, or ``{"ipc": ...}``: a column of it
 without rows, as an Arrow IPC file in base64.
 
-A lazy frame's query hands over its columns, its row limit and its filters: columns that it does not
+A lazy frame's query passes its columns, its row limit and its filters: columns that it does not
 name are not parsed, reading stops at the limit, and rows that a filter drops leave with their batch.
 """
 

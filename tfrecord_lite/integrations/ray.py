@@ -32,6 +32,7 @@ from tfrecord_lite.integrations.engines import (
     warn_of_parts,
     with_columns,
 )
+from tfrecord_lite.options import WriteOptions, check_keywords
 
 try:
     import pyarrow as pa
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable
     from tfrecord_lite.extension import Sources
     from tfrecord_lite.integrations.engines import Foreign
-    from tfrecord_lite.options import WriteOptions
 
     _SourceBase = Foreign
     _SinkBase = Foreign
@@ -63,7 +63,7 @@ else:
 __all__ = ["TFRecordDatasink", "TFRecordDatasource", "read_tfrecords", "write_tfrecords"]
 
 _MOST_TASKS = 200
-"""More only if parts would be larger than those of a table usually are."""
+"""More only if parts would be larger than a table's usually are."""
 _LEAST_TASK_BYTES = 16 * 1024 * 1024
 """Below it, more tasks cost more than they gain, unless they are asked for."""
 _ROWS_ALONE = "__bsp_stub"
@@ -148,7 +148,7 @@ def read_tfrecords(
     return ray.data.read_datasource(
         source,
         concurrency=concurrency,
-        # Told the number of blocks, Ray does not divide what a task gives into smaller ones.
+        # If it knows the number of blocks, Ray does not divide what a task gives into smaller ones.
         override_num_blocks=override_num_blocks or len(source.get_read_tasks(_MOST_TASKS)),
         **(remote_args or {}),
     )
@@ -305,9 +305,9 @@ def write_tfrecords(
     ds : ray.data.Dataset
         Of rows with numbers, bools, texts, bytes, times, tensors of numbers, and lists of them.
     path : str or PathLike
-        The directory, which the workers have to see under this name; it is made if it is not there. Or a URL.
+        The directory, which the workers have to see under this name; it is created if it does not exist. Or a URL.
     mode : {"append", "overwrite", "error"}, default "append"
-        What to do if files are there: add to them; remove them once the new ones are complete; or raise
+        What to do with existing files: add to them; remove them once the new ones are complete; or raise
         FileExistsError.
     min_rows_per_file : int, optional
         Collect blocks until there are this many rows, if there are as many. Without it, files may be small: as small as the
@@ -378,6 +378,7 @@ class TFRecordDatasink(_SinkBase):
         if mode not in _MODES:
             raise argument_error(f"mode is {mode!r}, expected one of {', '.join(_MODES)}")
         check_lossless(lossless=lossless, sidecar=sidecar)
+        check_keywords(options, WriteOptions)
         self._mode = mode
         self._folder, self._files = folder_to_write(path, options.get("storage_options"))
         if min_rows_per_file is not None:
@@ -401,7 +402,7 @@ class TFRecordDatasink(_SinkBase):
         return "TFRecords"
 
     def on_write_start(self, schema: Any = None) -> None:
-        """Look at what is there, on the driver."""
+        """Look at what exists, on the driver."""
         # Ray may call this again.
         before = [name for name in self._files.names() if not name.startswith(self._id)]
         if before and self._mode == "error":

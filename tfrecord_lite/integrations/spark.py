@@ -103,7 +103,7 @@ _PACKED_BYTES = 32 * 1024 * 1024
 _OPENING_BYTES = 4 * 1024 * 1024
 """Small files share a task up to this size; opening one counts as so many bytes, as Spark has it."""
 _HELD_BYTES = 256 * 1024 * 1024
-"""Of rows for partitioned folders: then they are written, to a file in each folder."""
+"""The columns of partitioned folders, for which rows are written to a file in each folder."""
 _BYTE_ARRAY = "byteArray"
 _PARTS = _CONTEXT, _LISTS = "context/", "feature_lists/"
 """How names of columns of SequenceExamples begin."""
@@ -148,7 +148,7 @@ class TFRecordDataSource(_SourceBase):
         return "tfrecord"
 
     def schema(self) -> Any:
-        """Infer the columns: those of the records, then those that folders name. Called on the driver.
+        """Infer the columns of the records, then the ones that folders name. Called on the driver.
 
         Raises
         ------
@@ -669,7 +669,7 @@ _DTYPES = {
     "timestamp": ("datetime64[us]", np.int64),
     "timestamp_ntz": ("datetime64[us]", np.int64),
 }
-"""Of each type of Spark: the dtype of values, and the list that has them."""
+"""For each type of Spark: the dtype of values, and the list that has them."""
 
 
 def _feature_of(field: Any, *, of_sequences: bool = False) -> tuple[SchemaItem, bool]:

@@ -163,8 +163,8 @@ def _escaped(text: str) -> str:
 class Job:
     """The files of one write: staged by tasks, and moved to their places by the driver.
 
-    Names have the job in them, so files of two jobs never meet, and those of a task's attempts are
-    in folders of their own: only what the driver was told of is moved.
+    Names have the job in them, so files of two jobs never meet, and a task's attempts write
+    in folders of their own: only what was reported to the driver is moved.
     """
 
     folder: str
@@ -175,7 +175,7 @@ class Job:
     storage_options: StorageOptions = None
 
     def attempt(self, task: int, attempt: int) -> str:
-        """Return the folder, relative to that of the job, of one attempt of a task."""
+        """Return the folder, relative to the job's, of one attempt of a task."""
         return f"_temporary-{self.name}/{task}-{attempt}"
 
     def commit(self, files: Iterable[tuple[str, str]]) -> None:

@@ -14,7 +14,7 @@ damaged span is counted, kept for the report, and passed to the caller's functio
 summed up in one warning at the end.
 
 With a check, each intact block is checked before anybody gets it, and the records that fail are left out
-and told in the same way. So whatever comes after, batches and shards among it, sees only records that fit.
+and reported in the same way. So later stages, batches and shards among them, see only records that fit.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ BUFFER_BYTES = 1024 * 1024
 """How many bytes of records a sink collects before it frames and writes them."""
 
 _LARGE_BLOCK_BYTES = 128 * 1024
-"""From this size on a block is written by itself."""
+"""From this size on a block is written alone."""
 
 _SMALL_BLOCK_BYTES = 32 * 1024
 """A smaller block's records are collected one by one, so that no small pieces are written."""

@@ -44,7 +44,7 @@ def write_columns(
 ) -> None:
     """Write columns as a new run of a saved data set, to which the metadata are switched at the end.
 
-    The rows are those of equal shards, or of shards of these numbers and sizes.
+    The rows go to equal shards, or to shards of these numbers and sizes.
     """
     values = {name: opened(name, column, "strict") for name, column in columns.items()}
     components = {name: _component(name, lists) for name, lists in values.items()}

@@ -29,6 +29,7 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.options import hinted_class
 from tfrecord_lite.schema.kinds import EXTRA_DTYPES, Kind, kind_of, numpy_dtype
 
 
@@ -460,7 +461,7 @@ DenseSpec: TypeAlias = FixedLenFeature | FixedLenSequenceFeature | RawFeature
 
 DType: TypeAlias = str | type[Any] | np.dtype[Any]
 Shorthand: TypeAlias = DType | tuple[DType, int | Sequence[int]]
-"""What stands for a FixedLenFeature: its dtype, or ``(dtype, shape)``."""
+"""A short form of a FixedLenFeature: its dtype, or ``(dtype, shape)``."""
 
 FeatureLike: TypeAlias = FeatureSpec | Shorthand
 DenseLike: TypeAlias = DenseSpec | Shorthand
@@ -471,4 +472,6 @@ SparseSpec: TypeAlias = VarLenFeature | SparseFeature
 SPECIFICATIONS: tuple[type[FeatureSpec], ...]
 SPECIFICATIONS = FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
 SPECIFICATIONS += SparseFeature, RaggedFeature, RawFeature
+for _specification in SPECIFICATIONS:
+    hinted_class(_specification)
 PARTITIONS: tuple[type[Partition], ...] = get_args(Partition)

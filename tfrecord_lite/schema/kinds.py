@@ -7,11 +7,14 @@ A ``tf.train.Feature`` is a list of byte strings, of float32 or of int64. The nu
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
 
+from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 
 
@@ -154,6 +157,41 @@ def extra_dtype(name: str) -> np.dtype[Any]:
         detail = f"{name} needs the package ml_dtypes: pip install ml_dtypes"
         raise ImportError(detail) from None
     return dtype
+
+
+def array_of(tensor: Any, key: str | None = None, index: int | None = None) -> AnyArray:
+    """Return a tensor of another library as an array, also one of a dtype that ml_dtypes has.
+
+    Raises ``UNSUPPORTED``, with what to give instead, for one that NumPy does not take.
+    """
+    try:
+        return np.asarray(tensor)
+    except Exception as error:  # of any library  # noqa: BLE001
+        reason = str(error).partition("\n")[0]
+    name = str(getattr(tensor, "dtype", "")).removeprefix("torch.")
+    cure = next((cure for is_so, cure in _CURES if is_so(tensor)), "give a NumPy array")
+    if cure == "give a NumPy array" and name in EXTRA_FLOATS:
+        try:
+            dtype = extra_dtype(name)
+            bits = tensor.view(getattr(sys.modules["torch"], f"uint{8 * dtype.itemsize}"))
+            return np.asarray(bits).view(dtype)
+        except ImportError as error:
+            cure = f"{error}, or give tensor.float()"
+    detail = f"NumPy does not take this {type(tensor).__name__} ({reason}); {cure}"
+    raise InvalidArgumentError(Reason.UNSUPPORTED, key=key, index=index, detail=detail)
+
+
+_CURES: tuple[tuple[Callable[[Any], bool], str], ...] = (
+    (lambda x: "meta" in str(getattr(x, "device", "")), "one on the device 'meta' has no values"),
+    (lambda x: getattr(x, "requires_grad", False), "give tensor.detach()"),
+    (lambda x: getattr(x, "is_nested", False), "give a list of its rows, list(tensor.unbind())"),
+    (lambda x: "sparse" in str(getattr(x, "layout", "")), "give tensor.to_dense()"),
+    (lambda x: getattr(x, "is_quantized", False), "give tensor.dequantize()"),
+    (lambda x: hasattr(x, "cpu") and str(x.device) != "cpu", "give tensor.cpu()"),
+    (lambda x: hasattr(x, "is_neg") and x.is_neg(), "give tensor.resolve_neg()"),
+    (lambda x: hasattr(x, "is_conj") and x.is_conj(), "give tensor.resolve_conj()"),
+)
+"""What makes NumPy take a tensor, by what keeps it from it."""
 
 
 # A byte order, a name or code, and a unit of time: "float32", "<f4", "datetime64[s]".

@@ -172,7 +172,7 @@ MAX_DIMENSIONS = 62
 def prepare(features: Mapping[str, FeatureLike]) -> dict[str, Prepared]:
     """Check the features of an Example and convert them to the form a parser works with.
 
-    A shorthand stands for a FixedLenFeature, see :func:`specifications`.
+    A shorthand means a FixedLenFeature, see :func:`specifications`.
 
     Rejects no features, a value that is neither (E2), two features that read one key
     in different ways (E7), and a shape, dtype, default value or size that is missing or not valid
@@ -272,7 +272,7 @@ def keys_to_read(prepared: Mapping[str, Prepared]) -> dict[str, Kind]:
 
 
 def _prepare_one(name: str, spec: FeatureSpec) -> Prepared:
-    """Check one feature by itself."""
+    """Check one feature alone."""
     check_key(name, name, TypeError)
     if type(spec) not in _BUILDERS:
         raise not_a_specification_error(name, spec)
@@ -316,7 +316,7 @@ def require_specifications(features: object) -> None:
 
 
 def specification(name: str, feature: FeatureLike, *, is_list: bool = False) -> FeatureSpec:
-    """Return one specification, or what a shorthand stands for."""
+    """Return one specification, or what a shorthand means."""
     if isinstance(feature, FeatureSpec):
         return feature
     pair = feature if isinstance(feature, tuple) and len(feature) == 2 else (feature, [])

@@ -3,7 +3,7 @@
 An Example holds float32, int64 and byte strings. Its values were often something else before:
 an image of uint8 stored as one byte string, a bool as an int64, a float64 vector as its raw
 bytes. For each feature a schema holds its specification and, if known, its original type
-(:class:`Original`). Those of a SequenceExample are two schemas, of its context and of its feature
+(:class:`Original`). A SequenceExample has two schemas, of its context and of its feature
 lists (:class:`SequenceSchema`).
 """
 

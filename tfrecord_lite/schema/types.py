@@ -29,7 +29,7 @@ class Type(NamedTuple):
     """
 
     kind: Kind | None
-    """The list that holds the values; None where there were no values to tell it."""
+    """The list that holds the values; None if there were no values."""
     dtype: str = ""
     """A name as in Original: ``"float16"``, ``"datetime64[s]"``, ``"string"``."""
     shape: tuple[int | None, ...] | None = None
@@ -101,7 +101,7 @@ class Type(NamedTuple):
         int32 and uint8; float16 and float32     the dtype that holds both, if stored alike
         ``U3`` and ``U5``                        ``U5``
         ``U3`` and str; ``S3`` and bytes         str; bytes
-        no values, so no kind                    that of the other
+        no values, so no kind                    the other's kind
         =======================================  ==============================================
 
         A missing value, where lengths vary, is an error, or an empty row.

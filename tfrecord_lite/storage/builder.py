@@ -1,6 +1,6 @@
 """Batches as columns, and the one schema that fits all of them.
 
-The first batch decides how each column is stored; what comes later may widen that, see
+The first batch decides how each column is stored; later batches may widen that, see
 :meth:`.Type.widened`. A table's schema depends on its types, and on whether anything
 is null: of a stream each batch has one, and they are widened to the schema of the whole table. With a
 schema that is given, batches are brought into its form, see :mod:`~tfrecord_lite.convert.store`.
@@ -73,7 +73,7 @@ def _weight(item: Any) -> int:
 class SchemaBuilder:
     """Turns batches, all of rows or all of frames, into columns; widens one schema for all.
 
-    Of frames a null among rows of any length is an error, or becomes an empty row.
+    In frames a null among rows of any length is an error, or becomes an empty row.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class SchemaBuilder:
         """Of the columns, if none has become wider since it was made."""
         self._n_rows = 0
         self.originals: dict[str, Original] = {}
-        """Those that columns of frames have by themselves, if a schema is given."""
+        """The frame's own, if a schema is given."""
         self.rounded: dict[str, None] = {}
         """Columns of which a float64 was not exact in float32: whoever encodes them fills it."""
         self.negative: dict[str, None] = {}
@@ -322,7 +322,7 @@ class _Column:
 
 
 def _originals_of(columns: Mapping[str, object]) -> dict[str, Original]:
-    """Return the originals that columns have by themselves; without those that have none."""
+    """Return the columns' own originals, without columns that have none."""
     originals: dict[str, Original] = {}
     for name, column in columns.items():
         with contextlib.suppress(InvalidArgumentError):

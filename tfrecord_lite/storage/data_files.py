@@ -19,7 +19,7 @@ from tfrecord_lite.records.shard_set import Evenly, Filling, ShardSet, Spool
 
 
 def data_names(name: str, num_shards: int | None) -> list[str]:
-    """Return the names of the data files: `name` itself, or the shards that it stands for.
+    """Return the names of the data files: `name` itself, or the shards that it names.
 
     Without ``@`` and ``{shard}``, a shard's number goes before the ending of the name:
     ``train.tfrecord.gz`` to ``train-00000-of-00002.tfrecord.gz``.

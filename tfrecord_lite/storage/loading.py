@@ -93,7 +93,7 @@ def load(
         The order of a data set that ``tf.data`` saved: shard by shard, or as TensorFlow loads it, in
         turns of as many shards as there are processors.
     num_processors : int, optional
-        The processors of the machine whose order that is; by default, those of this one.
+        The number of processors of the machine whose order that is; by default, this machine's.
     progress : bool or callable, optional
         As for :func:`save`; the total is not known before the end. Inferring a schema has a bar
         of its own, and calls nothing.
@@ -207,7 +207,7 @@ def num_saved_shards(place: str) -> int:
 
 
 def saved_elements(place: str, num_turns: int, shard: int | None = None) -> Iterator[Any]:
-    """Yield the elements of such a folder, in turns of so many shards, or those of one shard."""
+    """Yield the elements of such a folder, in turns of so many shards, or of one shard."""
     data = SavedData(place)
     Sidecar(Schema({}), refused=data.refused).check_readable(None)
     for element in elements_of(data, ReadSettings(), num_turns, shard):
@@ -243,7 +243,7 @@ class Loader:
             self._structure = {p: {n: f"{p}/{n}" for n in specs} for p, specs in parts.items()}
         if columns is not None:
             names = known_columns(columns, schema)
-            # The index of a frame comes along.
+            # The index of a frame is loaded, too.
             index = [] if library is None else index_names(described.dataframe)
             schema = schema.select(dict.fromkeys([*names, *index]))
             self._structure = {name: name for name in names}

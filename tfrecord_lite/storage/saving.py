@@ -23,6 +23,7 @@ from tfrecord_lite.convert.arrow import (
     open_frames,
 )
 from tfrecord_lite.convert.store import stored, warn_of_rounding
+from tfrecord_lite.convert.types import rows_of
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.frames import fitting_description, part_of
 from tfrecord_lite.described.sidecar import SchemaLike, Sidecar
@@ -95,8 +96,8 @@ def save(
         of DuckDB, a table of :func:`scan`. What is not in memory is written batch by batch. The fields
         of structs are features such as ``point/x``.
 
-        *Rows*: any other iterable (a list, a generator) with one dict, tuple or value per
-        record, possibly nested. It is read once, and never held in memory. A value may be a
+        *Rows*: any other iterable (a list, a generator), or a map-style data set such as torch's, with
+        one dict, tuple or value per record, possibly nested. It is read once, and never held in memory. A value may be a
         number, a string, an array or a list; None is a missing value.
     schema_path : str or PathLike, optional
         The file for the sidecar; by default `path` + ``.schema.json``. If it is another, a
@@ -115,7 +116,7 @@ def save(
         ``"train@8.tfrecord"``, which needs no `num_shards`, a name with ``{shard}``, or a plain name, in
         which the number goes before the ending: ``"train-00000-of-00008.tfrecord"``. Each has a sidecar of its own,
         with the one schema of all. Columns and rows are divided evenly, in their order; rows whose number
-        ``len`` does not tell wait in a temporary file until it is known.
+        ``len`` does not give wait in a temporary file until it is known.
     format : {"tfrecord", "tf.data"}, default "tfrecord"
         ``"tf.data"``: make `path` a folder that ``tf.data.Dataset.load`` of TensorFlow reads, and :func:`load`. Its
         elements are the rows, their spec has the dtypes and shapes, and there is no sidecar, nor a `schema`; `compression` is
@@ -220,6 +221,7 @@ def save(
     if isinstance(resolved, SequenceSchema):
         raise argument_error("save writes Examples, and a SequenceSchema is for SequenceExamples")
     are_columns = isinstance(data, _COLUMNS) or is_frame(data) or is_series(data)
+    data = data if are_columns else rows_of(data)
     are_rows = isinstance(data, Iterable) and not isinstance(data, str | bytes | np.generic)
     if not are_columns and not are_rows:
         hint = "; give its batches: pyarrow.RecordBatchReader.from_batches(schema, batches)"
@@ -278,7 +280,7 @@ def save_elements(
     shard_sizes: Mapping[int, int] | None = None,
     **options: Unpack[WriteOptions],
 ) -> Schema:
-    """Write columns or rows as a folder of ``tf.data.Dataset.save``, in equal shards or those of these numbers."""
+    """Write columns or rows as a folder of ``tf.data.Dataset.save``, in equal shards, or shards of these numbers."""
     folder, storage_options = name_of(path).rstrip("/"), options.get("storage_options")
     check_storage_options(storage_options, path)
     compression = TFRecordOptions.get_compression_type_string(options.get("compression") or "")
@@ -300,7 +302,7 @@ def elements_of(data: Any) -> tuple[Structure, dict[str, Any]]:
         return flatten(data)
     structure: Structure = {}
     rows: dict[str, list[Any]] = {}
-    for number, row in enumerate(data):
+    for number, row in enumerate(rows_of(data)):
         own, leaves = flatten(row)
         if number and own != structure:
             raise argument_error("the rows must all be nested alike").at(index=number)

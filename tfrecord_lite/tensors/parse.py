@@ -12,7 +12,7 @@ their contents are copied at once. The others are parsed one by one.
 
 If there is content, it counts, and must hold exactly the elements of the shape (rule T4). A typed
 field may hold fewer: the last one is repeated for all that follow, and without one all are zero or
-empty (rule T5). So a few bytes may stand for a tensor of any size, and repeated values have a limit.
+empty (rule T5). So a few bytes may encode a tensor of any size, and repeated values have a limit.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array
 from tfrecord_lite.block import Block, Place
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
+from tfrecord_lite.options import hinted
 from tfrecord_lite.tensors.dtypes import (
     STRING,
     TensorType,
@@ -51,6 +52,7 @@ _LARGEST_FACTOR = 8
 _LENGTH_BYTES = 5
 
 
+@hinted
 def parse_tensor(
     serialized: bytes | str,
     out_type: object = None,

@@ -20,6 +20,7 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray, objects
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.schema.kinds import array_of
 from tfrecord_lite.tensors.dtypes import STRING, TensorType, tensor_type
 from tfrecord_lite.tensors.strings import byte_strings, flatten
 from tfrecord_lite.wire.scalar import varint
@@ -110,7 +111,7 @@ def as_tensor(value: Any) -> tuple[AnyArray, TensorType]:
         if not isinstance(value, np.generic):
             value = _python_values(value)
     elif hasattr(value, "__array__"):
-        value = np.asarray(value)
+        value = array_of(value)
     if not isinstance(value, np.ndarray | np.generic):
         raise TypeError(f"expected an array or Python values, not {type(value).__name__}")
     array = np.asarray(value)

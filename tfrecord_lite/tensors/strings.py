@@ -20,7 +20,7 @@ _WIDE_BYTES = 2048
 class Strings(ByteRanges):
     """An array of byte strings in one contiguous buffer, which is never changed.
 
-    `block` is that of which the strings are the records, for errors; `is_copy` says whether the buffer
+    `block` is the block whose records the strings are, for errors; `is_copy` says whether the buffer
     holds these strings, end to end, and nobody else knows it.
     """
 

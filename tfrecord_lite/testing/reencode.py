@@ -315,7 +315,7 @@ _SPECIAL_BYTES = (0, 0x7F, 0x80, 0xFF, 0x0A, 0x0B, 0x0C, 0x12, 0x1A, 0x08, 0x0D)
 
 
 def mutate(below: Below, message: bytes, other: bytes = b"") -> bytes:
-    """Damage bytes in one place; their end may become that of `other`. Rarely they stay the same."""
+    """Damage bytes in one place; their end may become the end of `other`. Rarely they stay the same."""
     out = bytearray(message)
     at = below(len(out) + 1)
     match below(7):

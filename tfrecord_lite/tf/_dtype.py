@@ -77,12 +77,12 @@ class DType:
 
     @property
     def min(self) -> Any:
-        """The smallest number; ValueError for what is no number."""
+        """The smallest number; ValueError for a dtype without numbers."""
         return (np.iinfo if self.is_integer else np.finfo)(self.dtype).min
 
     @property
     def max(self) -> Any:
-        """The largest number; ValueError for what is no number."""
+        """The largest number; ValueError for a dtype without numbers."""
         return (np.iinfo if self.is_integer else np.finfo)(self.dtype).max
 
     def __eq__(self, other: object) -> bool:

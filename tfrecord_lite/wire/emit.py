@@ -222,7 +222,7 @@ def emit_fields(
 ) -> tuple[Uint8Array, Int64Array, Int64Array]:
     """Write messages of several fields, each with a tag and the parts it holds, in order.
 
-    With the tag b"" the parts stand in the message itself. Returns the data, owned, and offsets and
+    With the tag b"" the parts are in the message itself. Returns the data, owned, and offsets and
     lengths of the messages in it, in order. OVERHEAD_BYTES are before, between and after the messages;
     a block's spare bytes follow.
 
@@ -394,7 +394,7 @@ def _assemble(known: bytes, parts: Sequence[tuple[int, Uint8Array]], n_rows: int
 
 
 def _digits(hole: Hole, lengths: Counts) -> Uint8Array:
-    """Return a length for each row, as it stands in the hole."""
+    """Return a length for each row, as the hole holds it."""
     if isinstance(lengths, int):
         lengths = np.full(1, lengths)
     numbers = lengths + hole.more

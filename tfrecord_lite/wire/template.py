@@ -74,7 +74,7 @@ class Template:
     def match(self, cells: Uint8Array) -> tuple[Int64Array, BoolArray]:
         """Compare rows; return the length of the payload after each, and which do not match.
 
-        Of the lengths around the payload the outer ones are checked against its own.
+        The outer lengths around the payload are checked against its own.
         """
         words = cells.view("<u8")[:, : self._mask.size]
         wrong: BoolArray = ((words & self._mask) != self._expected).any(1)

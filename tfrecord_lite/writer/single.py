@@ -11,7 +11,7 @@ import contextlib
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Self
 
 from tfrecord_lite.arrays import Buffer
 from tfrecord_lite.block import Block
@@ -89,7 +89,7 @@ class MessageWriter:
         ----------
         record : bytes, bytearray, numpy.bytes_, str or Block
             The record's data; str is written as UTF-8 (rule O4). A block is written without a
-            Python object per record; :meth:`write_blocks` takes many. Of several shards each record
+            Python object per record; :meth:`write_blocks` takes many. With several shards each record
             goes to the next in turn, or to the one that is being filled.
 
         Raises
@@ -182,6 +182,7 @@ class MessageWriter:
         elif rows.is_full:
             self._put_rows()
 
+    @hinted
     def write_examples(
         self,
         rows: Iterable[Mapping[str, Any]] | Mapping[str, Any] | DataFrame,
@@ -220,6 +221,7 @@ class MessageWriter:
         """
         self._check_open()
         from tfrecord_lite.convert.store import warn_of_rounding  # noqa: PLC0415
+        from tfrecord_lite.convert.types import rows_of  # noqa: PLC0415
         from tfrecord_lite.example.encode.columns import encode_batches, is_columns  # noqa: PLC0415
 
         if schema is not None or is_columns(rows):
@@ -231,7 +233,7 @@ class MessageWriter:
             warn_of_rounding("write_examples", rounded, way)
             return
         if not isinstance(rows, list | tuple):
-            self._write_each(cast("Iterable[Mapping[str, Any]]", rows), 0)
+            self._write_each(rows_of(rows), 0)
             return
         from tfrecord_lite.example.encode.rows import encode_rows, rows_at_once  # noqa: PLC0415
 
@@ -292,6 +294,7 @@ class MessageWriter:
         if rows.is_full:
             self._put_rows()
 
+    @hinted
     def write_sequence_examples(
         self,
         context: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None,
@@ -324,6 +327,7 @@ class MessageWriter:
         >>> [row["feature_lists"] for row in TFRecordReader("words.tfrecord").sequence_examples()]
         [{'tokens': [array([5]), array([6])]}, {'tokens': [array([7])]}]
         """
+        from tfrecord_lite.convert.types import rows_of  # noqa: PLC0415
         from tfrecord_lite.example.sequence.encode import encode_sequence_examples  # noqa: PLC0415
 
         self._check_open()
@@ -331,7 +335,7 @@ class MessageWriter:
         if context is None or isinstance(context, Mapping) or not is_lone:
             self._write_encoded(encode_sequence_examples(context, feature_lists, lengths))
             return
-        for index, row in enumerate(context):
+        for index, row in enumerate(rows_of(context)):
             try:
                 self.write_sequence_example(row)
             except InvalidArgumentError as error:

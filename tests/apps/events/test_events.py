@@ -316,7 +316,11 @@ def test_an_unknown_tag_is_an_error_that_names_the_nearest() -> None:
         with pytest.raises(InvalidArgumentError, match="did you mean 'train/loss'") as caught:
             method("train/los")
         assert caught.value.reason is Reason.MISSING
-    assert len(events.images("train/loss")) == 0
+    with pytest.warns(
+        UserWarning, match=r"has scalars, not images; scalars\('train/loss'\)"
+    ) as warned:
+        assert len(events.images("train/loss")) == 0
+    assert warned[0].filename == __file__
 
 
 @pytest.mark.parametrize("n_tags", [parse._MAX_IN_TABLE - 1, parse._MAX_IN_TABLE + 1])

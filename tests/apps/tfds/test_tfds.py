@@ -494,7 +494,7 @@ def test_the_real_para_crawl(corpus: Path) -> None:
 
 def test_a_directory_given_as_a_file_leads_on(today: Path) -> None:
     for directory in (today, today.parent, today.parent.parent):
-        with pytest.raises(IsADirectoryError, match="load_tfds reads it") as caught:
+        with pytest.raises(IsADirectoryError, match=r"load_tfds reads it.*\.files\(") as caught:
             load(directory)
         assert caught.value.filename == str(directory)
 

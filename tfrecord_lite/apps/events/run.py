@@ -120,6 +120,7 @@ def read_events(
     return Events(EventValues.concat(parts), tags, tuple(torn), report=report)
 
 
+@hinted
 def find_runs(
     folder: str | os.PathLike[str], *, storage_options: StorageOptions = None
 ) -> dict[str, str]:

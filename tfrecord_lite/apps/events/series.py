@@ -11,7 +11,7 @@ category        stored as (old, new style)   a value is
 ``tensors``     any other tensor             array
 ==============  ===========================  =======================================
 
-A tensor's category is that of its tag's plugin. Scalars are parsed to numbers when they are
+A tensor has the category of its tag's plugin. Scalars are parsed to numbers when they are
 read; the others are decoded on demand. An old-style value is a message of its own type, a new-style
 one a tensor. Sources: TensorBoard's ``summary.proto``, its ``data_compat`` module and the ``metadata`` modules
 of its plugins.
@@ -20,6 +20,7 @@ of its plugins.
 from __future__ import annotations
 
 import difflib
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,8 @@ from tfrecord_lite.apps.markup.cells import MAX_ROWS, Cells
 from tfrecord_lite.apps.markup.charts import sparkline
 from tfrecord_lite.apps.markup.tables import Cell, Html, panel, table
 from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
-from tfrecord_lite.errors import DamageReport, InvalidArgumentError, Reason
+from tfrecord_lite.errors import DamageReport, InvalidArgumentError, Reason, levels_to_caller
+from tfrecord_lite.options import hinted_class
 from tfrecord_lite.texts import plural
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
 
@@ -107,12 +109,13 @@ class Series:
         return panel(title, table(["tag", "step", "value"], rows, n_rows=len(self), noun="value"))
 
 
+@hinted_class
 class Events:
     """The values in some event files.
 
     Made by :func:`read_events`. Each method returns the values of
     one category, of one tag or of all, as a :class:`Series` in the order of the files. The series
-    is empty for a tag that has only values of other categories; `tags` lists the tags of each. An
+    is empty for a tag that has only values of other categories, which a warning names; `tags` lists the tags of each. An
     unknown tag raises :class:`InvalidArgumentError`, ``MISSING``.
 
     Examples
@@ -159,7 +162,7 @@ class Events:
 
     @property
     def tags(self) -> dict[str, tuple[str, ...]]:
-        """The tags of each category, in the order they were first seen; every category is there."""
+        """The tags of each category, in the order they were first seen, for every category."""
         found = {}
         for number, category in enumerate(CATEGORIES):
             numbers = np.unique(self._values.tag[self._category == number])
@@ -365,6 +368,12 @@ class Events:
         if tag is not None:
             is_chosen &= self._values.tag == self._number_of(tag)
         chosen = np.flatnonzero(is_chosen)
+        if tag is not None and not chosen.size:
+            own = [name for name, tags in self.tags.items() if tag in tags]
+            advice = (
+                f"{tag!r} has {' and '.join(own)}, not {category}; {own[0]}({tag!r}) returns them"
+            )
+            warnings.warn(advice, stacklevel=levels_to_caller())
         if category != "scalars":
             return self._decoded(chosen, category)
         value = self._values.number[chosen]

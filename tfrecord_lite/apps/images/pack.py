@@ -1,4 +1,4 @@
-"""pack_images: a folder of images, or those of a list, to TFRecord files.
+"""pack_images: a folder or list of images to TFRecord files.
 
 A *manifest* is a CSV, Parquet or JSON-lines file with a row per image: its path, its label, and
 other columns, which become features.
@@ -130,7 +130,7 @@ def pack_images(
     progress : bool or callable, optional
         As for :func:`save`; counts images.
     **options
-        Of a manifest: `path_column`, by default ``"path"``; `label_column`, by default ``"label"`` if it has
+        In a manifest: `path_column`, by default ``"path"``; `label_column`, by default ``"label"`` if it has
         one, with texts, the names of classes, or with integers, which are kept; and `root`, the folder that
         its paths are relative to, by default its own. Other columns become features of their names.
         `num_threads` are the images to read and check at a time, by default one per processor. How files
@@ -269,7 +269,7 @@ class _NothingWrittenError(Exception):
 
 
 def _schema(pictures: list[Picture], more: Schema | None) -> Schema:
-    """Return the schema of all rows, with that of the other columns of a manifest."""
+    """Return the schema of all rows, with the other columns of a manifest."""
     one = np.zeros(1, np.int64)
     columns: dict[str, Any] = {"image/encoded": [b""], "image/format": [""]}
     columns |= {f"image/{name}": one for name in ("height", "width", "channels")}
@@ -288,7 +288,7 @@ def _schema(pictures: list[Picture], more: Schema | None) -> Schema:
 class _Rows:
     """The features of each image that can be packed; what was packed is counted in the report.
 
-    Its length is how many rows there are if none is left out, so that they are divided as they come.
+    Its length is how many rows there are if none is left out, so that they are divided while they are read.
     """
 
     pictures: list[Picture]
@@ -440,7 +440,7 @@ class Picture(NamedTuple):
 
 
 def sniff(head: bytes) -> str | None:
-    """Return the key in :data:`ENDINGS` of the format that an image's first 32 bytes tell, or None.
+    """Return the key in :data:`ENDINGS` of the format by an image's first 32 bytes, or None.
 
     >>> sniff(b"GIF89a"), sniff(b"text")
     ('gif', None)
@@ -564,7 +564,7 @@ def read_manifest(
 
 
 def _with_float32(schema: Schema) -> Schema:
-    """Return a schema whose floats come back as what is stored: those of a manifest are text, or Python's."""
+    """Return a schema whose floats come back as what is stored: in a manifest they are text, or Python's."""
     items = schema.to_items()
     for name, item in items.items():
         if item.original is not None and item.original.dtype == "float64":

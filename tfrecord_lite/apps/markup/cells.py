@@ -248,7 +248,7 @@ class Cells:
         return _span("note", text) if text else _NOTHING
 
     def _pixels(self, array: AnyArray, sizes: Mapping[str, int] | None) -> Uint8Array | None:
-        """Return numbers as pixels: those of a picture, or as many as the numbers beside them ask for.
+        """Return numbers as pixels: the pixels of a picture, or as many as the numbers beside them ask for.
 
         Integers must be 0 to 255, floats 0 to 1.
         """

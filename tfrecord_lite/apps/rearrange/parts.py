@@ -64,7 +64,7 @@ def split_records(
     Returns
     -------
     tuple of Rearranged
-        Of each part, the files, and how many records were written and read.
+        For each part, the files, and how many records were written and read.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """sample_records: some records, drawn without replacement.
 
 Record number i has the key i, a word of 64 random bits; the sample is the records with the smallest
-keys. The records are read twice: the first reading counts them, which tells the largest of these
+keys. The records are read twice: the first reading counts them, which gives the largest of these
 keys (:func:`threshold`), and the second picks the records.
 """
 

@@ -60,7 +60,7 @@ from tfrecord_lite.records.shard_set import Filling
 from tfrecord_lite.schema import Schema
 
 _SMALL_BYTES = 32 * 1024
-"""Of a smaller block, a sink makes the frames anew."""
+"""For a smaller block, a sink makes the frames anew."""
 
 
 class Rearranged(NamedTuple):
@@ -175,7 +175,7 @@ class Outputs(DataFiles):
         return read
 
     def describe(self, sources: list[Source], described: Sidecar | None) -> None:
-        """Take what the sidecars of the sources say, for those of the new files."""
+        """Take over the sidecars of the sources for the new files."""
         self._sources, self._described = sources, described if self._is_named else None
 
     def __enter__(self) -> Self:
@@ -312,7 +312,7 @@ class Input:
 
     @property
     def is_rereadable(self) -> bool:
-        """Whether the records can be read twice; a file that is not there is an error of its own."""
+        """Whether the records can be read twice; a missing file is an error of its own."""
         return all(
             position_of(source) is not None
             if is_file_object(source)

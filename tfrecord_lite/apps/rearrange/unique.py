@@ -54,7 +54,7 @@ def unique_records(
         are equal. Records without a value are equal in it. Of SequenceExamples, a feature of the context.
     memory_bytes : int, optional
         How much memory to use for digests: about 100 bytes for each record. If they do not fit, they are sorted through a temporary file, with
-        24 bytes for each record, in the folder of the target (for URLs and file objects, in that of Python's ``tempfile``).
+        24 bytes for each record, in the folder of the target (for URLs and file objects, in the folder of Python's ``tempfile``).
     progress : bool or callable, optional
         As for :func:`merge_files`. Files are read twice, and each time half of their bytes counts.
     **options
@@ -76,7 +76,7 @@ def unique_records(
 
     Notes
     -----
-    Digests of 128 bits are compared, those of :func:`split_records` with the seed 0, so the int64 1 and the float 1.0 differ. Two different records would be taken for equal with a
+    Digests of 128 bits are compared, as :func:`split_records` uses them with the seed 0, so the int64 1 and the float 1.0 differ. Two different records would be taken for equal with a
     probability of about n**2 / 2**129. Records are read a second time; what can be read only once, such as a pipe,
     waits in a temporary file.
 

@@ -82,7 +82,7 @@ _MAX_SHOWN = 10
 _MAX_NAMES = 5
 """How many features of a difference are named in its line, and have their values kept."""
 _MAX_VALUES, _MAX_TEXT, _MAX_HEX = 3, 24, 6
-"""Of the values of a feature: how many are shown, and characters or bytes of each."""
+"""How many values of a feature are shown, and how many characters or bytes of each."""
 
 _Key = TypeVar("_Key", str, bytes)
 _Measured: TypeAlias = tuple[str, str, float, tuple[str, str]]
@@ -164,7 +164,7 @@ class RecordDifference:
     Attributes
     ----------
     number : int
-        Of the record in both data sets, from 0.
+        The number of the record in both data sets, from 0.
     features : tuple of str
         The features and feature lists that differ.
     values : tuple of tuple of two str
@@ -717,7 +717,7 @@ def _texts(one: list[Any] | None, other: list[Any] | None) -> tuple[str, str]:
 
 
 def _first_odd(a: Any, b: Any) -> int:
-    """Return the number of the first item that differs; that of the end of the shorter one if none does."""
+    """Return the number of the first item that differs; the length of the shorter one if none does."""
     pairs = enumerate(zip(a, b, strict=False))
     return next((i for i, (x, y) in pairs if x != y), min(len(a), len(b)))
 

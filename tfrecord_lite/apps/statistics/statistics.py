@@ -28,7 +28,7 @@ from tfrecord_lite.arrays import AnyArray, Int64Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, require_int
 from tfrecord_lite.extension import Survey, blocks_of, originals_of
-from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
+from tfrecord_lite.options import ReadOptions, ReadSettings, hinted_class, read_settings
 from tfrecord_lite.progress import Progress, check_progress
 from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.schema import (
@@ -158,7 +158,7 @@ class FeatureStatistics:
         Number of steps per record that has the feature list; None for other features.
     original : str or None
         The dtype that the values had before they were stored, if it was another one, and a schema file
-        beside the data tells it. Numbers that are stored as bytes are then `numbers`.
+        beside the data says so. Numbers that are stored as bytes are then `numbers`.
 
     Examples
     --------
@@ -234,6 +234,7 @@ def _sum(one: Any, other: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+@hinted_class
 class Statistics(Mapping[str, FeatureStatistics]):
     """What some records hold in each feature, and how it is distributed.
 
@@ -278,7 +279,7 @@ class Statistics(Mapping[str, FeatureStatistics]):
         return known[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names of the features, then those of the feature lists."""
+        """Yield the names of the features, then of the feature lists."""
         yield from self.features
         yield from self.feature_lists
 

@@ -44,7 +44,7 @@ LEAST, _MOST = 64, 8192
 
 
 def fitting_size(block: Block, least: int) -> int:
-    """Return the number of records in a batch of the usual size, if they are like those of a block."""
+    """Return the number of records in a batch of the usual size, if they are like the records of a block."""
     fitting = _BATCH_BYTES * len(block) // max(block.nbytes, 1)
     return min(max(fitting, least), _MOST)
 
@@ -165,7 +165,7 @@ def with_pandas(schema: Any, described: Sidecar) -> Any:
 
 
 def _checked(names: Sequence[str], known: Collection[str]) -> list[str]:
-    """Return a choice of columns; raise about a name that is not known, or is there twice."""
+    """Return a choice of columns; raise about a name that is unknown, or occurs twice."""
     names = names_of(names)
     for i, name in enumerate(names):
         if name not in known:
@@ -176,7 +176,7 @@ def _checked(names: Sequence[str], known: Collection[str]) -> list[str]:
 
 
 def _selected(described: Sidecar, names: list[str]) -> Sidecar:
-    """Return what describes some columns; those of pandas keep their index."""
+    """Return what describes some columns; a frame of pandas keeps its index."""
     schema = described.schema
     if isinstance(schema, SequenceSchema):
         items = items_of(schema)

@@ -122,11 +122,11 @@ class _Plan:
     """Whether records are written as they are."""
     outputs: list[tuple[Source, list[_Piece]]] = field(default_factory=list)
     table: TFRecordTable | None = None
-    """Its schema is that of all TFRecords; None if each has its own."""
+    """Its schema serves for all TFRecords; None if each has its own."""
     types: Any = None
     """The pyarrow.Schema that was given, for text."""
     schema: Any = None
-    """The pyarrow.Schema of all outputs; None if each has that of its source."""
+    """The pyarrow.Schema of all outputs; None if each has its source's."""
 
     def open(self, piece: _Piece) -> tuple[Any, Any]:
         """Open the source of a piece, to read what is written or tested; return it, and the condition."""
@@ -209,7 +209,7 @@ def convert(
     InvalidArgumentError
         ``BAD_ARGUMENT`` if this is not possible.
     FileExistsError
-        If an output is there, and neither `overwrite` nor `resume` is asked for.
+        If an output exists, and neither `overwrite` nor `resume` is asked for.
     OSError, ImportError
         As for reading and writing. What fails for one output is in `Summary.failures`.
     """
@@ -352,7 +352,7 @@ def _check_places(names: list[str], pieces: list[_Piece]) -> None:
 
 
 def _table_of(files: Sequence[Source], settings: Settings) -> TFRecordTable:
-    """Return the table of files: with the schema given, those of their sidecars, or inferred."""
+    """Return the table of files: with the schema given, from their sidecars, or inferred."""
     options: Any = {name: getattr(settings.options, name) for name in ReadOptions.__annotations__}
     paths: Any = list(files)
     # The columns of a condition are known only to the table of all.
@@ -433,7 +433,7 @@ def _described(sources: list[Source], plan: _Plan) -> Any:
 
 
 def _common_schema(plan: _Plan, pieces: list[_Piece]) -> Any:
-    """Return the schema of all outputs: that of the first source that has rows to decide types."""
+    """Return the schema of all outputs, from the first source that has rows to decide types."""
     found = None
     for piece in pieces:
         if is_file_object(piece.source) and piece.kind != "tfrecord":
@@ -531,7 +531,7 @@ class _Log:
                     self.complete[name] = Output(name, rows, size)
 
     def add(self, name: str, rows: int, n_bytes: int | None) -> None:
-        """Note that an output is complete, or, without its size, that it is if it is there."""
+        """Note that an output is complete, or, without its size, that it is complete if it exists."""
         line = json.dumps([os.path.basename(name), rows, n_bytes])  # noqa: PTH119
         with self._path.open("a") as file:
             file.write(f"\n{line}" if file.tell() else f"{self._digest}\n{line}")
@@ -561,7 +561,7 @@ def _log_of(plan: _Plan, target: Source, *, resume: bool) -> _Log | None:
 def _begin(
     plan: _Plan, target: Source, log: _Log | None, *, overwrite: bool, resume: bool
 ) -> dict[int, Output]:
-    """Return the outputs that are complete; raise if others are there."""
+    """Return the outputs that are complete; raise if others exist."""
     complete = log.complete if log is not None and resume else {}
     done: dict[int, Output] = {}
     for i, (place, _) in enumerate(plan.outputs):
@@ -646,7 +646,7 @@ class _Maker:
             rounded = getattr(target, "rounded", ())
             name = name_of(place)
             if self._log is not None and local_size(name) is None:
-                self._log.add(name, n_rows, None)  # what is there from now on is complete
+                self._log.add(name, n_rows, None)  # what exists from now on is complete
             target.commit()
             output = Output(name, n_rows, local_size(place) or 0, rounded)
             if self._log is not None:

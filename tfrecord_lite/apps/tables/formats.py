@@ -81,7 +81,7 @@ def format_named(name: str) -> str:
 
 
 def check_not_of_loader(name: str) -> None:
-    """Raise, with the way to go, if a file's name tells the format of another loader."""
+    """Raise, with the way to go, if a file's name has the ending of another loader's format."""
     ending = _SHARD_NUMBER.sub("", _without_codec(name).lower()).rpartition(".")[2]
     for title, words in _OF_LOADERS.items():
         if ending in words:
@@ -91,7 +91,7 @@ def check_not_of_loader(name: str) -> None:
 
 
 def format_of(name: str) -> str | None:
-    """Return the format that a file's name tells; None if it tells none.
+    """Return the format by the ending of a file's name; None without a known one.
 
     >>> format_of("train-00000-of-00002.csv.gz"), format_of("a.tfrecord-00000-of-00002")
     ('csv', 'tfrecord')
@@ -108,7 +108,7 @@ def stem_of(name: str) -> str:
 
 
 def is_numbered(name: str) -> bool:
-    """Return whether a name ends as that of a shard, maybe compressed, with no other ending."""
+    """Return whether a name ends like a shard's, maybe compressed, with no other ending."""
     return _SHARD_NUMBER.search(_without_codec(name)) is not None
 
 
@@ -146,7 +146,7 @@ def open_source(
     It has `names`, of all columns; `columns`, of those to read, which may be set first; `schema`, of
     the batches (None if they are blocks of records); ``batches(first_row=0)``; and ``count()`` of the
     rows, after which only ``close()`` follows. TFRecords are read as
-    `table` says; text has the `types` of a pyarrow.Schema, or by default those of its first block.
+    `table` says; text has the `types` of a pyarrow.Schema, or by default the types of its first block.
     """
     match kind:
         case "tfrecord":

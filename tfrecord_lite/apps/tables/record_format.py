@@ -139,7 +139,7 @@ class RecordSource:
 
     def _blocks(self) -> Iterator[Block]:
         stream: Any = self._stream if self._log is None else self._log.skipping(self._stream)  # type: ignore[arg-type]
-        # One read brings few records if they are compressed; the first tells how many are enough.
+        # One read brings few records if they are compressed; the first shows how many are enough.
         size: int | None = None
         while (block := stream.next_block(size)) is not None:
             if size is None and self._table is not None:
@@ -206,7 +206,7 @@ class RecordTarget:
             self._files.add_sidecar(place, found._replace(fingerprint=fingerprint))
 
     def commit(self) -> None:
-        """Let the files appear, the sidecar first; without one, that of other data goes."""
+        """Let the files appear, the sidecar first; without one, a sidecar of other data is removed."""
         self._files.commit()
         if self._is_named and not self._files.beside:
             remove_stale(name_of(self._target), self._storage_options)
@@ -384,12 +384,12 @@ def write_part(
     Parameters
     ----------
     path : str
-        Path or URL. The folder is made if it is not there.
+        Path or URL. The folder is created if it does not exist.
     batches : iterable of pyarrow.RecordBatch or pyarrow.Table, or of Block or list of bytes
         Rows, of which each becomes an Example, or a SequenceExample if the schema in the metadata says so; all batches have
         the schema of the first one. Or records as they are.
     schema : pyarrow.Schema, optional
-        That of all batches; without it, nothing is written if there are no batches.
+        The schema of all batches; without it, nothing is written if there are no batches.
     compression : str, int, TFRecordOptions or None, optional
         As for :class:`TFRecordWriter`.
     lossless : bool, default False

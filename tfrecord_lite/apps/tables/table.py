@@ -64,7 +64,7 @@ from tfrecord_lite.extension import (
     names_of,
     with_text,
 )
-from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
+from tfrecord_lite.options import ReadOptions, ReadSettings, hinted_class, read_settings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import (
@@ -86,7 +86,7 @@ __all__ = ["PartitionReader", "ScanOptions", "TFRecordTable", "TablePartition", 
 
 
 class ScanOptions(ReadOptions, total=False):
-    """The options that whatever scans files takes and hands on to ``scan``."""
+    """The options that callers of ``scan`` take and pass on to it."""
 
     text: bool | Sequence[str]
     sample: int | None
@@ -157,7 +157,7 @@ def scan(
     length are ``list``, fixed shapes ``fixed_size_list``; byte strings are
     ``large_binary``, texts ``large_string``; times, categories and other dtypes are those of the schema's
     originals. A VarLenFeature is a list of its values; a SparseFeature has a column for each
-    of its keys. Columns of SequenceExamples are named by part, such as ``context/label``, and those of feature lists
+    of its keys. Columns of SequenceExamples are named by part, such as ``context/label``, and columns of feature lists
     are lists with an item per step.
 
     Examples
@@ -225,7 +225,7 @@ class _Reading:
 
     @cached_property
     def usual_size(self) -> int:
-        """Number of records in a batch of the usual size, by those of the first read."""
+        """Number of records in a batch of the usual size, by the records of the first read."""
         most = self.options.read_ahead
         look = replace(self.options, read_ahead=_LOOK_BYTES if most is None else most)
         with closing(blocks_ahead(self.sources, look)) as blocks:
@@ -233,6 +233,7 @@ class _Reading:
         return fitting_size(first, LEAST)
 
 
+@hinted_class
 class TFRecordTable:
     """Files of Examples or SequenceExamples as a table, read when it is asked for.
 
@@ -286,7 +287,7 @@ class TFRecordTable:
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` for a name that is not a column, or that is there twice.
+            ``BAD_ARGUMENT`` for a name that is not a column, or that occurs twice.
         TypeError
             If `names` is a single str.
 
@@ -371,7 +372,7 @@ class TFRecordTable:
         Raises
         ------
         FileNotFoundError, PermissionError
-            If a file is not there any more.
+            If a file no longer exists.
         InvalidArgumentError
             ``BAD_ARGUMENT`` for a number below 1.
 
@@ -408,9 +409,9 @@ class TFRecordTable:
         return self._batches.of(block)
 
     def head(self, n: int = 5) -> Any:
-        """Return the first `n` rows as a ``pyarrow.Table``; what comes after is not read.
+        """Return the first `n` rows as a ``pyarrow.Table``; the rest is not read.
 
-        Its own ``to_pandas`` makes floats of integers with nulls, unlike that of this table.
+        Its own ``to_pandas`` makes floats of integers with nulls, unlike this method.
 
         Examples
         --------
@@ -571,7 +572,7 @@ def _as_lists(described: Sidecar) -> Sidecar:
 
 
 def with_varying_lists(table: TFRecordTable) -> TFRecordTable:
-    """Return an inferred table whose lists may have any length, not only that of those in the sample."""
+    """Return an inferred table whose lists may have any length, not only the length in the sample."""
     if isinstance(table.schema, SequenceSchema):
         return table
     items = table.schema.to_items()
@@ -686,7 +687,7 @@ def fitting_blocks(records: PartReader, size: int | None) -> Iterator[Block]:
     with closing(records):
         wanted = size
         while (block := records.next_block(wanted)) is not None:
-            # What the first read brings tells how many records fit.
+            # The first read shows how many records fit.
             most = size or fitting_size(block, LEAST)
             step = wanted or most
             for first in range(0, len(block), step):

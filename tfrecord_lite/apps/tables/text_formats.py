@@ -154,7 +154,7 @@ class _TextSource:
 
     @cached_property
     def schema(self) -> Any:
-        """The types of the columns that are read: those given, and those of the first block."""
+        """The types of the columns that are read: the given ones, and the first block's."""
         pa, types = imported(), self._types
         given = [] if types is None else types.names
         fields = [
@@ -241,7 +241,7 @@ def typed(cells: Any, kind: Any = None) -> Any:
 
 
 def _lists_of(cells: Any, kind: Any) -> Any:
-    """Return cells of JSON as lists; a list of nulls stands for one of any values."""
+    """Return cells of JSON as lists; a list of nulls may be a list of any values."""
     pa = imported()
     written = [cell if cell is None else cell.strip() for cell in cells.to_pylist()]
     if not all(cell is None or (cell[:1] == "[" and cell[-1:] == "]") for cell in written):
@@ -357,7 +357,7 @@ class CsvSource(_TextSource):
 
 
 def _decoded(found: Any) -> Any:
-    """Return a value of JSON, with bytes and floats for the objects that stand for them."""
+    """Return a value of JSON, with bytes and floats in place of the objects that encode them."""
     if isinstance(found, list):
         return [_decoded(item) for item in found]
     if not isinstance(found, dict):
@@ -522,7 +522,7 @@ def _first_line(error: Exception) -> str:
 # ------------------------------------------------------------------------------- writing
 
 DELIMITERS = ",;\t"
-"""What may be between the cells of CSV; the header of a file tells which it is."""
+"""What may be between the cells of CSV; the header of a file shows which it is."""
 
 _WRITTEN_ROWS = 8 * 1024
 """Rows that become text at once."""

@@ -29,6 +29,7 @@ from tfrecord_lite.extension import (
     listing,
     name_of,
 )
+from tfrecord_lite.options import hinted, hinted_class
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.texts import nearest, plural, repr_html
@@ -43,6 +44,7 @@ _FILE_NAME = re.compile(r"(?!\.{1,2}$)[^/\\{}\0]+")
 _DASHES = str.maketrans("/.", "--")
 
 
+@hinted_class
 @dataclass(frozen=True)
 class TfdsInfo:
     """A directory of TensorFlow Datasets, as :func:`tfds_info` describes it.
@@ -57,11 +59,11 @@ class TfdsInfo:
     schema : Schema
         How to parse the records, with their original dtypes and shapes.
     label_names : dict of str to list of str
-        Of each feature that is a ClassLabel, the names of the labels 0, 1, ...
+        For each feature that is a ClassLabel, the names of the labels 0, 1, ...
     num_classes : dict of str to int
         Their numbers, for each feature that is a ClassLabel.
     bbox_formats : dict of str to str
-        Of each feature that is a BBoxFeature, the format that was declared: ``"REL_YXYX"``. What is
+        For each feature that is a BBoxFeature, the declared format: ``"REL_YXYX"``. What is
         stored is always ymin, xmin, ymax, xmax as they were given.
     supervised_keys : nested tuples and dicts of str, or None
         The features that are input and target, as ``as_supervised`` of TensorFlow Datasets yields them.
@@ -125,6 +127,7 @@ class TfdsInfo:
         return [file for name, _, _ in parts for file in self._files[name]]
 
 
+@hinted
 def tfds_info(directory: Path, *, storage_options: StorageOptions = None) -> TfdsInfo:
     """Describe a directory that TensorFlow Datasets has written, without that package.
 
@@ -143,7 +146,7 @@ def tfds_info(directory: Path, *, storage_options: StorageOptions = None) -> Tfd
     Raises
     ------
     FileNotFoundError
-        If no ``dataset_info.json`` is there.
+        If there is no ``dataset_info.json``.
     InvalidArgumentError
         ``BAD_ARGUMENT`` if there are several data sets below the directory, or a file of its
         description is damaged or names a file elsewhere; ``UNSUPPORTED`` if the data are not in

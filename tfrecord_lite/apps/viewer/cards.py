@@ -146,7 +146,7 @@ def _counted(numbers: Distribution, noun: str) -> str:
 def _chart(
     found: FeatureStatistics, name: str, n_bins: int, dtype: str | None
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the chart that tells most about a feature, and what stands below it."""
+    """Return the chart that says most about a feature, and its caption."""
     shown = shortened(name, _MAX_LABEL)
     numbers, strings = found.numbers, found.strings
     if numbers is not None:
@@ -185,7 +185,7 @@ def _figures(figures: Mapping[str, float], dtype: str | None) -> dict[str, str]:
 
 
 def _labels(strings: StringStatistics) -> list[tuple[str, int]]:
-    """Return the most frequent values as text; empty if they tell nothing."""
+    """Return the most frequent values as text; empty if none is frequent."""
     labels = []
     for value, count in strings.top(_TOP):
         text = text_of(value)

@@ -20,7 +20,7 @@ from tfrecord_lite.schema import FeatureSummary, Kind, ListSummary
 
 
 def message_statistics(block: Block, message_class: Any) -> Statistics:
-    """Return the statistics of the messages in a block, which can be added to those of others.
+    """Return the statistics of the messages in a block, which can be added to others.
 
     Raises InvalidArgumentError for a record that is not of the class.
     """

@@ -100,7 +100,7 @@ class Wanted:
 def make_report(
     sources: list[Source], wanted: Wanted, options: ReadSettings, meter: Meter = SILENT
 ) -> Report:
-    """Read a sample of the files, and describe it; `meter` is told of its bytes twice.
+    """Read a sample of the files, and describe it; `meter` counts its bytes twice.
 
     Raises DataLossError if there is damage, and no intact record.
     """
@@ -198,7 +198,7 @@ def _add_schema(
 
 
 def _parts(schema: Schema | SequenceSchema) -> list[Schema]:
-    """Return a schema's features, or those of the context and the feature lists."""
+    """Return a schema's features, or the features of the context and the feature lists."""
     return [schema] if isinstance(schema, Schema) else [*schema]
 
 

@@ -52,7 +52,7 @@ class _Tensor:
     sequences: int = 0
     """Number of its leading dimensions that are sequences."""
     encoding: str = "none"
-    """Of numbers in strings, one for each tensor: ``"bytes"`` or ``"zlib"``."""
+    """For numbers in strings, one for each tensor: ``"bytes"`` or ``"zlib"``."""
     is_optional: bool = False
     is_text: bool = False
     trait: Any = None

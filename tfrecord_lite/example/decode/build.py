@@ -344,7 +344,7 @@ def ragged(
         else:
             column = partitions[partition.key]
             if single and isinstance(partition, RaggedFeature.RowSplits):
-                # In a batch, what comes before the first row is dropped (rule G5).
+                # In a batch, values before the first row are dropped (rule G5).
                 first = np.asarray(column.flat[:1]).astype(feature.splits_dtype)
                 if first.any():
                     detail = f"the first split is {first[0]}, expected 0"

@@ -23,7 +23,7 @@ whether they are right::
 
 The others are split into fields, as messages are.
 
-Of the lists of each Feature one counts (:class:`MergedFeatures`)::
+One list of each Feature counts (:class:`MergedFeatures`)::
 
     Feature    1 bytes_list, 2 float_list, 3 int64_list ─> 1 value, repeated
 
@@ -241,7 +241,7 @@ class MapEntries:
         """The key of each entry."""
         match_plain = self._plain_features if of_features else self._plain_lists
         self.key, self._kind, self._list_start = match_plain(entries)
-        """The key of each entry: of several the last, and "" if there is none."""
+        """The key of each entry: the last of several, and "" if there is none."""
         self.is_void: BoolArray = np.zeros(self.message.size, np.bool_)
         """Which entries have an unknown field: the runtime skips them as unknown."""
         self._odd = np.flatnonzero(self._kind == 0)  # the entries that are not plain

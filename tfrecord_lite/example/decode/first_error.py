@@ -117,7 +117,7 @@ def parse_or_first_error(
     """Parse a batch, or raise the InvalidArgumentError about the first message that is wrong.
 
     `parse` may raise WireError or MisfitError about any of the messages that are wrong. `names` are
-    those of the messages, and `message_type` what they should be, for errors.
+    the numbers of the messages, and `message_type` what they should be, for errors.
     """
     result = _attempt(block, parse)
     if not isinstance(result, MisfitError):

@@ -105,7 +105,7 @@ class LayoutEntry(NamedTuple):
 
     key: bytes
     feature: int
-    """Number of its key in the table, -1 if it is not there."""
+    """Number of its key in the table, -1 if the table lacks it."""
     kind: int
     """The :class:`Kind` of its list, 0 for none."""
     form: ValueForm
@@ -157,7 +157,7 @@ class _Stretch:
         self.unknown: list[tuple[int, int]] = [(place, entry.length) for entry, place in fixed]
         """The offset and length of each payload of fixed size in it."""
         self.runs: list[_FloatRun] = []
-        """Those of them that are asked for."""
+        """The entries that are asked for."""
         for entry, place in fixed:
             if entry.feature < 0:
                 continue
@@ -183,7 +183,7 @@ class _Stretch:
         """Whether the payload must be whole floats."""
         self.n_words: int = -(-self.size // LANE_BYTES)
         self.template: Template | None = None
-        """To compare it by itself; None if no length takes more than a byte."""
+        """To compare it alone; None if no length takes more than a byte."""
         if any(hole.width > 1 for hole in holes):
             self.template = Template(known, self.unknown, holes)
 
@@ -574,7 +574,7 @@ def _join(entries: list[LayoutEntry]) -> list[_Stretch]:
 
 _MAY_BE_FIXED = (ValueForm.CHUNK, ValueForm.SKIPPED)
 _MOST_VARYING = 1000
-"""Of messages with more entries of varying size, a layout costs more than it gains."""
+"""For messages with more entries of varying size, a layout costs more than it gains."""
 
 
 class _Sample:

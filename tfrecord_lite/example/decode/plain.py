@@ -7,9 +7,9 @@ the next entry is found without reading it::
                        K bytes        r bytes, up to the end of the entry
 
 1. Walk: ``at += data[at + 1] + 2`` in all messages, until they end. Nothing is checked yet.
-2. Of each entry a few bytes are taken that tell all :class:`KnownKeys` apart, and so say which of
+2. A few bytes of each entry distinguish all :class:`KnownKeys`, and so show which of
    them it must have. Then the whole of it, from its tag up to the value's, is compared with that one.
-3. Of the entries asked for, four bytes more are the tags and lengths of the list and its chunk.
+3. In the entries asked for, four bytes more are the tags and lengths of the list and its chunk.
 
 A message with anything else (a long entry, an unknown field, a key that is not known or there
 twice) is left to the general way.
@@ -76,7 +76,7 @@ class KnownKeys:
         self.others: Sequence[bytes] = others if is_short else [*others, b""]
         keys = [key for key in (*table.keys, *self.others) if len(key) <= _LONGEST_KEY]
         self.features: Int64Array = np.array(features, np.int64)
-        """The number in the table of each key that is there; the others come after these."""
+        """The number in the table of each key that it has; the others follow these."""
         sizes = np.array([len(key) for key in keys], np.int64)
         self._shortest, longest = int(sizes.min()), int(sizes.max())
         self.value_places: Int64Array = sizes + _KEY_PLACE
@@ -266,7 +266,7 @@ class PlainMatch:
 
     @cached_property
     def _one_chunk(self) -> list[bool]:
-        """Whether each feature is a chunk wherever it is there."""
+        """Whether each feature is a chunk in every message that has it."""
         is_chunk: list[bool] = (self._are_chunks | (self._kinds == 0)).all(axis=1).tolist()
         return is_chunk
 

@@ -101,7 +101,7 @@ def only_string(value: Any) -> Any:
 
 
 def _large(key: str, raw: bytes, value: Any) -> tuple[Any, ...]:
-    """Encode the entry of a large value: what stands before it, and its payload as it is."""
+    """Encode the entry of a large value: the bytes before it, and its payload as it is."""
     kind, payload = Kind.BYTES, value
     if type(value) is not bytes:
         lists = opened(key, value.reshape(1, -1))

@@ -10,7 +10,7 @@ values. What it keeps of them is a copy, already checked::
           ╰─ struct.pack ─╯     ╰─ strings        ╰─ copies
              "<fq"
 
-The rows become lists without another look: their numbers lie in memory as in a structured
+The rows become lists without another check: their numbers are in memory as in a structured
 array, and vectors end to end. A row of a new form, or one with large, unusual or wrong
 values, is encoded alone at once, so the call that passes a bad row raises, and keeps nothing of it.
 Every row, and every record that is written between rows, has a number; they come out in order.
@@ -180,7 +180,7 @@ class KindsOfRows:
 
 
 def _kind_of(value: Any) -> Kind | None:
-    """Return the kind that a value of a row is stored as; None if it does not tell."""
+    """Return the kind that a value of a row is stored as; None if it is not known from it."""
     if is_list(value):
         types = set(map(type, value))
         kinds = {_KIND_OF_TYPE.get(cls) for cls in types}
@@ -235,7 +235,7 @@ class RowBuffer(Waiting):
         """Return the plan of a row's form, if the form has come before and can have one."""
         lists = [value for value in values if is_list(value)]
         lengths = tuple([min(len(value), SHORT_LIST + 1) for value in lists])
-        # The first value stands for a long list; the plan looks at all of them.
+        # The first value represents a long list; the plan looks at all of them.
         first = [value[:1] if len(value) > SHORT_LIST else value for value in lists]
         types = tuple(map(type, values))
         form = (keys, types, dtypes_of(values), lengths, tuple(map(type, chain(*first))))

@@ -41,7 +41,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.normalize import opened
-from tfrecord_lite.convert.types import EXACT_DTYPES, column_error, unmasked
+from tfrecord_lite.convert.types import EXACT_DTYPES, column_error, rows_of, unmasked
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.first_error import in_steps
@@ -69,7 +69,9 @@ from tfrecord_lite.example.encode.rows import (
     Waiting,
     plain_values,
 )
+from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema.kinds import array_of
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.emit import Part, compact, emit_fields, emit_run
 
@@ -144,7 +146,7 @@ def _checked_dict(name: str, values: Any) -> Mapping[str, Any]:
 
 
 def _check_is_sequence(key: str, steps: Any) -> None:
-    is_single = isinstance(steps, np.ndarray) and steps.ndim == 0
+    is_single = getattr(steps, "ndim", 1) == 0
     is_single |= isinstance(steps, str | bytes | Mapping) or not hasattr(steps, "__iter__")
     if is_single:
         raise TypeError(f"feature list {key!r} must be a sequence of steps, not {steps!r:.40}")
@@ -184,6 +186,7 @@ def _values_of(step: Any) -> Any:
 # ------------------------------------------------------------------------------------ columns
 
 
+@hinted
 def encode_sequence_examples(
     context: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None,
     feature_lists: Mapping[str, Any] | None = None,
@@ -217,7 +220,7 @@ def encode_sequence_examples(
     InvalidArgumentError
         With `key` and, where one record is at fault, `index`: ``BAD_ARGUMENT`` for no
         columns, columns of different lengths, lengths that do not fit, a column without
-        steps; ``UNSUPPORTED`` for a SparseTensor, which does not tell the number of steps;
+        steps; ``UNSUPPORTED`` for a SparseTensor, which does not record the number of steps;
         ``UNREPRESENTABLE``, ``UNSUPPORTED`` and ``RECORD_TOO_LARGE`` as for
         :func:`~tfrecord_lite.encode_examples`.
     TypeError
@@ -240,7 +243,7 @@ def encode_sequence_examples(
     if context is not None and not isinstance(context, Mapping):
         if feature_lists is not None or lengths is not None:
             raise TypeError("give feature_lists with columns only; records have their own")
-        return _encode_rows(context)
+        return _encode_rows(rows_of(context))
     columns = {} if context is None else context
     features = {k: opened(k, column) for k, column in columns.items() if column is not None}
     lists = _feature_lists(
@@ -302,7 +305,7 @@ def _lists_of(key: str, column: Any, lengths: Any) -> Lists:
         return _lists_of_steps(key, column.below(), column.lengths, column.present)
     is_array = not isinstance(column, RaggedTensor | list | tuple)
     if is_array:
-        column = column if isinstance(column, np.ma.MaskedArray) else np.asarray(column)
+        column = column if isinstance(column, np.ma.MaskedArray) else array_of(column, key)
         if column.ndim == 1 and column.dtype == object:
             column, is_array = column.tolist(), False
     if lengths is not None and not is_array:
@@ -476,7 +479,7 @@ class _SequencePlan:
             encoded_key(key)
         self._context = RowPlan(tuple(context), tuple(context.values())) if context else None
         self.rows: list[tuple[int, tuple[TakenRow, tuple[_StepValues, ...]]]] = []
-        """Of each record its number, its context, and its lists."""
+        """For each record its number, its context, and its lists."""
 
     def take(self, context: dict[str, Any]) -> TakenRow | None:
         """Take the context of a record; None if it has another form."""

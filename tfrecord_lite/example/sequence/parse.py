@@ -41,6 +41,7 @@ from tfrecord_lite.example.decode.reader import (
 )
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch, sequences_in
+from tfrecord_lite.options import hinted, hinted_class
 from tfrecord_lite.schema import FeatureLike, Schema
 from tfrecord_lite.schema.prepare import (
     Dense,
@@ -60,6 +61,7 @@ Results: TypeAlias = "dict[str, Column]"
 Lengths: TypeAlias = "dict[str, Int64Array]"
 
 
+@hinted_class
 class SequenceExampleParser:
     r"""Parse batches of SequenceExample messages into columns; prepared once, used many times.
 
@@ -444,6 +446,7 @@ def _ragged(values: Lists, partitions: dict[str, Lists], feature: Ragged, own: T
     return Lists(values.n, own, (n_steps, *rows.levels), values.flat)
 
 
+@hinted
 def parse_sequence_example(
     serialized: Serialized | bytes | str,
     context_features: Features | None = None,
@@ -498,6 +501,7 @@ def parse_sequence_example(
     return parser(batch, example_names)
 
 
+@hinted
 def parse_single_sequence_example(
     serialized: bytes | str,
     context_features: Features | None = None,
