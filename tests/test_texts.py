@@ -1,7 +1,5 @@
 """What files, readers, writers and their like show of themselves: one short line."""
 
-from __future__ import annotations
-
 import io
 import zlib
 from pathlib import Path
@@ -121,7 +119,6 @@ def test_a_ragged_tensor_is_short_whatever_it_holds(rank: int, inner: list[int],
 def test_long_byte_strings_are_shown_by_what_they_are() -> None:
     gif = b"GIF89a\x80\x02\xe0\x01" + bytes(50)
     rows = RaggedTensor.from_row_splits(np.array([gif, b"a", b"x" * 40], object), [0, 2, 3])
-
     assert (
         repr(rows)
         == f"<RaggedTensor [[<GIF 640 x 480, 60 bytes>, b'a'], [{b'x' * 32!r}... (40 bytes)]]>"
@@ -162,7 +159,6 @@ def test_long_byte_strings_are_shown_by_what_they_are() -> None:
 def test_a_keyword_of_another_library_leads_to_ours(call: str, keyword: str, hint: str) -> None:
     with pytest.raises(TypeError) as caught:
         eval(call, {name: getattr(tfrecord_lite, name) for name in tfrecord_lite.__all__})  # noqa: S307
-
     assert repr(keyword) in str(caught.value)
     assert hint in str(caught.value)
     assert not str(caught.value).startswith("_")
