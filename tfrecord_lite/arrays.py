@@ -26,20 +26,6 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = [
-    "AnyArray",
-    "BoolArray",
-    "ByteRanges",
-    "Float64Array",
-    "Int32Array",
-    "Int64Array",
-    "ObjectArray",
-    "Uint8Array",
-    "Uint64Array",
-    "lanes",
-    "row_splits",
-]
-
 AnyArray: TypeAlias = np.ndarray[Any, Any]
 Buffer: TypeAlias = bytes | bytearray | memoryview
 BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
@@ -61,9 +47,6 @@ class ByteRanges:
     """
 
     __slots__ = ("data", "lengths", "starts")
-    data: Uint8Array
-    starts: Int64Array
-    lengths: Int64Array
 
     def __init__(self, data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> None:
         self.data, self.starts, self.lengths = data, starts, lengths
@@ -98,8 +81,6 @@ class ByteItems:
     """
 
     __slots__ = ("items", "lengths")
-    items: list[Any]
-    lengths: Int64Array
 
     def __init__(self, items: list[Any], lengths: Int64Array) -> None:
         self.items, self.lengths = items, lengths
@@ -195,6 +176,18 @@ def row_splits(counts: Int64Array) -> Int64Array:
     splits[0] = 0
     np.cumsum(counts, out=splits[1:])
     return splits
+
+
+def objects(items: Sequence[Any]) -> ObjectArray:
+    """Return objects as an array of one dimension, even if they are lists."""
+    array = np.empty(len(items), object)
+    array[:] = items
+    return array
+
+
+def first_true(flags: Any) -> int | None:
+    """Return the place of the first flag that is set, bool, shape (n,); None if none is."""
+    return int(flags.argmax()) if flags.any() else None
 
 
 def ranges(starts: Int64Array, counts: Int64Array, step: int = 1) -> Int64Array:

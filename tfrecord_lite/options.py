@@ -22,8 +22,6 @@ from tfrecord_lite.errors import DamagedSpan, InvalidArgumentError, argument_err
 from tfrecord_lite.files.compression import INFER, CompressionType, compression_to_read
 from tfrecord_lite.files.inflate import InflationLimits
 
-__all__ = ["OnError", "OnMisfit", "ReadOptions", "ReadSettings", "WriteOptions"]
-
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _T = TypeVar("_T")
@@ -243,21 +241,18 @@ class ReadSettings:
         if ratio is not None and not ratio > 0:  # NaN is not either
             raise argument_error(f"max_inflated_ratio is {ratio}, expected more than 0, or None")
         if not callable(self.on_error) and self.on_error not in ("raise", "skip"):
-            raise argument_error(
-                f"on_error is {self.on_error!r}, expected 'raise', 'skip' or a function"
-            )
+            detail = f"on_error is {self.on_error!r}, expected 'raise', 'skip' or a function"
+            raise argument_error(detail)
         if not callable(self.on_misfit) and self.on_misfit not in ("raise", "drop"):
-            raise argument_error(
-                f"on_misfit is {self.on_misfit!r}, expected 'raise', 'drop' or a function"
-            )
+            detail = f"on_misfit is {self.on_misfit!r}, expected 'raise', 'drop' or a function"
+            raise argument_error(detail)
         if self.max_errors is not None:
             require_int("max_errors", self.max_errors, 0)
         if self.read_ahead is not None:
             require_int("read_ahead", self.read_ahead, 0)
         if self.max_errors is not None and not self.leaves_out:
-            raise argument_error(
-                f"max_errors is {self.max_errors}, but on_error='raise' skips no damage"
-            )
+            detail = f"max_errors is {self.max_errors}, but on_error='raise' skips no damage"
+            raise argument_error(detail)
 
     @property
     def leaves_out(self) -> bool:
@@ -266,9 +261,8 @@ class ReadSettings:
 
     def quietly(self) -> ReadSettings:
         """Return the settings for a look at what is read again, when it is reported what was left out."""
-        on_error, on_misfit = (
-            word if word == "raise" else _ignore for word in (self.on_error, self.on_misfit)
-        )
+        words = (self.on_error, self.on_misfit)
+        on_error, on_misfit = (word if word == "raise" else _ignore for word in words)
         return replace(self, on_error=on_error, on_misfit=on_misfit, max_errors=None)
 
     def dropping(self, check: Callable[[Any], object]) -> ReadSettings:

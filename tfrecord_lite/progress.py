@@ -30,18 +30,6 @@ from tfrecord_lite.texts import plural, printable
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block
 
-__all__ = [
-    "SILENT",
-    "Meter",
-    "Progress",
-    "bars_hidden",
-    "check_progress",
-    "is_terminal",
-    "metered",
-    "reported",
-    "title_of",
-    "total_bytes",
-]
 
 Report: TypeAlias = Callable[[int, "int | None"], object]
 Progress: TypeAlias = "bool | Report | None"

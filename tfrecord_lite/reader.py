@@ -59,16 +59,6 @@ if TYPE_CHECKING:
 
     AnyMessage = TypeVar("AnyMessage", bound=Message)
 
-__all__ = [
-    "RecordIterator",
-    "TFRecordReader",
-    "batches_at_once",
-    "bytes_read",
-    "check_message_class",
-    "parse_messages",
-    "reader_with",
-    "tf_record_iterator",
-]
 
 _PARSED_RECORDS = 4096
 _PARSED_BYTES = 3 * 1024 * 1024

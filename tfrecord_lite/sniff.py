@@ -39,18 +39,6 @@ from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.texts import human_bytes, plural
 from tfrecord_lite.wire.scalar import LEN, VARINT, WireError, read_varint, walk
 
-__all__ = [
-    "HEAD_BYTES",
-    "OTHER_LABELS",
-    "Media",
-    "ValueContent",
-    "content_text",
-    "looks_like",
-    "recognize",
-    "recognize_value",
-    "text_of",
-]
-
 HEAD_BYTES = 4096
 """So many first bytes are enough to recognise a file; more of them make text more certain."""
 OTHER_LABELS = ("text", "bytes", "empty")
@@ -274,15 +262,10 @@ _FORMATS = (
         rb"\x89PNG\r\n\x1a\n", "PNG", "image/png", ".png",
         lambda data: _size(*unpack_from(">II", data, 16)) if data[12:16] == b"IHDR" else {},
     ),
-    _medium(
-        rb"GIF8[79]a", "GIF", "image/gif", ".gif",
-        lambda data: _size(*unpack_from("<HH", data, 6)),
-    ),
+    _medium(rb"GIF8[79]a", "GIF", "image/gif", ".gif", lambda data: _size(*unpack_from("<HH", data, 6))),
     _medium(rb"RIFF....WEBP", "WebP", "image/webp", ".webp", _webp),
     # A text may begin with BM: the second header has one of these lengths.
-    _medium(
-        rb"BM.{12}[\x0c\x10\x28\x34\x38\x40\x6c\x7c]\0\0\0", "BMP", "image/bmp", ".bmp", _bmp
-    ),
+    _medium(rb"BM.{12}[\x0c\x10\x28\x34\x38\x40\x6c\x7c]\0\0\0", "BMP", "image/bmp", ".bmp", _bmp),
     _medium(rb"II[\x2a\x2b]\0|MM\0[\x2a\x2b]", "TIFF", "image/tiff", ".tif"),
     _medium(_FTYP + rb"avi[fs]", "AVIF", "image/avif", ".avif"),
     _medium(_FTYP + rb"(hei[cmsx]|hev[cmsx]|mif1|msf1)", "HEIC", "image/heic", ".heic"),
@@ -295,9 +278,7 @@ _FORMATS = (
     _medium(rb"OggS\0", "OGG", "audio/ogg", ".ogg"),
     _medium(rb"ID3[\x02-\x04].[\x00-\xff][\x00-\x7f]{4}", "MP3", "audio/mpeg", ".mp3"),
     # The next frame begins alike; without it, chance may have made the first.
-    _medium(
-        rb"(\xff[\xe2\xe3\xf2\xf3\xfa\xfb])[\x10-\xeb].{20,2100}?\1[\x10-\xeb]", "MP3", "audio/mpeg", ".mp3"
-    ),
+    _medium(rb"(\xff[\xe2\xe3\xf2\xf3\xfa\xfb])[\x10-\xeb].{20,2100}?\1[\x10-\xeb]", "MP3", "audio/mpeg", ".mp3"),
     _medium(_FTYP + rb"M4A ", "M4A", "audio/mp4", ".m4a"),
     _medium(_FTYP + rb"qt  ", "QuickTime", "video/quicktime", ".mov"),
     _medium(_FTYP, "MP4", "video/mp4", ".mp4"),
@@ -305,8 +286,7 @@ _FORMATS = (
     _medium(rb"\x1a\x45\xdf\xa3.{0,40}webm", "WebM", "video/webm", ".webm"),
     _file(rb".{148}", "a tar archive", _UNPACK, is_sure=True, read=_tar),
     _file(
-        rb"\xff\xff\xff\xff.{8}", "an Arrow stream", "pyarrow.ipc.open_stream reads it",
-        is_sure=True, read=_arrow_stream,
+        rb"\xff{4}.{8}", "an Arrow stream", "pyarrow.ipc.open_stream reads it", is_sure=True, read=_arrow_stream
     ),
     # Of protocol 4 and later, with its first frame.
     _file(rb"\x80[\x04\x05]\x95.{1,5}\0\0\0", "a pickle", is_sure=True),
@@ -462,11 +442,8 @@ def _is_unframed_example(data: bytes) -> bool:
 def _is_table(text: str) -> bool:
     """Whether the first lines have the same number of columns, two or more; prose has spaces after commas."""
     lines = text.splitlines()[:4]
-    return len(lines) > 1 and any(
-        re.search(f"{separator}[^ ]", lines[0])
-        and len({line.count(separator) for line in lines}) == 1
-        for separator in "\t,;"
-    )
+    separators = [s for s in "\t,;" if lines and re.search(f"{s}[^ ]", lines[0])]
+    return len(lines) > 1 and any(len({line.count(s) for line in lines}) == 1 for s in separators)
 
 
 def _is_json_lines(text: str) -> bool:
@@ -650,11 +627,9 @@ def _tensor(data: bytes) -> tuple[str, tuple[int, ...], int | None] | None:
     contents = [field[2:] for field in fields if field[0] == 4]
     if any(start < stop for start, stop in contents):
         start, stop = contents[-1]
-        is_full = (
-            _are_items(data, start, stop, prod(shape))
-            if dtype in _OF_LENGTHS
-            else stop - start == n_bytes
-        )
+        is_full = stop - start == n_bytes
+        if dtype in _OF_LENGTHS:
+            is_full = _are_items(data, start, stop, prod(shape))
     else:
         is_full = not prod(shape) or any(number in _LISTS for number, *_ in fields)
     return (f"{dtype} tensor", shape, n_bytes) if is_full else None

@@ -40,18 +40,6 @@ from tfrecord_lite.wire import scalar
 if TYPE_CHECKING:
     from tfrecord_lite.messages import Feature
 
-__all__ = [
-    "Row",
-    "Section",
-    "Tree",
-    "float_texts",
-    "grouped",
-    "kind_of",
-    "leaves",
-    "sections",
-    "tree_of",
-    "values_of",
-]
 
 Tree: TypeAlias = "list[tuple[str, Any]]"
 """The fields of a message in the order of the record, with their values: numbers, bytes, text, or a tree."""
@@ -111,13 +99,10 @@ def sections(
     """
     if is_list(message):
         n_examples = len(message.examples)
-        return [
-            _section("context", message.context.features.feature),
-            *(
-                _section(f"example {i} of {n_examples:,}", example.features.feature)
-                for i, example in enumerate(message.examples[:max_examples])
-            ),
-        ]
+        names = [f"example {i} of {n_examples:,}" for i in range(n_examples)]
+        examples = zip(names, message.examples[:max_examples], strict=False)
+        own = [_section(name, example.features.feature) for name, example in examples]
+        return [_section("context", message.context.features.feature), *own]
     if is_sequence(message):
         lists = message.feature_lists.feature_list
         rows = [Row(name, lists[name].feature, is_list=True) for name in sorted(lists)]
@@ -160,9 +145,7 @@ def tree_of(content: Content, message_class: Any = None, most: int | None = None
     """
     if message_class is not None:
         tree = message_tree(parse_message(content.record, message_class))
-        return tree or raw_tree(
-            content.record, most
-        )  # of a message of another class all are unknown
+        return tree or raw_tree(content.record, most)  # of another class all are unknown
     if content.type is ContentType.EVENT:
         from tfrecord_lite.messages import Event  # noqa: PLC0415 - not light
 

@@ -52,7 +52,14 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, ObjectArray, row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    BoolArray,
+    ByteRanges,
+    ObjectArray,
+    first_true,
+    row_splits,
+)
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.convert.lists import Lists, SparseLists, scattered
 from tfrecord_lite.convert.restore import outer_rank
@@ -75,28 +82,6 @@ from tfrecord_lite.schema import Kind, Original, Schema, SequenceSchema
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.texts import nearest
-
-__all__ = [
-    "SCHEMA_KEY",
-    "UNUSABLE",
-    "Library",
-    "Word",
-    "category_error",
-    "changed_schema",
-    "changed_type",
-    "check_library",
-    "check_names",
-    "form_of",
-    "imported",
-    "library",
-    "lists_of_array",
-    "misfit_error",
-    "objects",
-    "open_columns",
-    "pairs_of",
-    "type_error",
-    "without_decimals",
-]
 
 Library: TypeAlias = Literal["pandas", "polars", "arrow"]
 """The libraries of data frames, by the words of `as_`."""
@@ -626,9 +611,7 @@ def _lists_of(name: str, column: Array) -> Lists:
     if form == "time":
         flat = _times(name, column)
     elif form == "number":
-        if (
-            present is not None and kind != imported().float16()
-        ):  # which earlier versions cannot fill
+        if present is not None and kind != imported().float16():  # some versions cannot fill it
             column = column.fill_null(False if kind == imported().bool_() else 0)
         flat = column.to_numpy(zero_copy_only=False)
     else:
@@ -653,13 +636,6 @@ def _present(column: Array) -> BoolArray | None:
     return np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
 
 
-def objects(items: Sequence[object]) -> ObjectArray:
-    """Return objects as an array of one dimension, even if they are lists."""
-    array = np.empty(len(items), object)
-    array[:] = items
-    return array
-
-
 def _tick_type(kind: ArrowType) -> tuple[str, ArrowType]:
     """Return NumPy's dtype for times of a type, and the type of their counts."""
     pa, types = imported(), imported("pyarrow.types")
@@ -673,10 +649,9 @@ def _times(name: str, column: Array) -> AnyArray:
     dtype, counts = _tick_type(column.type)
     whole = column.cast(counts)
     ticks = np.asarray(whole.fill_null(0).to_numpy(zero_copy_only=False)).astype(np.int64)
-    wrong = np.isnat(ticks.view(dtype))
-    if wrong.any():
+    if (first := first_true(np.isnat(ticks.view(dtype)))) is not None:
         detail = "the time -2**63, which NumPy has as NaT; make it a null"
-        raise column_error(name, detail, int(wrong.argmax()), Reason.UNREPRESENTABLE)
+        raise column_error(name, detail, first, Reason.UNREPRESENTABLE)
     return ticks.view(dtype)
 
 
@@ -688,11 +663,8 @@ def _integers(name: str, column: Array) -> Array:
     try:  # wider first, since not all widths can be cast to integers
         return column.cast(pa.decimal256(76, kind.scale)).cast(pa.int64())
     except pa.ArrowInvalid:
-        number = next(
-            i
-            for i, v in enumerate(column.to_pylist())
-            if v is not None and not -(2**63) <= v < 2**63
-        )
+        items = enumerate(column.to_pylist())
+        number = next(i for i, v in items if v is not None and not -(2**63) <= v < 2**63)
         detail = f"{column[number].as_py()} does not fit into int64, as which a {kind} is stored; "
         detail += "cast the column to float64 or text"
         raise column_error(name, detail, number, Reason.UNREPRESENTABLE) from None
@@ -836,12 +808,10 @@ def describe(
     words: Mapping[str, Word],
 ) -> Description:
     """Return the types of all columns as JSON; metadata and chunks are not kept."""
-    required = [
-        path
-        for field in table.schema
-        for path, _, may_lack in fields_of(field.name, field.type, is_nullable=field.nullable)
-        if not may_lack
-    ]
+    required = []
+    for field in table.schema:
+        paths = fields_of(field.name, field.type, is_nullable=field.nullable)
+        required += [path for path, _, may_lack in paths if not may_lack]
     return {"columns": dict(words), "required": required}
 
 
@@ -1032,9 +1002,7 @@ def _chosen_array(name: str, lists: Lists, kind: ArrowType) -> Array:
         detail = f"{plain[index].as_py()!r} is not one of the categories in the schema"
         raise column_error(name, detail, index, Reason.UNREPRESENTABLE)
     codes = kind.index_type
-    if (
-        len(listed) > np.iinfo(codes.to_pandas_dtype()).max + 1
-    ):  # such as the categories of two files
+    if len(listed) > np.iinfo(codes.to_pandas_dtype()).max + 1:  # of two files, as it may be
         codes = pa.int32()
     indices = places.cast(codes)
     return pa.DictionaryArray.from_arrays(indices, categories, ordered=kind.ordered)
@@ -1070,7 +1038,6 @@ def _list_array(name: str, lists: Lists, kind: ArrowType) -> Array:
             return pa.array([[]] * lists.n, kind)
         return pa.FixedSizeListArray.from_arrays(inner, type=kind, mask=missing)
     cls = pa.LargeListArray if pa.types.is_large_list(kind) else pa.ListArray
-    offsets = pa.array(
-        row_splits(lists.lengths), pa.int64() if cls is pa.LargeListArray else pa.int32()
-    )
+    of_splits = pa.int64() if cls is pa.LargeListArray else pa.int32()
+    offsets = pa.array(row_splits(lists.lengths), of_splits)
     return cls.from_arrays(offsets, inner, type=kind, mask=missing)

@@ -64,9 +64,7 @@ from tfrecord_lite.convert.restore import (
 )
 from tfrecord_lite.convert.restore import restore as restore_lists
 from tfrecord_lite.convert.store import type_of
-from tfrecord_lite.convert.types import (
-    column_error,
-)
+from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import Reason, errors_at
 from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import (
@@ -82,8 +80,6 @@ from tfrecord_lite.schema import (
 )
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.types import WIRE, Type
-
-__all__ = ["restore", "schema_of"]
 
 
 @hinted
@@ -135,12 +131,10 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False)
     x     RawFeature     float64  [3]
     """
     frame = frame_of_types(columns) if is_stream(columns) else open_columns(columns)
-    items = {
-        name: item_of(
-            name, opened(name, column, "strict"), splits_dtype_of(column), lossless=lossless
-        )
-        for name, column in frame.columns.items()
-    }
+    items = {}
+    for name, column in frame.columns.items():
+        lists = opened(name, column, "strict")
+        items[name] = item_of(name, lists, splits_dtype_of(column), lossless=lossless)
     return Schema.of_items(items)
 
 

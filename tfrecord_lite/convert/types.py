@@ -40,6 +40,7 @@ from tfrecord_lite.arrays import (
     Float32Array,
     Int64Array,
     Uint32Array,
+    first_true,
     row_splits,
 )
 from tfrecord_lite.columns import BytesColumn
@@ -51,7 +52,7 @@ from tfrecord_lite.schema.types import Type
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    Splits: TypeAlias = npt.NDArray[np.signedinteger[Any]]
+Splits: TypeAlias = "npt.NDArray[np.signedinteger[Any]]"
 
 _LARGE_BYTES = 4096
 """Byte strings of this mean size are copied one by one."""
@@ -226,11 +227,10 @@ def ticks(values: AnyArray) -> Int64Array:
 
 
 def _integers(values: AnyArray) -> FlatList:
-    if values.dtype.kind == "u" and values.dtype.itemsize == 8:
-        large = np.flatnonzero(values > np.uint64(2**63 - 1))
-        if large.size:
-            detail = f"this uint64, {values[large[0]]}, is above 2**63 - 1, the largest int64; {_AS_IT_IS}"
-            raise _value_error(int(large[0]), detail)
+    is_wide = values.dtype.kind == "u" and values.dtype.itemsize == 8
+    if is_wide and (first := first_true(values > np.uint64(2**63 - 1))) is not None:
+        what = f"this uint64, {values[first]}, is above 2**63 - 1, the largest int64"
+        raise _value_error(first, f"{what}; {_AS_IT_IS}")
     return Kind.INT64, np.ascontiguousarray(values.astype(np.int64, copy=False))
 
 
@@ -271,9 +271,9 @@ def _floats(values: AnyArray) -> FlatList:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         narrow = values.astype(np.float32)
     if np.isinf(narrow).any():
-        wrong = np.flatnonzero(np.isinf(narrow) & np.isfinite(values))
-        if wrong.size:
-            raise _value_error(int(wrong[0]), _TOO_LARGE)
+        first = first_true(np.isinf(narrow) & np.isfinite(values))
+        if first is not None:
+            raise _value_error(first, _TOO_LARGE)
     return Kind.FLOAT, narrow
 
 
@@ -294,8 +294,7 @@ def exact(values: AnyArray, dtype: np.dtype[Any], detail: str = "", start: int =
             return converted
         are_integers = dtype.kind in "iu"
         wrong = converted != values if are_integers else inexact_integers(values, converted.real)
-    if wrong.any():
-        number = int(wrong.argmax())
+    if (number := first_true(wrong)) is not None:
         detail = detail or f"the integer {values[number]} is not exact in {dtype.name}"
         raise _value_error(start + number, detail)
     return converted
@@ -310,10 +309,9 @@ def inexact_integers(values: AnyArray, floats: AnyArray) -> BoolArray:
 
 
 def _times(values: AnyArray) -> FlatList:
-    nat = np.flatnonzero(np.isnat(values))
-    if nat.size:
+    if (first := first_true(np.isnat(values))) is not None:
         detail = f"NaT is not a number; mask it in a masked array, or {_AS_IT_IS}"
-        raise _value_error(int(nat[0]), detail)
+        raise _value_error(first, detail)
     return Kind.INT64, ticks(values)
 
 
@@ -359,17 +357,10 @@ def _variable_texts(values: AnyArray) -> FlatList:
 
 
 # One row per kind of dtype: the list, and what converts to it.
-_DTYPES: dict[str, tuple[Kind, Callable[[AnyArray], FlatList]]] = {
-    "b": (Kind.INT64, _integers),
-    "i": (Kind.INT64, _integers),
-    "u": (Kind.INT64, _integers),
-    "f": (Kind.FLOAT, _floats),
-    "S": (Kind.BYTES, _fixed_strings),
-    "U": (Kind.BYTES, _fixed_texts),
-    "T": (Kind.BYTES, _variable_texts),
-    "M": (Kind.INT64, _times),
-    "m": (Kind.INT64, _times),
-}
+_DTYPES: dict[str, tuple[Kind, Callable[[AnyArray], FlatList]]]
+_DTYPES = {"S": (Kind.BYTES, _fixed_strings), "f": (Kind.FLOAT, _floats)}
+_DTYPES |= {"U": (Kind.BYTES, _fixed_texts), "T": (Kind.BYTES, _variable_texts)}
+_DTYPES |= dict.fromkeys("biu", (Kind.INT64, _integers)) | dict.fromkeys("Mm", (Kind.INT64, _times))
 
 EXACT_DTYPES = frozenset(map(np.dtype, ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "f2", "f4"]))
 """The dtypes of which a list holds every value: fast paths need not look at those."""
@@ -378,14 +369,8 @@ EXACT_DTYPES = frozenset(map(np.dtype, ["?", "i1", "i2", "i4", "i8", "u1", "u2",
 # --------------------------------------------------------------- Python's types, and NumPy's
 
 
-def list_of_objects(items: list[Any], types: set[type]) -> FlatList:
-    """Convert Python objects under the lenient policy; errors have the number of a value."""
-    kind, flat = values_for_list(items, types)
-    return _floats(flat) if kind is Kind.FLOAT else (kind, flat)
-
-
 def values_for_list(items: list[Any], types: set[type]) -> tuple[Kind | None, Any]:
-    """Convert Python objects as :func:`list_of_objects`, but leave floats to be rounded."""
+    """Convert Python objects to the list that holds them, and leave floats to be rounded."""
     if not types:
         return None, np.zeros(0, np.float32)
     if type(None) in types:
@@ -617,11 +602,8 @@ def _array_of_numbers(items: list[Any]) -> AnyArray:
 
 
 _TIMES = date, timedelta  # a datetime is a date
-_TIME_DTYPES: dict[type, str] = {
-    datetime: "datetime64[us]",
-    date: "datetime64[D]",
-    timedelta: "timedelta64[us]",
-}
+_TIME_DTYPES: dict[type, str] = {datetime: "datetime64[us]", date: "datetime64[D]"}
+_TIME_DTYPES[timedelta] = "timedelta64[us]"
 
 
 def _array_of_times(items: list[Any]) -> AnyArray:
@@ -632,10 +614,8 @@ def _array_of_times(items: list[Any]) -> AnyArray:
         raise _no_array_error(items)
     for i, item in enumerate(items):
         if getattr(item, "tzinfo", None) is not None:
-            detail = (
-                "this datetime has a time zone, which no dtype holds; convert it to UTC without "
-                "one: t.astimezone(timezone.utc).replace(tzinfo=None)"
-            )
+            detail = "this datetime has a time zone, which no dtype holds; convert it to UTC "
+            detail += "without one: t.astimezone(timezone.utc).replace(tzinfo=None)"
             raise _value_error(i, detail)
         if isinstance(item, timedelta) and abs(item.days) > _MAX_DAYS:
             raise _value_error(i, "this timedelta is too long for timedelta64[us]")

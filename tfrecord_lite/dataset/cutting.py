@@ -22,8 +22,6 @@ from typing import Any, Self, TypeAlias
 from tfrecord_lite.dataset.chunks import Chunk, join
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 
-__all__ = ["Feed", "Pair", "State", "elements"]
-
 State: TypeAlias = dict[str, Any] | None
 """The position of a node; None at its beginning."""
 Pair: TypeAlias = tuple[Chunk, State]
@@ -120,10 +118,8 @@ class Feed:
         if self._error is not None:
             raise self._error
         if self._process != os.getpid():
-            detail = (
-                f"process {self._process}, of which this one is a fork, began this iteration; "
-                "start another one here, from the first one's state_dict to go on"
-            )
+            detail = f"process {self._process}, of which this one is a fork, began this iteration; "
+            detail += "start another one here, from the first one's state_dict to go on"
             raise FailedPreconditionError(Reason.UNSUPPORTED, detail=detail)
         try:
             while (pair := next(self._pairs, None)) is not None:

@@ -13,7 +13,7 @@ from tfrecord_lite.dataset.plan import Memory, Run, Source
 from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError
 from tfrecord_lite.files.names import is_url
 from tfrecord_lite.index.file import MAX_OPEN, TFRecordFile
-from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
@@ -79,11 +79,9 @@ class ShuffledRecords(Source):
         """Open the files, or return them as opened before if they have not changed."""
         file: TFRecordFile | None = self.key.recall()
         if file is None or file.is_stale:
-            file = TFRecordFile(
-                self.names,
-                verify=self.options.verify,
-                max_record_bytes=self.options.max_record_bytes,
-                storage_options=self.options.storage_options,
-            )
+            own = self.options
+            limits: ReadOptions = {"verify": own.verify, "max_record_bytes": own.max_record_bytes}
+            limits["storage_options"] = own.storage_options
+            file = TFRecordFile(self.names, **limits)
             self.key.keep(file)
         return file

@@ -10,17 +10,14 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, compacted
-from tfrecord_lite.dataset.cutting import Demand, elements
+from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State, elements
 from tfrecord_lite.dataset.plan import Content, Memory, Run, Stage, feed_of
-
-if TYPE_CHECKING:
-    from tfrecord_lite.dataset.cutting import Feed, Pair, State
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -296,12 +293,8 @@ class Prefetch(Stage):
         """Yield them."""
         feed, pairs = self.feed(run, state), queue.SimpleQueue[Any]()
         room, is_stopped = threading.Semaphore(self.n), threading.Event()
-        thread = threading.Thread(
-            target=_fill,
-            args=(feed, self.n, pairs, room, is_stopped),
-            name="tfrecord-prefetch",
-            daemon=True,
-        )
+        arguments = feed, self.n, pairs, room, is_stopped
+        thread = threading.Thread(None, _fill, "tfrecord-prefetch", arguments, daemon=True)
         process = os.getpid()
         thread.start()
         try:

@@ -113,9 +113,8 @@ class TFRecordDataset(Dataset[bytes]):
         if compression_type is not None:  # by TensorFlow's names alone (rule C8)
             compression_type = TFRecordOptions.get_compression_type_string(compression_type)
         if "compression" in options:
-            raise TypeError(
-                "the compression is given as compression_type, TensorFlow's name for it"
-            )
+            detail = "the compression is given as compression_type, TensorFlow's name for it"
+            raise TypeError(detail)
         options["compression"] = compression_type
         settings = read_settings(options)
         if buffer_size is not None:
@@ -155,13 +154,9 @@ class TFRecordDataset(Dataset[bytes]):
         """
         files = self._files()
         cycle = min(len(files.names), _MOST_OPEN) if cycle_length is None else cycle_length
-        return dataset_of(
-            replace(
-                files,
-                cycle_length=require_int("cycle_length", cycle, 1),
-                block_length=require_int("block_length", block_length, 1),
-            )
-        )
+        cycle = require_int("cycle_length", cycle, 1)
+        block = require_int("block_length", block_length, 1)
+        return dataset_of(replace(files, cycle_length=cycle, block_length=block))
 
     def shuffle_files(
         self, seed: int | None = None, reshuffle_each_iteration: bool = True
@@ -222,15 +217,9 @@ class TFRecordDataset(Dataset[bytes]):
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         from tfrecord_lite.dataset.shuffled import ShuffledRecords  # noqa: PLC0415 - for it alone
 
-        return dataset_of(
-            ShuffledRecords(
-                names=files.names,
-                options=files.options,
-                n_parts=files.n_parts,
-                number=files.number,
-                **settings,
-            )
-        )
+        part: dict[str, Any] = {"n_parts": files.n_parts, "number": files.number}
+        plan = ShuffledRecords(names=files.names, options=files.options, **part, **settings)
+        return dataset_of(plan)
 
     def shard(self, num_shards: int, index: int) -> TFRecordDataset:
         """Give every `num_shards`-th record, from number `index` on: one rank's part.

@@ -32,16 +32,13 @@ from dataclasses import dataclass
 from itertools import cycle
 from multiprocessing.connection import Connection
 from multiprocessing.heap import Arena
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from tfrecord_lite.dataset.chunks import Chunk, ColumnChunk, ObjectChunk
-from tfrecord_lite.dataset.cutting import Feed
+from tfrecord_lite.dataset.cutting import Feed, Pair, State
 from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Stage, sources_of
 from tfrecord_lite.dataset.sharding import worker_part
 from tfrecord_lite.errors import FailedPreconditionError, Reason
-
-if TYPE_CHECKING:
-    from tfrecord_lite.dataset.cutting import Pair, State
 
 _SLOTS = 3
 _LARGE_SLOT_BYTES = 64 * 1024 * 1024

@@ -45,17 +45,6 @@ from tfrecord_lite.schema import (
     Summary,
 )
 
-__all__ = [
-    "FOR_TABLES",
-    "SAMPLE",
-    "WHOLE",
-    "blocks_ahead",
-    "feature_names",
-    "first_blocks",
-    "first_of",
-    "inferred",
-]
-
 _Rows = TypeVar("_Rows", Block, Any)
 
 SAMPLE = 10_000
@@ -119,10 +108,8 @@ def feature_names(summary: Summary | SequenceSummary) -> list[str]:
     if isinstance(summary, Summary):
         return [name for name, feature in summary.items() if feature.lists]
     lists = summary.feature_lists.items()
-    return [
-        *(f"context/{name}" for name in feature_names(summary.context)),
-        *(f"feature_lists/{name}" for name, steps in lists if steps.values.lists),
-    ]
+    paths = [f"feature_lists/{name}" for name, steps in lists if steps.values.lists]
+    return [*(f"context/{name}" for name in feature_names(summary.context)), *paths]
 
 
 def _optional(schema: Schema) -> Schema:

@@ -28,7 +28,7 @@ import warnings
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.described.structure import Structure, is_flat_dict, structure_of_json
@@ -61,7 +61,6 @@ Path: TypeAlias = str | os.PathLike[str]
 SchemaLike: TypeAlias = Path | Mapping[str, FeatureLike] | SequenceSchema
 """What a `schema` argument may be: a schema, specifications by name, or a schema file."""
 
-__all__ = ["FingerprintingFile", "SchemaLike", "Sidecar", "content_to_write"]
 
 _NEVER_SCHEMAS = ("a Git LFS", "an HTML", "XML", "the index", "a graph_schema")
 """How the recogniser of foreign files names texts that are not a schema either."""
@@ -305,10 +304,8 @@ def tfds_directory(directory: Path, storage_options: StorageOptions = None) -> s
             return folders[0]
     if not is_url(name) and not os.path.isdir(name):  # noqa: PTH112
         raise FileNotFoundError(f"no directory {name!r}")
-    detail = (
-        f"no {_TFDS_INFO} in {name!r}, nor up to three levels below; expected a directory of "
-        "TensorFlow Datasets"
-    )
+    detail = f"no {_TFDS_INFO} in {name!r}, nor up to three levels below; expected a directory of "
+    detail += "TensorFlow Datasets"
     raise FileNotFoundError(detail)
 
 
@@ -441,18 +438,10 @@ Fingerprint: TypeAlias = dict[str, int]
 _HEAD_BYTES = 64 * 1024
 
 
-class _Writable(Protocol):
-    """A file that is written, such as an :class:`OutputFile`."""
-
-    @property
-    def name(self) -> str: ...
-    def write(self, parts: list[Any], /) -> object: ...
-
-
 class FingerprintingFile:
     """A file object that computes the fingerprint of what is written to it."""
 
-    def __init__(self, file: _Writable) -> None:
+    def __init__(self, file: Any) -> None:
         self.name: str = file.name
         self._file = file
         self._n_bytes = 0

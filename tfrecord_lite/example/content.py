@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block, Place
     from tfrecord_lite.messages import Example, ExampleListWithContext, SequenceExample
 
-__all__ = ["Content", "ContentType", "Message", "detect", "detect_all", "is_list", "is_sequence"]
 
 _EVENT_FIELDS = {1: 1, 2: 0, 3: 2, 4: 2, 5: 2, 6: 2, 7: 2, 8: 2, 9: 2, 10: 2}  # wire types
 _MAX_WALL_TIME = 2.0**35  # seconds; a time beyond the year 3000 is not a wall time
@@ -148,9 +147,8 @@ def type_error(block: Block, number: int, *expected: ContentType) -> InvalidArgu
     if other is None:
         return None
     is_guess = other in (ContentType.PROTOBUF, ContentType.UNKNOWN)
-    if is_guess and any(
-        record and not _other_type(record, expected) for record in block[:_N_FIRST]
-    ):
+    firsts = block[:_N_FIRST] if is_guess else ()
+    if any(record and not _other_type(record, expected) for record in firsts):
         return None
     return error_about(block.place(number), other, expected[0])
 

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.convert.lists import Lists
 
-__all__ = ["Digests"]
 
 _CONTEXT = "context/"
 _MISSING = b"n"
@@ -100,12 +99,8 @@ class Digests:
         for name in self._names or ():
             column = self._column(batch, name)
             if b"" in column:
-                column = [
-                    own or other
-                    for own, other in zip(
-                        column, self._column(batch, name.removeprefix(_CONTEXT)), strict=True
-                    )
-                ]
+                others = self._column(batch, name.removeprefix(_CONTEXT))
+                column = [own or other for own, other in zip(column, others, strict=True)]
             if any(column):
                 self._unseen.discard(name)
             columns.append([value or _MISSING for value in column])
@@ -144,7 +139,5 @@ def _bytes_of(lists: Lists, kind: Kind) -> list[bytes]:
         size, data = flat.itemsize, flat.astype(flat.dtype.newbyteorder("<")).tobytes()
         own = [data[a * size : b * size] for a, b in bounds]
     head = kind.name[:1].lower().encode()
-    return [
-        head + struct.pack("<Q", b - a) + one if b > a else b""
-        for one, (a, b) in zip(own, bounds, strict=True)
-    ]
+    heads = [head + struct.pack("<Q", b - a) for a, b in bounds]
+    return [first + one if one else b"" for first, one in zip(heads, own, strict=True)]

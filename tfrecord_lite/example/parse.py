@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
+from typing import Any, Generic, Literal, TypeVar, cast, overload
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from tfrecord_lite.example.decode.first_error import Found, parse_or_first_error
 from tfrecord_lite.example.decode.reader import (
     ColumnReader,
     FeatureReader,
+    Serialized,
+    StringForm,
     as_block,
     as_bytes,
     as_one_message,
@@ -29,11 +31,6 @@ from tfrecord_lite.options import hinted, hinted_class
 from tfrecord_lite.schema import DenseLike, FeatureLike, RaggedFeature, SparseSpec
 from tfrecord_lite.schema.prepare import prepare, specifications
 from tfrecord_lite.texts import listed
-
-if TYPE_CHECKING:
-    from tfrecord_lite.example.decode.reader import Serialized, StringForm
-
-__all__ = ["ExampleParser", "parse_example", "parse_single_example"]
 
 _ColumnT_co = TypeVar("_ColumnT_co", covariant=True)
 """The type of all columns, where the specifications are of one family; else any Column."""

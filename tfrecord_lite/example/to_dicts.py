@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -28,22 +28,11 @@ from tfrecord_lite.convert.restore import objects_of
 from tfrecord_lite.example.decode.batch import FEW, DiscoveredKeys, MessageBatch, by_runtime
 from tfrecord_lite.example.decode.features import kinds_in
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
-from tfrecord_lite.example.decode.reader import as_block, as_bytes
+from tfrecord_lite.example.decode.reader import Serialized, as_block, as_bytes
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch, read_sequences
 from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import renumbered
-
-if TYPE_CHECKING:
-    from tfrecord_lite.example.decode.reader import Serialized
-
-__all__ = [
-    "SequenceRow",
-    "decode_example",
-    "decode_examples",
-    "decode_sequence_example",
-    "decode_sequence_examples",
-]
 
 Row = dict[str, AnyArray]
 

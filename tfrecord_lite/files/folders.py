@@ -64,11 +64,9 @@ def named_kinds(url: str, path: str, entries: Mapping[str, Mapping[str, Any]]) -
     pairs = zip(reversed(head), reversed(path), strict=False)
     n_common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     before, start = path[: len(path) - n_common], head[: len(head) - n_common]
-    return {
-        f"{start}{name.removeprefix(before)}{rest}".rstrip("/"): entry.get("type") == "directory"
-        for name, entry in entries.items()
-        if entry.get("type") == "directory" or not name.endswith("/")
-    }
+    are_folders = {name: entry.get("type") == "directory" for name, entry in entries.items()}
+    kept = {name: own for name, own in are_folders.items() if own or not name.endswith("/")}
+    return {f"{start}{n.removeprefix(before)}{rest}".rstrip("/"): own for n, own in kept.items()}
 
 
 def kinds_of(
@@ -134,24 +132,18 @@ def data_files(folder: str, storage_options: Mapping[str, Any] | None = None) ->
     """
     files, folders = listing(folder, storage_options)
     data = [name for name in files if is_data(name)]
-    if (
-        not data and len(folders) == 1
-    ):  # of Dataset.snapshot, which names it by the hash of its graph
-        files = [
-            *files,
-            *(name for name in listing(folders[0], storage_options).files if is_saved(name)),
-        ]
+    if not data and len(folders) == 1:  # of Dataset.snapshot: the hash of its graph
+        files = [*files, *filter(is_saved, listing(folders[0], storage_options).files)]
     if saved := [name for name in files if is_saved(name)]:
         return saved
     special = _special(folder, map(_base, files), looks_below=not data)
     if special:
         raise IsADirectoryError(errno.EISDIR, f"{os.strerror(errno.EISDIR)}{special}", folder)
     if not data:
-        counts = [
-            f"{plural(len(names), what)} ({_some(names)})"
-            for names, what in ((folders, "folder"), (files, "other file"))
-            if names
+        parts = [
+            (names, what) for names, what in ((folders, "folder"), (files, "other file")) if names
         ]
+        counts = [f"{plural(len(names), what)} ({_some(names)})" for names, what in parts]
         text = f"no data files are in this folder, only {' and '.join(counts)}"
         detail = text if counts else "the folder is empty"
         raise FileNotFoundError(errno.ENOENT, detail, folder)
@@ -165,9 +157,8 @@ def inside(folder: str) -> str:
     except OSError:
         return ""
     pattern = os.path.join(folder, "*")
-    return _special(folder, bases, looks_below=True) or (
-        f"; name its files, as {pattern!r}" if bases else ""
-    )
+    special = _special(folder, bases, looks_below=True)
+    return special or (f"; name its files, as {pattern!r}" if bases else "")
 
 
 def _some(names: Iterable[str]) -> str:

@@ -28,8 +28,6 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.files.remote import RemoteFile
 
-__all__ = ["open_input", "open_seekable"]
-
 _PIECE_BYTES = 1024 * 1024
 
 

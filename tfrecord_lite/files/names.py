@@ -321,9 +321,8 @@ def _matches(name: str, storage_options: StorageOptions, *, may_hide: bool) -> d
     else:
         filesystem, path = remote_place(name, storage_options, keeps_listings=True)
         with as_os_errors(name, ValueError):
-            pattern = _with_literal_folders(
-                path.removesuffix(split_name(name)[1]), filesystem.isdir
-            )
+            own = path.removesuffix(split_name(name)[1])
+            pattern = _with_literal_folders(own, filesystem.isdir)
             kinds = named_kinds(name, path, filesystem.glob(pattern, detail=True))
     if not may_hide:
         return kinds
@@ -331,13 +330,12 @@ def _matches(name: str, storage_options: StorageOptions, *, may_hide: bool) -> d
     n_fixed = next(n for n, part in enumerate(parts) if is_pattern(part))
     signs = tuple({".", "_"} - {part[0] for part in parts[n_fixed:] if part})
     n_more = split_name(name)[0].count("/") - pattern.count("/")
-    return {
-        match: is_folder
-        for match, is_folder in kinds.items()
-        if not any(
-            part.startswith(signs) for part in split_name(match)[0].split("/")[n_fixed + n_more :]
-        )
-    }
+
+    def is_shown(match: str) -> bool:
+        parts = split_name(match)[0].split("/")[n_fixed + n_more :]
+        return not any(part.startswith(signs) for part in parts)
+
+    return {match: is_folder for match, is_folder in kinds.items() if is_shown(match)}
 
 
 def _with_literal_folders(pattern: str, exists: Callable[[str], bool]) -> str:

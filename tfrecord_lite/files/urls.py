@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["INDEX_SUFFIX", "SIDECAR_SUFFIX", "companion", "is_companion", "is_http", "is_url"]
-
 SIDECAR_SUFFIX = ".schema.json"
 """Appended to the name of a data file for the name of its sidecar."""
 INDEX_SUFFIX = ".idx"

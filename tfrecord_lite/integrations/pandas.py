@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import ObjectArray
+from tfrecord_lite.arrays import ObjectArray, objects
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.arrow import (
@@ -33,7 +33,6 @@ from tfrecord_lite.convert.arrow import (
     check_names,
     lists_of_array,
     misfit_error,
-    objects,
 )
 from tfrecord_lite.convert.restore import result
 from tfrecord_lite.convert.types import column_error

@@ -350,10 +350,8 @@ class FrameDecoder:
         if is_wrong[first]:
             self._error = self._damage(HEADER_BYTES)
             return
-        detail = (
-            f"its length says {lengths[first]} bytes, the limit is {self.max_record_bytes}; "
-            "raise max_record_bytes to read larger records"
-        )
+        detail = f"its length says {lengths[first]} bytes, the limit is {self.max_record_bytes}; "
+        detail += "raise max_record_bytes to read larger records"
         offset, index = self._base + self._next, self._n_given + self._edges.size - 1
         reason = Reason.RECORD_TOO_LARGE
         self._error = DataLossError(reason, offset, self.source, index, detail=detail)

@@ -48,8 +48,6 @@ from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.records import crc32c
 from tfrecord_lite.records.crc_runs import run_matches
 
-__all__ = ["checked", "compact", "frame", "frames_of", "is_header"]
-
 HEADER = np.dtype([("length", "<u8"), ("crc", "<u4")])
 FOOTER = np.dtype("<u4")
 

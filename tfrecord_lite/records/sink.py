@@ -122,9 +122,8 @@ class RecordSink:
         if n_bytes > len(buffer):
             buffer = bytearray(n_bytes)
         self._write_frames(frame_pieces(pieces, buffer), 1)
-        if (
-            n_bytes <= _MAX_KEPT_BUFFERS * self._buffer_bytes
-        ):  # it was written; the next record may use the memory
+        # It was written; the next record may use the memory.
+        if n_bytes <= _MAX_KEPT_BUFFERS * self._buffer_bytes:
             self._large = buffer
 
     def _write_frames(self, frames: bytearray | memoryview, n_records: int) -> None:

@@ -207,9 +207,8 @@ def _parts(source: str, settings: ReadSettings, meter: Meter) -> Iterator[Block 
     codec = codec_named(settings.codec_name or "")
     if codec is not None and codec.joinable:
         with closing(open_seekable(source, settings.storage_options)) as file:
-            yield from MemberReader(
-                file, source, settings, lambda at: meter.update(at, size)
-            ).parts()
+            reader = MemberReader(file, source, settings, lambda at: meter.update(at, size))
+            yield from reader.parts()
         return
     spans: list[DamagedSpan] = []
     with closing(RecordStream(source, settings)) as stream:

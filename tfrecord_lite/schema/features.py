@@ -333,9 +333,8 @@ class RaggedFeature(FeatureSpec):
 
     def __post_init__(self) -> None:
         """Check the arguments, and normalize dtypes and partitions."""
-        if self.value_key is not None and (
-            not isinstance(self.value_key, str) or not self.value_key
-        ):
+        key = self.value_key
+        if key is not None and not (isinstance(key, str) and key):
             raise argument_error(f"value_key must be a non-empty string, not {self.value_key!r}")
         if self.dtype is None or self.row_splits_dtype is None:
             raise TypeError("dtype and row_splits_dtype must be dtypes, not None")
@@ -470,14 +469,9 @@ DenseLike: TypeAlias = DenseSpec | Shorthand
 SparseSpec: TypeAlias = VarLenFeature | SparseFeature
 """The specifications whose results are sparse tensors."""
 
-SPECIFICATIONS: tuple[type[FeatureSpec], ...] = (
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    VarLenFeature,
-    SparseFeature,
-    RaggedFeature,
-    RawFeature,
-)
+SPECIFICATIONS: tuple[type[FeatureSpec], ...]
+SPECIFICATIONS = FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
+SPECIFICATIONS += SparseFeature, RaggedFeature, RawFeature
 for _specification in SPECIFICATIONS:
     hinted_class(_specification)
 PARTITIONS: tuple[type[Partition], ...] = get_args(Partition)

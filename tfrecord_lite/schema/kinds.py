@@ -43,27 +43,14 @@ class Kind(IntEnum):
         return _LABELS[self]
 
 
-_DTYPES: dict[Kind, np.dtype[Any]] = {
-    Kind.BYTES: np.dtype(object),
-    Kind.FLOAT: np.dtype(np.float32),
-    Kind.INT64: np.dtype(np.int64),
-}
+_DTYPES: dict[Kind, np.dtype[Any]]
+_DTYPES = {Kind.BYTES: np.dtype("O"), Kind.FLOAT: np.dtype("f4"), Kind.INT64: np.dtype("i8")}
 _KINDS = {dtype: kind for kind, dtype in _DTYPES.items()}
 _LABELS = {Kind.BYTES: "string", Kind.FLOAT: "float32", Kind.INT64: "int64"}
 
 # Names and Python types that NumPy does not know, or gives another meaning.
-_WORDS: dict[Any, Kind] = {
-    "string": Kind.BYTES,
-    "bytes": Kind.BYTES,
-    "str": Kind.BYTES,
-    bytes: Kind.BYTES,
-    str: Kind.BYTES,
-    object: Kind.BYTES,
-    "float": Kind.FLOAT,
-    float: Kind.FLOAT,
-    "int": Kind.INT64,
-    int: Kind.INT64,
-}
+_WORDS: dict[Any, Kind] = dict.fromkeys(["string", "bytes", "str", bytes, str, object], Kind.BYTES)
+_WORDS |= {"float": Kind.FLOAT, float: Kind.FLOAT, "int": Kind.INT64, int: Kind.INT64}
 
 
 EXTRA_FLOATS = frozenset(
@@ -122,10 +109,8 @@ def _not_stored_error(name: str, key: str | None) -> InvalidArgumentError:
     raw = f"RawFeature(shape, {name!r}) for raw bytes"
     if name.startswith(("datetime64", "timedelta64", "void")):
         raw = "string for raw bytes, and convert the result"
-    detail = (
-        f"an Example holds float32, int64 and string, not {name}; give the one it was stored as, "
-        f"{number}{raw}"
-    )
+    detail = f"an Example holds float32, int64 and string, not {name}; give the one it was stored "
+    detail += f"as, {number}{raw}"
     return InvalidArgumentError(Reason.UNSUPPORTED, key=key, detail=detail)
 
 

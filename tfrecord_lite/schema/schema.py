@@ -103,10 +103,8 @@ class Original:
             if not isinstance(value, type_) and (value is not None or type_ is bool):
                 raise TypeError(f"{name} must be a {type_.__name__}, not {value!r}")
         if self.text is not None and (self.dtype != "string" or not re.fullmatch(_TEXT, self.text)):
-            raise argument_error(
-                "text must be str, T, or a width such as S5 or U5, with dtype string; "
-                f"not {self.text!r} with dtype {self.dtype}"
-            )
+            detail = "text must be str, T, or a width such as S5 or U5, with dtype string; "
+            raise argument_error(f"{detail}not {self.text!r} with dtype {self.dtype}")
         if self.zone is not None and not (self.zone and self.dtype.startswith("datetime64")):
             raise argument_error(f"only datetime64 has a zone, not {self.dtype}: {self.zone!r}")
         if self.compression not in (None, "zlib") or (self.compression and self.dtype == "string"):
@@ -158,9 +156,8 @@ def _categories(categories: Any, dtype: str, text: str | None) -> tuple[Any, ...
         raise argument_error(f"categories must be texts, bytes, numbers or bools, not {dtype}")
     for value in listed:
         if type(value) is not item_type:
-            detail = (
-                f"the categories of {text or dtype} must be {item_type.__name__}, not {value!r}"
-            )
+            actual = f"{item_type.__name__}, not {value!r}"
+            detail = f"the categories of {text or dtype} must be {actual}"
             raise argument_error(detail)
     if len(set(listed)) < len(listed) or any(value != value for value in listed):  # noqa: PLR0124
         raise argument_error("the categories must be different from each other, and not NaN")
@@ -357,9 +354,8 @@ class Schema(Mapping[str, FeatureSpec]):
         """
         for name in items:
             check_key(name, name, TypeError)
-        new = cls._with(
-            {n: item for n, item in items.items() if not isinstance(item, _CheckedItem)}
-        )
+        new_items = {n: item for n, item in items.items() if not isinstance(item, _CheckedItem)}
+        new = cls._with(new_items)
         checked = cls(new.features, new.originals).to_items()
         return cls._with({name: checked.get(name, item) for name, item in items.items()})
 

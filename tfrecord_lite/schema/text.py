@@ -45,8 +45,6 @@ from tfrecord_lite.schema.features import (
 from tfrecord_lite.schema.kinds import Kind, is_float, kind_of
 from tfrecord_lite.texts import aligned, plural, shown_name
 
-__all__ = ["json_value", "table_rows"]
-
 FORMAT = "tfrecord_lite.Schema"
 SEQUENCE_FORMAT = "tfrecord_lite.SequenceSchema"
 VERSIONS = (1, 2)
@@ -149,9 +147,8 @@ def _specification(name: str, values: dict[str, Any]) -> FeatureSpec:
     """Create a specification from its JSON values."""
     cls = _class(name, values, "specification", _SPECIFICATIONS)
     if "partitions" in values:
-        values["partitions"] = [
-            _class(name, one, "partition", _PARTITIONS)(**one) for one in values["partitions"]
-        ]
+        partitions = values["partitions"]
+        values["partitions"] = [_class(name, p, "partition", _PARTITIONS)(**p) for p in partitions]
     if values.get("default_value") is not None:
         is_float = kind_of(values.get("dtype"), name) is Kind.FLOAT
         values["default_value"] = _decoded(name, values["default_value"], is_float=is_float)
@@ -174,10 +171,8 @@ def _original(name: str, members: Any) -> dict[str, Any]:
     if members.get("categories") is None:
         return members
     is_bytes = members["dtype"] == "string" and members.get("text") is None
-    decoded = [
-        _decoded(name, value, is_float=is_float(members["dtype"]))
-        for value in members["categories"]
-    ]
+    are_floats = is_float(members["dtype"])
+    decoded = [_decoded(name, value, is_float=are_floats) for value in members["categories"]]
     categories = [v.encode() if is_bytes and isinstance(v, str) else v for v in decoded]
     return {**members, "categories": categories}
 
@@ -240,15 +235,11 @@ def _row(name: str, spec: FeatureSpec, original: Any) -> tuple[str, ...]:
     """Return the cells of one feature."""
     shape = getattr(spec, "shape", None)
     default = getattr(spec, "default_value", None)
-    return (
-        shown_name(name),
-        type(spec).__name__,
-        spec.dtype_name,
-        "" if shape is None else _brackets(shape),
-        "" if default is None else _short(default),
-        _details(spec),
-        "" if is_told(spec, original) else _original_text(original),
-    )
+    shape_text = "" if shape is None else _brackets(shape)
+    default_text = "" if default is None else _short(default)
+    original_text = "" if is_told(spec, original) else _original_text(original)
+    cells = type(spec).__name__, spec.dtype_name, shape_text, default_text, _details(spec)
+    return (shown_name(name), *cells, original_text)
 
 
 def is_told(spec: FeatureSpec, original: Any) -> bool:
@@ -275,9 +266,8 @@ def _details(spec: FeatureSpec) -> str:
             return f"{_short(spec.index_key)} -> {spec.value_key!r}, size {spec.size}"
         case RaggedFeature():
             key = [] if spec.value_key is None else [f"values {spec.value_key!r}"]
-            levels = [
-                f"{type(p).__name__}({getattr(p, fields(p)[0].name)!r})" for p in spec.partitions
-            ]
+            firsts = [(p, fields(p)[0].name) for p in spec.partitions]
+            levels = [f"{type(p).__name__}({getattr(p, first)!r})" for p, first in firsts]
             return ", ".join(key + levels)
         case _:
             words = {"value_key": "values", "shape_key": "shape"}

@@ -80,10 +80,8 @@ class Type(NamedTuple):
             return FixedLenFeature((), kind.dtype, b"")
         if not rank:
             return FixedLenFeature(self.shape, kind.dtype)
-        partitions = [
-            RaggedFeature.RowLengths(f"{name}/row_lengths_{level}")
-            for level in range(1, rank - self.is_raw)
-        ]
+        keys = [f"{name}/row_lengths_{level}" for level in range(1, rank - self.is_raw)]
+        partitions = list(map(RaggedFeature.RowLengths, keys))
         return RaggedFeature(
             kind.dtype, partitions=partitions, row_splits_dtype=splits_dtype, validate=True
         )
@@ -137,10 +135,8 @@ class Type(NamedTuple):
         return f"{word} [{', '.join('?' if n is None else str(n) for n in self.shape or ())}]"
 
 
-WIRE: dict[Kind | None, Type] = {
-    None: Type(None),
-    **{kind: Type(kind, kind.label, (None,)) for kind in Kind},
-}
+WIRE: dict[Kind | None, Type] = {kind: Type(kind, kind.label, (None,)) for kind in Kind}
+WIRE[None] = Type(None)
 """The types of stored lists."""
 
 
@@ -224,7 +220,5 @@ def _shape(before: Type, after: Type) -> tuple[int | None, ...]:
         return old
     if old and new and old[1:] == new[1:]:
         return (None, *old[1:])
-    raise IncompatibleError(
-        f"the shape {list(new or ())} here, but {list(old or ())} before; "
-        "only the first dimension may vary between batches"
-    )
+    detail = f"the shape {list(new or ())} here, but {list(old or ())} before; "
+    raise IncompatibleError(f"{detail}only the first dimension may vary between batches")

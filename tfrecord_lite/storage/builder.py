@@ -174,9 +174,8 @@ class SchemaBuilder:
                     both = widened(name, old, item)
             except IncompatibleError as error:
                 detail = f"this batch differs from those before it: {error}"
-                raise InvalidArgumentError(
-                    Reason.WRONG_KIND, index=0, key=name, detail=detail
-                ) from None
+                reason = Reason.WRONG_KIND
+                raise InvalidArgumentError(reason, index=0, key=name, detail=detail) from None
             self._columns[name], self._schema = _Column(name, both), None
         self._n_rows += frame.n_rows
         self._note_negative({name: lists for name, lists in columns.items() if name not in carried})
@@ -197,9 +196,8 @@ class SchemaBuilder:
         """Return the values of each column."""
         if self._structure is None:
             self._structure, leaves = flatten(rows[0])
-            self._columns = {
-                name: _Column(name, _NOTHING, type_of=self._type_of) for name in leaves
-            }
+            type_of = self._type_of
+            self._columns = {name: _Column(name, _NOTHING, type_of=type_of) for name in leaves}
         names = list(self._columns)
         if (flat := _values_of_flat_dicts(rows, names)) is not None:
             return flat

@@ -16,7 +16,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import Any, Literal, Unpack
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import Library, check_library, joined_frame, table_for
@@ -38,7 +38,7 @@ from tfrecord_lite.described.inferred import (
     first_of,
     inferred,
 )
-from tfrecord_lite.described.sidecar import Sidecar
+from tfrecord_lite.described.sidecar import SchemaLike, Sidecar
 from tfrecord_lite.described.sources import described_by
 from tfrecord_lite.described.structure import rebuild
 from tfrecord_lite.errors import argument_error, require_int
@@ -52,9 +52,6 @@ from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.saved import SavedData, columns_of, elements_of
 from tfrecord_lite.schema import Schema, SequenceSchema
-
-if TYPE_CHECKING:
-    from tfrecord_lite.described.sidecar import SchemaLike
 
 
 def load(
@@ -164,9 +161,8 @@ def load(
         names = names_asked_for(columns, text)
         ahead = first_of(blocks_ahead(sources, settings), num_records)
         bar = False if callable(progress) else progress
-        described = Sidecar(
-            inferred(reported(ahead, bar, title_of(sources)), WHOLE, sources, names)
-        )
+        blocks = reported(ahead, bar, title_of(sources))
+        described = Sidecar(inferred(blocks, WHOLE, sources, names))
     if as_ is not None:
         described = with_text(described, described.texts, list)
     if text is not False:

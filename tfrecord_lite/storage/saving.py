@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping, Sized
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from tfrecord_lite.convert.store import stored, warn_of_rounding
 from tfrecord_lite.convert.types import rows_of
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.frames import fitting_description, part_of
-from tfrecord_lite.described.sidecar import Sidecar
+from tfrecord_lite.described.sidecar import SchemaLike, Sidecar
 from tfrecord_lite.described.structure import Structure, flatten
 from tfrecord_lite.errors import (
     InvalidArgumentError,
@@ -56,9 +56,6 @@ from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.storage.appending import append, described_by_sidecar
 from tfrecord_lite.storage.builder import SchemaBuilder, first_misfit, row_batches
 from tfrecord_lite.storage.data_files import DataFiles, data_names
-
-if TYPE_CHECKING:
-    from tfrecord_lite.described.sidecar import SchemaLike
 
 _OTHER_FORMAT = re.compile(r"\.(parquet|feather|csv|json)l?(\.(gz|zst|bz2))?$")
 """Endings of files that nobody takes for TFRecords."""
@@ -194,12 +191,9 @@ def save(
     check_progress(progress)
     if mode not in ("w", "a"):
         raise argument_error(f"mode is {mode!r}, expected 'w' or 'a'")
-    if mode == "a" and (
-        format != "tfrecord"
-        or schema_path is not None
-        or is_url(name_of(path))
-        or data_names(name_of(path), num_shards) != [name_of(path)]
-    ):
+    is_beside = schema_path is None and not is_url(name_of(path))
+    is_one = is_beside and data_names(name_of(path), num_shards) == [name_of(path)]
+    if mode == "a" and (format != "tfrecord" or not is_one):
         detail = "mode 'a' is for one local file with its sidecar beside it; give each part a file of its own"
         raise InvalidArgumentError(Reason.UNSUPPORTED, source=name_of(path), detail=detail)
     if format == "tf.data":
@@ -219,9 +213,8 @@ def save(
     compression = options.get("compression", "infer")
     record_options = compression_to_write(path, compression)
     check_storage_options(storage_options, path, *schema_paths)
-    if schema_path is not None and any(
-        is_same_file(name, schema_paths[0], storage_options) for name in names
-    ):
+    target = None if schema_path is None else schema_paths[0]
+    if target and any(is_same_file(name, target, storage_options) for name in names):
         detail = "schema_path must be another file than the data"
         raise argument_error(detail, source=name_of(path))
     resolved = None if schema is None else sidecar.resolve_schema(schema, storage_options).schema
@@ -229,9 +222,8 @@ def save(
         raise argument_error("save writes Examples, and a SequenceSchema is for SequenceExamples")
     are_columns = isinstance(data, _COLUMNS) or is_frame(data) or is_series(data)
     data = data if are_columns else rows_of(data)
-    if not are_columns and (
-        isinstance(data, str | bytes | np.generic) or not isinstance(data, Iterable)
-    ):
+    are_rows = isinstance(data, Iterable) and not isinstance(data, str | bytes | np.generic)
+    if not are_columns and not are_rows:
         hint = "; give its batches: pyarrow.RecordBatchReader.from_batches(schema, batches)"
         hint = hint if hasattr(data, "iter_batches") else ""
         raise TypeError(f"data must be columns or rows, not {type(data).__name__}{hint}")
@@ -243,14 +235,12 @@ def save(
                 detail = "the schema is not equal to that in the sidecar, by which the file is read; omit it"
                 raise argument_error(detail, source=name_of(path))
             builder = SchemaBuilder(described.schema)
+
+            def work(files: DataFiles) -> Sidecar:
+                return write(files, data, builder)
+
             with metered(progress, name_of(path), "records") as meter:
-                append(
-                    names[0],
-                    described,
-                    lambda files: write(files, data, builder),
-                    compression,
-                    meter,
-                )
+                append(names[0], described, work, compression, meter)
             warn_of_rounding(name_of(path), builder.rounded)
             return described.schema
     builder = SchemaBuilder(resolved, lossless=lossless)
@@ -276,9 +266,7 @@ def save(
         text = f"{name_of(path)}: uint64 from 2**63 on is stored as negative numbers in {negative}"
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
     for place in beside:
-        if not any(
-            is_same_file(place, sidecar_path, storage_options) for sidecar_path in schema_paths
-        ):
+        if not any(is_same_file(place, own, storage_options) for own in schema_paths):
             remove(place, storage_options)
     return written.schema
 
@@ -298,16 +286,9 @@ def save_elements(
     compression = TFRecordOptions.get_compression_type_string(options.get("compression") or "")
     structure, columns = elements_of(data)
     with metered(progress, folder, "records") as meter, errors_at(source=folder):
-        write_columns(
-            folder,
-            structure,
-            columns,
-            num_shards=require_int("num_shards", num_shards, 1),
-            shard_sizes=shard_sizes,
-            compression=compression,
-            storage_options=storage_options,
-            wrote=meter.advance,
-        )
+        own: dict[str, Any] = {"compression": compression, "storage_options": storage_options}
+        own |= {"num_shards": require_int("num_shards", num_shards, 1), "wrote": meter.advance}
+        write_columns(folder, structure, columns, shard_sizes=shard_sizes, **own)
     written = SavedData(f"{folder}/{SAVED}", storage_options)
     return schema_of_saved(written, ReadSettings(storage_options=storage_options))
 

@@ -44,7 +44,6 @@ from tfrecord_lite.wire.scalar import read_varint
 if TYPE_CHECKING:
     from tfrecord_lite.messages.tensor_pb2 import TensorProto
 
-__all__ = ["MAX_FILL_BYTES", "parse_tensor", "parse_tensors"]
 
 MAX_FILL_BYTES = 2**28
 """The default limit on the bytes of an array of repeated values: 256 MB."""
@@ -158,9 +157,8 @@ def parse_tensors(
     """
     strings = as_strings(serialized)
     expected = None if out_type is None else tensor_type(out_type)
-    wanted_shape = (
-        None if shape is None else tuple(require_int("a size in shape", size) for size in shape)
-    )
+    sizes = [] if shape is None else [require_int("a size in shape", size) for size in shape]
+    wanted_shape = None if shape is None else tuple(sizes)
     limit = require_int("max_bytes", max_bytes)
     n_tensors = prod(strings.shape)
     if not n_tensors:
@@ -345,9 +343,7 @@ _FIELD_READERS: dict[str, Callable[[Any, np.dtype[Any]], AnyArray]] = {
     "dcomplex_val": _bits(8, 2),
     # Numbers of up to 32 bits: narrow ones wrap around, of floats higher bits are dropped (rule T6).
     "int_val": lambda listed, dtype: np.fromiter(listed, np.int32, len(listed)).astype(dtype),
-    "half_val": lambda listed, dtype: (
-        np.fromiter(listed, np.int32, len(listed)).astype(np.uint16).view(dtype)
-    ),
+    "half_val": lambda listed, dtype: np.array(listed, np.int32).astype(np.uint16).view(dtype),
     "float8_val": lambda listed, dtype: np.frombuffer(bytearray(listed), dtype),
     "bool_val": _plain,
     "int64_val": _plain,

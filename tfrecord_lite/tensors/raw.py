@@ -13,8 +13,6 @@ from tfrecord_lite.options import hinted
 from tfrecord_lite.tensors.dtypes import TensorType, check_shape, from_bytes, tensor_type
 from tfrecord_lite.tensors.strings import Strings, as_strings
 
-__all__ = ["decode_raw"]
-
 _PADDED = {
     *("float16", "float32", "float64", "bfloat16"),
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),

@@ -25,9 +25,6 @@ class Strings(ByteRanges):
     """
 
     __slots__ = ("block", "is_copy", "shape")
-    shape: tuple[int, ...]
-    block: Block | None
-    is_copy: bool
 
     def __init__(
         self,
@@ -179,6 +176,6 @@ def _check_depth(value: Any) -> None:
 
 
 def _is_nested(item: object) -> bool:
-    return isinstance(item, list | tuple | range) or (
-        isinstance(item, np.ndarray) and item.ndim > 0
-    )
+    if isinstance(item, list | tuple | range):
+        return True
+    return isinstance(item, np.ndarray) and item.ndim > 0

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -38,6 +38,7 @@ from tfrecord_lite.arrays import (
     ByteRanges,
     Int64Array,
     Uint8Array,
+    first_true,
     keep_freed_pages,
     place_all,
     row_splits,
@@ -49,8 +50,7 @@ from tfrecord_lite.wire.scalar import WireError, varint_size
 from tfrecord_lite.wire.template import Hole
 from tfrecord_lite.wire.varint import varint_rows
 
-if TYPE_CHECKING:
-    Counts: TypeAlias = Int64Array | int
+Counts: TypeAlias = "Int64Array | int"
 
 WIDEST_ROW_BYTES = 64
 """Wider payloads are stored from where they are, without a copy into a stretch."""
@@ -234,8 +234,7 @@ def emit_fields(
     for field, parts in sized:
         for one in parts if field is None else [field]:
             lengths += one.sizes
-    if n_messages and lengths.max() > MAX_MESSAGE_BYTES:
-        number = int((lengths > MAX_MESSAGE_BYTES).argmax())
+    if (number := first_true(lengths > MAX_MESSAGE_BYTES)) is not None:
         detail = f"{lengths[number]} bytes, but protobuf reads at most {MAX_MESSAGE_BYTES}"
         raise WireError(number, 0, detail)
     splits = row_splits(lengths + OVERHEAD_BYTES)

@@ -76,9 +76,8 @@ class Template:
 
         The outer lengths around the payload are checked against its own.
         """
-        wrong: BoolArray = (
-            (cells.view("<u8")[:, : self._mask.size] & self._mask) != self._expected
-        ).any(1)
+        words = cells.view("<u8")[:, : self._mask.size]
+        wrong: BoolArray = ((words & self._mask) != self._expected).any(1)
         *outer, inner = self.holes
         n_bytes = _length_in(cells, inner)
         for hole in outer:

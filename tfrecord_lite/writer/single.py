@@ -11,7 +11,6 @@ import contextlib
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Self
 
 from tfrecord_lite.arrays import Buffer
@@ -55,8 +54,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.encode.rows import KindsOfRows, RowBuffer
     from tfrecord_lite.example.sequence.encode import SequenceRowBuffer
     from tfrecord_lite.schema import FeatureLike
-
-__all__ = ["MessageWriter", "TFRecordWriter", "as_record"]
 
 
 def as_record(record: object) -> bytes:
@@ -465,10 +462,8 @@ class MessageWriter:
 
     def __reduce__(self) -> NoReturn:
         """Raise: two copies would write to one file."""
-        detail = (
-            f"a {type(self).__name__} cannot be pickled or copied, since its file is open; "
-            "make a writer of another file where it is needed"
-        )
+        detail = f"a {type(self).__name__} cannot be pickled or copied, since its file is open; "
+        detail += "make a writer of another file where it is needed"
         raise TypeError(detail)
 
 
@@ -702,12 +697,7 @@ class TFRecordWriter(MessageWriter):
         parts = [plural(n_records, "record"), self._sink.compression or "uncompressed", state]
         return f"<TFRecordWriter of {short_name(self._name)}: {', '.join(parts)}>"
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Close; after an error, an atomic writer leaves the old file as it was, and a URL gets none."""
         try:
             if kind is None or not (self._atomic or is_url(self._name)):
@@ -744,10 +734,8 @@ def _whole_records(path: Source, options: TFRecordOptions, torn: str) -> End:
         return End(0, 0, 0)
     compression = TFRecordOptions.get_compression_type_string(options)
     if compression and not CODECS[compression].joinable:
-        detail = (
-            f"a {compression} file cannot be appended to, since TensorFlow reads only its first "
-            "stream; use GZIP, or no compression"
-        )
+        detail = f"a {compression} file cannot be appended to, since TensorFlow reads only its "
+        detail += "first stream; use GZIP, or no compression"
         raise InvalidArgumentError(Reason.UNSUPPORTED, source=name_of(path), detail=detail)
     stream = RecordStream(path, ReadSettings(compression))
     try:
@@ -758,10 +746,8 @@ def _whole_records(path: Source, options: TFRecordOptions, torn: str) -> End:
             own_compression = _compression_of(path)
             if own_compression == compression:
                 raise
-            detail = (
-                f"by its first bytes the file's compression is {own_compression or 'none'}, "
-                f"not {compression or 'none'}"
-            )
+            detail = f"by its first bytes the file's compression is {own_compression or 'none'}, "
+            detail += f"not {compression or 'none'}"
             raise argument_error(detail, source=name_of(path)) from None
         if torn == "raise":
             detail = f"{error.detail}; pass torn='cut' to cut off the torn end and append"

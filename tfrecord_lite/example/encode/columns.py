@@ -53,8 +53,6 @@ from tfrecord_lite.wire.emit import (
 from tfrecord_lite.wire.scalar import WireError
 from tfrecord_lite.wire.varint import varint_rows, varint_run
 
-__all__ = ["encode_example", "encode_examples"]
-
 _BATCH_BYTES = 1024 * 1024
 _MIN_RECORDS, _MAX_RECORDS = 64, 4096
 """About how many bytes of values a batch of columns has, and the bounds of its records."""
@@ -376,8 +374,5 @@ def _bytes_payload(lists: Lists) -> Payload:
     return compact(data, splits[:-1], np.diff(splits))
 
 
-_PAYLOADS: dict[Kind, Callable[[Lists], Payload]] = {
-    Kind.BYTES: _bytes_payload,
-    Kind.FLOAT: _float_payload,
-    Kind.INT64: _int64_payload,
-}
+_PAYLOADS: dict[Kind, Callable[[Lists], Payload]]
+_PAYLOADS = {Kind.BYTES: _bytes_payload, Kind.FLOAT: _float_payload, Kind.INT64: _int64_payload}

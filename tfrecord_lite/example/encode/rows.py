@@ -34,14 +34,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, Buffer, ByteItems, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import RaggedTensor
-from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.convert.lists import Level, Lists
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.types import (
     EXACT_DTYPES,
@@ -56,9 +56,6 @@ from tfrecord_lite.example.encode.one import encode_features, encoded_key, only_
 from tfrecord_lite.example.proto import FEATURES_TAG
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
-
-if TYPE_CHECKING:
-    from tfrecord_lite.convert.lists import Level
 
 _MAX_ROWS = 1024
 _MAX_BYTES = 2 * 1024 * 1024
@@ -80,11 +77,8 @@ _KIND_OF_TYPE = (
     | dict.fromkeys(PLAIN_FLOATS, Kind.FLOAT)
     | dict.fromkeys((*PLAIN_STRINGS, np.str_, np.bytes_), Kind.BYTES)
 )
-_KIND_OF_DTYPE = dict.fromkeys("biu", Kind.INT64) | {
-    "f": Kind.FLOAT,
-    "S": Kind.BYTES,
-    "U": Kind.BYTES,
-}
+_KIND_OF_DTYPE = dict.fromkeys("biu", Kind.INT64) | dict.fromkeys("SU", Kind.BYTES)
+_KIND_OF_DTYPE["f"] = Kind.FLOAT
 _ndim_of = attrgetter("ndim")
 
 

@@ -28,7 +28,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, ByteItems, Int64Array, gather, row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    BoolArray,
+    ByteItems,
+    Int64Array,
+    first_true,
+    gather,
+    row_splits,
+)
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import Lists
@@ -66,8 +74,6 @@ from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.kinds import array_of
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.emit import Part, compact, emit_fields, emit_run
-
-__all__ = ["encode_sequence_example", "encode_sequence_examples"]
 
 _LARGE_BYTES = 256 * 1024
 """A record with a larger list is encoded alone."""
@@ -123,10 +129,9 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
         pieces += encode_features(proto.FEATURES_TAG, row["context"])
     if "feature_lists" in row:
         lists = _checked_dict("feature_lists", row["feature_lists"])
+        pairs = [(raw, _feature_list(key, lists[key])) for raw, key in sorted_keys(lists)]
         entries = [
-            delimited(proto.KEY_TAG, raw)
-            + delimited(proto.VALUE_TAG, _feature_list(key, lists[key]))
-            for raw, key in sorted_keys(lists)
+            delimited(proto.KEY_TAG, raw) + delimited(proto.VALUE_TAG, own) for raw, own in pairs
         ]
         content = b"".join([delimited(proto.ENTRY_TAG, entry) for entry in entries])
         pieces.append(delimited(proto.FEATURE_LISTS_TAG, content))
@@ -135,9 +140,8 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
 
 def _checked_dict(name: str, values: Any) -> Mapping[str, Any]:
     if not isinstance(values, Mapping):
-        raise TypeError(
-            f"{name} must be a dict with an entry per list, not {type(values).__name__}"
-        )
+        actual = type(values).__name__
+        raise TypeError(f"{name} must be a dict with an entry per list, not {actual}")
     return values
 
 
@@ -240,9 +244,8 @@ def encode_sequence_examples(
         if feature_lists is not None or lengths is not None:
             raise TypeError("give feature_lists with columns only; records have their own")
         return _encode_rows(rows_of(context))
-    features = {
-        key: opened(key, column) for key, column in (context or {}).items() if column is not None
-    }
+    columns = {} if context is None else context
+    features = {k: opened(k, column) for k, column in columns.items() if column is not None}
     lists = _feature_lists(
         {} if feature_lists is None else _checked_dict("feature_lists", feature_lists),
         {} if lengths is None else _checked_dict("lengths", lengths),
@@ -287,11 +290,8 @@ def _feature_lists(columns: Mapping[str, Any], lengths: Mapping[str, Any]) -> di
     for key in lengths:
         if columns.get(key) is None:
             raise column_error(str(key), "lengths are given for this list, but not the list")
-    return {
-        key: _lists_of(key, column, lengths.get(key))
-        for key, column in columns.items()
-        if column is not None
-    }
+    present = {key: column for key, column in columns.items() if column is not None}
+    return {key: _lists_of(key, column, lengths.get(key)) for key, column in present.items()}
 
 
 def _lists_of(key: str, column: Any, lengths: Any) -> Lists:
@@ -346,9 +346,7 @@ def _lists_of_array(key: str, column: AnyArray, lengths: Any) -> Lists:
     if n_steps.shape != (n_records,) or (n_steps.size and n_steps.dtype.kind not in "iu"):
         actual = f"the lengths are {n_steps.dtype} of shape {list(n_steps.shape)}"
         raise column_error(key, f"{actual}, expected an integer for each of {n_records} records")
-    wrong = (n_steps < 0) | (n_steps > longest)
-    if wrong.any():
-        first = int(wrong.argmax())
+    if (first := first_true((n_steps < 0) | (n_steps > longest))) is not None:
         detail = f"the length is {n_steps[first]}, expected 0 to {longest} as the array has"
         raise column_error(key, detail, first)
     is_step = np.arange(longest) < n_steps[:, None]
@@ -358,12 +356,12 @@ def _lists_of_array(key: str, column: AnyArray, lengths: Any) -> Lists:
 def _lists_of_sequences(key: str, column: Sequence[Any]) -> Lists:
     """Convert a column with a sequence of steps per record."""
     present = None
-    column = [
-        record
-        if isinstance(record, np.ma.MaskedArray) and record.ndim
-        else unmasked(key, [record])[0]
-        for record in column
-    ]
+
+    def steps_of(record: Any) -> Any:
+        is_masked = isinstance(record, np.ma.MaskedArray) and record.ndim
+        return record if is_masked else unmasked(key, [record])[0]
+
+    column = list(map(steps_of, column))
     if any(record is None for record in column):
         present = np.array([record is not None for record in column], np.bool_)
         column = [() if record is None else record for record in column]
@@ -429,9 +427,8 @@ class SequenceRowBuffer(Waiting):
             return False
         context = {key: _as_list(value) for key, value in context.items()}
         step_values = [values for steps in lists.values() if (values := _step_values(steps))]
-        if len(step_values) < len(lists) or any(
-            values.n_bytes > _LARGE_BYTES for values in step_values
-        ):
+        sizes = [values.n_bytes for values in step_values]
+        if len(step_values) < len(lists) or max(sizes, default=0) > _LARGE_BYTES:
             return False
         types = tuple([(values.dtype, values.counts is None) for values in step_values])
         alike = self._plans.setdefault((tuple(row), tuple(lists), types), [])
@@ -498,15 +495,11 @@ class _SequencePlan:
         """Return the records taken as messages."""
         contexts, lists = zip(*[taken for _, taken in self.rows], strict=True)
         context = {} if self._context is None else self._context.columns(contexts)
-        steps = {
-            key: _joined(key, taken)
-            for key, taken in zip(self._lists, zip(*lists, strict=True), strict=True)
-        }
-        return _encode_columns(
-            context if "context" in self._parts else None,
-            steps if "feature_lists" in self._parts else None,
-            len(self.rows),
-        )
+        of_keys = zip(self._lists, zip(*lists, strict=True), strict=True)
+        steps = {key: _joined(key, taken) for key, taken in of_keys}
+        own_context = context if "context" in self._parts else None
+        own_steps = steps if "feature_lists" in self._parts else None
+        return _encode_columns(own_context, own_steps, len(self.rows))
 
 
 class _StepValues(NamedTuple):

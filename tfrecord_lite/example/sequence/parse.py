@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, Int64Array
+from tfrecord_lite.arrays import AnyArray, Int64Array, first_true
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import Column
 from tfrecord_lite.convert.lists import Lists, SparseLists, row_of
@@ -29,6 +29,7 @@ from tfrecord_lite.example.decode.first_error import (
 from tfrecord_lite.example.decode.reader import (
     ColumnReader,
     FeatureReader,
+    Serialized,
     apart,
     as_block,
     as_bytes,
@@ -55,14 +56,9 @@ from tfrecord_lite.schema.schema import check_steps
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.texts import listed
 
-if TYPE_CHECKING:
-    from tfrecord_lite.example.decode.reader import Serialized
-
-    Features = Mapping[str, FeatureLike]
-    Results = dict[str, Column]
-    Lengths = dict[str, Int64Array]
-
-__all__ = ["SequenceExampleParser", "parse_sequence_example", "parse_single_sequence_example"]
+Features: TypeAlias = "Mapping[str, FeatureLike]"
+Results: TypeAlias = "dict[str, Column]"
+Lengths: TypeAlias = "dict[str, Int64Array]"
 
 
 @hinted_class
@@ -118,11 +114,8 @@ class SequenceExampleParser:
             check_steps(list_specs)
         self.features: tuple[Features, Features] = context_specs, list_specs
         self.strings = strings
-        self._required = [
-            feature
-            for feature in context.values()
-            if isinstance(feature, Dense) and feature.default is None and feature.size
-        ]
+        dense = [feature for feature in context.values() if isinstance(feature, Dense)]
+        self._required = [f for f in dense if f.default is None and f.size]
         self._context = FeatureReader(context, context_specs, strings, no_kind_is_missing=False)
         self._lists = FeatureListReader(lists, list_specs, strings, pad=pad)
 
@@ -212,11 +205,11 @@ class SequenceExampleParser:
         named = np.ravel([] if name is None else name)  # also a name in a list (rule Q1)
         names = checked_names(named, (1,))
         context, lists, lengths = self._parse(block, [0, 1], names, single=True)[0]
-        return (
-            {name: row_of(column, 0) for name, column in context.items()},
-            {name: row_of(column, 0) for name, column in lists.items()},
-            {name: row_of(n_steps, 0) for name, n_steps in lengths.items()},
-        )
+
+        def first_of(columns: Mapping[str, Any]) -> dict[str, Any]:
+            return {name: row_of(column, 0) for name, column in columns.items()}
+
+        return first_of(context), first_of(lists), first_of(lengths)
 
     def parse_batches(
         self, block: Block, splits: Sequence[int]
@@ -288,10 +281,8 @@ class SequenceExampleParser:
     def __repr__(self) -> str:
         """Return the numbers of features and lists, and the names of the first."""
         context, lists = self.features
-        return (
-            f"SequenceExampleParser({listed(context, 'context feature')}; "
-            f"{listed(lists, 'feature list')})"
-        )
+        features, names = listed(context, "context feature"), listed(lists, "feature list")
+        return f"SequenceExampleParser({features}; {names})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the specifications, not what was learnt."""
@@ -445,9 +436,7 @@ def _ragged(values: Lists, partitions: dict[str, Lists], feature: Ragged, own: T
     """Divide the values of a RaggedFeature (rule L5), with steps in the place of messages."""
     n_steps = values.lengths
     for key, column in partitions.items():
-        wrong = np.flatnonzero(column.lengths != n_steps)
-        if wrong.size:
-            first = int(wrong[0])
+        if (first := first_true(column.lengths != n_steps)) is not None:
             actual, expected = column.lengths[first], n_steps[first]
             detail = f"found {actual} steps, expected {expected} as the values have"
             raise MisfitError(first, Reason.BAD_PARTITION, key, detail)
