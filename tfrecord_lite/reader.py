@@ -729,8 +729,7 @@ def tf_record_iterator(
     [b'Grace']
     """
     if not isinstance(path, (str, bytes)) and not hasattr(path, "__fspath__"):
-        detail = f"path must be str, bytes or PathLike, not {type(path).__name__}"
-        raise TypeError(detail)
+        raise TypeError(f"path must be str, bytes or PathLike, not {type(path).__name__}")
     return RecordIterator(path, TFRecordOptions.get_compression_type_string(options))
 
 

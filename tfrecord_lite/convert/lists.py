@@ -354,8 +354,7 @@ def cleared(lists: Lists) -> Lists:
     """Return lists whose absent records hold zeros or empty strings, which no check rejects."""
     if lists.present is None:
         return lists
-    counts = lists.counts()
-    absent = np.repeat(~lists.present, counts)
+    absent = np.repeat(~lists.present, lists.counts())
     if not absent.any():
         return lists
     if isinstance(lists.flat, np.ndarray):

@@ -308,8 +308,7 @@ def _divided_by(
 ) -> dict[str, Lists]:
     """Return how the values of each record are divided, by the keys of the partitions."""
     if rank != 1 + len(partitions):
-        levels = plural(rank, "ragged level")
-        detail = f"{levels}, but the schema has {1 + len(partitions)}"
+        detail = f"{plural(rank, 'ragged level')}, but the schema has {1 + len(partitions)}"
         raise column_error(key, detail, None, Reason.BAD_PARTITION)
     lengths_by_key = {}
     rows = values

@@ -329,8 +329,7 @@ def _fixed_texts(values: AnyArray) -> FlatList:
     native = np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<"), copy=False))
     # The code points of each text in a row, with zeros after them; then of all, end to end.
     codes = native.view("<u4").reshape(values.size, values.dtype.itemsize // 4)
-    chosen = codes[np.arange(codes.shape[1]) < counts[:, None]]
-    return Kind.BYTES, _utf8(chosen, counts)
+    return Kind.BYTES, _utf8(codes[np.arange(codes.shape[1]) < counts[:, None]], counts)
 
 
 def _utf8(codes: Uint32Array, counts: Int64Array) -> ByteRanges:
@@ -483,8 +482,7 @@ def _texts(items: list[Any]) -> FlatList:
     if len(data) == len(whole):
         ranges = ByteRanges(np.frombuffer(data, np.uint8), row_splits(counts)[:-1], counts)
         return Kind.BYTES, ranges
-    codes = np.frombuffer(whole.encode("utf-32-le"), np.uint32)
-    return Kind.BYTES, _utf8(codes, counts)
+    return Kind.BYTES, _utf8(np.frombuffer(whole.encode("utf-32-le"), np.uint32), counts)
 
 
 def _mixed_strings(items: list[Any]) -> FlatList:

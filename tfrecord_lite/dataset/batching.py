@@ -67,8 +67,7 @@ class Batch(Stage):
                 if n_used < len(chunk) and not self.drop_remainder:
                     yield self._cut(chunk[n_used:]), {"feed": feed.state()}
                 if isinstance(chunk, Block):
-                    n_bytes = chunk.nbytes
-                    n_batches = batches_at_once(self.n, len(chunk), n_bytes)
+                    n_batches = batches_at_once(self.n, len(chunk), chunk.nbytes)
 
     def _cut(self, chunk: Any) -> BatchChunk | ObjectChunk:
         if isinstance(chunk, Block):

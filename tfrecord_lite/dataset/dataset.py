@@ -1033,8 +1033,7 @@ class Dataset(Generic[T_co]):
         >>> [(part["worker"], part["file"], part["step"]) for part in batches.epoch_plan()]
         [(0, 'people-00000-of-00002.tfrecord', 1), (1, 'people-00001-of-00002.tfrecord', 1)]
         """
-        nodes = chain(self._plan)
-        n_workers = max(getattr(node, "n_workers", 1) for node in nodes)
+        n_workers = max(getattr(node, "n_workers", 1) for node in chain(self._plan))
         run, parts = Run((require_int("epoch", epoch, 0),)), []
         for worker in range(n_workers):
             plan = self._plan

@@ -271,8 +271,7 @@ def files_of(
     """Return the node that reads files in order."""
     sources = expand(paths, options.storage_options, folders=folders)
     if any(map(is_file_object, sources)):
-        detail = "filenames must be paths: files are opened again for each epoch"
-        raise TypeError(detail)
+        raise TypeError("filenames must be paths: files are opened again for each epoch")
     if options.on_misfit != "raise" and options.check is None:
         from tfrecord_lite.described.sources import dropping  # noqa: PLC0415 - loads the engine
 

@@ -414,8 +414,7 @@ class TFRecordFile:
         first = 0
         for name, index in zip(self._names, self._indexes, strict=True):
             at_once = _REMOTE_BYTES_AT_ONCE if is_url(name) else _BYTES_AT_ONCE
-            splits = np.cumsum(index.sizes) // at_once
-            edges = np.flatnonzero(np.diff(splits)) + 1
+            edges = np.flatnonzero(np.diff(np.cumsum(index.sizes) // at_once)) + 1
             starts = [0, *edges.tolist()]
             for start, stop in zip(starts, [*starts[1:], len(index)], strict=True):
                 yield from self.block(np.arange(first + start, first + stop)).to_list()
@@ -618,8 +617,7 @@ class RandomReader:
             raise FailedPreconditionError(Reason.CLOSED, source=self._name, detail=detail)
         header = self._handle.read(HEADER_BYTES, offset) if offset >= 0 else b""
         if not header:
-            detail = f"Out of range at reading offset {offset}"
-            raise IndexError(detail)
+            raise IndexError(f"Out of range at reading offset {offset}")
         n_bytes = int.from_bytes(header[:8], "little")
         size = n_bytes + OVERHEAD_BYTES
         if not is_header(header):

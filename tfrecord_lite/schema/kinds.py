@@ -60,8 +60,7 @@ EXTRA_FLOATS = frozenset(
         *("float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"),
     }
 )
-EXTRA_INTEGERS = frozenset({"int1", "uint1", "int2", "uint2", "int4", "uint4"})
-EXTRA_DTYPES = EXTRA_FLOATS | EXTRA_INTEGERS
+EXTRA_DTYPES = EXTRA_FLOATS | frozenset({"int1", "uint1", "int2", "uint2", "int4", "uint4"})
 """The small numbers of machine learning that NumPy lacks, by the names that ml_dtypes gives them."""
 
 

@@ -381,8 +381,7 @@ def _dense(name: str, spec: FixedLenFeature) -> Dense:
     if spec.default_value is not None:
         default = _default_array(name, spec.default_value, kind, shape)
     default = default if default is not None and default.size else None
-    key = _value_key(name, spec.value_key)
-    return Dense(key, kind, shape, default)
+    return Dense(_value_key(name, spec.value_key), kind, shape, default)
 
 
 def _value_key(name: str, key: str | None) -> str:

@@ -157,8 +157,7 @@ def _categories(categories: Any, dtype: str, text: str | None) -> tuple[Any, ...
     for value in listed:
         if type(value) is not item_type:
             actual = f"{item_type.__name__}, not {value!r}"
-            detail = f"the categories of {text or dtype} must be {actual}"
-            raise argument_error(detail)
+            raise argument_error(f"the categories of {text or dtype} must be {actual}")
     if len(set(listed)) < len(listed) or any(value != value for value in listed):  # noqa: PLR0124
         raise argument_error("the categories must be different from each other, and not NaN")
     return listed

@@ -182,8 +182,7 @@ class KindsOfRows:
 def _kind_of(value: Any) -> Kind | None:
     """Return the kind that a value of a row is stored as; None if it is not known from it."""
     if is_list(value):
-        types = set(map(type, value))
-        kinds = {_KIND_OF_TYPE.get(cls) for cls in types}
+        kinds = {_KIND_OF_TYPE.get(cls) for cls in set(map(type, value))}
         if None in kinds:
             kinds = set(map(_kind_of, value))
         return Kind.FLOAT if Kind.FLOAT in kinds else next(iter(kinds - {None}), None)
