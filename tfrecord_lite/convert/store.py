@@ -326,8 +326,7 @@ def _divided_by(
                 raise column_error(key, detail, index, Reason.WRONG_COUNT)
         else:
             numbers, ends = _divided(partition, splits, bounds)
-            level = (np.diff(ends),)
-            own = Lists(values.n, WIRE[Kind.INT64], level, numbers, values.present)
+            own = Lists(values.n, WIRE[Kind.INT64], (np.diff(ends),), numbers, values.present)
             lengths_by_key[partition.key] = own
         bounds = splits[bounds]
     return lengths_by_key
@@ -416,8 +415,7 @@ def _kind_error(lists: Lists, kind: Kind) -> InvalidArgumentError:
 
 
 def _value_error(wrong: BoolArray, detail: str) -> InvalidArgumentError:
-    number = int(wrong.argmax())
-    return InvalidArgumentError(Reason.UNREPRESENTABLE, index=number, detail=detail)
+    return InvalidArgumentError(Reason.UNREPRESENTABLE, index=int(wrong.argmax()), detail=detail)
 
 
 def _numbers(lists: Lists, own: Type) -> AnyArray:

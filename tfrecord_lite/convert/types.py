@@ -310,8 +310,7 @@ def inexact_integers(values: AnyArray, floats: AnyArray) -> BoolArray:
 
 def _times(values: AnyArray) -> FlatList:
     if (first := first_true(np.isnat(values))) is not None:
-        detail = f"NaT is not a number; mask it in a masked array, or {_AS_IT_IS}"
-        raise _value_error(first, detail)
+        raise _value_error(first, f"NaT is not a number; mask it in a masked array, or {_AS_IT_IS}")
     return Kind.INT64, ticks(values)
 
 
@@ -373,8 +372,7 @@ def values_for_list(items: list[Any], types: set[type]) -> tuple[Kind | None, An
     if not types:
         return None, np.zeros(0, np.float32)
     if type(None) in types:
-        number = next(i for i, item in enumerate(items) if item is None)
-        raise _value_error(number, MISSING_VALUE)
+        raise _value_error(next(i for i, item in enumerate(items) if item is None), MISSING_VALUE)
     family = _family_of(frozenset(types), is_strict=False)
     if family is None:
         raise _no_family_error(items, types)

@@ -930,8 +930,7 @@ class Dataset(Generic[T_co]):
         # Workers may start each epoch with a copy of the data set as it was at first; torch's seed
         # distinguishes the epochs. It differs between ranks, so where these share an order, only
         # set_epoch can.
-        is_fixed = self._is_epoch_set or sharding.is_rank_bound(self._plan)
-        salt = () if is_fixed else (worker.salt,)
+        salt = () if self._is_epoch_set or sharding.is_rank_bound(self._plan) else (worker.salt,)
         return DatasetIterator(self, self._parts[part], epoch, salt)
 
     def _adopt(self, stages: list[dict[str, Any]]) -> None:
@@ -1124,8 +1123,7 @@ def _dropping(plan: PlanNode, check: Callable[[Block], object]) -> PlanNode:
     if hasattr(plan, "inputs"):
         joined: Any = plan  # a node of mixtures
         inputs = tuple(_dropping(each, check) for each in joined.inputs)
-        are_same = all(a is b for a, b in zip(inputs, joined.inputs, strict=True))
-        if not are_same:
+        if not all(a is b for a, b in zip(inputs, joined.inputs, strict=True)):
             plan = replace(joined, inputs=inputs)
     if isinstance(plan, Files) and plan.options.on_misfit != "raise":
         return replace(plan, options=plan.options.dropping(check))

@@ -181,8 +181,7 @@ class TFRecordDataset(Dataset[bytes]):
         >>> list(TFRecordDataset("names-*.tfrecord").shuffle_files(seed=1))
         [b'Alan', b'Grace', b'Ada']
         """
-        settings = self._order(seed, reshuffle_each_iteration)
-        return dataset_of(replace(self._files(), **settings))
+        return dataset_of(replace(self._files(), **self._order(seed, reshuffle_each_iteration)))
 
     def shuffle_all(
         self, seed: int | None = None, reshuffle_each_iteration: bool = True

@@ -243,8 +243,7 @@ def parse_message(record: bytes, message_class: Any) -> Any:
 
 def misfit_error(record: bytes, message_class: Any) -> InvalidArgumentError:
     """Return the error about a record that is no message of a class."""
-    name = message_class.DESCRIPTOR.full_name
-    detail = f"the {len(record)} bytes of the record are not a {name}"
+    detail = f"the {len(record)} bytes of the record are not a {message_class.DESCRIPTOR.full_name}"
     return InvalidArgumentError(Reason.MALFORMED, detail=detail)
 
 

@@ -405,8 +405,7 @@ class TFRecordFile:
         ...     people.parse([2, 0], {"name": bytes, "age": int})
         {'name': array([b'Grace', b'Ada'], dtype=object), 'age': array([37, 36])}
         """
-        parser = parser_of(self, schema)
-        columns: dict[str, Column] = parser(self.block(indices))
+        columns: dict[str, Column] = parser_of(self, schema)(self.block(indices))
         return columns
 
     def __iter__(self) -> Iterator[bytes]:
@@ -626,8 +625,7 @@ class RandomReader:
             detail = f"its length says {n_bytes} bytes, the limit is {MAX_RECORD_BYTES}"
             raise DataLossError(Reason.RECORD_TOO_LARGE, offset, self._name, detail=detail)
         else:  # no memory is made for more than the file has
-            left = self._handle.size() - offset
-            frame = self._handle.read(min(size, left), offset)
+            frame = self._handle.read(min(size, self._handle.size() - offset), offset)
         data = data_of_frame(frame, size)
         if data is None:
             raise self._handle.explained(frame_error(frame, size, offset, self._name, None))

@@ -272,8 +272,7 @@ def _check_sizes(records: Block, sizes: Int64Array, shape: Shape) -> None:
             found = sizes[first].tolist()
             expected = [-1 if s is None else s for s in shape]
             detail = f"the tensor has shape {found}, expected {expected}"
-            error = InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
-            raise records.place(first).locate(error)
+            raise records.place(first).locate(InvalidArgumentError(Reason.BAD_SHAPE, detail=detail))
 
 
 def _short_strings(records: Block) -> ByteRanges | None:

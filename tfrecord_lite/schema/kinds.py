@@ -60,7 +60,8 @@ EXTRA_FLOATS = frozenset(
         *("float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"),
     }
 )
-EXTRA_DTYPES = EXTRA_FLOATS | frozenset({"int1", "uint1", "int2", "uint2", "int4", "uint4"})
+EXTRA_INTEGERS = frozenset({"int1", "uint1", "int2", "uint2", "int4", "uint4"})
+EXTRA_DTYPES = EXTRA_FLOATS | EXTRA_INTEGERS
 """The small numbers of machine learning that NumPy lacks, by the names that ml_dtypes gives them."""
 
 
@@ -153,8 +154,7 @@ def extra_dtype(name: str) -> np.dtype[Any]:
 
         dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
     except (ImportError, AttributeError):
-        detail = f"{name} needs the package ml_dtypes: pip install ml_dtypes"
-        raise ImportError(detail) from None
+        raise ImportError(f"{name} needs the package ml_dtypes: pip install ml_dtypes") from None
     return dtype
 
 

@@ -256,8 +256,7 @@ def _prepare_all(features: Mapping[str, FeatureLike]) -> dict[str, Prepared]:
     """Check features one by one, then whether they can be read together."""
     if not isinstance(features, Mapping):
         raise no_mapping_error(features)
-    specs = specifications(features)
-    prepared = {name: _prepare_one(name, spec) for name, spec in specs.items()}
+    prepared = {name: _prepare_one(name, spec) for name, spec in specifications(features).items()}
     _check_sharing(prepared)
     return prepared
 

@@ -542,8 +542,7 @@ class Schema(Mapping[str, FeatureSpec]):
         """Create a schema from one member of what was read of JSON."""
         features, described = text.read_features(member, document)
         try:
-            originals = {name: Original(**members) for name, members in described.items()}
-            return cls(features, originals)
+            return cls(features, {name: Original(**members) for name, members in described.items()})
         except TypeError as error:
             raise argument_error(f"schema JSON: {error}") from error
 

@@ -380,8 +380,7 @@ class RowPlan:
         lists = self._choose_lists(values)
         self._list_lengths = tuple(map(len, lists))
         self._all_single = set(self._list_lengths) == {1}
-        flat = tuple(chain.from_iterable(lists))
-        self._list_types = tuple(map(type, flat))
+        self._list_types = tuple(map(type, chain.from_iterable(lists)))
         objects = [values[i] for i in arrays_of if values[i].dtype == _OBJECT]
         if not PLAIN_STRINGS.issuperset(map(type, chain(*objects))):
             raise UnplannedError
