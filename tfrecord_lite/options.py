@@ -137,9 +137,8 @@ def hinted(function: Callable[_P, _R]) -> Callable[_P, _R]:
     @wraps(function)
     def call(*args: _P.args, **keywords: _P.kwargs) -> _R:
         if keywords and not keywords.keys() <= own:
-            name = code.co_qualname
-            if code.co_name == "__init__":  # which a subclass may inherit
-                name = type(args[0]).__name__
+            is_inherited = code.co_name == "__init__"  # maybe
+            name = type(args[0]).__name__ if is_inherited else code.co_qualname
             _refuse(name, names, next(iter(keywords.keys() - own)))
         return function(*args, **keywords)
 

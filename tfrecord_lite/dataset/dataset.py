@@ -76,21 +76,15 @@ _AUTO = 2
 _ALL = -(2**63)
 """The smallest count; as any negative one, it means all elements."""
 _STATE_VERSION = 2
-_NODES = {
-    "batching": "Batch Parse",
-    "lengths": "Buckets Pack",
-    "mixtures": "Concatenated Mixed Zipped",
-    "shuffle": "Shuffle",
-    "stages": "Cache Enumerate Filter Map Prefetch Repeat Shard Skip Take",
-    "workers": "Processes",
-}
-"""The nodes that methods make, by the module that defines them, which is loaded when it is first used."""
-_MODULE_OF = {name: module for module, names in _NODES.items() for name in names.split()}
+_MODULES = {"Batch": "batching", "Parse": "batching", "Buckets": "lengths", "Pack": "lengths"}
+_MODULES |= dict.fromkeys(("Concatenated", "Mixed", "Zipped"), "mixtures")
+_MODULES |= {"Shuffle": "shuffle", "Processes": "workers"}
+"""Where the nodes that methods make are defined, other than in ``stages``; loaded when first used."""
 
 
 def _node(name: str, **settings: Any) -> PlanNode:
     """Make a node of a plan."""
-    module = import_module(f"tfrecord_lite.dataset.{_MODULE_OF[name]}")
+    module = import_module(f"tfrecord_lite.dataset.{_MODULES.get(name, 'stages')}")
     node: PlanNode = getattr(module, name)(**settings)
     return node
 

@@ -81,6 +81,12 @@ class MessageWriter:
     """Whether no record can be written: not yet, or not any more."""
     _add: Callable[[bytes], None]
     """Writes an encoded record that nothing waits before."""
+    _put: Callable[[Sequence[Buffer] | Block], None]
+    """Writes encoded records."""
+    _put_block: Callable[[Block], None]
+    """Writes a block whose memory others may hold too."""
+    _put_pieces: Callable[[Sequence[Buffer]], None]
+    """Writes one record in pieces, which may change after the call."""
 
     def write(self, record: bytes | bytearray | str | Block) -> None:
         """Write one record, or all of a block.
@@ -444,18 +450,6 @@ class MessageWriter:
             detail = "the writer is closed; open another"
             raise FailedPreconditionError(Reason.CLOSED, source=self._name, detail=detail)
 
-    def _put(self, records: Sequence[Buffer] | Block) -> None:
-        """Write encoded records."""
-        raise NotImplementedError
-
-    def _put_block(self, block: Block) -> None:
-        """Write a block whose memory others may hold too."""
-        raise NotImplementedError
-
-    def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
-        """Write one record in pieces, which may change after this call."""
-        raise NotImplementedError
-
     def __enter__(self) -> Self:
         """Return the writer itself."""
         return self
@@ -613,16 +607,8 @@ class TFRecordWriter(MessageWriter):
             file.abandon()
             raise
         self._is_closed = False
-        self._add = self._sink.add
-
-    def _put(self, records: Sequence[Buffer] | Block) -> None:
-        self._sink.add_all(records)
-
-    def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
-        self._sink.add_pieces(pieces)
-
-    def _put_block(self, block: Block) -> None:
-        self._sink.add_shared(block)
+        self._add, self._put = self._sink.add, self._sink.add_all
+        self._put_block, self._put_pieces = self._sink.add_shared, self._sink.add_pieces
 
     def flush(self) -> None:
         """Make everything written so far readable by others (rule O6).
