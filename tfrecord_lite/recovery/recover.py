@@ -136,10 +136,8 @@ def recover(
     check_storage_options(storage_options, path, target)
     files = expand(path, storage_options if is_url(name_of(path)) else None)
     if len(files) > 1:
-        detail = (
-            f"recover takes one file, this names {len(files)}; to save what is left of several in one, "
-            "use 'tfrecord merge --skip-damage', or merge_files with a TFRecordReader(files, on_error='skip')"
-        )
+        detail = f"recover takes one file, this names {len(files)}; to save what is left of several in one, "
+        detail += "use 'tfrecord merge --skip-damage', or merge_files with a TFRecordReader(files, on_error='skip')"
         raise argument_error(detail, source=name_of(files[0]))
     source = name_of(files[0])
     compression_to_write(target, output_compression)  # checked before anything is read

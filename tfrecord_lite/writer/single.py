@@ -382,10 +382,8 @@ class MessageWriter:
         self._check_open()
         if isinstance(blocks, Block) or not hasattr(blocks, "__iter__"):
             actual = type(blocks).__name__
-            detail = (
-                f"write_blocks takes an iterable of blocks, and write a single one; not {actual}"
-            )
-            raise TypeError(detail)
+            detail = "write_blocks takes an iterable of blocks, and write a single one; "
+            raise TypeError(f"{detail}not {actual}")
         for block in blocks:
             if not isinstance(block, Block):
                 actual = type(block).__name__
