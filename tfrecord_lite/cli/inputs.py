@@ -238,7 +238,7 @@ def message_class(text: str) -> Any:
             member = getattr(member, part)
         check_message_class(member)
     except (ImportError, AttributeError, ValueError, TypeError) as error:
-        detail = f"{text!r} is no protobuf class, given as package.module:Class: {error}"
+        detail = f"{text!r} is not a protobuf class, given as package.module:Class: {error}"
         if module.endswith(".proto"):
             compiled = f"{module.removesuffix('.proto').replace('/', '.')}_pb2"
             detail += f"; compile it with protoc first, and name the module {compiled}"

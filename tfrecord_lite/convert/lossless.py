@@ -325,6 +325,6 @@ def _in_unit(name: str, lists: Lists, dtype: str) -> Lists:
     flat = lists.flat.astype(dtype)
     wrong = (flat.astype(lists.flat.dtype) != lists.flat) & ~np.isnat(lists.flat)
     if wrong.any():
-        detail = f"a time that is not exact in {dtype}, which the schema has that came along; "
+        detail = f"a time that is not exact in {dtype}, the dtype in the data's own schema; "
         raise column_error(name, detail + "give another schema", None, Reason.UNREPRESENTABLE)
     return lists.with_(flat=flat, type=lists.type._replace(dtype=dtype))

@@ -543,7 +543,7 @@ class _Examples:
         if self._of_tables is None:
             return of_rows
         if of_rows is not None:
-            detail = "tables among dictionaries or rows, whose types one sidecar cannot tell; "
+            detail = "tables among dictionaries or rows, whose types do not fit into one sidecar; "
             raise argument_error(detail + "give sidecar=False")
         sidecar: Sidecar = self._of_tables.described()
         return sidecar

@@ -232,7 +232,7 @@ def save(
         described = described_by_sidecar(names[0], size)
         if described is not None:
             if resolved is not None and resolved != described.schema:
-                detail = "the schema is not equal to that in the sidecar, by which the file is read; omit it"
+                detail = "the schema differs from the sidecar's, by which the file is read; omit it"
                 raise argument_error(detail, source=name_of(path))
             builder = SchemaBuilder(described.schema)
 

@@ -256,7 +256,7 @@ def _lists(
         frame = frame._replace(columns={k: v for k, v in frame.columns.items() if k not in carried})
     for key, column in frame.columns.items():
         if key in lists:
-            detail = "a feature of the schema that came along is written under this name, too; "
+            detail = "a feature of the data's own schema is written under this name, too; "
             detail += "rename the column, or give a schema"
             raise column_error(key, detail)
         if column is not None:
