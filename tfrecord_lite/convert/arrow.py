@@ -163,7 +163,7 @@ class Frame(NamedTuple):
     """The schema that came along with Arrow data."""
     n_rows: int = 0
     described: Callable[[], Description] | None = None
-    """Returns the types of a data frame; may raise about what would not come back."""
+    """Returns the types of a data frame; may raise about values that would not come back."""
 
 
 def library(name: str) -> ModuleType:
@@ -315,7 +315,7 @@ def open_columns(data: Source, *, is_later: bool = False) -> Frame:
 
 
 def _warn_of_structs(paths: Mapping[str, list[str]]) -> None:
-    """Warn about columns of structs, of which there are only the fields from here on."""
+    """Warn about columns of structs, of which only the fields are stored."""
     divided = [
         f"{name!r} as {', '.join(map(repr, own))}" for name, own in paths.items() if own != [name]
     ]

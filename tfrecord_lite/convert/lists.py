@@ -305,7 +305,7 @@ class SparseLists(NamedTuple):
 
 
 class Joiner:
-    """Joins Lists, or SparseLists, as they come: numbers in one buffer that grows where it is.
+    """Joins Lists, or SparseLists, one after the other: numbers in one buffer that grows in place.
 
     So a column is in memory once, and only its own pages are new. Linux moves pages when an array
     grows; other systems copy it, so there the parts wait for the end.

@@ -84,7 +84,7 @@ from tfrecord_lite.schema.types import WIRE, Type
 
 @hinted
 def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False) -> Schema:
-    """Return the schema that stores columns, and from which they come back as what they were.
+    """Return the schema that stores columns, and with which they are restored.
 
     Parameters
     ----------

@@ -242,7 +242,7 @@ def _of_array(key: str, array: AnyArray) -> Lists:
 
 
 def _masked(lists: Lists, present: BoolArray | None) -> Lists:
-    """Return lists of which records may lack the feature, whether or not one of these does."""
+    """Return lists marked as records that may lack the feature, whether or not one of these does."""
     own = lists.type
     missing = Type(own.kind, own.dtype, own.shape, own.text, missing=True)
     both = lists.present if present is None or present.all() else present

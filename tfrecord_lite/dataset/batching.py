@@ -137,7 +137,7 @@ class Parse(Stage):
                 try:
                     parsed_chunk = self._parse_all(chunk)
                 except TFRecordError:
-                    pass  # parse batch by batch, so that those before the bad one come first
+                    pass  # parse batch by batch, so that batches before the bad one are returned first
                 else:
                     yield parsed_chunk, {"feed": feed.state()}
                     continue

@@ -854,7 +854,7 @@ class Dataset(Generic[T_co]):
     def in_processes(self, num_workers: int, start_method: str | None = None) -> Dataset[T_co]:
         """Make the elements in `num_workers` processes, each from its part of the records.
 
-        They come in turns from each process; arrays come back through shared memory. Each worker
+        They are returned from each process in turns; arrays are sent through shared memory. Each worker
         batches its own part, so up to `num_workers` batches may be short.
 
         Parameters

@@ -90,7 +90,7 @@ _OTHERS = {
 
 
 Message: TypeAlias = "Example | SequenceExample | ExampleListWithContext"
-"""A message of which the content of a record is known."""
+"""A message whose record has known content."""
 
 
 class Content(NamedTuple):

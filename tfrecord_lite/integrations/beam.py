@@ -650,9 +650,9 @@ class WriteExamples(_Write):
         integers among floats have the kind that it says. Slower without `sidecar`.
     lossless : bool, default False
         As for :func:`save`, by the first rows of each file: True keeps every bit, and needs the sidecar. By default float64 is stored as
-        float32, and the worker warns of the columns of which that changed a number.
+        float32, and the worker warns of the columns in which that changed a number.
     sidecar : bool, default True
-        Write ``FILE.schema.json`` beside each file, from which types and shapes come back.
+        Write ``FILE.schema.json`` beside each file, with which readers restore types and shapes.
 
     Returns
     -------

@@ -292,7 +292,7 @@ def to_tfrecord(
         As for :func:`save`: True keeps every bit, and needs the sidecar. By default float64 is stored as float32; a warning names the columns of
         which that changed a number, and so does `rounded` of the results.
     sidecar : bool, default True
-        Write ``FILE.schema.json`` beside each file, from which types and shapes come back.
+        Write ``FILE.schema.json`` beside each file, with which readers restore types and shapes.
     compute : bool, default True
         Whether to write now, and not return a ``Delayed``, which does not warn.
     compute_kwargs : dict, optional

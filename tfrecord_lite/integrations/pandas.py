@@ -45,7 +45,7 @@ _LEVEL = "__index_level_{}__"
 _NULLABLE = {"float16": "Float32", "float32": "Float32", "float64": "Float64", "bool": "boolean"}
 _NULLABLE |= {f"int{bits}": f"Int{bits}" for bits in (8, 16, 32, 64)}
 _NULLABLE |= {f"uint{bits}": f"UInt{bits}" for bits in (8, 16, 32, 64)}
-"""The dtypes of numbers of which some may be missing."""
+"""The dtypes of numbers that may be missing."""
 _NESTED = {"list", "tuple", "array", "nested"}
 _SCALARS = {bool, int, float, str, bytes}
 
@@ -133,7 +133,7 @@ def open_column(name: str, series: Any) -> dict[str, tuple[Lists | ObjectArray, 
         raise type_error(name, dtype)
     try:
         values = arrow.imported().array(array)
-    except UnicodeError:  # of surrogates: the error with the number of the record comes later
+    except UnicodeError:  # of surrogates: the error with the number of the record is raised later
         return {name: (_objects_of(series), word)}
     except UNUSABLE:  # of categories only
         raise category_error(name) from None

@@ -307,7 +307,7 @@ def write_tfrecords(
         As for :func:`save`: True keeps every bit, and needs the sidecar. By default float64 is stored as float32; a warning names the columns of
         which that changed a number, and so does `rounded` of the results.
     sidecar : bool, default True
-        Write ``FILE.schema.json`` beside each file, from which types and shapes come back.
+        Write ``FILE.schema.json`` beside each file, with which readers restore types and shapes.
     concurrency, remote_args : optional
         As for ``ray.data.Dataset.write_datasink``.
     **options
@@ -401,7 +401,7 @@ class TFRecordDatasink(_SinkBase):
         tables = [_without_tensors(table) for table in tables if table.num_rows]
         if not tables:
             return None
-        # Blocks may differ, such as in a column of which one has only nulls.
+        # Blocks may differ, such as in a column that has only nulls in one of them.
         whole = pa.concat_tables(tables, promote_options="permissive")
         name = f"{self._id}_{ctx.task_idx:06d}{self._ending}"
         return write_part(f"{self._folder}/{name}", [whole], **self._options)

@@ -174,7 +174,7 @@ class SkippingStream:
     """A stream of records that skips damage; otherwise as :class:`RecordStream`.
 
     `stream` has not been read yet; `log` decides about each damaged span. With `may_be_torn`, a
-    file may end inside a record, of which it has `torn_bytes`.
+    file may end inside a record, with `torn_bytes` of it.
     """
 
     def __init__(self, stream: RecordStream, log: DamageLog, *, may_be_torn: bool = False) -> None:

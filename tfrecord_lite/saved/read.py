@@ -405,7 +405,7 @@ def _sparse(
 
 
 def _optional(component: Component, records: list[tuple[tuple[int, ...], list[Variant]]]) -> Lists:
-    """Return values of which some are missing."""
+    """Return values, some of which are missing."""
     tensors = [variants[0][2] for _, variants in records]
     present = np.array([bool(own) for own in tensors], np.bool_)
     own = Block.from_records([items[0] for items in tensors if items])

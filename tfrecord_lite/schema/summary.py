@@ -77,7 +77,7 @@ class ListSummary:
     first: Place
 
     def __add__(self, other: ListSummary) -> ListSummary:
-        """Return the summary of both sets of records; the records of `other` come later."""
+        """Return the summary of both sets of records; the records of `other` follow."""
         if not isinstance(other, ListSummary):
             return NotImplemented
         (low, high), (least, most) = self.lengths, other.lengths
@@ -112,7 +112,7 @@ class FeatureSummary:
         object.__setattr__(self, "lists", dict(sorted(self.lists.items())))
 
     def __add__(self, other: FeatureSummary) -> FeatureSummary:
-        """Return the summary of both sets of records; the records of `other` come later."""
+        """Return the summary of both sets of records; the records of `other` follow."""
         if not isinstance(other, FeatureSummary):
             return NotImplemented
         return FeatureSummary(_added(self.lists, other.lists))
@@ -197,7 +197,7 @@ class Summary(Mapping[str, FeatureSummary]):
     __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: Summary) -> Self:
-        """Return the summary of both sets of records; the records of `other` come later."""
+        """Return the summary of both sets of records; the records of `other` follow."""
         if not isinstance(other, Summary):
             return NotImplemented
         return type(self)(self.n_records + other.n_records, _added(self, other))
@@ -352,7 +352,7 @@ class FeatureListSummary:
     values: FeatureSummary
 
     def __add__(self, other: FeatureListSummary) -> FeatureListSummary:
-        """Return the summary of both sets of records; the records of `other` come later."""
+        """Return the summary of both sets of records; the records of `other` follow."""
         if not isinstance(other, FeatureListSummary):
             return NotImplemented
         n_records, n_steps = self.n_records + other.n_records, self.n_steps + other.n_steps
@@ -407,7 +407,7 @@ class SequenceSummary:
     feature_lists: Mapping[str, FeatureListSummary]
 
     def __add__(self, other: SequenceSummary | Summary) -> SequenceSummary:
-        """Return the summary of both sets of records; the records of `other` come later.
+        """Return the summary of both sets of records; the records of `other` follow.
 
         One of records without feature lists is a :class:`Summary`, of their contexts.
         """

@@ -97,7 +97,7 @@ class SchemaBuilder:
         self.originals: dict[str, Original] = {}
         """The frame's own, if a schema is given."""
         self.rounded: dict[str, None] = {}
-        """Columns of which a float64 was not exact in float32: whoever encodes them fills it."""
+        """Columns with a float64 that was not exact in float32; filled by the encoder."""
         self.negative: dict[str, None] = {}
         """Columns for others that see integers from 2**63 on as negative numbers."""
 

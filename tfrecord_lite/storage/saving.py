@@ -322,7 +322,7 @@ def _write_columns(files: DataFiles, data: Any, builder: SchemaBuilder) -> Sidec
 
 
 def _write_frames(files: DataFiles, frames: Iterable[Frame], builder: SchemaBuilder) -> Sidecar:
-    """Write columns as they come; the columns of a list are one frame."""
+    """Write columns batch by batch; the columns of a list are one frame."""
     described: Description | None = None
     first = 0
     for frame in frames:

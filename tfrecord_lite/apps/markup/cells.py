@@ -194,7 +194,7 @@ class Cells:
         return Form(html, self._dump("\n".join(lines), hidden, "value", is_new=is_new))
 
     def _text_form(self, text: str, n_hidden: int = 0, *, is_small: bool = False) -> Form:
-        """Show a text on a line, of which so many bytes more are left out."""
+        """Show a text on a line, with the number of bytes that are left out."""
         line, limit = " ".join(text.split()), _MAX_SMALL_TEXT if is_small else _MAX_TEXT
         short = escaped(line, limit) if line or not text else escaped(repr(text), limit)
         name = "v-text v-long" if len(line) > _MAX_SMALL_TEXT else "v-text"

@@ -79,7 +79,7 @@ def thumbnail(
 ) -> Thumbnail | str:
     """Return an image of at most `size` pixels each way, or why there is none.
 
-    What it takes is taken from the budget, of which details have a part of their own.
+    Its size is taken from the budget; details have a part of their own.
     """
     n_pixels, broken = sys.maxsize, f"broken {media.format}, which cannot be decoded"
     if media.format.upper() not in _FORMATS:

@@ -1,4 +1,4 @@
-"""Records that are rearranged: where they come from, and the files that they are written to.
+"""Records that are rearranged: their sources, and the files that they are written to.
 
 ::
 

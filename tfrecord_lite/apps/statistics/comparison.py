@@ -6,7 +6,7 @@
     block of b ─┘
                 └─ the same bytes? ── no, decoded: the same values? ── no ──> RecordDifference
 
-Both are read together, once. Records are compared one by one as they come; if one data set turns out to
+Both are read together, once. Records are compared one by one while they are read; if one data set turns out to
 have more of them than the other, that is dropped. Programs write the features of an Example in any order, so two records of
 different bytes may hold the same. Floats are compared bit by bit, so that NaN equals NaN.
 

@@ -198,7 +198,7 @@ class FeatureStatistics:
         return n_numbers + (0 if self.strings is None else self.strings.lengths.count)
 
     def __add__(self, other: FeatureStatistics) -> FeatureStatistics:
-        """Return the statistics of both sets of records; the records of `other` come later."""
+        """Return the statistics of both sets of records; the records of `other` follow."""
         if not isinstance(other, FeatureStatistics):
             return NotImplemented
         names = ("summary", "lengths", "numbers", "strings", "steps")
@@ -288,7 +288,7 @@ class Statistics(Mapping[str, FeatureStatistics]):
         return len(self.features) + len(self.feature_lists)
 
     def __add__(self, other: Statistics) -> Statistics:
-        """Return the statistics of both sets of records; the records of `other` come later."""
+        """Return the statistics of both sets of records; the records of `other` follow."""
         if not isinstance(other, Statistics):
             return NotImplemented
         return Statistics(

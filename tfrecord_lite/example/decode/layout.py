@@ -681,7 +681,7 @@ def _entry(
         return none
     name = bytes(view[key:value])
     feature = table.index.get(name, -1)
-    # The fields around the payload, all of which end where the entry ends: start and content of each.
+    # The fields around the payload, which all end with the entry: start and content of each.
     kind, form, around = 0, ValueForm.SKIPPED, [(start, at), (value, payload)]
     if feature < 0 and payload < stop:
         kind = int(proto.KIND_OF_TAG[view[payload]])

@@ -13,7 +13,7 @@ values. What it keeps of them is a copy, already checked::
 The rows become lists without another check: their numbers are in memory as in a structured
 array, and vectors end to end. A row of a new form, or one with large, unusual or wrong
 values, is encoded alone at once, so the call that passes a bad row raises, and keeps nothing of it.
-Every row, and every record that is written between rows, has a number; they come out in order.
+Every row, and every record that is written between rows, has a number; they are returned in order.
 
 Rows that are all there need not be taken apart one by one (:func:`encode_rows`): for each key the values
 of all rows are looked at together, by a few calls that run at C's speed::
@@ -224,7 +224,7 @@ class RowBuffer(Waiting):
                 self._keep(plan, taken, taken[0])
                 return None
         pieces = encode_features(FEATURES_TAG, row)
-        if self._kinds is not None:  # the first row of each form comes here
+        if self._kinds is not None:  # the first row of each form
             self._kinds.note(row)
         if not self._n and sum(map(len, pieces)) >= LARGE_BYTES:
             return pieces
@@ -232,7 +232,7 @@ class RowBuffer(Waiting):
         return None
 
     def _plan_for(self, keys: tuple[Any, ...], values: tuple[Any, ...]) -> RowPlan | None:
-        """Return the plan of a row's form, if the form has come before and can have one."""
+        """Return the plan of a row's form, if the form has occurred before and can have one."""
         lists = [value for value in values if is_list(value)]
         lengths = tuple([min(len(value), SHORT_LIST + 1) for value in lists])
         # The first value represents a long list; the plan looks at all of them.
@@ -240,7 +240,7 @@ class RowBuffer(Waiting):
         types = tuple(map(type, values))
         form = (keys, types, dtypes_of(values), lengths, tuple(map(type, chain(*first))))
         plan = self._forms.get(form)
-        if plan is None:  # a form that comes only once is not worth a plan
+        if plan is None:  # a form that occurs only once is not worth a plan
             if len(self._forms) >= _MAX_FORMS:
                 self._forms = {}
             self._forms[form] = True
