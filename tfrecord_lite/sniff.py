@@ -76,13 +76,13 @@ class Media(NamedTuple):
     ending: str
     """The usual ending of the names of such files, such as ``".jpg"``."""
     width: int | None = None
-    """Of the picture, in pixels."""
+    """A picture's, in pixels."""
     height: int | None = None
-    """Of the picture, in pixels."""
+    """A picture's, in pixels."""
     sample_rate: int | None = None
-    """Of the sound, in Hz."""
+    """A sound's, in Hz."""
     n_channels: int | None = None
-    """Of the sound."""
+    """A sound's."""
     seconds: float | None = None
     """How long the sound is."""
 
@@ -520,9 +520,9 @@ class ValueContent(NamedTuple):
     n_bytes: int
     """For the byte string; for a tensor or array of numbers, for its elements."""
     media: Media | None = None
-    """Of an encoded image, sound or film."""
+    """What an encoded image, sound or film is."""
     shape: tuple[int, ...] | None = None
-    """Of a tensor or array."""
+    """The shape of a tensor or array."""
 
     def __str__(self) -> str:
         """Say all of it in one line."""

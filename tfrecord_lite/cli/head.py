@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     Numbered: TypeAlias = Iterator[tuple[int, bytes]]
 
 _MAX_FIELDS = 1000
-"""Of each message, unless everything is printed."""
+"""The most fields of each message, unless everything is printed."""
 _HINTS = {
     ContentType.EVENT: " (tfrecord_lite.apps.events.read_events reads these)",
     ContentType.TENSOR: " ({way_on})",

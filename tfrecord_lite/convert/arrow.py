@@ -719,7 +719,7 @@ def _whole(column: Array) -> Array:
 
 
 def _categories(name: str, column: Array) -> Lists:
-    """Return the values that codes stand for; a null in a dictionary is not a category."""
+    """Return the values of codes; a null in a dictionary is not a category."""
     pa, kind = imported(), column.type
     if form_of(kind.value_type) not in ("number", "text", "bytes", "null"):
         raise category_error(name)

@@ -274,7 +274,7 @@ class SparseLists(NamedTuple):
     """The values of a SparseTensor, record by record, and where they are."""
 
     values: Lists
-    """Of one level."""
+    """The values, of one level."""
     places: tuple[Lists, ...]
     """For each dimension after the records, the int64 indices; of the same level."""
     sizes: tuple[int, ...]

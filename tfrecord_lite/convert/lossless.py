@@ -246,7 +246,7 @@ def _flat(values: Any) -> Any:
 
 _TIMES = ("datetime64[", "timedelta64[")
 _UNITS = ("D", "s", "ms", "us", "ns")
-"""Of times in Arrow, the coarsest first."""
+"""The units of times in Arrow, the coarsest first."""
 
 
 def with_carried(frame: Frame, *, any_category: bool = False) -> tuple[Frame, Schema]:

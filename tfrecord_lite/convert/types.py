@@ -626,7 +626,7 @@ _MAX_DAYS = 2**63 // (24 * 60 * 60 * 10**6) - 1
 
 
 class _Family(NamedTuple):
-    """Types whose values may stand together, and what converts them under each policy."""
+    """Types whose values may be mixed, and what converts them under each policy."""
 
     types: Any
     to_list: Any

@@ -25,7 +25,7 @@ from tfrecord_lite.reader import batches_at_once
 from tfrecord_lite.schema import FixedLenFeature, RawFeature
 
 _MOST_CHARS = 60
-"""Of the names of features in a fingerprint."""
+"""The most characters of the names of features in a fingerprint."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -117,7 +117,7 @@ class DatasetIterator(Generic[T_co]):
     ) -> None:
         self._dataset = dataset
         self._plan = plan
-        """Of the data set, or of a worker's part of it."""
+        """The plan of the data set, or of a worker's part of it."""
         self._begin(Run((epoch,), salt=salt), None)
 
     def _begin(self, run: Run, state: Any) -> None:

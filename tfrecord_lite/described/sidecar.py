@@ -141,9 +141,9 @@ class Sidecar(NamedTuple):
     structure: Structure | None = None
     """None for a flat dict."""
     fingerprint: object = None
-    """Of the data file, as parsed from JSON; None if the schema fits any data."""
+    """The fingerprint of the data file, as parsed from JSON; None if the schema fits any data."""
     dataframe: Description | None = None
-    """Of a data frame: its library, types and index."""
+    """What describes a data frame: its library, types and index."""
     refused: Mapping[str, InvalidArgumentError] = {}
     """The features that a file describes, but that cannot be read, with the reasons."""
     texts: Sequence[str] = ()

@@ -280,7 +280,7 @@ def to_tfrecord(
     Parameters
     ----------
     frame : dask.dataframe.DataFrame
-        Of columns that :func:`save` stores.
+        Its columns are of types that :func:`save` stores.
     path : str or PathLike
         The directory, or a URL, which the workers have to see under this name; it is created if it does not exist.
     overwrite : bool, default False

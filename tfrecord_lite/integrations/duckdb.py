@@ -56,7 +56,7 @@ _FILE = re.compile(
 _DUCKDB_FILES = re.compile(
     r"\.(csv|tsv|parquet|json|jsonl|ndjson|xlsx|avro|db|duckdb)(\.(gz|zst))?$", re.IGNORECASE
 )
-"""The names of files that DuckDB reads by itself."""
+"""The names of files that DuckDB reads directly."""
 
 _BARE_NAME = re.compile(r"""(?i)\b(?:from|join|describe|summarize|table)\s+([^\s'"(),;]+)""")
 _QUOTED = re.compile(r"""'((?:[^']|'')+)'|"((?:[^"]|"")+)\"""")
@@ -82,7 +82,7 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
     ----------
     query : str
         Quoted names in its FROM clauses are files of Examples or SequenceExamples, whatever ``paths`` of
-        :func:`scan` may be: paths, patterns, shards (``train@8``), URLs, directories of TensorFlow Datasets with all splits. Files that DuckDB reads by itself
+        :func:`scan` may be: paths, patterns, shards (``train@8``), URLs, directories of TensorFlow Datasets with all splits. Files that DuckDB reads directly
         (``.csv``, ``.parquet``, ``.json``, ...) are left to it.
     schema : Schema, SequenceSchema, dict of specifications, or path, optional
     **options

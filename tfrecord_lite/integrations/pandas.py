@@ -270,7 +270,7 @@ def _index_of(arrays: dict[str, Any], description: Mapping[str, Any], n_rows: in
         with suppress(ValueError, TypeError, AttributeError):
             levels[0].freq = description.get("freq")
         return levels[0]
-    # The labels of several frames, one after the other. Those that pandas gives by itself go on, and
+    # The labels of several frames, one after the other. The default labels of pandas go on, and
     # nothing records how many rows the last frame has: the schema may be for other data.
     ranges, name = description.get("ranges", [[0, 0, 1]]), description.get("name")
     if len(ranges) == 1 or all(start == 0 and step == 1 for start, _, step in ranges):

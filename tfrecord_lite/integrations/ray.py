@@ -294,7 +294,7 @@ def write_tfrecords(
     Parameters
     ----------
     ds : ray.data.Dataset
-        Of rows with numbers, bools, texts, bytes, times, tensors of numbers, and lists of them.
+        Rows with numbers, bools, texts, bytes, times, tensors of numbers, and lists of them.
     path : str or PathLike
         The directory, which the workers have to see under this name; it is created if it does not exist. Or a URL.
     mode : {"append", "overwrite", "error"}, default "append"
@@ -374,7 +374,7 @@ class TFRecordDatasink(_SinkBase):
         self.written: list[WrittenPart] = []
         """The files, when all are complete."""
         self._id = uuid.uuid4().hex
-        """Of one write: a sink may write several data sets."""
+        """The id of one write: a sink may write several data sets."""
         self._before: list[str] = []
 
     @property

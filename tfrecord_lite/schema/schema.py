@@ -130,7 +130,7 @@ class Original:
 
 
 def _dtype_name(dtype: Any) -> str:
-    """Return the name that stands for an original dtype."""
+    """Return the name of an original dtype."""
     # Dtypes of NumPy, ml_dtypes and TensorFlow have names; scalar types do not.
     name = getattr(dtype, "name", dtype)
     if isinstance(name, str) and name in _OTHER_DTYPES:

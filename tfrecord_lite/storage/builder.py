@@ -92,7 +92,7 @@ class SchemaBuilder:
         self._structure: Structure | None = None
         self._columns: dict[str, _Column] = {}
         self._schema: Schema | None = None
-        """Of the columns, if none has become wider since it was made."""
+        """The schema of the columns, if none has become wider since it was made."""
         self._n_rows = 0
         self.originals: dict[str, Original] = {}
         """The frame's own, if a schema is given."""

@@ -203,8 +203,8 @@ class MessageWriter:
         Raises
         ------
         InvalidArgumentError, TypeError
-            `index` is the number of the record among `rows`. Of columns nothing is written
-            then; of an iterable all rows before that one; of a stream the batches before.
+            `index` is the number of the record among `rows`. Then nothing of columns is written,
+            all rows before that one of an iterable, and the batches before of a stream.
         FailedPreconditionError
             ``CLOSED`` after :meth:`close`.
         OSError
@@ -312,8 +312,8 @@ class MessageWriter:
         Raises
         ------
         InvalidArgumentError, TypeError
-            `index` is the number of the record. Of columns nothing is written then; of
-            dictionaries all before that one.
+            `index` is the number of the record. Then nothing of columns is written,
+            and all dictionaries before that one.
         FailedPreconditionError
             ``CLOSED`` after :meth:`close`.
         OSError

@@ -49,14 +49,14 @@ _MAX_VALUES, _MAX_STEPS, _MAX_STEPS_OF_PAGE = 8, 3, 24
 """Most numbers or strings of a cell, and inner rows."""
 _MAX_TEXT, _MAX_SMALL_TEXT, _MAX_HEX = 160, 40, 16
 _MAX_WHOLE_NUMBERS, _MAX_WHOLE_TEXT, _MAX_WHOLE_HEX, _MAX_WHOLE_LINES = 4096, 20_000, 1024, 64
-"""Of the details."""
+"""The most numbers, characters, bytes and lines in the details."""
 _MAX_EXAMINED_NUMBERS = 1 << 20
 _MAX_TENSOR_BYTES = 32 << 20
 _MAX_SOUND_BYTES = 2 << 20
 _SIZE, _PAGE_SIZE, _SMALL_SIZE, _LARGE_SIZE = 96, 128, 64, 1024  # pixels of pictures
 _MIN_PICTURE = 8  # rows and columns of an array that is a picture rather than a table
 _ENLARGED_SIZE = 256
-"""Of an image whose pixels are shown one by one."""
+"""The size of an image whose pixels are shown one by one."""
 _OF_ANOTHER_PACKAGE = 2  # what dtype.isbuiltin is of bfloat16, int4, ... of ml_dtypes
 _SIZES = (
     ("image/height", "image/width", "image/channels", "image/depth"),

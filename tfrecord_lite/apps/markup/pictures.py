@@ -42,12 +42,12 @@ class Budget:
     characters: int = 8_000_000
     """Of markup, without pictures and sounds."""
     card_characters: int = 4_000_000
-    """Of the cards and the schema."""
+    """The most characters of the cards and the schema."""
     pictures: int = 1000
     pixels: int = 300_000_000
     """That may be decoded, which takes some seconds for all of them; a JPEG's count a quarter."""
     picture_bytes: int = 8 << 20
-    """Of thumbnails and strips."""
+    """The most bytes of thumbnails and strips."""
     detail_bytes: int = 16 << 20
     """Of large pictures and sounds."""
 

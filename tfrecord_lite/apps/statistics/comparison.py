@@ -249,7 +249,7 @@ class Comparison:
     names : tuple of two str
         What the two are called: paths, or "the first" and "the second".
     statistics : tuple of two Statistics
-        Of each.
+        The statistics of each.
     findings : tuple of Finding
         What is different beyond the thresholds: of all records, then by feature.
     records : RecordDifferences or None

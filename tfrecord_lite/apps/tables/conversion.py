@@ -787,7 +787,7 @@ def _interrupts_blocked() -> Iterator[None]:
 
 
 _maker: _Maker
-"""Of a process that was started to make outputs."""
+"""The maker in a process that was started for outputs."""
 
 
 def _begin_process(plan: _Plan, log: _Log | None) -> None:

@@ -169,7 +169,7 @@ class RecordTarget:
         self._sidecar = described
         self._with_sidecar = with_sidecar
         self.n_bytes: int = 0
-        """Of the file, when it is finished."""
+        """The size of the file, when it is finished."""
         self._storage_options = storage_options
         options = compression_to_write(target, "infer" if compression is None else compression)
         self._target, self._n_rows = target, 0
@@ -397,7 +397,7 @@ def write_part(
     InvalidArgumentError
         As :func:`save`, with the number of the record in this file and the column.
     OSError
-        As for writing. After any error there is no file, or the one that was there before.
+        As for writing. After any error there is no file, or the previous one.
     """
     rest = iter(batches)
     first = next(rest, None)

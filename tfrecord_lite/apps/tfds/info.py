@@ -282,7 +282,7 @@ class Directory:
             return tfds.Features(infer_schema(self._whole()), {}, [], {}, {})
 
     def _whole(self) -> TFRecordReader:
-        """Return a reader of all files that are there, to look at."""
+        """Return a reader of all existing files, to look at."""
         paths = [
             path
             for files in self.splits.values()

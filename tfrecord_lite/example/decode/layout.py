@@ -2,7 +2,7 @@
 
 A file's messages are written by one program: the same features in the same order, each with its
 lengths in as many bytes. A :class:`Layout`, learnt from a few messages, says
-which bytes stand where::
+which bytes are where::
 
     0a n | 0a 0d 0a 03 age 12 06 1a 04 0a 02 ·· | 0a 0f 0a 05 label 12 ...
            ╰────────── entry ─────────────────╯   ╰─ entry ──────────
@@ -129,7 +129,7 @@ class _FloatRun:
         self.place = place
         """Where the first feature's floats begin."""
         self.n_bytes = n_bytes
-        """Of each feature."""
+        """Bytes of each feature."""
         self.features: list[int] = []
         """The features, in order."""
         self.step = 0
@@ -268,7 +268,7 @@ class _Slot(NamedTuple):
     number: int
     """The number among values kept alike; for floats, the number of their run."""
     place: int = 0
-    """Of floats: the place in the run."""
+    """For floats, the place in the run."""
 
 
 class _Payloads(NamedTuple):

@@ -69,7 +69,7 @@ LARGE_BYTES = 16 * 1024
 SHORT_LIST = 8
 """The lengths of lists up to this one are part of the form; longer lists of numbers vary."""
 _MOST_BYTES = 4 * _MAX_BYTES
-"""Of all rows; larger rows than the first of their batch go one by one, so that they take no more memory."""
+"""The most bytes of all rows; larger rows than the first of their batch go one by one, so that they take no more memory."""
 _ITEM_BYTES = 8
 _FEWEST_ROWS = 8
 _KIND_OF_TYPE = (
