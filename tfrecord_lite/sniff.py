@@ -67,7 +67,7 @@ def text_of(data: bytes, *, is_cut: bool = False) -> str | None:
 
 
 class Media(NamedTuple):
-    """What an encoded image, sound or film is; None for what its header does not tell."""
+    """What an encoded image, sound or film is; None for what its header does not have."""
 
     format: str
     """Its usual name: ``"JPEG"``, ``"PNG"``, ``"WAV"``, ``"MP4"``."""

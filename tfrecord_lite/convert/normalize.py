@@ -328,7 +328,7 @@ def _of_items(key: str, items: list[Any], make: Maker) -> Lists:
     types.discard(type(None))
     with errors_at(index=lambda number: int(np.flatnonzero(present)[number])):
         lists = make(key, [item for item in items if item is not None], types)
-    if 0 in (lists.type.shape or ()):  # nothing would tell missing records from empty ones
+    if 0 in (lists.type.shape or ()):  # nothing would distinguish missing records from empty ones
         raise missing_row_error(key, ~present)
     return _masked(scattered(lists, present), present)
 
