@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from typing import Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console
