@@ -282,6 +282,11 @@ def _run(args: argparse.Namespace, console: Console) -> None:
         raise OutputError from error
     except (OSError, ImportError, ValueError, TypeError) as error:
         inputs.complain_of(error, args.verb, console)
+    is_told = getattr(args, "compression", "infer") != "infer"
+    if console.status and is_told and getattr(args, "output_compression", "") is None:
+        console.note(
+            "--compression is for what is read; --output-compression is for what is written"
+        )
     console.flush()
 
 

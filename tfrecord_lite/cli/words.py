@@ -87,7 +87,6 @@ OF_PYTHON = {
     r"TFRecordReader\(path\)\.\w+\(\) reads them": "without --message they are shown",
     r"iterating over TFRecordReader\(path\) returns their bytes": "tfrecord cat prints them",
     r"read them with (sequence_examples\(\).*?parse_sequence_example|TFRecordReader\(path\)\.messages\(\S+\))": "tfrecord cat prints them",
-    r"(not a \w+ stream);": r"\1, as --compression says, which is for what is read (--output-compression for what is written);",
     r"read it in order \(TFRecordReader, .*?\(TFRecordWriter\)": "tfrecord merge writes its records to an uncompressed file",
     r"load and TFRecordReader read it|load_tfds reads it": "tfrecord head, stats and convert read it",
 }
