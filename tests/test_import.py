@@ -1,16 +1,17 @@
 """What is public, and what importing the package costs."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.metadata
 import json
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import tfrecord_lite
+from tests.support.errors import raised
 from tests.support.subprocesses import run_fresh
+from tfrecord_lite import extension
 
 HEAVY = {
     "absl", "aiohttp", "asyncio", "backports.zstd", "concurrent.futures.process", "fsspec",
@@ -27,7 +28,6 @@ def test_import_loads_nothing_heavy_not_even_numpy() -> None:
     modules = set(json.loads(run_fresh(
         "import json, sys, tfrecord_lite; print(json.dumps(list(sys.modules)))", **UNCOUNTED
     )))  # fmt: skip
-
     assert modules & {*HEAVY, "numpy", "crc32c"} == set()
 
 
@@ -36,7 +36,6 @@ def test_reading_records_loads_numpy_and_nothing_else_heavy() -> None:
         "import json, sys; from tfrecord_lite import TFRecordReader\n"
         "print(json.dumps(list(sys.modules)))", **UNCOUNTED
     )))  # fmt: skip
-
     assert "numpy" in modules
     assert modules & {*HEAVY, "argparse", "crc32c", "importlib.metadata"} == set()
 
@@ -48,9 +47,9 @@ NOT_FOR_A_BATCH = {
     "tfrecord_lite.example.sequence.parse", "tfrecord_lite.example.survey", "tfrecord_lite.files.output",
     "tfrecord_lite.index.file", "tfrecord_lite.index.index", "tfrecord_lite.progress",
     "tfrecord_lite.records.resync", "tfrecord_lite.saved", "tfrecord_lite.schema.summary", "tfrecord_lite.sniff",
-    "bz2", "concurrent.futures", "decimal", "difflib", "hashlib", "logging", "numpy.ma", "tempfile", "threading",
+    "bz2", "concurrent.futures", "decimal", "difflib", "hashlib", "logging", "numpy.ma", "numpy.typing", "tempfile", "threading",
 }  # fmt: skip
-MOST_OWN_MODULES = 82
+MOST_OWN_MODULES = 81
 """Of this package that a first batch loads."""
 
 
@@ -63,7 +62,6 @@ def test_a_first_batch_loads_only_what_it_needs(tmp_path: Path, schema: str) -> 
         f"next(iter(read_batches({str(tmp_path / 'a.tfrecord')!r}, {schema}, 8)))\n"
         "print(json.dumps(sorted(set(sys.modules) - before)))", **UNCOUNTED
     )))  # fmt: skip
-
     assert modules & {*HEAVY, *NOT_FOR_A_BATCH} == set()
     assert sum(name.startswith("tfrecord_lite") for name in modules) <= MOST_OWN_MODULES
 
@@ -79,43 +77,53 @@ def test_reading_and_writing_raw_files_needs_no_protobuf_runtime() -> None:
         "    print(list(TFRecordReader(path)))\n"
         "print('google.protobuf' in sys.modules, 'fsspec' in sys.modules, 'isal' in sys.modules)"
     )
-
     assert out == "[b'one']\nFalse False False\n"
 
 
 def test_dir_shows_the_public_names_and_nothing_else() -> None:
     for name in tfrecord_lite.__all__:
         assert getattr(tfrecord_lite, name) is not None  # which loads its module
-
     assert tfrecord_lite.__all__ == sorted(set(tfrecord_lite.__all__))
     modules = ["apps", "errors", "integrations", "messages", "options", "testing", "tf"]
     assert dir(tfrecord_lite) == sorted([*tfrecord_lite.__all__, *modules, "__version__"])
     assert all(getattr(tfrecord_lite, name) is not None for name in modules)
 
 
-def stub() -> str:
+def stub(module: ModuleType) -> str:
     """Return what type checkers see: the same names as in the table."""
-    lines = ["# Made of the table in __init__.py: pytest --update-golden tests/test_import.py"]
-    names_of = vars(tfrecord_lite)["_NAMES"]
-    for module, names in sorted(names_of.items()):
-        listed = ", ".join(f"{name} as {name}" for name in names.split())
-        lines.append(f"from tfrecord_lite.{module} import {listed}")
-    submodules = ", ".join(f"{name} as {name}" for name in vars(tfrecord_lite)["_SUBMODULES"])
-    lines += [
-        f"from tfrecord_lite import {submodules}",
-        "",
-        "__version__: str",
-        f"__all__ = {tfrecord_lite.__all__}",
+    lines = [
+        f"# Made of the table in {Path(str(module.__file__)).name}: pytest --update-golden tests/test_import.py"
     ]
-    return "\n".join(lines) + "\n"
+    for home, names in sorted(vars(module)["_NAMES"].items()):
+        listed = ", ".join(f"{name} as {name}" for name in names)
+        lines.append(f"from tfrecord_lite.{home} import {listed}")
+    if module is tfrecord_lite:
+        submodules = ", ".join(f"{name} as {name}" for name in vars(module)["_SUBMODULES"])
+        lines += [f"from tfrecord_lite import {submodules}", "", "__version__: str"]
+    return "\n".join([*lines, f"__all__ = {module.__all__}"]) + "\n"
 
 
-def test_type_checkers_see_the_names_that_are_loaded(request: pytest.FixtureRequest) -> None:
-    path = Path(tfrecord_lite.__file__).with_suffix(".pyi")
+@pytest.mark.parametrize("module", [tfrecord_lite, extension])
+def test_type_checkers_see_the_names_that_are_loaded(
+    module: ModuleType, request: pytest.FixtureRequest
+) -> None:
+    path = Path(str(module.__file__)).with_suffix(".pyi")
     if request.config.getoption("update_golden"):
-        path.write_text(stub())
+        path.write_text(stub(module))
+    assert path.read_text() == stub(module)
 
-    assert path.read_text() == stub()
+
+def test_extensions_stand_on_names_of_the_codec_that_are_not_public() -> None:
+    for home, names in vars(extension)["_NAMES"].items():
+        codec = importlib.import_module(f"tfrecord_lite.{home}")
+        assert home.partition(".")[0] not in {"apps", "cli", "integrations", "testing", "tf"}
+        for name in names:
+            assert getattr(extension, name) is getattr(codec, name)
+            assert name not in tfrecord_lite.__all__
+
+    assert extension.__all__ == sorted(set(extension.__all__))
+    with pytest.raises(AttributeError, match="no attribute 'Exampel'"):
+        extension.Exampel  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_the_version_is_that_of_the_distribution() -> None:
@@ -131,5 +139,4 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     ("name", "call"), [("read", "load"), ("open", "Reader"), ("write", "save")]
 )
 def test_a_name_of_other_libraries_says_what_to_call(name: str, call: str) -> None:
-    with pytest.raises(AttributeError, match=call):
-        getattr(tfrecord_lite, name)
+    raised(AttributeError, getattr, tfrecord_lite, name, match=call)

@@ -15,44 +15,46 @@ modules of its own::
 
 from importlib import import_module as _import_module
 
-from tfrecord_lite import shown as _shown
+from tfrecord_lite import texts as _texts
+from tfrecord_lite.lazy import names_from as _names_from
 
 __version__ = "0.1.0.dev0"
 
 _NAMES = {
-    "apps.rearrange": "split_records unique_records",
-    "apps.tables.table": "TFRecordTable scan",
-    "apps.tfds.loading": "load_tfds",
-    "apps.viewer.page": "view",
-    "block": "Block",
-    "columns": "BytesColumn RaggedTensor SparseTensor to_dense",
-    "convert.lossless": "schema_of",
-    "dataset": "Dataset TFRecordDataset read_batches",
-    "described.sidecar": "load_schema",
-    "errors": "TFRecordError",
-    "example.encode.columns": "encode_example encode_examples",
-    "example.parse": "ExampleParser parse_example parse_single_example",
-    "example.sequence.encode": "encode_sequence_example encode_sequence_examples",
-    "example.sequence.parse": "SequenceExampleParser parse_sequence_example parse_single_sequence_example",
-    "example.to_dicts": "decode_example decode_examples decode_sequence_example decode_sequence_examples",
-    "index.counting": "count_records",
-    "index.file": "TFRecordFile",
-    "reader": "TFRecordReader",
-    "recovery.recover": "recover",
-    "recovery.verify": "verify",
-    "schema": "FixedLenFeature FixedLenSequenceFeature RaggedFeature RawFeature Schema SequenceSchema SparseFeature VarLenFeature",
-    "storage": "load save",
-    "storage.infer": "infer_schema summarize",
-    "tensors.parse": "parse_tensor",
-    "tensors.raw": "decode_raw",
-    "tensors.serialize": "serialize_tensor",
-    "writer": "ShardedTFRecordWriter TFRecordWriter",
-}
+    "apps.rearrange": ("split_records", "unique_records"),
+    "apps.tables.table": ("TFRecordTable", "scan"),
+    "apps.tfds.loading": ("load_tfds",),
+    "apps.viewer.page": ("view",),
+    "block": ("Block",),
+    "columns": ("BytesColumn", "RaggedTensor", "SparseTensor", "to_dense"),
+    "convert.lossless": ("schema_of",),
+    "dataset": ("Dataset", "TFRecordDataset", "read_batches"),
+    "described.sidecar": ("load_schema",),
+    "errors": ("TFRecordError",),
+    "example.encode.columns": ("encode_example", "encode_examples"),
+    "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
+    "example.sequence.encode": ("encode_sequence_example", "encode_sequence_examples"),
+    "example.sequence.parse": ("SequenceExampleParser", "parse_sequence_example", "parse_single_sequence_example"),
+    "example.to_dicts": ("decode_example", "decode_examples", "decode_sequence_example", "decode_sequence_examples"),
+    "index.counting": ("count_records",),
+    "index.file": ("TFRecordFile",),
+    "reader": ("TFRecordReader",),
+    "recovery.recover": ("recover",),
+    "recovery.verify": ("verify",),
+    "schema": (
+        "FixedLenFeature", "FixedLenSequenceFeature", "RaggedFeature", "RawFeature", "Schema",
+        "SequenceSchema", "SparseFeature", "VarLenFeature",
+    ),
+    "storage": ("load", "save"),
+    "storage.infer": ("infer_schema", "summarize"),
+    "tensors.parse": ("parse_tensor",),
+    "tensors.raw": ("decode_raw",),
+    "tensors.serialize": ("serialize_tensor",),
+    "writer": ("ShardedTFRecordWriter", "TFRecordWriter"),
+}  # fmt: skip
 """The public names, by the module that defines them; ``__init__.pyi`` is made of this."""
 
 _SUBMODULES = ("apps", "errors", "integrations", "messages", "options", "testing", "tf")
-_HOOKS = ("load_ipython_extension", "unload_ipython_extension")
-"""What IPython calls for ``%load_ext tfrecord_lite``."""
 
 _INSTEAD = {
     "open": "TFRecordReader(paths) reads records, TFRecordWriter(path) writes them",
@@ -61,22 +63,25 @@ _INSTEAD = {
 }
 """What to call where other libraries have another name."""
 
-_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - a list
+
+# What IPython calls for ``%load_ext tfrecord_lite``.
+_MODULE_OF |= dict.fromkeys(("load_ipython_extension", "unload_ipython_extension"), "apps.notebook")
+
+
+_load = _names_from(__name__, _MODULE_OF)
 
 
 def __getattr__(name: str) -> object:
     """Load a public name, or a public module, when it is first used."""
     if name in _SUBMODULES:
         return _import_module(f"{__name__}.{name}")
-    if name in _HOOKS:
-        return getattr(_import_module(f"{__name__}.apps.notebook"), name)
     if name not in _MODULE_OF:
         hint = f"; {_INSTEAD[name]}" if name in _INSTEAD else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
-    value = getattr(_import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
+    value = globals()[name] = _load(name)
     return value
 
 
@@ -92,7 +97,7 @@ def _content_of(value: bytes) -> str | None:
     return text
 
 
-_shown.html_of, _shown.content_of = _html_of, _content_of
+_texts.html_of, _texts.content_of = _html_of, _content_of
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,7 @@ The names are TensorFlow's (``tf.errors``); each is also a :class:`ValueError`.
 Where Python has the word, Python's exception is used instead:
 :class:`FileNotFoundError`, :class:`IsADirectoryError`, :class:`PermissionError`,
 :class:`TypeError` for an argument of the wrong type, and :class:`ImportError`
-with the ``pip install`` line for an extra that is not there.
+with the ``pip install`` line for a missing extra.
 
 Callers branch on :class:`Reason`, never on the text. The text is one sentence, the place
 first and the cause last: ``<source>: record 3, byte 24, feature 'x': <detail>``. It never
@@ -24,12 +24,13 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Self
 
-from tfrecord_lite.shown import repr_html
+from tfrecord_lite.texts import plural, repr_html, short_name
 
 __all__ = [
     "DamageReport",
@@ -42,16 +43,10 @@ __all__ = [
     "Reason",
     "TFRecordError",
     "argument_error",
-    "human_bytes",
+    "errors_at",
     "lost_of",
-    "plural",
-    "printable",
     "require_int",
-    "short_name",
 ]
-
-
-_SHOWN_NAME = 60
 
 
 class Reason(StrEnum):
@@ -118,7 +113,7 @@ class TFRecordError(Exception):
         Name of the feature.
     detail : str, optional
         The cause as a sentence of its own: what is wrong, what was expected, how to go on.
-        The reason's words stand in for it where there is none.
+        Without any, the reason's words are used.
 
     Examples
     --------
@@ -286,7 +281,7 @@ class DamagedSpan:
     def breaks_off(self) -> bool:
         """Whether the file or its compressed stream ends too soon.
 
-        Nobody can tell how much came after: `length` is only what is known to be lost.
+        It is not known how much followed: `length` is only what is known to be lost.
         """
         return self.reason is Reason.TRUNCATED or self.reason in STREAM_DAMAGE
 
@@ -337,7 +332,7 @@ MAX_SPANS = 10_000
 """How many spans of one file a report keeps; the others are only counted."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class FileReport:
     """What was read of one file, and what was lost; true if the file is sound.
 
@@ -388,7 +383,7 @@ class FileReport:
         return f"<FileReport of {short_name(self.source)}: {_found((self,))}>"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class DamageReport:
     """What was read of some files, and what was lost; true if all files are sound.
 
@@ -503,51 +498,31 @@ def _found(files: tuple[FileReport, ...]) -> str:
     return ", ".join(parts if len(parts) > 1 else [*parts, "sound"])
 
 
+@contextmanager
+def errors_at(
+    *,
+    index: int | Callable[[int], int] | None = None,
+    key: str | None = None,
+    source: str | None = None,
+) -> Iterator[None]:
+    """Give a place to errors about values from inside, which stay the same exceptions with traceback, cause and notes.
+
+    A function for `index` makes the number of the record of the number that an error has, if any.
+    """
+    try:
+        yield
+    except InvalidArgumentError as error:
+        if callable(index):
+            index = None if error.index is None else index(error.index)
+        InvalidArgumentError.__init__(error, *error.at(index=index, key=key, source=source).args)
+        raise
+
+
 def argument_error(
     detail: str, *, key: str | None = None, source: str | None = None
 ) -> InvalidArgumentError:
     """Return the ``BAD_ARGUMENT`` error about an argument or a value, for the caller to raise."""
     return InvalidArgumentError(Reason.BAD_ARGUMENT, source=source, key=key, detail=detail)
-
-
-def plural(count: int, noun: str, nouns: str | None = None) -> str:
-    """Return a count with its noun: 1 record, 1,200 records; `nouns` if it takes more than an s."""
-    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
-
-
-_UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-
-
-def short_name(name: str) -> str:
-    """Return a name as a ``repr`` shows it: of a long one the end."""
-    return name if len(name) <= _SHOWN_NAME else f"...{name[3 - _SHOWN_NAME :]}"
-
-
-def human_bytes(n_bytes: int) -> str:
-    """Return a size in the unit that suits it.
-
-    >>> human_bytes(523), human_bytes(53_869), human_bytes(1024**3 - 1)
-    ('523 B', '52.6 KiB', '1.0 GiB')
-    """
-    if n_bytes < 1024:
-        return f"{n_bytes} B"
-    size, units = n_bytes / 1024, iter(_UNITS)
-    while round(size, 1) >= 1024:
-        size, _ = size / 1024, next(units)
-    return f"{size:.1f} {next(units)}"
-
-
-def printable(text: str) -> str:
-    r"""Return a text on one line, with escapes for characters that cannot be printed.
-
-    Those are control characters, of terminals and of writing direction, and odd spaces.
-
-    >>> printable("a\tb")
-    'a\\tb'
-    """
-    return "".join(
-        character if character.isprintable() else repr(character)[1:-1] for character in text
-    )
 
 
 def require_int(name: str, value: Any, at_least: int | None = None) -> int:

@@ -1,18 +1,21 @@
 """Write the pages that are made of the code: ``python docs/reference/generate.py``.
 
-``cli-options.md`` has the arguments of all verbs, ``api/names.md`` a line per public name. Both are plain
-Markdown, which a code host shows as it is. The tests make them again and compare.
+``cli-options.md`` has the arguments of all verbs, ``api/names.md`` a line per public name, and
+``api/extension.md`` a line per name for authors of extensions. They are plain Markdown, which a code host shows as it is. The tests make them again and compare.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import inspect
 import re
 from importlib import import_module
+from itertools import groupby, zip_longest
 from pathlib import Path
 
 import tfrecord_lite
+from tfrecord_lite import extension
 from tfrecord_lite.cli.app import GROUPS, HELP, make_parser
 
 __all__ = ["PAGES", "pages"]
@@ -75,11 +78,18 @@ def _summary(name: str) -> str:
         place = f"tfrecord_lite.{modules[attribute]}"
     path = ROOT / place.replace(".", "/")
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    for node in ast.parse(file.read_text("utf-8")).body:
+    body = ast.parse(file.read_text("utf-8")).body
+    for node, after in zip_longest(body, body[1:]):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == attribute:
             text = ast.get_docstring(node)
             if text:  # an overload has none
                 return _first_line(text)
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(after, ast.Expr):
+            names = ast.unparse(node).partition("=")[
+                0
+            ]  # Which a string below describes.
+            if re.search(rf"\b{attribute}\b", names):
+                return _first_line(ast.literal_eval(after.value))
         if isinstance(node, ast.ImportFrom) and node.module:
             for one in node.names:
                 if (one.asname or one.name) == attribute:
@@ -103,20 +113,45 @@ def names_page() -> str:
                 module = match[1]
             if match := re.fullmatch(r"   ~?([\w.]+)", line):
                 name = f"{module}.{match[1]}"
-                summary = re.sub(r":\w+:`~?(.+?)`", r"`\1`", _summary(name)).replace(
-                    "``", "`"
-                )
-                rows += f"| `{name.removeprefix('tfrecord_lite.')}` | {summary} |\n"
+                rows += _row(name, name.removeprefix("tfrecord_lite."))
         if rows:
             text += f"\n## [{title}]({page})\n\n| name | |\n| --- | --- |\n{rows}"
     return text
+
+
+def _row(place: str, name: str) -> str:
+    """Return the row of a name in a table."""
+    summary = re.sub(r":\w+:`~?(.+?)`", r"`\1`", _summary(place)).replace("``", "`")
+    return f"| `{name}` | {summary} |\n"
+
+
+def extension_page() -> str:
+    """Return the page of the names for authors of extensions, by the packages that define them."""
+    introduction = inspect.cleandoc(str(extension.__doc__)).replace("``", "`")
+    text = f"# For authors of extensions\n\n{NOTE}{introduction}\n"
+    for package, homes in groupby(vars(extension)["_NAMES"].items(), _package_of):
+        text += f"\n## {package}\n\n| name | |\n| --- | --- |\n"
+        text += "".join(
+            _row(f"tfrecord_lite.{home}.{name}", name)
+            for home, names in homes
+            for name in names
+        )
+    return text
+
+
+def _package_of(item: tuple[str, tuple[str, ...]]) -> str:
+    return item[0].partition(".")[0]
 
 
 def _api(page: str) -> str:
     return (FOLDER / "api" / page).read_text("utf-8")
 
 
-PAGES = {"cli-options.md": options_page, "api/names.md": names_page}
+PAGES = {
+    "cli-options.md": options_page,
+    "api/extension.md": extension_page,
+    "api/names.md": names_page,
+}
 
 
 def pages() -> dict[Path, str]:

@@ -1,7 +1,5 @@
 """A folder names the same files for every verb."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading
@@ -20,7 +18,6 @@ pytestmark = pytest.mark.needs("sql")
 
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make folders whose records have x, the numbers from 0 to 4."""
     monkeypatch.chdir(tmp_path)
     records = [encode_example({"x": x}) for x in range(5)]
     splits = [{"name": name, "shardLengths": [n]} for name, n in (("train", "3"), ("test", "1"))]

@@ -1,4 +1,4 @@
-"""What stands on the codec, written nearly as a user would write it.
+"""Apps on top of the codec, written nearly as a user would write them.
 
 ::
 
@@ -11,23 +11,15 @@
     tfds        directories of TensorFlow Datasets
     notebook    batches and objects of the codec as tables, an extension for IPython
     markup      HTML and SVG as text, for all of them
+    outline     the features or fields of one message in rows
 
-An app imports the public names and the doors of the codec (the contract in pyproject.toml lists
-them, and what else is open to whom), and of
-the other apps only ``tables``, ``statistics`` and ``markup``. Nothing in the codec imports an app.
+An app imports public names and those of ``tfrecord_lite.extension``, and of the other apps only
+``tables``, ``statistics``, ``markup`` and ``outline``. Nothing in the codec imports an app.
 """
 
-from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-if not _TYPE_CHECKING:
+from tfrecord_lite.lazy import modules_of as _modules_of
 
-    def __getattr__(name: str) -> object:
-        """Load a module of the package when it is first used."""
-        place = f"{__name__}.{name}"
-        try:
-            return _import_module(place)
-        except ModuleNotFoundError as error:
-            if error.name != place:
-                raise
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not _TYPE_CHECKING:
+    __getattr__ = _modules_of(__name__)

@@ -1,6 +1,6 @@
 """Standard output, standard error and the exit status of one run.
 
-Output goes through :meth:`Console.say`, which tells a failure to write it (a closed pipe,
+Output goes through :meth:`Console.say`, which distinguishes a failure to write it (a closed pipe,
 a full disk) from a failure to read a file: the first ends the run, the second only the
 work on that file.
 """
@@ -16,8 +16,9 @@ from typing import Any
 
 from tfrecord_lite.cli.texts import json_line
 from tfrecord_lite.cli.words import shell_text
-from tfrecord_lite.errors import argument_error, printable
+from tfrecord_lite.errors import argument_error
 from tfrecord_lite.progress import bars_hidden, is_terminal
+from tfrecord_lite.texts import printable
 
 
 class Status(IntEnum):

@@ -17,7 +17,7 @@ from tfrecord_lite.apps.events.series import Events
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console
 from tfrecord_lite.files.names import expand, name_of
-from tfrecord_lite.schema.text import choices
+from tfrecord_lite.texts import choices
 
 
 def add_events(parser: argparse.ArgumentParser) -> None:

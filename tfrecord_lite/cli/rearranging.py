@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,10 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
 from tfrecord_lite.cli.texts import exact_bytes
-from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
-from tfrecord_lite.files.names import is_file_object, name_of
+from tfrecord_lite.errors import argument_error, errors_at
+from tfrecord_lite.extension import is_file_object, name_of
 from tfrecord_lite.reader import TFRecordReader, reader_with
+from tfrecord_lite.texts import plural
 
 _DST = """
 
@@ -80,7 +80,7 @@ def _fractions(text: str) -> list[float]:
 def run_split(args: argparse.Namespace, console: Console) -> None:
     """Divide the records of all FILEs among shards, in their order; or with --fractions, into parts with one DST each.
 
-    Of parts, a hash of each record, or of its value of --by, decides where it goes: it stays in its part
+    For parts, a hash of each record, or of its value of --by, decides: a record stays in its part
     when data are added.
 
     examples:
@@ -98,12 +98,11 @@ def run_split(args: argparse.Namespace, console: Console) -> None:
     names = [*args.files, args.target]
     n_parts = len(args.fractions)
     args.files, args.target = names[:-n_parts], names[-n_parts:]
-    if not args.files or "-" in args.target:
-        if args.files:
-            raise argument_error("standard output is one file; give a DST for each part")
-        raise argument_error(
-            f"expected FILEs, then {plural(n_parts, 'DST')}, one for each fraction"
-        )
+    if not args.files:
+        detail = f"expected FILEs, then {plural(n_parts, 'DST')}, one for each fraction"
+        raise argument_error(detail)
+    if "-" in args.target:
+        raise argument_error("standard output is one file; give a DST for each part")
     _run("split_records", args, console, fractions=args.fractions, by=args.by, seed=args.seed)
 
 
@@ -168,8 +167,7 @@ def run_sample(args: argparse.Namespace, console: Console) -> None:
 
 def add_filter(parser: argparse.ArgumentParser) -> None:
     """Declare the condition and the schema too."""
-    text = "an expression of DuckDB's over the features"
-    inputs.add(parser, "--where SQL", text)
+    inputs.add(parser, "--where SQL", "an expression of DuckDB's over the features")
     inputs.add_schema(parser, parser)
     inputs.add_text(parser, default=True)
     add_merge(parser)
@@ -205,7 +203,7 @@ def _run(name: str, args: argparse.Namespace, console: Console, **more: Any) -> 
         return
     settings = inputs.settings_of(args)
     if args.drop_bad:
-        from tfrecord_lite.described.sources import dropping  # noqa: PLC0415 - loads the engine
+        from tfrecord_lite.extension import dropping  # noqa: PLC0415 - loads the engine
 
         settings = dropping(args.schema, sources, settings)
     reader = reader_with(sources, settings)
@@ -240,7 +238,7 @@ def _run(name: str, args: argparse.Namespace, console: Console, **more: Any) -> 
 
 
 def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Block], BoolArray]:
-    """Return the function that tells which records of a block to keep."""
+    """Return the function that chooses which records of a block to keep."""
     from tfrecord_lite.apps.tables.table import scan  # noqa: PLC0415 - optional
     from tfrecord_lite.integrations.duckdb import imported, where  # noqa: PLC0415 - optional
 
@@ -258,22 +256,13 @@ def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Bl
     )
     if not table.column_names:  # of files without records
         return lambda block: np.zeros(len(block), np.bool_)
-    with _located(name_of(reader.sources[0])):
+    with errors_at(source=name_of(reader.sources[0])):
         condition = where(args.where, table.column_names)
     narrow = table.select(condition.columns)
 
     def keep(block: Block) -> BoolArray:
         batch = narrow.to_batch(block)
-        with _located(name_of(block.place(0).source or reader.sources[0])):
+        with errors_at(source=name_of(block.place(0).source or reader.sources[0])):
             return condition.mask(batch)
 
     return keep
-
-
-@contextlib.contextmanager
-def _located(source: str) -> Iterator[None]:
-    """Name a file in errors about the condition, as it does not fit the file's columns."""
-    try:
-        yield
-    except InvalidArgumentError as error:
-        raise error.at(source=source) from None

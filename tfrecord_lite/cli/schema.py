@@ -18,14 +18,9 @@ def add_schema(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser, "the schema as one line of JSON")
     inputs.add_limit(parser, "read the first N records only")
-    inputs.add(
-        parser,
-        "--variable",
-        "how to parse features of varying length: as RaggedFeature (the default), VarLenFeature or "
-        "FixedLenSequenceFeature",
-        choices=("ragged", "varlen", "padded"),
-        default="ragged",
-    )
+    text = "how to parse features of varying length: as RaggedFeature (the default), VarLenFeature or FixedLenSequenceFeature"
+    words: Any = {"choices": ("ragged", "varlen", "padded"), "default": "ragged"}
+    inputs.add(parser, "--variable", text, **words)
     inputs.add_files(parser)
 
 
@@ -40,7 +35,7 @@ def run_schema(args: argparse.Namespace, console: Console) -> None:
       tfrecord schema --limit 1000 train@10
       tfrecord schema --json train.tfrecord > train.tfrecord.schema.json
     """
-    from tfrecord_lite.example.survey import Survey  # noqa: PLC0415 - loads the engine
+    from tfrecord_lite.extension import Survey  # noqa: PLC0415 - loads the engine
 
     survey = Survey()
     left: int | None = args.limit

@@ -7,7 +7,6 @@ import contextlib
 import errno
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
@@ -16,10 +15,11 @@ from typing import Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
-from tfrecord_lite.errors import argument_error, plural, printable
-from tfrecord_lite.files.names import is_file_object, is_same_file, is_url, name_of
+from tfrecord_lite.cli.texts import terminal_width
+from tfrecord_lite.errors import argument_error
+from tfrecord_lite.extension import is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.progress import is_terminal, metered
-from tfrecord_lite.schema.text import aligned
+from tfrecord_lite.texts import aligned, plural, printable
 
 _MAX_ROWS = 40
 _MAX_CELL = 60
@@ -77,8 +77,8 @@ def run_sql(args: argparse.Namespace, console: Console) -> None:
         _check_output(args)
     reader = sql(args.query, schema=args.schema, **options)
     if kind is not None:
-        how = {"lossless": args.lossless, "compression": args.output_compression}
-        n_rows, rounded = _copy(reader, args.output, kind, args.limit, **how)
+        form = {"lossless": args.lossless, "compression": args.output_compression}
+        n_rows, rounded = _copy(reader, args.output, kind, args.limit, **form)
         inputs.note_rounded(rounded, console)
         console.say(f"{args.output}: {plural(n_rows, 'row')}")
     elif args.json or args.csv:
@@ -109,7 +109,7 @@ def _first(reader: Any, n_rows: int | None) -> Iterator[Any]:
 
 
 def _check_output(args: argparse.Namespace) -> None:
-    """Raise if the output is a file that the query reads, or is there without being replaced."""
+    """Raise if the output is a file that the query reads, or exists and is not to be replaced."""
     from tfrecord_lite.integrations.duckdb import names_in  # noqa: PLC0415 - needs duckdb
 
     for name in names_in(args.query):
@@ -176,9 +176,8 @@ def _print_table(reader: Any, max_rows: int, console: Console) -> None:
         rows += [list(row) for row in zip(*columns, strict=True)]
     alignment = "".join(">" if _is_number(field.type) else "<" for field in reader.schema)
     head = [printable(name) for name in names]
-    width = shutil.get_terminal_size((100, 24)).columns
-    lines = aligned([head, *rows[:max_rows]], alignment)
-    for line in lines:
+    width = terminal_width()
+    for line in aligned([head, *rows[:max_rows]], alignment):
         console.say(line if len(line) <= width else f"{line[: width - 3]}...")
     if len(rows) > max_rows:
         console.say(f"(the first {plural(max_rows, 'row')}; --limit N prints more)")
@@ -188,7 +187,7 @@ def _values(column: Any) -> Any:
     """Return the values of a column; each float32, at any depth, as the shortest number that stands for it."""
     import pyarrow as pa  # noqa: PLC0415 - needs pyarrow
 
-    from tfrecord_lite.convert.arrow import changed_type  # noqa: PLC0415 - needs pyarrow
+    from tfrecord_lite.extension import changed_type  # noqa: PLC0415 - needs pyarrow
 
     def change(old: Any, new: Any) -> Any:
         return changed_type(column.type, lambda kind: new if kind == old else kind)

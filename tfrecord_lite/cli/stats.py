@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, Status
 from tfrecord_lite.cli.inputs import Records
-from tfrecord_lite.cli.texts import ragged_notes
-from tfrecord_lite.errors import DataLossError, TFRecordError, plural
+from tfrecord_lite.cli.texts import ragged_notes, terminal_width
+from tfrecord_lite.errors import DataLossError, TFRecordError
 from tfrecord_lite.progress import Meter, metered, title_of
-from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.texts import nearest, plural
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.statistics import Statistics
-    from tfrecord_lite.apps.statistics.sampling import Sample
     from tfrecord_lite.apps.statistics.statistics import Collector
+    from tfrecord_lite.extension import Sample
 
 
 def add_stats(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +41,7 @@ def run_stats(args: argparse.Namespace, console: Console) -> None:
       tfrecord stats --json train.tfrecord | jq .features.age.numbers.mean
     """
     from tfrecord_lite.apps.statistics.statistics import Collector  # noqa: PLC0415 - loads the engine
-    from tfrecord_lite.described.sources import originals_of  # noqa: PLC0415 - the same
+    from tfrecord_lite.extension import originals_of  # noqa: PLC0415 - the same
 
     sources = inputs.find(args, console)
     originals = originals_of(sources, inputs.settings_of(args))
@@ -75,7 +74,7 @@ def _add_sample(
     meter: Meter,
 ) -> Sample | None:
     """Draw a sample and examine it; report what fails."""
-    from tfrecord_lite.apps.statistics.sampling import draw_sample  # noqa: PLC0415 - not light
+    from tfrecord_lite.extension import draw_sample  # noqa: PLC0415 - not light
 
     options = inputs.settings_of(args)
     try:
@@ -117,7 +116,7 @@ def _show(
         total = "" if sample.num_records is None else f", of {sample.num_records:,}"
         title += f"; {sample.method}{total}"
     console.say(title)
-    width = shutil.get_terminal_size((100, 24)).columns
+    width = terminal_width()
     for line in statistics.lines(width, chosen, has_blocks=console.is_utf8):
         console.say(line)
     for line in ragged_notes(sorted(chosen)):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import zip_longest
 
-from tfrecord_lite.errors import human_bytes, plural
+from tfrecord_lite.texts import human_bytes, plural
 
 
 def exact_bytes(n_bytes: int) -> str:
@@ -17,6 +19,19 @@ def exact_bytes(n_bytes: int) -> str:
     """
     exact = plural(n_bytes, "byte")
     return exact if n_bytes < 1024 else f"{exact} ({human_bytes(n_bytes)})"
+
+
+def terminal_width() -> int:
+    """Return the characters of a line: what COLUMNS says, or the terminal, or 100.
+
+    As shutil does it, whose import takes longer than reading a short file.
+    """
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
+    with suppress(OSError):  # not a terminal
+        return os.get_terminal_size().columns or 100
+    return 100
 
 
 def json_line(value: object, *, is_ascii: bool) -> str:
@@ -56,10 +71,8 @@ def aligned(rows: Sequence[Sequence[str]], alignment: str) -> list[str]:
     ['a     10  x', 'long   9']
     """
     widths = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
-    return [
-        "  ".join(
-            f"{text:{side}{width}}"
-            for text, side, width in zip(row, alignment, widths, strict=False)
-        ).rstrip()
-        for row in rows
-    ]
+    lines = []
+    for row in rows:
+        cells = zip(row, alignment, widths, strict=False)
+        lines.append("  ".join(f"{text:{side}{width}}" for text, side, width in cells).rstrip())
+    return lines

@@ -9,7 +9,7 @@ from typing import Any, cast
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError
 from tfrecord_lite.cli.texts import exact_bytes
-from tfrecord_lite.files.names import local_size
+from tfrecord_lite.extension import local_size
 
 
 def add_view(parser: argparse.ArgumentParser) -> None:
@@ -50,11 +50,9 @@ def run_view(args: argparse.Namespace, console: Console) -> None:
         "columns": args.columns or None,
         "num_records": args.limit,
         "sample_size": args.sample,
-        "seed": args.seed,
-        "max_bytes": args.max_bytes,
         "message_class": args.message,
-        "overwrite": args.overwrite,
         "open_browser": False,
+        **{name: getattr(args, name) for name in ("seed", "max_bytes", "overwrite")},
         **inputs.read_options(args),
     }
     output = args.output

@@ -88,7 +88,7 @@ OF_PYTHON = {
     r"iterating over TFRecordReader\(path\) returns their bytes": "tfrecord cat prints them",
     r"read them with (sequence_examples\(\).*?parse_sequence_example|TFRecordReader\(path\)\.messages\(\S+\))": "tfrecord cat prints them",
     r"read it in order \(TFRecordReader, .*?\(TFRecordWriter\)": "tfrecord merge writes its records to an uncompressed file",
-    r"load and TFRecordReader read it|load_tfds reads it": "tfrecord head, stats and convert read it",
+    r"load, read_batches and TFRecordReader read it|load_tfds reads it, and read_batches .* of tfrecord_lite\.apps\.tfds": "tfrecord head, stats and convert read it",
 }
 """What errors of the package advise, and how the command line says it."""
 

@@ -64,10 +64,9 @@ from tfrecord_lite.convert.restore import (
 )
 from tfrecord_lite.convert.restore import restore as restore_lists
 from tfrecord_lite.convert.store import type_of
-from tfrecord_lite.convert.types import (
-    column_error,
-)
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.convert.types import column_error
+from tfrecord_lite.errors import Reason, errors_at
+from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import (
     FeatureSpec,
     FixedLenFeature,
@@ -82,9 +81,8 @@ from tfrecord_lite.schema import (
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.types import WIRE, Type
 
-__all__ = ["restore", "schema_of"]
 
-
+@hinted
 def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False) -> Schema:
     """Return the schema that stores columns, and from which they come back as what they were.
 
@@ -133,15 +131,10 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False)
     x     RawFeature     float64  [3]
     """
     frame = frame_of_types(columns) if is_stream(columns) else open_columns(columns)
-    if not hasattr(frame.columns, "items"):
-        actual = type(columns).__name__
-        raise TypeError(f"columns must be a dict, with one column per feature, not {actual}")
-    items = {
-        name: item_of(
-            name, opened(name, column, "strict"), splits_dtype_of(column), lossless=lossless
-        )
-        for name, column in frame.columns.items()
-    }
+    items = {}
+    for name, column in frame.columns.items():
+        lists = opened(name, column, "strict")
+        items[name] = item_of(name, lists, splits_dtype_of(column), lossless=lossless)
     return Schema.of_items(items)
 
 
@@ -153,7 +146,7 @@ def item_of(
     lossless: bool = False,
     raw_images: bool = True,
 ) -> SchemaItem:
-    """Return how lists are stored, and what they were; images as lists if nothing is to tell their shape."""
+    """Return how lists are stored, and what they were; images as lists if nothing will record their shape."""
     own = type_of(name, lists, lossless=lossless, raw_images=raw_images)
     if isinstance(lists, SparseLists):
         keys = tuple(f"{name}/indices_{i}" for i in range(len(lists.sizes)))
@@ -224,12 +217,8 @@ def _restored(name: str, column: Any, kind: Type) -> Any:
     """Restore one parsed column."""
     if isinstance(column, SparseTensor):
         lists = Lists(len(column.values), WIRE[kind.kind], (), _flat(column.values))
-        try:
+        with errors_at(index=lambda number: int(column.indices[number, 0])):
             values = values_of(restore_values(name, lists, kind), with_objects=True)
-        except InvalidArgumentError as error:
-            if error.index is None:
-                raise
-            raise error.at(index=int(column.indices[error.index, 0])) from None
         return SparseTensor(column.indices, values, column.dense_shape)
     shape: tuple[int | None, ...] = ()
     levels: list[Any] = []
@@ -338,4 +327,4 @@ def _in_unit(name: str, lists: Lists, dtype: str) -> Lists:
     if wrong.any():
         detail = f"a time that is not exact in {dtype}, which the schema has that came along; "
         raise column_error(name, detail + "give another schema", None, Reason.UNREPRESENTABLE)
-    return lists.with_(flat=flat, type=replace(lists.type, dtype=dtype))
+    return lists.with_(flat=flat, type=lists.type._replace(dtype=dtype))

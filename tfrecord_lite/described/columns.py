@@ -18,13 +18,11 @@ from tfrecord_lite.schema import (
     SchemaItem,
     SequenceSchema,
 )
-from tfrecord_lite.schema.text import choices, nearest
+from tfrecord_lite.texts import choices, nearest
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.described.sidecar import Sidecar
-
-__all__ = ["items_of", "names_asked_for", "names_of", "schema_like", "with_text"]
 
 
 def names_of(columns: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ are not a flat dict::
       "structure": ["0", "1"]
     }
 
-That of a data frame has no structure, but a ``"dataframe"`` with the library's types and the
+The sidecar of a data frame has no structure, but a ``"dataframe"`` with the library's types and the
 index. :meth:`Schema.from_json` can read a sidecar as well, and ignores all but the features. A sidecar without a fingerprint
 fits any data.
 
@@ -22,18 +22,17 @@ older data beside it are recognised, and never read by the wrong schema.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import warnings
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.described.structure import Structure, is_flat_dict, structure_of_json
-from tfrecord_lite.errors import InvalidArgumentError, argument_error, levels_to_caller
+from tfrecord_lite.errors import InvalidArgumentError, argument_error, errors_at, levels_to_caller
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.compression import detect
 from tfrecord_lite.files.input import open_seekable
@@ -62,10 +61,9 @@ Path: TypeAlias = str | os.PathLike[str]
 SchemaLike: TypeAlias = Path | Mapping[str, FeatureLike] | SequenceSchema
 """What a `schema` argument may be: a schema, specifications by name, or a schema file."""
 
-__all__ = ["FingerprintingFile", "SchemaLike", "Sidecar", "content_to_write"]
 
 _NEVER_SCHEMAS = ("a Git LFS", "an HTML", "XML", "the index", "a graph_schema")
-"""How the recogniser of foreign files names texts that are no schema either."""
+"""How the recogniser of foreign files names texts that are not a schema either."""
 _TFDS_INFO = "dataset_info.json"
 _READ_BYTES = 1024 * 1024
 _CHECKED_BYTES = 64 * 1024 * 1024
@@ -153,7 +151,7 @@ class Sidecar(NamedTuple):
 
     @property
     def nesting(self) -> Structure:
-        """The structure of the data, also that of a flat dict."""
+        """The structure of the data, also of a flat dict."""
         names: Structure = {name: name for name in self.schema}
         return names if self.structure is None else self.structure
 
@@ -188,10 +186,8 @@ def read_beside(
         raise
     if is_http(name) and b'"format"' not in content:
         return None
-    try:
-        description = parse(place, content)
-    except InvalidArgumentError as error:
-        raise error.at(source=place) from None
+    with errors_at(source=place):
+        description = parse_sidecar(place, content)
     try:
         expected = description.fingerprint
         actual = None if expected is None else fingerprint_of(name, storage_options)
@@ -267,16 +263,14 @@ def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
                 text = "there is no features.json; infer_schema makes a schema of the records"
                 raise argument_error(text, source=folder)
         name = features
-    try:
+    with errors_at(source=name):
         content = content_of(name, storage_options)
         tfds_info = None
         if os.path.basename(name) == "features.json":  # noqa: PTH119
             with contextlib.suppress(FileNotFoundError):
                 info_name = os.path.join(os.path.dirname(name), _TFDS_INFO)  # noqa: PTH118, PTH120
                 tfds_info = content_of(info_name, storage_options)
-        return parse(name, content, tfds_info)
-    except InvalidArgumentError as error:
-        raise error.at(source=name) from None
+        return parse_sidecar(name, content, tfds_info)
 
 
 def content_of(name: str, storage_options: StorageOptions) -> bytes:
@@ -310,10 +304,8 @@ def tfds_directory(directory: Path, storage_options: StorageOptions = None) -> s
             return folders[0]
     if not is_url(name) and not os.path.isdir(name):  # noqa: PTH112
         raise FileNotFoundError(f"no directory {name!r}")
-    detail = (
-        f"no {_TFDS_INFO} in {name!r}, nor up to three levels below; expected a directory of "
-        "TensorFlow Datasets"
-    )
+    detail = f"no {_TFDS_INFO} in {name!r}, nor up to three levels below; expected a directory of "
+    detail += "TensorFlow Datasets"
     raise FileNotFoundError(detail)
 
 
@@ -343,7 +335,7 @@ def matches(directory: str, pattern: str, storage_options: StorageOptions) -> li
 
 
 def _not_a_schema(name: str, first: bytes) -> str | None:
-    """Say by its beginning what a file that is no schema file is; None if it is like one."""
+    """Say by its beginning what a file is instead of a schema file; None if it is like one."""
     if first.startswith(b"{") and b"\0" not in first:  # JSON, as most are
         return None
     from tfrecord_lite.sniff import HEAD_BYTES, looks_like  # noqa: PLC0415 - many patterns
@@ -360,7 +352,7 @@ def _not_a_schema(name: str, first: bytes) -> str | None:
     return None
 
 
-def parse(name: str, content: bytes, tfds_info: bytes | None = None) -> Sidecar:
+def parse_sidecar(name: str, content: bytes, tfds_info: bytes | None = None) -> Sidecar:
     """Detect the format of a schema file's content, and parse it."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:4]:
         raise argument_error("a schema file must be UTF-8 text, not UTF-16, UTF-32 or binary")
@@ -377,6 +369,8 @@ def parse(name: str, content: bytes, tfds_info: bytes | None = None) -> Sidecar:
 
 
 def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
+    import json  # noqa: PLC0415 - seldom needed
+
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -426,6 +420,8 @@ def write(path: Path, sidecar: Sidecar, storage_options: StorageOptions = None) 
 
 def content_to_write(sidecar: Sidecar) -> bytes:
     """Return a sidecar as JSON."""
+    import json  # noqa: PLC0415 - seldom needed
+
     document = {**json.loads(sidecar.schema.to_json()), "data": sidecar.fingerprint}
     if sidecar.structure is not None and not is_flat_dict(sidecar.structure):
         document["structure"] = sidecar.structure
@@ -442,18 +438,10 @@ Fingerprint: TypeAlias = dict[str, int]
 _HEAD_BYTES = 64 * 1024
 
 
-class _Writable(Protocol):
-    """A file that is written, such as an :class:`OutputFile`."""
-
-    @property
-    def name(self) -> str: ...
-    def write(self, parts: list[Any], /) -> object: ...
-
-
 class FingerprintingFile:
     """A file object that computes the fingerprint of what is written to it."""
 
-    def __init__(self, file: _Writable) -> None:
+    def __init__(self, file: Any) -> None:
         self.name: str = file.name
         self._file = file
         self._n_bytes = 0

@@ -4,7 +4,6 @@
 
     proto          the messages of tf.train, as field numbers and tags
     content        what a record holds, guessed from its bytes
-    outline        the features of one message in rows, for displays
 
     decode/        Example messages to columns: the engine of all that follows
     parse          with a schema: columns per feature                   parse_example

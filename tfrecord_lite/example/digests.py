@@ -4,7 +4,7 @@ A digest is computed in the same way by every version, on every machine::
 
     hashlib.blake2b(data, digest_size=16, key=b"0").digest()     the key is the seed in decimal digits
 
-`data` are the bytes of the record, or those of its values, feature after feature::
+`data` are the bytes of the record, or of its values, feature after feature::
 
     kind     count                       values
     b"b"     8 bytes, little-endian      each: its length in 8 bytes, then its bytes
@@ -30,7 +30,7 @@ from tfrecord_lite.example.decode.features import kinds_in
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.survey import Survey, check_of_either
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.schema.text import choices
+from tfrecord_lite.texts import choices
 from tfrecord_lite.wire.keys import KeyTable
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.convert.lists import Lists
 
-__all__ = ["Digests"]
 
 _CONTEXT = "context/"
 _MISSING = b"n"
@@ -93,19 +92,15 @@ class Digests:
             raise argument_error(f"{what} {name!r} to go by{choices(name, self._known or ())}")
 
     def _values(self, block: Block) -> list[bytes]:
-        """Return the bytes that stand for the values of each record."""
+        """Return the bytes that are hashed for the values of each record."""
         stops = block.offsets + block.lengths
         batch = MessageBatch(block.data, block.offsets, stops, self._table, self._memory)
         columns = []
         for name in self._names or ():
             column = self._column(batch, name)
             if b"" in column:
-                column = [
-                    own or other
-                    for own, other in zip(
-                        column, self._column(batch, name.removeprefix(_CONTEXT)), strict=True
-                    )
-                ]
+                others = self._column(batch, name.removeprefix(_CONTEXT))
+                column = [own or other for own, other in zip(column, others, strict=True)]
             if any(column):
                 self._unseen.discard(name)
             columns.append([value or _MISSING for value in column])
@@ -144,7 +139,5 @@ def _bytes_of(lists: Lists, kind: Kind) -> list[bytes]:
         size, data = flat.itemsize, flat.astype(flat.dtype.newbyteorder("<")).tobytes()
         own = [data[a * size : b * size] for a, b in bounds]
     head = kind.name[:1].lower().encode()
-    return [
-        head + struct.pack("<Q", b - a) + one if b > a else b""
-        for one, (a, b) in zip(own, bounds, strict=True)
-    ]
+    heads = [head + struct.pack("<Q", b - a) for a, b in bounds]
+    return [first + one if one else b"" for first, one in zip(heads, own, strict=True)]

@@ -1,4 +1,4 @@
-"""Bridges to other libraries, which are imported when a function is called.
+"""Adapters to other libraries, which are imported when a function is called.
 
 ::
 
@@ -17,17 +17,9 @@
     torch          data sets and files as torch's data sets of tensors
 """
 
-from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-if not _TYPE_CHECKING:
+from tfrecord_lite.lazy import modules_of as _modules_of
 
-    def __getattr__(name: str) -> object:
-        """Load a module of the package when it is first used."""
-        place = f"{__name__}.{name}"
-        try:
-            return _import_module(place)
-        except ModuleNotFoundError as error:
-            if error.name != place:
-                raise
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not _TYPE_CHECKING:
+    __getattr__ = _modules_of(__name__)

@@ -15,12 +15,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tfrecord_lite.apps.tables.record_format import PartFolder, WrittenPart
 from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable, scan
 from tfrecord_lite.block import Block
-from tfrecord_lite.convert.store import warn_of_rounding
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.files.names import Sources, StorageOptions, is_file_object, is_url, name_of
-from tfrecord_lite.index.parts import FilePart, PartReader
+from tfrecord_lite.extension import (
+    FilePart,
+    PartReader,
+    Sources,
+    StorageOptions,
+    is_file_object,
+    is_url,
+    name_of,
+    warn_of_damage,
+    warn_of_rounding,
+)
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.records.damage import warn_of_damage
 
 if TYPE_CHECKING:
 
@@ -98,7 +105,7 @@ def warn_of_parts(folder: str, parts: Iterable[WrittenPart]) -> None:
 
 
 def check_lossless(*, lossless: bool, sidecar: bool) -> None:
-    """Raise if nothing would tell how to read what is stored as bytes."""
+    """Raise if nothing would record how to read what is stored as bytes."""
     if lossless and not sidecar:
         detail = "without a sidecar nobody can read what lossless=True stores as bytes; leave out "
         raise argument_error(detail + "lossless, which stores float64 as float32")

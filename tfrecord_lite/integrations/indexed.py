@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from tfrecord_lite import TFRecordFile
 from tfrecord_lite.columns import Column
-from tfrecord_lite.convert.lists import row_of
-from tfrecord_lite.dataset.batching import is_dense
 from tfrecord_lite.errors import TFRecordError, argument_error
-from tfrecord_lite.files.names import Sources
-from tfrecord_lite.index.file import TFRecordFile, parser_of
+from tfrecord_lite.extension import Sources, is_dense, parser_of, row_of
 from tfrecord_lite.options import ReadOptions
 
 if TYPE_CHECKING:
-    from tfrecord_lite.described.sidecar import SchemaLike
-    from tfrecord_lite.example.parse import ExampleParser
-    from tfrecord_lite.index.file import Indices
+    from tfrecord_lite import ExampleParser
+    from tfrecord_lite.extension import Indices, SchemaLike
 
 
 def file_of(file: TFRecordFile | Sources, options: ReadOptions) -> TFRecordFile:

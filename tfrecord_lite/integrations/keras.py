@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite import TFRecordFile
 from tfrecord_lite.arrays import Int64Array
 from tfrecord_lite.errors import TFRecordError, argument_error, require_int
-from tfrecord_lite.files.names import Sources
-from tfrecord_lite.index.file import TFRecordFile, parser_of
+from tfrecord_lite.extension import Sources, parser_of
 from tfrecord_lite.integrations.indexed import file_of
 from tfrecord_lite.reader import batches_at_once
-from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.texts import nearest
 
 try:
     from keras.utils import PyDataset
@@ -36,8 +36,8 @@ except ImportError as _error:
     raise ImportError(_detail) from None
 
 if TYPE_CHECKING:
-    from tfrecord_lite.described.sidecar import SchemaLike
-    from tfrecord_lite.example.parse import ExampleParser
+    from tfrecord_lite import ExampleParser
+    from tfrecord_lite.extension import SchemaLike
 
 __all__ = ["keras_dataset"]
 
@@ -180,11 +180,11 @@ class _RecordDataset(PyDataset):  # type: ignore[misc]
         with self._lock:
             order = self._order
             if number in (0, self._next) and self._process == os.getpid():
-                some = order[number * size : (number + self._at_once) * size]
-                splits = [*range(0, len(some), size), len(some)]
+                records = order[number * size : (number + self._at_once) * size]
+                splits = [*range(0, len(records), size), len(records)]
                 with contextlib.suppress(TFRecordError):  # one by one, the wrong one has its place
-                    made = self._parser.parse_batches(self._file.block(some), splits)
-                    self._ahead = dict(enumerate(made, number))
+                    columns = self._parser.parse_batches(self._file.block(records), splits)
+                    self._ahead = dict(enumerate(columns, number))
                 self._next = number + self._at_once
             if number in self._ahead:
                 return self._ahead.pop(number)

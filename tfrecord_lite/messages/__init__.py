@@ -11,9 +11,9 @@ Importing this package loads the protobuf runtime, which no lower package does.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tfrecord_lite.lazy import names_from
 from tfrecord_lite.messages.example_pb2 import Example, SequenceExample
 from tfrecord_lite.messages.feature_pb2 import (
     BytesList,
@@ -47,17 +47,14 @@ __all__ = [
     "SummaryMetadata",
 ]
 
-_LAZY = {
-    "Event": "event_pb2",
-    "ExampleListWithContext": "input_pb2",
-    "HistogramProto": "summary_pb2",
-    "Summary": "summary_pb2",
-    "SummaryMetadata": "summary_pb2",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Load the messages that are seldom needed."""
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+if not TYPE_CHECKING:
+    __getattr__ = names_from(
+        __name__,
+        {
+            "Event": "messages.event_pb2",
+            "ExampleListWithContext": "messages.input_pb2",
+            "HistogramProto": "messages.summary_pb2",
+            "Summary": "messages.summary_pb2",
+            "SummaryMetadata": "messages.summary_pb2",
+        },
+    )

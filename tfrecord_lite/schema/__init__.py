@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tfrecord_lite.lazy import names_from
 from tfrecord_lite.schema.features import (
     DenseLike,
     FeatureLike,
@@ -51,6 +52,17 @@ if TYPE_CHECKING:
         Variable,
         summary_rows,
     )
+else:
+    _SUMMARIES = (
+        "FeatureListSummary",
+        "FeatureSummary",
+        "ListSummary",
+        "SequenceSummary",
+        "Summary",
+        "Variable",
+        "summary_rows",
+    )
+    __getattr__ = names_from(__name__, dict.fromkeys(_SUMMARIES, "schema.summary"))
 
 __all__ = [
     "DenseLike",
@@ -79,12 +91,3 @@ __all__ = [
     "require_specifications",
     "summary_rows",
 ]
-
-
-def __getattr__(name: str) -> object:
-    """Load the summaries, which readers with a schema do without."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from tfrecord_lite.schema import summary  # noqa: PLC0415 - seldom needed
-
-    return getattr(summary, name)

@@ -23,17 +23,16 @@ specifications: nothing in the text can name code.
 
 from __future__ import annotations
 
-import json
 import math
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema.features import (
     PARTITIONS,
     SPECIFICATIONS,
@@ -44,8 +43,7 @@ from tfrecord_lite.schema.features import (
     arguments_of,
 )
 from tfrecord_lite.schema.kinds import Kind, is_float, kind_of
-
-__all__ = ["aligned", "choices", "json_value", "nearest", "shown_name", "table_rows"]
+from tfrecord_lite.texts import aligned, plural, shown_name
 
 FORMAT = "tfrecord_lite.Schema"
 SEQUENCE_FORMAT = "tfrecord_lite.SequenceSchema"
@@ -65,6 +63,8 @@ def _json_error(detail: str, key: str | None = None) -> InvalidArgumentError:
 
 def write_document(format_name: str, members: Mapping[str, Any], indent: int | None) -> str:
     """Write a schema's members as JSON, after the format and its version."""
+    import json  # noqa: PLC0415 - seldom needed
+
     features = chain.from_iterable(member.values() for member in members.values())
     version = VERSIONS[any(map(_is_narrowed, features))]
     document = {"format": format_name, "version": version, **members}
@@ -110,6 +110,8 @@ def json_value(value: Any) -> Any:
 
 def read_document(document: str | bytes, format_name: str) -> dict[str, Any]:
     """Read a schema's JSON; check its format and version."""
+    import json  # noqa: PLC0415 - seldom needed
+
     try:
         fields = json.loads(document)
     except (ValueError, RecursionError) as error:
@@ -145,9 +147,8 @@ def _specification(name: str, values: dict[str, Any]) -> FeatureSpec:
     """Create a specification from its JSON values."""
     cls = _class(name, values, "specification", _SPECIFICATIONS)
     if "partitions" in values:
-        values["partitions"] = [
-            _class(name, one, "partition", _PARTITIONS)(**one) for one in values["partitions"]
-        ]
+        partitions = values["partitions"]
+        values["partitions"] = [_class(name, p, "partition", _PARTITIONS)(**p) for p in partitions]
     if values.get("default_value") is not None:
         is_float = kind_of(values.get("dtype"), name) is Kind.FLOAT
         values["default_value"] = _decoded(name, values["default_value"], is_float=is_float)
@@ -170,10 +171,8 @@ def _original(name: str, members: Any) -> dict[str, Any]:
     if members.get("categories") is None:
         return members
     is_bytes = members["dtype"] == "string" and members.get("text") is None
-    decoded = [
-        _decoded(name, value, is_float=is_float(members["dtype"]))
-        for value in members["categories"]
-    ]
+    are_floats = is_float(members["dtype"])
+    decoded = [_decoded(name, value, is_float=are_floats) for value in members["categories"]]
     categories = [v.encode() if is_bytes and isinstance(v, str) else v for v in decoded]
     return {**members, "categories": categories}
 
@@ -228,78 +227,19 @@ def table_rows(
     return [[row[i] for i in used] for row in (header, *rows)]
 
 
-def aligned(rows: Sequence[Sequence[str]], alignment: str = "") -> list[str]:
-    """Return the lines of a table, with a rule after the first row; ``>`` is a column to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    ruled = [rows[0], ["-" * width for width in widths], *rows[1:]]
-    sides = alignment or "<" * len(widths)
-    return [
-        "  ".join(
-            cell.rjust(width) if side == ">" else cell.ljust(width)
-            for cell, width, side in zip(row, widths, sides, strict=True)
-        ).rstrip()
-        for row in ruled
-    ]
-
-
-def shown_name(name: str) -> str:
-    """Return a feature's name as a table shows it: in quotes if it could not be seen otherwise."""
-    return name if name.isprintable() and name == name.strip() != "" else repr(name)
-
-
 FOR_SEQUENCES = "; for SequenceExamples give SequenceSchema({'id': int}, {'frames': bytes})"
 """The end of an error text about a schema that may be meant for SequenceExamples."""
-
-
-def nearest(name: object, names: Iterable[str]) -> str:
-    """Return the end of an error text about an unknown name: those most like it, if any."""
-    from difflib import get_close_matches  # noqa: PLC0415 - for errors
-
-    names = list(names)
-    below = [path for path in names if path.endswith(f"/{name}")]
-    words = {path.rpartition("/")[2].lower(): path for path in names}
-    words |= {path.lower(): path for path in names}
-    close = below[:3] or dict.fromkeys(map(words.get, get_close_matches(str(name).lower(), words)))
-    return f"; the nearest: {', '.join(map(repr, close))}" if close else ""
-
-
-def choices(name: object, names: Iterable[str]) -> str:
-    """Return the end of an error text about an unknown name: those most like it, or else those there are."""
-    names = list(names)
-    shown = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
-    return nearest(name, names) or (f"; there are {shown}" if names else "")
-
-
-def listed(names: Iterable[str], noun: str) -> str:
-    """Return how many names there are, and the first ones, for a short repr.
-
-    >>> listed(["a", "b", "c", "d"], "feature")
-    "4 features: 'a', 'b', 'c', ..."
-    """
-    known = list(names)
-    first_names = [
-        repr(name if len(name) <= 24 else f"{name[:20]}...") for name in known[:_MOST_LISTED]
-    ]
-    first_names += ["..."] if len(known) > len(first_names) else []
-    return plural(len(known), noun) + (f": {', '.join(first_names)}" if first_names else "")
-
-
-_MOST_LISTED = 3
 
 
 def _row(name: str, spec: FeatureSpec, original: Any) -> tuple[str, ...]:
     """Return the cells of one feature."""
     shape = getattr(spec, "shape", None)
     default = getattr(spec, "default_value", None)
-    return (
-        shown_name(name),
-        type(spec).__name__,
-        spec.dtype_name,
-        "" if shape is None else _brackets(shape),
-        "" if default is None else _short(default),
-        _details(spec),
-        "" if is_told(spec, original) else _original_text(original),
-    )
+    shape_text = "" if shape is None else _brackets(shape)
+    default_text = "" if default is None else _short(default)
+    original_text = "" if is_told(spec, original) else _original_text(original)
+    cells = type(spec).__name__, spec.dtype_name, shape_text, default_text, _details(spec)
+    return (shown_name(name), *cells, original_text)
 
 
 def is_told(spec: FeatureSpec, original: Any) -> bool:
@@ -326,9 +266,8 @@ def _details(spec: FeatureSpec) -> str:
             return f"{_short(spec.index_key)} -> {spec.value_key!r}, size {spec.size}"
         case RaggedFeature():
             key = [] if spec.value_key is None else [f"values {spec.value_key!r}"]
-            levels = [
-                f"{type(p).__name__}({getattr(p, fields(p)[0].name)!r})" for p in spec.partitions
-            ]
+            firsts = [(p, fields(p)[0].name) for p in spec.partitions]
+            levels = [f"{type(p).__name__}({getattr(p, first)!r})" for p, first in firsts]
             return ", ".join(key + levels)
         case _:
             words = {"value_key": "values", "shape_key": "shape"}

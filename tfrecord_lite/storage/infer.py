@@ -1,4 +1,4 @@
-"""summarize and infer_schema, for data that come without a schema.
+"""summarize and infer_schema, for data without a schema.
 
 ::
 
@@ -16,7 +16,7 @@ import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 
@@ -25,8 +25,9 @@ from tfrecord_lite.convert.arrow import open_columns
 from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import opened
+from tfrecord_lite.convert.types import rows_of
 from tfrecord_lite.described.inferred import first_of
-from tfrecord_lite.errors import InvalidArgumentError, require_int
+from tfrecord_lite.errors import errors_at, require_int
 from tfrecord_lite.example.encode.columns import encode_column_batches, is_columns
 from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.files.names import Sources, is_file_object, name_of
@@ -35,14 +36,14 @@ from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.schema import RaggedFeature, Schema, SequenceSummary, Summary, Variable
 
-if TYPE_CHECKING:
-    Source: TypeAlias = Sources | TFRecordReader | Block | Sequence[bytes] | Mapping[str, Any]
+DataLike: TypeAlias = "Sources | TFRecordReader | Block | Sequence[bytes] | Mapping[str, Any]"
+"""Records or columns that :func:`summarize` accepts; data frames besides."""
 
 _RECORDS_AT_A_TIME = 4096
 
 
 def summarize(
-    data: Source | Any,
+    data: DataLike | Any,
     *,
     num_records: int | None = None,
     progress: Progress = None,
@@ -117,7 +118,7 @@ def summarize(
 
 
 def blocks_of(
-    data: Source | Any,
+    data: DataLike | Any,
     options: ReadSettings,
     num_records: int | None = None,
     progress: Progress = None,
@@ -157,7 +158,7 @@ def _opened(
         return None, source
     if is_columns(source):
         columns = open_columns(source).columns
-    elif not isinstance(source, Iterable):
+    elif not isinstance(source := rows_of(source), Iterable):
         actual = type(source).__name__
         raise TypeError(f"data must be files, records, columns or rows, not {actual}")
     else:
@@ -178,7 +179,7 @@ def _opened(
 
 
 def infer_schema(
-    data: Source | Summary | SequenceSummary | Any,
+    data: DataLike | Summary | SequenceSummary | Any,
     *,
     variable: Variable = "ragged",
     defaults: Mapping[str, Any] | None = None,
@@ -240,11 +241,8 @@ def infer_schema(
     columns, data = _opened(data, num_records)
     source = data if columns is None else columns
     summary = summarize(source, num_records=num_records, progress=progress, **options)
-    try:
+    with errors_at(source=name_of(data) if isinstance(data, str | os.PathLike) else None):
         schema = summary.schema(variable=variable, defaults=defaults)
-    except InvalidArgumentError as error:
-        named = isinstance(data, str | os.PathLike)
-        raise error.at(source=name_of(data) if named else None) from None
     if columns is None:
         return schema
     described = schema_of(columns, lossless=False)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from hypothesis import strategies as st
 
-from tfrecord_lite.example.parse import ExampleParser
+from tfrecord_lite import ExampleParser
+from tfrecord_lite.extension import prepare, prepare_sequence
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import (
     FeatureSpec,
@@ -26,7 +27,6 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
 )
-from tfrecord_lite.schema.prepare import prepare, prepare_sequence
 from tfrecord_lite.testing.messages import lists_of, put
 
 if TYPE_CHECKING:
@@ -87,17 +87,14 @@ def _draw_lists(draw: DrawFn, name: str, spec: Any, *, allow_nan: bool) -> Lists
 def _divided(partition: Any, lengths: list[int]) -> list[int]:
     """Return the values that a partition stores for rows of these lengths."""
     ends: list[int] = np.cumsum([0, *lengths]).tolist()
-    match partition:
-        case RaggedFeature.RowSplits():
-            return ends
-        case RaggedFeature.RowLengths():
-            return lengths
-        case RaggedFeature.RowStarts():
-            return ends[:-1]
-        case RaggedFeature.RowLimits():
-            return ends[1:]
-        case _:
-            return [row for row, length in enumerate(lengths) for _ in range(length)]
+    forms = {
+        "RowSplits": ends,
+        "RowStarts": ends[:-1],
+        "RowLimits": ends[1:],
+        "RowLengths": lengths,
+    }
+    rows = [row for row, length in enumerate(lengths) for _ in range(length)]
+    return forms.get(type(partition).__name__, rows)
 
 
 @st.composite

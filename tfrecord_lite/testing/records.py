@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from tfrecord_lite.records.decoder import FrameDecoder
+from tfrecord_lite.extension import FrameDecoder
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy

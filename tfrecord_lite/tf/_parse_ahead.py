@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite import ExampleParser
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import SparseTensor
 from tfrecord_lite.dataset.chunks import BatchChunk
 from tfrecord_lite.errors import TFRecordError
-from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.schema import FeatureSpec, FixedLenFeature, VarLenFeature
 from tfrecord_lite.tf._tensor import Tensor
 
@@ -47,7 +47,7 @@ class RecordTensor(Tensor):
         self._number = number
 
     def parsed(self, parser: ExampleParser[Any]) -> Row | None:
-        """Return the features of the record; None if it must be parsed by itself."""
+        """Return the features of the record; None if it must be parsed alone."""
         return self._groups.row(parser, self._number)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfrecord_lite.files.compression import TFRecordCompressionType, TFRecordOptions
+from tfrecord_lite.extension import TFRecordCompressionType, TFRecordOptions
 from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 from tfrecord_lite.tf.io import TFRecordWriter

@@ -1,7 +1,5 @@
 """split_records and unique_records: by a documented hash, whatever the order, and however much data there are."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import os
@@ -16,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.apps.rearrange.strategies import ENDINGS, one_way, read_all, record_lists, write_all
+from tests.support.errors import raised
 from tests.support.untyped import load
 from tfrecord_lite import (
     TFRecordWriter,
@@ -118,10 +117,8 @@ class TestSplit:
     def test_sizes(self, tmp_path: Path) -> None:
         save(tmp_path / "all", {"n": np.arange(10_000), "of": np.arange(10_000) // 7})
         targets = [tmp_path / name for name in "abc"]
-
         for by in (None, "of"):
             parts = split_records(tmp_path / "all", targets, FRACTIONS, by=by, overwrite=True)
-
             for part, fraction in zip(parts, FRACTIONS, strict=True):
                 most = 4 * (10_000 * fraction * (1 - fraction) * (7 if by else 1)) ** 0.5
                 assert abs(part.num_records - 10_000 * fraction) < most
@@ -151,15 +148,11 @@ class TestSplit:
         values: list[Any] = [1, "1", [], 2]
         records = [encode_example({"x": value}) for value in values]
         paths = write_all(tmp_path, [(records, "")])
-
         with pytest.raises(error, match=text):
             split_records(paths, [tmp_path / name for name in targets], fractions, **more)
-
         assert len(list(tmp_path.iterdir())) == 1
 
-    def test_all_parts_appear_or_none(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_all_parts_come_or_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         save(tmp_path / "all", {"n": np.arange(9)})
         before, replace = sorted(tmp_path.iterdir()), os.replace
 
@@ -209,17 +202,12 @@ class TestUnique:
         with TFRecordWriter(there) as writer:
             for number in (1, 2, 1):
                 writer.write_example({"n": number})
-
         kept = unique_records(there, "memory://unique/new.tfrecord.gz", by="n")
         parts = split_records(there, ["memory://unique/a", "memory://unique/b@2"], [0.5, 0.5])
-
         assert (kept.num_records, len(read_all(*kept.paths))) == (2, 2)
         assert sum(part.num_records for part in parts) == 3
 
     def test_records_that_are_no_examples(self, tmp_path: Path) -> None:
         paths = write_all(tmp_path, [([b"text"], "")])
-
-        with pytest.raises(InvalidArgumentError) as caught:
-            unique_records(paths, tmp_path / "new", by="x")
-
-        assert caught.value.reason is Reason.MALFORMED
+        error = raised(InvalidArgumentError, unique_records, paths, tmp_path / "new", by="x")
+        assert error.reason is Reason.MALFORMED

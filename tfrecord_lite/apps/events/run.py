@@ -22,18 +22,19 @@ from tfrecord_lite.apps.events.parse import EventValues, Tags, parse_events
 from tfrecord_lite.apps.events.series import Events
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.errors import DataLossError, Reason
-from tfrecord_lite.files.names import (
+from tfrecord_lite.extension import (
+    DamageLog,
+    RecordStream,
+    SkippingStream,
     Source,
     Sources,
     StorageOptions,
     check_storage_options,
     expand,
     is_url,
+    remote_place,
 )
-from tfrecord_lite.files.remote import remote_place
 from tfrecord_lite.options import OnError, ReadSettings, hinted
-from tfrecord_lite.records.damage import DamageLog, SkippingStream
-from tfrecord_lite.records.stream import RecordStream
 
 _MARK = "tfevents"
 
@@ -119,6 +120,7 @@ def read_events(
     return Events(EventValues.concat(parts), tags, tuple(torn), report=report)
 
 
+@hinted
 def find_runs(
     folder: str | os.PathLike[str], *, storage_options: StorageOptions = None
 ) -> dict[str, str]:
@@ -156,18 +158,17 @@ def find_runs(
     if is_url(root):
         filesystem, place = remote_place(root, storage_options)
         if not filesystem.isdir(place):
-            is_there = filesystem.exists(place)
-            raise (NotADirectoryError if is_there else FileNotFoundError)(root)
+            raise (NotADirectoryError if filesystem.exists(place) else FileNotFoundError)(root)
         below, named = filesystem.walk(place), filesystem.unstrip_protocol
     else:
         os.scandir(root).close()  # raises the errors that os.walk would ignore
         place, below, named = root, os.walk(root), str
-    found = {
+    runs = {
         os.path.relpath(path, place): named(path)
         for path, _, names in below
         if any(_MARK in name for name in names)
     }
-    return dict(sorted(found.items()))
+    return dict(sorted(runs.items()))
 
 
 @hinted

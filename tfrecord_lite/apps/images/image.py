@@ -22,7 +22,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
+from tfrecord_lite.errors import (
+    InvalidArgumentError,
+    Reason,
+    argument_error,
+    errors_at,
+    require_int,
+)
 from tfrecord_lite.options import hinted, num_processors
 
 if TYPE_CHECKING:
@@ -143,10 +149,8 @@ def decode_images(
     kind = _checked_dtype(dtype)
 
     def pixels(number: int) -> AnyArray:
-        try:
+        with errors_at(index=number):
             return _pixels(contents[number], channels, size, kind)
-        except InvalidArgumentError as error:
-            raise error.at(index=number) from None
 
     if num_threads is not None:
         num_threads = require_int("num_threads", num_threads, 1)
@@ -416,8 +420,7 @@ def require_pillow() -> Any:
     try:
         from PIL import Image  # noqa: PLC0415 - optional
     except ImportError:
-        detail = "images need Pillow: pip install pillow"
-        raise ImportError(detail) from None
+        raise ImportError("images need Pillow: pip install pillow") from None
     return Image
 
 
@@ -426,9 +429,8 @@ def _content_of(image: Any) -> bytes:
     if isinstance(image, np.ndarray) and image.dtype == object and image.ndim == 0:
         image = image[()]
     if not isinstance(image, bytes | bytearray | memoryview):
-        advice = (
-            "; decode_images takes several" if isinstance(image, np.ndarray | list | tuple) else ""
-        )
+        is_column = isinstance(image, np.ndarray | list | tuple)
+        advice = "; decode_images takes several" if is_column else ""
         raise TypeError(f"an encoded image must be bytes, not {type(image).__name__}{advice}")
     return image  # type: ignore[return-value]
 

@@ -11,10 +11,11 @@ import numpy as np
 from tfrecord_lite.apps.rearrange.transfer import Input, Outputs, Rearranged, TargetOptions
 from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.block import Block
-from tfrecord_lite.errors import argument_error, plural
-from tfrecord_lite.files.names import Source, Sources
+from tfrecord_lite.errors import argument_error
+from tfrecord_lite.extension import Source, Sources
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
+from tfrecord_lite.texts import plural
 
 
 def merge_files(
@@ -205,8 +206,8 @@ def filter_records(
                     detail = f"keep must return an array of bool, one per record, not {mask.dtype}"
                     raise TypeError(detail)
                 if mask.shape != (len(block),):
-                    found = f"keep returned the shape {mask.shape}"
-                    raise argument_error(f"{found} for {plural(len(block), 'record')}")
+                    shape = f"keep returned the shape {mask.shape}"
+                    raise argument_error(f"{shape} for {plural(len(block), 'record')}")
                 outputs.put(block if mask.all() else block[mask])
         meter.finish()
         return outputs.result(read.num_read)

@@ -17,11 +17,11 @@ import numpy as np
 
 from tfrecord_lite.apps.rearrange.transfer import Outputs, Rearranged, TargetOptions, place_of
 from tfrecord_lite.arrays import Uint64Array
-from tfrecord_lite.errors import argument_error, plural
-from tfrecord_lite.example.digests import Digests
-from tfrecord_lite.files.names import Source, Sources, is_file_object, name_of
+from tfrecord_lite.errors import argument_error
+from tfrecord_lite.extension import Digests, Source, Sources, is_file_object, name_of
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
+from tfrecord_lite.texts import plural
 
 _NEARLY_1 = 1e-6
 """How far the sum of fractions may be from 1: three times 0.333333 is meant as thirds."""
@@ -64,7 +64,7 @@ def split_records(
     Returns
     -------
     tuple of Rearranged
-        Of each part, the files, and how many records were written and read.
+        For each part, the files, and how many records were written and read.
 
     Raises
     ------
@@ -104,10 +104,8 @@ def split_records(
         raise TypeError("targets must be a sequence, with one for each of the parts")
     limits = _limits_of(fractions)
     if len(targets) != limits.size + 1:
-        detail = (
-            f"there are {plural(len(targets), 'target')} for {plural(limits.size + 1, 'fraction')}"
-        )
-        raise argument_error(detail)
+        n_fractions = plural(limits.size + 1, "fraction")
+        raise argument_error(f"there are {plural(len(targets), 'target')} for {n_fractions}")
     digests = Digests(by, seed)
     parts = [Outputs(target, options) for target in targets]
     _check_different(parts)
@@ -143,13 +141,11 @@ def _limits_of(fractions: Sequence[float]) -> Uint64Array:
         if isinstance(fraction, str) or not hasattr(fraction, "__float__"):
             raise TypeError(f"a fraction must be a number, not {type(fraction).__name__}")
     values = list(map(float, listed))
-    if not all(0 < value <= 1 for value in values) or not math.isclose(
-        sum(values), 1, abs_tol=_NEARLY_1
-    ):
+    is_whole = math.isclose(sum(values), 1, abs_tol=_NEARLY_1)
+    if not is_whole or not all(0 < value <= 1 for value in values):
         text = ", ".join(map(str, values)) or "none"
-        raise argument_error(
-            f"fractions are {text}; expected numbers above 0 whose sum is 1, such as 0.8, 0.1, 0.1"
-        )
+        detail = "expected numbers above 0 whose sum is 1, such as 0.8, 0.1, 0.1"
+        raise argument_error(f"fractions are {text}; {detail}")
     # As they are written: 0.1 is a tenth, not the binary fraction next to it.
     ends = accumulate(Fraction(str(value)) for value in values[:-1])
     return np.array([min(int(end * 2**64), 2**64 - 1) for end in ends], np.uint64)

@@ -1,7 +1,7 @@
 """sample_records: some records, drawn without replacement.
 
 Record number i has the key i, a word of 64 random bits; the sample is the records with the smallest
-keys. The records are read twice: the first reading counts them, which tells the largest of these
+keys. The records are read twice: the first reading counts them, which gives the largest of these
 keys (:func:`threshold`), and the second picks the records.
 """
 
@@ -16,9 +16,8 @@ import numpy as np
 
 from tfrecord_lite.apps.rearrange.transfer import Input, Outputs, Rearranged, TargetOptions
 from tfrecord_lite.block import Block
-from tfrecord_lite.dataset.random_order import Key, seed_of, words
 from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error, require_int
-from tfrecord_lite.files.names import Source, Sources, name_of
+from tfrecord_lite.extension import Key, Source, Sources, name_of, seed_of, words
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
 
@@ -91,9 +90,8 @@ def sample_records(
     read = outputs.read(sources, progress)
     if not read.is_rereadable:
         detail = "the records are read twice, first to count them; save them to a file first"
-        raise FailedPreconditionError(
-            Reason.NOT_SEEKABLE, source=name_of(read.sources[0]), detail=detail
-        )
+        source = name_of(read.sources[0])
+        raise FailedPreconditionError(Reason.NOT_SEEKABLE, source=source, detail=detail)
     with read.metered(2) as meter, outputs:
         total = read.count()
         n_drawn = min(n or 0, total) if share is None else round(share * total)

@@ -29,13 +29,10 @@ import numpy as np
 from tfrecord_lite.apps.rearrange.transfer import Outputs, Rearranged, TargetOptions
 from tfrecord_lite.arrays import Int64Array, Uint8Array, Uint64Array, row_splits
 from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Block
-from tfrecord_lite.dataset.random_order import Key, seed_of, words
 from tfrecord_lite.errors import DataLossError, Reason, require_int
-from tfrecord_lite.files.names import Source, Sources
+from tfrecord_lite.extension import Key, Source, Sources, folder_of, frames_of, seed_of, words
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
-from tfrecord_lite.records.framing import frames_of
-from tfrecord_lite.records.shard_set import folder_of
 
 MEMORY_BYTES = 1024**3
 LEAST_MEMORY_BYTES = 1024**2
@@ -147,7 +144,7 @@ class _Run:
     firsts: Int64Array
     """Number of the first record of each range of keys, and of all records; shape (1025,)."""
     edges: Int64Array
-    """Where the frames of each range begin among those of the run, and end; shape (1025,)."""
+    """Where the frames of each range begin within the run, and end; shape (1025,)."""
 
     def read(self, file: IO[bytes], low: int, high: int) -> _Part:
         """Read the records of some ranges of keys."""
@@ -167,7 +164,7 @@ class _Run:
 
 
 class RandomOrder:
-    """Records that are added block by block, and come out in random order."""
+    """Records that are added block by block, and returned in random order."""
 
     def __init__(self, key: Key, memory_bytes: int, folder: str | None) -> None:
         self._key = key

@@ -21,11 +21,9 @@ import numpy as np
 from tfrecord_lite.apps.rearrange.shuffling import LEAST_MEMORY_BYTES, MEMORY_BYTES
 from tfrecord_lite.apps.rearrange.transfer import Outputs, Rearranged, TargetOptions
 from tfrecord_lite.errors import require_int
-from tfrecord_lite.example.digests import Digests
-from tfrecord_lite.files.names import Source, Sources
+from tfrecord_lite.extension import Digests, Source, Sources, Spool, folder_of
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
-from tfrecord_lite.records.shard_set import Spool, folder_of
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import BoolArray, Int64Array, Uint64Array
@@ -56,7 +54,7 @@ def unique_records(
         are equal. Records without a value are equal in it. Of SequenceExamples, a feature of the context.
     memory_bytes : int, optional
         How much memory to use for digests: about 100 bytes for each record. If they do not fit, they are sorted through a temporary file, with
-        24 bytes for each record, in the folder of the target (for URLs and file objects, in that of Python's ``tempfile``).
+        24 bytes for each record, in the folder of the target (for URLs and file objects, in the folder of Python's ``tempfile``).
     progress : bool or callable, optional
         As for :func:`merge_files`. Files are read twice, and each time half of their bytes counts.
     **options
@@ -78,7 +76,7 @@ def unique_records(
 
     Notes
     -----
-    Digests of 128 bits are compared, those of :func:`split_records` with the seed 0, so the int64 1 and the float 1.0 differ. Two different records would be taken for equal with a
+    Digests of 128 bits are compared, as :func:`split_records` uses them with the seed 0, so the int64 1 and the float 1.0 differ. Two different records would be taken for equal with a
     probability of about n**2 / 2**129. Records are read a second time; what can be read only once, such as a pipe,
     waits in a temporary file.
 
@@ -166,9 +164,7 @@ class _FirstOnes:
         low = done = 0
         while low < ends.size:
             high = max(int(np.searchsorted(ends, done + self._most, side="right")), low + 1)
-            parts = [
-                _rows(self._file, start, firsts[low], firsts[high]) for start, firsts in self._runs
-            ]
+            parts = [_rows(self._file, at, firsts[low], firsts[high]) for at, firsts in self._runs]
             mask[_first_of_equal(parts)[:, 2]] = True
             low, done = high, int(ends[high - 1])
         return mask

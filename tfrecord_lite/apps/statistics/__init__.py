@@ -5,7 +5,6 @@
     statistics      compute_statistics: records, block by block, to what is known of each feature
       distribution  of its numbers, and its byte strings
     comparison      compare: two data sets, their features beyond thresholds, and their records
-    sampling        draw_sample: some records of files of any size
 """
 
 from __future__ import annotations
@@ -25,14 +24,6 @@ from tfrecord_lite.apps.statistics.statistics import (
 )
 
 __all__ = [
-    "Comparison",
-    "Distribution",
-    "FeatureStatistics",
-    "Finding",
-    "RecordDifference",
-    "RecordDifferences",
-    "Statistics",
-    "StringStatistics",
-    "compare",
-    "compute_statistics",
-]
+    "Comparison", "Distribution", "FeatureStatistics", "Finding", "RecordDifference", "RecordDifferences",
+    "Statistics", "StringStatistics", "compare", "compute_statistics",
+]  # fmt: skip

@@ -13,16 +13,26 @@ from typing import Any
 import numpy as np
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.convert import arrow
-from tfrecord_lite.convert.arrow import SCHEMA_KEY
-from tfrecord_lite.convert.lists import Lists, SparseLists
-from tfrecord_lite.described.columns import items_of, names_of, schema_like
-from tfrecord_lite.described.frames import index_names
-from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
+from tfrecord_lite.extension import (
+    SCHEMA_KEY,
+    Lists,
+    Loader,
+    Sidecar,
+    SparseLists,
+    array_of,
+    changed_type,
+    form_of,
+    imported,
+    index_names,
+    items_of,
+    joined_frame,
+    names_of,
+    schema_like,
+    target,
+)
 from tfrecord_lite.schema import Schema, SequenceSchema
-from tfrecord_lite.schema.text import choices
-from tfrecord_lite.storage.loading import Loader
+from tfrecord_lite.texts import choices
 
 _BATCH_BYTES = 4 * 1024 * 1024
 PANDAS_KEY = b"pandas"
@@ -34,9 +44,8 @@ LEAST, _MOST = 64, 8192
 
 
 def fitting_size(block: Block, least: int) -> int:
-    """Return the number of records in a batch of the usual size, if they are like those of a block."""
-    fitting = _BATCH_BYTES * len(block) // max(block.nbytes, 1)
-    return min(max(fitting, least), _MOST)
+    """Return the number of records in a batch of the usual size, if they are like the records of a block."""
+    return min(max(_BATCH_BYTES * len(block) // max(block.nbytes, 1), least), _MOST)
 
 
 class RecordBatches:
@@ -62,8 +71,8 @@ class RecordBatches:
         self._names = names
         self._hint = hint
         columns = self._lists(Block.from_records([]))
-        kinds = {name: arrow.target(name, types.get(name)) for name in columns}
-        pa = arrow.imported()
+        kinds = {name: target(name, types.get(name)) for name in columns}
+        pa = imported()
         fields = [
             pa.field(name, array.type)
             for name, array in zip(columns, self._arrays(columns, kinds), strict=True)
@@ -88,10 +97,10 @@ class RecordBatches:
 
     def of(self, block: Block) -> Any:
         """Return the batch of a block."""
-        record_batch = arrow.imported().RecordBatch
+        record_batch = imported().RecordBatch
         is_chosen = self._names is not None or self._hint is None
         if not len(self.schema) and is_chosen:  # of rows without columns only the number is known
-            counted = arrow.imported().array(np.zeros(len(block), np.bool_))
+            counted = imported().array(np.zeros(len(block), np.bool_))
             return record_batch.from_arrays([counted], ["rows"]).select([])
         try:
             columns = self._lists(block)
@@ -108,13 +117,13 @@ class RecordBatches:
         return record_batch.from_arrays(arrays, schema=self.schema)
 
     def _lists(self, block: Block) -> dict[str, Lists | SparseLists]:
-        found = self._loader.lists_of(block)
-        return found if self._names is None else {name: found[name] for name in self._names}
+        lists = self._loader.lists_of(block)
+        return lists if self._names is None else {name: lists[name] for name in self._names}
 
     def _arrays(
         self, columns: Mapping[str, Lists | SparseLists], types: Mapping[str, Any]
     ) -> list[Any]:
-        return [arrow.array_of(name, lists, types.get(name)) for name, lists in columns.items()]
+        return [array_of(name, lists, types.get(name)) for name, lists in columns.items()]
 
 
 def rounded_in(schema: Any) -> set[str]:
@@ -124,9 +133,9 @@ def rounded_in(schema: Any) -> set[str]:
 
 def as_rounded(array: Any) -> Any:
     """Return float64 as the float32 that they all are, at any depth of lists; others as they are."""
-    pa = arrow.imported()
+    pa = imported()
     flat = array
-    while hasattr(flat, "flatten") and arrow.form_of(flat.type) in ("list", "fixed list"):
+    while hasattr(flat, "flatten") and form_of(flat.type) in ("list", "fixed list"):
         flat = flat.flatten()
     if flat.type != pa.float64():
         return array
@@ -134,7 +143,7 @@ def as_rounded(array: Any) -> Any:
     with np.errstate(over="ignore"):
         if not np.array_equal(values, values.astype(np.float32), equal_nan=True):
             return array
-    return array.cast(arrow.changed_type(array.type, lambda _: pa.float32()))
+    return array.cast(changed_type(array.type, lambda _: pa.float32()))
 
 
 def with_pandas(schema: Any, described: Sidecar) -> Any:
@@ -145,17 +154,16 @@ def with_pandas(schema: Any, described: Sidecar) -> Any:
         if not set(index_names(frame)) <= set(schema.names):  # of some columns, without the index
             frame = {key: word for key, word in frame.items() if key != "index"}
         with contextlib.suppress(ImportError):
-            empty = arrow.joined_frame(
-                "pandas", [schema.empty_table()], described.schema.originals, frame
-            )
-            metadata = arrow.imported().Schema.from_pandas(empty).metadata[PANDAS_KEY]
+            tables = [schema.empty_table()]
+            empty = joined_frame("pandas", tables, described.schema.originals, frame)
+            metadata = imported().Schema.from_pandas(empty).metadata[PANDAS_KEY]
     if metadata is None:
         return schema
     return schema.with_metadata({**(schema.metadata or {}), PANDAS_KEY: metadata})
 
 
 def _checked(names: Sequence[str], known: Collection[str]) -> list[str]:
-    """Return a choice of columns; raise about a name that is not known, or is there twice."""
+    """Return a choice of columns; raise about a name that is unknown, or occurs twice."""
     names = names_of(names)
     for i, name in enumerate(names):
         if name not in known:
@@ -166,7 +174,7 @@ def _checked(names: Sequence[str], known: Collection[str]) -> list[str]:
 
 
 def _selected(described: Sidecar, names: list[str]) -> Sidecar:
-    """Return what describes some columns; those of pandas keep their index."""
+    """Return what describes some columns; a frame of pandas keeps its index."""
     schema = described.schema
     if isinstance(schema, SequenceSchema):
         items = items_of(schema)

@@ -14,18 +14,22 @@ import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.convert.arrow import imported
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.files.compression import (
+from tfrecord_lite.extension import (
+    Source,
     TFRecordOptions,
-    codec_named,
     compression_of_name,
-    detect,
+    imported,
+    is_file_object,
+    is_url,
+    name_of,
+    open_output,
 )
+from tfrecord_lite.files.compression import codec_named, detect
 from tfrecord_lite.files.inflate import MAGIC_BYTES, Inflated
 from tfrecord_lite.files.input import open_input
-from tfrecord_lite.files.names import Source, is_file_object, is_url, name_of, opening_error
-from tfrecord_lite.files.output import OutputFile, open_output
+from tfrecord_lite.files.names import opening_error
+from tfrecord_lite.files.output import OutputFile
 
 if TYPE_CHECKING:
     from tfrecord_lite.options import ReadSettings
@@ -43,12 +47,12 @@ class Content(io.RawIOBase):
             self._file = open_input(source, options.storage_options)
         except OSError as error:
             raise opening_error(error, self.name) from None
-        found = options.codec_name
-        if found is None:
-            found = detect(self._file.peek(MAGIC_BYTES))
-            if found not in ("GZIP", "ZSTD") and not compression_of_name(self.name):
-                found = ""
-        codec = codec_named(found)
+        name = options.codec_name
+        if name is None:
+            name = detect(self._file.peek(MAGIC_BYTES))
+            if name not in ("GZIP", "ZSTD") and not compression_of_name(self.name):
+                name = ""
+        codec = codec_named(name)
         self._content: Any = self._file
         if codec is not None:
             self._content = Inflated(self._file, codec, self.name, options.inflation)

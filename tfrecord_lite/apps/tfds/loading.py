@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.apps.tfds.info import Directory, parts_of
 from tfrecord_lite.block import Block
-from tfrecord_lite.convert.arrow import Library, check_library
-from tfrecord_lite.described.columns import with_text
-from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.files.names import StorageOptions
+from tfrecord_lite.extension import (
+    Library,
+    Loader,
+    Sidecar,
+    StorageOptions,
+    check_library,
+    with_text,
+)
 from tfrecord_lite.options import hinted
 from tfrecord_lite.reader import TFRecordReader
-from tfrecord_lite.storage.loading import Loader
 
 if TYPE_CHECKING:
     Path = str | os.PathLike[str]
@@ -78,8 +81,8 @@ def load_tfds(
 
     Notes
     -----
-    Only the files with records of the slice are opened. What comes before it in a file is read but not
-    parsed; what comes after it is not read. For batches, see :meth:`TfdsInfo.files` and
+    Only the files with records of the slice are opened. Records before it in a file are read but not
+    parsed; records after it are not read. For batches, see :meth:`TfdsInfo.files` and
     :func:`read_batches`.
 
     Examples

@@ -21,13 +21,14 @@ from markupsafe import Markup
 
 from tfrecord_lite.apps.markup.tables import visible
 from tfrecord_lite.apps.viewer.cards import shortened
-from tfrecord_lite.errors import human_bytes, lost_of, plural, short_name
-from tfrecord_lite.example.content import ContentType
+from tfrecord_lite.errors import lost_of
+from tfrecord_lite.extension import ContentType
+from tfrecord_lite.texts import human_bytes, plural, short_name
 
 if TYPE_CHECKING:
-    from tfrecord_lite.apps.statistics.sampling import Sample
     from tfrecord_lite.apps.viewer.records import Cell, RecordView
     from tfrecord_lite.apps.viewer.report import Report
+    from tfrecord_lite.extension import Sample
 
 _MAX_COLUMNS = 8
 _MAX_TITLE = 120
@@ -115,11 +116,9 @@ def _policy(css: str, script: str) -> str:
 
 def _what(report: Report) -> str:
     """Say in one line what the files hold."""
-    sample = report.sample
-    if not sample.num_read:
-        return "There are no records in " + (
-            "this file." if len(report.files) == 1 else "these files."
-        )
+    if not report.sample.num_read:
+        files = "this file" if len(report.files) == 1 else "these files"
+        return f"There are no records in {files}."
     if report.message_name:
         return f"{report.message_name} records"
     other = {

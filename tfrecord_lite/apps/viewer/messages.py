@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tfrecord_lite.apps.outline import leaves, message_tree
 from tfrecord_lite.apps.statistics import (
     Distribution,
     FeatureStatistics,
@@ -14,12 +15,12 @@ from tfrecord_lite.apps.statistics import (
 )
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError
-from tfrecord_lite.example.outline import leaves, message_tree, parse_message
+from tfrecord_lite.extension import parse_message
 from tfrecord_lite.schema import FeatureSummary, Kind, ListSummary
 
 
 def message_statistics(block: Block, message_class: Any) -> Statistics:
-    """Return the statistics of the messages in a block, which can be added to those of others.
+    """Return the statistics of the messages in a block, which can be added to others.
 
     Raises InvalidArgumentError for a record that is not of the class.
     """
@@ -31,8 +32,7 @@ def message_statistics(block: Block, message_class: Any) -> Statistics:
             raise block.place(i).locate(error) from None
         for path, values in leaves(message_tree(message)).items():
             rows.setdefault(path, []).append(values)
-    features = {path: _statistics(rows[path], block) for path in rows}
-    return Statistics(len(block), features)
+    return Statistics(len(block), {path: _statistics(rows[path], block) for path in rows})
 
 
 def _statistics(rows: list[list[Any]], block: Block) -> FeatureStatistics:
@@ -40,9 +40,8 @@ def _statistics(rows: list[list[Any]], block: Block) -> FeatureStatistics:
     lengths = Distribution.of(np.fromiter(map(len, rows), np.int64, len(rows)))
     values = [value for row in rows for value in row]
     first, numbers, strings = values[0], None, None
-    if any(
-        isinstance(value, str | bytes) for value in values
-    ):  # an unknown one of an enum is a number
+    # An unknown value of an enum is a number.
+    if any(isinstance(value, str | bytes) for value in values):
         kind, dtype = Kind.BYTES, "string"
         texts = [v if isinstance(v, bytes) else str(v).encode() for v in values]
         strings = StringStatistics.of(np.array(texts, object))

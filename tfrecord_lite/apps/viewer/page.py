@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from tfrecord_lite.apps.markup.tables import quoted
-from tfrecord_lite.errors import argument_error, human_bytes, require_int
-from tfrecord_lite.files.names import (
+from tfrecord_lite.errors import argument_error, require_int
+from tfrecord_lite.extension import (
     Source,
     Sources,
     expand,
@@ -29,11 +29,12 @@ from tfrecord_lite.files.names import (
     is_same_file,
     local_size,
     name_of,
+    open_output,
 )
-from tfrecord_lite.files.output import open_output
 from tfrecord_lite.options import ReadOptions, read_settings
 from tfrecord_lite.progress import Progress, check_progress, metered, title_of
 from tfrecord_lite.reader import check_message_class
+from tfrecord_lite.texts import human_bytes
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -141,7 +142,7 @@ def view(
 
         from tfrecord_lite.apps.viewer.document import render  # noqa: PLC0415 - needs Jinja2
         from tfrecord_lite.apps.viewer.report import (  # noqa: PLC0415 - the same
-            Wanted,
+            Choice,
             make_report,
         )
     except ImportError as error:
@@ -155,7 +156,7 @@ def view(
     for name in chosen:
         if not isinstance(name, str):
             raise TypeError(f"columns must be names, each a str, not {name!r}")
-    wanted = Wanted(chosen, num_records, sample_size, seed, max_bytes, message_class)
+    choice = Choice(chosen, num_records, sample_size, seed, max_bytes, message_class)
     sources = expand(paths, settings.storage_options)
     is_temporary = output is None
     if output is None:
@@ -174,8 +175,7 @@ def view(
         if not overwrite and file.replaces(file.name):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.name)  # noqa: TRY301 - as of any other error
         with metered(progress, title_of(sources), "bytes") as meter:
-            report = make_report(sources, wanted, settings, meter)
-            page = render(report)
+            page = render(make_report(sources, choice, settings, meter))
             meter.finish()
         file.write([page.encode("utf-8", "backslashreplace")])
         file.finish()

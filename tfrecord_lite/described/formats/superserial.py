@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tfrecord_lite.described.formats import specification
-from tfrecord_lite.errors import InvalidArgumentError, argument_error
+from tfrecord_lite.errors import InvalidArgumentError, argument_error, errors_at
 from tfrecord_lite.schema import Original, Schema
 from tfrecord_lite.tensors.dtypes import type_of_number
 
@@ -73,14 +73,13 @@ def from_mapping(header: object) -> Schema:
         if not isinstance(item, Mapping) or not {"shape", "dtype"} <= item.keys():
             raise _header_error("a feature must have a shape and a dtype", name)
         try:
-            dtype = type_of_number(operator.index(item["dtype"]), "the dtype is").name
-            shape = Original(dtype, item["shape"]).shape
-            items[name] = specification(name, dtype, tuple(shape))
+            with errors_at(key=name):
+                dtype = type_of_number(operator.index(item["dtype"]), "the dtype is").name
+                shape = Original(dtype, item["shape"]).shape
+                items[name] = specification(name, dtype, tuple(shape))
         except TypeError:
             detail = "a dtype must be the number of one, and a shape a list of numbers or null"
             raise _header_error(detail, name) from None
-        except InvalidArgumentError as error:
-            raise error.at(key=name) from None
     return Schema.of_items(items)
 
 

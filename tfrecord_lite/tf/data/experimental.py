@@ -7,8 +7,7 @@ from typing import Any
 
 from tfrecord_lite import dataset as library
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.files.compression import TFRecordOptions
-from tfrecord_lite.files.names import expand, name_of
+from tfrecord_lite.extension import TFRecordOptions, expand, name_of
 from tfrecord_lite.schema import FeatureSpec, require_specifications
 from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, TFRecordDataset
@@ -61,8 +60,7 @@ def make_batched_features_dataset(
     opened = reader(names, *(reader_args or ()))
     records = opened._dataset if isinstance(opened, Dataset) else opened  # noqa: SLF001 - ours
     if not isinstance(records, library.Dataset):
-        detail = "The `reader` argument must return a `Dataset` object."
-        raise TypeError(detail)
+        raise TypeError("The `reader` argument must return a `Dataset` object.")
     n_files = reader_num_threads or 1
     if isinstance(records, library.TFRecordDataset):
         if n_files > 1:

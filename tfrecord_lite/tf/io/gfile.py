@@ -8,7 +8,7 @@ import shutil
 from typing import IO, Any
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.files.names import expand, is_url, name_of
+from tfrecord_lite.extension import expand, is_url, name_of
 from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tfrecord_lite.files.compression import TFRecordCompressionType
+from tfrecord_lite.extension import TFRecordCompressionType
 from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.schema import FeatureSpec
 from tfrecord_lite.tf import io as _io

@@ -1,7 +1,5 @@
 """The tree of fields of a message of any type: as the protobuf runtime reads it, or by the names of its class."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 
@@ -15,9 +13,9 @@ from hypothesis import strategies as st
 
 from tests.cli.samples import JPEG, TENSOR
 from tests.support.foreign_messages import CLASSES, RECORDS, Frame
+from tfrecord_lite.apps.outline import leaves, message_tree, raw_tree, tree_of
 from tfrecord_lite.errors import InvalidArgumentError
-from tfrecord_lite.example.content import ContentType, detect
-from tfrecord_lite.example.outline import leaves, message_tree, parse_message, raw_tree, tree_of
+from tfrecord_lite.example.content import ContentType, detect, parse_message
 from tfrecord_lite.messages import Event
 from tfrecord_lite.sniff import recognize_value, text_of
 from tfrecord_lite.wire.scalar import END_GROUP, I32, I64, LEN, START_GROUP, VARINT, varint
