@@ -16,7 +16,7 @@ from tfrecord_lite.apps.events.run import find_runs, read_events, table_of
 from tfrecord_lite.apps.events.series import Events
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console
-from tfrecord_lite.files.names import expand, name_of
+from tfrecord_lite.extension import expand, name_of
 from tfrecord_lite.texts import choices
 
 
