@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _MAX_FIELDS = 1000
 """The most fields of each message, unless everything is printed."""
 _HINTS = {
-    ContentType.EVENT: " (tfrecord_lite.apps.events.read_events reads these)",
+    ContentType.EVENT: " (tfrecord events prints the scalars)",
     ContentType.TENSOR: " ({way_on})",
     ContentType.PROTOBUF: " (--message MODULE:CLASS names its fields)",
 }

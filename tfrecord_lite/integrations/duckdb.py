@@ -62,7 +62,7 @@ _BARE_NAME = re.compile(r"""(?i)\b(?:from|join|describe|summarize|table)\s+([^\s
 _QUOTED = re.compile(r"""'((?:[^']|'')+)'|"((?:[^"]|"")+)\"""")
 _LIKE_A_FILE = re.compile(r"[/\\*@]|\.tfr", re.IGNORECASE)
 
-_UNKNOWN_COLUMN = re.compile(r'column "([^"]+)" not found')
+_UNKNOWN_COLUMN = re.compile(r'column "([^"]+)" not found|Referenced table "([^"]+)" not found')
 _ROWS_PER_BATCH = 100_000
 
 _NUMBER = "__number_of_row__"
@@ -188,11 +188,12 @@ class _Run:
         for name, absent in self._absent.items():
             if name in text:
                 return absent
-        unknown = _UNKNOWN_COLUMN.search(text)
-        if unknown:
+        if unknown := _UNKNOWN_COLUMN.search(text):
             names = [name for table in self.tables.values() for name in table.column_names]
-            detail = f"there is no column {unknown[1]!r}{_hint(unknown[1], self.query, names)}"
-            return argument_error(detail)
+            # Of context.label, DuckDB takes context for a table.
+            path = re.search(rf"\b{re.escape(unknown[2] or ' ')}\.\w+", self.query)
+            name = path[0] if path else unknown[1] or unknown[2]
+            return argument_error(f"there is no column {name!r}{_hint(name, self.query, names)}")
         detail = f"the query cannot be run: {first_line(error)}"
         for name in _BARE_NAME.findall(self.query):
             is_unknown = f"Table with name {name} does not exist" in text
@@ -416,7 +417,7 @@ def _columns_of(connection: Any, expression: str, names: list[str]) -> list[str]
             # Case counts only between columns.
             alike = [name] if name in names else [n for n in names if n.lower() == name.lower()]
             used.update(alike[:1])
-            unknown.update([] if alike else [name])
+            unknown.update([] if alike else [".".join(node["column_names"])])
     if unknown and not any(node.get("class") in _OWN_NAMES for node in nodes):
         name = min(unknown, key=expression.lower().find)
         raise argument_error(f"there is no column {name!r}{_hint(name, expression, names)}")
@@ -462,6 +463,10 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
 def _hint(name: str, expression: str, names: list[str]) -> str:
     """Return the end of an error text about an unknown column."""
     for column in names:
-        if not column.isidentifier() and name in column and column in expression:
+        is_it = column == name.replace(".", "/") or (name in column and column in expression)
+        if not column.isidentifier() and is_it:
             return f'; write "{column}" in double quotes if this is the column'
-    return nearest(name, names)
+    near = nearest(name, names)
+    if not near and f'"{name}"' in expression:
+        return f"; text is in single quotes: '{name}'"
+    return near + ", in double quotes" * ("/" in near)
