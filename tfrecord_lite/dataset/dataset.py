@@ -348,7 +348,8 @@ class Dataset(Generic[T_co]):
         seed : int, optional
             The same seed gives the same order on every machine. None draws a seed now.
         reshuffle_each_iteration : bool, optional
-            Whether each epoch has an order of its own.
+            Whether each epoch has an order of its own. Then :meth:`take` and :meth:`skip` after it do not
+            divide the elements into parts, since each epoch draws others: divide first, then shuffle.
 
         Raises
         ------
@@ -587,6 +588,9 @@ class Dataset(Generic[T_co]):
     def take(self, count: int) -> Dataset[T_co]:
         """Give the first `count` elements; all if it is negative.
 
+        After a :meth:`shuffle` these are others in each epoch: ``take(n)`` for tests and ``skip(n)`` for training
+        would share elements. Divide first, or use :func:`~tfrecord_lite.split_records`.
+
         Examples
         --------
         >>> with TFRecordWriter("names.tfrecord") as writer:
@@ -599,6 +603,8 @@ class Dataset(Generic[T_co]):
 
     def skip(self, count: int) -> Dataset[T_co]:
         """Leave out the first `count` elements; all if it is negative.
+
+        After a :meth:`shuffle` these are others in each epoch, see :meth:`take`.
 
         Examples
         --------
@@ -1062,8 +1068,8 @@ class Dataset(Generic[T_co]):
         """
         if sharding.is_torch_there() and sharding.has_own_batches(self._plan):
             detail = (
-                "the number of batches depends on how many workers torch's DataLoader has; "
-                "count(num_workers) returns it, and len(IterableTensors(data_set)) is for a loader"
+                "the number of batches depends on how many workers torch's DataLoader has; count() "
+                "returns it without one, count(num_workers) with one, len(IterableTensors(data_set)) for a loader"
             )
             raise TypeError(detail)
         return self.count(read=False)

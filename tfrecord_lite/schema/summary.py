@@ -32,7 +32,7 @@ from tfrecord_lite.schema.features import (
 from tfrecord_lite.schema.kinds import Kind
 from tfrecord_lite.schema.schema import Original, Schema, SequenceSchema
 from tfrecord_lite.schema.text import json_value
-from tfrecord_lite.texts import aligned, nearest, plural, repr_html, shown_name
+from tfrecord_lite.texts import abridged, aligned, nearest, plural, repr_html, shown_name
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Place
@@ -317,7 +317,10 @@ class Summary(Mapping[str, FeatureSummary]):
         lines = [line for _, rows in summary_rows(self) for line in aligned(rows)]
         return "\n".join([title, *lines])
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        """Return the same without the middle, if it is long."""
+        return abridged(str(self))
+
     _repr_html_ = repr_html
 
 
@@ -521,7 +524,10 @@ class SequenceSummary:
         tables = ("\n".join([part, *aligned(rows)]) for part, rows in summary_rows(self))
         return "\n\n".join([title + plural(n_lists, "feature list"), *tables])
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        """Return the same without the middle, if it is long."""
+        return abridged(str(self))
+
     _repr_html_ = repr_html
 
 

@@ -66,7 +66,7 @@ from tfrecord_lite.progress import Progress, title_of
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import RaggedFeature
 from tfrecord_lite.sniff import recognize_value
-from tfrecord_lite.texts import nearest, plural, printable, repr_html, shown_name
+from tfrecord_lite.texts import abridged, nearest, plural, printable, repr_html, shown_name
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -316,7 +316,10 @@ class Comparison:
                 lines.append(f"  record {record.number:,}: {shown_name(name)}: {first} -> {second}")
         return "\n".join(map(printable, lines))
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        """Return the same without the middle, if it is long."""
+        return abridged(str(self))
+
     _repr_html_ = repr_html
 
 

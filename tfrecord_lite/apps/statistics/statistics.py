@@ -42,7 +42,7 @@ from tfrecord_lite.schema import (
     Variable,
 )
 from tfrecord_lite.sniff import text_of
-from tfrecord_lite.texts import aligned, nearest, plural, shown_name
+from tfrecord_lite.texts import abridged, aligned, nearest, plural, shown_name
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -386,7 +386,9 @@ class Statistics(Mapping[str, FeatureStatistics]):
         n_features = plural(len(self), "feature")
         return "\n".join([f"{plural(self.num_records, 'record')}, {n_features}", *self.lines()])
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        """Return the same without the middle, if it is long."""
+        return abridged(str(self))
 
     def _repr_html_(self) -> str:
         """Return the table for notebooks, with a chart per feature."""

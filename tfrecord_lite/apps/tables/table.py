@@ -77,7 +77,7 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
 )
-from tfrecord_lite.texts import plural, repr_html
+from tfrecord_lite.texts import abridged, plural, repr_html
 
 if TYPE_CHECKING:
     from tfrecord_lite.extension import SchemaLike
@@ -501,7 +501,8 @@ class TFRecordTable:
     def __repr__(self) -> str:
         """Name the columns and their types."""
         fields = "\n".join(f"{field.name}: {field.type}" for field in self.arrow_schema)
-        return f"<TFRecordTable of {plural(len(self._reading.sources), 'file')}>\n{fields}"
+        n_files = plural(len(self._reading.sources), "file")
+        return abridged(f"<TFRecordTable of {n_files}>\n{fields}")
 
     _repr_html_ = repr_html
 
