@@ -105,7 +105,8 @@ _OPENING_BYTES = 4 * 1024 * 1024
 _HELD_BYTES = 256 * 1024 * 1024
 """Of rows for partitioned folders: then they are written, to a file in each folder."""
 _BYTE_ARRAY = "byteArray"
-_PARTS = _CONTEXT, _LISTS = "context/", "feature_lists/"
+_CONTEXT, _LISTS = "context/", "feature_lists/"
+_PARTS = _CONTEXT, _LISTS
 """How names of columns of SequenceExamples begin."""
 
 

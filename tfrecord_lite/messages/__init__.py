@@ -48,13 +48,8 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = names_from(
-        __name__,
-        {
-            "Event": "messages.event_pb2",
-            "ExampleListWithContext": "messages.input_pb2",
-            "HistogramProto": "messages.summary_pb2",
-            "Summary": "messages.summary_pb2",
-            "SummaryMetadata": "messages.summary_pb2",
-        },
+    _SUMMARIES = dict.fromkeys(
+        ("HistogramProto", "Summary", "SummaryMetadata"), "messages.summary_pb2"
     )
+    _HOMES = {"Event": "messages.event_pb2", "ExampleListWithContext": "messages.input_pb2"}
+    __getattr__ = names_from(__name__, _SUMMARIES | _HOMES)

@@ -52,17 +52,6 @@ if TYPE_CHECKING:
         Variable,
         summary_rows,
     )
-else:
-    _SUMMARIES = (
-        "FeatureListSummary",
-        "FeatureSummary",
-        "ListSummary",
-        "SequenceSummary",
-        "Summary",
-        "Variable",
-        "summary_rows",
-    )
-    __getattr__ = names_from(__name__, dict.fromkeys(_SUMMARIES, "schema.summary"))
 
 __all__ = [
     "DenseLike",
@@ -91,3 +80,6 @@ __all__ = [
     "require_specifications",
     "summary_rows",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = names_from(__name__, dict.fromkeys(__all__, "schema.summary"))
