@@ -36,7 +36,7 @@ MATRIX = [
     ("3.14", "==7.*", NEWEST),
 ]
 ALL = ("-m", "")  # the slow tests, too
-PAGE = "tests/test_docs.py::test_the_python_of_a_page_runs"
+PAGE = "tests/test_docs.py::test_a_page_runs"
 DOCSTRINGS = "tests/test_docstring_examples.py"
 # An engine's extra or group, modules that must be there, and how the files of its tests match.
 ENGINES = {

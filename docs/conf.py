@@ -46,7 +46,7 @@ pygments_dark_style = "github-dark"
 maximum_signature_line_length = 88
 
 # Rules are referred to by anchor: semantics.md#r2.
-myst_heading_anchors = 3
+myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 
 # Prompts and output are not copied.
@@ -64,7 +64,7 @@ napoleon_google_docstring = False
 napoleon_use_param = False
 napoleon_use_rtype = False
 
-# References to names of this package have to resolve; those of other projects may be out of reach.
+# References to names of this package have to resolve; names of other projects may be out of reach.
 nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(?!tfrecord_lite\b).*"),
@@ -161,7 +161,7 @@ def setup(app: Sphinx) -> None:
     app.connect("html-page-context", _edit_the_module)
 
 
-# For docs/_templates/autosummary. Sphinx cannot compare functions with those of an earlier build, and says so.
+# For docs/_templates/autosummary. Sphinx cannot compare functions with an earlier build's, and says so.
 autosummary_context = {
     "bases_not_shown": ", ".join(_BASES_NOT_SHOWN),
     "has_bases": has_bases,
@@ -196,7 +196,7 @@ intersphinx_mapping = {
 
 
 def _repository() -> str | None:
-    """Return the repository that pyproject.toml names, or that of the fork which a workflow runs in."""
+    """Return the repository that pyproject.toml names, or the fork in which a workflow runs."""
     urls = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"].get(
         "urls", {}
     )

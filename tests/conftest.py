@@ -4,11 +4,11 @@
 or a group that is not installed are left out, and the last lines of a run say how to install it.
 """
 
-from __future__ import annotations
-
 import gc
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,10 +16,6 @@ from hypothesis import HealthCheck, settings
 from tests.support import golden
 from tests.support.corpus import ABSENT, corpus_path
 from tests.support.extras import how_to_install, is_installed, is_known, missing_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 LEFT_OUT = pytest.StashKey[set[str]]()
 """Commands that install what tests lack that were left out."""
@@ -40,7 +36,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "short")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare ``--update-golden``."""
     parser.addoption(
         "--update-golden",
         action="store_true",
@@ -63,21 +58,17 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Settle the options, before any module of tests is imported."""
     golden.update = config.getoption("update_golden")
     config.stash[LEFT_OUT] = set[str]()
 
 
 class _NotImported(pytest.Module):
-    """A module that needs something that is not installed."""
-
     def collect(self) -> Iterable[pytest.Item]:
         return []
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> Any:
-    """Leave out a module that cannot be imported here."""
     name = missing_for(module_path)
     if name is None:
         return None
@@ -86,7 +77,6 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests that need what is not installed."""
     left_out = {}
     for item in items:
         missing = [name for name in _needs(item) if not is_installed(name)]
@@ -130,7 +120,6 @@ def _is_worker(config: pytest.Config) -> bool:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what must be installed for tests that were left out."""
     left_out = terminalreporter.config.stash[LEFT_OUT]
     for how in sorted(left_out):
         terminalreporter.write_line(f"left out: tests that are run with: {how}")

@@ -8,8 +8,6 @@ with odd ones among them. Both must reject the same, and read the same out of th
 many there were of what kind, and ends with status 1 at the first batch on which they differ.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys
@@ -77,7 +75,6 @@ def run(of: MessageType, n_messages: int, seed: int) -> Counter[str]:
 
 
 def main() -> int:
-    """Read the command line, make and compare messages, and print how many there were."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

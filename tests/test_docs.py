@@ -1,7 +1,5 @@
 """What the pages of the documentation show works: every block of Python is run."""
 
-from __future__ import annotations
-
 import re
 import runpy
 import tomllib
@@ -52,7 +50,6 @@ README = (ROOT / "README.md").read_text()
 
 def test_the_readme_shows_what_each_block_prints() -> None:
     blocks = re.findall(r"^```python\n(.*?)^```\n\n?(```text)?", README, re.MULTILINE | re.DOTALL)
-
     assert len(blocks) > 3
     assert [code for code, output in blocks if ("print(" in code) != bool(output)] == []
 
@@ -62,7 +59,6 @@ def test_the_readme_on_a_package_index_has_no_link_that_leads_nowhere() -> None:
     shown = README
     for rule in project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
         shown = re.sub(rule["pattern"], rule["replacement"], shown)
-
     assert re.findall(r"\]\((?!https?://)", shown) == []
     assert "quick start (`docs/tutorial/quickstart.md`)" in shown.lower()
 
@@ -74,13 +70,11 @@ def test_every_public_name_is_in_a_table_of_the_reference() -> None:
     listed = set(re.findall(r"^   (\w+)$", tables, re.MULTILINE)) | set(
         re.findall(r"`(\w+)`", messages)
     )
-
     assert set(tfrecord_lite.__all__) - listed == set()
 
 
 def test_the_pages_made_of_the_code_are_what_the_script_writes() -> None:
     pages = runpy.run_path(str(ROOT / "docs" / "reference" / "generate.py"))["pages"]()
-
     stale = [path.name for path, text in pages.items() if path.read_text("utf-8") != text]
     assert stale == [], "run python docs/reference/generate.py"
 
@@ -88,7 +82,6 @@ def test_the_pages_made_of_the_code_are_what_the_script_writes() -> None:
 def test_the_pictures_are_those_that_the_script_draws() -> None:
     folder = ROOT / "docs" / "pictures"
     drawn = runpy.run_path(str(folder / "draw.py"))["drawn"]()
-
     assert {path.name for path in folder.glob("*.svg")} == set(drawn)
     stale = [name for name, svg in drawn.items() if (folder / name).read_text() != svg]
     assert stale == [], "run python docs/pictures/draw.py"
@@ -98,7 +91,6 @@ def test_the_notebook_of_the_tutorial_runs_and_prints_what_it_shows() -> None:
     tools = runpy.run_path(str(ROOT / "docs" / "tutorial" / "notebook.py"))
     page = tools["PAGE"].read_text("utf-8")
     shown = [output for _, output in tools["cells"](page)]
-
     assert len(shown) > 8
     for printed, expected in zip(tools["printed"](page), shown, strict=True):
         # The accuracy depends on how the processor rounds.
@@ -110,9 +102,7 @@ def test_the_notebook_of_the_tutorial_runs_and_prints_what_it_shows() -> None:
 @pytest.mark.parametrize(
     "page", [pytest.param(each, id=each.name, marks=MARKS.get(each.name, ())) for each in PAGES]
 )
-def test_the_python_of_a_page_runs(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "96")
     if page.name in ("real-data.md", "tfds.md"):
@@ -123,7 +113,6 @@ def test_the_python_of_a_page_runs(
         from tests.support import foreign_messages
 
         foreign_messages.write_documented(tmp_path)
-
     run_page(page, commands=page.name in COMMANDS)
 
 
@@ -131,7 +120,6 @@ def test_the_page_about_installing_has_every_extra() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     page = (ROOT / "docs" / "tutorial" / "install.md").read_text("utf-8")
     rows = re.findall(r"^\| (`[a-z`, ]+`) \|", page, re.MULTILINE)
-
     assert {name for row in rows for name in re.findall(r"\w+", row)} == set(
         project["optional-dependencies"]
     )

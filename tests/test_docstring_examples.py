@@ -7,8 +7,6 @@ docs/how-to/moving-off-tensorflow.md shows them in whole scripts, which are run 
 than a line per name could.
 """
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import inspect
@@ -61,22 +59,15 @@ PUBLIC = {
 """The names that the reference and the guides show, by module; None for all of its ``__all__``."""
 
 NEEDS = {
-    "integrations.beam": "beam",
-    "integrations.dask": "dask",
-    "integrations.duckdb": "sql",
-    "integrations.grain": "frameworks",
-    "apps.images.image": "image",
-    "integrations.keras": "frameworks",
-    "integrations.ray": "ray",
-    "integrations.spark": "spark",
-    "integrations.torch": "torch",
-    "described.formats.superserial": "yaml",
+    "integrations.beam": "beam", "integrations.dask": "dask", "integrations.duckdb": "sql",
+    "integrations.grain": "frameworks", "apps.images.image": "image",
+    "integrations.keras": "frameworks", "integrations.ray": "ray", "integrations.spark": "spark",
+    "integrations.torch": "torch", "described.formats.superserial": "yaml",
     "described.sidecar.load_schema": "yaml",
     "apps.tables.table.TFRecordTable.to_pandas": "dataframes",
-    "apps.tables.table.TFRecordTable.to_polars": "dataframes",
-    "apps.tables": "arrow",
+    "apps.tables.table.TFRecordTable.to_polars": "dataframes", "apps.tables": "arrow",
     "apps.viewer": "view",
-}
+}  # fmt: skip
 """The extra or group that the examples of these names, or of names under them, need."""
 
 LOUD = ("tfrecord_lite.integrations.ray.", "tfrecord_lite.integrations.spark.")
@@ -190,17 +181,13 @@ def few_examples() -> Iterator[None]:
 @pytest.mark.parametrize(
     "example", [pytest.param(each, id=each.name, marks=list(marks(each.name))) for each in EXAMPLES]
 )
-def test_the_examples_of_a_docstring_hold(
-    example: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_docstrings(example: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)  # Spark's workers take PATH's otherwise
     if example.name in DOCSTRINGS:
         example.globs.clear()  # what else a user needs, the example imports
     example.globs.update(AT_HAND | example.globs)
     report: list[str] = []
-
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     runner.run(example, out=report.append)
-
     assert runner.failures == 0, "".join(report)

@@ -1,9 +1,8 @@
 """The exceptions: their family, their text, and that they survive a change of process."""
 
-from __future__ import annotations
-
 import copy
 import pickle
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -34,12 +33,8 @@ def test_each_is_one_of_ours_and_a_value_error(cls: type[TFRecordError]) -> None
 
 @every_class
 @given(data=st.tuples(st.sampled_from(Reason), numbers, texts, numbers, texts, texts))
-def test_errors_survive_pickling_and_copying(
-    cls: type[TFRecordError],
-    data: tuple[Reason, int | None, str | None, int | None, str | None, str | None],
-) -> None:
+def test_errors_survive_pickling_and_copying(cls: type[TFRecordError], data: Any) -> None:
     error = cls(*data)
-
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         for again in (pickle.loads(pickle.dumps(error, protocol)), copy.copy(error)):
             assert type(again) is cls
@@ -49,26 +44,20 @@ def test_errors_survive_pickling_and_copying(
             assert str(again) == str(error)
 
 
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        (DataLossError(Reason.TRUNCATED), "truncated"),
-        (DataLossError(Reason.TRUNCATED, 7), "byte 7: truncated"),
-        (DataLossError(Reason.TRUNCATED, 0, "a.tfrecord"), "a.tfrecord: byte 0: truncated"),
-        (
-            DataLossError(Reason.DATA_CRC, 7, "a.tfrecord", 2, None, "stored 1, computed 2"),
-            "a.tfrecord: record 2, byte 7: stored 1, computed 2",
-        ),
-        (
-            InvalidArgumentError(Reason.BAD_ARGUMENT, key="label", detail="expected int64"),
-            "feature 'label': expected int64",
-        ),
-        (
-            FailedPreconditionError(Reason.CLOSED, source="a.tfrecord"),
-            "a.tfrecord: closed",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("error", "text"), [
+    (DataLossError(Reason.TRUNCATED), "truncated"),
+    (DataLossError(Reason.TRUNCATED, 7), "byte 7: truncated"),
+    (DataLossError(Reason.TRUNCATED, 0, "a.tfrecord"), "a.tfrecord: byte 0: truncated"),
+    (
+        DataLossError(Reason.DATA_CRC, 7, "a.tfrecord", 2, None, "stored 1, computed 2"),
+        "a.tfrecord: record 2, byte 7: stored 1, computed 2",
+    ),
+    (
+        InvalidArgumentError(Reason.BAD_ARGUMENT, key="label", detail="expected int64"),
+        "feature 'label': expected int64",
+    ),
+    (FailedPreconditionError(Reason.CLOSED, source="a.tfrecord"), "a.tfrecord: closed"),
+])  # fmt: skip
 def test_the_text_says_what_where_and_the_detail(error: TFRecordError, text: str) -> None:
     assert str(error) == text
 

@@ -1,9 +1,7 @@
 """The guide to tables, run: its Python and its commands, in one folder and in their order."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,35 +10,26 @@ from tests.support.corpus import ROOT
 from tests.support.pages import run_page
 from tfrecord_lite import save, scan
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 pytestmark = pytest.mark.needs("tables")
 
 PAGE = ROOT / "docs" / "how-to" / "tables.md"
 
 
-def test_the_guide_runs_from_its_first_line_to_its_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_guide_runs_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "96")
-
     run_page(PAGE, commands=True)
 
 
 SAVED = {
-    "one int64": np.array([1, 2]),
-    "one float": np.array([1, 2], np.float32),
-    "one byte string": [b"\xff", b"b"],
-    "one text": ["a", "b"],
+    "one int64": np.array([1, 2]), "one float": np.array([1, 2], np.float32),
+    "one byte string": [b"\xff", b"b"], "one text": ["a", "b"],
     "values of any number": [[1], [2, 3]],
     "values of a fixed shape": np.zeros((2, 2, 2), np.float32),
     "float64, uint8, bool, ...": np.array([1, 2], np.uint8),
     "times, with a zone or without": np.array(["2024-01-01"] * 2, "M8[us]"),
-    "dates": np.array(["2024-01-01"] * 2, "M8[D]"),
-    "durations": np.array([1, 2], "m8[s]"),
-}
+    "dates": np.array(["2024-01-01"] * 2, "M8[D]"), "durations": np.array([1, 2], "m8[s]"),
+}  # fmt: skip
 """Values for rows of the tables of types."""
 
 

@@ -1,7 +1,5 @@
 """More shards than a process may have open files."""
 
-from __future__ import annotations
-
 import gc
 import os
 import resource
@@ -76,9 +74,7 @@ CALLS: dict[str, Callable[[str, Path], Any]] = {
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 @pytest.mark.usefixtures("few_files")
-def test_few_files_are_open_however_many_there_are(
-    shards: str, tmp_path: Path, call: Callable[[str, Path], int]
-) -> None:
+def test_few_files_are_open(shards: str, tmp_path: Path, call: Callable[[str, Path], int]) -> None:
     before = n_open()
     assert call(shards, tmp_path) == 2 * N_SHARDS
     assert n_open() <= before + 2
@@ -122,7 +118,6 @@ def test_an_error_removes_resting_files_too(tmp_path: Path) -> None:
     for i in range(600):
         writer.write(b"%d" % i * 20_000)
     writer.abandon()
-
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,19 +1,14 @@
 """A loop over batches runs in memory that it had before: pages are counted, not time."""
 
-from __future__ import annotations
-
 import os
 import platform
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.support.subprocesses import run_fresh
 from tfrecord_lite import TFRecordWriter
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 READ = """
 import resource, sys
@@ -48,16 +43,12 @@ def faults_and_pages(script: str, path: Path, **environ: str) -> tuple[float, fl
 @pytest.mark.skipif(
     any(name.startswith("MALLOC_") for name in os.environ), reason="thresholds are set"
 )
-def test_page_faults_do_not_recur_unless_the_user_has_set_thresholds(
-    tmp_path: Path, script: str
-) -> None:
+def test_page_faults_only_recur_with_thresholds_of_users(tmp_path: Path, script: str) -> None:
     path = tmp_path / "tokens.tfrecord"
     with TFRecordWriter(path) as writer:
         for start in range(0, 256 * 20, 256):
             writer.write_examples({"tokens": np.full((256, 640), start)})
-
     faults, pages = faults_and_pages(script, path)
     with_small_blocks, _ = faults_and_pages(script, path, MALLOC_MMAP_THRESHOLD_="65536")
-
     assert faults < pages / 10
     assert with_small_blocks > pages / 4

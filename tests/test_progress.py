@@ -1,7 +1,5 @@
 """Progress of all long work: callables, bars on a terminal, and nothing elsewhere."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import sys
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.support import terminal
+from tests.support.errors import raised
 from tfrecord_lite import TFRecordFile, infer_schema, load, recover, save, summarize, verify
 from tfrecord_lite import progress as module
 from tfrecord_lite.apps.rearrange import (
@@ -78,9 +77,7 @@ class TestCallables:
     def test_what_is_done_grows_up_to_the_total(self, old: Path, name: str) -> None:
         size = N_RECORDS if name in IN_RECORDS else old.stat().st_size
         seen = Seen()
-
         WORKS[name](old, old.with_name("new"), seen)
-
         assert len(seen) > 2
         assert seen[-1] == (size, size)
         assert [done for done, _ in seen] == sorted(done for done, _ in seen)
@@ -102,17 +99,13 @@ class TestCallables:
             if next(calls) == n_calls or (n_calls is None and is_all):
                 raise error("enough")
 
-        with pytest.raises(error, match="enough"):
-            WORKS[name](old, old.with_name("new"), stop)
-
+        raised(error, WORKS[name], old, old.with_name("new"), stop, match="enough")
         assert names_in(old.parent) == before
 
     @pytest.mark.slow
     @pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
     @pytest.mark.parametrize("name", ["verify", "merge", "recover"])
-    def test_bytes_are_those_of_the_compressed_file(
-        self, tmp_path: Path, compression: str, name: str
-    ) -> None:
+    def test_bytes_are_compressed_ones(self, tmp_path: Path, compression: str, name: str) -> None:
         path, seen = tmp_path / "a", Seen()
         save(
             path,
@@ -120,9 +113,7 @@ class TestCallables:
             compression=compression,
         )
         size = path.stat().st_size
-
         WORKS[name](path, tmp_path / "new", seen)
-
         assert {total for _, total in seen} == {size}
         assert len({done for done, _ in seen if 0.1 < done / size < 0.9}) > 2
 
@@ -132,7 +123,6 @@ class TestCallables:
         for progress in wrong:
             with pytest.raises(TypeError, match="progress must be True, False, None or a callable"):
                 WORKS[name](old, old.with_name("new"), progress)
-
         assert names_in(old.parent) == {"old.tfrecord", "old.tfrecord.schema.json"}
 
 
@@ -154,11 +144,8 @@ TRIES = {"save": SAVE, "load": "t.load(path)", "verify": "t.verify(path)"}
 class TestBars:
     @pytest.mark.slow
     @pytest.mark.parametrize("name", TRIES)
-    def test_there_is_one_on_a_terminal_with_rate_and_time_left_that_vanishes(
-        self, name: str
-    ) -> None:
+    def test_a_terminal_has_one_with_rate_and_time_left_that_vanishes(self, name: str) -> None:
         shown = terminal.on_terminal("-c", f"{CODE}\n{TRIES[name]}\nprint('done')")
-
         assert shown.status == 0, shown.text
         unit = "records" if name in ("save", "load") else "B"
         assert "data:" in shown.text
@@ -168,30 +155,20 @@ class TestBars:
         assert terminal.screen(shown.text) == ["done", ""]
 
     @pytest.mark.slow
-    @pytest.mark.parametrize(
-        "change",
-        [
-            "progress.DELAY_SECONDS = 60",
-            "sys.stderr = open(os.devnull, 'w')",
-            "sys.stderr = None",
-            "sys.stderr.close()",
-            "os.environ['TERM'] = 'dumb'",
-            "sys.modules['tqdm'] = None",
-            "sys.modules['multiprocessing.process'] = type('P', (), {'parent_process': lambda: 1})",
-        ],
-    )
+    @pytest.mark.parametrize("change", [
+        "progress.DELAY_SECONDS = 60", "sys.stderr = open(os.devnull, 'w')", "sys.stderr = None",
+        "sys.stderr.close()", "os.environ['TERM'] = 'dumb'", "sys.modules['tqdm'] = None",
+        "sys.modules['multiprocessing.process'] = type('P', (), {'parent_process': lambda: 1})",
+    ])  # fmt: skip
     def test_there_is_none(self, change: str) -> None:
         ending = "\nos.write(1, b'done')"
         shown = terminal.on_terminal("-c", f"{CODE}\n{change}\n{TRIES['verify']}{ending}")
-
         assert (shown.status, shown.text) == (0, "done")
 
     def test_a_warning_of_damage_stays_whole(self) -> None:
         code = f"{CODE}\nwith open(path, 'ab') as file: file.write(b'damage')\n"
         code += "t.load(path, schema=path + '.schema.json', on_error='skip')"
-
         shown = terminal.on_terminal("-W", "ignore::UserWarning", "-W", "always", "-c", code)
-
         lines = [line for line in terminal.screen(shown.text) if line]
         assert "records/s]" in shown.text
         assert "DataLossWarning: skipped 1 damaged place" in "".join(lines)
@@ -199,11 +176,9 @@ class TestBars:
 
     def test_control_characters_in_names_are_escaped_and_it_starts_no_thread(self) -> None:
         code = f"{CODE}\npath += '\\x1b[31m\\u202e'\n{TRIES['save']}\n"
-
         shown = terminal.on_terminal(
             "-c", code + "import threading\nprint(threading.active_count())"
         )
-
         assert "\\x1b[31m\\u202e:" in shown.text
         assert "\x1b[31m" not in shown.text
         assert shown.text.endswith("1\r\n")
@@ -216,31 +191,23 @@ class TestBars:
         merge_files([old, old], old.with_name("new"), progress=True)
         assert "2 files: 100%" in capsys.readouterr().err
         monkeypatch.setitem(sys.modules, "tqdm", None)
-        with pytest.raises(ImportError, match=r"pip install tqdm"):
-            verify(old, progress=True)
+        raised(ImportError, verify, old, progress=True, match=r"pip install tqdm")
 
-    def test_one_that_cannot_be_drawn_is_dropped(
-        self, old: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_failing_one_is_dropped(self, old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         class Full(io.StringIO):
             def write(self, text: str) -> int:
                 raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(sys, "stderr", Full())
-
         assert verify(old, progress=True).is_sound
 
 
-def test_what_is_done_never_becomes_less_and_is_all_in_the_end(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_progress_never_goes_back_and_ends_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "INTERVAL_SECONDS", 0)
     told: list[tuple[int, int | None]] = []
     meter = module.Meter(lambda *some: told.append(some))
-
     for done in (5, 3, 12):
         meter.update(done, 9)
     meter.expect(20)
     meter.finish()
-
     assert told == [(5, 9), (5, 9), (12, 12), (20, 20)]

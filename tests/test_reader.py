@@ -17,7 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import reference
+from tests.support.errors import raised
 from tests.support.read_outcome import outcome_of
+from tests.support.small_files import write_records
 from tests.support.streams import any_stream
 from tfrecord_lite import Block, TFRecordReader, TFRecordWriter, encode_examples, testing
 from tfrecord_lite.arrays import keep_freed_pages
@@ -87,7 +89,6 @@ class TestRecords:
     @given(stream=any_stream())
     def test_any_bytes_decode_or_raise_as_the_reference(self, read: Read, stream: bytes) -> None:
         expected = reference.decode(stream)
-
         found = outcome_of(read(io.BytesIO(stream), compression=""), len(stream))
         assert found == expected
         found = outcome_of(read(io.BytesIO(stream), compression="", verify=False), len(stream))
@@ -96,7 +97,6 @@ class TestRecords:
     @pytest.mark.parametrize("read", [by_iteration, by_blocks])
     def test_a_limit_on_records_can_be_given(self, read: Read, path: str) -> None:
         out, loss = outcome_of(read(path, max_record_bytes=2_999_999))
-
         assert out == ITEMS[:8]
         assert loss == (Reason.RECORD_TOO_LARGE, STARTS[8], 8)
         assert list(read(path, max_record_bytes=3_000_000)) == ITEMS
@@ -108,9 +108,7 @@ class TestRecords:
         column[:, 0] = np.arange(6000)
         items = list(encode_examples({"key": column}))
         path = tmp_path / "numbered"
-        with TFRecordWriter(path, compression) as writer:
-            for item in items:
-                writer.write(item)
+        write_records(path, items, compression)
 
         reader = TFRecordReader(path, compression)
         records = list(reader)
@@ -136,9 +134,7 @@ class TestRecords:
         "read", [by_iteration, by_blocks, pytest.param(by_blocks_of_three, marks=pytest.mark.slow)]
     )
     @pytest.mark.parametrize("size", [1000, 50_000])
-    def test_memory_does_not_grow_with_the_file(
-        self, read: Read, size: int, tmp_path: Path
-    ) -> None:
+    def test_memory_does_not_grow_with_files(self, read: Read, size: int, tmp_path: Path) -> None:
         path = tmp_path / "long"
         with path.open("wb") as file:
             for _ in range(20):
@@ -161,9 +157,7 @@ class TestLargeRecords:
     @pytest.mark.slow
     @every_way
     @pytest.mark.parametrize("index", [10, 2, 8, 4, 6, 9, 11])
-    def test_a_flipped_bit_or_a_cut_is_reported_with_its_record(
-        self, read: Read, tmp_path: Path, index: int
-    ) -> None:
+    def test_flips_and_cuts_name_their_record(self, read: Read, tmp_path: Path, index: int) -> None:
         path, start, size = tmp_path / "damaged", STARTS[index], SIZES[index]
         for at in (5, 9, 12, size // 2, size + 11, size + 15):
             stream = bytearray(STREAM)
@@ -206,8 +200,7 @@ class TestLargeRecords:
 
         monkeypatch.setattr("os.pread", failing)
         out: list[bytes] = []
-        with pytest.raises(OSError, match="read error"):
-            out.extend(records)
+        raised(OSError, out.extend, records, match="read error")
         assert out == items[: n_reads // 2]
 
     def test_the_last_of_several_is_damaged_or_too_large(self, tmp_path: Path) -> None:
@@ -224,9 +217,7 @@ class TestLargeRecords:
         stream = bytearray(STREAM)
         stream[STARTS[2] + 12] ^= 1
         (tmp_path / "damaged").write_bytes(stream)
-
         out = list(TFRecordReader(tmp_path / "damaged", verify=False))
-
         assert out[2][0] == ITEMS[2][0] ^ 1
         assert out[2][1:] == ITEMS[2][1:]
         assert out[:2] + out[3:] == ITEMS[:2] + ITEMS[3:]
@@ -273,9 +264,7 @@ class TestIterations:
     def test_iterations_do_not_disturb_each_other(self, path: str) -> None:
         reader = TFRecordReader(path)
         first, second, blocks = iter(reader), iter(reader), reader.blocks(7)
-
         mixed = [(next(first), next(second), list(next(blocks))) for _ in range(20)]
-
         assert [item for item, _, _ in mixed] == [item for _, item, _ in mixed] == ITEMS[:20]
         assert list(chain(*(block for _, _, block in mixed))) == ITEMS[:140]
         assert list(first) == list(second) == ITEMS[20:]
@@ -283,9 +272,7 @@ class TestIterations:
     def test_the_file_is_read_as_it_is_at_the_iteration(self, tmp_path: Path) -> None:
         path = tmp_path / "later"
         reader = TFRecordReader(path)
-        with pytest.raises(FileNotFoundError):
-            list(reader)
-
+        raised(FileNotFoundError, list, reader)
         for items in ([b"one"], [b"two", b"three"]):
             written(path, items)
             assert list(reader) == items
@@ -296,7 +283,6 @@ class TestBlocks:
         a = written(tmp_path / "a", [b"1", b"22"])
         b = written(tmp_path / "b", [b"333", b"4444"])
         expected = [Place(a, 0, 0), Place(a, 1, 17), Place(b, 0, 0), Place(b, 1, 19)]
-
         for n_records in (None, 1, 2, 3, 4, 5):
             blocks = TFRecordReader([a, b]).blocks(n_records)
             assert [block.place(i) for block in blocks for i in range(len(block))] == expected
@@ -308,14 +294,10 @@ class TestBlocks:
             TFRecordReader(io.BytesIO()).blocks(wrong)
 
     @given(st.lists(testing.records(), min_size=1, max_size=3), st.integers(1, 10))
-    def test_blocks_of_any_number_hold_all_records(
-        self, lists: list[list[bytes]], n_records: int
-    ) -> None:
+    def test_blocks_hold_all_records(self, lists: list[list[bytes]], n_records: int) -> None:
         sources = [io.BytesIO(reference.encode(items)) for items in lists]
         items = list(chain(*lists))
-
         blocks = list(TFRecordReader(sources, "").blocks(n_records))
-
         assert [list(block) for block in blocks] == [
             items[i : i + n_records] for i in range(0, len(items), n_records)
         ]
@@ -335,9 +317,7 @@ class TestErrors:
              for item in block),
         ):  # fmt: skip
             assert [next(records) for _ in range(3)] == [b"1", b"2", b"3"]
-            with pytest.raises(DataLossError) as caught:
-                next(records)
-            error = caught.value
+            error = raised(DataLossError, next, records)
             assert (error.reason, error.offset, error.index) == (Reason.TRUNCATED, 17, 1)
             assert error.source == str(second)
 
@@ -347,12 +327,9 @@ class TestClosing:
         with TFRecordReader(path) as reader:
             assert next(iter(reader)) == ITEMS[0]
         reader.close()
-
         for records in (iter(reader), reader.blocks()):
-            with pytest.raises(FailedPreconditionError) as caught:
-                next(records)
-            assert caught.value.reason is Reason.CLOSED
-            assert caught.value.source == path
+            error = raised(FailedPreconditionError, next, records)
+            assert (error.reason, error.source) == (Reason.CLOSED, path)
 
     @pytest.mark.parametrize("start", [iter, TFRecordReader.blocks])
     def test_an_iteration_ends_with_the_error_when_its_reader_is_closed(
@@ -362,17 +339,12 @@ class TestClosing:
         records = start(reader)
         next(records)
         reader.close()
-
-        with pytest.raises(FailedPreconditionError) as caught:
-            list(records)
-
-        assert caught.value.reason is Reason.CLOSED
+        assert raised(FailedPreconditionError, list, records).reason is Reason.CLOSED
 
     def test_a_file_object_of_the_user_stays_open(self) -> None:
         file = io.BytesIO(STREAM)
         with TFRecordReader(file) as reader:
             next(iter(reader))
-
         assert not file.closed
 
 
@@ -381,9 +353,7 @@ class TestProcesses:
         reader = TFRecordReader([path], "", verify=False, max_record_bytes=3_000_000)
         records = iter(reader)
         next(records)
-
         again = pickle.loads(pickle.dumps(reader))
-
         assert list(again) == ITEMS
         assert again.sources == reader.sources
         assert repr(again) == repr(reader)
@@ -393,23 +363,18 @@ class TestProcesses:
         with open(path, "rb") as file:  # noqa: PTH123
             sources: Any
             for sources in (file, [path, file]):
-                with pytest.raises(TypeError, match="give a path"):
-                    pickle.dumps(TFRecordReader(sources))
+                raised(TypeError, pickle.dumps, TFRecordReader(sources), match="give a path")
 
 
 class TestIterator:
     def test_r1_it_ends(self, path: str) -> None:
         iterator = tf_record_iterator(path)
-
         assert list(iterator) == ITEMS
         for _ in range(2):
-            with pytest.raises(StopIteration):
-                next(iterator)
+            raised(StopIteration, next, iterator)
 
     @pytest.mark.parametrize("compression", ["", "GZIP", "BZ2"])
-    def test_r8_it_continues_when_the_file_has_grown(
-        self, tmp_path: Path, compression: str
-    ) -> None:
+    def test_r8_it_continues_when_files_grow(self, tmp_path: Path, compression: str) -> None:
         path = tmp_path / "growing"
         iterator, out = None, []
         for i in range(4):
@@ -418,7 +383,6 @@ class TestIterator:
                 writer.write(b"%d" % i)
             iterator = iterator or tf_record_iterator(str(path), compression)
             out += list(iterator)
-
         assert out == [b"0", b"1", b"2", b"3"]
 
     def test_r8_it_returns_a_cut_record_once_it_is_complete(self, tmp_path: Path) -> None:
@@ -430,8 +394,7 @@ class TestIterator:
         out = []
         for i in range(len(stream)):
             at_edge = i in (0, 19)
-            with pytest.raises(StopIteration if at_edge else DataLossError):
-                next(iterator)
+            raised(StopIteration if at_edge else DataLossError, next, iterator)
             with path.open("ab") as file:
                 file.write(stream[i : i + 1])
             if i + 1 in (19, 38):
@@ -440,9 +403,7 @@ class TestIterator:
         assert out == [b"one", b"two"]
 
     @pytest.mark.parametrize("compression", ["GZIP", "ZLIB", "BZ2", ""])
-    def test_r8_the_compression_is_told_by_what_comes_later(
-        self, tmp_path: Path, compression: str
-    ) -> None:
+    def test_r8_compression_is_told_by_what_comes(self, tmp_path: Path, compression: str) -> None:
         path = tmp_path / "growing"
         with TFRecordWriter(path, compression) as writer:
             writer.write(b"a record")
@@ -486,36 +447,27 @@ class TestIterator:
         path = tmp_path / "damaged"
         path.write_bytes(stream)
         iterator = tf_record_iterator(str(path))
-
         assert next(iterator) == b"one"
         for _ in range(3):
-            with pytest.raises(DataLossError) as caught:
-                next(iterator)
-            assert (caught.value.offset, caught.value.index) == (19, 1)
+            error = raised(DataLossError, next, iterator)
+            assert (error.offset, error.index) == (19, 1)
 
     def test_r8_after_close_it_ends_at_once(self, path: str) -> None:
         iterator = tf_record_iterator(path)
         next(iterator)
-
         iterator.close()
         iterator.close()
-
-        with pytest.raises(StopIteration):
-            next(iterator)
+        raised(StopIteration, next, iterator)
 
     def test_c1_nothing_is_found_out(self, tmp_path: Path) -> None:
         path = tmp_path / "compressed"
         with TFRecordWriter(path, "GZIP") as writer:
             writer.write(b"one")
-
-        with pytest.raises(DataLossError) as caught:
-            next(tf_record_iterator(str(path)))
-        assert (caught.value.reason, caught.value.offset) == (Reason.LENGTH_CRC, 0)
+        error = raised(DataLossError, next, tf_record_iterator(str(path)))
+        assert (error.reason, error.offset) == (Reason.LENGTH_CRC, 0)
         assert list(tf_record_iterator(str(path), "GZIP")) == [b"one"]
         assert list(tf_record_iterator(str(path), 2)) == [b"one"]
 
     def test_it_does_not_expand_patterns(self, tmp_path: Path) -> None:
         written(tmp_path / "a", [b"a"])
-
-        with pytest.raises(FileNotFoundError):
-            tf_record_iterator(str(tmp_path / "*"))
+        raised(FileNotFoundError, tf_record_iterator, str(tmp_path / "*"))

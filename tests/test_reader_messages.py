@@ -13,8 +13,10 @@ from google.protobuf.message_factory import GetMessageClass
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.parameter_ids import named
-from tfrecord_lite import TFRecordReader, TFRecordWriter, testing
+from tests.support.small_files import write_records
+from tfrecord_lite import TFRecordReader, testing
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.content import ContentType, detect
 from tfrecord_lite.messages import Example, ExampleListWithContext, Int64List, SequenceExample
@@ -31,42 +33,28 @@ def file_of(*records: bytes) -> io.BytesIO:
 @given(st.lists(testing.examples(allow_nan=False), max_size=5), st.data())
 def test_messages_come_back_in_whatever_encoding(items: list[Example], data: st.DataObject) -> None:
     records = [data.draw(encodings(item, unknown_fields=False)) for item in items]
-
     assert list(TFRecordReader(file_of(*records)).messages(Example)) == items
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        Int64List(value=[1, -1]),
-        SequenceExample(),
-        FileDescriptorProto(name="a.proto", dependency=["b.proto"]),
-    ],
-    ids=lambda message: type(message).__name__,
-)
+@pytest.mark.parametrize("message", [
+    Int64List(value=[1, -1]), SequenceExample(),
+    FileDescriptorProto(name="a.proto", dependency=["b.proto"]),
+], ids=lambda message: type(message).__name__)  # fmt: skip
 def test_any_class_will_do(message: Message) -> None:
     file = file_of(message.SerializeToString(), b"")
-
     found = list(TFRecordReader(file).messages(type(message)))
-
     assert found == [message, type(message)()]
 
 
 def test_a_malformed_record_is_named_after_all_before_it(tmp_path: Path) -> None:
     good = [Int64List(value=[n]).SerializeToString() for n in range(100)]
     path = tmp_path / "a.tfrecord"
-    with TFRecordWriter(path) as writer:
-        for record in [*good, BAD, *good]:
-            writer.write(record)
+    write_records(path, [*good, BAD, *good])
     messages = TFRecordReader(path).messages(Int64List)
-
     assert [next(messages).value[0] for _ in good] == list(range(100))
-    with pytest.raises(InvalidArgumentError) as caught:
-        next(messages)
-    assert caught.value.reason is Reason.MALFORMED
-    assert caught.value.source == str(path)
-    assert caught.value.index == 100
-    assert caught.value.offset == len(frame(good))
+    error = raised(InvalidArgumentError, next, messages)
+    assert (error.reason, error.source, error.index) == (Reason.MALFORMED, str(path), 100)
+    assert error.offset == len(frame(good))
 
 
 def message_class(syntax: str, *kinds: int) -> Any:
@@ -91,10 +79,8 @@ def test_examples_are_not_read_as_messages_of_another_shape(syntax: str, item: E
     others = [(double,), (integer,), (string,), (message, string), (message, message, integer)]
     for kinds in others:
         messages = TFRecordReader(file_of(record)).messages(message_class(syntax, *kinds))
-        with pytest.raises(InvalidArgumentError, match=r"Examples.*examples\(\) reads") as caught:
-            next(messages)
-        assert (caught.value.reason, caught.value.index) == (Reason.MALFORMED, 0)
-
+        error = raised(InvalidArgumentError, next, messages, match=r"Examples.*examples\(\) reads")
+        assert (error.reason, error.index) == (Reason.MALFORMED, 0)
     for kinds in ((data,), (message, data), (message, message, string)):
         cls = message_class(syntax, *kinds)
         assert list(TFRecordReader(file_of(record)).messages(cls)) == [cls.FromString(record)]
@@ -115,8 +101,7 @@ def test_other_messages_are_not_read_as_examples(tmp_path: Path) -> None:
         files[1].write_bytes(frame([data]))
         messages: Iterator[Any] = TFRecordReader(files).messages(cls)
         next(messages)
-        with pytest.raises(InvalidArgumentError, match=r"second: record 0.*not"):
-            next(messages)
+        raised(InvalidArgumentError, next, messages, match=r"second: record 0.*not")
     for data in (record, example.SerializeToString()):
         with pytest.raises(InvalidArgumentError, match=r"record 0.*not"):
             next(TFRecordReader(file_of(data)).messages(ExampleListWithContext))
@@ -128,5 +113,4 @@ def test_other_messages_are_not_read_as_examples(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("given", [int, "Example", None, Int64List.FromString], ids=named)
 def test_what_is_no_class_of_messages_is_a_type_error_at_once(given: Any) -> None:
-    with pytest.raises(TypeError, match="protobuf message class"):
-        TFRecordReader(file_of()).messages(given)
+    raised(TypeError, TFRecordReader(file_of()).messages, given, match="protobuf message class")

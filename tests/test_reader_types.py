@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.samples import event, feature, features, flower, ranking, sequence, write
+from tests.support.errors import raised
 from tfrecord_lite import (
     FixedLenSequenceFeature,
     RaggedFeature,
@@ -32,41 +33,28 @@ CONTEXT_ONLY = SequenceExample(context=features(id=feature(7))).SerializeToStrin
 
 
 def raised_by(call: Callable[[], Any]) -> InvalidArgumentError:
-    with pytest.raises(InvalidArgumentError) as info:
-        call()
-    return info.value
+    return raised(InvalidArgumentError, call)
 
 
 @pytest.mark.parametrize("n_empty", [0, 2])
-@pytest.mark.parametrize(
-    ("record", "said"),
-    [
-        (sequence(2), "SequenceExamples, not Examples; read them with sequence_examples()"),
-        (event(1), EVENTS.format("Example")),
-        (ranking(2), LISTS),
-        (ALONE, LISTS),
-        (b"a line of text", "the records look like text, not like Examples"),
-    ],
-)
+@pytest.mark.parametrize(("record", "said"), [
+    (sequence(2), "SequenceExamples, not Examples; read them with sequence_examples()"),
+    (event(1), EVENTS.format("Example")), (ranking(2), LISTS), (ALONE, LISTS),
+    (b"a line of text", "the records look like text, not like Examples"),
+])  # fmt: skip
 def test_examples_of_other_records(tmp_path: Path, record: bytes, said: str, n_empty: int) -> None:
     path = write(tmp_path / "a", [b""] * n_empty + [record] * 3)
     rows: list[Any] = []
-
     error = raised_by(lambda: rows.extend(TFRecordReader(path).examples()))
-
     assert (error.reason, error.source, error.index) == (Reason.MALFORMED, str(path), n_empty)
     assert said in (error.detail or "")
     assert rows == [{}] * n_empty
 
 
-@pytest.mark.parametrize(
-    "feature",
-    [
-        FixedLenSequenceFeature([], "int64", allow_missing=True),
-        VarLenFeature(bytes),
-        RaggedFeature(int),
-    ],
-)
+@pytest.mark.parametrize("feature", [
+    FixedLenSequenceFeature([], "int64", allow_missing=True), VarLenFeature(bytes),
+    RaggedFeature(int),
+])  # fmt: skip
 def test_batches_without_a_value_of_other_records(tmp_path: Path, feature: Any) -> None:
     path = write(tmp_path / "a", [sequence(i) for i in range(4)])
     empty = write(tmp_path / "b", [b"", NO_FEATURES] * 2)
@@ -89,25 +77,20 @@ def test_batches_without_a_value_of_other_records(tmp_path: Path, feature: Any) 
 )
 def test_sequence_examples_of_other_records(tmp_path: Path, record: bytes, said: str) -> None:
     path = write(tmp_path / "a", [record] * 3)
-
     error = raised_by(lambda: list(TFRecordReader(path).sequence_examples()))
-
     assert (error.reason, error.source, error.index) == (Reason.MALFORMED, str(path), 0)
     assert said in (error.detail or "")
 
 
 def test_sequences_are_noticed_after_one_without_lists(tmp_path: Path) -> None:
     path = write(tmp_path / "a", [CONTEXT_ONLY, sequence(1)])
-
     error = raised_by(lambda: list(TFRecordReader(path).examples()))
-
     assert (error.reason, error.index) == (Reason.MALFORMED, 1)
 
 
 @pytest.mark.parametrize("first", [b"", NO_FEATURES, b"\x1a\x00" + flower(1)])
 def test_examples_need_not_begin_with_features(tmp_path: Path, first: bytes) -> None:
     path = write(tmp_path / "a", [first, flower(0), flower(1)])
-
     assert [row.get("label") for row in TFRecordReader(path).examples()][1:] == [[0], [1]]
     assert len(list(TFRecordReader(path).sequence_examples())) == 3
     assert summarize(path).n_records == 3
@@ -117,7 +100,6 @@ def test_examples_need_not_begin_with_features(tmp_path: Path, first: bytes) -> 
 
 def test_events_are_not_valid_examples(tmp_path: Path) -> None:
     (file,) = verify(write(tmp_path / "a", [event(1)] * 3), messages=True).files
-
     assert not file.is_sound
     assert [error.index for error in file.message_errors] == [0, 1, 2]
     assert EVENTS.format("Example") in (file.message_errors[0].detail or "")

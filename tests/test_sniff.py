@@ -17,11 +17,9 @@ from tfrecord_lite.tensors.serialize import serialize_tensor
 SIDES = st.integers(1, 700)
 WRITTEN = {
     "JPEG": ({"quality": 1}, {"progressive": True}, {"exif": b"Exif\0\0" + bytes(600)}),
-    "PNG": ({}, {"optimize": True}),
-    "GIF": ({},),
-    "WebP": ({"quality": 1}, {"lossless": True}, {"exif": b"Exif\0\0MM"}),
-    "BMP": ({},),
-}
+    "PNG": ({}, {"optimize": True}), "GIF": ({},),
+    "WebP": ({"quality": 1}, {"lossless": True}, {"exif": b"Exif\0\0MM"}), "BMP": ({},),
+}  # fmt: skip
 """Formats and the options of Pillow that change their headers."""
 
 
@@ -36,14 +34,10 @@ def encoded(name: str, size: tuple[int, int], mode: str = "RGB", **options: obje
 @pytest.mark.parametrize("name", WRITTEN)
 @given(width=SIDES, height=SIDES, data=st.data())
 @example(width=1, height=1, data=None)
-def test_sizes_are_those_that_pillow_wrote(
-    name: str, width: int, height: int, data: st.DataObject | None
-) -> None:
+def test_sizes_are_pillows(name: str, width: int, height: int, data: st.DataObject | None) -> None:
     options = WRITTEN[name][0] if data is None else data.draw(st.sampled_from(WRITTEN[name]))
     written = encoded(name, (width, height), **options)
-
     found = recognize(written)
-
     assert found is not None
     assert (found.kind, found.width, found.height) == ("image", width, height)
     assert (found.mime[:6], str(found)) == ("image/", f"{name} {width} x {height}")
@@ -53,7 +47,6 @@ def test_sizes_are_those_that_pillow_wrote(
 @pytest.mark.parametrize("name", WRITTEN)
 def test_cut_images_have_the_size_of_the_whole_or_none(name: str) -> None:
     whole = encoded(name, (37, 21))
-
     found = [recognize(whole[:n_bytes]) for n_bytes in range(len(whole))]
     sizes = {(each.width, each.height) for each in found if each is not None}
     assert sizes == {(None, None), (37, 21)}
@@ -82,20 +75,13 @@ def test_bytes_of_no_format_are_not_recognised(data: bytes) -> None:
         assert recognize(data) is None
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"\xff\xd8" + b"\xff" * 10_000_000,
-        b"\xff\xd8" + b"\xff\xe0\0\x02" * 2_500_000,
-        b"RIFF\0\0\0\0WAVE" + b"junk\0\0\0\0" * 1_250_000,
-    ],
-    ids=lambda data: repr(data[:12]),
-)
+@pytest.mark.parametrize("data", [
+    b"\xff\xd8" + b"\xff" * 10_000_000, b"\xff\xd8" + b"\xff\xe0\0\x02" * 2_500_000,
+    b"RIFF\0\0\0\0WAVE" + b"junk\0\0\0\0" * 1_250_000,
+], ids=lambda data: repr(data[:12]))  # fmt: skip
 def test_the_work_does_not_grow_with_the_bytes(data: bytes) -> None:
     begin = time.process_time()
-
     recognize(data)
-
     assert time.process_time() - begin < 0.2
 
 
@@ -109,9 +95,7 @@ def test_the_rate_and_length_of_a_wav_are_those_that_were_written(
         file.setsampwidth(width)
         file.setframerate(rate)
         file.writeframes(bytes(n_frames * channels * width))
-
     found = recognize(out.getvalue())
-
     assert found is not None
     assert (found.format, found.sample_rate, found.n_channels) == ("WAV", rate, channels)
     assert (found.seconds or 0) == pytest.approx(n_frames / rate)
@@ -159,9 +143,7 @@ DTYPES = [
 @given(shape=SHAPES)
 def test_tensors_are_known_by_dtype_and_shape(kind: TensorType, shape: tuple[int, ...]) -> None:
     array = np.zeros(shape, kind.dtype)
-
     found = recognize_value(serialize_tensor(array))
-
     assert (found.label, found.shape) == (f"{kind.name} tensor", shape)
     assert found.n_bytes == array.nbytes
 
@@ -169,9 +151,7 @@ def test_tensors_are_known_by_dtype_and_shape(kind: TensorType, shape: tuple[int
 @given(st.lists(st.binary(max_size=20), max_size=300))
 def test_tensors_of_strings_are_known(items: list[bytes]) -> None:
     serialized = serialize_tensor(np.array([*items, None], object)[:-1])
-
     found = recognize_value(serialized)
-
     assert (found.label, found.shape) == ("string tensor", (len(items),))
     assert found.n_bytes == len(serialized)
 
@@ -181,9 +161,7 @@ def test_arrays_of_numpy_are_known(dtype: str, shape: tuple[int, ...], is_fortra
     array = np.zeros(shape, dtype, order="F" if is_fortran else "C")
     out = io.BytesIO()
     np.save(out, array)
-
     found = recognize_value(out.getvalue())
-
     assert (found.label, found.shape) == (f"{array.dtype.name} array", shape)
     assert found.n_bytes == array.nbytes
 
@@ -193,7 +171,6 @@ def test_arrays_of_numpy_are_known(dtype: str, shape: tuple[int, ...], is_fortra
 @example("a" + "\N{GRINNING FACE}" * 40_000)
 def test_texts_are_text(text: str) -> None:
     found = recognize_value(text.encode())
-
     assert found.label == "text" or found.media is not None
 
 
@@ -204,7 +181,6 @@ def test_texts_are_text(text: str) -> None:
 @example(b"\x93NUMPY\1\0v\0{'descr': '|U9999', 'shape': (" + b"999999999999999999," * 64 + b")")
 def test_any_bytes_are_something(data: bytes) -> None:
     found = recognize_value(data)
-
     assert found.label
     assert str(found).startswith(found.label) or found.label == "bytes"
     assert "\n" not in str(found)
@@ -240,9 +216,7 @@ def test_what_is_nearly_a_tensor_is_bytes(data: bytes) -> None:
 )  # fmt: skip
 def test_large_tensors_are_neither_built_nor_read(data: bytes, label: str) -> None:
     begin = time.process_time()
-
     assert recognize_value(data).label == label
-
     assert time.process_time() - begin < 0.1
 
 

@@ -1,7 +1,5 @@
 """What files, readers, writers and their like show of themselves: one short line."""
 
-from __future__ import annotations
-
 import io
 import zlib
 from pathlib import Path
@@ -121,7 +119,6 @@ def test_a_ragged_tensor_is_short_whatever_it_holds(rank: int, inner: list[int],
 def test_long_byte_strings_are_shown_by_what_they_are() -> None:
     gif = b"GIF89a\x80\x02\xe0\x01" + bytes(50)
     rows = RaggedTensor.from_row_splits(np.array([gif, b"a", b"x" * 40], object), [0, 2, 3])
-
     assert (
         repr(rows)
         == f"<RaggedTensor [[<GIF 640 x 480, 60 bytes>, b'a'], [{b'x' * 32!r}... (40 bytes)]]>"
@@ -136,7 +133,7 @@ def test_long_byte_strings_are_shown_by_what_they_are() -> None:
         ("load('a', n_rows=2)", "n_rows", "load() got an unexpected keyword argument 'n_rows': did you mean num_records?"),
         ("load('a', batch_size=2)", "batch_size", "read_batches(paths, schema, batch_size) gives batches"),
         ("verify('a', workers=2)", "workers", "did you mean num_threads?"),
-        ("infer_schema('a', workers=2)", "workers", "read_batches and scan take num_workers"),
+        ("infer_schema('a', workers=2)", "workers", "read_batches, scan and Dataset.in_processes take num_workers"),
         ("summarize('a', compresion='GZIP')", "compresion", "did you mean compression?"),
         ("save('a', {}, compression_type='GZIP')", "compression_type", "save() got an unexpected keyword argument 'compression_type': did you mean compression?"),
         ("save('a', {}, zzz=1)", "zzz", "its keywords are path, data, "),
@@ -146,14 +143,22 @@ def test_long_byte_strings_are_shown_by_what_they_are() -> None:
         ("TFRecordWriter('a', compression_type='GZIP')", "compression_type", "did you mean compression?"),
         ("ShardedTFRecordWriter('a', shards=2)", "shards", "did you mean num_shards?"),
         ("TFRecordDataset('a').batch(4, drop_last=True)", "drop_last", "Dataset.batch() got an unexpected keyword argument 'drop_last': did you mean drop_remainder?"),
-        ("TFRecordDataset('a').repeat(epochs=2)", "epochs", "read_batches repeats the records num_epochs times"),
+        ("TFRecordDataset('a').repeat(epochs=2)", "epochs", "Dataset.repeat() got an unexpected keyword argument 'epochs': did you mean count?"),
+        ("TFRecordDataset('a').skip(2).map(len, workers=2)", "workers", "read_batches, scan and Dataset.in_processes take num_workers"),
+        ("TFRecordDataset.zip('a', workers=2)", "workers", "read_batches, scan and Dataset.in_processes"),
+        ("TFRecordReader('a').blocks(epochs=2)", "epochs", "read_batches repeats"),
+        ("scan('a', where='x > 1')", "where", "Dataset.filter, and sql of "),
+        ("load('a', shuffle=True)", "shuffle", "read_batches(paths, shuffle=True, seed=0) shuffles"),
+        ("load('a', num_workers=2)", "num_workers", "did you mean num_processors?"),
+        ("parse_example([], {}, batch=2)", "batch", "read_batches(paths, schema, batch_size) gives batches"),
+        ("FixedLenFeature([], int, default=0)", "default", "FixedLenFeature() got an unexpected keyword argument 'default': did you mean default_value?"),
+        ("count_records('a', zzz=1)", "zzz", "its keywords are paths, those of ReadOptions"),
         ("load_schema('a', dtype=2)", "dtype", "load, scan and read_batches take a schema"),
     ],
 )  # fmt: skip
 def test_a_keyword_of_another_library_leads_to_ours(call: str, keyword: str, hint: str) -> None:
     with pytest.raises(TypeError) as caught:
         eval(call, {name: getattr(tfrecord_lite, name) for name in tfrecord_lite.__all__})  # noqa: S307
-
     assert repr(keyword) in str(caught.value)
     assert hint in str(caught.value)
     assert not str(caught.value).startswith("_")

@@ -1,7 +1,5 @@
 """The program in the documentation passes a strict type checker as it stands."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """TFRecordWriter and ShardedTFRecordWriter: what is in the files, and when."""
 
-from __future__ import annotations
-
 import bz2
 import contextlib
 import errno
@@ -25,6 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import reference
+from tests.support.errors import raised
 from tests.support.read_outcome import outcome_of
 from tests.support.subprocesses import run_fresh
 from tfrecord_lite import (
@@ -81,21 +80,16 @@ def names_in(folder: Path) -> list[str]:
 
 
 class TestOptions:
-    @pytest.mark.parametrize(
-        ("name", "given"),
-        [
-            *(("", given) for given in (None, "", 0, TFRecordCompressionType.NONE)),
-            *(("ZLIB", given) for given in (1, "ZLIB", TFRecordCompressionType.ZLIB)),
-            *((given, given) for given in ("GZIP", "ZSTD", "BZ2")),
-            ("GZIP", 2),
-            *(("GZIP", given) for given in ("gzip", "gz", "Gz")),
-            *(("ZSTD", given) for given in ("zst", "Zstd")),
-            *(("", given) for given in ("none", "NONE", "uncompressed")),
-            ("", TFRecordOptions()),
-            ("GZIP", TFRecordOptions("GZIP")),
-            ("ZLIB", TFRecordOptions(TFRecordOptions(TFRecordOptions(1)))),
-        ],
-    )
+    @pytest.mark.parametrize(("name", "given"), [
+        *(("", given) for given in (None, "", 0, TFRecordCompressionType.NONE)),
+        *(("ZLIB", given) for given in (1, "ZLIB", TFRecordCompressionType.ZLIB)),
+        *((given, given) for given in ("GZIP", "ZSTD", "BZ2")), ("GZIP", 2),
+        *(("GZIP", given) for given in ("gzip", "gz", "Gz")),
+        *(("ZSTD", given) for given in ("zst", "Zstd")),
+        *(("", given) for given in ("none", "NONE", "uncompressed")), ("", TFRecordOptions()),
+        ("GZIP", TFRecordOptions("GZIP")),
+        ("ZLIB", TFRecordOptions(TFRecordOptions(TFRecordOptions(1)))),
+    ])  # fmt: skip
     def test_o2_what_stands_for_a_compression(self, given: Any, name: str) -> None:
         assert TFRecordOptions.get_compression_type_string(given) == name
         assert TFRecordOptions(given).compression_type is given
@@ -104,23 +98,19 @@ class TestOptions:
     def test_o2_anything_else_is_rejected(self, given: Any, tmp_path: Path) -> None:
         kept = tmp_path / "kept"
         kept.write_bytes(FRAMES)
-
         for ask in (
             TFRecordOptions,
             TFRecordOptions.get_compression_type_string,
             lambda given: TFRecordWriter(kept, given),
             lambda given: tf_record_iterator(str(kept), given),
         ):
-            with pytest.raises(InvalidArgumentError) as caught:
-                ask(given)
-            assert caught.value.reason is Reason.BAD_ARGUMENT
+            assert raised(InvalidArgumentError, ask, given).reason is Reason.BAD_ARGUMENT
         assert names_in(tmp_path) == ["kept"]
         assert kept.read_bytes() == FRAMES
 
     def test_o9_readers_ignore_all_but_the_compression(self, tmp_path: Path) -> None:
         write(tmp_path / "a", ITEMS, "GZIP")
         options = TFRecordOptions("GZIP", compression_level=99, window_bits=-3, mem_level=77)
-
         assert list(TFRecordReader(tmp_path / "a", options)) == ITEMS
         assert list(tf_record_iterator(str(tmp_path / "a"), options)) == ITEMS
 
@@ -129,16 +119,12 @@ class TestContent:
     @given(testing.records())
     def test_f1_raw_files_equal_the_reference(self, items: list[bytes]) -> None:
         file = io.BytesIO()
-
         write(file, items)
-
         assert file.getvalue() == reference.encode(items)
 
     @pytest.mark.parametrize("items", [[], ITEMS, LARGE_ITEMS], ids=["none", "few", "many"])
     @pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB", "BZ2", "ZSTD"])
-    def test_files_hold_the_frames_compressed(
-        self, tmp_path: Path, compression: str, items: list[bytes]
-    ) -> None:
+    def test_frames_are_compressed(self, tmp_path: Path, compression: str, items: Any) -> None:
         library: Any = {"GZIP": gzip, "ZLIB": zlib, "BZ2": bz2}.get(compression)
         if compression == "ZSTD":
             library = pytest.importorskip("backports.zstd")
@@ -147,17 +133,13 @@ class TestContent:
                 writer.write(item)
                 if i % 300 == 0:
                     writer.flush()
-
         content = (tmp_path / "a").read_bytes()
         assert (library.decompress(content) if library else content) == frame(items)
         assert list(TFRecordReader(tmp_path / "a")) == items
 
-    def test_o7_zlib_files_are_what_zlib_gives_with_tensorflows_settings(
-        self, tmp_path: Path
-    ) -> None:
+    def test_o7_zlib_files_are_zlibs_with_tensorflows_settings(self, tmp_path: Path) -> None:
         write(tmp_path / "a", LARGE_ITEMS, "ZLIB")
         inner = zlib.compressobj(6, zlib.DEFLATED, 15, MEM_LEVEL)
-
         expected = inner.compress(frame(LARGE_ITEMS)) + inner.flush()
         assert (tmp_path / "a").read_bytes() == expected
         write(tmp_path / "b", [], "GZIP")
@@ -190,22 +172,14 @@ class TestContent:
             write(tmp_path / "a", items, options)
             assert (tmp_path / "a").read_bytes() == content, vars(options)
 
-    @pytest.mark.parametrize(
-        ("given", "stored"),
-        [
-            (b"a", b"a"),
-            ("\u00e4\0", b"\xc3\xa4\0"),
-            ("", b""),
-            (bytearray(b"b"), b"b"),
-            (np.bytes_(b"c"), b"c"),
-            (np.str_("d"), b"d"),
-        ],
-    )
+    @pytest.mark.parametrize(("given", "stored"), [
+        (b"a", b"a"), ("\u00e4\0", b"\xc3\xa4\0"), ("", b""), (bytearray(b"b"), b"b"),
+        (np.bytes_(b"c"), b"c"), (np.str_("d"), b"d"),
+    ])  # fmt: skip
     def test_o4_what_a_record_may_be(self, given: Any, stored: bytes) -> None:
         file = io.BytesIO()
         with TFRecordWriter(file) as writer:
             writer.write(given)
-
         assert file.getvalue() == reference.encode([stored])
 
     @pytest.mark.parametrize("given", [None, 1, 1.5, memoryview(b"a"), np.zeros(3), [b"a"]])
@@ -213,10 +187,8 @@ class TestContent:
         file = io.BytesIO()
         with TFRecordWriter(file) as writer:
             writer.write(b"one")
-            with pytest.raises(TypeError, match=type(given).__name__):
-                writer.write(given)
+            raised(TypeError, writer.write, given, match=type(given).__name__)
             writer.write(b"two")
-
         assert file.getvalue() == reference.encode([b"one", b"two"])
 
     def test_a_record_changed_after_it_was_written_is_written_as_it_was(self) -> None:
@@ -224,7 +196,6 @@ class TestContent:
         with TFRecordWriter(file) as writer:
             writer.write(item)
             item[:] = b"behind"
-
         assert file.getvalue() == reference.encode([b"before"])
 
 
@@ -232,28 +203,21 @@ class TestPlaces:
     def test_o3_the_file_is_emptied_at_once(self, tmp_path: Path) -> None:
         path = tmp_path / "a"
         path.write_bytes(b"old")
-
         with TFRecordWriter(path):
             assert path.read_bytes() == b""
 
     @pytest.mark.parametrize("keywords", [{}, {"mode": "a"}, {"atomic": True}])
-    def test_o3_what_is_no_place_for_a_file_is_found_at_once(
-        self, tmp_path: Path, keywords: Any
-    ) -> None:
+    def test_o3_no_place_for_a_file_is_found_at_once(self, tmp_path: Path, keywords: Any) -> None:
         for place, error in (
             (tmp_path / "missing" / "a", FileNotFoundError),
             (tmp_path, IsADirectoryError),
         ):
-            with pytest.raises(error) as caught:
-                TFRecordWriter(place, **keywords)
-            assert caught.value.filename == str(place)
+            assert raised(error, TFRecordWriter, place, **keywords).filename == str(place)
 
     @pytest.mark.parametrize("keywords", [{"mode": "x"}, {"mode": "wb"}, {"torn": "keep"}])
     def test_unknown_words_are_rejected(self, tmp_path: Path, keywords: Any) -> None:
-        with pytest.raises(InvalidArgumentError) as caught:
-            TFRecordWriter(tmp_path / "a", **keywords)
-
-        assert caught.value.reason is Reason.BAD_ARGUMENT
+        error = raised(InvalidArgumentError, TFRecordWriter, tmp_path / "a", **keywords)
+        assert error.reason is Reason.BAD_ARGUMENT
         assert names_in(tmp_path) == []
 
     def test_a_file_object_is_written_from_where_it_stands_and_stays_open(self) -> None:
@@ -261,7 +225,6 @@ class TestPlaces:
         file.write(b"head")
         write(file, ITEMS)
         file.write(b"foot")
-
         assert file.getvalue() == b"head" + FRAMES + b"foot"
 
 
@@ -271,13 +234,10 @@ class TestClosing:
         writer.write(b"one")
         writer.close()
         writer.close()
-
         lates: list[Callable[[], None]] = [lambda: writer.write(b"two"), writer.flush]
         for late in lates:
-            with pytest.raises(FailedPreconditionError) as caught:
-                late()
-            assert caught.value.reason is Reason.CLOSED
-            assert caught.value.source == str(tmp_path / "a")
+            error = raised(FailedPreconditionError, late)
+            assert (error.reason, error.source) == (Reason.CLOSED, str(tmp_path / "a"))
         assert (tmp_path / "a").read_bytes() == reference.encode([b"one"])
 
     @every_compression
@@ -299,22 +259,18 @@ class TestClosing:
         assert list(TFRecordReader(path)) == expected
 
     @pytest.mark.parametrize("mode", [zlib.Z_FULL_FLUSH, zlib.Z_FINISH, 99])
-    def test_o8_the_mode_of_a_flush_does_not_change_what_is_read(
-        self, tmp_path: Path, mode: int
-    ) -> None:
+    def test_o8_the_mode_of_a_flush_does_not_matter(self, tmp_path: Path, mode: int) -> None:
         with TFRecordWriter(tmp_path / "a", TFRecordOptions("ZLIB", mode)) as writer:
             for item in ITEMS:
                 writer.write(item)
                 writer.flush()
                 writer.flush()
-
         assert zlib.decompress((tmp_path / "a").read_bytes()) == FRAMES
 
     @pytest.mark.parametrize("atomic", [True, False])
     def test_a_forgotten_writer_warns(self, tmp_path: Path, atomic: bool) -> None:
         with pytest.warns(ResourceWarning, match="forgotten"):
             forget(partial(TFRecordWriter, tmp_path / "forgotten", atomic=atomic))
-
         # One that writes in place has closed its file; one that would replace it has not.
         assert names_in(tmp_path) == ([] if atomic else ["forgotten"])
         if not atomic:
@@ -364,9 +320,7 @@ class TestAtomic:
         (tmp_path / "folder").mkdir()
         (tmp_path / "folder" / "a").write_bytes(b"old")
         (tmp_path / "link").symlink_to(tmp_path / "folder" / "a")
-
         write(tmp_path / "link", ITEMS, atomic=True)
-
         assert (tmp_path / "link").is_symlink()
         assert (tmp_path / "folder" / "a").read_bytes() == FRAMES
 
@@ -375,9 +329,8 @@ class TestAtomic:
         os.mkfifo(tmp_path / "fifo")
         places: list[Any] = [tmp_path / "fifo", io.BytesIO()]
         for place in places:
-            with pytest.raises(InvalidArgumentError) as caught:
-                TFRecordWriter(place, atomic=True)
-            assert caught.value.reason is Reason.UNSUPPORTED
+            error = raised(InvalidArgumentError, TFRecordWriter, place, atomic=True)
+            assert error.reason is Reason.UNSUPPORTED
         assert stat.S_ISFIFO((tmp_path / "fifo").stat().st_mode)
 
     def test_content_that_does_not_reach_the_disk_never_gets_its_place(
@@ -388,13 +341,9 @@ class TestAtomic:
         writer.write(b"one")
         with monkeypatch.context() as patch:
             patch.setattr(os, "fsync", partial(full_disk, tmp_path))
-            with pytest.raises(OSError, match="No space"):
-                writer.close()
-
+            raised(OSError, writer.close, match="No space")
         for end in (writer.close, partial(writer.__exit__, *[None] * 3)):
-            with pytest.raises(OSError, match="No space") as caught:
-                end()
-            assert caught.value.filename == str(tmp_path / "a")
+            assert raised(OSError, end, match="No space").filename == str(tmp_path / "a")
         assert names_in(tmp_path) == []
 
 
@@ -403,17 +352,13 @@ class TestAppending:
     @pytest.mark.parametrize("torn", ["raise", "cut"])
     def test_records_are_added(self, tmp_path: Path, compression: str, torn: Any) -> None:
         path = tmp_path / "a"
-
         for i in range(0, len(LARGE_ITEMS), 500):
             write(path, LARGE_ITEMS[i : i + 500], compression, mode="a", torn=torn)
             write(path, [], compression, mode="a", torn=torn)
-
         assert list(TFRecordReader(path, compression)) == LARGE_ITEMS
 
     @appendable
-    def test_a_file_torn_anywhere_is_rejected_or_cut(
-        self, tmp_path: Path, compression: str
-    ) -> None:
+    def test_a_torn_file_is_rejected_or_cut(self, tmp_path: Path, compression: str) -> None:
         write(tmp_path / "whole", ITEMS[:3], compression)
         content = (tmp_path / "whole").read_bytes()
         path = tmp_path / "torn"
@@ -423,9 +368,8 @@ class TestAppending:
             before, loss = outcome_of(TFRecordReader(path, compression))
 
             if loss is not None:
-                with pytest.raises(DataLossError) as caught:
-                    TFRecordWriter(path, compression, mode="a")
-                assert caught.value.reason is loss.reason
+                error = raised(DataLossError, TFRecordWriter, path, compression, mode="a")
+                assert error.reason is loss.reason
                 assert path.read_bytes() == content[:cut]
             write(path, [b"added"], compression, mode="a", torn="cut")
 
@@ -433,64 +377,46 @@ class TestAppending:
             assert names_in(tmp_path) == ["torn", "whole"]
 
     @appendable
-    def test_a_damaged_file_is_rejected_and_stays_as_it_is(
-        self, tmp_path: Path, compression: str
-    ) -> None:
+    def test_a_damaged_file_is_rejected_untouched(self, tmp_path: Path, compression: str) -> None:
         path = tmp_path / "damaged"
         write(path, LARGE_ITEMS, compression)
         content = bytearray(path.read_bytes())
         content[len(content) // 2] ^= 0xFF
         path.write_bytes(content)
-
         for torn in ("raise", "cut"):
-            with pytest.raises(DataLossError):
-                TFRecordWriter(path, compression, mode="a", torn=torn)
+            raised(DataLossError, TFRecordWriter, path, compression, mode="a", torn=torn)
             assert path.read_bytes() == content
 
-    def test_only_local_files_written_in_place_can_be_added_to_and_none_of_zlib(
-        self, tmp_path: Path
-    ) -> None:
+    def test_only_local_files_in_place_can_be_added_to_none_of_zlib(self, tmp_path: Path) -> None:
         fsspec = pytest.importorskip("fsspec")
         write("memory://a", ITEMS)
         write(tmp_path / "a", ITEMS)
         write(tmp_path / "zlib", ITEMS, "ZLIB")
 
         places: list[tuple[Any, dict[str, Any]]] = [
-            ("memory://a", {}),
-            ("memory://missing", {}),
-            (io.BytesIO(), {}),
-            (tmp_path / "a", {"atomic": True}),
-            (tmp_path / "missing", {"atomic": True}),
+            ("memory://a", {}), ("memory://missing", {}), (io.BytesIO(), {}),
+            (tmp_path / "a", {"atomic": True}), (tmp_path / "missing", {"atomic": True}),
             (tmp_path / "zlib", {"options": "ZLIB"}),
-        ]
+        ]  # fmt: skip
         for place, keywords in places:
-            with pytest.raises(InvalidArgumentError) as caught:
-                TFRecordWriter(place, mode="a", **keywords)
-            assert caught.value.reason is Reason.UNSUPPORTED
+            error = raised(InvalidArgumentError, TFRecordWriter, place, mode="a", **keywords)
+            assert error.reason is Reason.UNSUPPORTED
         for path in ("memory://a", tmp_path / "a", tmp_path / "zlib"):
             assert list(TFRecordReader(path)) == ITEMS
         fsspec.filesystem("memory").store.clear()
 
 
 class TestShards:
-    @pytest.mark.parametrize(
-        ("pattern", "num_shards", "names"),
-        [
-            ("a@3", None, ["a-00000-of-00003", "a-00001-of-00003", "a-00002-of-00003"]),
-            ("a@1.gz", None, ["a-00000-of-00001.gz"]),
-            ("a-{shard}", 2, ["a-0", "a-1"]),
-            ("{shard:03d}of{num_shards}", 2, ["000of2", "001of2"]),
-        ],
-    )
-    def test_records_go_round(
-        self, tmp_path: Path, pattern: str, num_shards: int | None, names: list[str]
-    ) -> None:
+    @pytest.mark.parametrize(("pattern", "num_shards", "names"), [
+        ("a@3", None, ["a-00000-of-00003", "a-00001-of-00003", "a-00002-of-00003"]),
+        ("a@1.gz", None, ["a-00000-of-00001.gz"]), ("a-{shard}", 2, ["a-0", "a-1"]),
+        ("{shard:03d}of{num_shards}", 2, ["000of2", "001of2"]),
+    ])  # fmt: skip
+    def test_round(self, tmp_path: Path, pattern: str, num_shards: int | None, names: Any) -> None:
         items = [b"%d" % i for i in range(10)]
-
         with ShardedTFRecordWriter(tmp_path / pattern, num_shards) as writer:
             for item in items:
                 writer.write(item)
-
         assert names_in(tmp_path) == names
         assert writer.paths == [str(tmp_path / name) for name in names]
         for i, name in enumerate(names):
@@ -516,9 +442,7 @@ class TestShards:
         assert names_in(tmp_path) == ["a-00000-of-00002", "a-00001-of-00002"]
 
     @given(st.lists(st.integers(0, 100), max_size=8), st.integers(1, 300))
-    def test_shards_are_filled_one_after_the_other(
-        self, sizes: list[int], bytes_per_shard: int
-    ) -> None:
+    def test_shards_are_filled_one_by_one(self, sizes: list[int], bytes_per_shard: int) -> None:
         items = [bytes([i]) * size for i, size in enumerate(sizes)]
         expected: list[list[bytes]] = [[]]
         for item in items:
@@ -543,8 +467,7 @@ class TestShards:
         with ShardedTFRecordWriter(tmp_path / "a{shard}", **keywords) as writer:
             for item in ITEMS * 10:
                 writer.write(item)
-            with pytest.raises(FileNotFoundError):
-                TFRecordReader(tmp_path / "*")
+            raised(FileNotFoundError, TFRecordReader, tmp_path / "*")
             assert writer.paths == []
         assert sorted(TFRecordReader(writer.paths)) == sorted(ITEMS * 10)
 
@@ -557,9 +480,7 @@ class TestShards:
             raise KeyError
         assert names_in(tmp_path) == before
         assert (tmp_path / "b0").read_bytes() == b"old"
-        with pytest.raises(FailedPreconditionError) as caught:
-            writer.write(b"late")
-        assert caught.value.reason is Reason.CLOSED
+        assert raised(FailedPreconditionError, writer.write, b"late").reason is Reason.CLOSED
 
     def test_a_shard_that_cannot_be_placed_takes_the_others_back(self, tmp_path: Path) -> None:
         writer = ShardedTFRecordWriter(tmp_path / "a{shard}", 4)
@@ -568,56 +489,44 @@ class TestShards:
         (tmp_path / "a1").write_bytes(b"old")
         (tmp_path / "a3" / "in the way").mkdir(parents=True)
 
-        with pytest.raises(OSError, match="directory"):
-            writer.close()
+        raised(OSError, writer.close, match="directory")
 
         # What was replaced stays replaced: nothing is left of what was there.
         visible = [name for name in names_in(tmp_path) if not name.startswith(".")]
         assert visible == ["a1", "a3"]
         assert list(TFRecordReader(tmp_path / "a1")) == [ITEMS[1]]
         assert writer.paths == []
-        with pytest.raises(FailedPreconditionError):
-            writer.write(b"late")
-        with pytest.raises(OSError, match="directory"):
-            writer.__exit__(None, None, None)
+        raised(FailedPreconditionError, writer.write, b"late")
+        raised(OSError, writer.__exit__, None, None, None, match="directory")
         assert names_in(tmp_path) == ["a1", "a3"]
 
     def test_nothing_is_left_when_a_shard_cannot_be_opened(self, tmp_path: Path) -> None:
         (tmp_path / "a1").mkdir()
-
-        with pytest.raises(IsADirectoryError):
-            ShardedTFRecordWriter(tmp_path / "a{shard}", 3)
-
+        raised(IsADirectoryError, ShardedTFRecordWriter, tmp_path / "a{shard}", 3)
         assert names_in(tmp_path) == ["a1"]
 
     def test_a_forgotten_writer_warns_and_leaves_nothing(self, tmp_path: Path) -> None:
         with pytest.warns(ResourceWarning, match="were not closed"):
             forget(partial(ShardedTFRecordWriter, tmp_path / "a@2"))
-
         assert names_in(tmp_path) == []
 
-    @pytest.mark.parametrize(
-        ("pattern", "keywords"),
-        [
-            *(("a", given) for given in ({}, {"num_shards": 2}, {"bytes_per_shard": 2})),
-            *(("a@2", given) for given in ({"num_shards": 2}, {"bytes_per_shard": 2})),
-            *(("a@", {}), ("a@0", {}), ("a{shard}", {}), ("a{shard}", {"num_shards": 0})),
-            ("a{shard}", {"bytes_per_shard": 0}),
-            ("a{shard}", {"num_shards": 2, "bytes_per_shard": 2}),
-            *(
-                (f"a{{shard{rest}", {"num_shards": 2})
-                for rest in ("", "s}", "}{other}", "}{}", ":s}", ".other}", "[other]}")
-            ),
-            ("a{shard:.0e}", {"num_shards": 20}),
-        ],
-    )
+    @pytest.mark.parametrize(("pattern", "keywords"), [
+        *(("a", given) for given in ({}, {"num_shards": 2}, {"bytes_per_shard": 2})),
+        *(("a@2", given) for given in ({"num_shards": 2}, {"bytes_per_shard": 2})),
+        *(("a@", {}), ("a@0", {}), ("a{shard}", {}), ("a{shard}", {"num_shards": 0})),
+        ("a{shard}", {"bytes_per_shard": 0}),
+        ("a{shard}", {"num_shards": 2, "bytes_per_shard": 2}),
+        *(
+            (f"a{{shard{rest}", {"num_shards": 2})
+            for rest in ("", "s}", "}{other}", "}{}", ":s}", ".other}", "[other]}")
+        ),
+        ("a{shard:.0e}", {"num_shards": 20}),
+    ])  # fmt: skip
     def test_patterns_that_do_not_say_what_shards_there_are(
         self, tmp_path: Path, pattern: str, keywords: dict[str, Any]
     ) -> None:
-        with pytest.raises(InvalidArgumentError) as caught:
-            ShardedTFRecordWriter(tmp_path / pattern, **keywords)
-
-        assert caught.value.reason is Reason.BAD_ARGUMENT
+        error = raised(InvalidArgumentError, ShardedTFRecordWriter, tmp_path / pattern, **keywords)
+        assert error.reason is Reason.BAD_ARGUMENT
         assert names_in(tmp_path) == []
 
 
@@ -626,16 +535,13 @@ class TestTheSidecarBesideTheFile:
         st.lists(st.integers(-9, 9), min_size=1, max_size=8),
         st.lists(st.integers(-9, 9), max_size=8),
     )
-    def test_appended_rows_are_read_by_the_sidecar_of_save(
-        self, first: list[int], more: list[int]
-    ) -> None:
+    def test_appended_rows_are_read_by_sidecars(self, first: list[int], more: list[int]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "a.tfrecord.gz")
             save(path, {"x": np.array(first, np.int16), "s": [str(i) for i in first]})
             with TFRecordWriter(path, mode="a") as writer:
                 for i in more:
                     writer.write_example({"x": i, "s": str(i)})
-
             data = load(path)
             assert data["x"].tolist() == first + more
             assert data["x"].dtype == np.int16
@@ -650,17 +556,13 @@ class TestTheSidecarBesideTheFile:
         writer = TFRecordWriter(path, mode="a")
         writer.write_example({"x": 1})
         writer.write_example(row)
-        with pytest.raises(InvalidArgumentError, match="nothing was appended") as caught:
-            writer.close()
-
-        assert caught.value.index == 4
+        assert raised(InvalidArgumentError, writer.close, match="nothing was appended").index == 4
         assert path.read_bytes() == before
         assert load(path)["x"].tolist() == [0, 1, 2]
 
     def test_it_goes_where_the_file_is_written_anew(self, tmp_path: Path) -> None:
         save(tmp_path / "a", {"x": [1, 2]})
         write(tmp_path / "a", [encode_example({"y": 7})])
-
         assert names_in(tmp_path) == ["a"]
         assert load(tmp_path / "a")["y"].tolist() == [7]
 
@@ -778,8 +680,7 @@ class TestRowsOfSeveralKinds:
         assert caught[0].filename == __file__
         assert cure in str(caught[0].message)
         assert len(list(TFRecordReader(tmp_path / "a").examples())) == len(rows)
-        with pytest.raises(InvalidArgumentError, match="a feature has one kind"):
-            load(tmp_path / "a")
+        raised(InvalidArgumentError, load, tmp_path / "a", match="a feature has one kind")
 
     def test_sequences_too_and_none_where_kinds_agree(self, tmp_path: Path) -> None:
         rows: list[Any] = [{"context": {"n": i}, "feature_lists": {"n": [[0.5]]}} for i in range(9)]

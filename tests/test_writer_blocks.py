@@ -1,7 +1,5 @@
 """Blocks go from readers to writers, and one thread at a time uses a writer."""
 
-from __future__ import annotations
-
 import copy
 import io
 import itertools
@@ -16,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support import reference
+from tests.support.errors import raised
 from tfrecord_lite import Block, ShardedTFRecordWriter, TFRecordReader, TFRecordWriter
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 
@@ -112,16 +111,13 @@ def damaged_blocks(tmp_path: Path, items: list[bytes]) -> list[Block]:
 @pytest.mark.slow
 @pytest.mark.parametrize("sharded", [False, True])
 @pytest.mark.parametrize("items", [MANY[:400], LARGE[:3], [b"one", b"two", b"three"]])
-def test_a_damaged_record_gets_no_new_crc(
-    tmp_path: Path, items: list[bytes], sharded: bool
-) -> None:
+def test_a_damaged_record_has_no_new_crc(tmp_path: Path, items: list[bytes], sharded: bool) -> None:
     for block in damaged_blocks(tmp_path, items):
         with (ShardedTFRecordWriter if sharded else TFRecordWriter)(tmp_path / "new@2") as writer:
             writer.write(b"first")
             with pytest.raises(DataLossError) as caught:
                 writer.write(block)
-            with pytest.raises(DataLossError):
-                writer.write_blocks([block[:0], block])
+            raised(DataLossError, writer.write_blocks, [block[:0], block])
             writer.write(b"last")
 
         error = caught.value
@@ -132,31 +128,23 @@ def test_a_damaged_record_gets_no_new_crc(
         assert sorted(TFRecordReader(tmp_path / pattern)) == [b"first", b"last"]
 
 
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (lambda writer: writer.write_blocks([b"one"]), "not bytes"),
-        (lambda writer: writer.write_blocks(block_of([b"one"])), "not Block"),
-        (lambda writer: writer.write([b"one"]), "not list"),
-        (lambda writer: writer.write_blocks(None), "not NoneType"),
-    ],
-)
-def test_what_is_no_block_is_a_type_error(
-    tmp_path: Path, call: Callable[[Any], None], text: str
-) -> None:
+@pytest.mark.parametrize(("call", "text"), [
+    (lambda writer: writer.write_blocks([b"one"]), "not bytes"),
+    (lambda writer: writer.write_blocks(block_of([b"one"])), "not Block"),
+    (lambda writer: writer.write([b"one"]), "not list"),
+    (lambda writer: writer.write_blocks(None), "not NoneType"),
+])  # fmt: skip
+def test_no_block_is_a_type_error(tmp_path: Path, call: Callable[[Any], None], text: str) -> None:
     for writer in (TFRecordWriter(tmp_path / "a"), ShardedTFRecordWriter(tmp_path / "b@2")):
-        with pytest.raises(TypeError, match=text):
-            call(writer)
+        raised(TypeError, call, writer, match=text)
         writer.close()
         for blocks in ([Block.from_records([b"late"])], []):
-            with pytest.raises(FailedPreconditionError) as caught:
-                writer.write_blocks(blocks)
-            assert caught.value.reason is Reason.CLOSED
+            error = raised(FailedPreconditionError, writer.write_blocks, blocks)
+            assert error.reason is Reason.CLOSED
 
 
 @pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_a_writer_is_not_copied(tmp_path: Path, copied: Callable[[Any], Any]) -> None:
     for writer in (TFRecordWriter(io.BytesIO()), ShardedTFRecordWriter(tmp_path / "b@2")):
-        with pytest.raises(TypeError, match="cannot be pickled or copied"):
-            copied(writer)
+        raised(TypeError, copied, writer, match="cannot be pickled or copied")
         writer.close()

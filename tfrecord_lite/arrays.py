@@ -19,36 +19,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-__all__ = [
-    "AnyArray",
-    "BoolArray",
-    "ByteRanges",
-    "Float64Array",
-    "Int32Array",
-    "Int64Array",
-    "ObjectArray",
-    "Uint8Array",
-    "Uint64Array",
-    "lanes",
-    "row_splits",
-]
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 AnyArray: TypeAlias = np.ndarray[Any, Any]
 Buffer: TypeAlias = bytes | bytearray | memoryview
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
-Float32Array: TypeAlias = npt.NDArray[np.float32]
-Float64Array: TypeAlias = npt.NDArray[np.float64]
-Int32Array: TypeAlias = npt.NDArray[np.int32]
-Int64Array: TypeAlias = npt.NDArray[np.int64]
-ObjectArray: TypeAlias = npt.NDArray[np.object_]
-Uint8Array: TypeAlias = npt.NDArray[np.uint8]
-Uint32Array: TypeAlias = npt.NDArray[np.uint32]
-Uint64Array: TypeAlias = npt.NDArray[np.uint64]
+BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
+Float32Array: TypeAlias = "npt.NDArray[np.float32]"
+Float64Array: TypeAlias = "npt.NDArray[np.float64]"
+Int32Array: TypeAlias = "npt.NDArray[np.int32]"
+Int64Array: TypeAlias = "npt.NDArray[np.int64]"
+ObjectArray: TypeAlias = "npt.NDArray[np.object_]"
+Uint8Array: TypeAlias = "npt.NDArray[np.uint8]"
+Uint32Array: TypeAlias = "npt.NDArray[np.uint32]"
+Uint64Array: TypeAlias = "npt.NDArray[np.uint64]"
 
 
 class ByteRanges:
@@ -59,9 +47,6 @@ class ByteRanges:
     """
 
     __slots__ = ("data", "lengths", "starts")
-    data: Uint8Array
-    starts: Int64Array
-    lengths: Int64Array
 
     def __init__(self, data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> None:
         self.data, self.starts, self.lengths = data, starts, lengths
@@ -96,8 +81,6 @@ class ByteItems:
     """
 
     __slots__ = ("items", "lengths")
-    items: list[Any]
-    lengths: Int64Array
 
     def __init__(self, items: list[Any], lengths: Int64Array) -> None:
         self.items, self.lengths = items, lengths
@@ -195,6 +178,18 @@ def row_splits(counts: Int64Array) -> Int64Array:
     return splits
 
 
+def objects(items: Sequence[Any]) -> ObjectArray:
+    """Return objects as an array of one dimension, even if they are lists."""
+    array = np.empty(len(items), object)
+    array[:] = items
+    return array
+
+
+def first_true(flags: Any) -> int | None:
+    """Return the place of the first flag that is set, bool, shape (n,); None if none is."""
+    return int(flags.argmax()) if flags.any() else None
+
+
 def ranges(starts: Int64Array, counts: Int64Array, step: int = 1) -> Int64Array:
     """Return the numbers of many ranges, end to end.
 
@@ -250,7 +245,7 @@ def scatter(out: Uint8Array, places: Int64Array, source: ByteRanges) -> None:
 
     A range is copied in two pieces of one width, the second moved back so that it ends with the
     range: 100 bytes as 0 to 64 and 36 to 100. Ranges are grouped by the highest power of two in their
-    length, so there are a dozen steps however many ranges. Those of 4 KB and more are copied one by
+    length, so there are a dozen steps however many ranges. Ranges of 4 KB and more are copied one by
     one, which then costs next to nothing and saves a copy.
     """
     data, starts, lengths = source.data, source.starts, source.lengths

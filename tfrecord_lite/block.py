@@ -25,9 +25,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
-import numpy.typing as npt
 
-from tfrecord_lite.arrays import gather, row_splits, views
+from tfrecord_lite.arrays import AnyArray, Buffer, Int64Array, Uint8Array, gather, row_splits, views
 from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
@@ -38,9 +37,7 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
-    from tfrecord_lite.arrays import AnyArray, Buffer, Int64Array, Uint8Array
-
-__all__ = ["HEADER_BYTES", "OVERHEAD_BYTES", "SPARE_BYTES", "Block", "Place"]
+    import numpy.typing as npt
 
 _Error = TypeVar("_Error", bound=TFRecordError)
 
@@ -227,9 +224,8 @@ class Block:
         offsets = [b.offsets + (at - lo) for b, at, lo in zip(blocks, firsts, starts, strict=False)]
         lengths = [block.lengths for block in blocks]
         is_framed = all(block.is_framed for block in blocks)
-        return block_of(
-            data, np.concatenate(offsets), np.concatenate(lengths), *origin_of(blocks), is_framed
-        )
+        places = np.concatenate(offsets), np.concatenate(lengths)
+        return block_of(data, *places, *origin_of(blocks), is_framed)
 
     def take(self, numbers: Int64Array) -> Block:
         """Copy records, in any order, into a buffer of their own, which has nothing else.

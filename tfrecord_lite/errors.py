@@ -13,7 +13,7 @@ The names are TensorFlow's (``tf.errors``); each is also a :class:`ValueError`.
 Where Python has the word, Python's exception is used instead:
 :class:`FileNotFoundError`, :class:`IsADirectoryError`, :class:`PermissionError`,
 :class:`TypeError` for an argument of the wrong type, and :class:`ImportError`
-with the ``pip install`` line for an extra that is not there.
+with the ``pip install`` line for a missing extra.
 
 Callers branch on :class:`Reason`, never on the text. The text is one sentence, the place
 first and the cause last: ``<source>: record 3, byte 24, feature 'x': <detail>``. It never
@@ -113,7 +113,7 @@ class TFRecordError(Exception):
         Name of the feature.
     detail : str, optional
         The cause as a sentence of its own: what is wrong, what was expected, how to go on.
-        The reason's words stand in for it where there is none.
+        Without any, the reason's words are used.
 
     Examples
     --------
@@ -281,7 +281,7 @@ class DamagedSpan:
     def breaks_off(self) -> bool:
         """Whether the file or its compressed stream ends too soon.
 
-        Nobody can tell how much came after: `length` is only what is known to be lost.
+        It is not known how much followed: `length` is only what is known to be lost.
         """
         return self.reason is Reason.TRUNCATED or self.reason in STREAM_DAMAGE
 
@@ -332,7 +332,7 @@ MAX_SPANS = 10_000
 """How many spans of one file a report keeps; the others are only counted."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class FileReport:
     """What was read of one file, and what was lost; true if the file is sound.
 
@@ -383,7 +383,7 @@ class FileReport:
         return f"<FileReport of {short_name(self.source)}: {_found((self,))}>"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class DamageReport:
     """What was read of some files, and what was lost; true if all files are sound.
 

@@ -44,8 +44,8 @@ _NAMES = {
     "example.to_dicts": ("SequenceRow",),
     # Values, in the forms between a message and a user.
     "convert.arrow": (
-        "SCHEMA_KEY", "Library", "array_of", "bridge", "check_library", "form_of", "imported", "joined_frame",
-        "library", "open_columns", "pairs_of", "target", "type_error", "without_decimals",
+        "SCHEMA_KEY", "Library", "array_of", "bridge", "changed_schema", "changed_type", "check_library", "form_of",
+        "imported", "joined_frame", "library", "open_columns", "pairs_of", "target", "type_error", "without_decimals",
     ),
     "convert.lists": ("Lists", "SparseLists", "row_of"),
     "convert.store": ("stored", "warn_of_rounding"),

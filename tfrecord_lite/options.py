@@ -1,8 +1,8 @@
 """How files of records are read and written: the keywords that every reader and writer shares.
 
 :class:`ReadOptions` and :class:`WriteOptions` are the keywords as users write them.
-:class:`TFRecordReader` and :class:`TFRecordWriter` document each of them; what stands above takes
-``**options: Unpack[ReadOptions]`` and hands them on. :class:`ReadSettings` is the same bundle,
+:class:`TFRecordReader` and :class:`TFRecordWriter` document each of them; higher layers take
+``**options: Unpack[ReadOptions]`` and pass them on. :class:`ReadSettings` is the same bundle,
 checked once, as readers keep it. The limits bound memory and time on hostile input: a file claims
 any record length, and a compressed one inflates to any size.
 """
@@ -12,19 +12,19 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import wraps
+from types import CodeType, FunctionType
 from typing import Any, Literal, NoReturn, ParamSpec, TypeAlias, TypedDict, TypeVar
 
 from tfrecord_lite.errors import DamagedSpan, InvalidArgumentError, argument_error, require_int
 from tfrecord_lite.files.compression import INFER, CompressionType, compression_to_read
 from tfrecord_lite.files.inflate import InflationLimits
 
-__all__ = ["OnError", "OnMisfit", "ReadOptions", "ReadSettings", "WriteOptions"]
-
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_T = TypeVar("_T")
 
 MAX_RECORD_BYTES = 2**31
 """The default limit on one record: no protobuf message is larger."""
@@ -72,23 +72,29 @@ def num_files_in_turns() -> int:
 
 SOME_COLUMNS = "infer_schema(paths).select(names)"
 _MEANT = {
-    "num_records": ("n", "n_rows", "nrows", "num_rows", "limit", "take", "n_records"),
-    "num_epochs": ("epochs", "repeat"),
-    "drop_remainder": ("drop_last",),
-    "overwrite": ("force", "exist_ok", "replace", "clobber"),
-    "num_shards": ("shards", "n_shards", "num_files", "nshards"),
-    "num_workers": ("workers", "n_jobs", "num_parallel_calls", "num_parallel_reads", "num_threads"),
-    "num_threads": ("workers", "n_jobs", "num_workers"),
-    "batch_size": ("batch", "batchsize", "chunksize"),
-    "compression": ("compression_type", "codec"),
-    "schema": ("dtype", "dtypes", "features", "description", "feature_description"),
-    "columns": ("usecols", "fields", "keys", "select", "feature_keys"),
-    "seed": ("random_state", "shuffle_seed"),
-    "shuffle": ("shuffle_buffer_size", "buffer_size"),
-    "as_": ("format", "engine", "library"),
-    "on_error": ("errors", "ignore_errors", "skip_errors"),
+    "num_records": "n n_rows nrows num_rows limit take n_records",
+    "num_epochs": "epochs repeat",
+    "drop_remainder": "drop_last",
+    "overwrite": "force exist_ok replace clobber",
+    "num_shards": "shards n_shards num_files nshards",
+    "num_workers": "workers n_jobs num_parallel_calls num_parallel_reads num_threads",
+    "num_threads": "workers n_jobs num_workers",
+    "num_processors": "workers n_jobs num_workers num_threads",
+    "batch_size": "batch batchsize chunksize",
+    "compression": "compression_type codec",
+    "schema": "dtype dtypes features description feature_description",
+    "columns": "cols usecols names feature_names fields keys select feature_keys",
+    "seed": "random_state shuffle_seed",
+    "shuffle": "shuffle_buffer_size buffer_size",
+    "count": "epochs num_epochs n num_records limit",
+    "n": "num_records n_rows limit size",
+    "where": "filter filters predicate query",
+    "prefetch": "prefetch_factor prefetch_buffer_size buffer_size",
+    "as_": "format engine library",
+    "on_error": "errors ignore_errors skip_errors",
 }
 """The keywords of this package, and what other libraries call them."""
+_SHUFFLED = "read_batches(paths, shuffle=True, seed=0) shuffles; shuffle_records of tfrecord_lite.apps.rearrange, files"
 _ELSEWHERE = {
     "batch_size": "read_batches(paths, schema, batch_size) gives batches",
     "columns": f"load, scan and read_batches take columns; elsewhere the schema chooses them: schema={SOME_COLUMNS}",
@@ -99,7 +105,11 @@ _ELSEWHERE = {
     "num_shards": "save, ShardedTFRecordWriter and split_files take num_shards",
     "compression": "readers find out the compression; save and TFRecordWriter take compression",
     "schema": "load, scan and read_batches take a schema",
-    "num_workers": "read_batches and scan take num_workers",
+    "num_workers": "read_batches, scan and Dataset.in_processes take num_workers",
+    "shuffle": _SHUFFLED,
+    "seed": _SHUFFLED,
+    "where": "Dataset.filter, and sql of tfrecord_lite.integrations.duckdb, choose records by their values",
+    "prefetch": "read_batches(paths, num_workers=2) and Dataset.prefetch(n) read ahead",
 }
 """Where a keyword is that a call has not."""
 
@@ -115,37 +125,50 @@ def check_keywords(options: Mapping[str, Any], known: type = object) -> None:
     known_names = getattr(known, "__annotations__", {})
     if options.keys() - known_names:
         call, parameters = _public_call()
-        _refuse(call, [*parameters, *known_names], next(iter(options.keys() - known_names)))
+        _refuse(call, parameters, next(iter(options.keys() - known_names)), known)
 
 
 def hinted(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Make a function that has no `**options` refuse other keywords in the same words as those that have."""
     code = function.__code__
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    names = _parameters(code)
     own = frozenset(names)
 
     @wraps(function)
     def call(*args: _P.args, **keywords: _P.kwargs) -> _R:
-        if not keywords.keys() <= own:
+        if keywords and not keywords.keys() <= own:
             name = code.co_qualname
             if code.co_name == "__init__":  # which a subclass may inherit
                 name = type(args[0]).__name__
-            unknown = next(keyword for keyword in keywords if keyword not in own)
-            _refuse(name, [keyword for keyword in names if keyword != "self"], unknown)
+            _refuse(name, names, next(iter(keywords.keys() - own)))
         return function(*args, **keywords)
 
     return call
 
 
-def _refuse(call: str, own: list[str], name: str) -> NoReturn:
+def hinted_class(cls: type[_T]) -> type[_T]:
+    """Make the public methods of a class that have no `**options` (flag 8) refuse other keywords as :func:`hinted` functions do."""
+    for name, method in list(vars(cls).items()):
+        function = getattr(method, "__func__", method)  # of static methods too
+        is_public = name == "__init__" or not name.startswith("_")
+        if is_public and isinstance(function, FunctionType) and not function.__code__.co_flags & 8:
+            call = hinted(function)
+            setattr(cls, name, call if function is method else type(method)(call))
+    return cls
+
+
+def _refuse(call: str, own: Iterable[str], name: str, options: type = object) -> NoReturn:
     """Raise about a keyword that a call does not take, with the one that was probably meant."""
     from difflib import get_close_matches  # noqa: PLC0415 - for errors alone
 
-    meant = [keyword for keyword, names in _MEANT.items() if name in (keyword, *names)]
-    near = [keyword for keyword in meant if keyword in own] or get_close_matches(name, own, 1)
+    meant = [keyword for keyword, names in _MEANT.items() if name in (keyword, *names.split())]
+    known = [*own, *getattr(options, "__annotations__", {})]
     elsewhere = [_ELSEWHERE[keyword] for keyword in meant if keyword in _ELSEWHERE]
+    own_names = [keyword for keyword in meant if keyword in known]
+    near = own_names or ([] if elsewhere else get_close_matches(name, known, 1))
+    names = [*own] if options is object else [*own, f"those of {options.__name__}"]
     hint = f"did you mean {near[0]}?" if near else "".join(elsewhere[:1])
-    hint = hint or f"its keywords are {', '.join(own)}"
+    hint = hint or (f"its keywords are {', '.join(names)}" if names else "it takes none")
     raise TypeError(f"{call}() got an unexpected keyword argument {name!r}: {hint}")
 
 
@@ -155,11 +178,16 @@ def _public_call() -> tuple[str, tuple[str, ...]]:
     while frame.f_back and frame.f_back.f_globals.get("__name__", "").startswith("tfrecord_lite."):
         frame = frame.f_back
     code = frame.f_code
-    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     name = code.co_qualname
     if name.endswith(".__init__"):  # which a subclass may inherit
         name = type(frame.f_locals["self"]).__name__
-    return name, tuple(p for p in parameters if p != "self")
+    return name, _parameters(code)
+
+
+def _parameters(code: CodeType) -> tuple[str, ...]:
+    """Return the names of what a function takes, but for `self`."""
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return tuple(name for name in names if name not in ("self", "cls"))
 
 
 def read_settings(options: ReadOptions) -> ReadSettings:
@@ -178,7 +206,7 @@ def _ignore(_: object) -> None:
     """Ignore what was left out; a function that other processes can load."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ReadSettings:
     """The keywords of :class:`TFRecordReader`; raises ``BAD_ARGUMENT`` or TypeError if wrong."""
 
@@ -191,8 +219,8 @@ class ReadSettings:
     on_misfit: OnMisfit = "raise"
     max_errors: int | None = None
     read_ahead: int | None = None
-    storage_options: Mapping[str, Any] | None = field(default=None, repr=False, hash=False)
-    check: Callable[[Any], object] | None = field(default=None, repr=False, compare=False)
+    storage_options: Mapping[str, Any] | None = None
+    check: Callable[[Any], object] | None = None
     """Raises an InvalidArgumentError about the first record of a Block that is to be dropped."""
 
     def __post_init__(self) -> None:
@@ -213,21 +241,18 @@ class ReadSettings:
         if ratio is not None and not ratio > 0:  # NaN is not either
             raise argument_error(f"max_inflated_ratio is {ratio}, expected more than 0, or None")
         if not callable(self.on_error) and self.on_error not in ("raise", "skip"):
-            raise argument_error(
-                f"on_error is {self.on_error!r}, expected 'raise', 'skip' or a function"
-            )
+            detail = f"on_error is {self.on_error!r}, expected 'raise', 'skip' or a function"
+            raise argument_error(detail)
         if not callable(self.on_misfit) and self.on_misfit not in ("raise", "drop"):
-            raise argument_error(
-                f"on_misfit is {self.on_misfit!r}, expected 'raise', 'drop' or a function"
-            )
+            detail = f"on_misfit is {self.on_misfit!r}, expected 'raise', 'drop' or a function"
+            raise argument_error(detail)
         if self.max_errors is not None:
             require_int("max_errors", self.max_errors, 0)
         if self.read_ahead is not None:
             require_int("read_ahead", self.read_ahead, 0)
         if self.max_errors is not None and not self.leaves_out:
-            raise argument_error(
-                f"max_errors is {self.max_errors}, but on_error='raise' skips no damage"
-            )
+            detail = f"max_errors is {self.max_errors}, but on_error='raise' skips no damage"
+            raise argument_error(detail)
 
     @property
     def leaves_out(self) -> bool:
@@ -236,9 +261,8 @@ class ReadSettings:
 
     def quietly(self) -> ReadSettings:
         """Return the settings for a look at what is read again, when it is reported what was left out."""
-        on_error, on_misfit = (
-            word if word == "raise" else _ignore for word in (self.on_error, self.on_misfit)
-        )
+        words = (self.on_error, self.on_misfit)
+        on_error, on_misfit = (word if word == "raise" else _ignore for word in words)
         return replace(self, on_error=on_error, on_misfit=on_misfit, max_errors=None)
 
     def dropping(self, check: Callable[[Any], object]) -> ReadSettings:

@@ -30,18 +30,6 @@ from tfrecord_lite.texts import plural, printable
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block
 
-__all__ = [
-    "SILENT",
-    "Meter",
-    "Progress",
-    "bars_hidden",
-    "check_progress",
-    "is_terminal",
-    "metered",
-    "reported",
-    "title_of",
-    "total_bytes",
-]
 
 Report: TypeAlias = Callable[[int, "int | None"], object]
 Progress: TypeAlias = "bool | Report | None"
@@ -113,7 +101,7 @@ SILENT = Meter()
 
 @contextmanager
 def metered(progress: Progress, name: str, noun: str) -> Iterator[Meter]:
-    """Yield what to tell of the work on a file, or another thing of that name, in bytes, records, ..."""
+    """Yield what to report of the work on a file, or another thing of that name, in bytes, records, ..."""
     if progress is False or (progress is None and not _is_seen()):
         yield SILENT
         return

@@ -44,7 +44,7 @@ from tfrecord_lite.files.names import (
     refuse_folder,
     seek_to,
 )
-from tfrecord_lite.options import MAX_RECORD_BYTES, OnError, OnMisfit, ReadSettings, hinted
+from tfrecord_lite.options import MAX_RECORD_BYTES, OnError, OnMisfit, ReadSettings, hinted_class
 from tfrecord_lite.records.damage import DamageLog, SkippingStream
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.texts import short_name
@@ -59,22 +59,13 @@ if TYPE_CHECKING:
 
     AnyMessage = TypeVar("AnyMessage", bound=Message)
 
-__all__ = [
-    "RecordIterator",
-    "TFRecordReader",
-    "batches_at_once",
-    "bytes_read",
-    "check_message_class",
-    "parse_messages",
-    "reader_with",
-    "tf_record_iterator",
-]
 
 _PARSED_RECORDS = 4096
 _PARSED_BYTES = 3 * 1024 * 1024
 """About how many records, and bytes of them, are parsed at once: more do not cost less each, but memory."""
 
 
+@hinted_class
 class TFRecordReader:
     """Read the records of one file or many.
 
@@ -161,7 +152,6 @@ class TFRecordReader:
     [b'Ada', b'Alan']
     """
 
-    @hinted
     def __init__(
         self,
         paths: Sources,
@@ -625,7 +615,7 @@ def batches_at_once(size: int, n_records: int, n_bytes: int) -> int:
 
 
 def _parsed(parser: Any, block: Block, size: int) -> Iterator[list[Any]]:
-    """Parse batches of a size; if a record is wrong, those before its own come first."""
+    """Parse batches of a size; if a record is wrong, the batches before its own are returned first."""
     splits = [*range(0, len(block), size), len(block)]
     try:
         yield parser.parse_batches(block, splits)

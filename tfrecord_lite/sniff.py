@@ -27,7 +27,6 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from itertools import islice
 from math import prod
 from struct import calcsize, unpack_from
@@ -39,18 +38,6 @@ import numpy as np
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.texts import human_bytes, plural
 from tfrecord_lite.wire.scalar import LEN, VARINT, WireError, read_varint, walk
-
-__all__ = [
-    "HEAD_BYTES",
-    "OTHER_LABELS",
-    "Media",
-    "ValueContent",
-    "content_text",
-    "looks_like",
-    "recognize",
-    "recognize_value",
-    "text_of",
-]
 
 HEAD_BYTES = 4096
 """So many first bytes are enough to recognise a file; more of them make text more certain."""
@@ -79,8 +66,7 @@ def text_of(data: bytes, *, is_cut: bool = False) -> str | None:
 # ------------------------------------------------------------------- images, sounds, films
 
 
-@dataclass(frozen=True, slots=True)
-class Media:
+class Media(NamedTuple):
     """What an encoded image, sound or film is; None for what its header does not tell."""
 
     format: str
@@ -209,7 +195,8 @@ def _flac(data: bytes) -> _Details:
 class _Format(NamedTuple):
     """How the bytes of a format begin, and what they are."""
 
-    begins: re.Pattern[bytes]
+    begins: bytes
+    """A pattern, compiled when it is first needed: that takes longer than all other work for a short file."""
     name: str
     """The name of the format, with its article; for media, as :class:`Media` has it."""
     advice: str = ""
@@ -222,7 +209,7 @@ class _Format(NamedTuple):
     def details(self, data: bytes) -> _Details:
         """Return what the header says, nothing if it is cut; None if this is another format after all."""
         try:
-            return self.read(data) if self.begins.match(data) else None
+            return self.read(data) if re.match(self.begins, data, re.DOTALL) else None
         except (StructError, IndexError):
             return None if self.media is None else {}
 
@@ -230,14 +217,14 @@ class _Format(NamedTuple):
 def _file(
     pattern: bytes, name: str, advice: str = "", *, is_sure: bool = False, read: Any = lambda _: {}
 ) -> _Format:
-    return _Format(re.compile(pattern, re.DOTALL), name, advice, None, read, is_sure)
+    return _Format(pattern, name, advice, None, read, is_sure)
 
 
 def _medium(pattern: bytes, name: str, mime: str, ending: str, read: Any = lambda _: {}) -> _Format:
     noun = {"image": "image", "audio": "sound", "video": "video"}[mime.partition("/")[0]]
     article = "an" if name[0] in "AMO" else "a"  # an AVI, an MP4, an OGG
     media = Media(name, mime, ending)
-    return _Format(re.compile(pattern, re.DOTALL), f"{article} {name} {noun}", "", media, read)
+    return _Format(pattern, f"{article} {name} {noun}", "", media, read)
 
 
 def _tar(data: bytes) -> _Details:
@@ -275,15 +262,10 @@ _FORMATS = (
         rb"\x89PNG\r\n\x1a\n", "PNG", "image/png", ".png",
         lambda data: _size(*unpack_from(">II", data, 16)) if data[12:16] == b"IHDR" else {},
     ),
-    _medium(
-        rb"GIF8[79]a", "GIF", "image/gif", ".gif",
-        lambda data: _size(*unpack_from("<HH", data, 6)),
-    ),
+    _medium(rb"GIF8[79]a", "GIF", "image/gif", ".gif", lambda data: _size(*unpack_from("<HH", data, 6))),
     _medium(rb"RIFF....WEBP", "WebP", "image/webp", ".webp", _webp),
     # A text may begin with BM: the second header has one of these lengths.
-    _medium(
-        rb"BM.{12}[\x0c\x10\x28\x34\x38\x40\x6c\x7c]\0\0\0", "BMP", "image/bmp", ".bmp", _bmp
-    ),
+    _medium(rb"BM.{12}[\x0c\x10\x28\x34\x38\x40\x6c\x7c]\0\0\0", "BMP", "image/bmp", ".bmp", _bmp),
     _medium(rb"II[\x2a\x2b]\0|MM\0[\x2a\x2b]", "TIFF", "image/tiff", ".tif"),
     _medium(_FTYP + rb"avi[fs]", "AVIF", "image/avif", ".avif"),
     _medium(_FTYP + rb"(hei[cmsx]|hev[cmsx]|mif1|msf1)", "HEIC", "image/heic", ".heic"),
@@ -296,9 +278,7 @@ _FORMATS = (
     _medium(rb"OggS\0", "OGG", "audio/ogg", ".ogg"),
     _medium(rb"ID3[\x02-\x04].[\x00-\xff][\x00-\x7f]{4}", "MP3", "audio/mpeg", ".mp3"),
     # The next frame begins alike; without it, chance may have made the first.
-    _medium(
-        rb"(\xff[\xe2\xe3\xf2\xf3\xfa\xfb])[\x10-\xeb].{20,2100}?\1[\x10-\xeb]", "MP3", "audio/mpeg", ".mp3"
-    ),
+    _medium(rb"(\xff[\xe2\xe3\xf2\xf3\xfa\xfb])[\x10-\xeb].{20,2100}?\1[\x10-\xeb]", "MP3", "audio/mpeg", ".mp3"),
     _medium(_FTYP + rb"M4A ", "M4A", "audio/mp4", ".m4a"),
     _medium(_FTYP + rb"qt  ", "QuickTime", "video/quicktime", ".mov"),
     _medium(_FTYP, "MP4", "video/mp4", ".mp4"),
@@ -306,8 +286,7 @@ _FORMATS = (
     _medium(rb"\x1a\x45\xdf\xa3.{0,40}webm", "WebM", "video/webm", ".webm"),
     _file(rb".{148}", "a tar archive", _UNPACK, is_sure=True, read=_tar),
     _file(
-        rb"\xff\xff\xff\xff.{8}", "an Arrow stream", "pyarrow.ipc.open_stream reads it",
-        is_sure=True, read=_arrow_stream,
+        rb"\xff{4}.{8}", "an Arrow stream", "pyarrow.ipc.open_stream reads it", is_sure=True, read=_arrow_stream
     ),
     # Of protocol 4 and later, with its first frame.
     _file(rb"\x80[\x04\x05]\x95.{1,5}\0\0\0", "a pickle", is_sure=True),
@@ -342,12 +321,16 @@ _FORMATS = (
     ),
 )  # fmt: skip
 """The first that matches counts."""
+_MEDIA_STARTS = (
+    b"\xff", b"\x89P", b"GI", b"RI", b"RF", b"BM", b"II", b"MM", b"\0\0", b"fL", b"Og", b"ID", b"\x1a"
+)  # fmt: skip
+"""How media begin: most texts and numbers are none, and no pattern need be tried."""
 
 
 def recognize(data: bytes) -> Media | None:
     r"""Recognise an encoded image, sound or film; None if the bytes are not of a known format.
 
-    Truncated bytes are recognised by their beginning, without what the missing part would tell.
+    Truncated bytes are recognised by their beginning, without what the missing part would show.
 
     Examples
     --------
@@ -356,9 +339,9 @@ def recognize(data: bytes) -> Media | None:
     ('GIF 640 x 480', 'image/gif', 640)
     >>> recognize(b"text")
     """
-    for form in _FORMATS:
+    for form in _FORMATS if data.startswith(_MEDIA_STARTS) else ():
         if form.media is not None and (details := form.details(data)) is not None:
-            return replace(form.media, **details)
+            return form.media._replace(**details)
     return None
 
 
@@ -459,11 +442,8 @@ def _is_unframed_example(data: bytes) -> bool:
 def _is_table(text: str) -> bool:
     """Whether the first lines have the same number of columns, two or more; prose has spaces after commas."""
     lines = text.splitlines()[:4]
-    return len(lines) > 1 and any(
-        re.search(f"{separator}[^ ]", lines[0])
-        and len({line.count(separator) for line in lines}) == 1
-        for separator in "\t,;"
-    )
+    separators = [s for s in "\t,;" if lines and re.search(f"{s}[^ ]", lines[0])]
+    return len(lines) > 1 and any(len({line.count(s) for line in lines}) == 1 for s in separators)
 
 
 def _is_json_lines(text: str) -> bool:
@@ -530,8 +510,7 @@ def _text_kind(head: bytes, *, is_whole: bool) -> str | None:
 # --------------------------------------------------------------------------------- values
 
 
-@dataclass(frozen=True, slots=True)
-class ValueContent:
+class ValueContent(NamedTuple):
     """What a byte string is."""
 
     label: str
@@ -604,10 +583,9 @@ _OF_LENGTHS = ("string", "variant")
 _MAX_FIELDS = 200  # that many well-formed fields are proof enough
 _MAX_DIMS = 254
 _LISTS = range(5, 19)
-_NPY = re.compile(
+_NPY = (
     rb"\x93NUMPY(?=.{0,4000}?'descr':\s*'([<>|=]?[A-Za-z]\d{0,4})')"
-    rb"(?=.{0,4000}?'shape':\s*\(([\d, ]{0,1300})\))",
-    re.DOTALL,
+    rb"(?=.{0,4000}?'shape':\s*\(([\d, ]{0,1300})\))"
 )
 
 
@@ -649,11 +627,9 @@ def _tensor(data: bytes) -> tuple[str, tuple[int, ...], int | None] | None:
     contents = [field[2:] for field in fields if field[0] == 4]
     if any(start < stop for start, stop in contents):
         start, stop = contents[-1]
-        is_full = (
-            _are_items(data, start, stop, prod(shape))
-            if dtype in _OF_LENGTHS
-            else stop - start == n_bytes
-        )
+        is_full = stop - start == n_bytes
+        if dtype in _OF_LENGTHS:
+            is_full = _are_items(data, start, stop, prod(shape))
     else:
         is_full = not prod(shape) or any(number in _LISTS for number, *_ in fields)
     return (f"{dtype} tensor", shape, n_bytes) if is_full else None
@@ -673,7 +649,7 @@ def _are_items(data: bytes, at: int, stop: int, n_items: int) -> bool:
 
 def _array(data: bytes) -> tuple[str, tuple[int, ...], int] | None:
     """Read the header of a .npy file, a dictionary in Python's syntax; None if it is another."""
-    header = _NPY.match(data)
+    header = re.match(_NPY, data, re.DOTALL) if data.startswith(b"\x93NUMPY") else None
     if header is None:
         return None
     digits: list[bytes] = re.findall(rb"\d+", header[2])

@@ -68,9 +68,7 @@ def printable(text: str) -> str:
     >>> printable("a\tb")
     'a\\tb'
     """
-    return "".join(
-        character if character.isprintable() else repr(character)[1:-1] for character in text
-    )
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def aligned(rows: Sequence[Sequence[str]], alignment: str = "") -> list[str]:
@@ -78,13 +76,11 @@ def aligned(rows: Sequence[Sequence[str]], alignment: str = "") -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     ruled = [rows[0], ["-" * width for width in widths], *rows[1:]]
     sides = alignment or "<" * len(widths)
-    return [
-        "  ".join(
-            cell.rjust(width) if side == ">" else cell.ljust(width)
-            for cell, width, side in zip(row, widths, sides, strict=True)
-        ).rstrip()
-        for row in ruled
-    ]
+
+    def cell_of(cell: str, width: int, side: str) -> str:
+        return cell.rjust(width) if side == ">" else cell.ljust(width)
+
+    return ["  ".join(map(cell_of, row, widths, sides)).rstrip() for row in ruled]
 
 
 def shown_name(name: str) -> str:
@@ -98,7 +94,9 @@ def nearest(name: object, names: Iterable[str]) -> str:
 
     names = list(names)
     below = [path for path in names if path.endswith(f"/{name}")]
-    close = below[:3] or get_close_matches(str(name), names)
+    words = {path.rpartition("/")[2].lower(): path for path in names}
+    words |= {path.lower(): path for path in names}
+    close = below[:3] or dict.fromkeys(map(words.get, get_close_matches(str(name).lower(), words)))
     return f"; the nearest: {', '.join(map(repr, close))}" if close else ""
 
 
@@ -116,8 +114,7 @@ def listed(names: Iterable[str], noun: str) -> str:
     "4 features: 'a', 'b', 'c', ..."
     """
     known = list(names)
-    first_names = [
-        repr(name if len(name) <= 24 else f"{name[:20]}...") for name in known[:_MOST_LISTED]
-    ]
+    shown = [name if len(name) <= 24 else f"{name[:20]}..." for name in known[:_MOST_LISTED]]
+    first_names = list(map(repr, shown))
     first_names += ["..."] if len(known) > len(first_names) else []
     return plural(len(known), noun) + (f": {', '.join(first_names)}" if first_names else "")

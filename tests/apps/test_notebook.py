@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.apps.events.event_messages import event
 from tests.apps.markup.test_tables import HOSTILE
+from tests.support.errors import raised
 from tests.support.shown_html import parsed
 from tfrecord_lite import (
     Block,
@@ -88,9 +89,6 @@ def png(width: int = 3, height: int = 2) -> bytes:
     )
 
 
-# --- objects
-
-
 def in_memory(name: str, value: bytes) -> list[Any]:
     """Things with a hostile name and value that no file is needed for."""
     column = BytesColumn.from_list([value, name.encode("utf-8", "surrogatepass"), png()])
@@ -163,10 +161,8 @@ def test_comparisons_and_summaries_have_the_cells_of_their_text() -> None:
     assert ["x", "range", "1 .. 2", "1 .. 300", "0.5", "0.01"] in body(page, 6)
     assert "no difference" in page_of(compare(SEQUENCES, SEQUENCES)).text
     for summary in (
-        summarize(SEQUENCES),
-        summarize(encode_examples({"x": [1, 2]})),
-        summarize([b""]),
-    ):
+        summarize(SEQUENCES), summarize(encode_examples({"x": [1, 2]})), summarize([b""]),
+    ):  # fmt: skip
         words = set(str(summary).replace("context feature", "").split())
         assert {word for cell in page_of(summary).cells for word in cell.split()} <= words
 
@@ -209,15 +205,11 @@ def test_events_have_a_curve_per_scalar() -> None:
     assert page.cells[6:11] == ["loss", "scalars", "8", "1 .. 8", "0.125"]
 
 
-# --- batches and rows
-
 FEATURES = {
-    "image": FixedLenFeature([], "string"),
-    "label": FixedLenFeature([], "int64"),
-    "box": FixedLenFeature([2], "float32"),
-    "tags": RaggedFeature("string"),
+    "image": FixedLenFeature([], "string"), "label": FixedLenFeature([], "int64"),
+    "box": FixedLenFeature([2], "float32"), "tags": RaggedFeature("string"),
     "ids": VarLenFeature("int64"),
-}
+}  # fmt: skip
 ROWS = [
     {"image": png(), "label": 7, "box": [0.5, 2.0], "tags": ["a", "b"], "ids": [1, 2]},
     {"image": png(4, 4), "label": 1234, "box": [1.0, 0.1], "tags": [], "ids": []},
@@ -296,15 +288,11 @@ def test_only_some_records_and_features_are_shown() -> None:
     assert len(repr(show(batch))) < 4_000
     assert "0 records" in page_of(show({f"a{i}": np.arange(0) for i in range(99)})).text
     assert "0 records" in page_of(show([])).text
-    with pytest.raises(InvalidArgumentError, match="num_records"):
-        show({"a": np.arange(3)}, 0)
+    raised(InvalidArgumentError, show, {"a": np.arange(3)}, 0, match="num_records")
     wrong: list[Any] = [[1], {}, (), "text", b"bytes", 5, None]
     for data in wrong:
-        with pytest.raises(TypeError, match="a parsed batch"):
-            show(data)
+        raised(TypeError, show, data, match="a parsed batch")
 
-
-# --- IPython
 
 BATCHES: list[Any] = [
     {"a": np.arange(3)},

@@ -1,7 +1,5 @@
 """The tree of fields of a message of any type: as the protobuf runtime reads it, or by the names of its class."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The benchmark: tables of made-up figures, checks that notice other values, one task run."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -33,7 +31,6 @@ def results() -> Results:
 def test_ratios_are_taken_within_a_round(results: Results) -> None:
     ours, theirs = results.rows[:2]
     found = ratio(theirs, ours)
-
     assert (found.median, found.low, found.high) == pytest.approx((3, 2, 5))
 
 
@@ -41,15 +38,11 @@ def test_targets_are_met_missed_or_not_measured(results: Results) -> None:
     lines = results.targets().splitlines()
     elapsed, cpu = [line for line in lines if line.startswith("| columns: tabular, 256 |")]
     (absent, _) = [line for line in lines if line.startswith("| columns: embeddings, 256 |")]
-
     assert elapsed.endswith("| 3.00 x | 2.00 to 5.00 | met |")
     assert "processor time" in cpu
     assert absent.endswith("| not measured |")
     results.rows[0].seconds = [1.0, 1.0, 1.0]
     assert "**missed**" in results.targets()
-
-
-# ------------------------------------------------------------------------------- values
 
 
 def fingerprint(*columns: check.Flat) -> dict[str, object]:
@@ -62,12 +55,8 @@ def fingerprint(*columns: check.Flat) -> dict[str, object]:
 @pytest.mark.parametrize("other", [[1.0, 2.5], [1.0]])
 def test_other_values_are_noticed(other: list[float]) -> None:
     wanted = fingerprint({"x": check.flat(np.array([1.0, 2.0]))})
-
     with pytest.raises(check.DifferentError, match="other values of x than first"):
         check.compare("first", wanted, fingerprint({"x": check.flat(np.array(other))}))
-
-
-# ----------------------------------------------------------------------------- a real run
 
 
 @pytest.mark.slow
@@ -93,7 +82,6 @@ def test_a_task_runs_and_a_side_with_other_values_is_not_timed(tmp_path: Path) -
 def test_the_command_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--tiny", "--libraries", "tfrecord_lite", "--only", "columns: tokens, 256"]
     given += ["--cache", str(tmp_path), "--out", str(tmp_path), "--write-to", str(tmp_path)]
-
     assert command.main(given) == 0
     assert "columns: tokens, 256" in capsys.readouterr().out
     assert json.loads((tmp_path / "tiny.json").read_text())["rows"][0]["side"] == "tfrecord_lite"
@@ -105,20 +93,15 @@ def test_targets_name_tasks_and_sides_that_there_are(tmp_path: Path) -> None:
         for task in section(Data("tiny", tmp_path, tmp_path)):
             names[task.name] = {side.title for side in task.also}
     titles = {library.title for library in LIBRARIES.values()}
-
     for target in TARGETS:
         assert target.task in names
         assert {target.side, target.rival} <= titles | names[target.task]
-
-
-# --------------------------------------------------------------------------- instructions
 
 
 def test_each_guarded_task_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(instructions, "_RECORDS", dict.fromkeys(instructions._RECORDS, 3))
     for task in instructions.TASKS:
         instructions.run(task, 1, str(tmp_path))
-
     kept = json.loads(instructions.STORED.read_text())
     assert set(kept["counts"]) == set(instructions.TASKS)
 

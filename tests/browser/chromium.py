@@ -157,7 +157,6 @@ def watched(browser: Browser, path: Path, width: int = 1280, **settings: Any) ->
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """Start Chromium without a window, and end it."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

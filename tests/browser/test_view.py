@@ -22,17 +22,14 @@ pytestmark = pytest.mark.needs("browser", "view")
 EXPECTED: dict[str, dict[str, int]] = {
     "images": {".card": 11, ".record": 24, ".record img": 24, ".card svg": 5},
     "table": {".card": 7, ".record": 100, ".card svg": 7},
-    "sequences": {".card": 8, ".record": 12, ".record img": 12},
-    "events": {".record": 30},
+    "sequences": {".card": 8, ".record": 12, ".record img": 12}, "events": {".record": 30},
     "vectors": {".card": 6, ".record": 30, ".record img": 30, ".record audio": 30},
     "mixed": {".card": 3, ".record": 40, ".is-absent": 40},
     "other": {".record": 129, ".v-text": 120, ".v-hex": 9},
-    "damaged": {".card": 7, ".record": 100, ".notice": 1},
-    "empty": {"main": 1},
-    "wide": {".card": N_FEATURES, ".record": 1},
-    "hostile": {".card": 30, ".record": 49},
+    "damaged": {".card": 7, ".record": 100, ".notice": 1}, "empty": {"main": 1},
+    "wide": {".card": N_FEATURES, ".record": 1}, "hostile": {".card": 30, ".record": 49},
     "hostile_sequences": {".card": 30, ".record": 30},
-}
+}  # fmt: skip
 """Elements, and how many of them there are at least."""
 
 
@@ -57,9 +54,7 @@ def lacking(one: Watched, expected: dict[str, int]) -> dict[str, tuple[int, int]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_page_shows_what_there_is_and_leaves_nobody_out(
-    chromium: Browser, pages: Callable[[str], Path], kind: str
-) -> None:
+def test_a_page_is_accessible(chromium: Browser, pages: Callable[[str], Path], kind: str) -> None:
     # Thousands of cards take long, and look as those of a table do.
     is_wide = kind == "wide"
     with watched(chromium, pages(kind)) as one:
@@ -80,9 +75,6 @@ def test_a_page_shows_what_there_is_and_leaves_nobody_out(
             assert [*one.barriers(), *one.overflow()] == []
 
 
-# --- by hand
-
-
 IS_FOCUSED = "(selector) => document.activeElement.closest(selector) !== null"
 
 
@@ -96,13 +88,10 @@ def tab_to(one: Watched, selector: str, key: str = "Tab") -> None:
 
 
 def shown(one: Watched) -> int:
-    """Return how many records are shown."""
     return one.page.locator(".record:visible").count()
 
 
-def test_the_search_finds_names_and_values_and_nothing_else(
-    chromium: Browser, pages: Callable[[str], Path]
-) -> None:
+def test_the_search_finds_names_and_values(chromium: Browser, pages: Callable[[str], Path]) -> None:
     def n_found(text: str) -> int:
         one.page.fill("#search", text)
         one.page.wait_for_timeout(300)
@@ -148,9 +137,7 @@ def test_the_keyboard_is_enough(chromium: Browser, pages: Callable[[str], Path])
 
 
 @pytest.mark.parametrize("kind", ["images", "sequences", "damaged"])
-def test_a_page_is_whole_without_scripts(
-    chromium: Browser, pages: Callable[[str], Path], kind: str
-) -> None:
+def test_pages_need_no_scripts(chromium: Browser, pages: Callable[[str], Path], kind: str) -> None:
     with watched(chromium, pages(kind), 400, java_script_enabled=False) as one:
         page = one.page
         assert lacking(one, {f"{name}:visible": n for name, n in EXPECTED[kind].items()}) == {}
@@ -160,12 +147,7 @@ def test_a_page_is_whole_without_scripts(
         assert page.locator("input:visible, select:visible, button:visible").count() == 0
 
 
-# --- what must not happen
-
-
-def test_hostile_strings_are_shown_and_nothing_else(
-    chromium: Browser, pages: Callable[[str], Path]
-) -> None:
+def test_hostile_strings_are_only_shown(chromium: Browser, pages: Callable[[str], Path]) -> None:
     with watched(chromium, pages("hostile")) as one:
         page = one.page
         shown_text = " ".join((page.locator("#table").text_content() or "").split())
@@ -213,13 +195,8 @@ def test_a_script_that_gets_into_a_page_is_not_run(
     assert not [problem for problem in problems if problem.startswith(("request", "a script"))]
 
 
-# --- files of others
-
-
 @pytest.mark.parametrize("sample", corpus_files())
-def test_a_file_of_another_program_has_a_page(
-    chromium: Browser, tmp_path: Path, sample: CorpusFile
-) -> None:
+def test_a_foreign_file_has_a_page(chromium: Browser, tmp_path: Path, sample: CorpusFile) -> None:
     page = page_of([sample.path], tmp_path / "page.html")
     with watched(chromium, page) as one:
         assert one.page.locator("h1").inner_text()

@@ -11,7 +11,6 @@ __all__ = ["page_of"]
 
 
 def page_of(paths: Iterable[Path], page: Path, *arguments: str) -> Path:
-    """Write the page of some files with the verb."""
     status = main(["view", *map(str, paths), "-o", str(page), *arguments])
     assert page.is_file(), f"no page was written; status {status}"
     return page

@@ -1,7 +1,5 @@
 """Running the command line inside the tests' process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
@@ -13,8 +11,6 @@ Run: TypeAlias = "Callable[..., Done]"
 
 
 class Done(NamedTuple):
-    """The outcome of a run."""
-
     status: int
     out: list[str]
     err: list[str]

@@ -1,7 +1,5 @@
 """Records and files that the tests of the command line, and its documentation, look at."""
 
-from __future__ import annotations
-
 import json
 import struct
 import zlib
@@ -38,7 +36,6 @@ def features(**named: Feature) -> Features:
 
 
 def flower(number: int) -> bytes:
-    """Return an Example with features of every kind."""
     name = ("daisy", "rose", "Löwenzahn")[number % 3]
     petals = [0.5 + number + i / 10 for i in range(20)]
     row = {"image": JPEG, "label": number % 3, "name": name, "petals": petals}
@@ -46,7 +43,6 @@ def flower(number: int) -> bytes:
 
 
 def sequence(n_steps: int) -> bytes:
-    """Return a SequenceExample with steps of one value, and of a growing number of them."""
     steps = range(n_steps)
     lists: Any = {"word": [[b"w%d" % i] for i in steps], "ragged": [[1.5] * (i + 1) for i in steps]}
     return encode_sequence_example({"context": {"id": 7}, "feature_lists": lists})
@@ -81,7 +77,6 @@ def image_example(number: int) -> bytes:
 
 
 def draw_images(folder: Path) -> None:
-    """Write five images of two classes, one that is cut, and a text."""
     for number in range(5):
         path = folder / ("daisy", "rose")[number % 2] / f"{number // 2}.png"
         path.parent.mkdir(parents=True, exist_ok=True)

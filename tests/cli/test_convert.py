@@ -1,7 +1,5 @@
 """``tfrecord convert``: arguments, standard input and output, what it says and its status."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys
@@ -41,7 +39,6 @@ class TestWhatItSays:
         arguments = ("convert", source, f"{tmp_path}/out/", "--to", "jsonl", "--num-shards", 2)
         obstacle = tmp_path / "out" / "part-00001-of-00002.jsonl"
         obstacle.mkdir(parents=True)
-
         assert "1 complete file stayed; --resume continues" in run(*arguments).err[-1]
         obstacle.rmdir()
         line = run(*arguments).err[0]
@@ -52,12 +49,10 @@ class TestWhatItSays:
 
     def test_of_damage(self, run: Run, tmp_path: Path, source: Path) -> None:
         damage(source, source.stat().st_size - 10)
-
         done = run("convert", source, tmp_path / "b.csv")
         assert (done.status, done.out, len(done.err)) == (1, [], 1)
         assert f"{source}: record 9" in done.err[0]
         assert not (tmp_path / "b.csv").exists()
-
         done = run("convert", "--skip-damage", source, tmp_path / "b.csv")
         assert (done.status, len(done.out)) == (1, 1)
         assert "skipped 1 damaged place" in done.err[0]
@@ -66,17 +61,15 @@ class TestWhatItSays:
 
 class TestStandardStreams:
     @pytest.mark.parametrize("kind", ["parquet", "arrow", "tfrecord", "csv"])
-    def test_all_formats(
+    def test_all(
         self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
     ) -> None:
         data = b'{"n": 1, "s": "a,b"}\n{"n": 2, "s": "b"}\n'
-
         _, made = piped(run, monkeypatch, data, "-", "-", "--from", "jsonl", "--to", kind)
         settings = ["--features", "n:int64,s:text"] if kind == "tfrecord" else []
         done, out = piped(
             run, monkeypatch, made, "-", "-", "--from", kind, "--to", "jsonl", *settings
         )
-
         assert (done.status, done.err, out) == (0, [], data)
 
 
@@ -85,10 +78,8 @@ class TestSettings:
         import pyarrow.parquet as pq
 
         for text, expected in (
-            (None, "large_binary"),
-            ("all", "large_string"),
-            ("name", "large_string"),
-        ):
+            (None, "large_binary"), ("all", "large_string"), ("name", "large_string"),
+        ):  # fmt: skip
             arguments = [] if text is None else ["--text", text]
             run("convert", "--overwrite", source, tmp_path / "b.parquet", *arguments)
             assert str(pq.read_schema(tmp_path / "b.parquet").field("name").type) == expected
@@ -96,9 +87,7 @@ class TestSettings:
     @pytest.mark.needs("sql")
     def test_where_columns_and_limit(self, run: Run, tmp_path: Path, source: Path) -> None:
         settings = ["--where", "n > 3 AND name <> 'name 5'", "--columns", "name", "--limit", 3]
-
         run("convert", source, tmp_path / "b.csv", *settings)
-
         assert (tmp_path / "b.csv").read_text().split() == [
             "name",
             *["name", "4", "name", "6", "name", "7"],
@@ -123,12 +112,11 @@ class TestSettings:
         assert (tmp_path / "c.csv").read_text() == (tmp_path / "a.csv").read_text()
 
 
-def test_records_to_records_need_no_pyarrow(
+def test_no_pyarrow(
     run: Run, tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("pyarrow", "duckdb"):
         monkeypatch.setitem(sys.modules, name, None)
-
     assert run("convert", source, tmp_path / "b.tfrecord.gz").status == 0
     assert list(TFRecordReader(tmp_path / "b.tfrecord.gz")) == list(TFRecordReader(source))
     done = run("convert", source, tmp_path / "b.parquet")

@@ -1,7 +1,5 @@
 """``tfrecord verify``, ``recover`` and ``--skip-damage``."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re
@@ -53,7 +51,6 @@ def test_every_verb_says_the_same_of_a_cut_stream(run: Run, tmp_path: Path, n_re
     packer = zlib.compressobj(wbits=31)
     path.write_bytes(packer.compress(frames[: offset + 38]) + packer.flush(zlib.Z_SYNC_FLUSH))
     said = f"{path}: record {n_records}, byte {offset}: the file ends before its"
-
     for verb in ("info", "head", "cat", "schema", "verify", "recover"):
         done = run(
             verb, *["-n", "9"] * (verb == "head"), path, *[tmp_path / "b"] * (verb == "recover")
@@ -65,7 +62,6 @@ def test_what_a_shell_makes_of_a_pattern_is_data_only(run: Run, tmp_path: Path) 
     path = write(tmp_path / "a", [b"one"])
     run("index", path)
     (tmp_path / "a.schema.json").write_text("{}")
-
     for files in ([path, f"{path}.idx", f"{path}.schema.json"], [f"{tmp_path}/a*"]):
         done = run("verify", *files)
         assert (done.status, len(done.out)) == (0, 1)
@@ -81,7 +77,6 @@ class TestRecover:
         data = bytearray(path.read_bytes())
         data[place] = bytes(0xFF ^ byte for byte in data[place])
         path.write_bytes(data)
-
         for verb in ("info", "verify", "recover"):
             done = run(verb, path, *[tmp_path / "new"] * (verb == "recover"))
             said = " ".join([*done.out, *done.err])
@@ -95,9 +90,7 @@ class TestRecover:
         (tmp_path / "folder").mkdir()
         write(tmp_path / "file", [b"two"])
         target = tmp_path / place
-
         done = run("recover", path, target)
-
         assert done.status == 2
         (line,) = done.err
         assert str(target) in line
@@ -111,11 +104,9 @@ VERBS = ["info", "head", "cat", "schema"]
 def test_what_is_no_damage_is_said_as_ever(run: Run, tmp_path: Path, verb: str) -> None:
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(frame([flower(0)]) + b"damage" + frame([flower(1)] * 1000)))
-
     done = run(
         verb, "--skip-damage", "--max-inflated-bytes", 20_000, *["-n", 99] * (verb == "head"), path
     )
-
     assert done.status == 2
     assert any("--max-inflated-bytes" in line for line in done.err)
     assert any("skipped" in line for line in done.err)

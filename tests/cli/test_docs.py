@@ -1,7 +1,5 @@
 """The examples of docs/reference/cli.md, run."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable
@@ -51,9 +49,7 @@ def test_what_the_page_shows_is_what_is_printed(
 ) -> None:
     write_documented(tmp_path)
     monkeypatch.chdir(tmp_path)
-
     done = run(*shlex.split(command)[1:])
-
     assert done.out == lines
 
 
@@ -62,7 +58,6 @@ def test_the_table_has_every_verb_in_the_order_of_the_help() -> None:
         r"^\| \w* ?\| \[`(\w+)`\]\(#([\w-]+)\) \|", PAGE.read_text("utf-8"), re.MULTILINE
     )
     heads = re.findall(r"^## (.+)$", PAGE.read_text("utf-8"), re.MULTILINE)
-
     assert [verb for verb, _ in rows] == list(VERBS)
     assert heads[0] == "Python's words"
     assert {place for _, place in rows} == {re.sub("[, ]+", "-", head) for head in heads[1:]}
@@ -74,6 +69,5 @@ def test_the_options_that_python_calls_otherwise_are_options() -> None:
         re.findall(r"`(--?[a-z-]+)", "".join(re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)))
     )
     options = {one for verb in make_parser(is_whole=True).verbs.values() for one in verb.options()}
-
     assert len(named) > 10
     assert named - options == set()

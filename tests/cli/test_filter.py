@@ -1,13 +1,12 @@
 """``tfrecord filter``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.samples import flower, write
+from tests.support.small_files import write_records
 from tfrecord_lite import (
     FixedLenFeature,
     Schema,
@@ -21,21 +20,14 @@ from tfrecord_lite import (
 pytestmark = pytest.mark.needs("sql")
 
 
-@pytest.mark.parametrize(
-    ("condition", "kept"),
-    [
-        ("label = 1", range(1, 30, 3)),
-        ("name like 'ro%'", range(1, 30, 3)),
-        ("petals[1] >= 20.5", range(20, 30)),
-        ("len(petals) = 21 or label is null", []),
-        ("1 = 1", range(30)),
-    ],
-)
+@pytest.mark.parametrize(("condition", "kept"), [
+    ("label = 1", range(1, 30, 3)), ("name like 'ro%'", range(1, 30, 3)),
+    ("petals[1] >= 20.5", range(20, 30)), ("len(petals) = 21 or label is null", []),
+    ("1 = 1", range(30)),
+])  # fmt: skip
 def test_conditions(run: Run, tmp_path: Path, condition: str, kept: range | list[int]) -> None:
     path = write(tmp_path / "a", map(flower, range(30)), "GZIP")
-
     done = run("filter", "--where", condition, path, tmp_path / "x")
-
     assert (done.status, done.err) == (0, [])
     assert list(TFRecordReader(tmp_path / "x")) == [flower(i) for i in kept]
     assert f"wrote {len(kept)} of 30 records" in done.out[0]
@@ -47,15 +39,12 @@ def test_other_features_are_not_parsed(run: Run, tmp_path: Path) -> None:
     with TFRecordWriter(tmp_path / "a", mode="a") as writer:
         writer.write_example({"x": 1, "label/of": 2, "y": 0.5})
     arguments = ("--where", 'x = 1 and "label/of" > 1', "--schema", tmp_path / "schema")
-
     assert "wrote 2 of 3" in run("filter", *arguments, tmp_path / "a", tmp_path / "x").out[0]
 
 
 def test_bad_records_are_left_out_and_listed(run: Run, tmp_path: Path) -> None:
     rows = [{"n": i} if i % 3 else {"n": "x"} for i in range(90)]
-    with TFRecordWriter(tmp_path / "a") as writer:
-        for row in rows:
-            writer.write(encode_example(row))
+    write_records(tmp_path / "a", (encode_example(row) for row in rows))
     schema = tmp_path / "s.json"
     schema.write_text(Schema({"n": FixedLenFeature([], int)}).to_json())
     arguments = ("--drop-bad", "--schema", schema, tmp_path / "a")
@@ -95,9 +84,7 @@ def test_bad_records_are_left_out_and_listed(run: Run, tmp_path: Path) -> None:
         ("\"feature_lists/words\"[3][1] = 'é'", [2, 3, 4]),
     ],
 )
-def test_columns_of_sequence_examples(
-    run: Run, tmp_path: Path, condition: str, kept: list[int]
-) -> None:
+def test_columns_of_sequences(run: Run, tmp_path: Path, condition: str, kept: list[int]) -> None:
     records = [
         encode_sequence_example(
             {
@@ -116,8 +103,6 @@ def test_columns_of_sequence_examples(
 def test_an_error_names_the_file_that_does_not_fit(run: Run, tmp_path: Path) -> None:
     for name, value in (("a", "1"), ("b", "one")):
         save(tmp_path / name, {"x": [value]})
-
     both = ("filter", "--where", "x::int = 1", tmp_path / "a", tmp_path / "b", tmp_path / "x")
     done = run(*both)
-
     assert done.err[0].startswith(f"tfrecord: {tmp_path / 'b'}: the condition cannot be evaluated")

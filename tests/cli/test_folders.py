@@ -1,7 +1,5 @@
 """A folder names the same files for every verb."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading
@@ -13,13 +11,13 @@ import pytest
 from tests.cli.conftest import Run
 from tests.cli.samples import write
 from tfrecord_lite import TFRecordReader, encode_example, load, save
+from tfrecord_lite.convert.arrow import imported
 
 pytestmark = pytest.mark.needs("sql")
 
 
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make folders whose records have x, the numbers from 0 to 4."""
     monkeypatch.chdir(tmp_path)
     records = [encode_example({"x": x}) for x in range(5)]
     splits = [{"name": name, "shardLengths": [n]} for name, n in (("train", "3"), ("test", "1"))]
@@ -70,6 +68,36 @@ def test_files_made_of_a_folder_have_the_types_that_its_features_have(run: Run) 
     for verb in ("convert", "merge", "shuffle"):
         assert run(verb, "tfds", f"{verb}.tfrecord").err == []
         assert load(f"{verb}.tfrecord")["x"].dtype == np.uint8
+
+
+@pytest.mark.usefixtures("folders")
+def test_texts_are_what_the_features_of_a_folder_say(run: Run) -> None:
+    Path("tfds/1.0.0/features.json").write_text(
+        json.dumps(
+            {
+                "featuresDict": {
+                    "features": {"x": {"text": {}}, "y": {"tensor": {"dtype": "string"}}}
+                }
+            }
+        )
+    )
+    for name in ("train", "test", "no"):
+        write(Path(f"tfds/1.0.0/d-{name}.tfrecord-00000-of-00001"), [])
+    write(Path("tfds/1.0.0/more.tfrecord"), [encode_example({"x": "é", "y": "z"})] * 4)
+    for options in ((), ("--text", "x")):
+        assert run("convert", "tfds", "x.parquet", "--overwrite", *options).status == 0
+        found = imported("pyarrow.parquet").read_table("x.parquet")
+        assert found.to_pylist() == [{"x": "é", "y": b"z"}] * 4
+    assert load("tfds/1.0.0/more.tfrecord", as_="arrow")["x"][0].as_py() == "é"
+    assert load("tfds/1.0.0/more.tfrecord")["x"][0] == "é".encode()
+
+
+def test_nested_lists_of_tfds_are_explained(run: Run, tmp_path: Path) -> None:
+    row = {"a/ragged_flat_values": [1, 2], "a/ragged_row_lengths_0": [2]}
+    write(tmp_path / "x", [encode_example(row)] * 2)
+    for verb in ("head", "stats", "schema"):
+        lines = [line for line in run(verb, tmp_path / "x").out if "a: nested lists" in line]
+        assert len(lines) == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")

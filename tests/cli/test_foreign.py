@@ -1,7 +1,5 @@
 """Every verb over files of other formats: what it prints, line by line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

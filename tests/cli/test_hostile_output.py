@@ -1,7 +1,5 @@
 """Whatever files, names and arguments hold, nothing but text reaches a terminal."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex
@@ -42,14 +40,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place = tmp_path / NAME
     place.mkdir()
     files = {
-        "good": frame([example()] * 3),
-        "other": frame([example()] * 2),
+        "good": frame([example()] * 3), "other": frame([example()] * 2),
         "sequence": frame([sequence()] * 3),
         "text": frame([EVIL.encode(), b"\x1b[2J plain", EVIL.encode() * 50]),
-        "bad": bytes(frame([example()] * 3))[:-3] + b"damage",
-        "foreign": b'{"a": 1}' * 9,
+        "bad": bytes(frame([example()] * 3))[:-3] + b"damage", "foreign": b'{"a": 1}' * 9,
         "empty": b"",
-    }
+    }  # fmt: skip
     for name, data in files.items():
         (place / name).write_bytes(bytes(data))
         (place / f"{name}{NAME}").write_bytes(bytes(data))
@@ -146,9 +142,7 @@ def test_on_a_terminal(tmp_path: Path, verb: str) -> None:
     if verb in NEEDED and not is_installed(NEEDED[verb]):
         pytest.skip("needs an extra")
     (tmp_path / "commands").write_text(json.dumps(commands_of(verb)))
-
     shown = terminal.on_terminal("-c", ON_TERMINALS, tmp_path / "commands")
-
     text = shown.text.replace("\r\n", "\n")
     assert "\x1b" not in text
     assert "INJECTED" in text
@@ -160,7 +154,6 @@ def test_on_a_terminal(tmp_path: Path, verb: str) -> None:
 def test_json_says_the_same_in_escapes(run: Run, verb: str) -> None:
     (out, *_) = run(verb, "--json", f"good{NAME}").out
     found: dict[str, Any] = json.loads(out)
-
     if verb == "schema":
         assert EVIL in found["features"]
     else:

@@ -1,7 +1,5 @@
 """Verbs that show what is in files: info, head, cat, schema, stats, diff, view. What they print is in ``outputs``."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json
@@ -44,11 +42,9 @@ def json_of(run: Run, *arguments: object) -> list[dict[str, Any]]:
 
 
 CONTENT = {
-    "example": "tf.train.Example",
-    "sequence_example": "tf.train.SequenceExample",
-    "elwc": "ExampleListWithContext",
-    "tfevents": "TensorBoard event",
-}
+    "example": "tf.train.Example", "sequence_example": "tf.train.SequenceExample",
+    "elwc": "ExampleListWithContext", "tfevents": "TensorBoard event",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("sample", corpus_files())
@@ -79,9 +75,7 @@ def numbers(lines: list[str]) -> list[int]:
 @pytest.mark.parametrize("way", ["read", "index", "compressed", "--skip-damage"])
 @given(asked=st.lists(st.integers(-90, 90), min_size=1, max_size=5))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_the_records_of_these_numbers_are_printed(
-    run: Run, tmp_path: Path, way: str, asked: list[int]
-) -> None:
+def test_records_by_number_are_shown(run: Run, tmp_path: Path, way: str, asked: list[int]) -> None:
     compression = "GZIP" if way == "compressed" else ""
     path = write(tmp_path / "a", (flower(i) for i in range(70)), compression)
     if way == "index":
@@ -100,12 +94,10 @@ def test_the_records_of_these_numbers_are_printed(
 
 
 EVENT_VALUES: list[tuple[Any, Any]] = [
-    (np.float32(0.1), 0.1),
-    (np.float64(np.inf), {"float": "Infinity"}),
+    (np.float32(0.1), 0.1), (np.float64(np.inf), {"float": "Infinity"}),
     (np.array([[1, 2], [3, 4]]), [[1, 2], [3, 4]]),
-    (np.array([b"text", b"\xff"], object), ["text", {"base64": "/w=="}]),
-    (np.array(True), True),
-]
+    (np.array([b"text", b"\xff"], object), ["text", {"base64": "/w=="}]), (np.array(True), True),
+]  # fmt: skip
 
 
 def test_events_as_json_and_csv_have_wall_time_step_tag_and_value(run: Run, tmp_path: Path) -> None:
@@ -180,14 +172,10 @@ def test_an_index_is_used_unless_it_is_old(run: Run, tmp_path: Path) -> None:
     assert run("head", "--record", 0, path).status == 1
 
 
-@pytest.mark.parametrize(
-    ("records", "cls"),
-    [(map(flower, range(20)), Schema), (map(sequence, range(1, 9)), SequenceSchema)],
-    ids=["Examples", "SequenceExamples"],
-)
-def test_the_schema_as_json_is_a_sidecar(
-    run: Run, tmp_path: Path, records: Any, cls: type[Schema | SequenceSchema]
-) -> None:
+@pytest.mark.parametrize(("records", "cls"), [
+    (map(flower, range(20)), Schema), (map(sequence, range(1, 9)), SequenceSchema),
+], ids=["Examples", "SequenceExamples"])  # fmt: skip
+def test_json(run: Run, tmp_path: Path, records: Any, cls: type[Schema | SequenceSchema]) -> None:
     path, beside = write(tmp_path / "d", records), tmp_path / "d.schema.json"
     (line,) = run("schema", "--json", path).out
     beside.write_text(line)
@@ -209,9 +197,7 @@ def test_the_schema_as_json_is_a_sidecar(
 @pytest.mark.parametrize("make", [flower, sequence])
 def test_what_is_different_is_what_compare_returns(run: Run, tmp_path: Path, make: Any) -> None:
     a, b = write(tmp_path / "a", map(make, range(60))), write(tmp_path / "b", [make(2)] * 60)
-
     done, as_json = run("diff", a, b), run("diff", "--json", a, b)
-
     assert (done.status, done.err, as_json.status) == (1, [], 1)
     assert done.out == str(compare(a, b)).splitlines()
     assert json.loads(as_json.out[0]) == json.loads(json.dumps(compare(a, b).describe()))
@@ -224,9 +210,7 @@ def test_lines_fit_the_terminal(
     path = write(tmp_path / "d", [*map(flower, range(60))])
     wide = run("stats", path).out[2].split()
     monkeypatch.setenv("COLUMNS", str(width))
-
     lines = run("stats", path).out
-
     assert max(map(len, lines)) <= width
     assert set(wide) - set(lines[2].split()) == missing
     assert "petals" in " ".join(lines)
@@ -242,7 +226,6 @@ def test_without_utf8_there_are_no_blocks(tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setattr(sys, "stdout", out)
         assert main(["stats", "--columns", "label,petals", str(path)]) == 0
         shown.append(out.buffer.getvalue().decode(encoding))
-
     assert "███" in shown[0]
     assert "histogram" not in shown[1]
     assert shown[1].isascii()
@@ -252,10 +235,8 @@ def test_a_sample(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     path = write(tmp_path / "d", map(flower, range(60)))
     whole = run("stats", "--sample", 10, path)
     monkeypatch.setattr(sampling, "draw_sample", partial(sampling.draw_sample, max_bytes=50_000))
-
     done = run("stats", "--sample", 10, path)
     (described,) = json_of(run, "stats", "--json", "--sample", 10, path)
-
     assert whole.out == run("stats", path).out
     assert "10 records, 4 features; records at 2 places" in done.out[0]
     assert described["records"] == 10
@@ -267,24 +248,17 @@ SOUND, BROKEN = [flower(i) for i in range(12)], b"\x0a\xff"
 
 
 @pytest.mark.parametrize("how", [[], ["--sample", "50"]])
-@pytest.mark.parametrize(
-    ("name", "options", "expected"),
-    [
-        ("malformed", [], (2, 7, "record 7")),
-        ("malformed", ["--skip-damage"], (2, 12, "left out 2 malformed records; the first: ")),
-        ("damaged", ["--skip-damage"], (1, 8, "skipped 1 damaged place")),
-        ("damaged", ["--columns=zro", "--skip-damage"], (2, None, "no feature 'zro'")),
-        ("none", [], (2, None, "No such file or directory")),
-    ],
-)
-def test_what_is_wrong_is_told(
-    run: Run, tmp_path: Path, how: list[str], name: str, options: list[str], expected: Any
-) -> None:
+@pytest.mark.parametrize(("name", "options", "expected"), [
+    ("malformed", [], (2, 7, "record 7")),
+    ("malformed", ["--skip-damage"], (2, 12, "left out 2 malformed records; the first: ")),
+    ("damaged", ["--skip-damage"], (1, 8, "skipped 1 damaged place")),
+    ("damaged", ["--columns=zro", "--skip-damage"], (2, None, "no feature 'zro'")),
+    ("none", [], (2, None, "No such file or directory")),
+])  # fmt: skip
+def test_wrong(run: Run, tmp_path: Path, how: Any, name: str, options: Any, expected: Any) -> None:
     damage(write(tmp_path / "damaged", [flower(0)] * 9), 2000)
     write(tmp_path / "malformed", [*SOUND[:7], BROKEN, BROKEN, *SOUND[7:]])
-
     done = run("stats", *how, *options, tmp_path / name)
-
     status, n_records, text = expected
     assert done.status == status
     assert done.out[:1] == [f"{n_records} records, 4 features"] * (n_records is not None)
@@ -302,7 +276,6 @@ class TestView:
     def test_a_page_is_written(self, run: Run) -> None:
         done = run("view", "x", "-o", "page.html", "--columns", "label,name", "--limit", 2)
         page, size = Path("page.html").read_text("utf-8"), Path("page.html").stat().st_size
-
         assert done == (0, [f"page.html: wrote {exact_bytes(size)}"], [])
         assert "daisy" in page
         assert "2 of 6" in page
@@ -322,9 +295,7 @@ class TestView:
         assert "would replace a file that it shows" in done.err[0]
         assert Path("x").read_bytes() == before
 
-    def test_the_page_opens_in_the_browser_or_its_path_is_printed(
-        self, run: Run, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_page_is_opened_or_printed(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         opened: list[str] = []
 
         def open_it(url: str) -> bool:
@@ -349,9 +320,7 @@ class TestView:
 def test_of_no_tfrecord_file_there_is_no_page(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "schema.pbtxt"
     path.write_text('feature { name: "a" }\n' * 9)
-
     done = run("view", path, "-o", tmp_path / "page.html")
-
     assert done.status == 2
     assert done.err[0].startswith(f"tfrecord: {path}: not a TFRecord file; it looks like ")
     assert not (tmp_path / "page.html").exists()
@@ -361,13 +330,10 @@ def test_what_was_saved_is_shown_with_its_own_dtype(run: Run, tmp_path: Path) ->
     path = tmp_path / "x.tfrecord"
     columns: dict[str, Any] = {
         "large": np.uint64(2**64 - 1) - np.arange(6, dtype="u8"),
-        "pixels": np.arange(96, dtype="u1").reshape(6, 2, 8),
-        "price": np.arange(6) / 3,
-        "rows": [[0.1] * (i + 1) for i in range(6)],
-        "flags": np.ones((6, 20), bool),
-        "time": np.arange(6).astype("M8[s]"),
-        "complex": np.ones(6) * 1j,
-    }
+        "pixels": np.arange(96, dtype="u1").reshape(6, 2, 8), "price": np.arange(6) / 3,
+        "rows": [[0.1] * (i + 1) for i in range(6)], "flags": np.ones((6, 20), bool),
+        "time": np.arange(6).astype("M8[s]"), "complex": np.ones(6) * 1j,
+    }  # fmt: skip
     save(path, columns, lossless=True)
 
     lines = run("head", "-n", 1, path).out[1:]

@@ -1,7 +1,5 @@
 """What all verbs share: inputs, errors, exit statuses, pipes, help."""
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess
@@ -53,15 +51,11 @@ class TestInputs:
         assert run(verb, f"file://{paths[0]}.missing").status == 2
 
     @each_verb
-    def test_what_cannot_be_read_is_named_and_the_rest_is_read(
-        self, run: Run, tmp_path: Path, verb: str
-    ) -> None:
+    def test_what_cannot_be_read_is_named(self, run: Run, tmp_path: Path, verb: str) -> None:
         path = write(tmp_path / "a", [b"text"])
         missing, pattern, empty = tmp_path / "missing", tmp_path / "*.none", tmp_path / "empty"
         empty.mkdir()
-
         done = run(verb, "--json", missing, pattern, empty, "unknown://x/y", path)
-
         assert done.status == 2
         assert len(done.out) == (2 if verb == "verify" else 1)  # which says so of each file
         assert len(done.err) == 4
@@ -73,7 +67,6 @@ class TestInputs:
     def test_the_worst_file_decides_the_status(self, run: Run, tmp_path: Path, verb: str) -> None:
         good, bad = write(tmp_path / "a", [b"one"]), tmp_path / "b"
         bad.write_bytes(bytes(frame([b"one"]))[:-1])
-
         assert run(verb, good).status == 0
         assert run(verb, bad, good).status == 1
         assert run(verb, bad, tmp_path / "missing", good).status == 2
@@ -90,7 +83,6 @@ class TestArguments:
     @pytest.mark.parametrize("arguments", [[], ["info"], ["nonsense"], ["cat", "--nonsense", "a"]])
     def test_wrong_ones_are_one_line(self, run: Run, arguments: list[str]) -> None:
         done = run(*arguments)
-
         assert done.status == 2
         assert len(done.err) == 1
         assert done.err[0].startswith("tfrecord: ")
@@ -132,33 +124,27 @@ class TestArguments:
         assert ALL_VERBS.keys() - words.VERBS.keys() == set()
         assert "the verbs are info, head" in run("xyzzy").err[0]
 
-    @pytest.mark.parametrize(
-        ("command", "hint"),
-        [
-            ("sql --max-rows 3 x", "did you mean --limit?"),
-            ("schema --max_records 3 x", "did you mean --limit?"),
-            ("merge --force a b", "did you mean --overwrite?"),
-            ("convert a.csv b.csv --output x", "the last argument is what to write"),
-            ("count --where x", "it is an option of"),
-            ("convert a b --compression snappy", "--output-compression is what to write"),
-        ],
-    )
+    @pytest.mark.parametrize(("command", "hint"), [
+        ("sql --max-rows 3 x", "did you mean --limit?"),
+        ("schema --max_records 3 x", "did you mean --limit?"),
+        ("merge --force a b", "did you mean --overwrite?"),
+        ("convert a.csv b.csv --output x", "the last argument is what to write"),
+        ("count --where x", "it is an option of"),
+        ("convert a b --compression snappy", "--output-compression is what to write"),
+    ])  # fmt: skip
     def test_an_unknown_option_gets_the_nearest(self, run: Run, command: str, hint: str) -> None:
         done = run(*command.split())
-
         assert (done.status, len(done.err)) == (2, 1)
         assert hint in done.err[0]
 
     def test_options_may_come_before_a_file_without_a_verb(self, run: Run, tmp_path: Path) -> None:
         path = write(tmp_path / "a", [b"one", b"two"])
-
         assert run("-n", "2", path).out == run(path, "-n", 2).out
         assert run("--json", path).out[-1] == '{"text": "one"}'
 
     @pytest.mark.parametrize("name", ["gz", "GZIP", "Gzip"])
     def test_a_compression_has_many_words(self, run: Run, tmp_path: Path, name: str) -> None:
         path = write(tmp_path / "a", [b"one"], "GZIP")
-
         assert run("cat", "--compression", name, path).status == 0
         assert run("merge", "--output-compression", name, path, tmp_path / "b").status == 0
         assert (tmp_path / "b").read_bytes()[:2] == b"\x1f\x8b"
@@ -173,7 +159,6 @@ class TestArguments:
     @pytest.mark.parametrize("verb", ["", *ALL_VERBS])
     def test_the_help_has_examples_and_exit_statuses(self, run: Run, verb: str) -> None:
         done = run(*verb.split(), "--help")
-
         assert (done.status, done.err) == (0, [])
         assert any(line.startswith("exit status:") for line in done.out)
         assert any(f"tfrecord {verb}" in line for line in done.out[done.out.index("examples:") :])
@@ -185,9 +170,7 @@ class TestProcess:
         read_end, write_end = os.pipe()
         os.set_blocking(read_end, False)
         os.write(write_end, bytes(frame([b"one"])))
-
         done = tfrecord("verify", "-", stdin=read_end)
-
         os.close(read_end)
         os.close(write_end)
         assert done.returncode == 2
@@ -198,31 +181,24 @@ class TestProcess:
     def test_a_reader_that_has_enough_ends_it_quietly(self, tmp_path: Path) -> None:
         path = write(tmp_path / "a", map(flower, range(2000)))
         done = tfrecord(f'(tfrecord cat "{path}"; echo "status $?" >&2) | head -n 1')
-
         assert done.stdout.startswith(b"record 0: tf.train.Example")
         assert done.stderr == b"status 141\n"
 
     @pytest.mark.slow
     @pytest.mark.skipif(os.name == "nt", reason="needs a shell that closes streams")
-    @pytest.mark.parametrize(
-        ("command", "said"),
-        [
-            ("info - <&-", b"tfrecord: standard input is closed\n"),
-            ("cat {path} >&-", b"tfrecord: standard output is closed\n"),
-            ("--help >&-", b"tfrecord: standard output is closed\n"),
-            ("info {path}.missing 2>&-", b""),
-            ("nonsense 2>&-", b""),
-            ("info --help >/dev/full", b"tfrecord: standard output: No space left on device\n"),
-            ("--version >/dev/full", b"tfrecord: standard output: No space left on device\n"),
-        ],
-    )
-    def test_a_standard_stream_that_is_closed_or_full_is_one_line(
+    @pytest.mark.parametrize(("command", "said"), [
+        ("info - <&-", b"tfrecord: standard input is closed\n"),
+        ("cat {path} >&-", b"tfrecord: standard output is closed\n"),
+        ("--help >&-", b"tfrecord: standard output is closed\n"), ("info {path}.missing 2>&-", b""),
+        ("nonsense 2>&-", b""),
+        ("info --help >/dev/full", b"tfrecord: standard output: No space left on device\n"),
+        ("--version >/dev/full", b"tfrecord: standard output: No space left on device\n"),
+    ])  # fmt: skip
+    def test_a_closed_or_full_stream_is_said(
         self, tmp_path: Path, command: str, said: bytes
     ) -> None:
         if "/dev/full" in command and not Path("/dev/full").exists():
             pytest.skip("needs /dev/full")
         path = write(tmp_path / "a", [b"one"])
-
         done = tfrecord(f"tfrecord {command.format(path=path)}")
-
         assert (done.returncode, done.stderr) == (2, said)

@@ -8,8 +8,6 @@
     [2]
 """
 
-from __future__ import annotations
-
 import io
 import os
 import re

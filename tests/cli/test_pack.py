@@ -1,7 +1,5 @@
 """``tfrecord pack`` and ``unpack``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +17,7 @@ def test_the_options(run: Run) -> None:
     Path("names.txt").write_text("tulip\nrose\n")
     arguments = "--path-column img --label-column kind --jobs 1"
     arguments += " --labels names.txt --no-check --no-shuffle --seed 3 --num-shards 2"
-
     assert run("pack", *arguments.split(), "list.csv", "a.tfrecord.gz").status == 0
-
     columns: Any = load("a@2.tfrecord.gz")
     assert columns["image/class/label"].tolist() == [1]
     assert columns["b"].tolist() == [2]
@@ -39,8 +35,6 @@ def test_the_keys(run: Run, tmp_path: Path) -> None:
     row = {"a": tiny_png(0), "b": "n", "c": 5, "d": "k"}
     write(tmp_path / "b", [encode_example(row)])
     keys = zip(["image", "filename", "label", "text"], "abcd", strict=True)
-
     done = run("unpack", *(f"--{name}-key={key}" for name, key in keys), "b", "out")
-
     assert done.status == 0
     assert Path("out/k/n.png").exists()

@@ -1,7 +1,5 @@
 """Bars of the verbs, on a terminal that is real."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -22,23 +20,12 @@ progress.DELAY_SECONDS = progress.INTERVAL_SECONDS = 0
 sys.exit(main(sys.argv[1:]))
 """
 VERBS: dict[str, list[str]] = {
-    "info": ["a"],
-    "stats": ["a"],
-    "view": ["a", "-o", "page.html"],
-    "schema": ["a"],
-    "verify": ["a"],
-    "recover": ["a", "new"],
-    "index": ["a"],
-    "merge": ["a", "new"],
-    "split": ["--num-shards", "2", "a", "new"],
-    "unique": ["a", "new"],
-    "shuffle": ["a", "new"],
-    "sample": ["-n", "9", "a", "new"],
-    "filter": ["--where", "n > 3", "a", "new"],
-    "convert": ["a", "new.parquet"],
-    "unpack": ["images", "out"],
-    "pack": ["folder", "new"],
-}
+    "info": ["a"], "stats": ["a"], "view": ["a", "-o", "page.html"], "schema": ["a"],
+    "verify": ["a"], "recover": ["a", "new"], "index": ["a"], "merge": ["a", "new"],
+    "split": ["--num-shards", "2", "a", "new"], "unique": ["a", "new"], "shuffle": ["a", "new"],
+    "sample": ["-n", "9", "a", "new"], "filter": ["--where", "n > 3", "a", "new"],
+    "convert": ["a", "new.parquet"], "unpack": ["images", "out"], "pack": ["folder", "new"],
+}  # fmt: skip
 NEEDED = {"filter": "sql", "view": "view", "convert": "arrow", "pack": "image", "unpack": "image"}
 
 
@@ -104,5 +91,4 @@ def test_lines_that_are_printed_meanwhile_stay_whole(folder: Path) -> None:
 @pytest.mark.parametrize("variables", [{"TERM": "dumb"}, {"TQDM_DISABLE": "1"}])
 def test_it_can_be_switched_off(folder: Path, variables: Any) -> None:  # noqa: ARG001
     shown = terminal.on_terminal("-c", RUN, "verify", "a", **variables)
-
     assert shown.text.startswith("a: ok: 3,000 intact records")

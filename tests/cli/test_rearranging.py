@@ -1,7 +1,5 @@
 """``tfrecord merge``, ``split``, ``shuffle`` and ``sample``, and what they share with ``filter``."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys
@@ -17,13 +15,9 @@ from tfrecord_lite import TFRecordReader, save
 from tfrecord_lite.records.framing import frame
 
 VERBS = {
-    "merge": [],
-    "split": ["--num-shards=2"],
-    "shuffle": ["--seed=1"],
-    "unique": ["--by=x"],
-    "sample": ["-n=9", "--seed=1"],
-    "filter": ["--where=1 = 1"],
-}
+    "merge": [], "split": ["--num-shards=2"], "shuffle": ["--seed=1"], "unique": ["--by=x"],
+    "sample": ["-n=9", "--seed=1"], "filter": ["--where=1 = 1"],
+}  # fmt: skip
 each_verb = pytest.mark.parametrize(
     "verb", [pytest.param(v, marks=pytest.mark.needs("sql")) if v == "filter" else v for v in VERBS]
 )
@@ -33,20 +27,14 @@ class TestMerge:
     @pytest.mark.slow
     def test_to_standard_output(self, tmp_path: Path) -> None:
         paths = [write(tmp_path / "a", [b"1"]), write(tmp_path / "b", [b"2"])]
-
         done = tfrecord("merge", *paths, "-")
-
         assert (done.returncode, done.stderr) == (0, b"")
         assert done.stdout == b"".join(path.read_bytes() for path in paths)
 
-    def test_a_terminal_gets_no_records(
-        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_no_terminal(self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path = write(tmp_path / "a", [b"1"])
         monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-
         done = run("merge", path, "-")
-
         text = "tfrecord: standard output: it is a terminal; redirect it, or name a file"
         assert done == (2, [], [text])
 
@@ -130,10 +118,8 @@ SHUFFLED = [b"%06d" % i * 40 for i in range(10_000)]
 
 def test_shuffle_a_seed_is_drawn_and_told(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path / "a", SHUFFLED)
-
     (line,) = run("shuffle", path, tmp_path / "1").out
     told = re.search(r"; (--seed \d+) draws the same$", line)
     assert told is not None
     run("shuffle", *told[1].split(), path, tmp_path / "2")
-
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()

@@ -1,7 +1,5 @@
 """A signal that asks a run to end is answered as Ctrl-C is: what was begun is removed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -78,7 +76,6 @@ def test_a_run_that_is_asked_to_end_leaves_no_file(source: Path, number: int) ->
         assert len(list(source.parent.iterdir())) == 2  # the new file has a hidden name still
         process.send_signal(number)
         _, err = process.communicate(timeout=60)
-
     assert (process.returncode, err) == (128 + number, b"")
     assert list(source.parent.iterdir()) == [source]
 
@@ -88,7 +85,6 @@ def test_an_interrupt_ends_a_query_at_once(tmp_path: Path) -> None:
     save(tmp_path / "a", {"n": np.arange(5000)})  # a query of hours
     arguments = [sys.executable, "-c", QUERYING, str(tmp_path / "a")]
     done = subprocess.run(arguments, capture_output=True, check=False, timeout=60)
-
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
@@ -97,5 +93,4 @@ def test_a_signal_that_is_ignored_stays_ignored(source: Path) -> None:
         process.send_signal(signal.SIGHUP)
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)
-
     assert process.returncode == 128 + signal.SIGTERM

@@ -1,7 +1,5 @@
 """``tfrecord sql``."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
@@ -24,17 +22,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("options", "types"),
-    [
-        ([], ["VARCHAR", "VARCHAR[][]"]),
-        (["--text", "feature_lists/words"], ["BLOB", "VARCHAR[][]"]),
-        (["--no-text"], ["BLOB", "BLOB[][]"]),
-    ],
-)
-def test_columns_of_sequence_examples(
-    run: Run, folder: Path, options: list[str], types: list[str]
-) -> None:
+@pytest.mark.parametrize(("options", "types"), [
+    ([], ["VARCHAR", "VARCHAR[][]"]), (["--text", "feature_lists/words"], ["BLOB", "VARCHAR[][]"]),
+    (["--no-text"], ["BLOB", "BLOB[][]"]),
+])  # fmt: skip
+def test_columns_of_sequences(run: Run, folder: Path, options: list[str], types: list[str]) -> None:
     words = [[["a", "b"], []], [["c"]]]
     records = [
         encode_sequence_example({"context": {"name": "é"}, "feature_lists": {"words": steps}})
@@ -53,7 +45,6 @@ def test_columns_of_sequence_examples(
 @pytest.mark.parametrize("name", ["out.parquet", "out.tfrecord"])
 def test_rows_are_written_to_a_file(run: Run, name: str) -> None:
     done = run("sql", "select label, name from 'x@2' where label = 1", "-o", name)
-
     assert done == (0, [f"{name}: 3 rows"], [])
     is_parquet = name.endswith("parquet")
     found = imported("pyarrow.parquet").read_table(name) if is_parquet else scan(name, text=True)
@@ -63,7 +54,6 @@ def test_rows_are_written_to_a_file(run: Run, name: str) -> None:
 def test_sums_are_numbers(run: Run) -> None:
     save("sums.tfrecord", {"n": np.arange(5)})
     query = "select sum(n) s, [sum(n)] l, 1.5 d from 'sums.tfrecord'"
-
     assert run("sql", query, "--json").out == ['{"s": 10, "l": [10], "d": 1.5}']
     assert run("sql", query).out[-1].split() == ["10", "[10]", "1.5"]
     assert run("sql", query, "-o", "sums.out.tfrecord").status == 0
@@ -73,7 +63,6 @@ def test_sums_are_numbers(run: Run) -> None:
 def test_every_bit_is_kept_if_asked_for(run: Run) -> None:
     query = "select 0.1::double x, 0.5::double y"
     line = "tfrecord: float64 was rounded to float32 in 'x'; --lossless keeps every bit"
-
     assert run("sql", query, "-o", "out.tfrecord") == (0, ["out.tfrecord: 1 row"], [line])
     assert scan("out.tfrecord").to_arrow()["x"].to_pylist() == [float(np.float32(0.1))]
     assert run("sql", query, "-o", "out.tfrecord", "--overwrite", "--lossless").err == []
@@ -91,26 +80,18 @@ def test_a_file_does_not_appear_if_the_query_fails(run: Run, folder: Path) -> No
     assert run("sql", "from 'x@2'", "-o", "out.xyz").status == 2
 
 
-@pytest.mark.parametrize(
-    ("query", "output"),
-    [
-        ("select label from '*.tfrecord'", "me.tfrecord"),
-        ('select label from "me.tfrecord" where label = 1', "link.tfrecord"),
-        ("select * from read_csv('me.csv')", "me.csv"),
-        ("from me.csv", "me.csv"),
-        ("select m.* from 'x@2' x, './me.csv' m", "me.csv"),
-    ],
-)
-def test_a_file_is_not_replaced_by_its_own_rows(
-    run: Run, folder: Path, query: str, output: str
-) -> None:
+@pytest.mark.parametrize(("query", "output"), [
+    ("select label from '*.tfrecord'", "me.tfrecord"),
+    ('select label from "me.tfrecord" where label = 1', "link.tfrecord"),
+    ("select * from read_csv('me.csv')", "me.csv"), ("from me.csv", "me.csv"),
+    ("select m.* from 'x@2' x, './me.csv' m", "me.csv"),
+])  # fmt: skip
+def test_a_file_never_gets_its_own_rows(run: Run, folder: Path, query: str, output: str) -> None:
     write(folder / "me.tfrecord", map(flower, range(6)))
     (folder / "me.csv").write_text("label\n1\n2\n")
     (folder / "link.tfrecord").symlink_to("me.tfrecord")
     before = (folder / output).read_bytes()
-
     done = run("sql", query, "-o", output, "--overwrite")
-
     assert done.status == 2
     assert done.err == [
         f"tfrecord: {output}: the query names this file; give another one for its rows"
@@ -127,16 +108,12 @@ def test_schemas_are_given_inferred_or_beside(run: Run, folder: Path) -> None:
     assert run("sql", "--schema", "s.json", "from 'odd'").out[0] == "ratio"
 
 
-@pytest.mark.parametrize(
-    ("query", "name"),
-    [
-        ("select label from all.tfrecord", "all.tfrecord"),
-        ("select label from a-*.tfrecord, 'x@2'", "a-*.tfrecord"),
-        ("from 'x@2' join folder/b.gz using (id)", "folder/b.gz"),
-        ("from plain", "plain"),
-        ("summarize x-00000-of-00002", "x-00000-of-00002"),
-    ],
-)
+@pytest.mark.parametrize(("query", "name"), [
+    ("select label from all.tfrecord", "all.tfrecord"),
+    ("select label from a-*.tfrecord, 'x@2'", "a-*.tfrecord"),
+    ("from 'x@2' join folder/b.gz using (id)", "folder/b.gz"), ("from plain", "plain"),
+    ("summarize x-00000-of-00002", "x-00000-of-00002"),
+])  # fmt: skip
 def test_a_file_without_quotes(run: Run, query: str, name: str) -> None:
     done = run("sql", query)
     assert (done.status, len(done.err)) == (2, 1)
@@ -149,3 +126,36 @@ def test_without_duckdb_the_extra_is_named(run: Run, monkeypatch: pytest.MonkeyP
         done = run(*arguments)
         assert done.status == 2
         assert "SQL needs duckdb: pip install duckdb pyarrow" in done.err[0]
+
+
+def test_a_file_without_records_is_an_empty_table(run: Run) -> None:
+    write(Path("none.tfrecord"), [])
+    note = "tfrecord: none.tfrecord: no records, so the columns are not known; "
+    note += "give --schema, which says what they are"
+
+    assert run("sql", "--csv", "select count(*) n from 'none.tfrecord'") == (0, ["n", "0"], [note])
+    assert run("sql", "--json", "select * from 'none.tfrecord'") == (0, [], [note])
+    where = ("filter", "--where", "label = 1", "none.tfrecord", "some")
+    assert run(*where) == (0, ["some: wrote 0 of 0 records, 0 bytes"], [note])
+    for name in ("a.parquet", "b.csv", "c.jsonl"):
+        done = run("convert", "--where", "label = 1", "none.tfrecord", name)
+        assert (done.status, done.err) == (0, [note])
+    assert imported("pyarrow.parquet").read_table("a.parquet").shape == (0, 0)
+    assert Path("b.csv").read_bytes() == Path("c.jsonl").read_bytes() == b""
+    unknown = run("sql", "select label from 'none.tfrecord'")
+    assert (unknown.status, unknown.err) == (2, [note, "tfrecord: sql: there is no column 'label'"])
+
+
+@pytest.mark.filterwarnings("ignore:.*rounded to float32")
+def test_numbers_have_the_digits_that_they_are_stored_with(run: Run) -> None:
+    halves = np.array([1.65, np.nan], np.float16)
+    save("n", {"w": np.array([1.65, np.nan]), "l": np.array([[0.1], [2.0]]), "h": halves})
+    cells = "1.65,[0.1]", "nan,[2.0]"
+    assert run("sql", "--csv", "select w, l from 'n'").out == ["w,l", *cells]
+    assert run("convert", "n", "n.csv", "--where", "h > 1 or w is not null").err == []
+    assert Path("n.csv").read_text().split() == ["w,l,h", "1.65,[0.1],1.65", "nan,[2.0],nan"]
+    assert "  w  float64  1  1.65" in run("head", "n").out
+    assert run("sql", "--csv", "select w, w, 1 w from 'n' limit 1").out == ["w,w,w", "1.65,1.65,1"]
+    query = "select {'a': w::float, 'b': [w::float]} s, w / 3 w from 'n' where h > 1"
+    assert run("sql", query).out[2].split("  ")[0] == '{"a": 1.65, "b": [1.65]}'
+    assert scan("n").to_arrow()["w"][0].as_py() == np.float32(1.65)

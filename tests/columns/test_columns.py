@@ -1,7 +1,5 @@
 """Columns: byte strings, ragged and sparse tensors, against plain Python."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import golden
+from tests.support.errors import raised
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor, to_dense
 from tfrecord_lite.errors import InvalidArgumentError
 
@@ -37,9 +36,6 @@ def ragged(nested: list[list[Any]], dtype: Any = np.int64) -> RaggedTensor:
 def ragged_deep(nested: list[list[list[int]]], dtype: Any = np.int64) -> RaggedTensor:
     lengths = np.array([len(row) for row in nested], dtype)
     return RaggedTensor.from_row_lengths(ragged(flat(nested), dtype), lengths)
-
-
-# ----------------------------------------------------------------------------- BytesColumn
 
 
 @given(st.lists(strings))
@@ -69,23 +65,17 @@ def test_fixed_widths_are_given_when_asked_for_and_nothing_is_cut() -> None:
     nul: Any = BytesColumn.from_list([b"", b"a\0"])
     alone: Any = BytesColumn.from_list([b"\0", b"a"])
     for strings_given, dtype, words in (
-        (column[1:], "S2", "value 1 is longer than S2"),
-        (nul, "S9", "value 1 ends in a NUL"),
-        (alone, "S9", "value 0 ends in a NUL"),
-        (column, float, "not float64"),
-    ):
-        with pytest.raises(InvalidArgumentError, match=words):
-            np.asarray(strings_given, dtype)
-    with pytest.raises(InvalidArgumentError, match="value 1 ends in a NUL"):
-        nul.__array__("S")
-    with pytest.raises(ValueError, match="copy"):
-        np.array(column, copy=False)
+        (column[1:], "S2", "value 1 is longer than S2"), (nul, "S9", "value 1 ends in a NUL"),
+        (alone, "S9", "value 0 ends in a NUL"), (column, float, "not float64"),
+    ):  # fmt: skip
+        raised(InvalidArgumentError, np.asarray, strings_given, dtype, match=words)
+    raised(InvalidArgumentError, nul.__array__, "S", match="value 1 ends in a NUL")
+    raised(ValueError, np.array, column, copy=False, match="copy")
 
 
 @given(st.lists(strings), slices)
 def test_slices_of_a_column_are_slices_of_the_list(values: list[bytes], key: slice) -> None:
     part = BytesColumn.from_list(values)[key]
-
     assert part.to_list() == values[key]
     assert part == BytesColumn.from_list(values[key])
     assert part[1:].to_list() == values[key][1:]
@@ -99,9 +89,7 @@ def test_columns_are_equal_when_their_lists_are(one: list[bytes], other: list[by
 @given(st.lists(strings, min_size=1), st.data())
 def test_take_chooses_values(values: list[bytes], data: st.DataObject) -> None:
     chosen = data.draw(st.lists(st.integers(0, len(values) - 1)))
-
     taken = BytesColumn.from_list(values).take(np.array(chosen, np.int64))
-
     assert taken.to_list() == [values[i] for i in chosen]
 
 
@@ -109,31 +97,24 @@ def test_take_chooses_values(values: list[bytes], data: st.DataObject) -> None:
 @given(st.lists(st.text()))
 def test_text_becomes_numpys_string_dtype(texts: list[str]) -> None:
     array = BytesColumn.from_list([text.encode() for text in texts]).to_string_dtype()
-
     assert array.tolist() == texts
     assert array.dtype == np.dtypes.StringDType()
 
 
 def test_a_column_holds_bytes_and_nothing_else() -> None:
-    with pytest.raises(TypeError):
-        BytesColumn.from_list(["text"])  # type: ignore[list-item]
+    raised(TypeError, BytesColumn.from_list, ["text"])
     with pytest.raises(IndexError):
         BytesColumn.from_list([b"one"])[1]
-    with pytest.raises(TypeError):
-        hash(BytesColumn.from_list([]))
+    raised(TypeError, hash, BytesColumn.from_list([]))
     assert BytesColumn.from_list([]) != []
 
 
 def test_offsets_may_begin_and_end_inside_of_the_data() -> None:
     column = BytesColumn(np.array([1, 3, 4], np.int64), np.frombuffer(b"_abc_", np.uint8))
-
     assert column.to_list() == [b"ab", b"c"]
     assert column == BytesColumn.from_list([b"ab", b"c"])
     assert column[1:].to_list() == [b"c"]
     assert column.take(np.array([1, 0])).to_list() == [b"c", b"ab"]
-
-
-# -------------------------------------------------------------------- RaggedTensor: making
 
 
 @given(rows, splits_dtypes)
@@ -210,7 +191,6 @@ def test_strings_may_be_objects_or_a_column(nested: list[list[bytes]]) -> None:
 
 def test_strings_in_lists_keep_their_last_zeros() -> None:
     made = RaggedTensor.from_row_lengths([b"a\0", "é"], [2])
-
     assert made.to_list() == [[b"a\0", "é".encode()]]
 
 
@@ -273,9 +253,7 @@ def exercise(tensor: RaggedTensor) -> None:
 )
 def test_no_splits_at_all_can_break_a_tensor(splits: list[int], n_values: int, dtype: Any) -> None:
     given_splits = np.array(splits, np.int64).astype(dtype)
-
     tensor = RaggedTensor.from_row_splits(np.arange(n_values), given_splits, validate=False)
-
     assert tensor.row_splits.tolist() == given_splits.tolist()
     assert tensor.flat_values.size == n_values  # type: ignore[union-attr]
     if np.abs(given_splits.astype(np.float64)).max() < 2**40:  # or lengths are too large
@@ -285,15 +263,9 @@ def test_no_splits_at_all_can_break_a_tensor(splits: list[int], n_values: int, d
         assert tensor == tensor[:]
 
 
-# ------------------------------------------------------------------- RaggedTensor: slicing
-
-
 @given(rows, slices, slices)
-def test_slices_are_those_of_nested_lists(
-    nested: list[list[int]], outer: slice, inner: slice
-) -> None:
+def test_slices_are_as_of_lists(nested: list[list[int]], outer: slice, inner: slice) -> None:
     tensor = ragged(nested, np.int32)
-
     assert tensor[outer].to_list() == nested[outer]
     assert tensor[outer, inner].to_list() == [row[inner] for row in nested[outer]]
     assert tensor[:, inner].row_splits.dtype == np.int32
@@ -328,13 +300,9 @@ def test_slices_of_two_levels_are_those_of_nested_lists(
 def test_rows_in_order_are_views() -> None:
     values = np.arange(6)
     tensor = RaggedTensor(values, [0, 2, 2, 6])
-
     assert np.shares_memory(tensor[1:].values, values)
     assert np.shares_memory(tensor[2], values)
     assert not np.shares_memory(tensor[::-1].values, values)
-
-
-# --------------------------------------------------------------- RaggedTensor: conversions
 
 
 def slow_dense(nested: list[Any], shape: tuple[int | None, ...], fill: int) -> Any:
@@ -365,7 +333,6 @@ def test_padding_equals_a_slow_reference(depth: int, data: st.DataObject, fill: 
     nested: Any = data.draw(rows if depth == 1 else deep_rows)
     shape = data.draw(st.none() | st.tuples(*[sizes] * (depth + 1)))
     dense = (ragged if depth == 1 else ragged_deep)(nested).to_tensor(fill, shape=shape)
-
     expected = slow_dense(nested, shape or (None,) * (depth + 1), fill)
     assert dense.shape == expected.shape
     assert dense.tolist() == expected.tolist()
@@ -374,28 +341,22 @@ def test_padding_equals_a_slow_reference(depth: int, data: st.DataObject, fill: 
 
 def test_the_shape_of_values_below_the_rows_is_fixed() -> None:
     tensor = RaggedTensor(np.zeros((2, 3)), [0, 2])
-
     assert tensor.to_tensor(shape=[None, 4, 3]).shape == (1, 4, 3)
-    with pytest.raises(InvalidArgumentError):
-        tensor.to_tensor(shape=[None, None, 4])
+    raised(InvalidArgumentError, tensor.to_tensor, shape=[None, None, 4])
 
 
 @given(rows, rows)
-def test_tensors_are_equal_when_their_rows_are(
-    one: list[list[int]], other: list[list[int]]
-) -> None:
+def test_equal_tensors_have_equal_rows(one: list[list[int]], other: list[list[int]]) -> None:
     assert (ragged(one) == ragged(other, np.int32)) is (one == other)
     assert (ragged(one) != ragged(other)) is (one != other)
 
 
 def test_a_tensor_is_not_its_list_and_has_no_hash() -> None:
     tensor = RaggedTensor([1], [0, 1])
-
     assert tensor != [[1]]
     assert tensor != RaggedTensor(tensor, [0, 1])
     assert RaggedTensor(tensor, [0, 1]) != tensor
-    with pytest.raises(TypeError):
-        hash(tensor)
+    raised(TypeError, hash, tensor)
 
 
 def test_the_text_shows_rows_and_leaves_out_the_middle() -> None:
@@ -416,14 +377,10 @@ def test_the_text_shows_rows_and_leaves_out_the_middle() -> None:
 
 def test_numpy_gives_an_array_of_arrays_unless_all_rows_are_alike() -> None:
     mixed = RaggedTensor([1, 2, 3], [0, 2, 3]).numpy()
-
     assert mixed.dtype == object
     assert [row.tolist() for row in mixed] == [[1, 2], [3]]
     assert RaggedTensor([1, 2], [0, 1, 2]).numpy().tolist() == [[1], [2]]
     assert RaggedTensor([], [0]).numpy().shape == (0, 0)
-
-
-# ---------------------------------------------------------------------------- SparseTensor
 
 
 @st.composite
@@ -439,7 +396,6 @@ def sparse_tensors(draw: st.DrawFn) -> SparseTensor:
 @given(sparse_tensors(), int64s)
 def test_dense_arrays_hold_the_values_in_their_places(tensor: SparseTensor, fill: int) -> None:
     dense = tensor.to_dense(fill)
-
     expected = np.full(tensor.shape, fill, np.int64)
     for where, value in zip(tensor.indices.tolist(), tensor.values, strict=True):
         expected[tuple(where)] = value
@@ -457,23 +413,17 @@ def test_strings_are_filled_up_with_nothing() -> None:
         )
         assert tensor.to_dense().tolist() == [[b"", b"a"]]
         assert tensor.to_dense("x\0").tolist() == [[b"x\0", b"a"]]
-        with pytest.raises(TypeError):
-            tensor.to_dense(0)
+        raised(TypeError, tensor.to_dense, 0)
 
 
 def test_sparse_tensors_compare_as_a_whole() -> None:
     tensor = SparseTensor([[0, 1]], [1], [1, 2])
-
     assert tensor != SparseTensor([[0, 1]], [2], [1, 2])
     assert tensor != SparseTensor([[0, 0]], [1], [1, 2])
     assert tensor != SparseTensor([[0, 1]], [1], [1, 3])
     assert tensor != "tensor"
     assert repr(tensor) == "SparseTensor(indices=[[0, 1]], values=[1], dense_shape=[1, 2])"
-    with pytest.raises(TypeError):
-        hash(tensor)
-
-
-# -------------------------------------------------------------------------------- to_dense
+    raised(TypeError, hash, tensor)
 
 
 def test_byte_strings_become_dense_as_objects() -> None:

@@ -14,6 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
+from tests.support.small_files import write_records
 from tests.support.specifications import tables
 from tfrecord_lite import (
     FixedLenFeature,
@@ -67,9 +69,6 @@ class ExportedArray:
         return self.data.__arrow_c_array__(requested_schema)
 
 
-# ------------------------------------------------------------------- any types, any chunks
-
-
 def texts() -> st.SearchStrategy[str]:
     return st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 
@@ -84,8 +83,7 @@ UNITS = ["s", "ms", "us", "ns"]
 LEAVES: list[tuple[Any, Any]] = [
     *((getattr(pa, f"int{bits}")(), whole(bits)) for bits in (8, 16, 32, 64)),
     *((getattr(pa, f"uint{bits}")(), whole(bits, signed=False)) for bits in (8, 16, 32)),
-    (pa.uint64(), st.integers(0, BIG)),
-    (pa.bool_(), st.booleans()),
+    (pa.uint64(), st.integers(0, BIG)), (pa.bool_(), st.booleans()),
     (pa.float16(), st.floats(width=16, allow_nan=False).map(np.float16)),
     (pa.float32(), st.floats(width=32, allow_nan=False)),
     (pa.float64(), st.floats(width=32, allow_nan=False)),
@@ -94,16 +92,14 @@ LEAVES: list[tuple[Any, Any]] = [
     (pa.binary(2), st.binary(min_size=2, max_size=2)),
     *((kind, whole(64).map(Decimal)) for kind in (pa.decimal128(38), pa.decimal256(40))),
     *((pa.timestamp(unit, zone), TICKS) for unit in UNITS for zone in (None, "UTC", "+02:00")),
-    (pa.timestamp("us", "Europe/Berlin"), TICKS),
-    *((pa.duration(unit), TICKS) for unit in UNITS),
+    (pa.timestamp("us", "Europe/Berlin"), TICKS), *((pa.duration(unit), TICKS) for unit in UNITS),
     (pa.date32(), st.integers(-99999, 99999)),
     (pa.date64(), st.integers(-9999, 9999).map(lambda days: days * 86_400_000)),
-    (pa.time32("s"), st.integers(0, 86399)),
-    (pa.time64("ns"), st.integers(0, 86399 * 10**9)),
+    (pa.time32("s"), st.integers(0, 86399)), (pa.time64("ns"), st.integers(0, 86399 * 10**9)),
     (pa.dictionary(pa.int8(), pa.string()), texts()),
     (pa.dictionary(pa.int8(), pa.binary()), st.binary(max_size=3)),
     (pa.dictionary(pa.int32(), pa.int64(), ordered=True), whole(64)),
-]
+]  # fmt: skip
 
 
 @st.composite
@@ -139,7 +135,6 @@ def columns_of(draw: st.DrawFn, n: int, depth: int = 2) -> tuple[Any, list[Any],
 
 @st.composite
 def arrow_tables(draw: st.DrawFn) -> tuple[Any, list[dict[str, Any]]]:
-    """Draw a table, and its rows."""
     n = draw(st.integers(0, 5))
     names = draw(st.lists(st.sampled_from("vwxyz"), min_size=1, max_size=3, unique=True))
     drawn = [draw(columns_of(n)) for _ in names]
@@ -166,7 +161,6 @@ def leaves_of(row: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def stored(value: Any) -> list[Any]:
-    """Return a value as the list of an Example."""
     if isinstance(value, list):
         return [inner for each in value for inner in stored(each)]
     value = int(value) if isinstance(value, Decimal) else value
@@ -206,7 +200,6 @@ def test_records_have_the_values_of_the_rows(drawn: Any, data: Any) -> None:
 
 @st.composite
 def lists_of_structs(draw: st.DrawFn) -> tuple[Any, list[Any]]:
-    """Draw an array of lists of structs, or of maps, and its rows."""
     fields = st.fixed_dictionaries({"key": texts(), "value": st.lists(whole(8), max_size=2)})
     pair = pa.struct([("key", pa.string()), ("value", pa.list_(pa.int8()))])
     kind, size = draw(
@@ -234,7 +227,6 @@ def lists_of_structs(draw: st.DrawFn) -> tuple[Any, list[Any]]:
 
 
 def field_of(value: Any, name: str) -> Any:
-    """Return one field of the structs in nested lists."""
     return value[name] if isinstance(value, dict) else [field_of(each, name) for each in value]
 
 
@@ -264,13 +256,11 @@ def test_structs_are_columns_of_their_fields_with_one_warning(tmp_path: Path) ->
     table = pa.table({"i": [1, 2], "s": [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]})
     structs = pd.Series(pd.arrays.ArrowExtensionArray(table["s"]))
     forms = {
-        "table": table,
-        "stream": table.to_reader(max_chunksize=1),
-        "polars": pl.from_arrow(table),
+        "table": table, "stream": table.to_reader(max_chunksize=1), "polars": pl.from_arrow(table),
         "pandas": pd.DataFrame({"i": [1, 2], "s": structs}),
         "columns": {"i": [1, 2], "s": table["s"]},
         "series": {"i": [1, 2], "s": pl.Series([{"a": 1, "b": "x"}, {"a": 2, "b": "y"}])},
-    }
+    }  # fmt: skip
     for name, data in forms.items():
         with pytest.warns(UserWarning, match="'s' as 's/a', 's/b'") as caught:
             save(tmp_path / name, data)
@@ -321,9 +311,7 @@ def test_structs_in_an_index_are_columns(tmp_path: Path) -> None:
 def test_a_decimal_beyond_int64_has_its_record() -> None:
     table = pa.table({"x": pa.array([Decimal(2**63 - 1), Decimal(2**63)], pa.decimal128(38))})
     for form in (table, table.to_reader(max_chunksize=1)):
-        with pytest.raises(InvalidArgumentError) as caught:
-            encode_examples(form)
-        error = caught.value
+        error = raised(InvalidArgumentError, encode_examples, form)
         assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 1)
 
 
@@ -331,21 +319,15 @@ def test_decimals_with_digits_are_refused_with_one_sentence() -> None:
     pl, pd = pytest.importorskip("polars"), pytest.importorskip("pandas")
     number = Decimal("1.5")
     forms: list[Any] = [
-        {"x": [number]},
-        {"x": pa.array([number])},
-        {"x": pl.Series([number])},
-        pa.table({"x": [[number]]}),
-        pd.DataFrame({"x": [number]}),
-    ]
+        {"x": [number]}, {"x": pa.array([number])}, {"x": pl.Series([number])},
+        pa.table({"x": [[number]]}), pd.DataFrame({"x": [number]}),
+    ]  # fmt: skip
     for data in forms:
         for call in (encode_examples, schema_of):
-            with pytest.raises(InvalidArgumentError) as caught:
-                call(data)
-            assert "cast them to float64" in str(caught.value)
+            assert "cast them to float64" in str(raised(InvalidArgumentError, call, data))
 
 
 def written(write: Callable[[Path], Any], path: Path) -> tuple[Any, ...]:
-    """Return what was written, or what is wrong."""
     try:
         schema = write(path)
     except InvalidArgumentError as error:
@@ -383,8 +365,7 @@ def test_the_schema_of_a_stream_fits_its_batches(drawn: Any) -> None:
     try:
         block = encode_examples(table, schema)
     except InvalidArgumentError:
-        with pytest.raises(InvalidArgumentError):
-            encode_examples(table, schema_of(table))
+        raised(InvalidArgumentError, encode_examples, table, schema_of(table))
         return
     found: Any = parse_example(block, schema) if len(schema) else {}
     assert {name: len(column) for name, column in found.items()} == dict.fromkeys(
@@ -416,9 +397,8 @@ def test_numbers_stay_as_they_are(tmp_path: Path) -> None:
         again = load(tmp_path / f"{i}", as_="arrow")
         assert again.schema == table.schema
         assert again.drop_columns(["nan", "wide"]).equals(table.drop_columns(["nan", "wide"]))
-    with pytest.raises(InvalidArgumentError) as caught:
-        encode_examples(table.select(["huge"]))
-    assert (caught.value.key, caught.value.index) == ("huge", 0)
+    error = raised(InvalidArgumentError, encode_examples, table.select(["huge"]))
+    assert (error.key, error.index) == ("huge", 0)
 
 
 def test_strings_are_taken_where_they_are() -> None:
@@ -466,8 +446,7 @@ def test_a_null_in_the_dictionary_of_one_chunk_is_a_null(tmp_path: Path) -> None
     lists = pa.chunked_array(rows)
     assert decoded(encode_examples({"x": lists})) == [{"x": [b"a"]}, {"x": [b"b"]}, {"x": []}]
     lists = pa.ListArray.from_arrays([0, 2], of_dictionary([0, 1], ["a", None]))
-    with pytest.raises(InvalidArgumentError, match="a null within a list"):
-        encode_examples({"x": lists})
+    raised(InvalidArgumentError, encode_examples, {"x": lists}, match="a null within a list")
 
 
 @pytest.mark.parametrize("code", [2, -1])
@@ -494,8 +473,7 @@ def test_bytes_in_place_of_a_null_are_not_written() -> None:
     assert array.to_pylist() == [None, b""]
     assert decoded(encode_examples({"x": array})) == [{}, {"x": [b""]}]
     lists = pa.ListArray.from_arrays([0, 2], array)
-    with pytest.raises(InvalidArgumentError, match="null within a list"):
-        encode_examples({"x": lists})
+    raised(InvalidArgumentError, encode_examples, {"x": lists}, match="null within a list")
 
 
 def test_texts_that_are_not_utf8_are_named(tmp_path: Path) -> None:
@@ -503,37 +481,25 @@ def test_texts_that_are_not_utf8_are_named(tmp_path: Path) -> None:
     texts = pa.Array.from_buffers(pa.string(), 3, array.buffers())
     chunks = pa.chunked_array([pa.array(["a", "b"]), texts])
     for data in (pa.table({"x": chunks}), pa.table({"x": chunks}).to_reader()):
-        with pytest.raises(InvalidArgumentError) as caught:
-            save(tmp_path / "d", data)
-        assert (caught.value.key, caught.value.index) == ("x", 3)
+        error = raised(InvalidArgumentError, save, tmp_path / "d", data)
+        assert (error.key, error.index) == ("x", 3)
 
 
-# ------------------------------------------------------------------------------------ nulls
-
-
-@pytest.mark.parametrize(
-    ("values", "kind", "index"),
-    [
-        ([[1], None, [2, None]], pa.list_(pa.int8()), 2),
-        ([[1], [None]], pa.list_(pa.int8(), 1), 1),
-        ([["a"], [], ["b", None]], pa.list_(pa.string()), 2),
-        ([[[1]], [[2], None]], pa.list_(pa.list_(pa.int8())), 1),
-        ([[[1], [2]], [], [[], [3, None]]], pa.list_(pa.list_(pa.int8())), 2),
-        ([["a"], ["b", None]], pa.list_(pa.dictionary(pa.int8(), pa.string())), 1),
-    ],
-)
-def test_a_null_in_a_list_is_named_with_its_record(
-    tmp_path: Path, values: Any, kind: Any, index: int
-) -> None:
+@pytest.mark.parametrize(("values", "kind", "index"), [
+    ([[1], None, [2, None]], pa.list_(pa.int8()), 2), ([[1], [None]], pa.list_(pa.int8(), 1), 1),
+    ([["a"], [], ["b", None]], pa.list_(pa.string()), 2),
+    ([[[1]], [[2], None]], pa.list_(pa.list_(pa.int8())), 1),
+    ([[[1], [2]], [], [[], [3, None]]], pa.list_(pa.list_(pa.int8())), 2),
+    ([["a"], ["b", None]], pa.list_(pa.dictionary(pa.int8(), pa.string())), 1),
+])  # fmt: skip
+def test_the_record_of_a_null_is_named(tmp_path: Path, values: Any, kind: Any, index: int) -> None:
     array = pa.array(values, kind)
     chunks = pa.chunked_array([array[:1], array[1:]])
     for data in ({"x": array}, pa.table({"x": chunks}), pa.table({"x": chunks}).to_reader()):
-        with pytest.raises(InvalidArgumentError, match="a null within a list") as caught:
-            encode_examples(data)
-        assert (caught.value.key, caught.value.index) == ("x", index)
-    with pytest.raises(InvalidArgumentError) as caught:
-        save(tmp_path / "d", pa.table({"x": chunks}).to_reader())
-    assert caught.value.index is not None
+        caught = raised(InvalidArgumentError, encode_examples, data, match="a null within a list")
+        assert (caught.key, caught.index) == ("x", index)
+    error = raised(InvalidArgumentError, save, tmp_path / "d", pa.table({"x": chunks}).to_reader())
+    assert error.index is not None
 
 
 def test_with_a_schema_a_null_list_is_an_empty_row_or_missing(tmp_path: Path) -> None:
@@ -550,9 +516,6 @@ def test_with_a_schema_a_null_list_is_an_empty_row_or_missing(tmp_path: Path) ->
     nested = Schema({"r": RaggedFeature("int64", partitions=[RaggedFeature.RowLengths("n")])})
     rows = pa.table({"r": [[[1], [2, 3]], None]})
     assert decoded(encode_examples(rows, nested)) == [{"r": [1, 2, 3], "n": [1, 2]}, {}]
-
-
-# ---------------------------------------------------------------------------------- streams
 
 
 def batch_of(i: int, size: int = 1000) -> Any:
@@ -595,9 +558,8 @@ def test_records_are_numbered_through_the_stream(tmp_path: Path) -> None:
     for given_schema in (None, schema):
         with TFRecordWriter(tmp_path / "w") as writer:
             reader = pa.RecordBatchReader.from_batches(good.schema, [good, good, bad])
-            with pytest.raises(InvalidArgumentError) as caught:
-                writer.write_examples(reader, given_schema)
-        assert (caught.value.key, caught.value.index) == ("x", 5)
+            error = raised(InvalidArgumentError, writer.write_examples, reader, given_schema)
+        assert (error.key, error.index) == ("x", 5)
         assert len(list(TFRecordReader(tmp_path / "w"))) == 4
     ragged = pa.array([[1], None], pa.list_(pa.int8()))
     lists = [pa.record_batch({"x": part}) for part in (ragged[:1], ragged[:1], ragged)]
@@ -626,8 +588,7 @@ def test_streams_are_saved_in_shards_and_by_a_schema(tmp_path: Path) -> None:
 def test_what_is_not_a_table_of_known_types_is_a_clear_error(tmp_path: Path) -> None:
     numbers = Exported(pa.chunked_array([[1, 2]]))
     for call in (encode_examples, schema_of, lambda data: save(tmp_path / "d", data)):
-        with pytest.raises(InvalidArgumentError, match="stream of tables"):
-            call(numbers)
+        raised(InvalidArgumentError, call, numbers, match="stream of tables")
     with pytest.raises(InvalidArgumentError, match="one array of int64"):
         encode_examples(ExportedArray(pa.array([1])))
     with (
@@ -637,8 +598,7 @@ def test_what_is_not_a_table_of_known_types_is_a_clear_error(tmp_path: Path) -> 
         encode_examples(pa.table({"st": [{"x": [{}]}]}))
     assert caught.value.key == "st/x"
     twice = pa.table({"a": [{"b": 1}], "a/b": [2]})
-    with pytest.raises(InvalidArgumentError, match="two columns have this name"):
-        encode_examples(twice)
+    raised(InvalidArgumentError, encode_examples, twice, match="two columns have this name")
 
 
 def test_a_stream_that_fails_says_after_which_record(tmp_path: Path) -> None:
@@ -681,9 +641,7 @@ def test_a_stream_is_closed_when_something_is_wrong(tmp_path: Path) -> None:
             lambda: writer.write_examples(source, misfit),
             lambda: save(tmp_path / "d", source, schema=misfit),
         ):
-            with pytest.raises(InvalidArgumentError) as caught:
-                call()
-            assert (caught.value.key, source.n_open) == ("s", 0)
+            assert (raised(InvalidArgumentError, call).key, source.n_open) == ("s", 0)
         writer.write_examples(source)
         assert source.n_open == 0
 
@@ -698,9 +656,6 @@ def test_streams_are_summarised() -> None:
     assert summarize(table.to_reader())["x"].n_records == 2
     assert summarize(Exported(table), num_records=1).n_records == 1
     assert infer_schema(table.to_reader()) == infer_schema(table)
-
-
-# --------------------------------------------------------- the schema that comes along
 
 
 def features_of(record: bytes) -> dict[str, bytes]:
@@ -740,9 +695,7 @@ def test_messages_come_back_through_parquet(drawn: Any) -> None:
     _, examples = drawn
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "data"
-        with TFRecordWriter(path) as writer:
-            for example in examples:
-                writer.write(example.SerializeToString())
+        write_records(path, (example.SerializeToString() for example in examples))
         if any(map(features_of, TFRecordReader(path))):
             round_trips(path, Path(name))
 
@@ -833,8 +786,7 @@ def test_columns_that_were_changed_go_by_their_own_type(tmp_path: Path) -> None:
 def test_metadata_that_are_not_a_schema_are_an_error(tmp_path: Path) -> None:
     table = pa.table({"x": [1]}).replace_schema_metadata({"tfrecord_lite": "{}x"})
     for call in (encode_examples, lambda data: save(tmp_path / "d", data)):
-        with pytest.raises(InvalidArgumentError, match="Arrow metadata"):
-            call(table)
+        raised(InvalidArgumentError, call, table, match="Arrow metadata")
 
 
 def written_and_scanned(path: Path, columns: Any, features: Any = None) -> Any:
@@ -849,17 +801,14 @@ FLOATS = schema_of({"x": np.zeros(1)})
 LISTS = schema_of({"x": RaggedTensor(np.zeros(1), [0, 1])})
 
 
-@pytest.mark.parametrize(
-    ("schema", "first", "values", "wrong"),
-    [
-        (DEFAULT, [1, 2, 3], [1, None, 3], None),
-        (VECTOR, [[1.0, 1.0]] * 3, [[1.0, 1.0], None, [2.0, 2.0]], None),
-        (FLOATS, [1.5, -0.0, 2.5], [0.25, None, np.inf], None),
-        (None, [[1], [1, 1], [2]], [[1], None, [2, 2]], (1, r"fill it with \[\]")),
-        (FLOATS, [1.5, -0.0, 2.5], [1.5, None, 1e300], (2, "beyond float32.*lossless=True")),
-        (LISTS, [[0.5], [], [1.0]], [[0.5], [], [0.25, 1e39]], (2, "beyond float32")),
-    ],
-)
+@pytest.mark.parametrize(("schema", "first", "values", "wrong"), [
+    (DEFAULT, [1, 2, 3], [1, None, 3], None),
+    (VECTOR, [[1.0, 1.0]] * 3, [[1.0, 1.0], None, [2.0, 2.0]], None),
+    (FLOATS, [1.5, -0.0, 2.5], [0.25, None, np.inf], None),
+    (None, [[1], [1, 1], [2]], [[1], None, [2, 2]], (1, r"fill it with \[\]")),
+    (FLOATS, [1.5, -0.0, 2.5], [1.5, None, 1e300], (2, "beyond float32.*lossless=True")),
+    (LISTS, [[0.5], [], [1.0]], [[0.5], [], [0.25, 1e39]], (2, "beyond float32")),
+])  # fmt: skip
 def test_values_that_the_schema_that_came_along_does_not_hold(
     tmp_path: Path, schema: Any, first: list[Any], values: list[Any], wrong: Any
 ) -> None:
@@ -872,18 +821,14 @@ def test_values_that_the_schema_that_came_along_does_not_hold(
             save(tmp_path / "again", data)
             assert scan(tmp_path / "again").to_arrow().to_pydict() == table.to_pydict()
             continue
-        with pytest.raises(InvalidArgumentError, match=wrong[1]) as caught:
-            save(tmp_path / "again", data)
-        assert (caught.value.key, caught.value.index) == ("x", wrong[0])
+        error = raised(InvalidArgumentError, save, tmp_path / "again", data, match=wrong[1])
+        assert (error.key, error.index) == ("x", wrong[0])
 
 
 @pytest.mark.parametrize(
-    ("schema", "values"),
-    [(FLOATS, [1.5, None, 0.1]), (LISTS, [[0.5], [], [0.25, 1e-300]])],
+    ("schema", "values"), [(FLOATS, [1.5, None, 0.1]), (LISTS, [[0.5], [], [0.25, 1e-300]])]
 )
-def test_numbers_that_the_schema_that_came_along_rounds_are_told(
-    tmp_path: Path, schema: Any, values: list[Any]
-) -> None:
+def test_numbers_that_a_schema_rounds_are_told(tmp_path: Path, schema: Any, values: Any) -> None:
     first = [[0.5]] * 3 if schema is LISTS else [1.5, -0.0, 2.5]
     with TFRecordWriter(tmp_path / "d") as writer:
         writer.write_examples({"x": first}, schema)
@@ -921,9 +866,6 @@ def test_batches_with_categories_of_their_own_are_written_alike(tmp_path: Path) 
     with TFRecordWriter(tmp_path / "w") as writer:
         writer.write_examples(table.to_reader())
     assert decoded(list(TFRecordReader(tmp_path / "w"))) == wanted
-
-
-# ------------------------------------------------------------------------------- and back
 
 
 @pytest.mark.needs("dataframes")

@@ -1,9 +1,4 @@
-"""Every fast path gives the lists of the plain pipeline, or the reason of its error.
-
-The plain pipeline is ``opened("x", [value])``: a value as a column of one record. What it
-gives is written here as a protobuf Feature, with the runtime, and compared with the Features
-in the messages that the fast paths write.
-"""
+"""Every fast path gives the lists of the plain pipeline, or the reason of its error."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -59,16 +54,11 @@ def in_example(message: Any) -> Outcome:
     return features["x"].SerializeToString() if "x" in features else None
 
 
-# ------------------------------------------------------ the fast paths, each with its outcomes
-
-
 def one_row(value: Any) -> list[Outcome]:
-    """One dictionary, encoded by hand."""
     return [outcome_of(lambda: in_example(encode_example({"x": value})))]
 
 
 def row_plan(value: Any) -> list[Outcome]:
-    """Rows of one form: one encoded by itself, one the plan is made from, one it takes."""
     buffer = RowBuffer()
 
     def add() -> Outcome:
@@ -117,13 +107,9 @@ def steps_of_sequences(value: Any) -> list[Outcome]:
 
 
 FAST_PATHS: dict[str, Callable[[Any], list[Outcome]]] = {
-    "one row": one_row,
-    "row plan": row_plan,
-    "context of sequences": context_of_sequences,
+    "one row": one_row, "row plan": row_plan, "context of sequences": context_of_sequences,
     "steps of sequences": steps_of_sequences,
-}
-
-# ------------------------------------------------------------------------------ their values
+}  # fmt: skip
 
 integers = st.one_of(
     st.integers(-300, 300),
@@ -226,9 +212,6 @@ def test_missing_records_beside_a_value_change_nothing(value: Any, place: int) -
         return feature(one.with_(present=None)) if found.present[place] else None
 
     assert outcome_of(among_missing) == expected
-
-
-# ------------------------------------------------------------------------- the two policies
 
 
 @given(st.one_of(of_one_type, st.lists(of_one_type, max_size=4), arrays))

@@ -4,12 +4,12 @@ from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from tests.support.columns import columns_of
+from tests.support.errors import raised
 from tfrecord_lite import encode_examples, encode_sequence_examples
 from tfrecord_lite.arrays import AnyArray, ByteItems, ByteRanges, Int64Array
 from tfrecord_lite.convert.lists import Joiner, Lists
@@ -37,7 +37,6 @@ def as_array(level: Any, n_rows: int) -> Int64Array:
 
 
 def nested(lists: Lists) -> list[Any]:
-    """The records as nested lists, one nest per level."""
     rows = values_of(lists.flat)
     sizes = [lists.n]  # rows of each level
     for level in lists.levels:
@@ -131,9 +130,6 @@ def some_lists(draw: DrawFn, form: str | None = None, n_levels: int | None = Non
 
 def mask_of(lists: Lists) -> list[bool]:
     return [True] * lists.n if lists.present is None else lists.present.tolist()
-
-
-# ----------------------------------------------------------------------------- what holds
 
 
 @given(some_lists(), st.data())
@@ -230,9 +226,6 @@ def test_only_lists_without_values_have_no_kind(column: Any) -> None:
     assert lists.kind is not None or not len(lists.flat)
 
 
-# ----------------------------------------------------------------------------- methods
-
-
 @given(some_lists(), st.data())
 def test_parts_and_cuts_are_slices_of_the_records(lists: Lists, data: st.DataObject) -> None:
     splits = sorted(data.draw(st.lists(st.integers(0, lists.n), min_size=1, max_size=4)))
@@ -305,5 +298,4 @@ def test_a_changed_copy_leaves_the_lists() -> None:
     changed = lists.with_(flat=np.array([3, 4]), present=np.array([True, False]))
     assert (nested(lists), lists.present) == ([[1], [2]], None)
     assert (nested(changed), mask_of(changed)) == ([[3], [4]], [True, False])
-    with pytest.raises(AttributeError):
-        lists.with_(counts=1)
+    raised(AttributeError, lists.with_, counts=1)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.support.columns import same
+from tests.support.errors import raised
 from tfrecord_lite import (
     ExampleParser,
     FixedLenSequenceFeature,
@@ -32,8 +33,6 @@ from tfrecord_lite.example.sequence.parse import ListsParser
 from tfrecord_lite.schema import FixedLenFeature, Kind, Original, RawFeature, Schema
 from tfrecord_lite.schema.types import Type
 
-# -------------------------------------------------------------------------- lists of any form
-
 FLOATS = np.arange(12, dtype=np.float32)
 WORDS = ["", "a", "ä", "bc", "日本", "x" * 300] * 2
 
@@ -49,13 +48,9 @@ def strings(words: list[str], *, as_items: bool) -> Any:
 
 
 SHAPES: list[tuple[tuple[int | None, ...], tuple[Any, ...]]] = [
-    ((), ()),
-    ((None,), (2,)),
-    ((2, 3), (2, 3)),
-    ((None, 3), (2, 3)),
-    ((None, None), (3, 2)),
+    ((), ()), ((None,), (2,)), ((2, 3), (2, 3)), ((None, 3), (2, 3)), ((None, None), (3, 2)),
     ((None, 2, None), (1, 2, 3)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("shape", "levels"), SHAPES)
@@ -102,8 +97,6 @@ def test_row_splits_have_the_dtype_asked_for_if_it_has_room_for_them() -> None:
         assert column.row_splits[-1] == n
 
 
-# ------------------------------------------------------------------------- blocks and memory
-
 ROWS = st.lists(
     st.fixed_dictionaries(
         {
@@ -143,7 +136,6 @@ SCHEMA = Schema(
 
 
 def block_of(rows: list[dict[str, Any]]) -> Any:
-    """Encode rows; some features are there under several names."""
     made = []
     for row in rows:
         places = np.arange(len(row["ragged"]))
@@ -180,7 +172,6 @@ def test_blocks_that_are_joined_at_any_border_are_one_block(rows: Any, data: Any
 
 
 def memories(column: Any) -> list[Any]:
-    """Return the arrays of a result."""
     match column:
         case np.ma.MaskedArray():
             return [np.asarray(column.data), np.ma.getmaskarray(column)]
@@ -226,56 +217,29 @@ def test_a_callers_array_stays_as_it_is() -> None:
         assert (flat == before).all()
 
 
-# -------------------------------------------------------------------------- what does not fit
-
-
-@pytest.mark.parametrize(
-    ("values", "dtype"),
-    [
-        (2**53 + 1, "float64"),
-        (-(2**53) - 1, "float64"),
-        (2**63 - 1, "float64"),
-        (2**24 + 1, "float32"),
-        (2**53 + 1, "complex128"),
-        (2**24 + 1, "complex64"),
-        (2049, "float16"),
-        (70000, "float16"),
-        (-(2**63), "float16"),
-        (257, "bfloat16"),
-        (300, "float8_e4m3fn"),
-        (2, "bool"),
-        (256, "uint8"),
-        (8, "int4"),
-        (0.5, "int64"),
-        (0.5, "datetime64[s]"),
-        (float("nan"), "timedelta64[s]"),
-        (float("inf"), "int64"),
-        (2.0**63, "int64"),
-        (0.1, "float16"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("values", "dtype"), [
+    (2**53 + 1, "float64"), (-(2**53) - 1, "float64"), (2**63 - 1, "float64"),
+    (2**24 + 1, "float32"), (2**53 + 1, "complex128"), (2**24 + 1, "complex64"), (2049, "float16"),
+    (70000, "float16"), (-(2**63), "float16"), (257, "bfloat16"), (300, "float8_e4m3fn"),
+    (2, "bool"), (256, "uint8"), (8, "int4"), (0.5, "int64"), (0.5, "datetime64[s]"),
+    (float("nan"), "timedelta64[s]"), (float("inf"), "int64"), (2.0**63, "int64"), (0.1, "float16"),
+])  # fmt: skip
 @pytest.mark.parametrize(
     "form", ["dense", "ragged", "nested", "masked", "sparse", "var_len", "padded"]
 )
-def test_a_stored_number_that_an_original_does_not_have_is_never_rounded(
-    values: Any, dtype: str, form: str
-) -> None:
+def test_a_number_beyond_the_original_is_never_rounded(values: Any, dtype: str, form: str) -> None:
     kind = type(values)
     features, shape = FORMS[form](kind)
     schema = Schema({"x": features}, {"x": Original(dtype, shape, missing=form == "masked")})
     rows = [
-        [kind(0)],
-        [kind(1)],
-        [kind(1), values] if form not in ("dense", "masked") else [values],
-    ]
+        [kind(0)], [kind(1)], [kind(1), values] if form not in ("dense", "masked") else [values],
+    ]  # fmt: skip
     columns: dict[str, Any] = {"x": rows, "n": [[len(row)] for row in rows]}
     columns["i"] = [[*range(len(row))] for row in rows]
     specs = {"x": RaggedFeature(kind), "n": RaggedFeature(int), "i": RaggedFeature(int)}
     block = encode_examples(columns, specs)
     for splits in ([0, 3], [0, 1, 2, 3]):
-        with pytest.raises(InvalidArgumentError) as caught:
-            ExampleParser(schema).parse_batches(block, splits)
-        error = caught.value
+        error = raised(InvalidArgumentError, ExampleParser(schema).parse_batches, block, splits)
         assert (error.reason, error.index, error.key) == (Reason.UNREPRESENTABLE, 2, "x")
     assert len(parse_example(block[:2], schema)) == 1
 
@@ -392,12 +356,7 @@ def test_arrays_of_any_shape_come_back(data: st.DataObject, name: str, how: str 
 
 
 WRONG_ARRAYS: list[tuple[Any, dict[str, Any], Reason, str]] = [
-    (
-        (2,),
-        {"x": zlib.compress(b"abcd")[:-5]},
-        Reason.COMPRESSED_CORRUPT,
-        "zlib cannot decompress",
-    ),
+    ((2,), {"x": zlib.compress(b"abcd")[:-5]}, Reason.COMPRESSED_CORRUPT, "zlib cannot decompress"),
     ((2,), {"x": b"abcd"}, Reason.COMPRESSED_CORRUPT, "zlib cannot decompress"),
     ((2,), {"x": zlib.compress(bytes(10**6))}, Reason.WRONG_COUNT, "5 bytes do not make up"),
     ((2,), {"x": zlib.compress(b"ab")}, Reason.WRONG_COUNT, "1 value, but the shape"),
@@ -418,13 +377,10 @@ WRONG_ARRAYS: list[tuple[Any, dict[str, Any], Reason, str]] = [
 
 
 @pytest.mark.parametrize(("shape", "row", "reason", "text"), WRONG_ARRAYS)
-def test_an_array_that_does_not_fit_is_named(
-    shape: Any, row: dict[str, Any], reason: Reason, text: str
-) -> None:
+def test_a_misfit_is_named(shape: Any, row: dict[str, Any], reason: Reason, text: str) -> None:
     spec = FixedLenFeature([], bytes) if "x" in row else RawFeature(shape, "int16", "v", "s")
     schema = Schema({"x": spec}, {"x": Original("int16", shape, compression="zlib")})
     rows = [{"x": zlib.compress(bytes(4)), "v": zlib.compress(bytes(4)), "s": [1, 1, 2]}, row]
-
     with pytest.raises(InvalidArgumentError, match=text) as caught:
         parse_example(list(map(encode_example, rows)), schema)
     assert (caught.value.reason, caught.value.index) == (reason, 1)

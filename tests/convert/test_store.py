@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from tests.support.columns import columns_of, same
+from tests.support.errors import raised
 from tests.support.untyped import load
 from tfrecord_lite import (
     FixedLenFeature,
@@ -158,21 +159,14 @@ def test_it_makes_no_difference_where_a_batch_ends(rows: list[Any], place: int) 
 
 
 @pytest.mark.parametrize("place", [1, 1024])
-@pytest.mark.parametrize(
-    ("first", "then", "dtype"),
-    [
-        (np.ones(2, np.int32), np.ones(2, np.int64), "int64"),
-        (np.ones(2, np.float32), np.ones(2, np.int64), "float32"),
-        (np.ones(2, np.int8), np.ones(1, np.uint8), "int16"),
-        (np.array([]), np.ones(2, np.int32), "int32"),
-        (np.array([]), np.array(["a", "b"]), "object"),
-        (np.ones(2, np.int32), np.array([]), "int32"),
-        ([], np.ones(2, np.int32), "int64"),
-    ],
-)
-def test_dtypes_of_rows_are_widened(
-    tmp_path: Path, place: int, first: Any, then: Any, dtype: str
-) -> None:
+@pytest.mark.parametrize(("first", "then", "dtype"), [
+    (np.ones(2, np.int32), np.ones(2, np.int64), "int64"),
+    (np.ones(2, np.float32), np.ones(2, np.int64), "float32"),
+    (np.ones(2, np.int8), np.ones(1, np.uint8), "int16"),
+    (np.array([]), np.ones(2, np.int32), "int32"), (np.array([]), np.array(["a", "b"]), "object"),
+    (np.ones(2, np.int32), np.array([]), "int32"), ([], np.ones(2, np.int32), "int64"),
+])  # fmt: skip
+def test_dtypes_are_widened(tmp_path: Path, place: int, first: Any, then: Any, dtype: str) -> None:
     rows = [first] * place + [then] * 2
     save(tmp_path / "x", ({"x": row} for row in rows))
     found = load(tmp_path / "x")["x"]
@@ -201,20 +195,17 @@ def test_a_float_after_integers(tmp_path: Path, place: int) -> None:
 @pytest.mark.parametrize("value", [2**53 + 1, -(2**53) - 1])
 def test_an_original_that_cannot_hold_a_value_is_an_error(value: int) -> None:
     schema = Schema({"x": FixedLenFeature([], "int64")}, {"x": Original("float64", ())})
-    with pytest.raises(InvalidArgumentError) as caught:
-        encode_examples({"x": [1, value]}, schema)
-    assert (caught.value.reason, caught.value.index) == (Reason.UNREPRESENTABLE, 1)
-    with pytest.raises(InvalidArgumentError) as caught:
-        parse_example(encode_examples({"x": [1, value]}), schema)
-    assert (caught.value.reason, caught.value.index) == (Reason.UNREPRESENTABLE, 1)
+    error = raised(InvalidArgumentError, encode_examples, {"x": [1, value]}, schema)
+    assert (error.reason, error.index) == (Reason.UNREPRESENTABLE, 1)
+    caught = raised(InvalidArgumentError, parse_example, encode_examples({"x": [1, value]}), schema)
+    assert (caught.reason, caught.index) == (Reason.UNREPRESENTABLE, 1)
 
 
 def test_byte_strings_that_are_text_only_together() -> None:
     """Each string has to be UTF-8 by itself, not only all of them end to end."""
     schema = Schema({"x": FixedLenFeature([], bytes)}, {"x": Original("string", (), "str")})
-    with pytest.raises(InvalidArgumentError) as caught:
-        encode_examples({"x": [b"a", b"\xc3", b"\xa9"]}, schema)
-    assert (caught.value.reason, caught.value.index) == (Reason.UNREPRESENTABLE, 1)
+    error = raised(InvalidArgumentError, encode_examples, {"x": [b"a", b"\xc3", b"\xa9"]}, schema)
+    assert (error.reason, error.index) == (Reason.UNREPRESENTABLE, 1)
 
 
 def test_masked_strings_with_nothing_masked(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.small_files import (
     FEATURES,
     example,
@@ -24,6 +25,7 @@ from tests.support.small_files import (
     plain,
     write,
     write_files,
+    write_records,
 )
 from tfrecord_lite import (
     Dataset,
@@ -55,7 +57,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 @pytest.fixture
 def names(tmp_path: Path) -> list[str]:
-    """Three files of 5, 0 and 7 Examples."""
     return write_files(tmp_path, [5, 0, 7])
 
 
@@ -82,9 +83,7 @@ def test_files_take_turns(
     names = write_files(tmp_path_factory.mktemp("a"), counts)
     ends = np.cumsum(counts).tolist()
     files = [list(range(end - n, end)) for end, n in zip(ends, counts, strict=True)]
-
     dataset = TFRecordDataset(names).interleave(cycle, block)
-
     assert numbers(dataset) == turns(files, cycle, block)
     if block == 1:
         assert numbers(TFRecordDataset(names, num_parallel_reads=cycle)) == numbers(dataset)
@@ -113,7 +112,6 @@ def test_many_rounds_at_once_are_the_same_turns(tmp_path: Path) -> None:
         files.append(list(range(first, first + count)))
         write(tmp_path / str(i), [b"%d" % n for n in files[-1]])
         first += count
-
     for cycle, block in ((2, 1), (4, 7), (6, 5_000)):
         dataset = TFRecordDataset([tmp_path / str(i) for i in range(6)]).interleave(cycle, block)
         assert list(map(int, dataset)) == turns(files, cycle, block)
@@ -159,49 +157,34 @@ def test_stages_do_what_lists_do(
 
 def test_negative_counts_are_all(names: list[str]) -> None:
     dataset = TFRecordDataset(names)
-
     assert numbers(dataset.take(-1)) == list(range(12))
     assert numbers(dataset.skip(-1)) == []
     assert numbers(dataset.repeat(-1).take(30)) == [*range(12), *range(12), *range(6)]
     assert numbers(dataset.take(0).repeat()) == []
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda d: d.batch(0), lambda d: d.shuffle(0), lambda d: d.shuffle(-1),
-        lambda d: d.shard(0, 0), lambda d: d.shard(2, 2), lambda d: d.shard(2, -1),
-        lambda d: d.prefetch(-2), lambda d: d.interleave(0), lambda d: d.interleave(2, 0),
-        lambda d: d.in_processes(-1), lambda d: d.map(len, 0 - 2), lambda d: d.set_epoch(-1),
-        lambda d: d.shuffle(3).shard(2, 0), lambda d: d.shuffle_all().shard(2, 0),
-        lambda d: d.shuffle_files().shard(2, 0), lambda d: d.shuffle_all().interleave(2),
-        lambda d: d.batch(2).parse_example(FEATURES, label_key="absent"),
-        lambda d: d.in_processes(2, start_method="bogus"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("make", [
+    lambda d: d.batch(0), lambda d: d.shuffle(0), lambda d: d.shuffle(-1), lambda d: d.shard(0, 0),
+    lambda d: d.shard(2, 2), lambda d: d.shard(2, -1), lambda d: d.prefetch(-2),
+    lambda d: d.interleave(0), lambda d: d.interleave(2, 0), lambda d: d.in_processes(-1),
+    lambda d: d.map(len, 0 - 2), lambda d: d.set_epoch(-1), lambda d: d.shuffle(3).shard(2, 0),
+    lambda d: d.shuffle_all().shard(2, 0), lambda d: d.shuffle_files().shard(2, 0),
+    lambda d: d.shuffle_all().interleave(2),
+    lambda d: d.batch(2).parse_example(FEATURES, label_key="absent"),
+    lambda d: d.in_processes(2, start_method="bogus"),
+])  # fmt: skip
 def test_arguments_that_cannot_be(names: list[str], make: Callable[[Any], object]) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        make(TFRecordDataset(names))
-
-    assert caught.value.reason is Reason.BAD_ARGUMENT
+    assert raised(InvalidArgumentError, make, TFRecordDataset(names)).reason is Reason.BAD_ARGUMENT
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda d: d.map(5),
-        lambda d: d.filter(5),
-        lambda d: d.batch(2.0),
-        lambda d: d.shuffle("3"),
-        lambda d: d.shard(True, 0),
-    ],
-)
+@pytest.mark.parametrize("make", [
+    lambda d: d.map(5), lambda d: d.filter(5), lambda d: d.batch(2.0), lambda d: d.shuffle("3"),
+    lambda d: d.shard(True, 0),
+])  # fmt: skip
 def test_arguments_of_types_that_cannot_be(names: list[str], make: Callable[[Any], object]) -> None:
-    with pytest.raises(TypeError):
-        make(TFRecordDataset(names))
+    raised(TypeError, make, TFRecordDataset(names))
     for wrong in (3, [3]):
-        with pytest.raises(TypeError):
-            TFRecordDataset(wrong)  # type: ignore[arg-type]
+        raised(TypeError, TFRecordDataset, wrong)
     size: Any = np.int64(5)
     assert numbers(TFRecordDataset(names).batch(size).take(1)) == [0, 1, 2, 3, 4]
 
@@ -227,7 +210,6 @@ def test_columns_of_batches_and_of_single_records(names: list[str]) -> None:
 
 def test_every_batch_owns_its_memory(names: list[str]) -> None:
     batches: list[Any] = list(TFRecordDataset(names).batch(3).parse_example(FEATURES))
-
     arrays = [batch["n"] for batch in batches]
     assert not any(np.shares_memory(*pair) for pair in itertools.combinations(arrays, 2))
     batches[1]["n"][:] = -1
@@ -279,7 +261,6 @@ def test_columns_that_cannot_be_cut_are_parsed_batch_by_batch(names: list[str]) 
 
 def test_parts_of_tuples_are_arguments(names: list[str]) -> None:
     dataset = TFRecordDataset(names).map(lambda record: (number_of(record), {"twice": 2}))
-
     assert list(dataset.map(lambda n, rest: n * rest["twice"]))[-1] == 22
     assert list(dataset.filter(lambda n, rest: n == rest["twice"])) == [(2, {"twice": 2})]
 
@@ -290,7 +271,6 @@ def test_objects_are_stacked(names: list[str]) -> None:
         return {"n": n, "pair": (np.full((2,), n), [b"x", "y"])}, float(n)
 
     (one, two) = TFRecordDataset(names).map(make).batch(8)
-
     assert one[0]["n"].tolist() == list(range(8))
     assert two[0]["pair"][0].tolist() == [[n, n] for n in range(8, 12)]
     assert two[0]["pair"][1][0].tolist() == [b"x"] * 4
@@ -307,9 +287,8 @@ def test_what_is_not_alike_is_not_stacked(names: list[str]) -> None:
         np.zeros, lambda n: {"a" * n: 1}, lambda n: {"a": 1} if n else 1, lambda n: [1] * n,
     ]  # fmt: skip
     for make in makes:
-        with pytest.raises(InvalidArgumentError) as caught:
-            list(records.map(partial(of_parity, make)).batch(3))
-        assert caught.value.reason is Reason.WRONG_COUNT
+        error = raised(InvalidArgumentError, list, records.map(partial(of_parity, make)).batch(3))
+        assert error.reason is Reason.WRONG_COUNT
     with pytest.raises(InvalidArgumentError) as caught:
         list(records.parse_example({"n": VarLenFeature("int64")}).batch(2))
     assert caught.value.reason is Reason.UNSUPPORTED
@@ -319,13 +298,10 @@ def test_what_is_not_alike_is_not_stacked(names: list[str]) -> None:
 def test_nothing_for_ever_ends(names: list[str], tmp_path: Path) -> None:
     files = TFRecordDataset(names)
     for dataset in (
-        TFRecordDataset(write_files(tmp_path, [0, 0])),
-        files.take(0),
-        files.skip(12),
-        files.filter(lambda _: False).batch(2),
-        files.shard(50, 49),
+        TFRecordDataset(write_files(tmp_path, [0, 0])), files.take(0), files.skip(12),
+        files.filter(lambda _: False).batch(2), files.shard(50, 49),
         files.batch(13, drop_remainder=True),
-    ):
+    ):  # fmt: skip
         for run in (
             dataset.shuffle(3, 1).repeat().batch(2).prefetch(1),
             dataset.cache().repeat(),
@@ -341,17 +317,11 @@ def test_an_error_of_a_function_says_of_which_record(names: list[str]) -> None:
 
     records = TFRecordDataset(names).skip(6)
     for dataset in (
-        records.map(work),
-        records.map(work, num_parallel_calls=2),
-        records.filter(work),
-        records.batch(3).map(work),
-        records.filter(bool).map(work).in_processes(1, "fork"),
-    ):
-        with pytest.raises(ZeroDivisionError) as caught:
-            list(dataset)
-        assert f"record 1, byte {len(example(5)) + 16} of {names[2]}" in "".join(
-            caught.value.__notes__
-        )
+        records.map(work), records.map(work, num_parallel_calls=2), records.filter(work),
+        records.batch(3).map(work), records.filter(bool).map(work).in_processes(1, "fork"),
+    ):  # fmt: skip
+        error = raised(ZeroDivisionError, list, dataset)
+        assert f"record 1, byte {len(example(5)) + 16} of {names[2]}" in "".join(error.__notes__)
 
 
 def test_map_in_threads_keeps_the_order(names: list[str]) -> None:
@@ -369,16 +339,11 @@ def test_map_in_threads_keeps_the_order(names: list[str]) -> None:
 
 def test_compression_is_found_out_or_said(tmp_path: Path) -> None:
     for name in ("GZIP", ""):
-        with TFRecordWriter(tmp_path / f"f{name}", name) as writer:
-            for i in range(3):
-                writer.write(example(i))
-
+        write_records(tmp_path / f"f{name}", (example(i) for i in range(3)), name)
     assert numbers(TFRecordDataset(tmp_path / "f*")) == [0, 1, 2] * 2
     assert numbers(TFRecordDataset(str(tmp_path / "fGZIP"), "GZIP")) == [0, 1, 2]
-    with pytest.raises(DataLossError):
-        list(TFRecordDataset(tmp_path / "fGZIP", ""))
-    with pytest.raises(FailedPreconditionError):
-        list(TFRecordDataset(tmp_path / "fGZIP").shuffle_all())
+    raised(DataLossError, list, TFRecordDataset(tmp_path / "fGZIP", ""))
+    raised(FailedPreconditionError, list, TFRecordDataset(tmp_path / "fGZIP").shuffle_all())
 
 
 def test_len_is_known_where_it_can_be(names: list[str]) -> None:
@@ -395,10 +360,8 @@ def test_len_is_known_where_it_can_be(names: list[str]) -> None:
     for make in makes:
         assert len(make(known)) == len(list(make(known)))
     for make in (lambda d: d.repeat(), lambda d: d.filter(len)):
-        with pytest.raises(TypeError):
-            len(make(known))
-    with pytest.raises(TypeError):
-        len(TFRecordDataset(names))
+        raised(TypeError, len, make(known))
+    raised(TypeError, len, TFRecordDataset(names))
 
 
 def test_a_repr_shows_the_calls_that_make_the_data_set() -> None:
@@ -425,20 +388,16 @@ def before_error(dataset: Dataset) -> tuple[list[int], Any]:
     found: list[Any] = []
     with pytest.raises(Exception) as caught:  # noqa: PT011 - whichever it is
         found.extend(run)
-    with pytest.raises(type(caught.value)):
-        next(run)
+    raised(type(caught.value), next, run)
     return numbers(found), caught.value
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda d: d, lambda d: d.interleave(2, 3), lambda d: d.prefetch(2),
-        lambda d: d.batch(2).parse_example(FEATURES).prefetch(1),
-        lambda d: d.map(bytes, num_parallel_calls=3), lambda d: d.map(bytes).batch(3),
-        lambda d: d.shard(1, 0).in_processes(1),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("make", [
+    lambda d: d, lambda d: d.interleave(2, 3), lambda d: d.prefetch(2),
+    lambda d: d.batch(2).parse_example(FEATURES).prefetch(1),
+    lambda d: d.map(bytes, num_parallel_calls=3), lambda d: d.map(bytes).batch(3),
+    lambda d: d.shard(1, 0).in_processes(1),
+])  # fmt: skip
 def test_what_is_before_damage_comes_first(tmp_path: Path, make: Callable[[Any], Dataset]) -> None:
     for at in (0, 3, 7):
         name = damaged(tmp_path, at)
@@ -450,7 +409,6 @@ def test_what_is_before_damage_comes_first(tmp_path: Path, make: Callable[[Any],
 
 def test_unverified_files_are_read_in_full(tmp_path: Path) -> None:
     name = damaged(tmp_path, 3)
-
     for dataset in (
         TFRecordDataset(name, verify=False),
         TFRecordDataset(name, verify=False).shuffle_all(1),
@@ -470,30 +428,20 @@ def test_a_message_that_does_not_fit_is_named(tmp_path: Path) -> None:
         assert dataset is not records or found == [0, 1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda d: d.parse_example(FEATURES),
-        lambda d: d.batch(3).parse_example(FEATURES),
-        lambda d: d.interleave(2).shuffle(4, 1).batch(9).parse_example(FEATURES).prefetch(2),
-        lambda d: d.shuffle_all(1).repeat(2).batch(2).parse_example(FEATURES).cache(),
-        lambda d: d.batch(3).parse_example(FEATURES).in_processes(2).prefetch(1),
-        lambda d: d.filter(bool).shuffle(5, 1).batch(4).parse_example(FEATURES),
-    ],
-)
-def test_an_error_of_parsing_has_file_record_offset_and_key(
-    tmp_path: Path, make: Callable[[Any], Dataset]
-) -> None:
+@pytest.mark.parametrize("make", [
+    lambda d: d.parse_example(FEATURES), lambda d: d.batch(3).parse_example(FEATURES),
+    lambda d: d.interleave(2).shuffle(4, 1).batch(9).parse_example(FEATURES).prefetch(2),
+    lambda d: d.shuffle_all(1).repeat(2).batch(2).parse_example(FEATURES).cache(),
+    lambda d: d.batch(3).parse_example(FEATURES).in_processes(2).prefetch(1),
+    lambda d: d.filter(bool).shuffle(5, 1).batch(4).parse_example(FEATURES),
+])  # fmt: skip
+def test_an_error_of_parsing_has_its_place(tmp_path: Path, make: Callable[[Any], Dataset]) -> None:
     bad = Example()
     bad.features.feature["n"].int64_list.value.append(1)
     records = [example(i) for i in range(7)]
     write(tmp_path / "0", records)
     name = write(tmp_path / "1", [*records[:5], bad.SerializeToString(), *records[5:]])
-
-    with pytest.raises(InvalidArgumentError) as caught:
-        list(make(TFRecordDataset([tmp_path / "0", name])))
-
-    error = caught.value
+    error = raised(InvalidArgumentError, list, make(TFRecordDataset([tmp_path / "0", name])))
     assert (error.reason, error.key, error.source) == (Reason.MISSING, "s", name)
     assert (error.index, error.offset) == (5, sum(len(record) + 16 for record in records[:5]))
 
@@ -513,8 +461,7 @@ def test_an_error_of_a_function_comes_in_its_place(names: list[str]) -> None:
         mapped = TFRecordDataset(names).map(work, n_threads)
         for dataset in (mapped, mapped.prefetch(2), mapped.in_processes(1, "fork")):
             found: list[int] = []
-            with pytest.raises(ZeroDivisionError):
-                found.extend(dataset)
+            raised(ZeroDivisionError, found.extend, dataset)
             assert found == [0, 1, 2, 3]
 
 
@@ -529,8 +476,7 @@ def test_a_cache_reads_once_unless_it_was_left_early(names: list[str]) -> None:
 
     dataset = TFRecordDataset(names).map(note).cache()
     next(iter(dataset))  # not a whole epoch: nothing is kept
-    with pytest.raises(ZeroDivisionError):
-        list(dataset)
+    raised(ZeroDivisionError, list, dataset)
     assert [list(dataset) for _ in range(3)] == [list(range(12))] * 3
 
     assert made == [0, *range(8), *range(12)]
@@ -566,10 +512,8 @@ def spoil(element: Any) -> None:
 
 def test_two_runs_fill_one_cache(names: list[str]) -> None:
     dataset = TFRecordDataset(names).shuffle(5, 1).cache()
-
     first, second = iter(dataset), iter(dataset)
     pairs = [numbers(pair) for pair in zip(first, second, strict=True)]
-
     assert sorted(a for a, _ in pairs) == sorted(b for _, b in pairs) == list(range(12))
     assert numbers(dataset) in (list(run) for run in zip(*pairs, strict=True))
 
@@ -633,7 +577,6 @@ def test_an_error_names_the_argument_that_was_given(names: list[str]) -> None:
 def test_nothing_is_read_before_iteration(tmp_path: Path) -> None:
     dataset = TFRecordDataset(tmp_path / "a").shuffle_all(1).batch(2).parse_example(FEATURES)
     write(tmp_path / "a", [example(1)])
-
     assert numbers(dataset) == [1]
 
 
@@ -641,7 +584,6 @@ def test_batches_may_be_larger_than_what_is_parsed_at_once(tmp_path: Path) -> No
     name = str(tmp_path / "numbers")
     with TFRecordWriter(name) as writer:
         writer.write_examples({"n": np.arange(12_000)})
-
     found = [batch["n"] for batch in read_batches(name, {"n": int}, 5_000)]
     assert [len(n) for n in found] == [5_000, 5_000, 2_000]
     assert np.concatenate(found).tolist() == list(range(12_000))
@@ -657,23 +599,16 @@ def test_the_batches_of_an_epoch_are_counted(tmp_path: Path, end: str) -> None:
         return read_batches(names, FEATURES, 3, **settings)
 
     for settings in (
-        {},
-        {"shuffle": True, "seed": 1, "shard": (3, 0)},
-        {"shard": (3, 2)},
-        {"drop_remainder": True},
-        {"num_workers": 2},
-        {"num_workers": 4, "num_epochs": 2},
+        {}, {"shuffle": True, "seed": 1, "shard": (3, 0)}, {"shard": (3, 2)},
+        {"drop_remainder": True}, {"num_workers": 2}, {"num_workers": 4, "num_epochs": 2},
         {"shard": (3, 2), "even": True, "num_workers": 2},
         {"shard": (3, 0), "even": "drop", "shuffle": True, "seed": 1},
-    ):
+    ):  # fmt: skip
         dataset = make(**settings)
-        with pytest.raises(TypeError, match="count_records"):
-            len(dataset)
+        raised(TypeError, len, dataset, match="count_records")
         assert dataset.count() == len(dataset) == len(list(dataset)), settings
-    with pytest.raises(TypeError, match="no end"):
-        make(num_epochs=None).count()
-    with pytest.raises(TypeError, match="depends"):
-        make().filter(bool).count()
+    raised(TypeError, make(num_epochs=None).count, match="no end")
+    raised(TypeError, make().filter(bool).count, match="depends")
     assert count_records(names) == 16
     if not end:
         TFRecordFile(names).save_index()
@@ -684,7 +619,6 @@ def test_the_batches_of_an_epoch_are_counted(tmp_path: Path, end: str) -> None:
 def test_what_an_epoch_reads_can_be_seen(tmp_path: Path) -> None:
     names = write_files(tmp_path, [8, 4])
     ranks = [read_batches(names, FEATURES, 3, shard=(2, rank)) for rank in (0, 1)]
-
     whole = [{"worker": 0, "file": name, "first": 0, "records": None, "step": 2} for name in names]
     assert ranks[0].epoch_plan() == ranks[1].epoch_plan() == whole
     later = [
@@ -710,10 +644,8 @@ def test_some_columns_and_text_are_read(tmp_path: Path) -> None:
     assert (batch["word"].tolist(), batch["code"].tolist()) == (["a", "b"], [b"\xff", b"c"])
     (batch,) = read_batches(path, {"word": str, "n": int}, columns=["n"])
     assert list(batch) == ["n"]
-    with pytest.raises(InvalidArgumentError, match="no column 'wrod'"):
-        read_batches(path, columns=["wrod"])
-    with pytest.raises(TypeError, match="columns= of load, scan and read_batches"):
-        read_batches(path, ["word"])  # type: ignore[call-overload]
+    raised(InvalidArgumentError, read_batches, path, columns=["wrod"], match="no column 'wrod'")
+    raised(TypeError, read_batches, path, ["word"], match="columns= of load, scan and read_batches")
 
 
 def test_columns_of_sequence_examples_are_chosen_by_part(tmp_path: Path) -> None:
@@ -721,7 +653,6 @@ def test_columns_of_sequence_examples_are_chosen_by_part(tmp_path: Path) -> None
     with TFRecordWriter(path) as writer:
         writer.write_sequence_examples({"id": [1, 2], "x": [3, 4]}, {"t": [[5, 6], [7]]})
     sequences = SequenceSchema({"id": int, "x": int}, {"t": FixedLenSequenceFeature([], int)})
-
     for schema in (None, sequences):
         (batch,) = read_batches(path, schema, columns=["context/x", "feature_lists/t"])
         assert list(batch[0]) == ["x"]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support import reference
+from tests.support.errors import raised
 from tests.support.small_files import plain, rest_after
 from tfrecord_lite import Dataset, TFRecordDataset, TFRecordReader
 from tfrecord_lite.errors import (
@@ -58,13 +59,10 @@ N_PLACES = sum(map(len, DAMAGED.values()))
 
 @pytest.mark.parametrize("cycle", [1, 2, 3])
 @pytest.mark.parametrize("n_parts", [1, 2, 5])
-def test_every_sound_record_comes_once_over_all_parts(
-    paths: list[str], cycle: int, n_parts: int
-) -> None:
+def test_all_parts_have_each_sound_record(paths: list[str], cycle: int, n_parts: int) -> None:
     dataset = TFRecordDataset(paths, on_error=skip).interleave(cycle)
     whole = list(dataset)
     parts = [list(dataset.shard(n_parts, i)) for i in range(n_parts)]
-
     assert sorted(whole) == sorted(SOUND)
     assert whole == SOUND or cycle > 1
     assert [item for i in range(len(whole)) for item in parts[i % n_parts][i // n_parts :][:1]] == (
@@ -76,10 +74,8 @@ def test_every_sound_record_comes_once_over_all_parts(
 def test_the_end_warns_once_and_the_report_has_every_place(paths: list[str], cycle: int) -> None:
     dataset = TFRecordDataset(paths, on_error="skip").interleave(cycle).batch(7)
     assert dataset.report is None
-
     with pytest.warns(DataLossWarning, match="5 damaged places") as caught:
         records = [item for batch in dataset for item in batch]
-
     warned = [w for w in caught if w.category is DataLossWarning]
     assert len(warned) == 1
     assert sorted(records) == sorted(SOUND)
@@ -124,11 +120,9 @@ def test_damage_beyond_the_limit_is_raised_after_what_is_before_it(paths: list[s
     dataset = TFRecordDataset(paths, on_error=skip, max_errors=3)
     found: list[bytes] = []
     limit = "; 3 damaged places before it were skipped, the limit of max_errors"
-    with pytest.raises(DataLossError, match=limit) as caught:
-        found.extend(dataset)
-
+    error = raised(DataLossError, found.extend, dataset, match=limit)
     assert found == SOUND[: 2 * N_RECORDS - 3]
-    assert caught.value.source == paths[2]
+    assert error.source == paths[2]
 
 
 @pytest.mark.parametrize("cycle", [1, 2])
@@ -148,23 +142,19 @@ def test_random_order_of_all_records_needs_intact_files(paths: list[str]) -> Non
 
 
 IN_PROCESSES: dict[str, Callable[[TFRecordDataset], Dataset]] = {
-    "files": lambda d: d,
-    "rounds": lambda d: d.repeat(2).take(2 * len(SOUND)),
-    "rounds of parts": lambda d: d.repeat(2),
-    "interleaved": lambda d: d.interleave(3),
+    "files": lambda d: d, "rounds": lambda d: d.repeat(2).take(2 * len(SOUND)),
+    "rounds of parts": lambda d: d.repeat(2), "interleaved": lambda d: d.interleave(3),
     "shuffled": lambda d: d.shuffle_files(1).shuffle(4, 1),
     "batches": lambda d: d.batch(9).prefetch(1),
     "counted": lambda d: d.skip(0).enumerate().map(second),
-}
+}  # fmt: skip
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("stage", IN_PROCESSES)
 @pytest.mark.parametrize("n_workers", [1, 2, 5])
-def test_processes_give_every_sound_record_and_warn_by_themselves(
-    paths: list[str], stage: str, n_workers: int
-) -> None:
+def test_processes_give_sound_data_and_warn(paths: list[str], stage: str, n_workers: int) -> None:
     dataset = IN_PROCESSES[stage](TFRecordDataset(paths, on_error="skip"))
     n_rounds = 2 if "rounds" in stage else 1
     dataset = dataset.in_processes(n_workers, "fork")
@@ -178,14 +168,11 @@ def test_processes_give_every_sound_record_and_warn_by_themselves(
     assert dataset.report is None
     with warnings.catch_warnings():
         warnings.simplefilter("error", DataLossWarning)  # also in processes that are forked now
-        with pytest.raises(DataLossWarning, match="damaged place"):
-            list(dataset)
+        raised(DataLossWarning, list, dataset, match="damaged place")
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_function_is_called_in_the_process_that_met_the_damage(
-    paths: list[str], tmp_path: Path
-) -> None:
+def test_a_function_is_called_where_the_damage_is_met(paths: list[str], tmp_path: Path) -> None:
     def note(span: DamagedSpan) -> None:
         (tmp_path / f"{os.getpid()} {span.index} {Path(span.source).name}").touch()
 
@@ -193,7 +180,6 @@ def test_a_function_is_called_in_the_process_that_met_the_damage(
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert sorted(dataset) == sorted(SOUND)
-
     names = [found.name.split() for found in tmp_path.glob("* *")]
     assert len(names) == N_PLACES
     assert str(os.getpid()) not in {process for process, *_ in names}
@@ -204,32 +190,25 @@ def test_a_function_is_called_in_the_process_that_met_the_damage(
 def test_each_process_counts_the_damage_by_itself(paths: list[str]) -> None:
     enough = TFRecordDataset(paths, on_error=skip, max_errors=3)  # in each file
     assert sorted(enough.in_processes(3, "fork")) == sorted(SOUND)
-
     limit = "2 damaged places before it were skipped, the limit of max_errors"
     few = TFRecordDataset(paths, on_error=skip, max_errors=2)
-    with pytest.raises(DataLossError, match=limit) as caught:
-        list(few.in_processes(3, "fork"))
-    assert (caught.value.source, caught.value.index) == (paths[0], DAMAGED[0][2])
+    error = raised(DataLossError, list, few.in_processes(3, "fork"), match=limit)
+    assert (error.source, error.index) == (paths[0], DAMAGED[0][2])
 
 
 AFTER_AN_ERROR: dict[str, Callable[[TFRecordDataset], Dataset]] = {
-    "all": lambda d: d,
-    "part": lambda d: d.shard(2, 0),
-    "other part": lambda d: d.shard(2, 1),
+    "all": lambda d: d, "part": lambda d: d.shard(2, 0), "other part": lambda d: d.shard(2, 1),
     "interleaved part": lambda d: d.interleave(2, 3).shard(2, 1),
-    "random": lambda d: d.shuffle_all(1),
-    "batches": lambda d: d.shard(3, 1).batch(7).prefetch(1),
+    "random": lambda d: d.shuffle_all(1), "batches": lambda d: d.shard(3, 1).batch(7).prefetch(1),
     "processes": lambda d: d.in_processes(2),
     "more processes than files": lambda d: d.in_processes(3),
-}
+}  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("stage", AFTER_AN_ERROR)
 @pytest.mark.parametrize("verify", [True, False])
-def test_a_run_that_goes_on_after_an_error_meets_it_again(
-    tmp_path: Path, stage: str, verify: bool
-) -> None:
+def test_a_run_resumed_at_an_error_has_it_again(tmp_path: Path, stage: str, verify: bool) -> None:
     broken = {40: 14, 41: 14} if verify else {40: 8, 41: 8}  # in data, or in heads
     paths = []
     for file in range(2):
@@ -244,12 +223,10 @@ def test_a_run_that_goes_on_after_an_error_meets_it_again(
 
     run = iter(make())
     found: list[Any] = []
-    with pytest.raises(DataLossError) as caught:
-        found.extend(run)
+    error = raised(DataLossError, found.extend, run)
     assert found or stage == "random"
     again = iter(make())
     again.load_state_dict(pickle.loads(pickle.dumps(run.state_dict())))
 
-    with pytest.raises(DataLossError) as met:
-        next(again)
-    assert (met.value.source, met.value.index) == (caught.value.source, caught.value.index)
+    met = raised(DataLossError, next, again)
+    assert (met.source, met.index) == (error.source, error.index)

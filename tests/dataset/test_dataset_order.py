@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.http_files import serving
 from tests.support.small_files import FEATURES, example, numbers, write, write_files
 from tfrecord_lite import TFRecordDataset, TFRecordFile, read_batches
@@ -22,14 +23,12 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 
 def words(key: tuple[int, ...], n_words: int) -> list[int]:
-    """Return words of the generator of a key, as the rule has it."""
     entropy = [part for number in key for part in (number % 2**32, number // 2**32)]
     seed = np.random.SeedSequence([len(entropy), *entropy])
     return [int(word) for word in np.random.PCG64(seed).random_raw(n_words)]
 
 
 def shuffled(items: list[int], key: tuple[int, ...], n_slots: int) -> list[int]:
-    """Shuffle with a buffer, one element at a time."""
     buffer, rest, out = items[:n_slots], items[n_slots:], []
     for item, word in zip(rest, words((*key, 0), len(rest)), strict=True):
         slot = int((word >> 11) / 2**53 * n_slots)
@@ -54,9 +53,7 @@ def test_a_shuffle_is_that_of_the_rule(
     names = write_files(tmp_path_factory.mktemp("a"), [n // 3, n - n // 3])
     dataset = TFRecordDataset(names).shuffle(n_slots, seed)
     objects = TFRecordDataset(names).map(bytes).shuffle(n_slots, seed)
-
     expected = shuffled(list(range(n)), (seed, 1, epoch), n_slots)
-
     with pytest.MonkeyPatch.context() as patch:
         if large:
             patch.setattr(shuffle, "_LARGE_RECORD_BYTES", 1)
@@ -69,7 +66,6 @@ def test_the_order_for_a_seed_stays_what_it_is(tmp_path: Path) -> None:
     names = write_files(tmp_path, [5, 7])
     buffer = TFRecordDataset(names).shuffle(4, seed=42)
     whole = TFRecordDataset(names).shuffle_all(seed=42)
-
     assert numbers(buffer) == PINNED["buffer, epoch 0"]
     assert numbers(buffer) == PINNED["buffer, epoch 1"]
     assert numbers(whole) == PINNED["all, epoch 0"]
@@ -88,7 +84,6 @@ PINNED = {
 
 def test_every_order_is_as_likely_as_any_other() -> None:
     counts = Counter(tuple(order.permutation((seed,), 3).tolist()) for seed in range(6_000))
-
     # Six orders, about 1,000 each, with a standard deviation of 29.
     assert len(counts) == 6
     assert max(abs(count - 1_000) for count in counts.values()) < 150
@@ -103,14 +98,12 @@ def test_seeds_epochs_and_stages_have_orders_of_their_own(tmp_path: Path) -> Non
         return [tuple(numbers(each)) for each in (dataset, dataset, twice)]
 
     found = runs(1) + runs(2) + runs(2**32 + 1) + runs(-1)
-
     assert len(set(found)) == len(found)
     assert runs(1) == found[:3]
 
 
 def test_without_reshuffling_all_epochs_are_alike(tmp_path: Path) -> None:
     names = write_files(tmp_path, [9, 11])
-
     for dataset in (
         TFRecordDataset(names).shuffle(8, 1, reshuffle_each_iteration=False),
         TFRecordDataset(names).shuffle_all(1, reshuffle_each_iteration=False),
@@ -124,7 +117,6 @@ def test_without_reshuffling_all_epochs_are_alike(tmp_path: Path) -> None:
 def test_no_seed_draws_one_for_the_data_set(tmp_path: Path) -> None:
     names = write_files(tmp_path, [40])
     one, other = (TFRecordDataset(names).shuffle(40) for _ in range(2))
-
     assert numbers(one.set_epoch(0)) == numbers(one.set_epoch(0))
     assert numbers(one.set_epoch(0)) != numbers(other.set_epoch(0))
 
@@ -135,7 +127,6 @@ def test_records_of_all_sizes_survive_the_buffer(tmp_path: Path) -> None:
     sizes += [200_000, 0, 3_000_000, 1]
     records = [random.bytes(size) for size in sizes]
     name = write(tmp_path / "a", records)
-
     for n_slots in (1, 7, 500, 5_000):
         found = list(TFRecordDataset(name).shuffle(n_slots, 1))
         assert sorted(found) == sorted(records)
@@ -143,21 +134,13 @@ def test_records_of_all_sizes_survive_the_buffer(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("make", "most_mb"),
-    [
-        (lambda d: d, 25),
-        (lambda d: d.interleave(4), 100),
-        (lambda d: d.interleave(2, 3, deterministic=False), 100),
-        (lambda d: d.shuffle(20, 1), 80),
-        (lambda d: d.shuffle_all(1), 15),
-        (lambda d: d.batch(4).prefetch(2), 60),
-        (lambda d: d.shard(8, 3).take(20).cache(), 60),
-    ],
-)
-def test_memory_is_that_of_what_is_held(
-    tmp_path: Path, make: Callable[[Any], Any], most_mb: int
-) -> None:
+@pytest.mark.parametrize(("make", "most_mb"), [
+    (lambda d: d, 25), (lambda d: d.interleave(4), 100),
+    (lambda d: d.interleave(2, 3, deterministic=False), 100), (lambda d: d.shuffle(20, 1), 80),
+    (lambda d: d.shuffle_all(1), 15), (lambda d: d.batch(4).prefetch(2), 60),
+    (lambda d: d.shard(8, 3).take(20).cache(), 60),
+])  # fmt: skip
+def test_memory_holds_no_more(tmp_path: Path, make: Callable[[Any], Any], most_mb: int) -> None:
     """Chunks are limited in records and in bytes; files have 160 MB."""
     names = [write(tmp_path / str(i), [bytes(1_000_000)] * 40) for i in range(4)]
     dataset = make(TFRecordDataset(names))
@@ -191,16 +174,12 @@ def test_a_shard_may_come_before_the_order_of_the_files(tmp_path: Path) -> None:
 def test_ranks_need_a_seed_wherever_the_order_is_decided(tmp_path: Path) -> None:
     shard = TFRecordDataset(write_files(tmp_path, [5, 6])).shard(2, 0)
     for method in (shard.shuffle_all, shard.shuffle_files):
-        with pytest.raises(InvalidArgumentError, match="seed") as caught:
-            method()
-        assert caught.value.reason is Reason.BAD_ARGUMENT
+        assert raised(InvalidArgumentError, method, match="seed").reason is Reason.BAD_ARGUMENT
     assert len(list(shard.shard(1, 0).shuffle(3))) == 6
 
 
 @pytest.mark.parametrize(("shuffle", "n_files"), [(True, 8), (400, 8), (True, 40)])
-def test_a_shuffle_mixes_shards_of_one_class_each(
-    tmp_path: Path, shuffle: bool | int, n_files: int
-) -> None:
+def test_shards_of_one_class_are_mixed(tmp_path: Path, shuffle: bool | int, n_files: int) -> None:
     """In every batch, in any rank; each epoch begins with other records."""
     size, n_batch = 4_000 // n_files, 50
     names = [
@@ -224,7 +203,6 @@ def test_a_shuffle_mixes_shards_of_one_class_each(
 def test_files_stay_in_order_if_ranks_cannot_agree_on_another(tmp_path: Path) -> None:
     names = write_files(tmp_path, [3, 4, 5])
     ranks = [read_batches(names, FEATURES, 4, shuffle=True, shard=(2, i)) for i in (0, 1)]
-
     assert sorted(numbers(ranks[0]) + numbers(ranks[1])) == list(range(12))
     assert [getattr(chain(rank._plan)[0], "seed", 0) for rank in ranks] == [None, None]
 
@@ -238,7 +216,6 @@ def test_a_shuffle_of_all_of_a_store_makes_few_requests(tmp_path: Path) -> None:
             server.files["/a" + end] = Path(name + end).read_bytes()
         dataset = TFRecordDataset(f"{server.url}/a").shuffle_all(1)
         found = [int(record[:4]) for record in dataset]
-
         assert sorted(found) == list(range(2_000)) != found
         assert len(server.ranges) < 10
         assert sum(n_bytes for _, _, n_bytes in server.ranges) < 2 * 2_000 * 1_020

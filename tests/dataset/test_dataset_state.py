@@ -10,8 +10,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.http_files import serving
-from tests.support.small_files import FEATURES, example, numbers, plain, rest_after, write_files
+from tests.support.small_files import (
+    FEATURES,
+    example,
+    numbers,
+    plain,
+    rest_after,
+    write_files,
+    write_records,
+)
 from tfrecord_lite import (
     Block,
     Dataset,
@@ -36,18 +45,14 @@ def double(element: Any) -> Any:
 
 
 STEPS: dict[str, Callable[[Dataset, int], Dataset]] = {
-    "shuffle": lambda d, n: d.shuffle(n, seed=n),
-    "take": lambda d, n: d.take(3 * n),
-    "skip": lambda d, n: d.skip(n),
-    "shard": lambda d, n: d.shard(n, n // 2),
-    "repeat": lambda d, n: d.repeat((n + 1) % 3 + 1),
-    "enumerate": lambda d, n: d.enumerate(n),
+    "shuffle": lambda d, n: d.shuffle(n, seed=n), "take": lambda d, n: d.take(3 * n),
+    "skip": lambda d, n: d.skip(n), "shard": lambda d, n: d.shard(n, n // 2),
+    "repeat": lambda d, n: d.repeat((n + 1) % 3 + 1), "enumerate": lambda d, n: d.enumerate(n),
     "map": lambda d, n: d.map(lambda *element: (*element, n)),
     "threads": lambda d, n: d.map(lambda *element: (*element, n), num_parallel_calls=n),
     "filter": lambda d, n: d.filter(lambda *element: len(repr(plain(element))) % 3 != n % 3),
-    "cache": lambda d, _: d.cache(),
-    "prefetch": lambda d, n: d.prefetch(n),
-}
+    "cache": lambda d, _: d.cache(), "prefetch": lambda d, n: d.prefetch(n),
+}  # fmt: skip
 SOURCES: dict[str, Callable[[list[str], int], Dataset]] = {
     "in order": lambda names, _: TFRecordDataset(names),
     "interleaved": lambda names, n: TFRecordDataset(names).interleave(n, 1 + n % 2),
@@ -127,7 +132,6 @@ def test_a_run_resumed_at_any_step_gives_the_rest(
     monkeypatch.setattr(shuffle, "_LARGE_RECORD_BYTES", large)
     names = write_files(tmp_path_factory.mktemp("a"), counts)
     whole = list(map(plain, make(names).set_epoch(epoch)))
-
     for n_given in range(len(whole) + 1):
         assert rest_after(lambda: make(names), n_given, epoch) == whole[n_given:], n_given
 
@@ -137,9 +141,7 @@ def test_large_files_and_buffers_are_resumed(tmp_path: Path, n_given: int) -> No
     """Chunks end elsewhere in the second run, so cuts are not where they were."""
     items = [b"%d" % i * 50 for i in range(10_000)]
     for i in range(2):
-        with TFRecordWriter(tmp_path / str(i)) as writer:
-            for record in items[i::2]:
-                writer.write(record)
+        write_records(tmp_path / str(i), items[i::2])
 
     def make() -> Dataset:
         files = TFRecordDataset([tmp_path / "0", tmp_path / "1"])
@@ -155,7 +157,6 @@ def test_a_state_is_small(tmp_path: Path) -> None:
     run = iter(TFRecordDataset(names).interleave(8).shuffle(1_000, 1).repeat().batch(4))
     for _ in range(500):
         next(run)
-
     assert len(json.dumps(run.state_dict())) < 2_000
 
 
@@ -188,9 +189,8 @@ def test_a_state_of_another_pipeline_is_rejected(tmp_path: Path) -> None:
     for dataset, other, text in pairs:
         state = json.loads(json.dumps(iter(dataset).state_dict()))
         iter(dataset).load_state_dict(state)
-        with pytest.raises(InvalidArgumentError, match=text) as caught:
-            iter(other).load_state_dict(state)
-        assert caught.value.reason is Reason.BAD_ARGUMENT
+        error = raised(InvalidArgumentError, iter(other).load_state_dict, state, match=text)
+        assert error.reason is Reason.BAD_ARGUMENT
     in_turn = batches.parse_example(dict(reversed(texts.items())))
     iter(in_turn).load_state_dict(iter(parsed).state_dict())
 
@@ -210,8 +210,7 @@ def test_other_files_are_noticed(tmp_path: Path) -> None:
         states.append(run.state_dict())
 
     for make, state in zip(makes[:2], states[:2], strict=True):
-        with pytest.raises(InvalidArgumentError):
-            iter(make(names[:1])).load_state_dict(state)
+        raised(InvalidArgumentError, iter(make(names[:1])).load_state_dict, state)
     (moved := tmp_path / "moved").mkdir()
     for make, state in zip(makes, states, strict=True):
         for other in (names[::-1], [names[0], names[0]]):
@@ -230,9 +229,7 @@ def test_other_files_are_noticed(tmp_path: Path) -> None:
     for make, state in zip(makes, states, strict=True):
         again = iter(make(names))
         again.load_state_dict({**state, "sizes": [None, None]})
-        with pytest.raises(FailedPreconditionError) as caught:
-            list(again)
-        assert caught.value.reason is Reason.STALE_INDEX
+        assert raised(FailedPreconditionError, list, again).reason is Reason.STALE_INDEX
 
 
 @pytest.mark.parametrize("shuffle", [False, True, "all"])
@@ -266,10 +263,8 @@ def test_a_file_that_was_not_read_yet_may_change(tmp_path: Path) -> None:
     state = run.state_dict()
     with TFRecordWriter(names[1], mode="a") as writer:
         writer.write(example(13))
-
     again = iter(TFRecordDataset(names))
     again.load_state_dict(state)
-
     assert numbers(again) == list(range(1, 14))
 
 
@@ -304,7 +299,6 @@ def test_worker_processes_are_resumed(tmp_path: Path) -> None:
         return dataset.in_processes(2)
 
     whole = list(map(plain, make()))
-
     assert sorted(numbers(whole)) == list(range(20))
     for n_given in (0, 1, 4, len(whole) - 1, len(whole)):
         assert rest_after(make, n_given, 0) == whole[n_given:]
@@ -323,7 +317,6 @@ def test_a_cache_gives_the_same_epoch_full_or_empty(tmp_path: Path, cached: str)
     dataset = CACHED[cached](TFRecordDataset(names)).set_epoch(2)
     list(dataset)
     whole = list(map(plain, dataset.set_epoch(5)))
-
     for n_given in range(len(whole) + 1):
         assert (
             rest_after(lambda: CACHED[cached](TFRecordDataset(names)), n_given, 5)
@@ -358,9 +351,7 @@ def test_what_is_not_a_state_is_rejected(tmp_path: Path) -> None:
     others += [{k: v for k, v in state.items() if k != key} for key in state]
     with pytest.raises(InvalidArgumentError, match="earlier version"):
         run.load_state_dict({**state, "version": 1})
-
     for each in others:
-        with pytest.raises(InvalidArgumentError, match="state") as caught:
-            run.load_state_dict(each)
-        assert caught.value.reason is Reason.BAD_ARGUMENT
+        error = raised(InvalidArgumentError, run.load_state_dict, each, match="state")
+        assert error.reason is Reason.BAD_ARGUMENT
     assert len(list(run)) == 4

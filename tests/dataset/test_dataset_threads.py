@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.errors import raised
 from tests.support.small_files import FEATURES, number_of, numbers, plain, write_files
 from tfrecord_lite import TFRecordDataset
 from tfrecord_lite.dataset import workers
@@ -24,7 +25,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 @pytest.fixture
 def names(tmp_path: Path) -> list[str]:
-    """Three files of 5, 0 and 7 Examples."""
     return write_files(tmp_path, [5, 0, 7])
 
 
@@ -39,13 +39,11 @@ def test_no_thread_is_left(names: list[str], n_taken: int, end: str) -> None:
     for _ in range(n_taken):
         next(run)
     assert len(own_threads()) == (2 if n_taken else 0)
-
     if end == "close":
         run.close()
         assert list(run) == []
     del run
     gc.collect()
-
     assert own_threads() == []
 
 
@@ -71,9 +69,7 @@ def test_prefetching_works_ahead_and_no_further(names: list[str]) -> None:
 
 def test_processes_may_be_spawned(names: list[str]) -> None:
     dataset = TFRecordDataset(names).shuffle(3, 1).batch(2).parse_example(FEATURES)
-
     found = list(map(plain, dataset.in_processes(2, start_method="spawn").set_epoch(0)))
-
     assert found == list(map(plain, dataset.in_processes(2).set_epoch(0)))
     assert sorted(numbers(found)) == list(range(12))
 
@@ -118,16 +114,12 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_a_worker_may_wait_long_for_its_turn(
-    names: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_may_wait_for_turns(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_PATIENCE_SECONDS", 0.001)
     found = []
-
     for number in TFRecordDataset(names).map(number_of).in_processes(1, "fork"):
         found.append(number)
         time.sleep(0.02)
-
     assert found == list(range(12))
 
 
@@ -142,9 +134,7 @@ def test_a_worker_that_dies_is_noticed(names: list[str]) -> None:
 
 
 @pytest.mark.parametrize("memory", ["large slots", "small slots", "the temporary folder"])
-def test_large_arrays_come_back_from_a_worker(
-    names: list[str], monkeypatch: pytest.MonkeyPatch, memory: str
-) -> None:
+def test_large_arrays_return(names: Any, monkeypatch: pytest.MonkeyPatch, memory: str) -> None:
     """In shared memory, and through the pipe if they do not fit."""
     if memory == "small slots":
         monkeypatch.setattr(workers, "_LARGE_SLOT_BYTES", 1024 * 1024)
@@ -164,9 +154,7 @@ def test_large_arrays_come_back_from_a_worker(
         assert each["a"].flags.writeable
 
 
-def test_a_worker_killed_while_it_writes_is_noticed(
-    names: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_killed_in_writing_fail(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A part of a message is not a message."""
     monkeypatch.setattr(workers, "_LARGE_SLOT_BYTES", 1024 * 1024)
 
@@ -178,8 +166,7 @@ def test_a_worker_killed_while_it_writes_is_noticed(
     (process,) = multiprocessing.active_children()
     process.kill()
 
-    with pytest.raises(RuntimeError, match="SIGKILL"):
-        list(run)
+    raised(RuntimeError, list, run, match="SIGKILL")
     assert multiprocessing.active_children() == []
 
 
@@ -195,14 +182,12 @@ def test_errors_of_a_worker_say_where_they_were_raised(names: list[str]) -> None
 def test_workers_start_no_workers(names: list[str]) -> None:
     with pytest.raises(FailedPreconditionError) as caught:
         list(TFRecordDataset(names).in_processes(2).in_processes(2))
-
     assert caught.value.reason is Reason.UNSUPPORTED
 
 
 def test_what_cannot_be_pickled_cannot_be_spawned(names: list[str]) -> None:
     with pytest.raises(FailedPreconditionError, match=r'pickled.*start_method="fork"') as caught:
         list(TFRecordDataset(names).map(lambda x: x).in_processes(2, start_method="spawn"))
-
     assert caught.value.reason is Reason.UNSUPPORTED
     assert multiprocessing.active_children() == []
 

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.small_files import FEATURES, example, number_of, numbers, plain, write_files
 from tfrecord_lite import (
     Block,
@@ -121,14 +122,10 @@ def test_stages_that_count_see_all_elements(tmp_path: Path, torch_data: FakeTorc
             assert sorted(n for part in parts for n in part) == sorted(expected)
 
 
-def test_copies_of_a_data_set_reshuffle_by_torchs_seed(
-    tmp_path: Path, torch_data: FakeTorch
-) -> None:
+def test_copies_of_a_data_set_shuffle_by_torchs_seed(tmp_path: Path, torch_data: FakeTorch) -> None:
     dataset = TFRecordDataset(write_files(tmp_path, [20, 21])).shuffle(30, seed=1)
     assert isinstance(dataset, torch_data.IterableDataset)
-
     epochs = [in_workers(torch_data, dataset, 2, base_seed) for base_seed in (5, 6, 5)]
-
     assert epochs[0] == epochs[2] != epochs[1]
     dataset.set_epoch(4)
     fixed = [in_workers(torch_data, dataset, 2, base_seed) for base_seed in (5, 6)]
@@ -140,7 +137,6 @@ def test_ranks_without_a_shuffle_read_each_record_once_and_in_order(
     tmp_path: Path, torch_data: FakeTorch, counts: list[int]
 ) -> None:
     files = TFRecordDataset(write_files(tmp_path, counts))
-
     for n_ranks, n_workers in product((1, 2, 3), (0, 1, 2, 5)):
         for number in range(n_ranks):
             rank = files.shard(n_ranks, number)
@@ -176,12 +172,8 @@ def test_a_length_is_that_in_any_number_of_workers(
     records = TFRecordDataset(write_files(tmp_path, [20, 21])).shuffle_all(1)
     batches = records.batch(8)
     for dataset in (
-        records,
-        records.repeat(2),
-        batches.take(4),
-        batches.shard(2, 1),
-        records.take(9),
-    ):
+        records, records.repeat(2), batches.take(4), batches.shard(2, 1), records.take(9),
+    ):  # fmt: skip
         for n_workers in range(1, 4):
             n_found = 0
             for i in range(n_workers):
@@ -190,8 +182,7 @@ def test_a_length_is_that_in_any_number_of_workers(
             assert n_found == len(dataset)
 
     for dataset in (batches, batches.repeat(2), records.take(9).batch(2).prefetch(1)):
-        with pytest.raises(TypeError, match="workers"):
-            len(dataset)
+        raised(TypeError, len, dataset, match="workers")
     monkeypatch.delitem(sys.modules, "torch.utils.data")
     assert len(batches) == 6
 
@@ -203,9 +194,7 @@ def test_our_own_processes_share_an_epoch(tmp_path: Path, n_workers: int) -> Non
         folder.mkdir()
         files = TFRecordDataset(write_files(folder, counts))
         dataset = files.shuffle(9, 1).batch(4).parse_example(FEATURES).in_processes(n_workers)
-
         epochs = [list(map(plain, dataset)) for _ in range(2)]
-
         assert [sorted(numbers(epoch)) for epoch in epochs] == [list(range(N_RECORDS))] * 2
         assert epochs[0] != epochs[1]
         assert list(map(plain, dataset.set_epoch(0))) == epochs[0]
@@ -214,9 +203,8 @@ def test_our_own_processes_share_an_epoch(tmp_path: Path, n_workers: int) -> Non
 def test_a_cache_that_would_keep_nothing_is_rejected(tmp_path: Path) -> None:
     records = TFRecordDataset(write_files(tmp_path, [4, 5]))
     for idle in (records.cache(), records.repeat(2).cache().shuffle(3, 1)):
-        with pytest.raises(InvalidArgumentError, match="cache after in_processes") as caught:
-            idle.in_processes(2)
-        assert caught.value.reason is Reason.UNSUPPORTED
+        error = raised(InvalidArgumentError, idle.in_processes, 2, match="cache after in_processes")
+        assert error.reason is Reason.UNSUPPORTED
         assert idle.in_processes(0) is idle
     log = tmp_path / "log"
 
@@ -233,14 +221,11 @@ def test_a_cache_that_would_keep_nothing_is_rejected(tmp_path: Path) -> None:
     assert log.read_text() == "x" * 18  # 9 for each of the two
 
 
-def test_a_worker_that_stays_counts_epochs_from_where_it_was_started(
-    tmp_path: Path, torch_data: FakeTorch
-) -> None:
+def test_a_persistent_worker_counts_its_own_epochs(tmp_path: Path, torch_data: FakeTorch) -> None:
     dataset = TFRecordDataset(write_files(tmp_path, [20, 21])).shuffle(30, seed=1)
     epochs = [numbers(dataset.set_epoch(i)) for i in range(6)]
     worker = pickle.loads(pickle.dumps(dataset.set_epoch(3)))
     dataset.set_epoch(0)  # of which it does not learn
-
     torch_data.worker = types.SimpleNamespace(id=0, num_workers=1, seed=9)
     assert [numbers(worker) for _ in range(3)] == epochs[3:]
 
@@ -300,13 +285,11 @@ def test_a_file_that_has_grown_is_read_anew(tmp_path: Path) -> None:
     names = write_files(tmp_path, [4, 5])
     part = worker_part(TFRecordDataset(names).repeat(3)._plan, 2, 1)
     found: list[int] = []
-
     for chunk, _ in part.chunks(Run(), None):
         if len(found) == 4:  # all of the first round
             with TFRecordWriter(names[1], mode="a") as writer:
                 writer.write(example(9))
         found += [number_of(record) for record in chunk.to_list()]
-
     assert found[:4] == [1, 3, 5, 7]
     assert found[4:] == [5, 6, 7, 8, 5, 6, 7, 8, 9]
 
@@ -334,9 +317,7 @@ def test_a_file_that_is_replaced_by_one_of_its_size_is_read_anew(
     assert found == [*range(1, 40, 2), *range(20, 40), *range(20, 40)]
 
 
-def test_damage_in_a_range_comes_after_the_records_before_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_damage_in_a_range_has_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And in the part that it is in only."""
     monkeypatch.setattr(file_parts, "RecordStream", SmallBlocks)
     (name,) = write_files(tmp_path, [26])
@@ -354,11 +335,10 @@ def test_damage_in_a_range_comes_after_the_records_before_it(
                 yield from numbers(chunk.to_list())
 
     found: list[int] = []
-    with pytest.raises(DataLossError) as caught:
-        found.extend(second_rounds())
+    error = raised(DataLossError, found.extend, second_rounds())
 
     assert found == [*range(22)]  # the second part begins within a block of three
-    assert (caught.value.index, caught.value.offset) == (22, offset)
+    assert (error.index, error.offset) == (22, offset)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -471,7 +451,6 @@ def test_the_rule_of_an_epoch_does_not_depend_on_what_was_read_before(tmp_path: 
     ranks = [read_batches(names, FEATURES, 4, shard=(2, rank)) for rank in range(2)]
     first = [numbers(rank) for rank in ranks]
     second = numbers(ranks[0])
-
     assert [numbers(rank.set_epoch(0)) for rank in ranks] == first
     fresh = [read_batches(names, FEATURES, 4, shard=(2, rank)).set_epoch(1) for rank in range(2)]
     assert numbers(fresh[0]) == second

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.small_files import FEATURES, numbers, plain, rest_after, write, write_files
 from tfrecord_lite import Dataset, RaggedFeature, TFRecordDataset, TFRecordWriter, read_batches
 from tfrecord_lite.errors import InvalidArgumentError
@@ -64,10 +65,8 @@ def test_blocks_are_the_sequences_end_to_end(
 
 def test_what_cannot_be_packed(tmp_path: Path) -> None:
     records = TFRecordDataset(write_files(tmp_path, [2]))
-    with pytest.raises(InvalidArgumentError, match="length is 0"):
-        records.pack(0)
-    with pytest.raises(InvalidArgumentError, match="pack needs numbers"):
-        list(records.pack(3))
+    raised(InvalidArgumentError, records.pack, 0, match="length is 0")
+    raised(InvalidArgumentError, list, records.pack(3), match="pack needs numbers")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.small_files import FEATURES, numbers, plain, rest_after, write, write_files
 from tfrecord_lite import Dataset, TFRecordDataset, TFRecordWriter, encode_example, read_batches
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError
@@ -93,9 +94,7 @@ def test_joined_data_sets_give_each_element_once_in_order_and_resume(
 
 
 @pytest.mark.parametrize("n_bytes", [10, 5_000])
-def test_errors_after_a_shuffle_of_joined_data_sets_name_the_file(
-    tmp_path: Path, n_bytes: int
-) -> None:
+def test_errors_of_shuffled_joined_data_sets_name_the_file(tmp_path: Path, n_bytes: int) -> None:
     bad = b"\xff" * n_bytes  # no Example
     for n_bad, count in [(0, 5), (1, 1), (2, 4)]:
         names = []
@@ -108,19 +107,16 @@ def test_errors_after_a_shuffle_of_joined_data_sets_name_the_file(
         sets = [TFRecordDataset(name) for name in names]
         joined = sets[0].concatenate(*sets[1:]).shuffle(3, n_bad).batch(2).parse_example(FEATURES)
 
-        with pytest.raises(InvalidArgumentError) as caught:
-            list(joined)
+        error = raised(InvalidArgumentError, list, joined)
 
-        assert (caught.value.source, caught.value.index) == (names[n_bad], count - 1)
+        assert (error.source, error.index) == (names[n_bad], count - 1)
 
 
 def test_proportions_are_those_of_the_weights(tmp_path: Path) -> None:
     names = write_files(tmp_path, [10, 10, 10])
     sets = [TFRecordDataset(name).repeat() for name in names]
     mixed = Dataset.mix(sets, [6, 3, 1], seed=5).take(10_000)
-
     counts = Counter(number // 10 for number in numbers(mixed))
-
     for i, share in enumerate((0.6, 0.3, 0.1)):  # within five standard deviations
         deviation = (share * (1 - share) * 10_000) ** 0.5
         assert abs(counts[i] - share * 10_000) < 5 * deviation
@@ -148,9 +144,7 @@ def test_an_error_comes_in_its_place_of_a_mixture(tmp_path: Path) -> None:
     sets = [TFRecordDataset(name) for name in names]
     found: list[int] = []
     run = iter(Dataset.mix(sets, seed=2, stop="all"))
-    with pytest.raises(DataLossError):
-        found.extend(number for record in run for number in numbers([record]))
-
+    raised(DataLossError, found.extend, (number for record in run for number in numbers([record])))
     assert [n for n in found if n >= 30] == list(range(30, 59))
     assert [n for n in found if n < 30] == list(range(sum(n < 30 for n in found)))
 
@@ -175,26 +169,18 @@ def test_a_state_of_a_mixture(tmp_path: Path) -> None:
         (make([2, 1]), r"weights of mix: \[2.0, 1.0\] now, \[1.0, 2.0\] in the state"),
         (make([1, 2], size=3), "buffer_size of shuffle: 3 now, 4 in the state"),
     ):
-        with pytest.raises(InvalidArgumentError, match=text):
-            iter(dataset).load_state_dict(state)
+        raised(InvalidArgumentError, iter(dataset).load_state_dict, state, match=text)
     with TFRecordWriter(names[0], mode="a") as writer:
         writer.write(b"x")
-    with pytest.raises(ValueError, match="when the state was taken"):
-        iter(make([1, 2])).load_state_dict(state)
+    raised(ValueError, iter(make([1, 2])).load_state_dict, state, match="when the state was taken")
 
 
 def test_wrong_mixtures_are_rejected(tmp_path: Path) -> None:
     files = TFRecordDataset(write_files(tmp_path, [3]))
     wrong: list[Any] = [
-        ([],),
-        ([files], [1, 2]),
-        ([files], [0]),
-        ([files], [-1]),
-        ([files], None, 1, "x"),
-    ]
+        ([],), ([files], [1, 2]), ([files], [0]), ([files], [-1]), ([files], None, 1, "x"),
+    ]  # fmt: skip
     for arguments in wrong:
-        with pytest.raises(InvalidArgumentError):
-            Dataset.mix(*arguments)
-    with pytest.raises(InvalidArgumentError, match="seed"):
-        Dataset.mix([files, files]).shard(2, 0)
+        raised(InvalidArgumentError, Dataset.mix, *arguments)
+    raised(InvalidArgumentError, Dataset.mix([files, files]).shard, 2, 0, match="seed")
     assert Dataset.mix([files, files], stop="all").concatenate(files).count() == 9

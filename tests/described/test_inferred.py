@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.small_files import write
 from tests.support.untyped import infer_schema, load, summarize
 from tfrecord_lite import (
@@ -30,8 +31,6 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.framing import frame
 
-# -------------------------------------------------------------- SequenceExamples without lists
-
 STEPS = st.lists(st.lists(st.integers(-9, 9), max_size=3), min_size=1, max_size=40)
 
 
@@ -43,9 +42,7 @@ def sequence(number: int, steps: list[int]) -> bytes:
 
 
 @given(STEPS, st.integers(1, 40), st.sampled_from(["load", "summary", "shards", "batches"]))
-def test_any_record_with_lists_makes_all_sequence_examples(
-    steps: list[list[int]], cut: int, reading: str
-) -> None:
+def test_lists_make_all_sequence_examples(steps: list[list[int]], cut: int, reading: str) -> None:
     records = [sequence(i, each) for i, each in enumerate(steps)]
     file = io.BytesIO(frame(records))
     if not any(steps):
@@ -74,7 +71,6 @@ def test_any_record_with_lists_makes_all_sequence_examples(
 @pytest.mark.needs("arrow")
 def test_the_shell_and_scan_agree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(write(tmp_path / "s.tfrecord", [sequence(0, []), sequence(1, [5, 6])]))
-
     assert main(["schema", "--json", path]) == 0
     assert "feature_lists" in json.loads(capsys.readouterr().out)
     assert scan(path).to_arrow()["feature_lists/x"].to_pylist() == [[], [5, 6]]
@@ -83,19 +79,14 @@ def test_the_shell_and_scan_agree(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert (context["n"].tolist(), lengths["x"].tolist()) == ([0, 1], [0, 2])
 
 
-def test_lists_after_a_sample_without_any_are_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lists_only_after_a_sample_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of_two = FOR_BATCHES._replace(num_records=2)
     monkeypatch.setattr("tfrecord_lite.described.inferred.FOR_BATCHES", of_two)
     path = write(tmp_path / "s", [sequence(i, [7] * (i == 5)) for i in range(9)])
     for batches in (read_batches(path, batch_size=2), TFRecordReader(path).batches(batch_size=2)):
-        with pytest.raises(InvalidArgumentError, match="SequenceSchema") as caught:
-            list(batches)
-        assert (caught.value.source, caught.value.index) == (str(path), 5)
+        error = raised(InvalidArgumentError, list, batches, match="SequenceSchema")
+        assert (error.source, error.index) == (str(path), 5)
 
-
-# ------------------------------------------------------------------ columns not asked for
 
 READINGS: dict[str, Callable[..., Any]] = {
     "load": load,
@@ -124,50 +115,36 @@ every_reading = pytest.mark.parametrize(
 
 
 @every_reading
-def test_a_feature_of_two_kinds_stops_only_who_asks_for_it(
-    read: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_feature_of_two_kinds_stops_its_readers(read: Callable[..., Any], tmp_path: Path) -> None:
     path = write(tmp_path / "x", TWO_KINDS)
-
     assert {name: [*ids] for name, ids in read(path, ["id"]).items()} == {"id": [0, 1]}
     assert list(read(path, [])) == []
-    with pytest.raises(InvalidArgumentError) as caught:
-        read(path, ["id", "price"])
-    assert (caught.value.reason, caught.value.key) == (Reason.WRONG_KIND, "price")
-    with pytest.raises(InvalidArgumentError, match=r"'idd'.*'id'"):
-        read(path, ["idd"])
+    error = raised(InvalidArgumentError, read, path, ["id", "price"])
+    assert (error.reason, error.key) == (Reason.WRONG_KIND, "price")
+    raised(InvalidArgumentError, read, path, ["idd"], match=r"'idd'.*'id'")
 
 
 @every_reading
-def test_a_list_of_two_kinds_stops_only_who_asks_for_it(
-    read: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_list_of_two_kinds_stops_its_readers(read: Callable[..., Any], tmp_path: Path) -> None:
     path = write(tmp_path / "x", TWO_KINDS_OF_STEPS)
-
     assert [*read(path, ["context/id"])["context/id"]] == [0, 1]
-    with pytest.raises(InvalidArgumentError) as caught:
-        read(path, ["feature_lists/x"])
-    assert (caught.value.reason, caught.value.key) == (Reason.WRONG_KIND, "x")
+    error = raised(InvalidArgumentError, read, path, ["feature_lists/x"])
+    assert (error.reason, error.key) == (Reason.WRONG_KIND, "x")
 
 
 @every_reading
-def test_a_column_that_arrow_lacks_stops_only_who_asks_for_it(
-    read: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_column_arrow_lacks_stops_its_readers(read: Callable[..., Any], tmp_path: Path) -> None:
     path = tmp_path / "x"
     save(path, {"id": np.arange(2), "wave": np.ones(2, np.complex64)})
-
     assert [*read(path, ["id"])["id"]] == [0, 1]
 
 
 def test_text_is_asked_for_by_name(tmp_path: Path) -> None:
     path = write(tmp_path / "x", TWO_KINDS)
-
     assert load(path, ["id"], text=["s"])["id"].tolist() == [0, 1]
     assert load(path, ["s"], text=["s"])["s"].tolist() == ["a", "a"]
     assert load(path, ["s"], text=True)["s"].tolist() == ["a", "a"]
-    with pytest.raises(InvalidArgumentError, match="'price'"):
-        load(path, ["id"], text=["price"])
+    raised(InvalidArgumentError, load, path, ["id"], text=["price"], match="'price'")
 
 
 def test_a_query_reads_the_columns_that_it_names(tmp_path: Path) -> None:
@@ -178,21 +155,15 @@ def test_a_query_reads_the_columns_that_it_names(tmp_path: Path) -> None:
     assert sql(f"select id + 1 as n from '{path}'").read_all()["n"].to_pylist() == [1, 2]
     assert sql(f"select count(*) as n from '{path}'").read_all()["n"].to_pylist() == [2]
     for query in ("select *", "select price", "select * exclude (id)"):
-        with pytest.raises(InvalidArgumentError, match="price"):
-            sql(f"{query} from '{path}'")
+        raised(InvalidArgumentError, sql, f"{query} from '{path}'", match="price")
 
 
 def test_a_summary_has_a_schema_of_some_features() -> None:
     summary = summarize(TWO_KINDS)
-
     assert list(summary.schema(names=["s", "id"])) == ["s", "id"]
-    with pytest.raises(KeyError, match="idd"):
-        summary.schema(names=["idd"])
+    raised(KeyError, summary.schema, names=["idd"], match="idd")
     lists = summarize(TWO_KINDS_OF_STEPS)
     assert lists.schema(names=["context/id"]) == SequenceSchema(lists.context.schema(), {})
-
-
-# ------------------------------------------------------------------------------ a first look
 
 
 @given(st.integers(0, 5), st.integers(0, 3))
@@ -201,7 +172,6 @@ def test_a_first_look_leaves_a_file_object_where_it_stood(n: int, n_read: int) -
     before = b"something else"
     file = io.BytesIO(before + frame(records))
     file.seek(len(before))
-
     blocks = blocks_ahead([file, file], ReadSettings())
     looked = [record for _, block in zip(range(n_read), blocks, strict=False) for record in block]
     blocks.close()
@@ -216,7 +186,6 @@ def test_damage_that_is_skipped_is_reported_once(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[20] ^= 1
     path.write_bytes(content)
-
     spans: list[Any] = []
     assert load(path, on_error=spans.append)["a"].tolist() == list(range(1, 9))
     assert len(spans) == 1

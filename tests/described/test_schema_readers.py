@@ -22,9 +22,6 @@ def told(read: Any) -> dict[str, Any]:
     return {n: item.spec if item.original is None else item for n, item in items.items()}
 
 
-# ------------------------------------------------------------------------------ TFDS and TFX
-
-
 def feature(word: str, member: str, content: Any) -> dict[str, Any]:
     return {"pythonClassName": f"tensorflow_datasets.core.features.m.{word}", member: content}
 
@@ -129,9 +126,6 @@ def dense(kind: str, shape: str, default: str) -> str:
     )
 
 
-# ------------------------------------------------------------------- what is read, and refused
-
-
 def refused(read: Callable[..., Any], *arguments: Any) -> str:
     """Return the reason why a file, or one of its features, is refused, and the feature."""
     try:
@@ -188,12 +182,9 @@ def test_steps_of_tfx_are_feature_lists(tmp_path: Path) -> None:
 
 def test_what_seqio_has_cached(tmp_path: Path) -> None:
     shapes: dict[str, tuple[list[int | None], str]] = {
-        "id": ([], "int64"),
-        "inputs": ([None], "int32"),
-        "boxes": ([None, 2], "int32"),
-        "rows": ([None, None], "bool"),
-        "text": ([], "string"),
-    }
+        "id": ([], "int64"), "inputs": ([None], "int32"), "boxes": ([None, 2], "int32"),
+        "rows": ([None, None], "bool"), "text": ([], "string"),
+    }  # fmt: skip
     features = {name: {"shape": shape, "dtype": dtype} for name, (shape, dtype) in shapes.items()}
     info = {"num_shards": 3, "features": features, "seqio_version": "0.0.20"}
     for split in ("train", "test"):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.errors import raised
 from tests.support.untyped import load
 from tfrecord_lite import (
     FixedLenFeature,
@@ -18,15 +19,10 @@ from tfrecord_lite import (
     save,
 )
 from tfrecord_lite.convert.lossless import schema_of
-from tfrecord_lite.described.widening import (
-    IncompatibleError,
-    as_absent,
-    as_missing,
-    as_ragged,
-    widened,
-)
+from tfrecord_lite.described.widening import as_absent, as_missing, as_ragged, widened
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Original, SchemaItem
+from tfrecord_lite.schema.types import IncompatibleError
 
 
 def item(column: Any) -> SchemaItem:
@@ -93,47 +89,35 @@ DAYS = "datetime64[D]"
     ],
 )  # fmt: skip
 def test_items_that_no_schema_fits(old: SchemaItem, new: SchemaItem, text: str) -> None:
-    with pytest.raises(IncompatibleError, match=text):
-        widened("x", old, new)
+    raised(IncompatibleError, widened, "x", old, new, match=text)
 
 
-@pytest.mark.parametrize(
-    ("change", "old", "text"),
-    [
-        (as_missing, PLAIN, "which this column cannot store"),
-        (as_missing, ints(shape=None), "which this column cannot store"),
-        (as_missing, SPARSE, "which this column cannot store"),
-        (as_missing, RAGGED, "a value is missing where lengths vary"),
-        (as_absent, PLAIN, "which this column cannot store"),
-        (as_ragged, PLAIN, "an empty list in a column of single values"),
-        (as_ragged, ints(), "an empty list in a column of single values"),
-        (as_ragged, ints(shape=(2,), missing=True), "a value is missing where lengths vary"),
-    ],
-)
-def test_columns_that_cannot_have_nothing(
-    change: Callable[..., SchemaItem], old: SchemaItem, text: str
-) -> None:
-    with pytest.raises(IncompatibleError, match=text):
-        change("x", old)
+@pytest.mark.parametrize(("change", "old", "text"), [
+    (as_missing, PLAIN, "which this column cannot store"),
+    (as_missing, ints(shape=None), "which this column cannot store"),
+    (as_missing, SPARSE, "which this column cannot store"),
+    (as_missing, RAGGED, "a value is missing where lengths vary"),
+    (as_absent, PLAIN, "which this column cannot store"),
+    (as_ragged, PLAIN, "an empty list in a column of single values"),
+    (as_ragged, ints(), "an empty list in a column of single values"),
+    (as_ragged, ints(shape=(2,), missing=True), "a value is missing where lengths vary"),
+])  # fmt: skip
+def test_columns_never_none(change: Callable[..., SchemaItem], old: SchemaItem, text: str) -> None:
+    raised(IncompatibleError, change, "x", old, match=text)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "dtype", "shape", "text"),
-    [
-        (ints("int8"), ints("uint8"), "int16", (), None),
-        (item(np.zeros(1, "f2")), item(np.zeros(1, "f4")), "float32", (), None),
-        (ints("uint32"), ints("int32"), "int64", (), None),
-        (ints(shape=(2, 3)), ints(shape=(4, 3)), "int64", (None, 3), None),
-        (RAGGED, ints(shape=(3,)), "int64", (None,), None),
-        (strings("U3"), strings("U12"), "string", (), "U12"),
-        (strings("U3"), strings("str"), "string", (), "str"),
-        (strings("T"), strings("str"), "string", (), "str"),
-        (strings("S3"), strings(None), "string", (), None),
-    ],
-)
-def test_items_that_one_schema_fits(
-    old: SchemaItem, new: SchemaItem, dtype: str, shape: Any, text: str | None
-) -> None:
+@pytest.mark.parametrize(("old", "new", "dtype", "shape", "text"), [
+    (ints("int8"), ints("uint8"), "int16", (), None),
+    (item(np.zeros(1, "f2")), item(np.zeros(1, "f4")), "float32", (), None),
+    (ints("uint32"), ints("int32"), "int64", (), None),
+    (ints(shape=(2, 3)), ints(shape=(4, 3)), "int64", (None, 3), None),
+    (RAGGED, ints(shape=(3,)), "int64", (None,), None),
+    (strings("U3"), strings("U12"), "string", (), "U12"),
+    (strings("U3"), strings("str"), "string", (), "str"),
+    (strings("T"), strings("str"), "string", (), "str"),
+    (strings("S3"), strings(None), "string", (), None),
+])  # fmt: skip
+def test_items_that_one_schema_fits(old: Any, new: Any, dtype: str, shape: Any, text: Any) -> None:
     for pair in ((old, new), (new, old)):
         both = widened("x", *pair)
         assert both.original == Original(dtype, shape, text)
@@ -153,21 +137,16 @@ def test_a_missing_value_of_a_file_may_be_an_empty_row() -> None:
     assert as_absent("x", longer).original == Original("int64", (3,), missing=True)
 
 
-@pytest.mark.parametrize(
-    ("values", "index", "text"),
-    [
-        ([None, 1, []], 2, "single values and lists are mixed"),
-        ([None] * 2048 + [[]], 2048, "None cannot be distinguished from an empty list"),
-        ([[]] * 2048 + [None], 2048, "None cannot be distinguished from an empty list"),
-        ([np.float32(1)] * 2048 + [2**24 + 1], 2048, "not exact in float32"),
-        ([0.5] * 2048 + [2**64 - 1], 2048, "not exact in float64"),
-        ([np.float16(0.5)] * 2048 + [2049], 2048, "not exact in float16"),
-        ([1] * 2048 + [0.5], 2048, "here, but int64"),
-    ],
-)
-def test_a_later_row_that_does_not_fit_is_named(
-    tmp_path: Path, values: list[Any], index: int, text: str
-) -> None:
+@pytest.mark.parametrize(("values", "index", "text"), [
+    ([None, 1, []], 2, "single values and lists are mixed"),
+    ([None] * 2048 + [[]], 2048, "None cannot be distinguished from an empty list"),
+    ([[]] * 2048 + [None], 2048, "None cannot be distinguished from an empty list"),
+    ([np.float32(1)] * 2048 + [2**24 + 1], 2048, "not exact in float32"),
+    ([0.5] * 2048 + [2**64 - 1], 2048, "not exact in float64"),
+    ([np.float16(0.5)] * 2048 + [2049], 2048, "not exact in float16"),
+    ([1] * 2048 + [0.5], 2048, "here, but int64"),
+])  # fmt: skip
+def test_a_later_misfit_is_named(tmp_path: Path, values: list[Any], index: int, text: str) -> None:
     with pytest.raises(InvalidArgumentError, match=text) as caught:
         save(tmp_path / "d", ({"x": value} for value in values))
     assert (caught.value.index, caught.value.key) == (index, "x")
@@ -188,8 +167,7 @@ def test_lists_of_empty_lists_are_kept(tmp_path: Path) -> None:
     assert load(tmp_path / "3")["x"].to_list()[2047:] == [[["a"]], [[], []]]
     assert load(tmp_path / "0")["x"].to_list() == [[[], []], []]
     assert load(tmp_path / "1")["x"].to_list()[-1] == [[], []]
-    with pytest.raises(InvalidArgumentError, match="schema="):
-        load([tmp_path / "0", tmp_path / "1"])
+    raised(InvalidArgumentError, load, [tmp_path / "0", tmp_path / "1"], match="schema=")
     with pytest.raises(InvalidArgumentError) as caught:
         save(tmp_path / "2", [{"x": [[]]}] * 2048 + [{"x": [[1]]}])
     assert caught.value.reason is Reason.WRONG_KIND
@@ -201,9 +179,7 @@ def test_lists_of_empty_lists_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("dtype", "one", "other"), [("U1", "a", "b"), ("T", "a", "b"), ("S1", b"a", b"b")]
 )
-def test_arrays_of_strings_of_different_lengths_keep_their_type(
-    tmp_path: Path, dtype: str, one: Any, other: Any
-) -> None:
+def test_arrays_of_strings_keep_a_type(tmp_path: Path, dtype: str, one: Any, other: Any) -> None:
     single, double = np.array([one], dtype), np.array([other, one], dtype)
     cases: dict[str, tuple[Any, Any]] = {
         "columns": ({"x": [single, double]}, [[one], [other, one]]),
@@ -219,16 +195,13 @@ def test_arrays_of_strings_of_different_lengths_keep_their_type(
 def test_a_varlen_feature_is_not_widened() -> None:
     other = SchemaItem(VarLenFeature(int), None)
     assert widened("x", other, other) is other
-    with pytest.raises(IncompatibleError):
-        widened("x", other, ints())
+    raised(IncompatibleError, widened, "x", other, ints())
 
 
 @pytest.mark.parametrize(
     ("sizes", "is_raw"), [([20, 3, 16], True), ([3, 20, 15], False), ([16] * 5, True)]
 )
-def test_the_first_rows_decide_whether_bytes_are_stored_as_such(
-    sizes: list[int], is_raw: bool, tmp_path: Path
-) -> None:
+def test_the_first_rows_decide_about_bytes(sizes: list[int], is_raw: bool, tmp_path: Path) -> None:
     values = [np.arange(size, dtype=np.uint8) for size in sizes for _ in range(1024)]
     schema = save(tmp_path / "x", ({"x": value} for value in values), lossless=True)
     assert schema.to_items()["x"].is_raw == is_raw

@@ -1,7 +1,5 @@
 """Files for the tests of engines: shards, damage, and functions that kill their worker once."""
 
-from __future__ import annotations
-
 import os
 import runpy
 import signal
@@ -14,13 +12,8 @@ from tfrecord_lite import TFRecordFile, TFRecordWriter, encode_example, save, sc
 from tfrecord_lite.records.framing import frame
 
 __all__ = [
-    "check_example",
-    "damage",
-    "kill_once",
-    "rows_of",
-    "write_frames_in_records",
-    "write_shards",
-]
+    "check_example", "damage", "kill_once", "rows_of", "write_frames_in_records", "write_shards",
+]  # fmt: skip
 
 
 def write_shards(folder: Path, n_shards: int = 3, n_rows: int = 1000) -> Path:
@@ -51,7 +44,6 @@ def write_frames_in_records(path: Path, n_records: int = 500) -> Path:
 
 
 def damage(path: Path, records: list[int]) -> None:
-    """Flip a bit in the data of some records."""
     index = TFRecordFile(path).indexes[0]
     data = bytearray(path.read_bytes())
     for record in records:
@@ -60,13 +52,11 @@ def damage(path: Path, records: list[int]) -> None:
 
 
 def rows_of(paths: Any) -> list[dict[str, Any]]:
-    """Return the rows of files as the reader of this library has them, in order."""
     rows: list[dict[str, Any]] = scan(paths).to_arrow().to_pylist()
     return rows
 
 
 def kill_once(flag: str) -> None:
-    """Kill this process, unless the flag is there already."""
     try:
         os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
     except FileExistsError:

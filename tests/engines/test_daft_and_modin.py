@@ -35,13 +35,11 @@ def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def test_daft_takes_a_table(folder: Path) -> None:
     frame = daft.from_arrow(scan(str(folder / "*")))
-
     assert frame.to_pylist() == rows_of(str(folder / "*"))
 
 
 def test_the_recipe_reads_every_row_once(folder: Path, recipe: dict[str, Any]) -> None:
     frame = recipe["Records"](scan(str(folder / "*"))).read()
-
     assert frame.sort("row").to_pylist() == rows_of(str(folder / "*"))
     assert frame.count_rows() == 3000
     held = write_frames_in_records(folder.parent / "a")

@@ -13,6 +13,7 @@ import pytest
 
 from tests.engines.engine_files import check_example, damage, kill_once, rows_of, write_shards
 from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.errors import raised
 from tfrecord_lite import TFRecordReader, TFRecordWriter, decode_example, encode_example, save, scan
 from tfrecord_lite.errors import DataLossError, DataLossWarning, InvalidArgumentError
 from tfrecord_lite.integrations.dask import read_records, read_tfrecord, to_tfrecord
@@ -48,7 +49,6 @@ def rows_in(frame: Any) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("backend", [None, "pyarrow"])
 def test_every_row_comes_once(folder: Path, blocksize: Any, backend: Any) -> None:
     frame = read_tfrecord(folder, blocksize=blocksize, dtype_backend=backend)
-
     assert frame.npartitions == {None: 3, "128MiB": 3}.get(blocksize, frame.npartitions)
     assert frame.npartitions > 3 or blocksize in (None, "128MiB")
     assert rows_in(frame) == rows_of(str(folder / "*"))
@@ -59,7 +59,6 @@ def test_every_row_comes_once(folder: Path, blocksize: Any, backend: Any) -> Non
 def test_corpus(sample: CorpusFile) -> None:
     for backend in None, "pyarrow":
         frame = read_tfrecord(str(sample.path), blocksize=10_000, dtype_backend=backend)
-
         assert list(map(repr, rows_in(frame))) == list(map(repr, rows_of(sample.path)))
         for i in range(min(frame.npartitions, 3)):  # what Dask believes is so
             part = frame.get_partition(i).compute()
@@ -88,14 +87,12 @@ def test_only_the_columns_that_are_used_are_parsed(folder: Path) -> None:
     schema = scan(str(folder / "data-*")).schema
     with TFRecordWriter(folder / "other.tfrecord") as writer:  # its text cannot be parsed
         writer.write(encode_example({"row": [9999], "text": [1]}))
-
     frame = read_tfrecord(folder, schema=schema)
     assert frame[["row"]].compute().row.tolist() == [*range(3000), 9999]
     assert frame[frame.row > 2000].row.count().compute() == 1000
     assert len(read_tfrecord(folder, schema=schema, columns=[])) == 3001
     assert read_tfrecord(folder, schema=schema, columns=["row"]).columns.tolist() == ["row"]
-    with pytest.raises(InvalidArgumentError, match="record 0, byte 0, feature 'text'"):
-        frame.compute()
+    raised(InvalidArgumentError, frame.compute, match="record 0, byte 0, feature 'text'")
 
 
 def test_the_path_is_a_column_if_asked(folder: Path) -> None:
@@ -115,29 +112,24 @@ def test_a_file_that_has_changed_has_other_keys(tmp_path: Path) -> None:
     frame, bag = read_tfrecord(path), read_records(path)
     assert read_tfrecord(path)._name == frame._name
     assert read_records(path).name == bag.name
-
     save(path, {"row": [7, 8, 9]})
     assert read_tfrecord(path)._name != frame._name
     assert read_records(path).name != bag.name
 
 
-def test_relative_paths_are_those_of_the_caller(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_are_local(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     frame, bag = read_tfrecord("data-*.tfrecord"), read_records("data-00000-of-00003.tfrecord")
     later = to_tfrecord(frame, "../out", compute=False)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-
     assert len(frame) == 3000
     assert bag.count().compute(scheduler="sync") == 1000
     assert [Path(part.path).parent for part in later.compute()] == [tmp_path / "out"] * 3
 
 
 def test_bad_arguments(folder: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="no column 'rows'"):
-        read_tfrecord(folder, columns=["rows"])
+    raised(InvalidArgumentError, read_tfrecord, folder, columns=["rows"], match="no column 'rows'")
     with pytest.raises(InvalidArgumentError, match="dtype_backend is 'numpy'"):
         read_tfrecord(folder, dtype_backend="numpy")  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="num_workers is for one machine"):
@@ -149,7 +141,6 @@ def test_bad_arguments(folder: Path) -> None:
 def test_records(folder: Path) -> None:
     expected = list(TFRecordReader(str(folder / "*")))
     bag = read_records(folder, blocksize="30kiB")
-
     assert bag.npartitions > 3
     assert bag.compute() == expected
     rows = bag.map(decode_example).filter(lambda row: row["row"][0] % 1000 == 0)
@@ -183,7 +174,6 @@ def test_what_is_written_comes_back(
     out = tmp_path / "out"
     how = {"scheduler": scheduler}
     parts = to_tfrecord(read_tfrecord(folder), out, compression=compression, compute_kwargs=how)
-
     ending = ".tfrecord.gz" if compression else ".tfrecord"
     assert [Path(part.path).name for part in parts] == [f"part.0000{i}{ending}" for i in range(3)]
     assert [part.n_records for part in parts] == [1000] * 3
@@ -241,8 +231,7 @@ def test_nothing_of_before_is_lost_if_a_partition_fails(tmp_path: Path) -> None:
 
     frame = read_tfrecord(tmp_path / "a").map_partitions(failing, meta={"x": "int64"})
     other = dd.from_delayed(frame.to_delayed(), meta=frame._meta)
-    with pytest.raises(KeyError, match="theirs"):
-        to_tfrecord(other, tmp_path / "a", overwrite=True)
+    raised(KeyError, to_tfrecord, other, tmp_path / "a", overwrite=True, match="theirs")
     old = rows_of(str(tmp_path / "a" / "part.*"))
     assert [row["x"] for row in old] == [1, 2, 3, 4]
 

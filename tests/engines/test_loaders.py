@@ -11,9 +11,7 @@ pytestmark = pytest.mark.needs("arrow")
 
 
 @pytest.mark.parametrize("name", ["a.tar", "b-00000-of-00002.array_record", "c.tar.gz"])
-def test_their_files_are_recognised_by_name(
-    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_have_names(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     source = write(tmp_path / "a.tfrecord", [example(1)])
     (tmp_path / name).write_bytes(b"x")
     for arguments in [(source, tmp_path / "new" / name), (tmp_path / name, tmp_path / "b.csv")]:
@@ -30,6 +28,5 @@ def test_an_index_is_what_tfrecord2idx_of_dali_writes(tmp_path: Path) -> None:
     for size in (len(record) + 16 for record in records):
         lines.append(f"{offset} {size}\n")
         offset += size
-
     assert main(["index", path]) == 0
     assert (tmp_path / "a.tfrecord.idx").read_text() == "".join(lines)

@@ -14,6 +14,7 @@ import ray
 from ray.exceptions import RayTaskError
 
 from tests.engines.engine_files import check_example, damage, kill_once, rows_of, write_shards
+from tests.support.errors import raised
 from tfrecord_lite import TFRecordFile, TFRecordWriter, encode_example, save, scan
 from tfrecord_lite.errors import DataLossError, DataLossWarning, InvalidArgumentError
 from tfrecord_lite.integrations.ray import (
@@ -57,7 +58,6 @@ def rows_in(ds: Any, by: str | None = "row") -> list[dict[str, Any]]:
 @pytest.mark.parametrize("num_blocks", [None, 8])
 def test_every_row_comes_once(folder: Path, num_blocks: int | None) -> None:
     ds = read_tfrecords(folder, override_num_blocks=num_blocks)
-
     assert rows_in(ds) == rows_of(str(folder / "*"))
     assert ds.count() == 3000
     assert ds.schema().base_schema.equals(scan(str(folder / "*")).arrow_schema)
@@ -83,7 +83,6 @@ def test_only_the_columns_that_are_used_are_parsed(folder: Path) -> None:
     with TFRecordWriter(folder / "other.tfrecord") as writer:  # its text cannot be parsed
         writer.write(encode_example({"row": [9999], "text": [1]}))
     schema = scan(str(folder / "data-*")).schema
-
     chosen = read_tfrecords(folder, schema=schema, columns=["row"])
     pruned = read_tfrecords(folder, schema=schema).select_columns(["row"])
     assert [row["row"] for row in rows_in(chosen)] == [*range(3000), 9999]
@@ -107,7 +106,6 @@ def test_columns_may_get_other_names(folder: Path) -> None:
     expected = [row["row"] for row in rows_of(str(folder / "*"))]
     renamed = read_tfrecords(folder).rename_columns({"row": "text", "text": "row"})
     assert [row["text"] for row in rows_in(renamed, by="text")] == expected
-
     # Before 2.60 Ray has the source rename.
     source = TFRecordDatasource(folder)
     source._projection_map = {"row": "text", "text": "row"}
@@ -116,18 +114,14 @@ def test_columns_may_get_other_names(folder: Path) -> None:
     assert [row["text"] for block in blocks for row in block.to_pylist()] == expected
 
 
-def test_relative_paths_are_those_of_the_driver(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_are_local(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder.parent)  # the workers are elsewhere
     assert read_tfrecords("records").materialize().count() == 3000
     assert read_tfrecords("records/data-*", columns=["row"]).materialize().count() == 3000
-
     written = write_tfrecords(read_tfrecords("records"), "out")
     assert {Path(part.path).parent for part in written} == {tmp_path / "out"}
     assert sum(part.n_records for part in written) == len(rows_of("out/*")) == 3000
-    with pytest.raises(FileExistsError):
-        write_tfrecords(read_tfrecords("records"), "out", mode="error")
+    raised(FileExistsError, write_tfrecords, read_tfrecords("records"), "out", mode="error")
 
 
 def test_paths_are_a_column_if_asked(folder: Path) -> None:
@@ -142,10 +136,8 @@ def test_paths_are_a_column_if_asked(folder: Path) -> None:
 
 
 def test_bad_arguments(folder: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="no column 'rows'"):
-        read_tfrecords(folder, columns=["rows"])
-    with pytest.raises(FileNotFoundError):
-        read_tfrecords(folder / "none")
+    raised(InvalidArgumentError, read_tfrecords, folder, columns=["rows"], match="no column 'rows'")
+    raised(FileNotFoundError, read_tfrecords, folder / "none")
     with pytest.raises(InvalidArgumentError, match="num_workers is for one machine"):
         read_tfrecords(folder, num_workers=2)
     with pytest.raises(InvalidArgumentError, match="override_num_blocks"):
@@ -155,7 +147,6 @@ def test_bad_arguments(folder: Path) -> None:
 def test_damage_is_an_error_that_names_the_place(folder: Path) -> None:
     schema = scan(str(folder / "*")).schema
     damage(folder / "data-00001-of-00003.tfrecord", [500])
-
     with pytest.raises(DataLossError, match=r"data-00001-of-00003.tfrecord: record 500, byte") as e:
         read_tfrecords(folder, schema=schema).materialize()
     assert isinstance(e.value, RayTaskError)
@@ -165,7 +156,6 @@ def test_a_task_warns_of_what_it_skips(folder: Path) -> None:
     schema = scan(str(folder / "*")).schema
     damage(folder / "data-00001-of-00003.tfrecord", [100])
     sound, damaged, _ = TFRecordDatasource(folder, schema=schema, on_error="skip").get_read_tasks(1)
-
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert sum(map(len, sound())) == 1000
@@ -177,7 +167,6 @@ def test_a_task_warns_of_what_it_skips(folder: Path) -> None:
 def test_what_is_written_comes_back(folder: Path, tmp_path: Path, compression: str | None) -> None:
     out = tmp_path / "out"
     written = write_tfrecords(read_tfrecords(folder), out, compression=compression)
-
     assert sum(part.n_records for part in written) == 3000
     assert [part.nbytes for part in written] == [Path(part.path).stat().st_size for part in written]
     ending = ".tfrecord.gz" if compression else ".tfrecord"
@@ -191,7 +180,6 @@ def test_what_is_written_comes_back(folder: Path, tmp_path: Path, compression: s
 def test_tensors_are_written_as_fixed_shapes(tmp_path: Path) -> None:
     ds = ray.data.from_numpy(np.arange(24, dtype=np.float32).reshape(4, 2, 3))
     write_tfrecords(ds, tmp_path / "out")
-
     table = scan(str(tmp_path / "out/*"))
     assert str(table.arrow_schema.field("data").type).count("fixed_size_list") == 2
     found = np.array(table.to_arrow()["data"].to_pylist())
@@ -202,7 +190,6 @@ def test_blocks_may_differ(tmp_path: Path) -> None:
     tables = [pa.table({"x": pa.array([None, None])}), pa.table({"x": pa.array([1, 2])})]
     write_tfrecords(ray.data.from_arrow(tables), tmp_path / "out", min_rows_per_file=4)
     assert scan(str(tmp_path / "out/*")).to_arrow()["x"].to_pylist() == [None, None, 1, 2]
-
     pandas = pytest.importorskip("pandas")
     frames = [
         pandas.DataFrame({"x": [1.5], "s": ["a"]}),
@@ -215,8 +202,7 @@ def test_blocks_may_differ(tmp_path: Path) -> None:
 def test_modes(folder: Path, tmp_path: Path) -> None:
     out, ds = tmp_path / "out", read_tfrecords(folder)
     first = write_tfrecords(ds, out, mode="error")
-    with pytest.raises(FileExistsError, match="the directory has files"):
-        write_tfrecords(ds, out, mode="error")
+    raised(FileExistsError, write_tfrecords, ds, out, mode="error", match="the directory has files")
     second = write_tfrecords(ds, out)
     assert len(rows_of(str(out / "*"))) == 6000
     # What is overwritten may be what is read.
@@ -261,9 +247,7 @@ def test_a_worker_that_is_killed_while_it_reads_doubles_and_loses_nothing(folder
     assert found == [row for row in range(3000) if row != 1100]
 
 
-def test_a_worker_that_is_killed_after_it_wrote_doubles_and_loses_nothing(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_a_worker_killed_after_it_wrote_doubles_no_record(folder: Path, tmp_path: Path) -> None:
     flag, out = str(folder.parent / "killed"), tmp_path / "out"
 
     class Killed(TFRecordDatasink):

@@ -64,7 +64,6 @@ def read(spark: Any, path: Any, schema: Any = None, **options: Any) -> Any:
 
 
 def put(frame: Any, path: Path, mode: str = "overwrite", **options: Any) -> list[str]:
-    """Write a data frame, and return the names of all files that are there then."""
     frame.write.format("tfrecord").mode(mode).options(**options).save(str(path))
     return names_in(path)
 
@@ -100,9 +99,7 @@ def test_examples_are_those_that_the_local_reader_has(spark: Any, sample: Corpus
 
 
 @pytest.mark.parametrize("count", [1, 3, 7])
-def test_each_record_is_read_once_however_many_tasks_there_are(
-    spark: Any, tmp_path: Path, count: int
-) -> None:
+def test_any_number_of_tasks_read_records_once(spark: Any, tmp_path: Path, count: int) -> None:
     inner = bytes(frame([b"a record", b"another"]))  # whole frames, whose CRCs are right
     records = [inner * (i % 5) + b"%d" % i for i in range(500)]
     path = write(tmp_path / "a.tfrecord", records)
@@ -139,10 +136,8 @@ def test_a_given_schema_chooses_columns_and_converts_them(spark: Any, tmp_path: 
 def test_a_sidecar_is_converted_too(spark: Any, tmp_path: Path) -> None:
     path = tmp_path / "a.tfrecord"
     columns: dict[str, Any] = {
-        "u": np.arange(3, dtype=np.uint8),
-        "x": np.array([0.1, 0.2, 0.3]),
-        "b": [True] * 3,
-    }
+        "u": np.arange(3, dtype=np.uint8), "x": np.array([0.1, 0.2, 0.3]), "b": [True] * 3,
+    }  # fmt: skip
     columns |= {"v": np.ones((3, 2)), "d": np.array([0, 1, 2], "M8[D]")}
     save(path, columns, lossless=True)
     found = read(spark, path)
@@ -280,15 +275,10 @@ def test_what_is_written_comes_back(spark: Any, tmp_path: Path, options: Any) ->
     assert rows(found) == expected
 
 
-@pytest.mark.parametrize(
-    ("options", "ending", "name"),
-    [
-        ({"compression": "gzip"}, ".gz", "GZIP"),
-        ({"compression": "deflate"}, ".deflate", "ZLIB"),
-        ({"compression": "none"}, "", ""),
-        ({}, "", ""),
-    ],
-)
+@pytest.mark.parametrize(("options", "ending", "name"), [
+    ({"compression": "gzip"}, ".gz", "GZIP"), ({"compression": "deflate"}, ".deflate", "ZLIB"),
+    ({"compression": "none"}, "", ""), ({}, "", ""),
+])  # fmt: skip
 def test_compression(spark: Any, tmp_path: Path, options: Any, ending: str, name: str) -> None:
     made = spark.range(5).repartition(2)
     mark, *names = put(made, tmp_path / "out", sidecar="false", **options)

@@ -1,7 +1,5 @@
 """S3, Azure and GCS by their emulators, moto, azurite and gcp-storage-emulator: what is read, listed, and missing."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import subprocess
@@ -94,7 +92,6 @@ def gcs() -> Iterator[Store]:
 
 
 def made(scheme: str, options: dict[str, Any]) -> Store:
-    """Make a bucket."""
     other = fsspec.filesystem(scheme, skip_instance_cache=True, use_listings_cache=False, **options)
     other.mkdir("bucket")
     return Store(f"{scheme}://bucket", options, other)
@@ -110,7 +107,6 @@ def store(request: pytest.FixtureRequest) -> Store:
 def test_what_is_stored_comes_back(store: Store, read_ahead: int | None) -> None:
     urls = [store.put(f"back/{i}", CONTENT) for i in range(2)]
     options: dict[str, Any] = {"storage_options": store.options, "read_ahead": read_ahead}
-
     assert list(TFRecordReader(f"{store.root}/back/*", **options)) == RECORDS * 2
     shuffled = TFRecordDataset(urls, **options).interleave(2).shuffle(100, seed=1)
     assert sorted(shuffled) == sorted(RECORDS * 2)
@@ -125,7 +121,6 @@ def test_what_is_saved_comes_back(store: Store) -> None:
     columns = {"n": np.arange(100), "x": np.random.default_rng(1).random(100)}
     with ShardedTFRecordWriter(f"{store.root}/saved/s@3", **options) as writer:
         writer.write_examples({"n": np.arange(100)})
-
     save(f"{store.root}/saved/a", columns, lossless=True, **options)
     assert np.array_equal(load(f"{store.root}/saved/a", **options)["x"], columns["x"])
     batches = read_batches(
@@ -152,7 +147,6 @@ def test_a_file_that_changes_meanwhile_is_an_error(store: Store) -> None:
     options: dict[str, Any] = {"storage_options": store.options, "read_ahead": 500_000}
     records = iter(TFRecordReader(url, **options))
     assert next(records) == RECORDS[0]
-
     store.put("changing", bytes(frame(RECORDS[::-1])))
     with pytest.raises(OSError, match="has changed while it was read"):
         list(records)
@@ -169,7 +163,6 @@ MISSING: dict[str, Callable[[str, dict[str, Any]], Any]] = {
 @pytest.mark.parametrize("name", ["bucket/none", "no-bucket/none"])
 def test_what_is_missing_is_file_not_found(store: Store, way: str, name: str) -> None:
     url = f"{store.root.partition('://')[0]}://{name}"
-
     with pytest.raises(FileNotFoundError) as caught:
         MISSING[way](url, store.options)
     assert str(caught.value.filename) == url
@@ -179,7 +172,6 @@ def test_what_is_missing_is_file_not_found(store: Store, way: str, name: str) ->
 @pytest.mark.parametrize("atomic", [False, True])
 def test_no_bucket_is_made_for_a_file(store: Store, n_bytes: int, atomic: bool) -> None:
     url = f"{store.root.partition('://')[0]}://no-bucket/none"
-
     for _ in range(2):
         with (
             pytest.raises(FileNotFoundError) as caught,
@@ -195,7 +187,6 @@ def test_an_object_that_is_removed_after_its_folder_was_listed_is_missing(store:
     urls = [store.put(f"removed/{name}", CONTENT) for name in "ab"]
     reader = TFRecordReader(f"{store.root}/removed/*", storage_options=store.options)
     store.other.rm(urls[1])
-
     with pytest.raises(FileNotFoundError) as caught:
         list(reader)
     assert str(caught.value.filename).endswith("removed/b")

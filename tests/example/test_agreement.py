@@ -1,7 +1,5 @@
 """The engine equals the protobuf runtime, and a slow reference, on any bytes: of either message."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from typing import Any
@@ -32,35 +30,27 @@ asked = st.none() | st.sets(st.sampled_from(KEYS))
 @in_c
 @of_both
 @given(st.data())
-def test_any_bytes_mean_to_the_reference_what_they_mean_to_the_runtime(
-    of: MessageType, draw: st.DataObject
-) -> None:
+def test_any_bytes_mean_the_same_to_the_reference(of: MessageType, draw: st.DataObject) -> None:
     of.assert_reference_agrees(draw.draw(messages(of)))
 
 
 @of_both
 @given(st.data(), asked, asked, st.integers(1, 60))
-def test_any_bytes_are_read_or_refused(
-    of: MessageType, draw: st.DataObject, context: Any, lists: Any, n: int
-) -> None:
+def test_any_bytes(of: MessageType, draw: st.DataObject, context: Any, lists: Any, n: int) -> None:
     message, how = draw.draw(messages(of)), draw.draw(st.sampled_from(of.ways))
     of.assert_engine_agrees([message] * n, context, lists, **how)
 
 
 @of_both
 @given(st.data(), fills, fills)
-def test_few_of_any_sort_between_any_bytes(
-    of: MessageType, draw: st.DataObject, between: bytes, fill: bytes
-) -> None:
+def test_any_few(of: MessageType, draw: st.DataObject, between: bytes, fill: bytes) -> None:
     batch, how = draw.draw(st.lists(messages(of), max_size=8)), draw.draw(st.sampled_from(of.ways))
     of.assert_engine_agrees(batch, between=between, fill=fill, **how)
 
 
 @of_both
 @given(st.data(), st.binary(max_size=30))
-def test_every_prefix_is_read_or_refused(
-    of: MessageType, draw: st.DataObject, behind: bytes
-) -> None:
+def test_prefixes_are_read_or_refused(of: MessageType, draw: st.DataObject, behind: bytes) -> None:
     message = draw.draw(messages(of))
     keys = [of.keys_in([message], number) for number in (1, 2)]
     for stop in {*range(min(len(message), 60)), len(message)}:
@@ -91,9 +81,7 @@ def test_layouts_of_one_batch_serve_the_next(some_batches: list[list[bytes]]) ->
 
 
 @given(st.integers(0, 2**32), st.integers(1, 9), fills, fills)
-def test_entries_in_any_order_are_read_by_the_keys_of_earlier_ones(
-    seed: int, step: int, between: bytes, fill: bytes
-) -> None:
+def test_entries_of_any_order_are_met(seed: int, step: int, between: bytes, fill: bytes) -> None:
     rng = random.Random(seed)
     write, memory = program_in_any_order(rng), LayoutMemory()
     some_batches = [[write() for _ in range(rng.choice((20, 80)))] for _ in range(3)]
@@ -112,6 +100,5 @@ def test_entries_in_any_order_are_read_by_the_keys_of_earlier_ones(
 def test_random_messages_are_read_as_the_runtime_reads_them(of: MessageType, n: int) -> None:
     """A million of them: ``python -m tests.long_run``."""
     count = long_run.run(of, n, 0)
-
     assert count["rejected"] > count["messages"] // 100
     assert count["accepted"] > count["messages"] // 2

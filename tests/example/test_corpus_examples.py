@@ -1,7 +1,5 @@
 """Real Examples, through the batch decoder: keys, kinds, counts and values are TensorFlow's."""
 
-from __future__ import annotations
-
 import hashlib
 import struct
 from typing import Any
@@ -60,8 +58,6 @@ def test_every_value_is_what_tensorflow_reads(
         monkeypatch.setattr(engine_batch, "_MAX_LAYOUTS", 0)
         monkeypatch.setattr(engine_batch, "FEW", 0)
     block = Block.concat(list(TFRecordReader(file.path).blocks()))
-
     rows = decode(block)
-
     digest = hashlib.sha256(b"".join(map(canonical, rows))).hexdigest()
     assert digest == file.truth["values_sha256"]

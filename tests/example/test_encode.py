@@ -1,7 +1,5 @@
 """Columns and dictionaries to messages: what comes out is what the protobuf runtime writes."""
 
-from __future__ import annotations
-
 from io import BytesIO
 from typing import Any
 from unittest import mock
@@ -11,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.specifications import tables
 from tfrecord_lite import (
     FixedLenFeature,
@@ -53,9 +52,7 @@ def in_byte_order(example: Example) -> bool:
 @given(tables(min_rows=0, allow_nan=False))
 def test_columns_become_the_messages_that_protobuf_makes(table: Table) -> None:
     columns, examples = table
-
     block = encode_examples(columns)
-
     assert len(block) == len(examples)
     for record, wanted in zip(block.to_list(), examples, strict=True):
         assert Example.FromString(record) == wanted
@@ -67,10 +64,8 @@ def test_columns_become_the_messages_that_protobuf_makes(table: Table) -> None:
 @given(tables())
 def test_a_block_has_its_spare_bytes_and_the_same_bytes_every_time(table: Table) -> None:
     columns, _ = table
-
     block = encode_examples(columns)
     backwards = encode_examples(dict(reversed(columns.items())))
-
     assert block.data.size - SPARE_BYTES >= (block.offsets + block.lengths).max()
     assert block.data.flags.owndata
     assert backwards.to_list() == block.to_list()
@@ -81,7 +76,6 @@ def test_batches_are_the_whole_in_parts(table: Table, n: int) -> None:
     columns, rows = table
     with mock.patch.multiple(encode_columns, _MIN_RECORDS=n, _MAX_RECORDS=n):
         blocks = list(encode_columns.encode_column_batches(columns, None))
-
     records = [record for block in blocks for record in block.to_list()]
     assert records == encode_examples(columns).to_list()
     assert len(blocks) == -(-len(rows) // n)
@@ -91,9 +85,7 @@ def test_batches_are_the_whole_in_parts(table: Table, n: int) -> None:
 def test_lengths_around_those_that_take_a_byte_more(size: int) -> None:
     # Each record of another class, so that one batch has all of them.
     values = [bytes(size), b"", bytes(size // 2), bytes(1)]
-
     records = encode_examples({"key": values, "n": [1, 2, 3, 4]}).to_list()
-
     for number, (value, record) in enumerate(zip(values, records, strict=True), 1):
         wanted = Example()
         wanted.features.feature["key"].bytes_list.value.append(value)
@@ -122,7 +114,6 @@ values = st.one_of(
 @given(st.dictionaries(keys, values, max_size=6))
 def test_one_dictionary_is_encoded_as_a_column_of_one_is(row: dict[str, Any]) -> None:
     record = encode_example(row)
-
     found = {key: value for key, value in row.items() if value is not None}
     if found:
         assert encode_examples({key: [value] for key, value in row.items()})[0] == record
@@ -164,21 +155,15 @@ def test_what_was_left_out_of_a_sequence_is_not_in_the_message() -> None:
 )
 def test_what_numpy_has_becomes_lists(column: Any, wanted: list[Any]) -> None:
     block = encode_examples({"x": column})
-
     assert [decode_example(record)["x"].tolist() for record in block] == [[v] for v in wanted]
 
 
-@pytest.mark.parametrize(
-    "view",
-    [
-        np.arange(1000).data, np.asfortranarray(np.ones((2, 3), np.float32)).data,
-        np.array(5).data, memoryview(b"abcdef")[::2],
-    ],
-    ids=["large", "fortran", "scalar", "strided"],
-)  # fmt: skip
+@pytest.mark.parametrize("view", [
+    np.arange(1000).data, np.asfortranarray(np.ones((2, 3), np.float32)).data, np.array(5).data,
+    memoryview(b"abcdef")[::2],
+], ids=["large", "fortran", "scalar", "strided"])  # fmt: skip
 def test_a_memoryview_of_any_items_is_stored_as_all_its_bytes(view: memoryview) -> None:
     whole = view.tobytes()
-
     for column in ([view, b"tail"], ["head", view, b"tail"], [[b"x", view], [b"tail"]]):
         rows = decode_examples(encode_examples({"x": column}))
         assert whole in [value for row in rows for value in row["x"].tolist()]
@@ -194,7 +179,6 @@ def test_a_float32_keeps_its_bits() -> None:
     odd = bits.view(np.float32)
     row: Any = {"context": {"x": odd}, "feature_lists": {"y": [odd, odd[:1]]}}
     found = decode_sequence_example(encode_sequence_example(row))
-
     for values in (
         np.concatenate([decode_example(r)["x"] for r in encode_examples({"x": odd})]),
         decode_example(encode_example({"x": odd}))["x"],
@@ -206,9 +190,7 @@ def test_a_float32_keeps_its_bits() -> None:
 
 def test_several_levels_and_dimensions_are_flattened() -> None:
     rows = RaggedTensor.from_nested_row_splits(np.arange(8).reshape(4, 2), [[0, 2, 2], [0, 3, 4]])
-
     block = encode_examples({"x": rows, "y": np.arange(8).reshape(2, 2, 2)})
-
     found = [decode_example(record) for record in block]
     assert [row["x"].tolist() for row in found] == [list(range(8)), []]
     assert [row["y"].tolist() for row in found] == [[0, 1, 2, 3], [4, 5, 6, 7]]
@@ -217,10 +199,8 @@ def test_several_levels_and_dimensions_are_flattened() -> None:
 def test_large_strings_and_what_is_missing_between_them() -> None:
     large = [bytes([i]) * (5000 + i) for i in range(30)]
     items = [None if i % 7 == 3 else item for i, item in enumerate(large)]
-
     block = encode_examples({"x": items, "n": np.arange(30)})
     pairs = encode_examples({"x": [[item, item] for item in large]})
-
     assert block.to_list() == [encode_example({"x": x, "n": n}) for n, x in enumerate(items)]
     assert [decode_example(r)["x"].tolist() for r in pairs] == [[item, item] for item in large]
 
@@ -294,11 +274,9 @@ def test_masked_values_of_sequences() -> None:
             lambda bad=bad: encode_sequence_examples({}, {"x": [none, bad]}),
             lambda bad=bad: encode_sequence_example({"context": {"x": bad}}),
         ):
-            with pytest.raises(InvalidArgumentError) as caught:
-                call()
-            assert (caught.value.reason, caught.value.key) == (Reason.UNREPRESENTABLE, "x")
-    with pytest.raises(TypeError):
-        encode_sequence_example({"feature_lists": {"x": np.ma.masked}})
+            error = raised(InvalidArgumentError, call)
+            assert (error.reason, error.key) == (Reason.UNREPRESENTABLE, "x")
+    raised(TypeError, encode_sequence_example, {"feature_lists": {"x": np.ma.masked}})
     assert len(encode_sequence_examples(None, {"x": [np.ma.masked, [1]]})) == 2
 
 

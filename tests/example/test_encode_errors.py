@@ -1,7 +1,5 @@
 """What cannot be encoded is refused: with the reason, the feature, and the record."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.support import golden
+from tests.support.errors import raised
 from tfrecord_lite import encode_example, encode_examples, encode_sequence_example
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -34,16 +33,13 @@ def endless(kind: str) -> Any:
 def test_lists_without_end_are_refused(kind: str) -> None:
     value = endless(kind)
     for call in (
-        lambda: encode_example({"x": value}),
-        lambda: encode_examples({"x": value}),
-        lambda: encode_examples({"x": [value, [1]]}),
-        lambda: schema_of({"x": value}),
+        lambda: encode_example({"x": value}), lambda: encode_examples({"x": value}),
+        lambda: encode_examples({"x": [value, [1]]}), lambda: schema_of({"x": value}),
         lambda: schema_of({"x": [[1], value]}),
         lambda: encode_sequence_example({"feature_lists": {"x": [value]}}),
-    ):
-        with pytest.raises(InvalidArgumentError) as caught:
-            call()
-        assert (caught.value.reason, caught.value.key) == (Reason.BAD_ARGUMENT, "x")
+    ):  # fmt: skip
+        error = raised(InvalidArgumentError, call)
+        assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, "x")
 
 
 class Convertible:

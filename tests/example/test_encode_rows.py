@@ -1,7 +1,5 @@
 """Rows, one by one and many at a time: the same records, in order, and none is lost."""
 
-from __future__ import annotations
-
 import io
 import random
 from pathlib import Path
@@ -12,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tfrecord_lite import (
     FixedLenFeature,
     ShardedTFRecordWriter,
@@ -57,9 +56,7 @@ def collected(buffer: RowBuffer) -> list[bytes]:
 
 
 @given(forms, st.lists(st.integers(0, 40), max_size=60), st.integers(0, 2**16))
-def test_collected_rows_are_what_each_is_by_itself(
-    kinds: list[dict[str, Any]], order: list[int], seed: int
-) -> None:
+def test_collected_rows_agree(kinds: list[dict[str, Any]], order: list[int], seed: int) -> None:
     chance = random.Random(seed)
     buffer = RowBuffer()
     wanted = []
@@ -92,18 +89,14 @@ def arrays_of(i: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("is_even", [False, True])
-def test_rows_of_arrays_are_taken_by_a_plan(
-    monkeypatch: pytest.MonkeyPatch, *, is_even: bool
-) -> None:
+def test_arrays_are_taken_by_a_plan(monkeypatch: pytest.MonkeyPatch, *, is_even: bool) -> None:
     rows = [arrays_of(0 if is_even else i) for i in range(20)]
     wanted = [encode_example(row) for row in rows]
     buffer = RowBuffer()
     buffer.add(rows[0])
     monkeypatch.setattr("tfrecord_lite.example.encode.rows.encode_features", None)
-
     for row in rows[1:]:
         buffer.add(row)
-
     assert collected(buffer) == wanted
 
 
@@ -121,27 +114,20 @@ def test_a_bad_row_is_refused_by_its_call_and_the_others_stay(bad: Any, n_before
     buffer = RowBuffer()
     for _ in range(n_before):
         buffer.add(good)
-
-    with pytest.raises(InvalidArgumentError) as caught:
-        buffer.add({"n": 1, "x": bad})
+    error = raised(InvalidArgumentError, buffer.add, {"n": 1, "x": bad})
     buffer.add(good)
-
-    assert caught.value.key == "x"
+    assert error.key == "x"
     assert collected(buffer) == [encode_example(good)] * (n_before + 1)
 
 
 def test_a_bad_column_writes_nothing_and_a_bad_row_what_came_before_it(tmp_path: Path) -> None:
     path = tmp_path / "a.tfrecord"
     good, bad = {"x": 1}, {"x": 2**63}
-
     with TFRecordWriter(path) as writer:
-        with pytest.raises(InvalidArgumentError) as caught:
-            writer.write_examples({"x": [1] * 5000 + [2**63]})
-        assert caught.value.index == 5000
-        with pytest.raises(InvalidArgumentError) as caught:
-            writer.write_examples(iter([good, good, bad, good]))
-        assert (caught.value.key, caught.value.index) == ("x", 2)
-
+        error = raised(InvalidArgumentError, writer.write_examples, {"x": [1] * 5000 + [2**63]})
+        assert error.index == 5000
+        caught = raised(InvalidArgumentError, writer.write_examples, iter([good, good, bad, good]))
+        assert (caught.key, caught.index) == ("x", 2)
     assert list(TFRecordReader(path)) == [encode_example(good)] * 2
 
 
@@ -177,19 +163,13 @@ def test_shards_get_rows_as_they_get_records(tmp_path: Path, how: dict[str, Any]
         writer.write_examples({"x": [1, 2, 3]})
     with ShardedTFRecordWriter(tmp_path / "b{shard}", **how) as other:
         for record in [
-            *records[:700],
-            b"between",
-            *records[700:],
-            *encode_examples({"x": [1, 2, 3]}),
-        ]:
+            *records[:700], b"between", *records[700:], *encode_examples({"x": [1, 2, 3]}),
+        ]:  # fmt: skip
             other.write(record)
 
     assert len(writer.paths) == len(other.paths) > 2
     for one, two in zip(writer.paths, other.paths, strict=True):
         assert list(TFRecordReader(one)) == list(TFRecordReader(two))
-
-
-# --- rows that are all there
 
 
 def written(rows: list[Any], between: dict[str, Any] | None = None) -> list[bytes]:
@@ -205,18 +185,14 @@ def written(rows: list[Any], between: dict[str, Any] | None = None) -> list[byte
 
 @pytest.mark.filterwarnings("ignore:feature .* holds")
 @given(forms, st.lists(st.tuples(st.integers(0, 3), st.integers(1, 40)), max_size=4), st.randoms())
-def test_lists_of_rows_are_written_as_each_by_itself(
-    kinds: list[dict[str, Any]], runs: list[tuple[int, int]], chance: random.Random
-) -> None:
+def test_lists_of_rows_are_written_as_each_by_itself(kinds: Any, runs: Any, chance: Any) -> None:
     rows = [
         {key: make(chance) for key, make in kinds[number % len(kinds)].items()}
         for number, n_rows in runs
         for _ in range(n_rows)
     ]
     between = {"between": 1}
-
     found = written(rows, between)
-
     assert found == [encode_example(row) for row in [between, *rows, between]]
 
 
@@ -230,25 +206,19 @@ PLAIN_VALUES: list[Any] = [
 @pytest.mark.parametrize("value", PLAIN_VALUES, ids=lambda value: repr(value)[:20])
 def test_rows_of_a_plain_form_are_encoded_at_once(value: Any) -> None:
     rows = [{"x": value, "y": [n] * (n % 3 + 1), "z": np.ones(n % 3 + 1)} for n in range(20)]
-
     block = encode_rows(rows)
-
     assert block is not None
     assert block.to_list() == [encode_example(row) for row in rows]
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        {"n": 1}, {"n": 1, "x": 2, "y": 3}, {"n": 1, "x": "a"}, {"n": 1, "x": []}, {"n": None, "x": 1}, [], None,
-        {"n": 1, "x": np.arange(2)}, {"n": 1, "x": [[1]]}, {"n": 1, "x": np.ma.array([1], mask=[True])},
-    ],
-    ids=repr,
-)  # fmt: skip
+@pytest.mark.parametrize("odd", [
+    {"n": 1}, {"n": 1, "x": 2, "y": 3}, {"n": 1, "x": "a"}, {"n": 1, "x": []}, {"n": None, "x": 1},
+    [], None, {"n": 1, "x": np.arange(2)}, {"n": 1, "x": [[1]]},
+    {"n": 1, "x": np.ma.array([1], mask=[True])},
+], ids=repr)  # fmt: skip
 def test_rows_of_several_forms_go_one_by_one(odd: Any) -> None:
     rows: list[Any] = [{"n": number, "x": number} for number in range(20)]
     rows[7] = odd
-
     assert encode_rows(rows) is None
 
 
@@ -263,31 +233,26 @@ def test_a_bad_row_of_a_list_is_named_and_those_before_it_are_written(bad: Any, 
         with pytest.raises(InvalidArgumentError) as caught:
             writer.write_examples(rows)
         writer.write_example(good)
-
     assert (caught.value.key, caught.value.index) == ("x", place)
     found = list(TFRecordReader(io.BytesIO(file.getvalue())))
     assert found == [encode_example(good)] * (place + 1)
 
 
-@pytest.mark.parametrize(
-    ("small", "times"),
-    [(b"a", 3_000_000), ([1], 100_000), ([b"a"], 100_000), (np.ones(1), 240_000)],
-    ids=["a string", "numbers", "strings in lists", "arrays"],
-)
+@pytest.mark.parametrize(("small", "times"), [
+    (b"a", 3_000_000), ([1], 100_000), ([b"a"], 100_000), (np.ones(1), 240_000),
+], ids=["a string", "numbers", "strings in lists", "arrays"])  # fmt: skip
 def test_large_rows_after_a_small_one_do_not_make_a_large_batch(small: Any, times: int) -> None:
     large = np.repeat(small, times) if isinstance(small, np.ndarray) else small * times
     rows: list[Any] = [{"x": small}] + [{"x": large}] * 16
-
     assert encode_rows(rows) is None
     assert written(rows[:3]) == [encode_example(row) for row in rows[:3]]
 
 
-@pytest.mark.parametrize(
-    ("row", "n_rows"),
-    [({"x": b"a" * 8000}, 262), ({"x": "a" * 8000}, 262), ({"x": [1] * 1000}, 262),
-     ({"x": np.zeros(1000)}, 262), ({"x": 1, "y": (b"a",) * 999}, 262), ({"x": None}, 1024),
-     ({"x": bytes(2**14 - 1)}, 128), ({"x": bytes(2**14)}, 0), ({}, 0), (None, 0)],
-)  # fmt: skip
+@pytest.mark.parametrize(("row", "n_rows"), [
+    ({"x": b"a" * 8000}, 262), ({"x": "a" * 8000}, 262), ({"x": [1] * 1000}, 262),
+    ({"x": np.zeros(1000)}, 262), ({"x": 1, "y": (b"a",) * 999}, 262), ({"x": None}, 1024),
+    ({"x": bytes(2**14 - 1)}, 128), ({"x": bytes(2**14)}, 0), ({}, 0), (None, 0),
+])  # fmt: skip
 def test_so_many_rows_are_taken_at_once_as_fill_two_megabytes(row: Any, n_rows: int) -> None:
     assert rows_at_once(row) == n_rows
 
@@ -297,5 +262,4 @@ def test_so_many_rows_are_taken_at_once_as_fill_two_megabytes(row: Any, n_rows: 
 )
 def test_a_long_list_may_begin_with_a_number_of_another_type(first: Any, usual: Any) -> None:
     values = [first, *[usual] * 40]
-
     assert encode_example({"x": values}) == encode_example({"x": np.array(values)})

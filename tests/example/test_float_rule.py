@@ -1,10 +1,4 @@
-"""One rule for floats of 64 bits: rounded by all that write Examples, kept by schema_of and save.
-
-docs/reference/dtypes.md has the table, "Lenient and strict". That rows, contexts and steps are written as columns
-are, ``tests/convert/test_fast_paths.py`` says.
-"""
-
-from __future__ import annotations
+"""One rule for floats of 64 bits: rounded by all that write Examples, kept by schema_of and save."""
 
 import importlib
 from collections.abc import Callable
@@ -22,21 +16,16 @@ LONG_LISTS = 70
 
 # What a record may hold; each has one number, or some of it alone.
 VALUES: dict[str, Callable[[float], Any]] = {
-    "a float": float,
-    "np.float64": np.float64,
-    "a list": lambda x: [x],
-    "a tuple": lambda x: (np.float64(x), x),
-    "a long list": lambda x: [0.5] * LONG_LISTS + [x],
-    "a list of np.float64": lambda x: [np.float64(x)] * 20,
-    "ints among floats": lambda x: [1, x],
+    "a float": float, "np.float64": np.float64, "a list": lambda x: [x],
+    "a tuple": lambda x: (np.float64(x), x), "a long list": lambda x: [0.5] * LONG_LISTS + [x],
+    "a list of np.float64": lambda x: [np.float64(x)] * 20, "ints among floats": lambda x: [1, x],
     "np.float32 and np.float64": lambda x: [np.float32(1), np.float64(x)],
     "an array": lambda x: np.array([x]),
     "an array of the other byte order": lambda x: np.array([x], ">f8"),
     "a large array": lambda x: np.array([0.5] * LONG_LISTS + [x]),
-    "a matrix": lambda x: np.full((2, 2), x),
-    "an array without dimensions": np.array,
+    "a matrix": lambda x: np.full((2, 2), x), "an array without dimensions": np.array,
     "an object array": lambda x: np.array([x, np.float64(x)], object),
-}
+}  # fmt: skip
 
 
 def last(values: Any) -> float:
@@ -64,9 +53,7 @@ WRITERS: dict[str, Callable[[Any], bytes]] = {
 @pytest.mark.parametrize("write", WRITERS)
 def test_the_lenient_policy_rounds_a_float_wherever_it_comes_from(write: str, form: str) -> None:
     record = WRITERS[write](VALUES[form](0.1))
-
     found = tfr.decode_example(record)["x"]
-
     assert found.dtype == np.float32
     assert last(found) == ROUNDED
     for special in (np.inf, -np.inf, 1e-300, 3.4028235e38):
@@ -80,7 +67,6 @@ def test_the_lenient_policy_rounds_a_float_wherever_it_comes_from(write: str, fo
 def test_a_finite_number_never_becomes_infinite(write: str, form: str, number: float) -> None:
     with pytest.raises(tfr.errors.InvalidArgumentError, match="beyond float32") as caught:
         WRITERS[write](VALUES[form](number))
-
     assert (caught.value.reason, caught.value.key) == (tfr.errors.Reason.UNREPRESENTABLE, "x")
     assert caught.value.index is not None
 
@@ -108,11 +94,9 @@ FRAMES = ("pandas", "polars", "arrow")
 )
 def test_columns_of_any_form_are_rounded_or_kept(tmp_path: Path, form: str) -> None:
     columns = COLUMNS[form](np.array([0.1, 0.1]))
-
     rounded = tfr.decode_example(tfr.encode_examples(columns)[1])["x"]
     tfr.save(tmp_path / "x.tfrecord", columns, lossless=True)
     kept: Any = tfr.load(tmp_path / "x.tfrecord")["x"]
-
     assert last(rounded) == ROUNDED
     assert last(getattr(kept, "flat_values", getattr(kept, "values", kept))) == EXACT
     with pytest.raises(tfr.errors.InvalidArgumentError, match="beyond float32") as caught:

@@ -1,11 +1,4 @@
-"""Batches of Examples to results and dictionaries: what does not need TensorFlow to be told.
-
-That single messages mean what TensorFlow makes of them, ``tests/parity`` asks TensorFlow.
-Here a batch must give what its messages give one by one, and errors must name the first
-that is wrong. Single messages are read by another way than batches are.
-"""
-
-from __future__ import annotations
+"""Batches of Examples to results and dictionaries: what does not need TensorFlow to be told."""
 
 import itertools
 import pickle
@@ -22,8 +15,10 @@ from hypothesis import strategies as st
 
 from tests.support.agreement import EXAMPLES, batches, damaged, encodings
 from tests.support.cases import Case, cases
+from tests.support.errors import raised
 from tests.support.example_messages import examples, plain
 from tests.support.reference_example import BYTES, FLOAT, INT64, Feature
+from tests.support.small_files import write_records
 from tfrecord_lite import (
     Block,
     BytesColumn,
@@ -36,7 +31,6 @@ from tfrecord_lite import (
     SparseFeature,
     SparseTensor,
     TFRecordReader,
-    TFRecordWriter,
     VarLenFeature,
     decode_example,
     decode_examples,
@@ -54,9 +48,6 @@ NO_MESSAGE = b"\x0a\xff"
 
 def number(value: int, key: bytes = b"n") -> bytes:
     return plain({key: Feature(INT64, (value,))})
-
-
-# --- a batch and its messages
 
 
 def rows_of(result: Any) -> list[Any]:
@@ -124,9 +115,7 @@ def test_a_batch_gives_what_its_messages_give_one_by_one(case: Case) -> None:
 def test_sequences_are_padded_to_the_longest(values: list[list[int]]) -> None:
     records = [plain({b"s": Feature(INT64, tuple(row))}) for row in values]
     spec = FixedLenSequenceFeature([], "int64", allow_missing=True, default_value=-5)
-
     result = parse(records, {"s": spec})["s"]
-
     longest = max(map(len, values), default=0)
     assert result.shape == (len(values), longest)
     assert result.tolist() == [row + [-5] * (longest - len(row)) for row in values]
@@ -136,7 +125,6 @@ def test_sequences_are_padded_to_the_longest(values: list[list[int]]) -> None:
 def test_padding_keeps_its_nuls(padding: bytes) -> None:
     records = [plain({b"s": Feature(BYTES, row)}) for row in ((b"x\0", b""), ())]
     spec = FixedLenSequenceFeature([], bytes, allow_missing=True, default_value=padding)
-
     assert parse(records, {"s": spec})["s"].tolist() == [[b"x\0", b""], [padding] * 2]
 
 
@@ -147,7 +135,6 @@ def test_dictionaries_of_a_batch_are_those_of_its_messages(batch: list[bytes]) -
 
     alone = [outcome(decode_example, message) for message in batch]
     rows = outcome(decode_examples, batch)
-
     wrong = [i for i, row in enumerate(alone) if isinstance(row, InvalidArgumentError)]
     if wrong:
         assert isinstance(rows, InvalidArgumentError)
@@ -159,16 +146,12 @@ def test_dictionaries_of_a_batch_are_those_of_its_messages(batch: list[bytes]) -
 @given(examples)
 def test_a_dictionary_holds_every_feature_that_has_a_kind(content: dict[bytes, Feature]) -> None:
     row = decode_example(plain(content))
-
     assert row.keys() == {key.decode() for key, feature in content.items() if feature.kind}
     for name, values in row.items():
         feature = content[name.encode()]
         dtype = {BYTES: object, FLOAT: np.float32, INT64: np.int64}[feature.kind]
         assert values.dtype == dtype
         assert bits(values) == list(feature.values)
-
-
-# --- errors
 
 
 @pytest.mark.parametrize(("wanted", "found"), [*permutations(["string", "float32", "int64"], 2)])
@@ -188,7 +171,6 @@ def test_of_several_misfits_the_first_message_counts() -> None:
     features = {"a": FixedLenFeature([], int), "b": FixedLenFeature([], int)}
     both = plain({b"a": Feature(INT64, (1,)), b"b": Feature(INT64, (1,))})
     no_a, no_b = number(1, b"b"), number(1, b"a")
-
     for batch, index, key in (
         ([both, no_b, no_a], 1, "b"),
         ([both, no_a, no_b], 1, "a"),
@@ -205,9 +187,7 @@ def test_an_error_names_file_offset_and_record(tmp_path: Path, n: int, reason: R
     short = plain({b"n": Feature(BYTES, (bytes(5),))})
     wrong = {Reason.MALFORMED: NO_MESSAGE, Reason.MISSING: b""}.get(reason, short)
     right = plain({b"n": Feature(BYTES, (bytes(6),))})
-    with TFRecordWriter(path) as writer:
-        for record in [right] * n + [wrong, right]:
-            writer.write(record)
+    write_records(path, [right] * n + [wrong, right])
     reader = TFRecordReader(path)
     parser = ExampleParser({"n": RawFeature([3], "int16")})
     calls: list[Callable[[], Any]] = [
@@ -228,21 +208,15 @@ def test_an_example_name_is_in_the_error() -> None:
         parse([number(1), b""], features, example_names=["first", "second"])
 
 
-# --- results
-
-
 EVERY_FEATURE = {
-    "n": FixedLenFeature([], int),
-    "v": RaggedFeature(int),
-    "again": RaggedFeature(int, "v"),
+    "n": FixedLenFeature([], int), "v": RaggedFeature(int), "again": RaggedFeature(int, "v"),
     "third": RaggedFeature(int, "v", [RaggedFeature.RowLengths("lengths")]),
     "list": VarLenFeature(int),
     "sparse": SparseFeature("index", "value", "int64", 10, already_sorted=True),
     "other": SparseFeature("index", "value", "int64", 12, already_sorted=True),
-    "text": FixedLenFeature([], bytes),
-    "texts": RaggedFeature(bytes),
+    "text": FixedLenFeature([], bytes), "texts": RaggedFeature(bytes),
     "same": RaggedFeature(bytes, "texts"),
-}
+}  # fmt: skip
 
 
 def every_message(i: int) -> bytes:
@@ -306,10 +280,8 @@ def test_strings_pickling_and_features_not_asked_for_change_nothing(n: int) -> N
 def test_values_of_features_not_asked_for_are_not_looked_into() -> None:
     broken = plain({b"n": Feature(INT64, (1,)), b"x": Feature(BYTES, (b"abc",))})
     broken = broken.replace(b"\x0a\x03abc", b"\x0f\x03abc")
-
     assert parse([broken] * 9, {"n": FixedLenFeature([], int)})["n"].tolist() == [1] * 9
-    with pytest.raises(InvalidArgumentError):
-        parse([broken] * 9, {"x": VarLenFeature(bytes)})
+    raised(InvalidArgumentError, parse, [broken] * 9, {"x": VarLenFeature(bytes)})
 
 
 def test_row_ids_alone_take_no_memory() -> None:
@@ -344,10 +316,7 @@ def test_the_first_row_starts_at_0(n: int) -> None:
 
 @pytest.mark.parametrize(
     "partitions",
-    [
-        [RaggedFeature.UniformRowLength(2**62)],
-        [RaggedFeature.UniformRowLength(1)] * 70,
-    ],
+    [[RaggedFeature.UniformRowLength(2**62)], [RaggedFeature.UniformRowLength(1)] * 70],
 )
 def test_rows_that_no_array_can_have_are_an_error(partitions: Sequence[Any]) -> None:
     features = {"r": RaggedFeature(int, "v", partitions)}
@@ -357,9 +326,6 @@ def test_rows_that_no_array_can_have_are_an_error(partitions: Sequence[Any]) -> 
             assert error.reason in {Reason.BAD_ARGUMENT, Reason.BAD_PARTITION}
         else:
             assert isinstance(error["r"], RaggedTensor)
-
-
-# --- parsers
 
 
 def test_a_batch_comes_in_any_form() -> None:
@@ -375,8 +341,6 @@ def test_a_batch_comes_in_any_form() -> None:
     assert decode_examples([]) == []
 
 
-# ------------------------------------------------------------------- byte strings that are arrays
-
 RAW_DTYPES = [
     "uint8", "int8", "bool", "int16", "uint64", "float32", "float64", "complex64", "bfloat16",
 ]  # fmt: skip
@@ -388,9 +352,7 @@ RAW_DTYPES = [
     st.integers(0, 40),
     st.data(),
 )
-def test_a_raw_feature_is_the_array_that_the_bytes_were(
-    dtype: str, shape: tuple[int, ...], n: int, data: Any
-) -> None:
+def test_a_raw_feature_is_the_array(dtype: str, shape: tuple[int, ...], n: int, data: Any) -> None:
     spec = RawFeature(shape, dtype)
     raw = np.frombuffer(random.Random(n).randbytes(n * spec.n_bytes), np.uint8)
     array = ((raw & 1) != 0 if dtype == "bool" else raw.view(spec.dtype)).reshape(n, *shape)

@@ -1,7 +1,5 @@
 """Several batches parsed at once are what each batch is by itself."""
 
-from __future__ import annotations
-
 import io
 from itertools import chain, pairwise, product
 from pathlib import Path
@@ -13,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.specifications import feature_specs, sequence_feature_specs
 from tfrecord_lite import (
     BytesColumn,
@@ -33,11 +32,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError
 from tfrecord_lite.records import decoder
 from tfrecord_lite.records.framing import frame
-from tfrecord_lite.testing import (
-    assert_same,
-    examples_for,
-    sequence_examples_for,
-)
+from tfrecord_lite.testing import assert_same, examples_for, sequence_examples_for
 
 sizes = st.lists(st.integers(1, 7), min_size=1, max_size=4)
 
@@ -48,7 +43,6 @@ def splits_of(batch_sizes: list[int]) -> list[int]:
 
 def assert_batches_are_same(parser: Any, block: Block, splits: list[int]) -> None:
     found = parser.parse_batches(block, splits)
-
     assert len(found) == len(splits) - 1
     for number, (start, stop) in enumerate(pairwise(splits)):
         assert_same(found[number], parser(block[start:stop]), f"batch {number}")
@@ -56,9 +50,7 @@ def assert_batches_are_same(parser: Any, block: Block, splits: list[int]) -> Non
 
 @pytest.mark.parametrize("is_sequence", [False, True])
 @given(data=st.data(), batch_sizes=sizes, flag=st.booleans())
-def test_messages_of_any_features(
-    data: st.DataObject, is_sequence: bool, batch_sizes: list[int], flag: bool
-) -> None:
+def test_any_messages(data: st.DataObject, is_sequence: bool, batch_sizes: Any, flag: bool) -> None:
     parser: Any
     if is_sequence:
         specs = data.draw(sequence_feature_specs())
@@ -76,13 +68,11 @@ def test_messages_of_any_features(
 
 
 FEATURES: dict[str, Any] = {
-    "n": FixedLenFeature([], "int64"),
-    "x": FixedLenFeature([1], "float32"),
-    "name": FixedLenFeature([], "string"),
-    "tokens": RaggedFeature("int64"),
+    "n": FixedLenFeature([], "int64"), "x": FixedLenFeature([1], "float32"),
+    "name": FixedLenFeature([], "string"), "tokens": RaggedFeature("int64"),
     "padded": FixedLenSequenceFeature([], "int64", allow_missing=True),
     "none": VarLenFeature("string"),
-}
+}  # fmt: skip
 SEQUENCE_PARSER = SequenceExampleParser(
     {"n": FixedLenFeature([], "int64", 0)},
     {
@@ -108,7 +98,6 @@ def sequences(n_messages: int) -> Block:
 @pytest.mark.parametrize("splits", [[0, 0, 9], [0, 9, 9], [0, 4, 4, 4, 9]])
 def test_a_batch_may_be_empty(splits: list[int]) -> None:
     examples = Block.from_records(messages_of(9))
-
     assert_batches_are_same(ExampleParser(FEATURES), examples, splits)
     assert_batches_are_same(SEQUENCE_PARSER, sequences(9), splits)
 
@@ -116,7 +105,6 @@ def test_a_batch_may_be_empty(splits: list[int]) -> None:
 @pytest.mark.parametrize("splits", [[], [0], [0, 8], [1, 9], [0, 10], [0, 5, 3, 9], [-1, 9]])
 def test_splits_that_leave_out_messages_are_refused(splits: list[int]) -> None:
     examples = Block.from_records(messages_of(9))
-
     with pytest.raises(InvalidArgumentError, match="ascend from 0 to the number of messages, 9"):
         ExampleParser(FEATURES).parse_batches(examples, splits)
     with pytest.raises(InvalidArgumentError, match="ascend from 0 to the number of messages, 9"):
@@ -124,11 +112,9 @@ def test_splits_that_leave_out_messages_are_refused(splits: list[int]) -> None:
 
 
 IMAGES: dict[str, Any] = {
-    "high": FixedLenFeature([], "int64"),
-    "image": FixedLenFeature([], "string"),
-    "label": FixedLenFeature([], "string"),
-    "vector": RawFeature([700], "float64"),
-}
+    "high": FixedLenFeature([], "int64"), "image": FixedLenFeature([], "string"),
+    "label": FixedLenFeature([], "string"), "vector": RawFeature([700], "float64"),
+}  # fmt: skip
 
 
 def images(lengths: list[int]) -> list[bytes]:
@@ -167,8 +153,7 @@ def test_large_strings_stay_in_the_buffer_they_were_read_into(
 
     with patch.object(reader, "_PARSED_BYTES", 1), patch.object(decoder, "CHUNK_BYTES", 1):
         if damaged < len(lengths):
-            with pytest.raises(DataLossError, match=f"record {damaged},"):
-                read()
+            raised(DataLossError, read, match=f"record {damaged},")
         else:
             read()
     intact = messages[:damaged] if damaged < len(lengths) else messages * 2
@@ -186,9 +171,7 @@ def memory_of(batch: Any) -> list[Any]:
 
 @pytest.mark.parametrize("batch_size", [1, 3, 64, 99, 100, 101, 1000])
 @pytest.mark.parametrize("drop_remainder", [False, True])
-def test_a_reader_cuts_files_into_batches(
-    tmp_path: Path, batch_size: int, drop_remainder: bool
-) -> None:
+def test_a_reader_makes_batches(tmp_path: Path, batch_size: int, drop_remainder: bool) -> None:
     messages = messages_of(300)
     for n in range(3):
         (tmp_path / f"{n}.tfrecord").write_bytes(frame(messages[100 * n : 100 * n + 100]))
@@ -235,17 +218,13 @@ def test_what_comes_before_a_wrong_record_comes_first(is_damaged: bool) -> None:
     else:
         data = bytearray(frame([*messages[:33], b"", *messages[34:]]))
     batches = TFRecordReader(io.BytesIO(data)).batches(FEATURES, 8)
-
     sizes = [8, 8, 8, 8, *[1] * is_damaged]
     assert [len(next(batches)["n"]) for _ in sizes] == sizes
-    with pytest.raises(DataLossError if is_damaged else InvalidArgumentError, match="record 33"):
-        next(batches)
+    raised(DataLossError if is_damaged else InvalidArgumentError, next, batches, match="record 33")
 
 
 def test_wrong_arguments_are_refused_at_once() -> None:
     records = TFRecordReader(io.BytesIO(b""))
-    with pytest.raises(InvalidArgumentError, match="batch_size"):
-        records.batches(FEATURES, 0)
-    with pytest.raises(InvalidArgumentError, match="strings"):
-        records.batches(FEATURES, 1, strings="list")  # type: ignore[arg-type]
+    raised(InvalidArgumentError, records.batches, FEATURES, 0, match="batch_size")
+    raised(InvalidArgumentError, records.batches, FEATURES, 1, strings="list", match="strings")
     assert list(records.batches(FEATURES, 5)) == []

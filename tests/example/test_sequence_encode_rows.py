@@ -1,7 +1,5 @@
 """Many dictionaries to SequenceExamples: as if each were encoded by itself, errors too."""
 
-from __future__ import annotations
-
 import io
 import random
 from collections.abc import Iterator
@@ -12,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tfrecord_lite import (
     TFRecordReader,
     TFRecordWriter,
@@ -29,16 +28,11 @@ TEXT = st.one_of(st.binary(max_size=5), st.binary(min_size=100, max_size=140))
 DTYPES = ["?", "i1", "i2", "<i4", "i8", "u1", "u4", "u8", "f2", "<f4", "f8", ">f4", ">i4", "object"]
 
 SCALARS: dict[str, st.SearchStrategy[Any]] = {
-    "int": INT64,
-    "float": FLOAT,
-    "bytes": TEXT,
-    "str": st.text(max_size=4),
-    "bool": st.booleans(),
-}
+    "int": INT64, "float": FLOAT, "bytes": TEXT, "str": st.text(max_size=4), "bool": st.booleans(),
+}  # fmt: skip
 
 
 def arrays(dtype: str) -> st.SearchStrategy[Any]:
-    """Return arrays of small numbers, or of strings."""
     if dtype == "object":
         values: st.SearchStrategy[Any] = st.one_of(st.lists(TEXT, max_size=3), st.lists(INT64))
     else:
@@ -66,7 +60,6 @@ one_type = st.integers(0, len(VALUES) - 1)
 
 @st.composite
 def many_rows(draw: st.DrawFn) -> list[Any]:
-    """Return records that are mostly alike."""
     usual = draw(st.integers(0, len(VALUES) - 1 - 7)), draw(st.integers(0, len(VALUES) - 1 - 7))
     keys = draw(st.sampled_from([["a"], ["b", "a"], []]))
     names = draw(st.sampled_from([["x"], ["y", "x"], []]))
@@ -205,9 +198,6 @@ def test_more_records_than_are_collected(monkeypatch: pytest.MonkeyPatch) -> Non
     assert all_at_once(forms) == one_by_one(forms)
 
 
-# --- writers
-
-
 def items_of(chance: random.Random) -> list[Any]:
     """Return records, rows and sequences in runs, and None where the writer is flushed."""
     items: list[Any] = []
@@ -258,13 +248,11 @@ def test_a_writer_collects_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = list(map(encode_sequence_example, rows))
     monkeypatch.setattr(encode, "encode_sequence_example", None)
     file = io.BytesIO()
-
     with TFRecordWriter(file) as writer:
         writer.write_sequence_examples(rows[:1500])
         for one in rows[1500:]:
             writer.write_sequence_example(one)
             one["feature_lists"]["arrays"][0][:] = 5  # what was taken is a copy
-
     assert list(TFRecordReader(io.BytesIO(file.getvalue()))) == wanted
 
 
@@ -275,8 +263,7 @@ def test_a_wrong_sequence_is_named_and_those_before_it_are_written() -> None:
 
     with TFRecordWriter(file) as writer:
         writer.write_example({"x": 1})
-        with pytest.raises(InvalidArgumentError) as caught:
-            writer.write_sequence_example(rows[7])
+        raised(InvalidArgumentError, writer.write_sequence_example, rows[7])
         with pytest.raises(InvalidArgumentError) as caught:
             writer.write_sequence_examples(rows)
 

@@ -1,9 +1,4 @@
-"""SequenceExamples in the engine: forms that once were, or might have been, read wrong.
-
-That any bytes mean what they mean to the protobuf runtime, ``test_agreement.py`` says.
-"""
-
-from __future__ import annotations
+"""SequenceExamples in the engine: forms that once were, or might have been, read wrong."""
 
 import pytest
 from google.protobuf.internal import api_implementation
@@ -61,9 +56,7 @@ LOOKS_LIKE_A_STEP = len_field(1, len_field(1, len_field(1, STEP)))
 )
 @pytest.mark.parametrize("n", [1, pytest.param(30, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("at_once", [4, 10**6])
-def test_lists_of_odd_steps(
-    content: bytes, n: int, at_once: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_odd_steps(content: bytes, n: int, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sequences, "_AT_ONCE", at_once)
     odd = len_field(2, len_field(1, len_field(1, b"a") + len_field(2, content)))
     good = plain_sequence(Sequence({}, {b"a": [FIVE, SIX] * 5}))

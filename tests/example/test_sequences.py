@@ -1,7 +1,5 @@
 """SequenceExamples as users meet them: parsers, dictionaries, files, errors."""
 
-from __future__ import annotations
-
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
@@ -14,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.errors import raised
 from tests.support.example_messages import len_field, plain_sequence, some_sequence
 from tests.support.reference_example import BYTES, FLOAT, INT64, NO_KIND, Feature, Sequence
+from tests.support.small_files import write_records
 from tfrecord_lite import (
     Block,
     BytesColumn,
@@ -27,7 +27,6 @@ from tfrecord_lite import (
     Schema,
     SequenceExampleParser,
     TFRecordReader,
-    TFRecordWriter,
     VarLenFeature,
     decode_examples,
     decode_sequence_example,
@@ -46,7 +45,6 @@ KINDS = {"O": "bytes", "f": "float", "i": "int64"}
 
 
 def message(number: int, n_steps: int) -> bytes:
-    """Return a message with an id, and some numbers of tokens and vectors."""
     steps = range(n_steps)
     lists: Any = {
         "tokens": [number + i for i in steps],
@@ -66,7 +64,6 @@ BATCH = [message(i, i % 7) for i in range(50)]
 
 
 def plain(results: Any) -> Any:
-    """Return results as lists."""
     return [
         {name: value.to_list() if hasattr(value, "to_list") else value.tolist()
          for name, value in part.items()}
@@ -74,14 +71,10 @@ def plain(results: Any) -> Any:
     ]  # fmt: skip
 
 
-# --- parsing
-
-
 def test_one_message_is_parsed_without_the_dimension_of_the_batch() -> None:
     context: Any
     lists: Any
     context, lists = parse_single_sequence_example(BATCH[2], CONTEXT, LISTS)
-
     assert context["id"].shape == ()
     assert lists["tokens"].tolist() == [2, 3]
     assert lists["vectors"].tolist() == [[1.0, 2.0]] * 2
@@ -114,7 +107,6 @@ def test_lists_are_not_padded_unless_asked_for_and_strings_come_as_columns() -> 
     parser = SequenceExampleParser(CONTEXT, LISTS, pad=False, strings="BytesColumn")
     lists: Any
     _, lists, lengths = parser(BATCH)
-
     assert lengths == {}
     assert isinstance(lists["names"].flat_values, BytesColumn)
     assert lists["names"].to_list() == [[[b"x" * k] for k in range(i % 7)] for i in range(50)]
@@ -126,9 +118,7 @@ def test_results_of_one_list_share_no_memory() -> None:
     record = encode_sequence_example({"feature_lists": {"list": [[1, 2], [3]]}})
     specs = {name: RaggedFeature("int64", value_key="list") for name in "ab"}
     specs["c"] = RaggedFeature("int64", "list", [RaggedFeature.UniformRowLength(1)])
-
     lists: Any = SequenceExampleParser({}, specs)([record] * 9)[1]
-
     flat = [lists["a"].flat_values, lists["b"].flat_values, lists["c"].flat_values]
     assert not any(np.shares_memory(x, y) for x, y in combinations(flat, 2))
 
@@ -136,7 +126,6 @@ def test_results_of_one_list_share_no_memory() -> None:
 def test_a_parser_is_pickled_and_shared_by_threads() -> None:
     parser = SequenceExampleParser(CONTEXT, LISTS)
     expected = plain(parser(BATCH))
-
     assert plain(pickle.loads(pickle.dumps(parser))(BATCH)) == expected
     with ThreadPoolExecutor(4) as pool:
         assert all(plain(r) == expected for r in pool.map(parser, [BATCH] * 16))
@@ -145,19 +134,13 @@ def test_a_parser_is_pickled_and_shared_by_threads() -> None:
 def test_a_schema_is_a_mapping_of_features_too() -> None:
     context, lists, _ = SequenceExampleParser(Schema(CONTEXT), Schema(LISTS))(BATCH)
     assert (context.keys(), lists.keys()) == (CONTEXT.keys(), LISTS.keys())
-    with pytest.raises(InvalidArgumentError):
-        SequenceExampleParser(Schema({}), Schema({}))
+    raised(InvalidArgumentError, SequenceExampleParser, Schema({}), Schema({}))
 
 
 def test_features_are_mappings_of_names_and_strings_have_two_forms() -> None:
-    with pytest.raises(InvalidArgumentError):
-        SequenceExampleParser(CONTEXT, strings="arrow")  # type: ignore[arg-type]
+    raised(InvalidArgumentError, SequenceExampleParser, CONTEXT, strings="arrow")
     for wrong in ([1], {b"a": VarLenFeature("int64")}):
-        with pytest.raises(TypeError):
-            SequenceExampleParser(None, wrong)  # type: ignore[arg-type]
-
-
-# --- errors
+        raised(TypeError, SequenceExampleParser, None, wrong)
 
 
 def bad_messages() -> dict[str, tuple[bytes, Reason, str | None]]:
@@ -181,17 +164,10 @@ def test_an_error_says_which_record_of_which_file(tmp_path: Path, name: str, pla
     later = bad_messages()["malformed"][0]
     path = tmp_path / "file"
     records = [*BATCH[:place], bad, *BATCH[place:40], later]
-    with TFRecordWriter(path) as writer:
-        for record in records:
-            writer.write(record)
+    write_records(path, records)
     (block,) = TFRecordReader(path).blocks()
-
-    with pytest.raises(InvalidArgumentError) as caught:
-        SequenceExampleParser(CONTEXT, LISTS)(block)
-
-    error = caught.value
-    assert (error.reason, error.key, error.index) == (reason, key, place)
-    assert error.source == str(path)
+    error = raised(InvalidArgumentError, SequenceExampleParser(CONTEXT, LISTS), block)
+    assert (error.reason, error.key, error.index, error.source) == (reason, key, place, str(path))
     assert error.offset == sum(len(record) + 16 for record in records[:place])
 
 
@@ -206,11 +182,7 @@ def test_errors_name_the_example_and_the_step() -> None:
     assert caught.value.detail == "in step 0 of the list: found float32, expected int64"
 
 
-# --- dictionaries
-
-
 def assert_row_is(row: Any, expected: Sequence) -> None:
-    """Compare a decoded row with what it should mean."""
     context = {k.decode(): f for k, f in expected.context.items() if f.kind != NO_KIND}
     assert row.keys() == {"context", "feature_lists"}
     assert row["context"].keys() == context.keys()
@@ -236,9 +208,7 @@ def assert_array_is(array: Any, feature: Feature, kind: int) -> None:
 def test_a_wrong_message_of_a_file_is_named_after_those_before_it(tmp_path: Path) -> None:
     path = tmp_path / "file"
     broken = len_field(2, len_field(1, b"\xff"))
-    with TFRecordWriter(path) as writer:
-        for record in [*BATCH, broken, BATCH[0]]:
-            writer.write(record)
+    write_records(path, [*BATCH, broken, BATCH[0]])
     found = iter(TFRecordReader(path).sequence_examples())
     rows = [next(found) for _ in BATCH]
     assert [row["context"]["id"].tolist() for row in rows] == [[i] for i in range(len(BATCH))]
@@ -248,9 +218,8 @@ def test_a_wrong_message_of_a_file_is_named_after_those_before_it(tmp_path: Path
         (lambda: decode_sequence_examples([BATCH[0], broken]), 1),
         (lambda: decode_sequence_example(broken), 0),
     ):
-        with pytest.raises(InvalidArgumentError) as caught:
-            read()
-        assert (caught.value.reason, caught.value.index) == (Reason.MALFORMED, index)
+        error = raised(InvalidArgumentError, read)
+        assert (error.reason, error.index) == (Reason.MALFORMED, index)
 
 
 @given(st.lists(st.randoms(use_true_random=False), min_size=1, max_size=12), st.integers(1, 9))
@@ -274,9 +243,8 @@ def test_more_keys_than_a_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:
         assert_row_is(row, expected)
     broken = plain_sequence(sequences[15]).replace(b"\x0a\x01\x05", b"\x0a\x01\x85")
     for decode in (decode_examples, decode_sequence_examples):
-        with pytest.raises(InvalidArgumentError) as caught:
-            decode([*map(plain_sequence, sequences[:15]), broken])
-        assert (caught.value.reason, caught.value.index) == (Reason.MALFORMED, 15)
+        error = raised(InvalidArgumentError, decode, [*map(plain_sequence, sequences[:15]), broken])
+        assert (error.reason, error.index) == (Reason.MALFORMED, 15)
     # A message alone may have any number; with a NaN it is not left to the runtime.
     nan = Feature(FLOAT, (0x7FA12345,))
     many = {b"k%d" % i: nan for i in range(9)}
@@ -310,24 +278,16 @@ def test_keys_kinds_and_counts_are_tensorflows(file: CorpusFile, times: int) -> 
 @pytest.mark.parametrize(
     "one", [b"", BATCH[1], "", "text", bytearray(BATCH[1]), memoryview(b""), None, 5, {b"": 1}]
 )
-@pytest.mark.parametrize(
-    "read",
-    [
-        ExampleParser({"id": CONTEXT["id"]}),
-        SequenceExampleParser(CONTEXT, LISTS),
-        decode_examples,
-        decode_sequence_examples,
-    ],
-)
+@pytest.mark.parametrize("read", [
+    ExampleParser({"id": CONTEXT["id"]}), SequenceExampleParser(CONTEXT, LISTS), decode_examples,
+    decode_sequence_examples,
+])  # fmt: skip
 def test_one_message_where_many_are_asked_for_is_a_type_error(read: Any, one: Any) -> None:
-    with pytest.raises(TypeError, match="a sequence of messages"):
-        read(one)
+    raised(TypeError, read, one, match="a sequence of messages")
 
 
 @pytest.mark.parametrize("dtype", ["int64", "string"])
-def test_padding_that_does_not_fit_in_memory_names_the_longest(
-    dtype: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_much_padding_names_the_longest(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = [1, 5000, *[3] * 60]  # so that nothing else is as large as what is padded
     lists: Any = {"a": [[b"x" if dtype == "string" else 1] * n for n in sizes]}
     features = {"a": FixedLenSequenceFeature([], dtype, allow_missing=True)}
@@ -343,10 +303,8 @@ def test_padding_that_does_not_fit_in_memory_names_the_longest(
 
         monkeypatch.setattr(np, name, less)
     for parser, block in (as_examples, as_sequences):
-        with pytest.raises(InvalidArgumentError) as caught:
-            parser(block)
-        assert (caught.value.reason, caught.value.key) == (Reason.TENSOR_TOO_LARGE, "a")
-        assert caught.value.index == 1
+        error = raised(InvalidArgumentError, parser, block)
+        assert (error.reason, error.key, error.index) == (Reason.TENSOR_TOO_LARGE, "a", 1)
 
 
 def test_steps_that_are_arrays() -> None:

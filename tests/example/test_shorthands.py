@@ -1,7 +1,5 @@
 """A dtype, or a dtype and a shape, for a FixedLenFeature: wherever features are taken, except in tf."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +9,7 @@ import numpy as np
 import pytest
 
 import tfrecord_lite as tfr
+from tests.support.errors import raised
 from tfrecord_lite import tf
 
 SHORT: dict[str, Any] = {"x": int, "v": ("float32", (3,)), "s": bytes}
@@ -68,7 +67,6 @@ ENTRIES: dict[str, Callable[[Path, Any], Any]] = {
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_dtype_is_taken_wherever_features_are(path: Path, name: str) -> None:
     entry = ENTRIES[name]
-
     assert repr(entry(path, SHORT)) == repr(entry(path, LONG))
 
 
@@ -76,9 +74,7 @@ def test_one_family_of_data_sets_is_the_same_with_either(path: Path) -> None:
     """The state of one resumes the other: the fingerprint of their features is one."""
     short, long = (iter(tfr.read_batches(path, some, 1)) for some in (SHORT, LONG))
     next(short)
-
     long.load_state_dict(short.state_dict())
-
     assert next(long)["x"].tolist() == [2]
 
 
@@ -87,7 +83,6 @@ def test_rows_are_checked_against_shorthands(tmp_path: Path) -> None:
         writer.write_example({"x": 1}, {"x": float})
         with pytest.raises(tfr.errors.InvalidArgumentError, match="x"):
             writer.write_example({"x": [1, 2]}, {"x": float})
-
     (row,) = tfr.TFRecordReader(tmp_path / "x.tfrecord").examples()
     assert row["x"].dtype == np.float32
 
@@ -95,7 +90,6 @@ def test_rows_are_checked_against_shorthands(tmp_path: Path) -> None:
 def test_sequences_take_them_for_features_and_for_steps() -> None:
     lists = {"t": [[1, 2], [3]], "v": [np.ones((2, 2), np.float32), np.ones((1, 2), np.float32)]}
     block = tfr.encode_sequence_examples({"n": [2, 1]}, lists)
-
     for parse in (
         lambda *some: tfr.parse_sequence_example(block, *some),
         lambda *some: tfr.parse_single_sequence_example(block[0], *some),
@@ -114,13 +108,11 @@ def test_tf_is_as_strict_as_tensorflow(path: Path) -> None:
         lambda: tf.data.experimental.make_batched_features_dataset(str(path), 2, SHORT),
         lambda: tf.compat.v1.parse_example(block, SHORT),
     ):
-        with pytest.raises(ValueError, match="not a feature specification"):
-            call()
+        raised(ValueError, call, match="not a feature specification")
 
 
 def test_a_parser_is_shown_in_a_line() -> None:
     many: dict[str, Any] = {f"feature number {i}" * 3: int for i in range(500)}
-
     assert repr(tfr.ExampleParser(SHORT)) == "ExampleParser(3 features: 'x', 'v', 's')"
     assert len(repr(tfr.ExampleParser(many))) < 120
     found = repr(tfr.SequenceExampleParser(*CONTEXT))
@@ -137,16 +129,12 @@ TAKERS: list[Any] = [
 
 @pytest.mark.parametrize("take", TAKERS)
 @pytest.mark.parametrize("features", NOT_FEATURES, ids=repr)
-def test_features_are_a_dict_of_names(
-    path: Path, take: Callable[[Path, Any], Any], features: Any
-) -> None:
+def test_features_are_a_dict(path: Path, take: Callable[[Path, Any], Any], features: Any) -> None:
     with pytest.raises(TypeError, match="features must be a dict of names to specifications"):
         take(path, features)
 
 
 @pytest.mark.parametrize("take", TAKERS)
-def test_the_schema_of_sequences_is_passed_in_two_parts(
-    path: Path, take: Callable[[Path, Any], Any]
-) -> None:
+def test_sequences_have_schemas_in_two_parts(path: Path, take: Callable[[Path, Any], Any]) -> None:
     with pytest.raises(TypeError, match=r"parse_sequence_example\(records, \*schema\)"):
         take(path, tfr.SequenceSchema({"x": int}))

@@ -1,7 +1,5 @@
 """Steps of feature lists come back with the dtypes and shapes that they had before they were stored."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from hypothesis.strategies import DrawFn
 
+from tests.support.errors import raised
 from tfrecord_lite import (
     Block,
     FixedLenSequenceFeature,
@@ -124,7 +123,6 @@ def test_steps_come_back_as_they_were(case: Case, data: st.DataObject) -> None:
 
 
 def particles(*sizes: int) -> Case:
-    """Return positions of particles, of which each record has another number."""
     steps = [[np.full((n, 2), step, np.float32) for step in range(3)] for n in sizes]
     kept = [[step.tobytes() for step in record] for record in steps]
     return Case(FixedLenSequenceFeature([], bytes), Original("float32", [None, 2]), steps, kept)
@@ -132,7 +130,6 @@ def particles(*sizes: int) -> Case:
 
 @pytest.fixture
 def paths(tmp_path: Path) -> list[Path]:
-    """Two files of particles: 3 and 4 of them, then 5."""
     names = [tmp_path / "a.tfrecord", tmp_path / "b.tfrecord"]
     for path, case in zip(names, (particles(3, 4), particles(5)), strict=True):
         with TFRecordWriter(path) as writer:
@@ -144,7 +141,6 @@ def paths(tmp_path: Path) -> list[Path]:
 def test_files_give_steps_of_any_size(paths: list[Path]) -> None:
     case = particles(3, 4, 5)
     schema = schema_of(case)
-
     same(load(paths, schema=schema)["feature_lists"]["x"], case)
     same(load(paths, ["feature_lists/x"], schema=schema)["feature_lists/x"], case)
     ((_, lists, lengths),) = read_batches(paths, schema, 3)
@@ -155,7 +151,6 @@ def test_files_give_steps_of_any_size(paths: list[Path]) -> None:
 @pytest.mark.needs("arrow")
 def test_tables_have_steps_of_any_size(paths: list[Path]) -> None:
     table = scan(paths, schema=schema_of(particles())).to_arrow()
-
     found = table["feature_lists/x"]
     assert str(found.type) == "list<item: list<item: fixed_size_list<item: float>[2]>>"
     expected = [[step.tolist() for step in record] for record in particles(3, 4, 5).steps]
@@ -189,75 +184,58 @@ def test_examples_have_raw_arrays_of_any_size(case: Case, is_schema: bool) -> No
 def test_texts_of_steps_are_decoded() -> None:
     block = encode_sequence_examples({}, {"x": [[["ab"], ["é"]], [], [["c"]]]})
     schema = Schema({"x": FixedLenSequenceFeature([], bytes)}, {"x": Original("string", [], "str")})
-
     column: Any = parse_sequence_example(block, None, schema)[1]["x"]
-
     assert column.to_list() == [["ab", "é"], [], ["c"]]
 
 
 def test_sparse_steps_have_their_dtype() -> None:
     block = encode_sequence_examples({}, {"x": [[[1, 2], [3]], [], [[4]]]})
     schema = Schema({"x": VarLenFeature(int)}, {"x": Original("uint8")})
-
     column: Any = parse_sequence_example(block, None, schema)[1]["x"]
-
     assert isinstance(column, SparseTensor)
     assert (column.values.dtype, np.asarray(column.values).tolist()) == (np.uint8, [1, 2, 3, 4])
     assert column.indices.tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0], [2, 0, 0]]
 
 
-@pytest.mark.parametrize(
-    ("steps", "spec", "original", "reason", "detail"),
-    [
-        ([b"12345678", b"123"], FixedLenSequenceFeature([], bytes), Original("f4", [None]),
-         Reason.WRONG_COUNT, "in step 1 of the list: 3 bytes"),
-        ([b"12345678", b"1234"], FixedLenSequenceFeature([], bytes), Original("f4", [None, 2]),
-         Reason.WRONG_COUNT, "in step 1 of the list: 1 value"),
-        ([b"12345678", b"1234"], FixedLenSequenceFeature([], bytes), Original("f4", [2]),
-         Reason.WRONG_COUNT, "in step 1 of the list: 1 value"),
-        ([[1], [2], [300]], FixedLenSequenceFeature([1], int), Original("uint8", [1]),
-         Reason.UNREPRESENTABLE, "in step 2 of the list: 300 is not a uint8"),
-        ([[1], [2, -1]], RaggedFeature(int), Original("uint8", [None]),
-         Reason.UNREPRESENTABLE, "in step 1 of the list: -1 is not a uint8"),
-        ([[1], [2, -1]], VarLenFeature(int), Original("uint8"),
-         Reason.UNREPRESENTABLE, "in step 1 of the list: -1 is not a uint8"),
-        ([b"a", b"\xff"], FixedLenSequenceFeature([], bytes), Original("string", [], "str"),
-         Reason.BAD_ARGUMENT, "in step 1 of the list: a byte string that is not UTF-8"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("steps", "spec", "original", "reason", "detail"), [
+    ([b"12345678", b"123"], FixedLenSequenceFeature([], bytes), Original("f4", [None]),
+     Reason.WRONG_COUNT, "in step 1 of the list: 3 bytes"),
+    ([b"12345678", b"1234"], FixedLenSequenceFeature([], bytes), Original("f4", [None, 2]),
+     Reason.WRONG_COUNT, "in step 1 of the list: 1 value"),
+    ([b"12345678", b"1234"], FixedLenSequenceFeature([], bytes), Original("f4", [2]),
+     Reason.WRONG_COUNT, "in step 1 of the list: 1 value"),
+    ([[1], [2], [300]], FixedLenSequenceFeature([1], int), Original("uint8", [1]),
+     Reason.UNREPRESENTABLE, "in step 2 of the list: 300 is not a uint8"),
+    ([[1], [2, -1]], RaggedFeature(int), Original("uint8", [None]),
+     Reason.UNREPRESENTABLE, "in step 1 of the list: -1 is not a uint8"),
+    ([[1], [2, -1]], VarLenFeature(int), Original("uint8"),
+     Reason.UNREPRESENTABLE, "in step 1 of the list: -1 is not a uint8"),
+    ([b"a", b"\xff"], FixedLenSequenceFeature([], bytes), Original("string", [], "str"),
+     Reason.BAD_ARGUMENT, "in step 1 of the list: a byte string that is not UTF-8"),
+])  # fmt: skip
 def test_an_error_names_record_and_step(
     steps: list[Any], spec: Any, original: Original, reason: Reason, detail: str
 ) -> None:
     rows = [{"feature_lists": {"x": record}} for record in (steps[:1], [], steps)]
     parser = SequenceExampleParser(None, Schema({"x": spec}, {"x": original}))
-
-    with pytest.raises(InvalidArgumentError) as caught:
-        parser(encode_sequence_examples(rows))
-
-    error = caught.value
+    error = raised(InvalidArgumentError, parser, encode_sequence_examples(rows))
     assert (error.reason, error.key, error.index) == (reason, "x", 2)
     assert (error.detail or "").startswith(detail)
 
 
-@pytest.mark.parametrize(
-    ("spec", "original", "reason"),
-    [
-        (FixedLenSequenceFeature([2], int), Original("u1", [3]), Reason.BAD_ARGUMENT),
-        (FixedLenSequenceFeature([2], int), Original("u1", [None]), Reason.BAD_ARGUMENT),
-        (FixedLenSequenceFeature([], bytes), Original("f4", [2, None, None]), Reason.BAD_ARGUMENT),
-        (FixedLenSequenceFeature([], bytes), Original("f4", [None, None]), Reason.BAD_ARGUMENT),
-        (RawFeature([2], "f4"), Original("f4", [3]), Reason.BAD_ARGUMENT),
-        (RaggedFeature(int), Original("u1", [None], missing=True), Reason.BAD_ARGUMENT),
-        (RaggedFeature(int), Original("u1", [2], missing=True), Reason.UNSUPPORTED),
-    ],
-)
-def test_an_original_that_steps_cannot_have_is_refused(
-    spec: Any, original: Original, reason: Reason
-) -> None:
+@pytest.mark.parametrize(("spec", "original", "reason"), [
+    (FixedLenSequenceFeature([2], int), Original("u1", [3]), Reason.BAD_ARGUMENT),
+    (FixedLenSequenceFeature([2], int), Original("u1", [None]), Reason.BAD_ARGUMENT),
+    (FixedLenSequenceFeature([], bytes), Original("f4", [2, None, None]), Reason.BAD_ARGUMENT),
+    (FixedLenSequenceFeature([], bytes), Original("f4", [None, None]), Reason.BAD_ARGUMENT),
+    (RawFeature([2], "f4"), Original("f4", [3]), Reason.BAD_ARGUMENT),
+    (RaggedFeature(int), Original("u1", [None], missing=True), Reason.BAD_ARGUMENT),
+    (RaggedFeature(int), Original("u1", [2], missing=True), Reason.UNSUPPORTED),
+])  # fmt: skip
+def test_an_original_not_for_steps_fails(spec: Any, original: Original, reason: Reason) -> None:
     def make() -> Any:
         return SequenceExampleParser(None, Schema({"x": spec}, {"x": original}))
 
     for call in (make, lambda: SequenceSchema(None, Schema({"x": spec}, {"x": original}))):
-        with pytest.raises(InvalidArgumentError) as caught:
-            call()
-        assert (caught.value.reason, caught.value.key) == (reason, "x")
+        error = raised(InvalidArgumentError, call)
+        assert (error.reason, error.key) == (reason, "x")

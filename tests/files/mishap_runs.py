@@ -3,8 +3,6 @@
 A handful, or as many as the environment variable ``TFRECORD_MISHAPS`` says.
 """
 
-from __future__ import annotations
-
 import os
 
 __all__ = ["N_RUNS", "share"]

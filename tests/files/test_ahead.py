@@ -18,6 +18,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
+from tests.support.errors import raised
 from tests.support.http_files import FileServer, serving
 from tfrecord_lite import (
     FixedLenFeature,
@@ -170,7 +171,6 @@ def test_a_sidecar_costs_the_head_of_its_file(server: FileServer, options: dict[
     schema = json.loads(Schema({"x": FixedLenFeature([1000], "float32")}).to_json())
     sidecar = json.dumps({**schema, "data": fingerprint}).encode()
     server.files = {"/a": data, "/a.schema.json": sidecar}
-
     assert len(load(f"{server.url}/a", storage_options=options)["x"]) == 1000
     n_sent = sum(n for name, _, n in server.ranges if name == "/a")
     assert n_sent <= 1.02 * len(data)
@@ -207,7 +207,6 @@ def leave_stages(reader: TFRecordReader) -> None:
 def test_nothing_is_asked_for_after_the_reader_has_gone(server: FileServer, leave: Any) -> None:
     server.files = {f"/{i}": bytes(frame(RECORDS)) for i in range(4)}
     server.latency = 0.02
-
     leave(TFRecordReader([f"{server.url}/{i}" for i in range(4)], **SMALL_PIECES))
     time.sleep(0.1)  # what was sent before may still arrive
     n_requests = idle(server)
@@ -226,25 +225,20 @@ def test_an_error_comes_after_the_records_before_it_with_url_and_offset(
     url, records = f"{server.url}/a", list[bytes]()
     if not place:
         server.refuse = lambda _: status
-
     reader = TFRecordReader(url, **SMALL_PIECES)
-    with pytest.raises(OSError, match=r"at byte|answered") as caught:
-        deque(map(records.append, reader), 0)
-    assert caught.value.filename == url
+    error = raised(OSError, deque, map(records.append, reader), 0, match=r"at byte|answered")
+    assert error.filename == url
     assert records == RECORDS[: place // FRAME]
-    assert not place or f"at byte {place:,}" in str(caught.value)
+    assert not place or f"at byte {place:,}" in str(error)
 
 
 @given(st.dictionaries(st.integers(0, 20), st.sampled_from([429, 500, 503, 1]), max_size=6))
-def test_a_busy_server_is_asked_again_and_that_is_said_once(
-    a_server: FileServer, refusals: dict[int, int]
-) -> None:
+def test_a_busy_server_is_asked_again(a_server: FileServer, refusals: dict[int, int]) -> None:
     a_server.reset()
     a_server.files = {"/a": bytes(frame(RECORDS))}
     waiting = {10_000 * n: status for n, status in refusals.items() if n}
     given_up = dict(waiting)
     a_server.refuse = lambda first: given_up.pop(first or 0, 0)
-
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         assert list(TFRecordReader(f"{a_server.url}/a", **SMALL_PIECES)) == RECORDS
@@ -254,16 +248,13 @@ def test_a_busy_server_is_asked_again_and_that_is_said_once(
 
 @pytest.mark.parametrize("n_read", [0, 50, 100])
 @pytest.mark.parametrize("other", [RECORDS[:120], RECORDS + RECORDS, RECORDS[::-1], None])
-def test_a_file_that_changes_meanwhile_is_an_error(
-    server: FileServer, n_read: int, other: list[bytes] | None
-) -> None:
+def test_a_file_that_changes_meanwhile_is_an_error(server: Any, n_read: int, other: Any) -> None:
     records = iter(TFRecordReader(f"{server.url}/a", **SMALL_PIECES).blocks(1))
     before = [next(records).to_list()[0] for _ in range(n_read + 1)]
     if other is None:
         del server.files["/a"]
     else:
         server.files["/a"] = bytes(frame(other))
-
     with pytest.raises(OSError, match=r"has changed while it was read|No such file") as caught:
         before += [block.to_list()[0] for block in records]
     assert caught.value.filename == f"{server.url}/a"
@@ -316,11 +307,8 @@ def test_damage_and_empty_files(server: FileServer) -> None:
     content = bytearray(server.files["/a"])
     content[100 * FRAME + 500] ^= 1
     server.files = {"/a": bytes(content), "/none": b""}
-
     reader = TFRecordReader(f"{server.url}/a", **SMALL_PIECES)
-    with pytest.raises(DataLossError) as caught:
-        list(reader)
-    assert caught.value.index == 100
+    assert raised(DataLossError, list, reader).index == 100
     assert list(TFRecordReader(f"{server.url}/none")) == []
 
 
@@ -328,15 +316,12 @@ def test_a_large_file_of_a_server_without_ranges_comes_in_one_stream(server: Fil
     large = [bytes([i]) * 100_000 for i in range(120)]
     server.files["/a"] = bytes(frame(large))
     server.ignores_ranges = True
-
     assert list(TFRecordReader(f"{server.url}/a")) == large
     assert server.n_requests <= 3
     assert list(TFRecordDataset(f"{server.url}/a").shuffle(1, seed=1)) == large
 
 
 class Threaded(fsspec.AbstractFileSystem):  # type: ignore[misc, name-defined]
-    """A store without coroutines."""
-
     protocol = "webhdfs"
     cachable = False
     content = bytes(frame(RECORDS))
@@ -351,13 +336,10 @@ class Threaded(fsspec.AbstractFileSystem):  # type: ignore[misc, name-defined]
         return self.content[start:end]
 
 
-def test_ranges_are_fetched_by_threads_where_there_are_no_coroutines(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_threads_fetch_ranges_where_coroutines_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     registry: Any = importlib.import_module("fsspec.registry")
     monkeypatch.setitem(registry._registry, "webhdfs", Threaded)
     before = threading.active_count()
-
     assert list(TFRecordReader("webhdfs://host/a", **SMALL_PIECES)) == RECORDS
     with pytest.raises(ConnectionResetError, match="at byte 10,000"):
         list(TFRecordReader("webhdfs://host/broken", **SMALL_PIECES))

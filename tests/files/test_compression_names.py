@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.errors import raised
 from tests.support.parameter_ids import named
 from tfrecord_lite import (
     FixedLenFeature,
@@ -29,11 +30,9 @@ from tfrecord_lite.records.framing import frame
 FEATURES = {"x": FixedLenFeature([], "int64")}
 ENDINGS = {
     "": ["a", "a.tfrecord", "gz", "a.gz.tfrecord"],
-    "GZIP": ["a.gz", "a.tfrecord.gz", "a.TFRECORD.GZ", "a.gzip"],
-    "ZLIB": ["a.zlib", "a.zz"],
-    "ZSTD": ["a.zst", "a.Zstd"],
-    "BZ2": ["a.bz2"],
-}
+    "GZIP": ["a.gz", "a.tfrecord.gz", "a.TFRECORD.GZ", "a.gzip"], "ZLIB": ["a.zlib", "a.zz"],
+    "ZSTD": ["a.zst", "a.Zstd"], "BZ2": ["a.bz2"],
+}  # fmt: skip
 
 
 def skip_without(compression: str) -> None:
@@ -67,13 +66,10 @@ def recover_to(path: Path, compression: Any = "infer") -> list[str]:
 
 
 WRITERS: dict[str, Callable[..., list[str]]] = {
-    "writer": write,
-    "atomic": lambda path, **keywords: write(path, atomic=True, **keywords),
-    "append": lambda path, **keywords: write(path, mode="a", **keywords),
-    "shards": write_shards,
-    "save": save_columns,
-    "recover": recover_to,
-}
+    "writer": write, "atomic": lambda path, **keywords: write(path, atomic=True, **keywords),
+    "append": lambda path, **keywords: write(path, mode="a", **keywords), "shards": write_shards,
+    "save": save_columns, "recover": recover_to,
+}  # fmt: skip
 each_writer = pytest.mark.parametrize("writer", WRITERS)
 
 
@@ -89,9 +85,7 @@ def compressions_of(paths: list[str]) -> set[str]:
 @pytest.mark.parametrize(
     ("name", "compression"), [(name, each) for each in ENDINGS for name in ENDINGS[each]]
 )
-def test_the_ending_of_the_name_decides(
-    tmp_path: Path, writer: str, name: str, compression: str
-) -> None:
+def test_the_ending_decides(tmp_path: Path, writer: str, name: str, compression: str) -> None:
     skip_without(compression)
     assert compressions_of(WRITERS[writer](tmp_path / name)) == {compression}
 
@@ -107,39 +101,26 @@ def test_an_ending_that_is_not_written_is_refused(tmp_path: Path, writer: str, e
 
 
 @each_writer
-@pytest.mark.parametrize(
-    ("given", "compression"),
-    [
-        ("GZIP", "GZIP"), ("gzip", "GZIP"), ("Zlib", "ZLIB"), ("bz2", "BZ2"), (2, "GZIP"),
-        (TFRecordOptions("ZLIB", compression_level=1), "ZLIB"), (TFRecordOptions(), ""), ("", ""),
-        (0, ""), (None, ""), ("INFER", "GZIP"), ("gz", "GZIP"), ("deflate", "ZLIB"), ("None", ""),
-        ("bzip2", "BZ2"),
-    ],
-    ids=named,
-)  # fmt: skip
-def test_what_is_named_goes_before_the_ending(
-    tmp_path: Path, writer: str, given: Any, compression: str
-) -> None:
+@pytest.mark.parametrize(("given", "compression"), [
+    ("GZIP", "GZIP"), ("gzip", "GZIP"), ("Zlib", "ZLIB"), ("bz2", "BZ2"), (2, "GZIP"),
+    (TFRecordOptions("ZLIB", compression_level=1), "ZLIB"), (TFRecordOptions(), ""), ("", ""),
+    (0, ""), (None, ""), ("INFER", "GZIP"), ("gz", "GZIP"), ("deflate", "ZLIB"), ("None", ""),
+    ("bzip2", "BZ2"),
+], ids=named)  # fmt: skip
+def test_a_name_comes_first(tmp_path: Path, writer: str, given: Any, compression: str) -> None:
     assert compressions_of(WRITERS[writer](tmp_path / "a.gz", compression=given)) == {compression}
 
 
 @each_writer
 @pytest.mark.parametrize("given", ["lzma", "LZ4", b"GZIP", 3, 5, -1, [1]])
-def test_an_unknown_name_is_an_error_before_anything_is_written(
-    tmp_path: Path, writer: str, given: Any
-) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        WRITERS[writer](tmp_path / "a.gz", compression=given)
-
-    assert caught.value.reason is Reason.BAD_ARGUMENT
+def test_an_unknown_name_fails_before_any_writing(tmp_path: Path, writer: str, given: Any) -> None:
+    error = raised(InvalidArgumentError, WRITERS[writer], tmp_path / "a.gz", compression=given)
+    assert error.reason is Reason.BAD_ARGUMENT
     assert not (tmp_path / "a.gz").exists()
 
 
-def test_recovered_records_keep_their_compression_where_no_ending_says_otherwise(
-    tmp_path: Path,
-) -> None:
+def test_recovered_records_keep_their_compression_without_an_ending(tmp_path: Path) -> None:
     (tmp_path / "source").write_bytes(gzip.compress(frame([b"record"])))
-
     for name, compression in {"a": "GZIP", "a.bz2": "BZ2", "a.tfrecord": "GZIP"}.items():
         recover(tmp_path / "source", tmp_path / name)
         assert compressions_of([str(tmp_path / name)]) == {compression}
@@ -150,7 +131,6 @@ def test_recovered_records_keep_their_compression_where_no_ending_says_otherwise
 def test_a_file_object_is_not_compressed_whatever_its_name(tmp_path: Path) -> None:
     with (tmp_path / "a.gz").open("wb") as file, TFRecordWriter(file) as writer:
         writer.write(b"record")
-
     assert (tmp_path / "a.gz").read_bytes() == frame([b"record"])
 
 
@@ -160,7 +140,6 @@ def test_appending_goes_by_the_content(tmp_path: Path, compression: str) -> None
     write(path, compression=compression)
     write(path, mode="a")
     assert list(TFRecordReader(path, compression)) == [b"record"] * 2
-
     with pytest.raises(InvalidArgumentError, match="first bytes"):
         write(path, mode="a", compression="BZ2" if compression != "BZ2" else None)
 
@@ -168,14 +147,10 @@ def test_appending_goes_by_the_content(tmp_path: Path, compression: str) -> None
 class TestTensorFlowsOptions:
     """The second argument of a writer is TensorFlow's, and decides if it is given."""
 
-    @pytest.mark.parametrize(
-        ("options", "compression"),
-        [("ZLIB", "ZLIB"), ("", ""), (TFRecordOptions(), ""), (0, ""), (None, "GZIP")],
-        ids=named,
-    )
-    def test_they_go_before_the_ending(
-        self, tmp_path: Path, options: Any, compression: str
-    ) -> None:
+    @pytest.mark.parametrize(("options", "compression"), [
+        ("ZLIB", "ZLIB"), ("", ""), (TFRecordOptions(), ""), (0, ""), (None, "GZIP"),
+    ], ids=named)  # fmt: skip
+    def test_they_precede_the_ending(self, tmp_path: Path, options: Any, compression: str) -> None:
         with TFRecordWriter(tmp_path / "a.gz", options) as writer:
             writer.write(b"record")
         assert compressions_of([str(tmp_path / "a.gz")]) == {compression}
@@ -188,8 +163,7 @@ class TestTensorFlowsOptions:
         assert not (tmp_path / "a").exists()
 
     def test_they_are_never_inferred(self, tmp_path: Path) -> None:
-        with pytest.raises(InvalidArgumentError):
-            TFRecordWriter(tmp_path / "a", "infer")
+        raised(InvalidArgumentError, TFRecordWriter, tmp_path / "a", "infer")
 
 
 READERS: dict[str, Callable[..., Any]] = {
@@ -208,8 +182,6 @@ def test_readers_take_names_in_any_case(tmp_path: Path, reader: str, name: str) 
     skip_without(name)
     path = tmp_path / "a.tfrecord"
     save(path, {"x": np.arange(3)}, compression=name)
-
     for compression in (name, name.lower(), name.title(), "infer", "Infer", None):
         READERS[reader](path, compression=compression)
-    with pytest.raises(InvalidArgumentError):
-        READERS[reader](path, compression="lzma")
+    raised(InvalidArgumentError, READERS[reader], path, compression="lzma")

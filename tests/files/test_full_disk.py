@@ -1,8 +1,4 @@
-"""A full disk loses nothing that was flushed, and what waits is written when there is room.
-
-The write that takes the last room is short, as the system's are, and the next one fails. Then
-records go on being written, or there is room again, or whoever writes gives up.
-"""
+"""A full disk loses nothing that was flushed, and what waits is written when there is room."""
 
 from __future__ import annotations
 
@@ -21,7 +17,9 @@ import numpy as np
 import pytest
 
 from tests.files.mishap_runs import N_RUNS, share
+from tests.support.errors import raised
 from tests.support.read_outcome import outcome_of
+from tests.support.small_files import write_records
 from tfrecord_lite import (
     ShardedTFRecordWriter,
     TFRecordFile,
@@ -125,7 +123,6 @@ class Run:
         self.writer = start(kind, self.path, compression)
 
     def write(self, writer: Writer) -> None:
-        """Write a record, or several, in any way; they count as written whatever comes of it."""
         choose, i = self.choose, len(self.records)
         match choose.randrange(8):
             case 0:
@@ -218,29 +215,23 @@ def test_nothing_flushed_is_lost_and_what_waits_is_written_once(
 
 
 @pytest.mark.parametrize("kind", ["shards", "shards by size"])
-def test_shards_closed_at_the_second_attempt_have_every_record(
-    tmp_path: Path, disk: Disk, kind: str
-) -> None:
+def test_shards_closed_twice_have_every_record(tmp_path: Path, disk: Disk, kind: str) -> None:
     writer = start(kind, tmp_path / "a", "")
     rows = [{"x": bytes([i]) * 5000} for i in range(20)]
     for row in rows:
         writer.write_example(row)
     disk.room = 1000
     for _ in range(2):
-        with pytest.raises(OSError, match="No space"):
-            writer.close()
+        raised(OSError, writer.close, match="No space")
     disk.room = None
     writer.close()
-
     found = itertools.chain(*records_in(tmp_path, ""))
     assert sorted(found) == sorted(map(encode_example, rows))
 
 
 def damaged(path: Path) -> Path:
     if not path.exists():
-        with TFRecordWriter(path) as writer:
-            for i in range(200):
-                writer.write(b"%d" % i * 30)
+        write_records(path, (b"%d" % i * 30 for i in range(200)))
         path.write_bytes(path.read_bytes() + b"damage")
     return path
 
@@ -256,23 +247,15 @@ def make_saved(folder: Path) -> None:
 def make_index(folder: Path) -> None:
     path = folder.with_name("sound")
     if not path.exists():
-        with TFRecordWriter(path) as writer:
-            for i in range(200):
-                writer.write(b"%d" % i)
+        write_records(path, (b"%d" % i for i in range(200)))
     with TFRecordFile(path) as file:
         save_index(file.indexes[0], str(folder / "a"))
 
 
-@pytest.mark.parametrize(
-    ("make", "is_new"),
-    [
-        (make_recovered, True),
-        (make_saved, True),
-        (make_saved, False),
-        (make_index, True),
-        (make_index, False),
-    ],
-)
+@pytest.mark.parametrize(("make", "is_new"), [
+    (make_recovered, True), (make_saved, True), (make_saved, False), (make_index, True),
+    (make_index, False),
+])  # fmt: skip
 def test_files_that_appear_when_complete_do_not_appear(
     tmp_path: Path, disk: Disk, make: Callable[[Path], None], is_new: bool
 ) -> None:
@@ -290,9 +273,8 @@ def test_files_that_appear_when_complete_do_not_appear(
         for name, content in before.items():
             (folder / name).write_bytes(content)
         disk.room = choose.choice([0, 1, n_bytes - 1, choose.randrange(n_bytes)])
-        with pytest.raises(OSError, match="No space") as caught:
-            make(folder)
-        assert caught.value.filename in {str(folder / name) for name in whole}
+        error = raised(OSError, make, folder, match="No space")
+        assert error.filename in {str(folder / name) for name in whole}
         assert {name: (folder / name).read_bytes() for name in names_in(folder)} == before
 
         disk.room = None

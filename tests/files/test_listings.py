@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from tests.support.errors import raised
 from tfrecord_lite import (
     TFRecordDataset,
     TFRecordFile,
@@ -104,7 +105,6 @@ def store() -> Iterator[dict[str, bytes]]:
 
 
 def put(name: str, n_records: int) -> None:
-    """Put a file into the store, as another process would."""
     content = io.BytesIO()
     with TFRecordWriter(content) as writer:
         writer.write_examples([{"n": i} for i in range(n_records)])
@@ -151,8 +151,7 @@ def test_a_folder_is_listed_once_a_call_unless_its_user_keeps_listings() -> None
 
 
 def test_sidecars_and_what_this_process_wrote_are_seen() -> None:
-    with pytest.raises(FileNotFoundError):
-        load_schema(f"{URL}/a.tfrecord.schema.json")
+    raised(FileNotFoundError, load_schema, f"{URL}/a.tfrecord.schema.json")
     save(f"{URL}/a.tfrecord", {"n": [1.5, 2.5]}, lossless=True)
     assert load(f"{URL}/a.tfrecord")["n"].tolist() == [1.5, 2.5]
     assert list(load_schema(f"{URL}/a.tfrecord.schema.json")) == ["n"]
@@ -180,6 +179,4 @@ def test_a_missing_bucket_is_file_not_found(way: str, name: str) -> None:
         failure = verify(f"kept://{name}").files[0].failure
         assert isinstance(failure, FileNotFoundError)
         return
-    with pytest.raises(FileNotFoundError) as caught:
-        WAYS[way](f"kept://{name}")
-    assert caught.value.filename == f"kept://{name}"
+    assert raised(FileNotFoundError, WAYS[way], f"kept://{name}").filename == f"kept://{name}"

@@ -1,7 +1,4 @@
-"""What happens to who reads or writes when the world changes: each has one outcome.
-
-Files that grow, are cut or replaced meanwhile; reads and connections that fail; full disks.
-"""
+"""What happens to who reads or writes when the world changes: each has one outcome."""
 
 import errno
 import gzip
@@ -39,14 +36,11 @@ def path(tmp_path: Path) -> Path:
 
 class TestChangingFiles:
     @pytest.mark.parametrize("on_error", ["raise", "skip"])
-    def test_what_is_added_before_the_end_is_reached_is_read(
-        self, path: Path, on_error: Any
-    ) -> None:
+    def test_what_is_added_before_the_end_is_read(self, path: Path, on_error: Any) -> None:
         records = iter(TFRecordReader(path, on_error=on_error))
         first = next(records)
         with path.open("ab") as file:
             file.write(frame([b"added"]))
-
         assert [first, *records] == [*RECORDS, b"added"]
 
     @pytest.mark.parametrize("n_left", [0, 1, SIZE, SIZE + 5, 20 * SIZE])
@@ -82,9 +76,7 @@ class TestChangingFiles:
             records = read(path, on_error=told.append)
             first = next(records)
             path.write_bytes(b"")
-
             found = [first, *records]
-
             assert found == RECORDS[: len(found)]
             assert [span.reason for span in told] == [Reason.TRUNCATED]
 
@@ -95,7 +87,6 @@ class TestChangingFiles:
         other = path.with_name("b")
         other.write_bytes(encode_record(b"new"))
         other.replace(path)
-
         assert [first, *records] == RECORDS
         assert list(reader) == [b"new"]
 
@@ -104,9 +95,7 @@ class TestChangingFiles:
         first = next(records)
         with path.open("r+b") as file:
             file.write(b"\x55" * len(STREAM))
-
         found, loss = outcome_of(records)
-
         assert [first, *found] == RECORDS[: len(found) + 1]
         assert loss is not None
 
@@ -146,9 +135,7 @@ class TestReadErrors:
 
     def test_verify_reports_it_as_a_failure(self) -> None:
         error = OSError(5, "read error")
-
         (file,) = verify(Failing(STREAM, 2_000_000, error)).files
-
         assert file.failure is error
         assert not file.is_sound
         assert 1000 < file.records < 5000
@@ -157,7 +144,6 @@ class TestReadErrors:
         # The error is raised, and never taken for the end of the file.
         data = b"junk" * 700_000 + STREAM
         reader = TFRecordReader(Failing(data, 1_500_000, OSError(5, "x")), "", on_error=str)
-
         with pytest.raises(OSError, match="x"):
             list(reader)
         assert list(reader) == RECORDS

@@ -1,7 +1,5 @@
 """Names that are names: brackets, queries, chains, folders, and what is only looked for."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import string
@@ -16,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.extras import is_installed
 from tests.support.http_files import FileServer, serving
 from tests.support.reference import encode
@@ -54,8 +53,6 @@ READERS: dict[str, Callable[[Any], int]] = {
 if is_installed("arrow"):
     READERS["scan"] = lambda path: scan(path).to_arrow().num_rows
 
-
-# --------------------------------------------------------------------------- wildcards
 
 PARTS = st.text(alphabet="ab[]*?!-", min_size=1, max_size=6)
 """Parts of names, with wildcards."""
@@ -137,19 +134,14 @@ def test_rearranged_files_keep_their_names(tmp_path: Path) -> None:
     save(folder / "a*.tfrecord", {"id": np.arange(6)})
     split_files(folder / "a*.tfrecord", folder / "s?@3.tfrecord")
     merge_files(folder / "s?@3.tfrecord", folder / "m[0].tfrecord")
-
     assert load(folder / "m[0].tfrecord")["id"].tolist() == list(range(6))
     assert len(TFRecordFile(folder / "s?@3.tfrecord").save_index()) == 3
-
-
-# ----------------------------------------------------------- what a URL says besides a name
 
 
 @given(st.text(alphabet=string.printable.replace("?", "").replace("#", "").replace(":", "")))
 def test_a_companion_goes_before_what_is_no_name(text: str) -> None:
     url = f"https://host/{text}"
     query = "?a=*b[c]%2F&d"
-
     assert split_name(url + query) == (url, query)
     assert companion(url + query, ".idx") == f"{url}.idx{query}"
     assert companion(f"simplecache::{url}{query}", ".idx") == f"simplecache::{url}.idx{query}"
@@ -176,9 +168,7 @@ def content(n_records: int = 3) -> bytes:
 @pytest.mark.slow
 @pytest.mark.parametrize("query", ["", "?download=true", "?sig=a*b==&x=?", "?a=b/c@2"])
 @pytest.mark.parametrize("absent", [401, 403, 404, 410, b"<!DOCTYPE html>", b"{}", content()])
-def test_what_is_only_looked_for_may_be_refused(
-    server: FileServer, query: str, absent: int | bytes
-) -> None:
+def test_a_mere_look_may_be_refused(server: FileServer, query: str, absent: int | bytes) -> None:
     server.files[f"/a.tfrecord{query}"] = content()
     if isinstance(absent, int):
         server.absent = absent
@@ -196,9 +186,7 @@ def test_the_refusal_of_the_data_names_the_data(server: FileServer) -> None:
         if name == "verify":
             assert isinstance(verify(url).files[0].failure, PermissionError)
             continue
-        with pytest.raises(PermissionError) as caught:
-            read(url)
-        assert caught.value.filename == url
+        assert raised(PermissionError, read, url).filename == url
 
 
 def test_sidecars_and_indexes_beside_a_query_are_used(server: FileServer, tmp_path: Path) -> None:
@@ -206,17 +194,12 @@ def test_sidecars_and_indexes_beside_a_query_are_used(server: FileServer, tmp_pa
     TFRecordFile(tmp_path / "a").save_index()
     for file in list(tmp_path.iterdir()):
         server.files[f"/{file.name}?k=v"] = file.read_bytes()
-
     assert load(f"{server.url}/a?k=v")["id"].dtype == np.int8
     server.forget()
     assert TFRecordFile(f"{server.url}/a?k=v")[2]
     assert "/a.idx?k=v" in [path for path, _, _ in server.ranges]
     server.files["/a.schema.json?k=v"] = server.files["/a.schema.json?k=v"][:-20]
-    with pytest.raises(InvalidArgumentError, match="not valid JSON"):
-        load(f"{server.url}/a?k=v")
-
-
-# ----------------------------------------------------------------------------- chained URLs
+    raised(InvalidArgumentError, load, f"{server.url}/a?k=v", match="not valid JSON")
 
 
 @pytest.fixture
@@ -232,16 +215,14 @@ def archives(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("name", "n_records"),
-    [
-        ("zip://a.tfrecord::{}/z1.zip", 3), ("zip://*.tfrecord::{}/z1.zip", 6), ("zip://*::{}/z1.zip", 6),
-        ("zip://d/c[1].tfrecord::{}/z1.zip", 3), ("zip://d::{}/z1.zip", 3), ("zip://**/*.tfrecord::{}/z1.zip", 9),
-        ("zip://a.tfrecord::{}/z*.zip", 6), ("zip://*.tfrecord::file://{}/z?.zip", 12),
-        ("tar://a.tfrecord::{}/t.tar", 3), ("tar://*::{}/t.tar", 3),
-        ("simplecache::file://{}/t.tar", None), ("zip://a.tfrecord::simplecache::file://{}/z1.zip", 3),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "n_records"), [
+    ("zip://a.tfrecord::{}/z1.zip", 3), ("zip://*.tfrecord::{}/z1.zip", 6),
+    ("zip://*::{}/z1.zip", 6), ("zip://d/c[1].tfrecord::{}/z1.zip", 3), ("zip://d::{}/z1.zip", 3),
+    ("zip://**/*.tfrecord::{}/z1.zip", 9), ("zip://a.tfrecord::{}/z*.zip", 6),
+    ("zip://*.tfrecord::file://{}/z?.zip", 12), ("tar://a.tfrecord::{}/t.tar", 3),
+    ("tar://*::{}/t.tar", 3), ("simplecache::file://{}/t.tar", None),
+    ("zip://a.tfrecord::simplecache::file://{}/z1.zip", 3),
+])  # fmt: skip
 def test_chained_urls_are_names(archives: Path, name: str, n_records: int | None) -> None:
     url = name.format(archives)
     if n_records is None:
@@ -255,7 +236,6 @@ def test_a_cache_is_written_and_read_through() -> None:
     memory = fsspec.filesystem("memory")
     for name in ("a[1]", "b", "_SUCCESS"):
         memory.pipe(f"/cached/{name}", content())
-
     assert expand("simplecache::memory://cached/*") == [
         "simplecache::memory://cached/a[1]",
         "simplecache::memory://cached/b",
@@ -270,8 +250,6 @@ def test_readers_of_memory_share_no_position() -> None:
     reader = TFRecordReader("memory://shared/a")
     assert len(list(zip(reader, reader, strict=True))) == 3
 
-
-# ---------------------------------------------------------------------------------- folders
 
 NOT_DATA = [
     ".hidden", "_SUCCESS", "_temporary/part", "below/c", "a.idx", "a.schema.json", "b.schema.json", "COMPLETED",
@@ -306,7 +284,6 @@ def test_a_folder_is_its_data_files(root: str, read: Callable[[Any], int], slash
 
 def test_what_is_left_out_of_a_folder(root: str) -> None:
     folder = folder_with(["a", "b.gz", *NOT_DATA], f"{root}/data")
-
     assert expand(folder) == [f"{folder}/a", f"{folder}/b.gz"]
     assert expand([f"{folder}/", f"{folder}/below"]) == [
         f"{folder}/a", f"{folder}/b.gz", f"{folder}/below/c"
@@ -325,16 +302,12 @@ def test_a_folder_without_data_says_what_is_there(root: str, read: Callable[[Any
     text = (
         r"no data files are in this folder, only 2 folders \(x, y\) and 1 other file \(notes.txt\)"
     )
-    with pytest.raises(FileNotFoundError, match=text) as caught:
-        read(folder)
-    assert caught.value.filename == folder
+    assert raised(FileNotFoundError, read, folder, match=text).filename == folder
 
 
 def test_a_folder_of_another_library_is_recognised(root: str) -> None:
     folder = folder_with(["a", "dataset_info.json"], f"{root}/other")
-    with pytest.raises(IsADirectoryError, match="load_tfds") as caught:
-        load(folder)
-    assert caught.value.filename == folder
+    assert raised(IsADirectoryError, load, folder, match="load_tfds").filename == folder
 
 
 def test_r9_names_of_tensorflow_take_no_folder(root: str) -> None:
@@ -346,12 +319,7 @@ def test_r9_names_of_tensorflow_take_no_folder(root: str) -> None:
         lambda path: list(TFRecordDataset(path)),
         lambda path: list(tf.data.TFRecordDataset(path)),
     ):
-        with pytest.raises(IsADirectoryError) as caught:
-            read(folder)
-        assert caught.value.filename == folder
-
-
-# ----------------------------------------------------------------------------------- shards
+        assert raised(IsADirectoryError, read, folder).filename == folder
 
 
 @given(
@@ -378,13 +346,9 @@ def test_a_pattern_with_a_number_misses_no_shard(
     if len(present) == len(matches) or "of" not in text:
         assert expand(folder / text) == [f"{folder}/{names[i]}" for i in present]
         return
-    with pytest.raises(FileNotFoundError) as caught:
-        expand(folder / text)
+    error = raised(FileNotFoundError, expand, folder / text)
     first = next(i for i in matches if i in lost)
-    assert caught.value.filename == f"{folder}/{names[first]}"
-
-
-# -------------------------------------------------------------------------- names that fail
+    assert error.filename == f"{folder}/{names[first]}"
 
 
 class NoSuchBucket(Exception):  # noqa: N818 - as the client's is called
@@ -413,14 +377,12 @@ def test_a_missing_bucket_is_a_missing_file(read: Callable[[Any], Any], name: st
     if read is READERS["verify"] and "/x" in name and "*" not in name:
         assert isinstance(verify(url).files[0].failure, FileNotFoundError)
         return
-    with pytest.raises(FileNotFoundError) as caught:
-        read(url)
-    assert str(caught.value.filename).startswith(url[:16])
-    assert ".schema.json" not in str(caught.value)
+    error = raised(FileNotFoundError, read, url)
+    assert str(error.filename).startswith(url[:16])
+    assert ".schema.json" not in str(error)
     for write in (*WRITERS.values(), lambda url: save(url, {"id": [1]})):
-        with pytest.raises(FileNotFoundError) as caught:
-            cast("Any", write)("missing://none/x")
-        assert str(caught.value.filename).startswith("missing://none/x")
+        caught = raised(FileNotFoundError, cast("Any", write), "missing://none/x")
+        assert str(caught.filename).startswith("missing://none/x")
 
 
 def test_what_is_written_has_its_name_also_beside_a_folder_and_in_a_chain() -> None:
@@ -430,30 +392,23 @@ def test_what_is_written_has_its_name_also_beside_a_folder_and_in_a_chain() -> N
     names = ["a", "a-2", "a.schema.json", "a/x", "a/x.schema.json", "a/y", "a/y.schema.json"]
     assert everything_below("memory://names") == [f"/names/{name}" for name in names]
     for call in (TFRecordWriter, WRITERS["atomic"], lambda url: save(url, {"id": [1]}), load):
-        with pytest.raises(InvalidArgumentError, match="'::' begins"):
-            cast("Any", call)("memory://names/u::v")
-    with pytest.raises(IsADirectoryError):
-        save("memory://names/b/", {"id": [1]})
+        raised(InvalidArgumentError, cast("Any", call), "memory://names/u::v", match="'::' begins")
+    raised(IsADirectoryError, save, "memory://names/b/", {"id": [1]})
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("~/x.tfrecord", "expanduser"), ("x-{0000..0099}.tfrecord", r"pattern.*'x-\*\.tfrecord'"),
-        (Path("s3://bucket/x"), "a URL as a str"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "text"), [
+    ("~/x.tfrecord", "expanduser"), ("x-{0000..0099}.tfrecord", r"pattern.*'x-\*\.tfrecord'"),
+    (Path("s3://bucket/x"), "a URL as a str"),
+])  # fmt: skip
 def test_a_name_of_another_language_leads_on(name: Any, text: str) -> None:
     for call in (load, TFRecordFile, lambda name: list(TFRecordReader(name)), tf_record_iterator):
-        with pytest.raises(FileNotFoundError, match=text):
-            call(name)
+        raised(FileNotFoundError, call, name, match=text)
     if "{" not in str(name):
         for write in (
             TFRecordWriter, lambda name: save(name, {"id": [1]}),
             lambda name: TFRecordWriter(name, atomic=True), lambda name: ShardedTFRecordWriter(f"{name}@2"),
         ):  # fmt: skip
-            with pytest.raises(FileNotFoundError, match=text):
-                write(name)
+            raised(FileNotFoundError, write, name, match=text)
 
 
 @pytest.mark.parametrize(
@@ -465,9 +420,7 @@ def test_the_content_of_a_file_is_no_name_and_not_echoed(value: Any) -> None:
         lambda value: load("x", schema=value) if isinstance(value, str) else load(value),
         lambda value: save(value, {"id": [1]}) if isinstance(value, str) else load(value),
     ):  # fmt: skip
-        with pytest.raises(ValueError, match="not the content of a file") as caught:
-            call(value)
-        assert len(str(caught.value)) < 200
+        assert len(str(raised(ValueError, call, value, match="not the content of a file"))) < 200
 
 
 def test_a_package_is_advised_only_where_it_helps(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,4 @@
-"""A power cut loses nothing that had reached the disk, whatever became of the rest.
-
-A file is written with flushes at random. A power cut leaves some first bytes of it; after these
-the file ends, or has the length it had, with zeros or anything else in the place of the rest.
-"""
+"""A power cut loses nothing that had reached the disk, whatever became of the rest."""
 
 import os
 import random
@@ -46,7 +42,6 @@ class Written:
         return max(n for size, n in self.flushed if size <= n_bytes)
 
     def cuts(self, choose: random.Random) -> list[int]:
-        """Return how many bytes a power cut leaves, at the edges and elsewhere."""
         end = len(self.content)
         edges = {size + shift for size, _ in self.flushed for shift in (-1, 0, 1)}
         edges |= {*range(20), *range(end - 20, end)}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support import reference
+from tests.support.errors import raised
 from tests.support.http_files import FileServer, serving
 from tfrecord_lite import (
     TFRecordFile,
@@ -52,41 +53,29 @@ def server() -> Iterator[FileServer]:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("n_records", [1, 40, 100])
-def test_an_answer_that_is_cut_between_records_is_not_the_end(
-    server: FileServer, way: str, n_records: int
-) -> None:
+def test_an_answer_cut_at_a_record_fails(server: FileServer, way: str, n_records: int) -> None:
     server.cut = n_records * FRAME
-
-    with pytest.raises(OSError, match=r"end at byte .* of 7,600") as caught:
-        WAYS[way](f"{server.url}/a")
-    assert caught.value.filename == f"{server.url}/a"
+    error = raised(OSError, WAYS[way], f"{server.url}/a", match=r"end at byte .* of 7,600")
+    assert error.filename == f"{server.url}/a"
     assert not verify(f"{server.url}/a").is_sound
 
 
-def test_nothing_is_saved_of_a_file_whose_answers_are_cut(
-    server: FileServer, tmp_path: Path
-) -> None:
+def test_nothing_is_saved_of_a_file_that_is_cut(server: FileServer, tmp_path: Path) -> None:
     server.cut = 40 * FRAME
-
-    with pytest.raises(OSError, match="end at byte"):
-        recover(f"{server.url}/a", tmp_path / "saved")
+    raised(OSError, recover, f"{server.url}/a", tmp_path / "saved", match="end at byte")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("way", [*WAYS, "by number"])
-@pytest.mark.parametrize(
-    ("status", "kind", "number"),
-    [
-        (401, PermissionError, errno.EACCES), (403, PermissionError, errno.EACCES),
-        (404, FileNotFoundError, errno.ENOENT), (410, FileNotFoundError, errno.ENOENT),
-        (429, OSError, errno.EIO), (500, OSError, errno.EIO), (503, OSError, errno.EIO),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("status", "kind", "number"), [
+    (401, PermissionError, errno.EACCES), (403, PermissionError, errno.EACCES),
+    (404, FileNotFoundError, errno.ENOENT), (410, FileNotFoundError, errno.ENOENT),
+    (429, OSError, errno.EIO), (500, OSError, errno.EIO), (503, OSError, errno.EIO),
+])  # fmt: skip
 def test_a_refusal_is_the_error_that_it_means(
     server: FileServer, way: str, status: int, kind: type[OSError], number: int
 ) -> None:
     url, server.status = f"{server.url}/a", status
-
     with pytest.raises(OSError, match=f"the server answered {status}") as caught:
         WAYS.get(way, TFRecordFile)(url)
     failure = verify(url).files[0].failure
@@ -103,10 +92,8 @@ def test_many_files_are_asked_about_at_once_and_read_without_a_pause(server: Fil
     server.files = {f"/{i}": content.getvalue() for i in range(30)}
     urls = [f"{server.url}{name}" for name in server.files]
     ways: list[Callable[[], Any]] = [
-        lambda: read_batches(urls),
-        lambda: verify(urls),
-        lambda: TFRecordFile(urls).is_stale,
-    ]
+        lambda: read_batches(urls), lambda: verify(urls), lambda: TFRecordFile(urls).is_stale,
+    ]  # fmt: skip
     server.latency = 0.05
     for way in ways:
         server.forget()
@@ -116,17 +103,12 @@ def test_many_files_are_asked_about_at_once_and_read_without_a_pause(server: Fil
 
 def test_a_refusal_while_a_pattern_is_matched_is_the_same(server: FileServer) -> None:
     server.status = 403
-
-    with pytest.raises(PermissionError, match="403"):
-        TFRecordReader(f"{server.url}/*.tfrecord")
+    raised(PermissionError, TFRecordReader, f"{server.url}/*.tfrecord", match="403")
 
 
 def test_a_server_that_is_not_there_is_an_oserror_with_the_url() -> None:
     url = "http://127.0.0.1:1/a"
-
-    with pytest.raises(ConnectionRefusedError) as caught:
-        list(TFRecordReader(url))
-    assert caught.value.filename == url
+    assert raised(ConnectionRefusedError, list, TFRecordReader(url)).filename == url
 
 
 @pytest.mark.parametrize("atomic", [False, True])
@@ -136,13 +118,10 @@ def test_a_url_that_cannot_be_written_to_says_so(server: FileServer, atomic: boo
     assert caught.value.reason is Reason.UNSUPPORTED
 
 
-@pytest.mark.parametrize(
-    "read",
-    [
-        lambda url: list(TFRecordReader(url)), lambda url: TFRecordReader(f"{url}*"), TFRecordFile,
-        load, load_schema, lambda url: save(url, {"n": [1]}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("read", [
+    lambda url: list(TFRecordReader(url)), lambda url: TFRecordReader(f"{url}*"), TFRecordFile,
+    load, load_schema, lambda url: save(url, {"n": [1]}),
+])  # fmt: skip
 def test_a_url_without_a_file_system_is_one_clear_error(read: Callable[[str], Any]) -> None:
     with pytest.raises(InvalidArgumentError, match="no file system for foo:// is known") as caught:
         read("foo://b/x")
@@ -154,7 +133,6 @@ def test_a_file_system_whose_package_is_missing_names_it(monkeypatch: pytest.Mon
     registry = pytest.importorskip("fsspec.registry")
     implementation = {"class": "no_such_package.FileSystem", "err": "Install it"}
     monkeypatch.setitem(registry.known_implementations, "nosuch", implementation)
-
     for read in (lambda url: list(TFRecordReader(url)), TFRecordFile):
         with pytest.raises(ImportError, match=r"^nosuch://b/x: .* pip install no_such_package$"):
             read("nosuch://b/x")

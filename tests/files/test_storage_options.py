@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from tests.support.errors import raised
 from tfrecord_lite import (
     FixedLenFeature,
     Schema,
@@ -65,7 +66,6 @@ class GuardedFileSystem(memory.MemoryFileSystem):  # type: ignore[misc, name-def
 
 @pytest.fixture(autouse=True)
 def store() -> Iterator[Any]:
-    """Register the file system, with a file of Examples and a run of events in it."""
     fsspec.register_implementation("guarded", GuardedFileSystem, clobber=True)
     GuardedFileSystem.store.clear()
     GuardedFileSystem.pseudo_dirs[:] = [""]
@@ -153,8 +153,7 @@ def test_options_reach_the_file_system(way: str) -> None:
 @each_way
 @pytest.mark.parametrize("keywords", [{}, {"storage_options": None}, {"storage_options": {}}])
 def test_without_them_nothing_is_reached(way: str, keywords: dict[str, Any]) -> None:
-    with pytest.raises(PermissionError, match="token"):
-        WAYS[way](ROOT, **keywords)
+    raised(PermissionError, WAYS[way], ROOT, **keywords, match="token")
 
 
 @each_way
@@ -162,24 +161,19 @@ def test_a_local_file_takes_no_options(tmp_path: Path, way: str) -> None:
     (tmp_path / "one").mkdir()
     for name, content in FILES.items():
         (tmp_path / name).write_bytes(content)
-
     with pytest.raises(InvalidArgumentError, match="storage_options") as caught:
         WAYS[way](str(tmp_path), storage_options=SECRET)
     assert caught.value.reason is Reason.BAD_ARGUMENT
-    with pytest.raises(TypeError, match="storage_options"):
-        WAYS[way](str(tmp_path), storage_options="secret")
+    raised(TypeError, WAYS[way], str(tmp_path), storage_options="secret", match="storage_options")
     assert {p.name for p in tmp_path.iterdir()} == {"one", "a.tfrecord", "a.schema.json"}
 
 
 def test_events_of_a_remote_run_are_read() -> None:
     events = read_events("guarded://data/one", storage_options=SECRET)
-
     assert events.scalars("loss").step.tolist() == [7]
     assert find_runs(ROOT, storage_options=SECRET) == {"one": "guarded:///data/one"}
-    with pytest.raises(FileNotFoundError):
-        find_runs("guarded://nothing", storage_options=SECRET)
-    with pytest.raises(NotADirectoryError):
-        find_runs("guarded://data/one/notes.txt", storage_options=SECRET)
+    raised(FileNotFoundError, find_runs, "guarded://nothing", storage_options=SECRET)
+    raised(NotADirectoryError, find_runs, "guarded://data/one/notes.txt", storage_options=SECRET)
     with pytest.raises(FileNotFoundError, match="there are runs in 'one'"):
         read_events(ROOT, storage_options=SECRET)
 
@@ -196,9 +190,7 @@ def test_an_atomic_writer_leaves_what_was_there(store: Any) -> None:
 def test_one_url_among_paths_is_enough(tmp_path: Path) -> None:
     path = tmp_path / "local"
     path.write_bytes(frame([b"local"]))
-
     found = list(TFRecordReader([path, f"{ROOT}/a.tfrecord"], storage_options=SECRET))
-
     assert found[0] == b"local"
     assert len(found) == 6
     assert recover(f"{ROOT}/a.tfrecord", tmp_path / "new", storage_options=SECRET).records == 5

@@ -16,6 +16,7 @@ from absl import flags
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.small_files import FEATURES, numbers, plain, write_files
 from tfrecord_lite import (
     ExampleParser,
@@ -51,9 +52,7 @@ def test_a_map_dataset_shuffles_and_batches_it(file: TFRecordFile) -> None:
     assert isinstance(file, grain.sources.RandomAccessDataSource)
     dataset: Any = grain.MapDataset.source(file).seed(3).shuffle()
     parsed = dataset.batch(4, batch_fn=ExampleParser({"n": FEATURES["n"]}))
-
     found = [n for i in range(len(parsed)) for n in parsed[i]["n"].tolist()]
-
     assert sorted(found) == list(range(41))
     assert found != sorted(found)
 
@@ -65,9 +64,7 @@ def test_a_loader_of_grain_reads_it(file: TFRecordFile, n_workers: int, is_parse
     flags.FLAGS.mark_as_parsed()  # as absl's main program does; without it no worker starts
     source: Any = ExampleSource(file, FEATURES) if is_parsed else file
     loader = grain.DataLoader(data_source=source, sampler=sampler, worker_count=n_workers)
-
     found = numbers(list(loader))
-
     assert sorted(found) == list(range(N_RECORDS))
     assert found != list(range(N_RECORDS))
 
@@ -83,10 +80,8 @@ def test_examples_are_parsed_alone_or_together(file: TFRecordFile, layout: str) 
     assert isinstance(source, grain.sources.RandomAccessDataSource)
     assert len(source) == len(file)
     for found in (
-        [source[i] for i in wanted],
-        source.__getitems__(wanted),
-        source._getitems(wanted),
-    ):
+        [source[i] for i in wanted], source.__getitems__(wanted), source._getitems(wanted),
+    ):  # fmt: skip
         assert [{k: (type(v), str(v)) for k, v in each.items()} for each in found] == [
             {k: (type(v), str(v)) for k, v in each.items()} for each in expected
         ]
@@ -99,9 +94,7 @@ def test_examples_are_parsed_alone_or_together(file: TFRecordFile, layout: str) 
     n_taken=st.integers(0, 90),
     n_threads=st.integers(0, 3),
 )
-def test_what_is_left_follows_from_a_state(
-    shuffle: str, size: int, n_taken: int, n_threads: int
-) -> None:
+def test_what_is_left_is_resumed(shuffle: str, size: int, n_taken: int, n_threads: int) -> None:
     with TemporaryDirectory() as folder:
         names = write_files(Path(folder), [5, 9, 2, 25])
 
@@ -127,7 +120,6 @@ def test_what_is_left_follows_from_a_state(
 
 
 def compressed(folder: Path, n_files: int) -> list[str]:
-    """Write GZIP files of 41 Examples together."""
     counts = [N_RECORDS // n_files] * (n_files - 1)
     names = write_files(folder, [*counts, N_RECORDS - sum(counts)])
     for name in names:
@@ -136,9 +128,7 @@ def compressed(folder: Path, n_files: int) -> list[str]:
 
 
 @pytest.mark.parametrize(("n_files", "n_workers"), [(1, 2), (5, 2), (5, 3)])
-def test_processes_share_compressed_files_and_go_on(
-    tmp_path: Path, n_files: int, n_workers: int
-) -> None:
+def test_processes_share_compressed_files(tmp_path: Path, n_files: int, n_workers: int) -> None:
     flags.FLAGS.mark_as_parsed()
     names = compressed(tmp_path, n_files)
 
@@ -168,20 +158,16 @@ def test_slices_are_parts(file: TFRecordFile, n_parts: int) -> None:
         part = copy.deepcopy(whole)
         part.set_slice(slice(number, None, n_parts))
         found += numbers(list(part))
-
     assert sorted(found) == list(range(N_RECORDS))
-    with pytest.raises(InvalidArgumentError, match="slice"):
-        whole.set_slice(slice(0, 2))
+    raised(InvalidArgumentError, whole.set_slice, slice(0, 2), match="slice")
     not_one: Any = file
-    with pytest.raises(TypeError, match="TFRecordFile"):
-        iter_dataset(not_one)
+    raised(TypeError, iter_dataset, not_one, match="TFRecordFile")
 
 
 def test_each_iteration_is_the_epoch_that_the_data_set_had(file: TFRecordFile) -> None:
     dataset = TFRecordDataset(file.sources).shuffle_all(seed=1)
     first, second = iter_dataset(dataset), iter_dataset(dataset.set_epoch(1))
     other: Any = pickle.loads(pickle.dumps(first))
-
     assert list(first) == list(first) == list(other)
     assert list(first) != list(second)
     assert numbers(list(dataset)) == numbers(list(second))
@@ -208,11 +194,9 @@ def test_a_checkpoint_of_orbax_is_restored(file: TFRecordFile, tmp_path: Path) -
 @pytest.mark.parametrize("state", [{}, {"position": "x"}, {"position": "{}"}, {"position": 3}])
 def test_other_states_are_rejected(file: TFRecordFile, state: Any) -> None:
     run = iter(iter_dataset(TFRecordDataset(file.sources)))
-    with pytest.raises(InvalidArgumentError, match="not a state"):
-        run.set_state(state)
+    raised(InvalidArgumentError, run.set_state, state, match="not a state")
     batches = iter(iter_dataset(TFRecordDataset(file.sources).batch(2)))
-    with pytest.raises(InvalidArgumentError, match="batch"):
-        run.set_state(batches.get_state())
+    raised(InvalidArgumentError, run.set_state, batches.get_state(), match="batch")
 
 
 def test_damage_and_wrong_kinds_are_located_in_the_parent(file: TFRecordFile) -> None:
@@ -226,8 +210,7 @@ def test_damage_and_wrong_kinds_are_located_in_the_parent(file: TFRecordFile) ->
     with pytest.raises(InvalidArgumentError, match=r"00: record 0.*'n'"):
         list(source.to_iter_dataset().mp_prefetch(two))
     batches = iter_dataset(TFRecordDataset(file.sources).batch(4).parse_example(wrong))
-    with pytest.raises(InvalidArgumentError, match="'n'"):
-        list(batches.mp_prefetch(two))
+    raised(InvalidArgumentError, list, batches.mp_prefetch(two), match="'n'")
 
     data = bytearray(Path(name).read_bytes())
     data[-6] ^= 1
@@ -240,12 +223,9 @@ def test_damage_and_wrong_kinds_are_located_in_the_parent(file: TFRecordFile) ->
     assert run.report.num_damaged == 1
 
 
-def test_a_missing_value_is_none_so_that_no_batch_has_what_is_under_its_mask(
-    tmp_path: Path,
-) -> None:
+def test_a_missing_value_is_none_so_that_no_batch_has_what_a_mask_hides(tmp_path: Path) -> None:
     save(tmp_path / "x.tfrecord", {"x": np.ma.masked_equal([1.5, 2, 3, 4], 2)})
     source = ExampleSource(tmp_path / "x.tfrecord")
-
     assert [row["x"] for row in map(source.__getitem__, range(3))] == [1.5, None, 3]
     assert grain.MapDataset.source(source).batch(2)[0]["x"].tolist() == [1.5, None]
     both: Any = source.parse([0, 1])["x"]

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.errors import raised
+
 os.environ.setdefault("KERAS_BACKEND", "jax")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 keras: Any = pytest.importorskip("keras")
@@ -30,7 +32,6 @@ N_RECORDS = 130
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Write records whose y follows from x."""
     x = np.random.default_rng(0).normal(size=(N_RECORDS, 3)).astype(np.float32)
     y = (x @ np.array([1, -2, 0.5]) + 3).astype(np.float32)
     save(tmp_path / "x.tfrecord", {"x": x, "y": y, "n": np.arange(N_RECORDS)})
@@ -113,7 +114,6 @@ def test_batches_are_inputs_targets_or_what_a_function_makes(path: Path) -> None
 def test_missing_values_are_an_error_unless_they_are_filled(tmp_path: Path) -> None:
     path = tmp_path / "x.tfrecord"
     save(path, {"x": np.ma.masked_equal([1.5, 2, 3], 2)})
-
     with pytest.raises(InvalidArgumentError, match=r"'x' has missing values.*filled") as caught:
         keras_dataset(path, batch_size=3)[0]
     assert caught.value.key == "x"
@@ -122,10 +122,8 @@ def test_missing_values_are_an_error_unless_they_are_filled(tmp_path: Path) -> N
 
 
 def test_a_wrong_label_is_named(path: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="'z' is not a feature"):
-        keras_dataset(path, PAIR, "z")
-    with pytest.raises(InvalidArgumentError, match="batch_size"):
-        keras_dataset(path, PAIR, "y", 0)
+    raised(InvalidArgumentError, keras_dataset, path, PAIR, "z", match="'z' is not a feature")
+    raised(InvalidArgumentError, keras_dataset, path, PAIR, "y", 0, match="batch_size")
 
 
 def test_processes_make_batches_of_each_epoch(path: Path) -> None:

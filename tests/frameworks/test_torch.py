@@ -13,6 +13,7 @@ import torch
 from torch.utils.data import DataLoader
 from torchdata.stateful_dataloader import StatefulDataLoader
 
+from tests.support.errors import raised
 from tests.support.small_files import FEATURES, example, number_of, write, write_files
 from tfrecord_lite import Dataset, ExampleParser, TFRecordDataset, TFRecordFile
 from tfrecord_lite.errors import DataLossError
@@ -68,20 +69,16 @@ def test_each_record_comes_once_per_epoch(
 def test_set_epoch_is_an_order_whatever_torchs_seed(tmp_path: Path) -> None:
     dataset = columns(TFRecordDataset(write_files(tmp_path, [20, 21])).shuffle_all(seed=1))
     found: dict[int, list[list[int]]] = {0: [], 1: []}
-
     for seed, epoch in itertools.product((3, 4), (0, 1)):
         torch.manual_seed(seed)
         loader = loader_of(dataset.set_epoch(epoch), 2)
         for _ in range(2):  # new workers begin with the same epoch
             found[epoch].append([n for batch in loader for n in batch["n"].tolist()])
-
     assert found[0] == found[0][:1] * 4 != found[1] == found[1][:1] * 4
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_workers_that_stay_count_epochs_and_new_ones_hear_of_set_epoch(
-    tmp_path: Path, method: str
-) -> None:
+def test_workers_count_epochs_and_new_ones_hear_of_set_epoch(tmp_path: Path, method: str) -> None:
     dataset = columns(TFRecordDataset(write_files(tmp_path, [20, 21])).shuffle(11, seed=1))
     settings = {"persistent_workers": True, "multiprocessing_context": method}
     loader = loader_of(dataset.set_epoch(0), 2, **settings)
@@ -101,11 +98,8 @@ def test_workers_that_stay_count_epochs_and_new_ones_hear_of_set_epoch(
 @pytest.mark.filterwarnings("error:Length of IterableDataset")
 def test_a_loader_has_no_length_rather_than_a_wrong_one(tmp_path: Path) -> None:
     records = TFRecordDataset(write_files(tmp_path, [100])).shuffle_all(1)
-
     batches = loader_of(columns(records, 32), 3)
-    with pytest.raises(TypeError, match="workers"):
-        len(batches)
-
+    raised(TypeError, len, batches, match="workers")
     assert len(list(batches)) == 6
     single = loader_of(records.map(len), 3)
     assert len(single) == len(list(single)) == 100
@@ -116,11 +110,8 @@ def test_an_error_in_a_worker_says_where(tmp_path: Path) -> None:
     data = bytearray((tmp_path / "a").read_bytes())
     data[len(example(0)) + 16 + 14] ^= 1
     (tmp_path / "a").write_bytes(data)
-
-    with pytest.raises(DataLossError) as caught:
-        list(loader_of(TFRecordDataset(name), 1))
-
-    assert f"{name}: record 1, byte {len(example(0)) + 16}: " in str(caught.value)
+    error = raised(DataLossError, list, loader_of(TFRecordDataset(name), 1))
+    assert f"{name}: record 1, byte {len(example(0)) + 16}: " in str(error)
 
 
 @pytest.mark.parametrize("n_workers", [0, 2])
@@ -130,9 +121,7 @@ def test_leaving_a_loader_early_stops_its_workers(tmp_path: Path, n_workers: int
     dataset = columns(TFRecordDataset(write_files(tmp_path, [5, 9])).repeat()).prefetch(2)
     run = iter(loader_of(dataset, n_workers))
     next(run)
-
     del run
-
     deadline = time.monotonic() + 60
     while set(multiprocessing.active_children()) - before:
         assert time.monotonic() < deadline
@@ -146,9 +135,7 @@ def test_a_file_needs_no_adapter(tmp_path: Path, n_workers: int) -> None:
     loader: Any = DataLoader(
         file, batch_size=4, shuffle=True, num_workers=n_workers, collate_fn=ExampleParser(COLUMNS)
     )
-
     epochs = [[n for batch in loader for n in batch["n"].tolist()] for _ in range(2)]
-
     assert [sorted(epoch) for epoch in epochs] == [list(range(N_RECORDS))] * 2
     assert epochs[0] != epochs[1]
     assert len(loader) == 11
@@ -192,9 +179,7 @@ def test_a_stateful_loader_goes_on_at_any_step(tmp_path: Path, n_workers: int, m
 
 
 @pytest.mark.parametrize(("n_workers", "is_cached"), [(0, False), (2, False), (0, True)])
-def test_a_later_epoch_of_a_stateful_loader_goes_on(
-    tmp_path: Path, n_workers: int, is_cached: bool
-) -> None:
+def test_a_stateful_loader_goes_on(tmp_path: Path, n_workers: int, is_cached: bool) -> None:
     names = write_files(tmp_path, [5, 9, 2, 25])
 
     def make() -> Any:

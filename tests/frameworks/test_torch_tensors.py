@@ -12,6 +12,7 @@ import torch
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler
 from torchdata.stateful_dataloader import StatefulDataLoader
 
+from tests.support.errors import raised
 from tests.support.small_files import FEATURES, write_files
 from tfrecord_lite import (
     Dataset,
@@ -25,9 +26,12 @@ from tfrecord_lite import (
     VarLenFeature,
     encode_example,
     encode_sequence_example,
+    encode_sequence_examples,
+    infer_schema,
     load,
     read_batches,
     save,
+    serialize_tensor,
     tf,
 )
 from tfrecord_lite.cli import main
@@ -53,7 +57,6 @@ def names(tmp_path: Path) -> list[str]:
 
 
 def check_batch(batch: dict[str, Any]) -> list[int]:
-    """Hold a batch against its numbers, and return these."""
     assert isinstance(batch["n"], torch.Tensor)
     assert batch["n"].dtype == torch.int64
     n: list[int] = batch["n"].tolist()
@@ -64,9 +67,7 @@ def check_batch(batch: dict[str, Any]) -> list[int]:
 @pytest.mark.parametrize("dtype", ["int64", "float32", "uint8", "bool", "float64", "int16"])
 def test_a_tensor_is_on_the_memory_of_its_array(dtype: str) -> None:
     array = np.ones((3, 2), dtype)
-
     tensor = as_tensors({"x": (array,)})["x"][0]
-
     array[1, 1] = 0
     assert tensor.tolist() == array.tolist()
     assert tensor.numpy().dtype == dtype
@@ -75,10 +76,8 @@ def test_a_tensor_is_on_the_memory_of_its_array(dtype: str) -> None:
 def test_what_must_not_be_written_is_copied_without_a_warning() -> None:
     frozen = np.arange(3)
     frozen.flags.writeable = False
-
     tensor = as_tensors(frozen)
     tensor[0] = 7
-
     assert frozen.tolist() == [0, 1, 2]
     for array in (np.arange(3)[::-1], np.arange(3, dtype=">i4"), np.arange(6).reshape(2, 3).T):
         assert as_tensors(array).tolist() == array.tolist()
@@ -108,10 +107,8 @@ def test_other_columns() -> None:
         RaggedTensor.from_row_splits(ragged, [0, 3]),
         RaggedTensor.from_row_splits(np.array([b"a"], object), [0, 1]),
     ):
-        with pytest.raises(InvalidArgumentError):
-            jagged(column)
-    with pytest.raises(TypeError):
-        as_tensors(np.array(["2020-01-01"], "M8[s]"))
+        raised(InvalidArgumentError, jagged, column)
+    raised(TypeError, as_tensors, np.array(["2020-01-01"], "M8[s]"))
 
 
 def test_tensors_are_resumed_in_the_epoch_of_the_data_set(names: list[str]) -> None:
@@ -158,8 +155,7 @@ def test_a_loader_has_the_length_of_all_its_workers(tmp_path: Path, shuffle: Any
         )
 
     if shuffle != "all":  # which reads the index anyway
-        with pytest.raises(TypeError, match=r"count\(\) of the data set .* a length"):
-            len(loader(0, 0))
+        raised(TypeError, len, loader(0, 0), match=r"count\(\) of the data set .* a length")
         assert not hasattr(loader(0, 0).dataset, "__len__")  # as Keras asks
     assert len(loader(0, 0, length=7)) == 7
     assert main(["index", *names]) == 0
@@ -193,11 +189,8 @@ class _Batches(torch.utils.data.IterableDataset):  # type: ignore[misc]
 def batch_of_everything() -> Any:
     large = np.arange(100_000.0)
     arrays = {
-        "small": np.arange(6).reshape(2, 3).T,
-        "large": large,
-        "none": large[:0],
-        "one": large[1],
-    }
+        "small": np.arange(6).reshape(2, 3).T, "large": large, "none": large[:0], "one": large[1],
+    }  # fmt: skip
     made: dict[str, Any] = as_tensors({"texts": [b"a"], "in": (arrays, {"x": large[:2]})} | arrays)
     others = {"half": torch.ones(2, dtype=torch.bfloat16), "sparse": torch.eye(2).to_sparse()}
     return made | others if type(made) is dict else type(made)(made | others)
@@ -225,8 +218,7 @@ def test_small_tensors_travel_in_the_message() -> None:
 
 
 def test_only_data_sets_are_taken(names: list[str]) -> None:
-    with pytest.raises(TypeError):
-        IterableTensors(names)  # type: ignore[arg-type]
+    raised(TypeError, IterableTensors, names)
     assert isinstance(
         IterableTensors(read_batches(names, FEATURES, 4)), torch.utils.data.IterableDataset
     )
@@ -234,14 +226,11 @@ def test_only_data_sets_are_taken(names: list[str]) -> None:
 
 
 @pytest.mark.parametrize("n_workers", [0, 2])
-def test_a_loader_takes_batches_of_a_sampler_or_stacks_records(
-    names: list[str], n_workers: int
-) -> None:
+def test_a_loader_takes_sampled_batches_or_stacks(names: list[str], n_workers: int) -> None:
     dataset: Any = IndexedTensors(TFRecordFile(names), ExampleParser(FEATURES))
     sampler: Any = BatchSampler(RandomSampler(dataset), 4, drop_last=False)
     sampled: Any = DataLoader(dataset, batch_size=None, sampler=sampler, num_workers=n_workers)
     stacked: Any = DataLoader(dataset, batch_size=4, shuffle=True, num_workers=n_workers)
-
     for loader in (sampled, stacked):
         batches = [check_batch(batch) for batch in loader]
         assert sorted(n for batch in batches for n in batch) == list(range(N_RECORDS))
@@ -268,12 +257,9 @@ def test_one_record_and_many_are_the_same(names: list[str]) -> None:
 @pytest.mark.parametrize("other", [FixedLenFeature([], np.int64), VarLenFeature(np.int64)])
 def test_an_error_names_the_record_of_its_file(names: list[str], other: Any) -> None:
     dataset = IndexedTensors(names, {"n": FixedLenFeature([2], np.int64), "m": other})
-
     for ask in (lambda: dataset[7], lambda: dataset[[7]], lambda: dataset.__getitems__([7, 8])):
-        with pytest.raises(InvalidArgumentError) as caught:
-            ask()
-        assert caught.value.source == names[1]
-        assert caught.value.index == 2
+        error = raised(InvalidArgumentError, ask)
+        assert (error.source, error.index) == (names[1], 2)
 
 
 def test_a_dtype_that_torch_lacks_is_an_error_that_names_the_feature() -> None:
@@ -281,14 +267,12 @@ def test_a_dtype_that_torch_lacks_is_an_error_that_names_the_feature() -> None:
     for element in ({"n": 1, "when": times}, {"when": [(times,)]}):
         with pytest.raises(TypeError, match=r"^feature 'when': torch has no .* datetime64\[s\]; "):
             as_tensors(element)
-    with pytest.raises(TypeError, match=r"^torch has no "):
-        as_tensors(times)
+    raised(TypeError, as_tensors, times, match=r"^torch has no ")
 
 
 def test_torch_takes_the_tensors_of_the_names_of_tensorflow() -> None:
     rows = tf.constant([[1.5, 2.5], [3.5, 4.5]])
     taken = torch.as_tensor(rows)
-
     assert taken.tolist() == rows.numpy().tolist()
     assert taken.dtype == torch.float32
     assert torch.as_tensor(tf.constant(3)).item() == 3
@@ -335,14 +319,14 @@ def test_a_missing_value_is_not_stacked_as_what_is_under_its_mask(tmp_path: Path
     assert next(iter(IterableTensors(filled)))["x"].tolist() == [1.5, 0, 3, 4]
     found = torch.utils.data.DataLoader(rows, batch_size=2, sampler=[2, 3])
     assert next(iter(found))["x"].tolist() == [3, 4]
-    with pytest.raises(TypeError, match="NoneType"):
-        next(iter(torch.utils.data.DataLoader(rows, batch_size=2)))
+    raised(TypeError, next, iter(torch.utils.data.DataLoader(rows, batch_size=2)), match="NoneType")
 
 
 @pytest.mark.parametrize(
     ("make", "cure"),
     [
-        (lambda: torch.ones(2, dtype=torch.bfloat16), "float()"),
+        (lambda: torch.ones(2, dtype=torch.complex64).conj(), "resolve_conj()"),
+        (lambda: torch.nested.nested_tensor([torch.ones(2)], layout=torch.jagged), "unbind()"),
         (lambda: torch.ones(2, requires_grad=True), "detach()"),
         (lambda: torch.ones(2).to_sparse(), "to_dense()"),
         (lambda: torch.ones(2, device="meta"), "no values"),
@@ -371,3 +355,34 @@ def test_tensors_are_values_of_rows_and_columns(tmp_path: Path, make: Any, cure:
             call()
         assert caught.value.key == "x"
         assert cure in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float8_e5m2])
+def test_small_floats_are_values_as_those_of_jax(tmp_path: Path, dtype: torch.dtype) -> None:
+    column = torch.tensor([[1.5, -2], [0.25, float("inf")]]).to(dtype)
+    same = column.float().numpy().astype(str(dtype).removeprefix("torch."))
+    for data in ({"x": column}, [{"x": row} for row in column]):
+        save(tmp_path / "x", data)
+        np.testing.assert_array_equal(load(tmp_path / "x")["x"], same, strict=True)
+    assert serialize_tensor(column) == serialize_tensor(same)
+    assert encode_example({"x": column[0, 0]}) == encode_example({"x": 1.5})
+    steps = encode_sequence_examples({}, {"x": column[None]})
+    assert steps.to_list() == encode_sequence_examples({}, {"x": same[None]}).to_list()
+
+
+@pytest.mark.parametrize("format_", ["tfrecord", "tf.data"])
+def test_rows_may_be_a_map_style_data_set(tmp_path: Path, format_: Any) -> None:
+    class Squares:  # as a Dataset of torch, which need not raise an IndexError
+        def __len__(self) -> int:
+            return 3
+
+        def __getitem__(self, index: int) -> dict[str, Any]:
+            return {"x": torch.full((2,), index), "y": index**2}
+
+    squares: Any = Squares()
+    save(tmp_path / "x", squares, format=format_)
+    assert load(tmp_path / "x")["x"].tolist() == [[0, 0], [1, 1], [2, 2]]
+    with TFRecordWriter(tmp_path / "y") as writer:
+        writer.write_examples(squares)
+    assert load(tmp_path / "y")["y"].tolist() == [0, 1, 4]
+    assert len(infer_schema(squares)) == 2

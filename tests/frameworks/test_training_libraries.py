@@ -1,7 +1,5 @@
 """The recipes of the guide 'Training libraries', in two processes: each record once in each epoch."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os
@@ -103,5 +101,4 @@ def test_each_record_is_read_once_in_an_epoch(batches: Any, family: str, recipe:
 @pytest.mark.parametrize("n_steps", [16, 24])
 def test_a_run_goes_on_where_it_was_stopped(batches: Any, recipe: str, n_steps: int) -> None:
     whole, rest = batches("torch", recipe), batches("torch", f"{recipe} after {n_steps}")
-
     assert rest == [rank[n_steps:] for rank in whole]

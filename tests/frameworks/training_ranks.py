@@ -4,8 +4,6 @@ Run as a program, with a family of libraries as its argument. The page's code is
 recipe after what all have in common.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json
@@ -21,7 +19,6 @@ FOLDER = Path.cwd()
 
 
 def blocks(text: str) -> list[str]:
-    """Return the blocks of Python of a section."""
     return re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
@@ -29,7 +26,6 @@ RECIPES = {text.partition("\n")[0]: blocks(text) for text in SECTIONS}
 
 
 def run(code: str, names: dict[str, Any]) -> None:
-    """Run code of the page."""
     exec(code, names)  # noqa: S102 - our own
 
 

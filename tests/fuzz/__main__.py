@@ -4,8 +4,6 @@ Without --runs and --seconds, each target runs for 20 seconds. A finding ends th
 1, and its input is printed; ``python -m tests.fuzz --replay TARGET HEX`` checks it again.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import json
@@ -18,7 +16,6 @@ from tests.fuzz.targets import TARGETS
 
 
 def fuzz(name: str, options: list[str]) -> dict[str, Any]:
-    """Run one target to its end; return what it printed last."""
     command = [sys.executable, "-m", "tests.fuzz.one", name, *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = done.stdout.strip().splitlines()
@@ -36,7 +33,6 @@ def line_of(found: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    """Read the command line, fuzz, and print."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.fuzz",
         description=__doc__,

@@ -110,7 +110,6 @@ def fuzz_with_coverage(atheris: Any, run: Run, target: Target, seed: int, corpus
 
 
 def main() -> None:
-    """Read the command line and fuzz."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("target")
     parser.add_argument("--runs", type=int)

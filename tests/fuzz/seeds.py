@@ -3,8 +3,6 @@
 Each target's inputs begin with a byte of options where its function says so.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import random
@@ -74,7 +72,6 @@ EVENT = event(1, Summary.Value(tag="loss", simple_value=0.5))
 
 
 def files() -> list[bytes]:
-    """Return record files, some with records of which one is cut or too long."""
     rng = _rng()
     records = [[rng.randbytes(rng.choice((0, 1, 5, 40))) for _ in range(n)] for n in range(4)]
     intact = [reference.encode(items) for items in records]
@@ -84,7 +81,6 @@ def files() -> list[bytes]:
 
 
 def compressed_files() -> list[bytes]:
-    """Return files in gzip, of one and of several members, and in zlib, whole and cut."""
     rng = _rng()
     plain_ones = [item[1:] for item in files()[:4]]
     found = []
@@ -101,7 +97,6 @@ def compressed_files() -> list[bytes]:
 
 
 def plain_examples() -> list[bytes]:
-    """Return Examples in plain and in odd encodings."""
     below = _rng().randrange
     found = [plain(some_features(below)) for _ in range(_PER_SORT)]
     found += [EXAMPLES.encoding(below, odd) for odd in (3, 20)]
@@ -133,13 +128,11 @@ def sequence_examples() -> list[bytes]:
 
 
 def tensors() -> list[bytes]:
-    """Return TensorProtos of every dtype."""
     rng = _rng()
     return [tensor_messages.random_proto(rng)[0] for _ in range(8 * _PER_SORT)]
 
 
 def events() -> list[bytes]:
-    """Return events of all forms, and files of some."""
     values = [
         Summary.Value(tag="n", simple_value=2),
         Summary.Value(tag="i", image=Summary.Image(width=3, encoded_image_string=b"png")),

@@ -1,4 +1,4 @@
-"""The fuzz targets: a function of bytes for each room that reads what strangers wrote.
+"""The fuzz targets: a function of bytes for each package that reads what strangers wrote.
 
 A target reads an input with the package, and with an oracle::
 
@@ -8,8 +8,6 @@ A target reads an input with the package, and with an oracle::
 It returns a word for the outcome, raises Disagreement if the two differ, and lets any error
 through that is not a TFRecordError: those are the findings.
 """
-
-from __future__ import annotations
 
 import gzip
 import io
@@ -64,7 +62,7 @@ class Disagreement(Exception):  # noqa: N818 - a finding
 
 
 class Target(NamedTuple):
-    """A room, what its inputs are like, and how one is judged."""
+    """A package, what its inputs are like, and how one is judged."""
 
     check: Callable[[bytes], str]
     seeds: Callable[[], list[bytes]]
@@ -72,9 +70,6 @@ class Target(NamedTuple):
 
 def differ(detail: str) -> Disagreement:
     return Disagreement(detail)
-
-
-# --- files
 
 
 def framing(data: bytes) -> str:
@@ -222,9 +217,6 @@ def events(data: bytes) -> str:
     return READ
 
 
-# --- messages
-
-
 def wire(data: bytes) -> str:
     """Read an Example in lockstep with look-alikes; the oracle is the protobuf runtime."""
     fellows = seeds.LOOK_ALIKES[data[0] % len(seeds.LOOK_ALIKES)] if data else []
@@ -312,15 +304,11 @@ def tensors(data: bytes) -> str:
     return READ
 
 
-# --- schema files
-
 _READERS: tuple[Callable[[bytes], Schema | SequenceSchema], ...] = (
     lambda data: sidecar.parse_sidecar("x.json", data).schema,
-    lambda data: Schema.from_json(data.decode("utf-8", "replace")),
-    superserial.from_yaml,
-    lambda data: tfds.from_json(data).schema,
-    lambda data: tfx.from_text(data)[0],
-)
+    lambda data: Schema.from_json(data.decode("utf-8", "replace")), superserial.from_yaml,
+    lambda data: tfds.from_json(data).schema, lambda data: tfx.from_text(data)[0],
+)  # fmt: skip
 
 
 def schemas(data: bytes) -> str:
@@ -340,14 +328,10 @@ def schemas(data: bytes) -> str:
 
 
 TARGETS: dict[str, Target] = {
-    "framing": Target(framing, seeds.files),
-    "streams": Target(streams, seeds.compressed_files),
-    "members": Target(members, seeds.compressed_files),
-    "wire": Target(wire, seeds.examples),
+    "framing": Target(framing, seeds.files), "streams": Target(streams, seeds.compressed_files),
+    "members": Target(members, seeds.compressed_files), "wire": Target(wire, seeds.examples),
     "any_order": Target(any_order, seeds.shuffled_examples),
     "sequences": Target(sequences, seeds.sequence_examples),
-    "messages": Target(messages, seeds.plain_examples),
-    "tensors": Target(tensors, seeds.tensors),
-    "events": Target(events, seeds.events),
-    "schemas": Target(schemas, seeds.schemas),
-}
+    "messages": Target(messages, seeds.plain_examples), "tensors": Target(tensors, seeds.tensors),
+    "events": Target(events, seeds.events), "schemas": Target(schemas, seeds.schemas),
+}  # fmt: skip

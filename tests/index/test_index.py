@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import reference
+from tests.support.errors import raised
 from tfrecord_lite import (
     ExampleParser,
     FixedLenFeature,
@@ -90,17 +91,13 @@ def test_a_file_is_a_sequence_like_the_list_of_its_records(
 @pytest.mark.parametrize("index", [12, -13, np.int64(99)])
 def test_a_number_that_is_not_there_is_an_index_error(shards: list[Path], index: int) -> None:
     file = TFRecordFile(shards)
-
     for ask in (lambda: file[index], lambda: file.__getitems__([0, index])):
-        with pytest.raises(IndexError, match=f"there is no record {index}; there are 12"):
-            ask()
-    with pytest.raises(IndexError):
-        file.place(int(index))
+        raised(IndexError, ask, match=f"there is no record {index}; there are 12")
+    raised(IndexError, file.place, int(index))
 
 
 def test_what_is_no_number_is_a_type_error(shards: list[Path]) -> None:
     file = TFRecordFile(shards)
-
     for ask in (
         lambda: file["a"],  # type: ignore[call-overload]
         lambda: file[1.5],  # type: ignore[call-overload]
@@ -108,8 +105,7 @@ def test_what_is_no_number_is_a_type_error(shards: list[Path]) -> None:
         lambda: file.__getitems__([1.5]),  # type: ignore[list-item]
         lambda: file.block(np.array([[1]])),
     ):
-        with pytest.raises(TypeError, match=r"must be (an integer|a vector of integers)"):
-            ask()
+        raised(TypeError, ask, match=r"must be (an integer|a vector of integers)")
 
 
 def test_columns_of_any_records(shards: list[Path]) -> None:
@@ -128,10 +124,8 @@ def test_columns_of_any_records(shards: list[Path]) -> None:
 def test_an_error_about_a_message_names_its_place(shards: list[Path]) -> None:
     file = TFRecordFile(shards)
     name, index, offset = file.place(8)
-
     with pytest.raises(InvalidArgumentError) as caught:
         file.parse([8, 9], {"absent": FixedLenFeature([], "int64")})
-
     assert (name, index) == (str(shards[2]), 3)
     error = caught.value
     assert (error.source, error.index, error.offset) == (name, index, offset)
@@ -145,12 +139,9 @@ def test_damaged_data_is_reported_of_its_record_and_of_no_other(shards: list[Pat
     times = shards[0].stat()
     flip(shards[0], offset + 13)
     os.utime(shards[0], ns=(times.st_atime_ns, times.st_mtime_ns))
-
     assert file.__getitems__([0, 1, 3, 11]) == [example(i) for i in (0, 1, 3, 11)]
     for ask in (lambda: file[2], lambda: file.block([0, 11, 2, 1])):
-        with pytest.raises(DataLossError) as caught:
-            ask()
-        error = caught.value
+        error = raised(DataLossError, ask)
         assert (error.reason, error.source) == (Reason.DATA_CRC, str(shards[0]))
         assert (error.index, error.offset) == (2, offset)
     assert TFRecordFile(shards, verify=False)[2] != example(2)
@@ -158,12 +149,8 @@ def test_damaged_data_is_reported_of_its_record_and_of_no_other(shards: list[Pat
 
 def test_a_damaged_length_ends_the_scan(shards: list[Path]) -> None:
     flip(shards[2], 2)
-
-    with pytest.raises(DataLossError) as caught:
-        TFRecordFile(shards)
-
-    assert (caught.value.reason, caught.value.offset) == (Reason.LENGTH_CRC, 0)
-    assert caught.value.source == str(shards[2])
+    error = raised(DataLossError, TFRecordFile, shards)
+    assert (error.reason, error.offset, error.source) == (Reason.LENGTH_CRC, 0, str(shards[2]))
 
 
 def test_a_file_that_changed_is_noticed(shards: list[Path]) -> None:
@@ -171,7 +158,6 @@ def test_a_file_that_changed_is_noticed(shards: list[Path]) -> None:
     copy = pickle.loads(pickle.dumps(file))
     with TFRecordWriter(shards[0], mode="a") as writer:
         writer.write(b"more")
-
     assert copy[11] == example(11)
     with pytest.raises(FailedPreconditionError) as caught:
         copy[0]
@@ -183,10 +169,8 @@ def test_a_file_written_over_while_it_is_open_is_noticed(tmp_path: Path) -> None
     path = write(tmp_path / "a", [b"one", b"two"])
     file = TFRecordFile(path)
     assert file[1] == b"two"
-
     with path.open("r+b") as same:  # the same inode, so the open file sees it
         same.write(bytes(frame([b"of another size"]))[:38])
-
     with pytest.raises(FailedPreconditionError) as caught:
         file[0]
     assert caught.value.reason is Reason.STALE_INDEX
@@ -196,24 +180,18 @@ def test_a_file_written_over_while_it_is_open_is_noticed(tmp_path: Path) -> None
 def test_a_compressed_file_is_refused_with_advice(tmp_path: Path, compression: str) -> None:
     with TFRecordWriter(tmp_path / "a", compression) as writer:
         writer.write(b"one" * 10)
-
-    with pytest.raises(FailedPreconditionError, match="TFRecordReader") as caught:
-        TFRecordFile(tmp_path / "a")
-
-    assert caught.value.reason is Reason.UNSUPPORTED
+    error = raised(FailedPreconditionError, TFRecordFile, tmp_path / "a", match="TFRecordReader")
+    assert error.reason is Reason.UNSUPPORTED
 
 
 def test_what_has_no_offsets_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     sources: list[Any] = [io.BytesIO(), [tmp_path / "absent", io.BytesIO()]]
     for source in sources:
-        with pytest.raises(FailedPreconditionError) as caught:
-            TFRecordFile(source)
-        assert caught.value.reason is Reason.UNSUPPORTED
+        assert raised(FailedPreconditionError, TFRecordFile, source).reason is Reason.UNSUPPORTED
     with pytest.raises(FileNotFoundError, match="the folder is empty"):
         TFRecordFile(tmp_path)  # a pipe is no data file of a folder
-    with pytest.raises(FileNotFoundError):
-        TFRecordFile(tmp_path / "absent")
+    raised(FileNotFoundError, TFRecordFile, tmp_path / "absent")
 
 
 def test_an_index_saved_is_the_index_loaded(shards: list[Path]) -> None:
@@ -253,34 +231,27 @@ def test_an_index_beside_is_used_only_where_it_is_whole_and_fits(tmp_path: Path)
     ):
         beside.write_text(content)
         assert list(TFRecordFile(path)) == [b"one", b"two", b"three"], content
-        with pytest.raises((FailedPreconditionError, InvalidArgumentError)):
-            TFRecordFile(path, index=beside)
+        raised((FailedPreconditionError, InvalidArgumentError), TFRecordFile, path, index=beside)
 
     beside.write_text(whole)
     os.utime(beside, (0, 0))
     file = TFRecordFile(path)
     assert len(file) == 3
-    with pytest.raises(FailedPreconditionError) as caught:
-        TFRecordFile(path, index=beside)
-    assert caught.value.reason is Reason.STALE_INDEX
+    error = raised(FailedPreconditionError, TFRecordFile, path, index=beside)
+    assert error.reason is Reason.STALE_INDEX
 
 
 @pytest.mark.parametrize("content", ["0 19\n19 x\n", "0\n", "0 1 2\n", "9" * 30 + " 1\n"])
 def test_what_is_no_index_is_malformed(tmp_path: Path, content: str) -> None:
     path = write(tmp_path / "a", [b"one"])
     (tmp_path / "index").write_text(content)
-
-    with pytest.raises(InvalidArgumentError) as caught:
-        TFRecordFile(path, index=tmp_path / "index")
-
-    assert caught.value.reason is Reason.MALFORMED
+    error = raised(InvalidArgumentError, TFRecordFile, path, index=tmp_path / "index")
+    assert error.reason is Reason.MALFORMED
 
 
 def test_indexes_are_one_a_file(shards: list[Path]) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        TFRecordFile(shards, index="one")
-
-    assert caught.value.reason is Reason.BAD_ARGUMENT
+    error = raised(InvalidArgumentError, TFRecordFile, shards, index="one")
+    assert error.reason is Reason.BAD_ARGUMENT
 
 
 @pytest.mark.parametrize(
@@ -289,7 +260,6 @@ def test_indexes_are_one_a_file(shards: list[Path]) -> None:
 def test_an_index_that_cannot_be_is_refused(offsets: list[int], sizes: list[int]) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         RecordIndex(np.array(offsets, np.int64), np.array(sizes, np.int64))
-
     assert caught.value.reason is Reason.BAD_ARGUMENT
 
 
@@ -320,9 +290,7 @@ def test_other_processes_share_a_file(shards: list[Path], method: str) -> None:
 def test_more_files_than_are_kept_open(tmp_path: Path) -> None:
     n_files = MAX_OPEN + 8
     paths = [write(tmp_path / f"{i:03}", [b"%d" % i]) for i in range(n_files)]
-
     file = TFRecordFile(paths)
-
     assert list(file) == [b"%d" % i for i in range(n_files)]
     assert file._local.cache_info().currsize == MAX_OPEN
     file.close()
@@ -332,11 +300,8 @@ def test_more_files_than_are_kept_open(tmp_path: Path) -> None:
 def test_after_close_nothing_is_read(shards: list[Path]) -> None:
     with TFRecordFile(shards) as file:
         pass
-
     for ask in (lambda: file[0], lambda: file.block([1]), lambda: list(file)):
-        with pytest.raises(FailedPreconditionError) as caught:
-            ask()
-        assert caught.value.reason is Reason.CLOSED
+        assert raised(FailedPreconditionError, ask).reason is Reason.CLOSED
 
 
 def test_the_reader_at_offsets_walks_through_a_file_rule_r10(shards: list[Path]) -> None:
@@ -348,35 +313,22 @@ def test_the_reader_at_offsets_walks_through_a_file_rule_r10(shards: list[Path])
 
     assert records == list(TFRecordReader(shards[0]))
     for end in (offset, offset + 5, -1):
-        with pytest.raises(IndexError, match=f"offset {end}"):
-            reader.read(end)
+        raised(IndexError, reader.read, end, match=f"offset {end}")
     assert pickle.loads(pickle.dumps(reader)).read(0) == reader.read(0)
     reader.close()
     reader.close()
-    with pytest.raises(FailedPreconditionError) as caught:
-        reader.read(0)
-    assert caught.value.reason is Reason.CLOSED
+    assert raised(FailedPreconditionError, reader.read, 0).reason is Reason.CLOSED
 
 
-@pytest.mark.parametrize(
-    ("content", "offset", "reason"),
-    [
-        (frame([b"one"]), 1, Reason.LENGTH_CRC),
-        (frame([b"one"])[:-1], 0, Reason.TRUNCATED),
-        (frame([b"one"])[:5], 0, Reason.TRUNCATED),
-        (frame([b"one"])[:-1] + b"!", 0, Reason.DATA_CRC),
-        (bytes.fromhex("00000000010000005a2cd2a3"), 0, Reason.LENGTH_CRC),
-    ],
-)
-def test_the_reader_at_offsets_says_what_is_wrong(
-    tmp_path: Path, content: bytes, offset: int, reason: Reason
-) -> None:
+@pytest.mark.parametrize(("content", "offset", "reason"), [
+    (frame([b"one"]), 1, Reason.LENGTH_CRC), (frame([b"one"])[:-1], 0, Reason.TRUNCATED),
+    (frame([b"one"])[:5], 0, Reason.TRUNCATED), (frame([b"one"])[:-1] + b"!", 0, Reason.DATA_CRC),
+    (bytes.fromhex("00000000010000005a2cd2a3"), 0, Reason.LENGTH_CRC),
+])  # fmt: skip
+def test_errors_at_offsets(tmp_path: Path, content: bytes, offset: int, reason: Reason) -> None:
     (tmp_path / "a").write_bytes(content)
-
-    with pytest.raises(DataLossError) as caught:
-        tf_record_random_reader(tmp_path / "a").read(offset)
-
-    assert (caught.value.reason, caught.value.offset) == (reason, offset)
+    error = raised(DataLossError, tf_record_random_reader(tmp_path / "a").read, offset)
+    assert (error.reason, error.offset) == (reason, offset)
 
 
 def test_a_length_that_lies_takes_no_memory(tmp_path: Path) -> None:
@@ -385,9 +337,8 @@ def test_a_length_that_lies_takes_no_memory(tmp_path: Path) -> None:
     for n_bytes, reason in ((2**30, Reason.TRUNCATED), (2**40, Reason.RECORD_TOO_LARGE)):
         head = n_bytes.to_bytes(8, "little")
         (tmp_path / "a").write_bytes(head + masked_crc32c(head).to_bytes(4, "little"))
-        with pytest.raises(DataLossError) as caught:
-            tf_record_random_reader(tmp_path / "a").read(0)
-        assert caught.value.reason is reason
+        error = raised(DataLossError, tf_record_random_reader(tmp_path / "a").read, 0)
+        assert error.reason is reason
 
 
 def test_a_file_that_has_grown_is_stale(tmp_path: Path) -> None:
@@ -397,8 +348,6 @@ def test_a_file_that_has_grown_is_stale(tmp_path: Path) -> None:
     shuffled = TFRecordDataset(path).shuffle_all(1)
     assert not file.is_stale
     assert list(shuffled) == [b"1"]
-
     path.write_bytes(reference.encode([b"1", b"2"]))
-
     assert file.is_stale
     assert sorted(shuffled) == [b"1", b"2"]

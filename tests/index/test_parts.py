@@ -132,7 +132,6 @@ def test_runs_keep_the_mix_of_files(tmp_path: Path) -> None:
     names = [str(written(tmp_path / str(i), [bytes(500)] * 4000)) for i in range(3)]
     TFRecordFile(names).save_index()
     marks = [file_marks(name, ReadSettings(), is_first=True) for name in names]
-
     for number in range(4):
         groups = deal([file for file in marks if file], (4, number))
         assert [group[0].source for group in groups] == names
@@ -175,7 +174,6 @@ def test_what_follows_some_records_of_a_part(tmp_path: Path, n: int) -> None:
     (whole,) = file_parts(written(tmp_path / "a", records), max_bytes=None)
     part, _ = whole.after(10, ReadSettings())
     rest, n_left = part.after(n, ReadSettings())
-
     assert read([rest]) == records[10:][n:]
     assert n_left == max(n - 20, 0)
     packed = tmp_path / "a.gz"
@@ -188,7 +186,6 @@ def test_a_cut_in_a_file_that_was_shortened_is_an_error(tmp_path: Path) -> None:
     marks = file_marks(str(written(tmp_path / "a", [b"x"] * 9)), ReadSettings(), is_first=False)
     assert marks is not None
     os.truncate(marks.source, 5 * 17)
-
     assert marks.part(2, 5).n_records == 3
     with pytest.raises(FailedPreconditionError, match="the file has changed"):
         marks.part(2, 6)
@@ -196,7 +193,6 @@ def test_a_cut_in_a_file_that_was_shortened_is_an_error(tmp_path: Path) -> None:
 
 def test_parts_have_about_the_size_that_is_asked_for(tmp_path: Path) -> None:
     path = written(tmp_path / "a", [b"x" * 84] * 1000)
-
     parts = file_parts(path, max_bytes=10_000)
     assert [part.n_records for part in parts] == [100] * 10
     assert [part.nbytes for part in parts] == [10_000] * 10
@@ -211,9 +207,7 @@ def test_the_hop_finds_every_border(tmp_path: Path, size: int) -> None:
     choose = random.Random(size)
     records = [choose.randbytes(choose.randrange(size + 1)) for _ in range(300)]
     path = written(tmp_path / "a", records)
-
     borders = _hop(open_handle(str(path)))
-
     assert np.diff(borders).tolist() == [len(record) + 16 for record in records]
     os.truncate(path, borders[-1] - 1)
     assert _hop(open_handle(str(path))).tolist() == borders[:-1].tolist()
@@ -315,7 +309,6 @@ def test_max_errors_is_of_a_part(tmp_path: Path) -> None:
     (path := tmp_path / "a").write_bytes(data)
     options = ReadSettings(on_error="skip", max_errors=1)
     first, second = (PartReader(p, options) for p in file_parts(path, options, max_bytes=1500))
-
     assert sum(map(len, first.blocks())) == 49
     with pytest.raises(DataLossError, match=r"record 61, byte 1830: .*max_errors"):
         list(second.blocks())
@@ -343,7 +336,6 @@ def test_what_cannot_be_cut_is_whole(tmp_path: Path) -> None:
     zipped.write_bytes(gzip.compress(bytes(frame([b"x" * 100] * 50))))
     (empty := tmp_path / "b").write_bytes(b"")
     (other := tmp_path / "c").write_bytes(b"this is not a file of records" * 10)
-
     for path in zipped, empty, other:
         (part,) = file_parts(path, max_bytes=10)
         assert part == FilePart(str(path), nbytes=path.stat().st_size)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.errors import raised
 from tests.support.http_files import FileServer, serving
 from tfrecord_lite import TFRecordFile
 from tfrecord_lite.errors import (
@@ -60,7 +61,6 @@ def memory() -> Iterator[Any]:
 
 def test_the_file_itself_is_not_read_where_an_index_is_beside_it(server: FileServer) -> None:
     file = TFRecordFile(f"{server.url}/small")
-
     assert len(file) == len(SMALL)
     assert [path for path, _, _ in server.ranges] == ["/small", "/small.idx"]
     assert server.ranges[0] == ("/small", 0, 12)  # the first header, to check the index
@@ -73,7 +73,6 @@ def test_the_file_itself_is_not_read_where_an_index_is_beside_it(server: FileSer
 def test_neighbours_are_fetched_by_one_request(server: FileServer) -> None:
     file = TFRecordFile(f"{server.url}/small")
     server.forget()
-
     wanted = [5, 499, 3, 3, 250, -1]
     assert file.__getitems__(wanted) == [SMALL[i] for i in wanted]
     first, stop = int(file.indexes[0].offsets[3]), int(file.indexes[0].end)
@@ -103,7 +102,6 @@ def test_records_of_several_files_come_in_the_order_asked_for(server: FileServer
     file = TFRecordFile([f"{server.url}/large", f"{server.url}/small"])
     everything = LARGE + SMALL
     server.forget()
-
     for _ in range(5):
         wanted = RANDOM.choices(range(-len(everything), len(everything)), k=40)
         assert file.__getitems__(wanted) == [everything[i] for i in wanted]
@@ -116,7 +114,6 @@ def test_records_of_several_files_come_in_the_order_asked_for(server: FileServer
 def test_without_an_index_the_file_is_read_once(server: FileServer) -> None:
     del server.files["/small.idx"]
     file = TFRecordFile(f"{server.url}/small")
-
     assert sum(size for _, _, size in server.ranges) <= len(server.files["/small"]) + 2 * 12
     assert list(file) == SMALL
     server.files["/small.idx"] = b"0 99\n"  # does not fit, and was not asked for
@@ -133,16 +130,13 @@ def test_damage_and_cut_answers_are_errors(server: FileServer) -> None:
     content = bytearray(server.files["/small"])
     content[offset + 12] ^= 1
     server.files["/small"] = bytes(content)
-    with pytest.raises(DataLossError) as caught:
-        file.__getitems__([9, 7])
-    assert (caught.value.reason, caught.value.source, caught.value.index, caught.value.offset) == (
+    error = raised(DataLossError, file.__getitems__, [9, 7])
+    assert (error.reason, error.source, error.index, error.offset) == (
         Reason.DATA_CRC, url, 7, offset,
     )  # fmt: skip
     server.cut = 5
     for ask in (lambda: file[9], lambda: file.__getitems__([9, 300])):
-        with pytest.raises(OSError, match="end at byte") as short:
-            ask()
-        assert short.value.filename == url
+        assert raised(OSError, ask, match="end at byte").filename == url
 
 
 @pytest.mark.parametrize("status", [503, 429, 1])
@@ -153,25 +147,21 @@ def test_a_busy_server_is_asked_again(
     file = TFRecordFile(f"{server.url}/large")
     refusals = [status, 0, status]
     server.refuse = lambda _: refusals.pop() if refusals else 0
-
     assert file.__getitems__([1, 30, 59]) == [LARGE[1], LARGE[30], LARGE[59]]
     server.refuse = lambda _: status
-    with pytest.raises(OSError, match="at byte") as caught:
-        file.__getitems__([1, 30])
-    assert caught.value.filename == f"{server.url}/large"
+    error = raised(OSError, file.__getitems__, [1, 30], match="at byte")
+    assert error.filename == f"{server.url}/large"
 
 
 def test_an_error_says_that_the_file_has_changed(server: FileServer) -> None:
     file = TFRecordFile(f"{server.url}/small")
     server.files["/small"] = bytes(frame(SMALL[::-1]))
-
     with pytest.raises((DataLossError, FailedPreconditionError), match="has changed since"):
         file.block(range(500))
 
 
 def test_a_server_without_ranges_is_unsupported(server: FileServer) -> None:
     server.ignores_ranges = True
-
     with pytest.raises(FailedPreconditionError, match="range requests") as caught:
         TFRecordFile(f"{server.url}/small")
     assert caught.value.reason is Reason.UNSUPPORTED
@@ -182,7 +172,6 @@ def test_a_file_that_changed_is_stale_in_a_copy(server: FileServer) -> None:
     assert not file.is_stale
     copied = pickle.loads(pickle.dumps(file))
     assert copied[3] == SMALL[3]
-
     server.files["/small"] += bytes(frame([b"more"]))
     assert file.is_stale
     with pytest.raises(FailedPreconditionError) as caught:
@@ -192,7 +181,6 @@ def test_a_file_that_changed_is_stale_in_a_copy(server: FileServer) -> None:
 
 def test_other_file_systems_and_saved_indexes(memory: Any) -> None:
     file = TFRecordFile("memory://folder/*")
-
     assert file.sources in (["memory:///folder/small"], ["memory://folder/small"])
     assert file.__getitems__([7, -1]) == [SMALL[7], SMALL[-1]]
     (name,) = file.save_index()
@@ -203,9 +191,8 @@ def test_other_file_systems_and_saved_indexes(memory: Any) -> None:
 
 
 def test_an_index_cannot_be_saved_where_nothing_is_written(server: FileServer) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        TFRecordFile(f"{server.url}/small").save_index()
-    assert caught.value.reason is Reason.UNSUPPORTED
+    error = raised(InvalidArgumentError, TFRecordFile(f"{server.url}/small").save_index)
+    assert error.reason is Reason.UNSUPPORTED
 
 
 @pytest.mark.usefixtures("memory")
@@ -219,9 +206,7 @@ def test_storage_options_are_for_urls(tmp_path: Path) -> None:
 
 def test_the_reader_at_offsets_reads_urls(server: FileServer) -> None:
     reader = tf_record_random_reader(f"{server.url}/small")
-
     record, offset = reader.read(0)
     assert record == SMALL[0]
     assert reader.read(offset)[0] == SMALL[1]
-    with pytest.raises(IndexError):
-        reader.read(len(server.files["/small"]))
+    raised(IndexError, reader.read, len(server.files["/small"]))

@@ -16,28 +16,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.http_files import FileServer, serving
-from tfrecord_lite import TFRecordReader, TFRecordWriter
+from tests.support.small_files import write_records as write
+from tfrecord_lite import TFRecordReader
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.index.sampling import Sample, draw_sample
 from tfrecord_lite.records.framing import frame
 
 
 def records_of(n: int, mean: float, seed: int = 0, spread: float = 1.0) -> list[bytes]:
-    """Return records of very different lengths."""
     rng = np.random.default_rng(seed)
     lengths = rng.lognormal(np.log(mean) - spread**2 / 2, spread, n).astype(int)
     return [rng.bytes(int(length)) for length in lengths]
 
 
-def write(path: Path, records: list[bytes], compression: str = "") -> Path:
-    with TFRecordWriter(path, compression) as writer:
-        for record in records:
-            writer.write(record)
-    return path
-
-
 def check_places(sample: Sample, records: list[bytes], name: str) -> None:
-    """Check that each record is the one at its place."""
     offsets = list(accumulate((len(record) + 16 for record in records), initial=0))
     numbers = {offset: number for number, offset in enumerate(offsets)}
     for block in sample.blocks:
@@ -93,9 +85,7 @@ def test_small_files_are_read_whole(tmp_path: Path, compression: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_records_from_all_over_a_large_file_stand_for_it(
-    large: Path, many: list[bytes], seed: int
-) -> None:
+def test_a_sample_is_from_all_over_a_large_file(large: Path, many: list[bytes], seed: int) -> None:
     sample = draw_sample(large, num_records=500, max_bytes=1 << 20, seed=seed)
 
     check_places(sample, many, str(large))
@@ -164,7 +154,7 @@ HEADER = bytes(frame([bytes(50_000)]))[:12]
 
 @pytest.mark.parametrize("max_bytes", [1 << 20, 1 << 26])
 @pytest.mark.parametrize("is_forged", [False, True])
-def test_files_of_damage_or_forged_headers_take_seconds(
+def test_damage_or_forged_headers_take_seconds(
     tmp_path: Path, max_bytes: int, is_forged: bool
 ) -> None:
     path = tmp_path / "data"

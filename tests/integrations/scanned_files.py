@@ -1,7 +1,5 @@
 """Files of Examples of any schema, and the values of tables in a form that compares bit by bit."""
 
-from __future__ import annotations
-
 import struct
 import tempfile
 from collections.abc import Iterator
@@ -23,7 +21,6 @@ __all__ = ["damaged", "exact", "files", "on_disk", "record", "with_a_bad_feature
 
 @st.composite
 def files(draw: st.DrawFn, max_records: int = 6) -> tuple[Schema, list[bytes]]:
-    """Draw a schema, and the records of a file that it parses; there may be none."""
     specs = draw(feature_specs(max_size=3))
     assume("\\u0000" not in Schema(specs).to_json())  # at which Arrow's interface in C cuts names
     examples = draw(st.lists(examples_for(specs), max_size=max_records))
@@ -32,7 +29,6 @@ def files(draw: st.DrawFn, max_records: int = 6) -> tuple[Schema, list[bytes]]:
 
 @contextmanager
 def on_disk(records: list[bytes]) -> Iterator[str]:
-    """Write records to a file, which is gone afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         yield write(Path(folder) / "data.tfrecord", records)
 
@@ -47,7 +43,6 @@ def exact(value: Any) -> Any:
 
 
 def record(**lists: list[Any]) -> bytes:
-    """Return an Example with these values."""
     example = Example()
     for name, values in lists.items():
         feature = example.features.feature[name]
@@ -67,7 +62,6 @@ def with_a_bad_feature(n_good: int, n_after: int = 0) -> list[bytes]:
 
 
 def damaged(folder: Path) -> Path:
-    """Write 3,000 records of about a kilobyte; the last is damaged."""
     path = folder / "damaged"
     records = [record(label=[i], name=[bytes(1000)]) for i in range(3000)]
     data = bytearray(Path(write(path, records)).read_bytes())

@@ -20,6 +20,7 @@ from tests.integrations.scanned_files import (
     record,
     with_a_bad_feature,
 )
+from tests.support.errors import raised
 from tests.support.small_files import write
 from tfrecord_lite import FixedLenFeature, TFRecordWriter, load, save, scan
 from tfrecord_lite.apps.tables.formats import open_target
@@ -48,25 +49,17 @@ def batch() -> Any:
     )
 
 
-@pytest.mark.parametrize(
-    ("expression", "columns", "rows"),
-    [
-        ("label > 2", ["label"], [0, 2]),
-        ("label = 9223372036854775807", ["label"], [2]),
-        ("LABEL is null", ["label"], [1]),
-        ("not (label > 2)", ["label"], [3]),
-        ('"image/class/label"[1] = 1', ["image/class/label"], [0]),
-        ("name like '%zahn' or row = 1.5 -- a comment", ["name", "Row"], [0, 1]),
-        ("scores[2] > 1", ["scores"], [0, 3]),
-        ("raw = '\\x00\\xFF'::blob", ["raw"], [0]),
-        ("octet_length(raw) = 0", ["raw"], [1]),
-        ("len(list_filter(scores, lambda x: x > 1)) = 1", ["scores"], [0, 2, 3]),
-        ("name in (select 'tulip')", ["name"], [3]),
-        ("columns(*) is not null", NAMES, [0]),
-        ("true", [], [0, 1, 2, 3]),
-        ("null", [], []),
-    ],
-)
+@pytest.mark.parametrize(("expression", "columns", "rows"), [
+    ("label > 2", ["label"], [0, 2]), ("label = 9223372036854775807", ["label"], [2]),
+    ("LABEL is null", ["label"], [1]), ("not (label > 2)", ["label"], [3]),
+    ('"image/class/label"[1] = 1', ["image/class/label"], [0]),
+    ("name like '%zahn' or row = 1.5 -- a comment", ["name", "Row"], [0, 1]),
+    ("scores[2] > 1", ["scores"], [0, 3]), ("raw = '\\x00\\xFF'::blob", ["raw"], [0]),
+    ("octet_length(raw) = 0", ["raw"], [1]),
+    ("len(list_filter(scores, lambda x: x > 1)) = 1", ["scores"], [0, 2, 3]),
+    ("name in (select 'tulip')", ["name"], [3]), ("columns(*) is not null", NAMES, [0]),
+    ("true", [], [0, 1, 2, 3]), ("null", [], []),
+])  # fmt: skip
 def test_a_condition_is_true_of_rows(expression: str, columns: list[str], rows: list[int]) -> None:
     condition = pickle.loads(pickle.dumps(where(expression, NAMES)))
     assert condition.columns == columns
@@ -100,11 +93,10 @@ def test_a_wrong_condition_is_rejected(expression: str, text: str) -> None:
     call: Any = partial(where, expression, NAMES)
     if text in ("aggregates", "many", "No function matches"):
         call = partial(call().mask, batch())
-    with pytest.raises(InvalidArgumentError) as caught:
-        call()
-    assert caught.value.reason is Reason.BAD_ARGUMENT
-    assert text in str(caught.value)
-    assert "\n" not in str(caught.value)
+    error = raised(InvalidArgumentError, call)
+    assert error.reason is Reason.BAD_ARGUMENT
+    assert text in str(error)
+    assert "\n" not in str(error)
 
 
 def test_columns_that_differ_in_case_only_are_told_apart() -> None:
@@ -117,8 +109,6 @@ def test_columns_that_differ_in_case_only_are_told_apart() -> None:
         where("Label = label", ["Label", "label"])
 
 
-# --------------------------------------------------------------- tables found by their names
-
 FEATURES = {"label": FixedLenFeature([], "int64"), "name": FixedLenFeature([], "string")}
 
 
@@ -127,7 +117,6 @@ def duckdb() -> Any:
 
 
 def rows(query: str, **tables: Any) -> list[tuple[Any, ...]]:
-    """Run a query over tables by their names, as replacement scans do with variables."""
     with duckdb().connect() as connection:
         for name, table in tables.items():
             connection.register(name, table)
@@ -162,13 +151,10 @@ def test_the_text_of_an_error_comes_through(tmp_path: Path) -> None:
         rows("select max(label) from t", t=scan(path, schema=FEATURES))
     with pytest.raises(DataLossError) as caught:
         sql(f"select max(label) from '{path}'", schema=FEATURES).read_all()
-    assert (caught.value.reason, caught.value.index) == (Reason.DATA_CRC, 2999)
-    assert caught.value.source == str(path)
+    error = caught.value
+    assert (error.reason, error.index, error.source) == (Reason.DATA_CRC, 2999, str(path))
     kept = sql(f"select max(label) m from '{path}'", schema=FEATURES, on_error=lambda _: None)
     assert kept.read_all().to_pylist() == [{"m": 2998}]
-
-
-# ------------------------------------------------------------------- files by their names
 
 
 def test_only_the_columns_that_a_query_uses_are_parsed(tmp_path: Path) -> None:
@@ -192,9 +178,7 @@ def test_only_the_columns_that_a_query_uses_are_parsed(tmp_path: Path) -> None:
     least=st.floats(width=32),
     sign=st.sampled_from([">=", "<", "=", "<>"]),
 )
-def test_filters_that_are_pushed_down_are_duckdbs(
-    values: list[float | None], least: float, sign: str
-) -> None:
+def test_pushed_filters_are_duckdbs(values: list[float | None], least: float, sign: str) -> None:
     records = [record(n=[i], **({} if x is None else {"x": [x]})) for i, x in enumerate(values)]
     features: Any = {"n": "int64", "x": "float32"}
     with on_disk(records) as path:
@@ -230,33 +214,24 @@ def test_files_of_all_forms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert sql(query).read_all().to_pylist() == found
 
 
-@pytest.mark.parametrize(
-    ("query", "kind", "text"),
-    [
-        ("select lable from 'x'", InvalidArgumentError, "no column 'lable'; the nearest: 'label'"),
-        ("select image/x from 'x'", InvalidArgumentError, 'write "image/x" in double quotes'),
-        ("select from 'x' where", InvalidArgumentError, "Parser Error"),
-        ("select 1 from 'none.tfrecord'", FileNotFoundError, "none.tfrecord"),
-        ("select 1 from 'text.txt'", DataLossError, "not a TFRecord"),
-        ("select error('own') from 'x'", InvalidArgumentError, "own"),
-        (3, TypeError, "must be a str"),
-    ],
-)
-def test_errors_of_queries(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: Any, kind: Any, text: str
-) -> None:
+@pytest.mark.parametrize(("query", "kind", "text"), [
+    ("select lable from 'x'", InvalidArgumentError, "no column 'lable'; the nearest: 'label'"),
+    ("select image/x from 'x'", InvalidArgumentError, 'write "image/x" in double quotes'),
+    ("select from 'x' where", InvalidArgumentError, "Parser Error"),
+    ("select 1 from 'none.tfrecord'", FileNotFoundError, "none.tfrecord"),
+    ("select 1 from 'text.txt'", DataLossError, "not a TFRecord"),
+    ("select error('own') from 'x'", InvalidArgumentError, "own"), (3, TypeError, "must be a str"),
+])  # fmt: skip
+def test_errors(tmp_path: Path, monkeypatch: Any, query: Any, kind: Any, text: str) -> None:
     monkeypatch.chdir(tmp_path)
     save("x", {"label": [1], "image/x": [2]})
     (tmp_path / "text.txt").write_text("hello, world. " * 9)
-    with pytest.raises(kind) as caught:
-        sql(query).read_all()
-    assert text in str(caught.value)
-    assert "\n" not in str(caught.value)
+    error = raised(kind, lambda: sql(query).read_all())
+    assert text in str(error)
+    assert "\n" not in str(error)
 
 
-def test_a_feature_that_comes_after_the_sample_is_an_error_of_a_query_for_everything(
-    tmp_path: Path,
-) -> None:
+def test_a_feature_after_the_sample_is_an_error_of_a_query_for_everything(tmp_path: Path) -> None:
     with TFRecordWriter(tmp_path / "x") as writer:
         writer.write_examples([{"x": 1, "y": 2}] * 5 + [{"x": 1, "late": 3}])
     with pytest.raises(InvalidArgumentError, match="not in the schema") as caught:
@@ -282,9 +257,8 @@ def test_sums_and_literals_are_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize("expression", ["union_value(n := 1)", "interval 1 day"])
 def test_a_type_without_a_form_is_an_error_with_its_column(tmp_path: Path, expression: str) -> None:
     relation = library("duckdb").sql(f"select {expression} x")
-    with pytest.raises(InvalidArgumentError, match="cast it") as caught:
-        save(tmp_path / "d", relation)
-    assert (caught.value.reason, caught.value.key) == (Reason.UNSUPPORTED, "x")
+    error = raised(InvalidArgumentError, save, tmp_path / "d", relation, match="cast it")
+    assert (error.reason, error.key) == (Reason.UNSUPPORTED, "x")
     file = open_target(tmp_path / "d.jsonl", "jsonl", sql(f"select {expression} x").schema, None)
     with pytest.raises(InvalidArgumentError, match="cast it") as caught:
         file.write_batch(sql(f"select {expression} x").read_next_batch())

@@ -40,17 +40,13 @@ def dataset() -> Any:
     return hf.Dataset.from_list(rows, features=features)
 
 
-@pytest.mark.parametrize(
-    ("change", "order"),
-    [
-        (lambda data: data, [0, 1, 2, 3, 4]),
-        (lambda data: data.select([3, 0, 3]), [3, 0, 3]),
-        (lambda data: data.sort("big"), [4, 3, 2, 1, 0]),
-        (lambda data: data.with_format("numpy"), [0, 1, 2, 3, 4]),
-        (lambda data: data.to_iterable_dataset().skip(1).take(2), [1, 2]),
-        (lambda data: data.select([]), []),
-    ],
-)
+@pytest.mark.parametrize(("change", "order"), [
+    (lambda data: data, [0, 1, 2, 3, 4]), (lambda data: data.select([3, 0, 3]), [3, 0, 3]),
+    (lambda data: data.sort("big"), [4, 3, 2, 1, 0]),
+    (lambda data: data.with_format("numpy"), [0, 1, 2, 3, 4]),
+    (lambda data: data.to_iterable_dataset().skip(1).take(2), [1, 2]),
+    (lambda data: data.select([]), []),
+])  # fmt: skip
 def test_a_data_set_is_saved_in_its_order(tmp_path: Path, change: Any, order: list[int]) -> None:
     given = change(dataset())
     save(tmp_path / "x", given)

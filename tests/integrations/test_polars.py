@@ -68,9 +68,7 @@ def test_any_columns_of_any_rows_are_those_of_the_whole(drawn: Any, data: st.Dat
     least=st.integers(-(2**63), 2**63 - 1),
     limit=st.integers(0, 5),
 )
-def test_filters_and_limits_keep_the_rows_that_they_should(
-    labels: list[int | None], least: int, limit: int
-) -> None:
+def test_filters_and_limits_keep_rows(labels: list[int | None], least: int, limit: int) -> None:
     records = [
         record(n=[i], **({} if label is None else {"label": [label]}))
         for i, label in enumerate(labels)
@@ -119,8 +117,7 @@ def test_columns_that_a_query_does_not_name_are_not_parsed(tmp_path: Path, engin
     ) as caught:
         frame.filter(pl().col("name") == b"n1").select("label").collect(engine=engine)
     if isinstance(caught.value, InvalidArgumentError):
-        assert caught.value.reason is Reason.WRONG_KIND
-        assert caught.value.source == path
+        assert (caught.value.reason, caught.value.source) == (Reason.WRONG_KIND, path)
 
 
 @ENGINES

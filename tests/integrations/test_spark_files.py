@@ -6,13 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.errors import raised
 from tfrecord_lite.errors import InvalidArgumentError
-from tfrecord_lite.integrations.spark_files import (
-    Job,
-    column_type,
-    data_files,
-    folder_of,
-)
+from tfrecord_lite.integrations.spark_files import Job, column_type, data_files, folder_of
 
 
 def fill(folder: Path, *names: str) -> None:
@@ -60,14 +56,11 @@ def test_folders_that_do_not_fit_together(tmp_path: Path) -> None:
         data_files([f"file://{tmp_path}/only"])
 
 
-@pytest.mark.parametrize(
-    ("texts", "expected"),
-    [
-        (["1", "-2", None, "007"], "int32"), (["1", str(2**31)], "int64"), (["1", str(2**63)], "string"),
-        (["1", "1.5"], "string"), (["2026-01-02", None], "date32[day]"), (["2026-01-02", "1"], "string"),
-        (["2026-13-02"], "string"), (["1_0"], "string"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("texts", "expected"), [
+    (["1", "-2", None, "007"], "int32"), (["1", str(2**31)], "int64"),
+    (["1", str(2**63)], "string"), (["1", "1.5"], "string"), (["2026-01-02", None], "date32[day]"),
+    (["2026-01-02", "1"], "string"), (["2026-13-02"], "string"), (["1_0"], "string"),
+])  # fmt: skip
 def test_types_of_columns(texts: list[str | None], expected: str) -> None:
     assert str(column_type(texts)) == expected
 
@@ -95,8 +88,7 @@ def test_only_the_attempts_that_count_appear(tmp_path: Path) -> None:
     counted = staged(made, 0, 1, "part-0", "part-0.schema.json") + staged(made, 1, 4, "k=1/part-1")
     staged(made, 0, 2, "part-0")  # a speculative one, and one that was killed
     staged(made, 1, 3, "k=1/part-1", "k=2/half")
-    with pytest.raises(FileNotFoundError):
-        data_files([str(tmp_path / "out")])
+    raised(FileNotFoundError, data_files, [str(tmp_path / "out")])
     made.commit(counted)
     expected = ["_SUCCESS", "k=1/part-1", "part-0", "part-0.schema.json"]
     assert names_in(tmp_path / "out") == expected
@@ -119,8 +111,7 @@ def test_a_commit_that_fails_takes_back_what_it_placed(tmp_path: Path) -> None:
     fill(out, "old", "_SUCCESS")
     made = job(out, overwrite=True)
     files = staged(made, 0, 0, "new")
-    with pytest.raises(FileNotFoundError):
-        made.commit([*files, (made.attempt(1, 1), "lost")])
+    raised(FileNotFoundError, made.commit, [*files, (made.attempt(1, 1), "lost")])
     made.abort()
     assert names_in(out) == ["_SUCCESS", "old"]
 

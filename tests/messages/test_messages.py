@@ -1,10 +1,4 @@
-"""The message classes: their shape, their pool, and what the runtime makes of values.
-
-Rules P1 to P5 (docs/reference/semantics.md) are the protobuf runtime's doing. They are tested so
-that a new runtime that decides otherwise is noticed.
-"""
-
-from __future__ import annotations
+"""The message classes: their shape, their pool, and what the runtime makes of values."""
 
 import copy
 import pickle
@@ -119,7 +113,6 @@ def test_a_pickle_opens_in_a_process_that_has_imported_nothing() -> None:
         f"message = pickle.loads({pickle.dumps(EXAMPLE)!r})\n"
         "print(type(message).__module__, message.features.feature['label'].int64_list.value)"
     )
-
     assert out == f"{example_pb2.__name__} [-1, 0, {2**63 - 1}]\n"
 
 

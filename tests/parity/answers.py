@@ -1,7 +1,5 @@
 """Call TensorFlow and this library with the same arguments, and compare the answers."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import itertools
@@ -40,7 +38,6 @@ class Answer:
 
     @property
     def reason(self) -> Reason:
-        """The reason of our DataLossError."""
         assert isinstance(self.error, DataLossError), self
         return self.error.reason
 
@@ -78,7 +75,6 @@ def read_all(start: Callable[[], Iterable[Any]]) -> Answer:
 
 
 def expected_error(theirs: Exception) -> type[Exception]:
-    """Return the class of ours that corresponds to an error of TensorFlow."""
     if "Is a directory" in str(theirs):
         return IsADirectoryError
     return SAME_ERRORS.get(type(theirs).__name__, type(theirs))
@@ -143,11 +139,9 @@ class Both:
         return getattr(iterator, "__wrapped__", iterator)
 
     def read_theirs(self, path: str, compression: Any = "") -> Answer:
-        """Read with TensorFlow's iterator."""
         return read_all(lambda: self.iterator(path, compression))
 
     def read_dataset(self, path: str | list[str], compression: str = "") -> Answer:
-        """Read with TensorFlow's dataset."""
         return read_all(lambda: self.tf.data.TFRecordDataset(path, compression).as_numpy_iterator())
 
     def read(self, data: bytes, compression: str = "") -> tuple[Answer, Answer]:
@@ -156,7 +150,6 @@ class Both:
         return self.read_theirs(path, compression), read_ours(path, compression)
 
     def read_same(self, data: bytes, compression: str = "") -> Answer:
-        """Read with both, check that they agree, and return the answer."""
         theirs, ours = self.read(data, compression)
         assert_same(theirs, ours)
         assert_same(self.read_dataset(self.path(data), compression), ours)
@@ -191,14 +184,12 @@ class Both:
         options: str | dict[str, Any] = "",
         flush_after: Collection[int] = (),
     ) -> bytes:
-        """Write with both, check that the files are equal, and return the content."""
         theirs, ours = self.write(records, options, flush_after)
         assert ours == theirs, f"TensorFlow wrote {len(theirs)} bytes, we {len(ours)}"
         return ours
 
     @contextlib.contextmanager
     def readers(self, path: str, compression: str = "") -> Iterator[tuple[Any, Any]]:
-        """Open the iterators of both."""
         theirs, ours = self.iterator(path, compression), tf_record_iterator(path, compression)
         try:
             yield theirs, ours

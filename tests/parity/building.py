@@ -8,8 +8,6 @@ Everything is bytes, so forms are mixed by adding them up: ``floats(1) + ints(2)
 Feature with two kinds set.
 """
 
-from __future__ import annotations
-
 import struct
 
 from tests.tensors.tensor_messages import field, varint
@@ -29,22 +27,18 @@ def chunk(number: int, data: bytes, length: int | None = None) -> bytes:
 
 
 def packed_floats(*values: float) -> bytes:
-    """Return what stands inside a FloatList, packed."""
     return chunk(1, struct.pack(f"<{len(values)}f", *values))
 
 
 def packed_ints(*values: int) -> bytes:
-    """Return what stands inside an Int64List, packed."""
     return chunk(1, b"".join(map(varint, values)))
 
 
 def floats(*values: float) -> bytes:
-    """Return a Feature of floats."""
     return chunk(2, packed_floats(*values) if values else b"")
 
 
 def ints(*values: int) -> bytes:
-    """Return a Feature of integers."""
     return chunk(3, packed_ints(*values) if values else b"")
 
 
@@ -54,27 +48,22 @@ def ints_one_by_one(*values: int) -> bytes:
 
 
 def strings(*values: bytes) -> bytes:
-    """Return a Feature of byte strings."""
     return chunk(1, b"".join(chunk(1, value) for value in values))
 
 
 def key_of(key: str | bytes) -> bytes:
-    """Return the key of a map entry."""
     return chunk(1, key.encode() if isinstance(key, str) else key)
 
 
 def value_of(feature: bytes) -> bytes:
-    """Return the value of a map entry."""
     return chunk(2, feature)
 
 
 def entry(key: str | bytes, feature: bytes) -> bytes:
-    """Return a map entry."""
     return chunk(1, key_of(key) + value_of(feature))
 
 
 def example(*entries: bytes) -> bytes:
-    """Return an Example of these entries."""
     return chunk(1, b"".join(entries))
 
 

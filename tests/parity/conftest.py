@@ -6,8 +6,6 @@ it is collected, from ``tf = pytest.importorskip("tensorflow")``. Tests that rea
 take the fixture ``both``. See ``rules.py`` for the marks ``rule`` and ``deviation``.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import subprocess
@@ -36,7 +34,6 @@ _failed = pytest.StashKey[set[str]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marks of rules.py."""
     config.addinivalue_line("markers", "rule(*names): asks TensorFlow and us about these rules")
     config.addinivalue_line("markers", "deviation(*names): we differ from these rules on purpose")
     config.stash[_covered] = set()
@@ -44,7 +41,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.parity)
@@ -66,7 +62,6 @@ def pytest_runtest_makereport(
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Print how many rules were covered."""
     covered, failed = config.stash[_covered], config.stash[_failed]
     if covered or failed:
         terminalreporter.write_line(summary(covered - failed))
@@ -74,7 +69,6 @@ def pytest_terminal_summary(
 
 @pytest.fixture(scope="session")
 def tf() -> Any:
-    """Return the module ``tensorflow``."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its own affair, at import only
         return importlib.import_module("tensorflow")
@@ -82,25 +76,21 @@ def tf() -> Any:
 
 @pytest.fixture(scope="session")
 def both(tf: Any, tmp_path_factory: pytest.TempPathFactory) -> Both:
-    """Return what asks TensorFlow and this library the same."""
     return Both(tf, tmp_path_factory.mktemp("both"))
 
 
 @pytest.fixture(scope="session")
 def parsing(tf: Any) -> Parsing:
-    """Return what asks both to parse the same Examples."""
     return Parsing(tf)
 
 
 @pytest.fixture(scope="session")
 def sequences(tf: Any) -> Parsing:
-    """Return what asks both for the same SequenceExamples."""
     return Parsing(tf, is_sequence=True)
 
 
 @pytest.fixture(scope="session")
 def tensors(tf: Any) -> Tensors:
-    """Return what asks both for the same tensors."""
     return Tensors(tf)
 
 

@@ -5,8 +5,6 @@ and where the predicate holds, this library must raise an error. The predicates 
 rules, for one message at a time, without NumPy. Messages are parsed by protobuf's runtime.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from itertools import pairwise

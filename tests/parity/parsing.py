@@ -5,8 +5,6 @@ gets its own of the same names and arguments. Results are equal if their class, 
 shapes and bits are: floats are compared by their bits, row splits with their dtype.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
@@ -69,11 +67,9 @@ class Parsing:
         return {name: self.theirs(spec) for name, spec in specs.items()}
 
     def ask_single(self, record: Any, *specs: Any, **named: Any) -> tuple[Answer, Answer]:
-        """Parse one message with both."""
         return self._ask(self._single, record, specs, named)
 
     def ask_batch(self, records: Any, *specs: Any, **named: Any) -> tuple[Answer, Answer]:
-        """Parse a batch of messages with both."""
         return self._ask(self._batch, records, specs, named)
 
     def _ask(

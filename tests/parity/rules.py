@@ -6,32 +6,15 @@ that the test holds the two answers side by side; the rule counts as covered too
 The end of the run tells how many rules were covered.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 
 FAMILIES = {
-    "F": 4,
-    "R": 10,
-    "C": 8,
-    "O": 9,
-    "P": 7,
-    "W": 21,
-    "E": 8,
-    "X": 8,
-    "S": 5,
-    "V": 2,
-    "Z": 6,
-    "G": 8,
-    "Q": 16,
-    "L": 6,
-    "D": 6,
-    "T": 8,
-    "B": 5,
-}
+    "F": 4, "R": 10, "C": 8, "O": 9, "P": 7, "W": 21, "E": 8, "X": 8, "S": 5, "V": 2, "Z": 6,
+    "G": 8, "Q": 16, "L": 6, "D": 6, "T": 8, "B": 5,
+}  # fmt: skip
 """How many rules each family has."""
 
 RULES = tuple(
@@ -44,7 +27,6 @@ DEVIATIONS: set[str] = set()
 
 
 def rule(*names: str) -> pytest.MarkDecorator:
-    """Mark a test as one of these rules."""
     return pytest.mark.rule(*_known(names))
 
 
@@ -63,7 +45,6 @@ def _known(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def names_of(item: pytest.Item) -> set[str]:
-    """Return the rules a test is about."""
     marks = [*item.iter_markers("rule"), *item.iter_markers("deviation")]
     return {name for mark in marks for name in mark.args}
 

@@ -1,7 +1,5 @@
 """Ask TensorFlow and this library for the same tensors, and compare what comes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -22,8 +20,6 @@ class Tensors:
         self.tf = tf
 
     def ask_parse(self, serialized: Any, dtype: Any) -> tuple[Answer, Answer]:
-        """Parse with both; TensorFlow's tensor is made an array, which may fail as well."""
-
         def theirs() -> Any:
             found = self.tf.io.parse_tensor(serialized, self.tf.as_dtype(dtype))
             found.numpy()
@@ -55,18 +51,15 @@ class Tensors:
             assert answer.error.reason is reason, answer
 
     def serialize(self, value: Any) -> bytes:
-        """Serialise with both, check that the bytes are equal, and return them."""
         ours = serialize_tensor(value)
         assert ours == self.tf.io.serialize_tensor(value).numpy()
         return ours
 
     def ask_raw(self, strings: Any, dtype: Any, **named: Any) -> tuple[Answer, Answer]:
-        """Decode raw bytes with both."""
         theirs = ask(self.tf.io.decode_raw, strings, self.tf.as_dtype(dtype), **named)
         return theirs, ask(decode_raw, strings, dtype, **named)
 
     def raw(self, strings: Any, dtype: Any, **named: Any) -> Any:
-        """Decode with both, check that the arrays are equal, and return ours."""
         ours = self.agree(*self.ask_raw(strings, dtype, **named))
         assert ours.error is None, ours
         return ours.value

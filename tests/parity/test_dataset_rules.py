@@ -1,7 +1,5 @@
 """Rules B1 to B5 and R10: data sets, and the reader at offsets, side by side with TensorFlow's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -13,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.parity.answers import ask, assert_same_error
 from tests.parity.rules import deviation, rule
-from tests.support.small_files import FEATURES, numbers, plain, write, write_files
-from tfrecord_lite import TFRecordDataset, TFRecordWriter, VarLenFeature
+from tests.support.small_files import FEATURES, numbers, plain, write, write_files, write_records
+from tfrecord_lite import TFRecordDataset, VarLenFeature
 from tfrecord_lite import tf as ours_tf
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.index.file import tf_record_random_reader
@@ -70,22 +68,17 @@ def test_files_take_turns(
     assert list(TFRecordDataset(names).interleave(cycle, block)) == list(theirs)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda d: d.batch(4), lambda d: d.batch(4, drop_remainder=True),
-        lambda d: d.take(7).repeat(2), lambda d: d.take(-1).skip(3), lambda d: d.skip(-1),
-        lambda d: d.shard(3, 2).enumerate(4), lambda d: d.repeat(-1).take(50),
-        lambda d: d.repeat(0), lambda d: d.cache().prefetch(2).skip(30), lambda d: d.shuffle(1),
-        lambda d: d.batch(0), lambda d: d.shuffle(0), lambda d: d.shard(2, 2),
-        lambda d: d.shard(2, -1), lambda d: d.shard(0, 0), lambda d: d.prefetch(-2),
-        lambda d: d.enumerate().batch(3),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("make", [
+    lambda d: d.batch(4), lambda d: d.batch(4, drop_remainder=True), lambda d: d.take(7).repeat(2),
+    lambda d: d.take(-1).skip(3), lambda d: d.skip(-1), lambda d: d.shard(3, 2).enumerate(4),
+    lambda d: d.repeat(-1).take(50), lambda d: d.repeat(0),
+    lambda d: d.cache().prefetch(2).skip(30), lambda d: d.shuffle(1), lambda d: d.batch(0),
+    lambda d: d.shuffle(0), lambda d: d.shard(2, 2), lambda d: d.shard(2, -1),
+    lambda d: d.shard(0, 0), lambda d: d.prefetch(-2), lambda d: d.enumerate().batch(3),
+])  # fmt: skip
 def test_stages_are_tensorflows(tf: Any, names: list[str], make: Callable[[Any], Any]) -> None:
     theirs = ask(lambda: list(make(tf.data.TFRecordDataset(names)).as_numpy_iterator()))
     ours = ask(lambda: list(make(TFRecordDataset(names))))
-
     assert_same_error(theirs, ours)
     if theirs.error is None:
         assert plain(ours.value) == plain(theirs.value)
@@ -101,7 +94,6 @@ def test_a_shuffle_holds_back_as_tensorflow_does(tf: Any, names: list[str]) -> N
 
 
 def theirs_of(tf: Any, features: dict[str, Any]) -> dict[str, Any]:
-    """Return TensorFlow's specifications for ours."""
     return {
         name: tf.io.VarLenFeature(tf.int64)
         if isinstance(feature, VarLenFeature)
@@ -113,7 +105,6 @@ def theirs_of(tf: Any, features: dict[str, Any]) -> dict[str, Any]:
 
 
 def both_batched(tf: Any, patterns: Any, size: int, features: Any, **settings: Any) -> Any:
-    """Ask both for batches; the first 12 of each."""
     wanted = theirs_of(tf, features) if features else features
 
     def ask_them() -> list[Any]:
@@ -130,20 +121,14 @@ def both_batched(tf: Any, patterns: Any, size: int, features: Any, **settings: A
 
 
 @rule("B2", "B3", "B4")
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"num_epochs": 1}, {"num_epochs": 2}, {"num_epochs": 2, "drop_final_batch": True}, {},
-        {"reader_num_threads": 3}, {"reader_num_threads": 2, "num_epochs": 1, "label_key": "n"},
-        {"label_key": "s", "prefetch_buffer_size": 3, "parser_num_threads": 2},
-    ],
-)  # fmt: skip
-def test_batches_are_tensorflows(
-    tf: Any, names: list[str], tmp_path: Path, settings: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize("settings", [
+    {"num_epochs": 1}, {"num_epochs": 2}, {"num_epochs": 2, "drop_final_batch": True}, {},
+    {"reader_num_threads": 3}, {"reader_num_threads": 2, "num_epochs": 1, "label_key": "n"},
+    {"label_key": "s", "prefetch_buffer_size": 3, "parser_num_threads": 2},
+])  # fmt: skip
+def test_batches_agree(tf: Any, names: list[str], tmp_path: Path, settings: dict[str, Any]) -> None:
     for patterns in (str(tmp_path / "*"), names[::-1], [names[2], str(tmp_path / "0[01]")]):
         theirs, ours = both_batched(tf, patterns, 4, FEATURES, shuffle=False, **settings)
-
         assert theirs.error is None
         assert ours.value == theirs.value
 
@@ -151,7 +136,6 @@ def test_batches_are_tensorflows(
 @rule("B2")
 def test_shuffled_batches_cross_files_and_epochs(tf: Any, names: list[str]) -> None:
     theirs, ours = both_batched(tf, names, 21, FEATURES, num_epochs=4, shuffle_seed=1)
-
     for answer in (theirs, ours):
         epochs = [numbers([batch]) for batch in answer.value]
         assert [sorted(epoch) for epoch in epochs] == [list(range(21))] * 4
@@ -160,13 +144,9 @@ def test_shuffled_batches_cross_files_and_epochs(tf: Any, names: list[str]) -> N
 
 @rule("B4")
 def test_reader_args_go_to_the_reader(tf: Any, tmp_path: Path, names: list[str]) -> None:
-    with TFRecordWriter(tmp_path / "gz", "GZIP") as writer:
-        for record in TFRecordDataset(names):
-            writer.write(record)
+    write_records(tmp_path / "gz", TFRecordDataset(names), "GZIP")
     settings: Any = {"reader_args": ["GZIP"], "shuffle": False, "num_epochs": 1}
-
     theirs, ours = both_batched(tf, str(tmp_path / "gz"), 5, FEATURES, **settings)
-
     assert theirs.error is None
     assert ours.value == theirs.value
 
@@ -192,7 +172,6 @@ def test_a_seed_is_an_order(tf: Any, names: list[str]) -> None:
     orders = [
         both_batched(tf, names, 21, FEATURES, num_epochs=1, shuffle_seed=seed) for seed in (1, 1, 2)
     ]
-
     for side in (0, 1):
         first, again, other = (numbers(answers[side].value) for answers in orders)
         assert first == again != other

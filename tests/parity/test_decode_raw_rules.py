@@ -1,7 +1,5 @@
 """Raw bytes to numbers: rules D1 to D6, asked of both."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
@@ -48,9 +46,7 @@ def test_numbers_of_every_dtype(tensors: Tensors, dtype: str) -> None:
 
 @rule("D2")
 @every_dtype
-def test_all_strings_are_of_one_size_which_is_a_whole_number_of_values(
-    tensors: Tensors, dtype: str
-) -> None:
+def test_all_strings_are_of_one_size_and_of_whole_values(tensors: Tensors, dtype: str) -> None:
     long, short = bytes(32), bytes(16)
     for strings, index in (([long, short], 1), ([short, short, b"", long], 2)):
         assert tensors.raw_rejected(strings, dtype, Reason.WRONG_COUNT).index == index
@@ -65,9 +61,7 @@ def test_a_raw_feature_is_decode_raw_of_a_string(tensors: Tensors, dtype: str) -
     strings = [*some_bytes(48, 5), b"\0\1\2" * 16]
     expected = tensors.raw(strings, dtype)
     spec = RawFeature([expected.shape[1] // 3, 3], dtype)
-
     found = parse_example(encode_examples({"x": strings}), {"x": spec})["x"]
-
     assert found.dtype.name == dtype
     assert found.tobytes() == expected.tobytes()
     again = encode_examples({"x": found}, {"x": spec})
@@ -84,9 +78,7 @@ def test_other_dtypes_are_rejected(tensors: Tensors, dtype: str) -> None:
 @deviation("D3")
 @pytest.mark.parametrize("dtype", OURS)
 @both_orders
-def test_unsigned_integers_of_32_and_64_bits_are_taken(
-    tensors: Tensors, dtype: str, little_endian: bool
-) -> None:
+def test_large_unsigned_integers_agree(tensors: Tensors, dtype: str, little_endian: bool) -> None:
     strings = some_bytes(16, 3)
     signed = dtype.removeprefix("u")
     for named in ({}, {"fixed_length": 8}):
@@ -137,7 +129,6 @@ def test_half_floats_of_fixed_length(tensors: Tensors, little_endian: bool) -> N
     strings = [bytes(range(6)), b"\x01", b""]
     named: Any = {"fixed_length": 4, "little_endian": little_endian}
     theirs, ours = tensors.ask_raw(strings, "float16", **named)
-
     assert type(theirs.error).__name__ == "NotFoundError"
     assert ours.value.dtype == np.float16
     same = tensors.raw(strings, "uint16", **named)

@@ -1,7 +1,5 @@
 """What is encoded here is read by TensorFlow, and is what its own Python API writes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +76,6 @@ def test_tensorflow_reads_the_numbers_of_any_column(tf: Any, column: Any) -> Non
 
 def test_bfloat16_is_tensorflows(tf: Any) -> None:
     values = tf.constant([1.5, 3.25], tf.bfloat16).numpy()
-
     assert_same(through_tensorflow(tf, values, lossless=False), values)
 
 
@@ -86,7 +83,6 @@ def test_bfloat16_is_tensorflows(tf: Any) -> None:
 @given(tables(allow_nan=False))
 def test_tensorflow_has_the_same_messages(tf: Any, table: tuple[Any, list[Example]]) -> None:
     columns, examples = table
-
     for record, example in zip(encode_examples(columns), examples, strict=True):
         wanted = tf.train.Example.FromString(example.SerializeToString())
         assert tf.train.Example.FromString(record) == wanted
@@ -113,7 +109,6 @@ def test_tensorflow_reads_a_file_of_rows(tf: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("values", [[], [[]], [[], []]])
 def test_a_list_without_values_is_missing_for_any_dtype(tf: Any, values: Any) -> None:
     record = encode_example({"x": values})
-
     for dtype in (tf.int64, tf.float32, tf.string):
         found = tf.io.parse_single_example(record, {"x": tf.io.VarLenFeature(dtype)})
         assert found["x"].dense_shape.numpy().tolist() == [0]

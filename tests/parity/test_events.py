@@ -1,10 +1,4 @@
-"""Event files as TensorFlow writes them and TensorBoard reads them, in both styles.
-
-TensorBoard is asked by its EventAccumulator, which keeps the old style apart from
-tensors, and by its ``data_compat``, which turns the one into the other.
-"""
-
-from __future__ import annotations
+"""Event files as TensorFlow writes them and TensorBoard reads them, in both styles."""
 
 import importlib
 from collections.abc import Callable
@@ -88,13 +82,11 @@ def accumulated(path: Path) -> Any:
 
 
 def array(event: Any) -> np.ndarray[Any, Any]:
-    """Return the tensor of an event of TensorBoard."""
     made: np.ndarray[Any, Any] = board("util.tensor_util").make_ndarray(event.tensor_proto)
     return made
 
 
 def assert_same_points(series: Any, events: Any) -> None:
-    """Compare steps and times."""
     assert series.step.tolist() == [event.step for event in events]
     assert series.wall_time.tolist() == [event.wall_time for event in events]
 
@@ -103,7 +95,6 @@ def assert_same_points(series: Any, events: Any) -> None:
 def test_scalars(request: pytest.FixtureRequest, style: str) -> None:
     folder = request.getfixturevalue(style)
     theirs, ours = accumulated(folder), read_events(folder)
-
     tags = list(ours.tags["scalars"])
     assert set(tags) == ({"loss", "accuracy"} if style == "new" else set(theirs.Tags()["scalars"]))
     for tag in tags:
@@ -132,9 +123,7 @@ def test_tensors_of_all_plugins(new: Path) -> None:
 
 @pytest.mark.parametrize("style", ["old", "new"])
 @pytest.mark.parametrize("kind", ["histograms", "images", "audio"])
-def test_what_tensorboard_makes_of_both_styles(
-    request: pytest.FixtureRequest, style: str, kind: str
-) -> None:
+def test_tensorboard_reads_styles(request: pytest.FixtureRequest, style: str, kind: str) -> None:
     folder = request.getfixturevalue(style)
     series = getattr(read_events(folder), kind)()
     loader = board("backend.event_processing.event_file_loader").EventFileLoader
@@ -169,10 +158,8 @@ def test_several_files_are_read_in_tensorboards_order(tf: Any, tmp_path: Path) -
             for step in range(3):
                 tf.summary.scalar("from", ord(suffix[1]), step=step)
         writer.close()
-
     events = accumulated(tmp_path).Tensors("from")
     series = read_events(tmp_path).scalars("from")
-
     assert_same_points(series, events)
     assert series.value.tolist() == [array(event).item() for event in events]
 
@@ -182,7 +169,5 @@ def test_runs_are_the_folders_that_tensorboard_finds(tf: Any, tmp_path: Path) ->
         with tf.summary.create_file_writer(str(tmp_path / name)).as_default():
             tf.summary.scalar("loss", 1.0, step=1)
     (tmp_path / "empty").mkdir()
-
     theirs = board("backend.event_processing.io_wrapper").GetLogdirSubdirectories(str(tmp_path))
-
     assert sorted(find_runs(tmp_path).values()) == sorted(theirs)

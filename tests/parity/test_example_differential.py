@@ -1,10 +1,4 @@
-"""Generated features and messages: both give the same, or differ by a known rule.
-
-3,000 cases of Examples and as many of SequenceExamples; ``TFRECORD_PARITY_CASES`` asks for another
-number.
-"""
-
-from __future__ import annotations
+"""Generated features and messages: both give the same, or differ by a known rule."""
 
 import os
 from collections.abc import Iterator

@@ -1,11 +1,4 @@
-"""Rules E, X, S, V, Z, G and W as data: messages, features, and what either side makes of them.
-
-TensorFlow reads Examples with a parser of its own. Where that differs from the protobuf
-runtime (W), this library does as the runtime, and what it returns is compared with that too.
-Rules of arguments that no message is needed for are in ``test_schema_errors.py``.
-"""
-
-from __future__ import annotations
+"""Rules E, X, S, V, Z, G and W as data: messages, features, and what either side makes of them."""
 
 import re
 import struct
@@ -38,6 +31,7 @@ from tests.parity.building import (
 )
 from tests.parity.parsing import COPIES, Parsing, agree, error_name
 from tests.parity.rules import deviation, parameters, rule
+from tests.support.errors import raised
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.parse import parse_example, parse_single_example
 from tfrecord_lite.messages import Example
@@ -69,11 +63,9 @@ FLOAT, INT, STRING = map(VarLenFeature, DTYPES)
 REJECTS = "InvalidArgumentError"
 IGNORED = b"\x5a\x00"  # an unknown field: number 11, of no bytes
 UNKNOWN = [
-    field(11, 0, varint(300)),
-    field(11, 1, bytes(8)),
-    field(11, 2, varint(3) + b"abc"),
+    field(11, 0, varint(300)), field(11, 1, bytes(8)), field(11, 2, varint(3) + b"abc"),
     field(11, 5, bytes(4)),
-]
+]  # fmt: skip
 GROUP = field(11, 3) + field(1, 0, b"\x05") + field(11, 4)
 
 
@@ -132,12 +124,9 @@ def ragged(*partitions: Any, **named: Any) -> dict[str, Any]:
 
 
 SAME: dict[Any, list[int]] = {
-    RowSplits: [0, 1, 1, 3],
-    RowLengths: [1, 0, 2],
-    RowStarts: [0, 1, 1],
-    RowLimits: [1, 1, 3],
+    RowSplits: [0, 1, 1, 3], RowLengths: [1, 0, 2], RowStarts: [0, 1, 1], RowLimits: [1, 1, 3],
     ValueRowIds: [0, 2, 2],
-}
+}  # fmt: skip
 """The rows [[1], [], [2, 3]], said in each way."""
 INCONSISTENT: list[tuple[Any, list[int]]] = [
     *((RowSplits, numbers) for numbers in ([0, 1], [0, 2, 1, 3], [0, 9])),
@@ -155,8 +144,6 @@ def flat(answer: Answer) -> list[Any]:
     found = getattr(found, "flat_values", getattr(found, "values", found))
     return np.asarray(found).ravel().tolist()
 
-
-# ------------------------------------------------------------------------------- both alike
 
 ONE = entry("a", floats(1))
 BODY = example(ONE)
@@ -271,9 +258,6 @@ def test_both_read_the_same(parsing: Parsing, records: Any, specs: Any, expected
         assert flat(Answer(found)) == expected
 
 
-# ----------------------------------------------------------------------------- both reject
-
-
 def rejected() -> Iterator[tuple[Any, ...]]:
     """Give rule, messages of which the last is wrong, features, reason, TensorFlow's class."""
     spec: Any
@@ -337,21 +321,13 @@ def rejected() -> Iterator[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize(("records", "specs", "reason", "theirs"), parameters(rejected(), None))
-def test_both_reject(
-    parsing: Parsing, records: Any, specs: Any, reason: Reason, theirs: str | None
-) -> None:
+def test_both_reject(parsing: Parsing, records: Any, specs: Any, reason: Any, theirs: Any) -> None:
     records = records if isinstance(records, list) else [records]
     specs = specs if isinstance(specs, dict) else {"a": specs}
     if reason is Reason.MALFORMED and len(records) == 1:
-        with pytest.raises(Exception, match=r"(?i)pars"):
-            Example.FromString(records[0])
-
+        raised(Exception, Example.FromString, records[0], match=r"(?i)pars")
     error = parsing.rejected(records, specs, reason=reason, theirs=theirs)
-
     assert error.index in {None, len(records) - 1}
-
-
-# ------------------------------------------------------------------------------ deviations
 
 
 def differing() -> Iterator[tuple[str, Any, Any, Any, Any]]:
@@ -503,8 +479,7 @@ def test_we_differ(parsing: Parsing, records: Any, specs: Any, theirs: Any, ours
         one: Any = getattr(records, "record", records)
         answers.append(parsing.ask_single(one, specs))
         if ours is Reason.MALFORMED:
-            with pytest.raises(Exception, match=r"(?i)pars"):
-                Example.FromString(one)
+            raised(Exception, Example.FromString, one, match=r"(?i)pars")
         elif isinstance(spec, VarLenFeature) and isinstance(ours, list):
             found = Example.FromString(one).features.feature["a"]
             kind = found.WhichOneof("kind")
@@ -536,16 +511,11 @@ def never_asked() -> Iterator[tuple[str, bytes, Any, Reason]]:
 
 
 @pytest.mark.parametrize(("one", "specs", "reason"), parameters(never_asked(), mark=deviation))
-def test_we_reject_what_is_never_asked_of_tensorflow(
-    one: bytes, specs: Any, reason: Reason
-) -> None:
+def test_we_reject_what_is_not_for_tensorflow(one: bytes, specs: Any, reason: Reason) -> None:
     specs = specs if isinstance(specs, dict) else {"a": specs}
     for copies in (1, *COPIES):
         assert_is(ask(parse_example, [one] * copies, specs), reason)
     assert_is(ask(parse_single_example, one, specs), reason)
-
-
-# ------------------------------------------------------------------------- not of that form
 
 
 @rule("E1", "Q1")
@@ -574,9 +544,7 @@ def test_one_message_or_a_vector_of_them(parsing: Parsing, sequences: Parsing) -
 
 
 @deviation("E1")
-def test_bytes_in_any_object_are_taken_here_and_what_is_none_is_a_type_error(
-    parsing: Parsing,
-) -> None:
+def test_bytes_in_any_object_are_taken_here_and_others_are_type_errors(parsing: Parsing) -> None:
     given, specs = bytearray(record("float32", 1)), {"a": dense([1])}
     for answers in (parsing.ask_single(given, specs), parsing.ask_batch(given, specs)):
         assert [type(answer.error) for answer in answers] == [ValueError, type(None)]
@@ -620,10 +588,8 @@ def test_an_error_is_that_of_the_first_message_that_is_wrong(
 ) -> None:
     records = [record("float32", 1)] * n_messages
     records[n_messages // 2], records[-1] = record("float32", bad), last
-
     reason = Reason.MISSING if bad is None else Reason.WRONG_COUNT
     error = parsing.rejected(records, {"b": STRING, "a": dense([1])}, reason=reason)
-
     assert (error.index, error.key) == (n_messages // 2, "a")
 
 
@@ -632,7 +598,6 @@ def test_of_several_faults_of_a_message_another_may_be_told_here(parsing: Parsin
     theirs, ours = parsing.ask_batch(
         [example(entry("b", ints(1)))], {"a": dense([1]), "b": dense([1])}
     )
-
     assert "Key: b" in str(theirs.error)
     assert_is(ours, Reason.MISSING)
 
@@ -641,14 +606,11 @@ def test_of_several_faults_of_a_message_another_may_be_told_here(parsing: Parsin
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_batch_of_no_messages(parsing: Parsing, dtype: str) -> None:
     specs = {
-        "scalar": FixedLenFeature([], dtype),
-        "dense": FixedLenFeature([2, 3], dtype),
-        "padded": padded([2], dtype),
-        "var": VarLenFeature(dtype),
-        "sparse": SparseFeature(["i", "j"], "v", dtype, [5, 6]),
-        "ragged": RaggedFeature(dtype),
+        "scalar": FixedLenFeature([], dtype), "dense": FixedLenFeature([2, 3], dtype),
+        "padded": padded([2], dtype), "var": VarLenFeature(dtype),
+        "sparse": SparseFeature(["i", "j"], "v", dtype, [5, 6]), "ragged": RaggedFeature(dtype),
         "deep": RaggedFeature(dtype, "w", [RowLengths("n"), Uniform(2)]),
-    }
+    }  # fmt: skip
     found = parsing.batch([], specs)
     assert (type(found), set(found)) == (dict, set(specs))
     assert found["padded"].shape == (0, 0, 2)

@@ -1,7 +1,5 @@
 """Images as TensorFlow decodes and encodes them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

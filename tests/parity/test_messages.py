@@ -1,7 +1,5 @@
 """Our messages and TensorFlow's: in one process, and byte for byte the same."""
 
-from __future__ import annotations
-
 import os
 import struct
 import subprocess
@@ -46,11 +44,9 @@ print("both")
 def test_both_live_in_one_process_whichever_comes_first(imports: tuple[str, str]) -> None:
     code = "\n".join([*imports, EXCHANGE])
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-
     done = subprocess.run(
         [sys.executable, "-c", code], check=False, capture_output=True, text=True, env=environ
     )
-
     assert done.returncode == 0, done.stderr
     assert done.stdout == "both\n"
 
@@ -60,7 +56,6 @@ def test_both_live_in_one_process_whichever_comes_first(imports: tuple[str, str]
 def test_messages_are_the_same_bytes_on_both_sides(tf: Any, message: Any) -> None:
     ours = message.SerializeToString(deterministic=True)
     theirs = getattr(tf.train, type(message).__name__).FromString(ours)
-
     assert theirs.SerializeToString(deterministic=True) == ours
     back = type(message).FromString(theirs.SerializeToString())
     assert back.SerializeToString(deterministic=True) == ours
@@ -121,9 +116,7 @@ VALUES: dict[str, tuple[str, list[Any]]] = {
 @pytest.mark.parametrize(
     ("kind", "values"), [pytest.param(*row, marks=rule(name)) for name, row in VALUES.items()]
 )
-def test_which_values_a_list_takes_and_what_becomes_of_them(
-    tf: Any, kind: str, values: Any
-) -> None:
+def test_which_values_a_list_takes_and_how(tf: Any, kind: str, values: Any) -> None:
     for found in [*([value] for value in values), b"not a list"]:
         assert_built_alike(tf, kind, found)
         if kind == "FloatList" and isinstance(found[0], np.float32):  # parsing keeps any NaN
@@ -177,12 +170,9 @@ WIRES = {
     "unknown field": ONE + chunk(15, b"x"),
     "unknown group": ONE + field(15, 3) + field(1, 0, b"\x01") + field(15, 4),
     "unpacked": example(entry("a", ints_one_by_one(1, 2))),
-    "no UTF-8": example(entry(b"\xff", ints(1))),
-    "no value": example(chunk(1, key_of("a"))),
-    "no message": b"bogus",
-    "cut": ONE[:-1],
-    "nothing": b"",
-}
+    "no UTF-8": example(entry(b"\xff", ints(1))), "no value": example(chunk(1, key_of("a"))),
+    "no message": b"bogus", "cut": ONE[:-1], "nothing": b"",
+}  # fmt: skip
 
 
 @rule("P7")

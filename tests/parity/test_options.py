@@ -1,7 +1,5 @@
 """Writing and its options: rules O1 to O9, asked of both."""
 
-from __future__ import annotations
-
 import inspect
 import zlib
 from collections.abc import Callable
@@ -50,14 +48,10 @@ def test_options_have_the_same_parameters_and_keep_them(both: Both) -> None:
 
 
 @rule("O2")
-@pytest.mark.parametrize(
-    "value",
-    [
-        *(None, "", 0, [], 1, 2, True, 2.0, np.int64(1), "ZLIB", np.str_("GZIP")),
-        *(TFRecordCompressionType.ZLIB, "LZ4", b"GZIP", 3, -1, 1.5, (1,)),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize("value", [
+    *(None, "", 0, [], 1, 2, True, 2.0, np.int64(1), "ZLIB", np.str_("GZIP")),
+    *(TFRecordCompressionType.ZLIB, "LZ4", b"GZIP", 3, -1, 1.5, (1,)),
+], ids=repr)  # fmt: skip
 def test_what_stands_for_a_compression(both: Both, value: Any) -> None:
     their_class, our_class = both.tf.io.TFRecordOptions, TFRecordOptions
     name_theirs = ask(their_class.get_compression_type_string, value)
@@ -198,18 +192,12 @@ def test_flush_makes_what_was_written_readable(both: Both, compression: str) -> 
 @zlib_itself
 @rule("O8")
 @pytest.mark.parametrize("compression", COMPRESSED)
-@pytest.mark.parametrize(
-    "options",
-    [
-        *({"window_bits": bits} for bits in (-15, -9)),
-        *({"input_buffer_size": size, "output_buffer_size": size} for size in (100, 2**20)),
-        {"compression_method": zlib.DEFLATED},
-    ],
-    ids=str,
-)
-def test_options_go_to_zlib_as_they_are(
-    both: Both, compression: str, options: dict[str, int]
-) -> None:
+@pytest.mark.parametrize("options", [
+    *({"window_bits": bits} for bits in (-15, -9)),
+    *({"input_buffer_size": size, "output_buffer_size": size} for size in (100, 2**20)),
+    {"compression_method": zlib.DEFLATED},
+], ids=str)  # fmt: skip
+def test_options_go_to_zlib_as_is(both: Both, compression: str, options: dict[str, int]) -> None:
     both.write_same(MIXED, {"compression_type": compression, **options}, [10, 400])
 
 
@@ -218,9 +206,7 @@ def test_options_go_to_zlib_as_they_are(
 @pytest.mark.parametrize(
     "options", [{"compression_level": 0}, *({"flush_mode": mode} for mode in range(4))]
 )
-def test_some_options_change_the_bytes_but_not_what_they_say(
-    both: Both, compression: str, options: dict[str, int]
-) -> None:
+def test_some_options_change_bytes(both: Both, compression: str, options: dict[str, int]) -> None:
     for data in both.write(MIXED, {"compression_type": compression, **options}, [10, 400]):
         assert both.read_same(data, compression) == Answer(MIXED)
 
@@ -232,19 +218,15 @@ def test_buffer_sizes_and_flush_mode_mean_nothing_without_compression(both: Both
 
 
 @deviation("O8")
-@pytest.mark.parametrize(
-    "options",
-    [{"compression_level": 10}, {"mem_level": 0}, {"mem_level": 10}, {"window_bits": 40}],
-    ids=str,
-)
+@pytest.mark.parametrize("options", [
+    {"compression_level": 10}, {"mem_level": 0}, {"mem_level": 10}, {"window_bits": 40},
+], ids=str)  # fmt: skip
 def test_what_zlib_rejects_ends_tensorflow_s_process_and_is_an_error_here(
     both: Both, died: Callable[[str], bool], options: dict[str, Any]
 ) -> None:
     path = both.path(name="rejected")
     assert died(f"tf.io.TFRecordWriter({path!r}, tf.io.TFRecordOptions('ZLIB', **{options}))")
-
     ours = ask(TFRecordWriter, path, TFRecordOptions("ZLIB", **options))
-
     assert isinstance(ours.error, InvalidArgumentError)
     assert ours.error.reason is Reason.BAD_ARGUMENT
 
@@ -252,16 +234,11 @@ def test_what_zlib_rejects_ends_tensorflow_s_process_and_is_an_error_here(
 @rule("O9")
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize(
-    "options",
-    [{"window_bits": -15, "compression_level": 99, "mem_level": 0, "flush_mode": 77}],
+    "options", [{"window_bits": -15, "compression_level": 99, "mem_level": 0, "flush_mode": 77}]
 )
-def test_readers_use_the_compression_only(
-    both: Both, compression: str, options: dict[str, int]
-) -> None:
+def test_readers_use_compression(both: Both, compression: str, options: dict[str, int]) -> None:
     path = both.path(compressed(FILE, compression))
-
     theirs = both.read_theirs(path, both.tf.io.TFRecordOptions(compression, **options))
     ours = read_ours(path, TFRecordOptions(compression, **options))
-
     assert_same(theirs, ours)
     assert ours == Answer(RECORDS)

@@ -1,10 +1,4 @@
-"""Reading record files: rules F1 to F4, R1 to R9 and C1 to C8, asked of both.
-
-What is compared is the records, the class of the error, and for the errors of a record its offset
-in the decompressed stream.
-"""
-
-from __future__ import annotations
+"""Reading record files: rules F1 to F4, R1 to R9 and C1 to C8, asked of both."""
 
 import gzip
 import random
@@ -47,24 +41,20 @@ COMPRESSED = ["GZIP", "ZLIB"]
 
 
 def head(length: int) -> bytes:
-    """Return the 12 bytes before a record's data."""
     return struct.pack("<QI", length, masked_crc32c(struct.pack("<Q", length)))
 
 
 def framed(*records: bytes) -> bytes:
-    """Return the bytes of a file, as rule F1 has it."""
     return b"".join(head(len(r)) + r + struct.pack("<I", masked_crc32c(r)) for r in records)
 
 
 def compressed(data: bytes, compression: str) -> bytes:
-    """Return a file's content in its compression."""
     if compression == "GZIP":
         return gzip.compress(data)
     return zlib.compress(data) if compression == "ZLIB" else data
 
 
 def flipped(data: bytes, at: int) -> bytes:
-    """Flip one bit of one byte."""
     return data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :]
 
 
@@ -192,7 +182,6 @@ def test_we_differ(
     both: Both, data: bytes, name: str, n_theirs: int, error: Any, records: Any, reason: Any, offset: Any
 ) -> None:  # fmt: skip
     theirs, ours = both.read(data, name)
-
     assert theirs.value == RECORDS[:n_theirs]
     assert type(theirs.error).__name__ == (error or "NoneType")
     assert ours.value == records
@@ -364,7 +353,6 @@ def test_both_write_the_same_file_and_read_it_back(
     both: Both, compression: str, content: list[bytes], flush_after: set[int], options: dict[str, Any]
 ) -> None:  # fmt: skip
     data = both.write_same(content, {"compression_type": compression, **options}, flush_after)
-
     if not options:
         assert both.read_same(data, compression) == Answer(content)
 
@@ -377,10 +365,8 @@ def test_what_tensorflow_wrote_is_read_in_any_pieces(
     both: Both, compression: str, content: list[bytes], flush_after: set[int], size: int, detect: bool
 ) -> None:  # fmt: skip
     theirs, _ = both.write(content, compression, flush_after)
-
     pipe = Pipe(theirs, max(size, len(theirs) // 2000))  # not all day
     answer = read_all(lambda: TFRecordReader(pipe, None if detect else compression))
-
     assert answer == Answer(content)
 
 
@@ -411,9 +397,7 @@ small = contents(max_size=3000, max_count=12)
 @deviation("R2")
 @settings(max_examples=400)
 @given(small, st.data())
-def test_both_give_the_same_records_of_a_damaged_file(
-    both: Both, content: list[bytes], draw: st.DataObject
-) -> None:
+def test_damaged_files_are_alike(both: Both, content: list[bytes], draw: st.DataObject) -> None:
     data, _ = draw.draw(damaged(framed(*content)))
 
     theirs, ours = both.read(data)

@@ -1,7 +1,5 @@
 """The rules as docs/reference/semantics.md has them, and the tests of them."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from pathlib import Path
@@ -21,14 +19,10 @@ def test_every_deviation_is_in_a_table_of_the_docs_and_the_reverse() -> None:
             importlib.import_module(f"tests.parity.{path.stem}")
     rows = re.findall(r"^\| (\[.*?\) )\|", DOCS.read_text("utf-8"), re.MULTILINE)
     listed = {name for row in rows for name in re.findall(r"\[(\w+)\]\(#", row)}
-
     assert {name for name in listed if name[0] in FAMILIES} == DEVIATIONS
 
 
 def test_every_rule_is_in_the_docs() -> None:
-    text = DOCS.read_text("utf-8")
-    headings = re.findall(r"^#### (\w+)$", text, re.MULTILINE)
-    targets = re.findall(r"^\((\w+)\)=$", text, re.MULTILINE)
+    headings = re.findall(r"^#### (\w+)$", DOCS.read_text("utf-8"), re.MULTILINE)
 
     assert [name for name in headings if name[0] in FAMILIES] == list(RULES)
-    assert [name.lower() for name in headings] == targets

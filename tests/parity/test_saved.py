@@ -1,7 +1,5 @@
 """Saved data sets: TensorFlow's are read as it loads them, and it loads ours."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from pathlib import Path

@@ -1,12 +1,4 @@
-"""Feature specifications compared with TensorFlow's: signatures, and errors.
-
-TensorFlow checks specifications when it parses, this library when it prepares them. So
-each set of features goes through TensorFlow's parser, with no examples or an empty one,
-and through ``prepare`` here; both must accept it, or reject it with the same class of
-error (rules E2, E7, E8, X2, X7, X8, S1, S4, Z5, G). Deviations hold both answers.
-"""
-
-from __future__ import annotations
+"""Feature specifications compared with TensorFlow's: signatures, and errors."""
 
 import inspect
 from typing import Any
@@ -41,7 +33,6 @@ def parameters(cls: Any) -> list[tuple[str, Any, Any]]:
 @pytest.mark.parametrize("name", SPECIFICATIONS)
 def test_specifications_have_the_same_signatures(tf: Any, name: str) -> None:
     ours, theirs = (parameters(getattr(io, name)) for io in (schema, tf.io))
-
     assert ours[: len(theirs)] == theirs
     assert [key for key, *_ in ours[len(theirs) :]] in ([], ["value_key"])
 
@@ -49,7 +40,6 @@ def test_specifications_have_the_same_signatures(tf: Any, name: str) -> None:
 @pytest.mark.parametrize("name", PARTITIONS)
 def test_partitions_have_the_same_signatures(tf: Any, name: str) -> None:
     ours, theirs = (getattr(io.RaggedFeature, name) for io in (schema, tf.io))
-
     assert parameters(ours) == parameters(theirs)
     assert ours.__qualname__ == f"RaggedFeature.{name}"
 
@@ -57,7 +47,6 @@ def test_partitions_have_the_same_signatures(tf: Any, name: str) -> None:
 @pytest.mark.parametrize("kind", Kind)
 def test_tensorflows_dtypes_are_taken(tf: Any, kind: Kind) -> None:
     theirs = tf.as_dtype(kind.label)
-
     assert kind_of(theirs) is kind
     assert schema.RaggedFeature(theirs, row_splits_dtype=tf.int64).row_splits_dtype == np.int64
     assert schema.Original(theirs).dtype == kind.label
@@ -97,17 +86,14 @@ def both(tf: Any, expression: str) -> tuple[Answer, Answer]:
 DTYPES = ("None", "'float16'", "'int32'", "'bool'", "'uint64'", "'junk'", "1.5", "object")
 SHAPES = ("None", "3", "(2,)", "[2, 3]", "[0]", "[2, None]", "[2, -2]", "'2'", "['2']", "[2.0]")
 SPARSE = [
-    "['i', 'j'], 'v', 'float32', [3, 4]",
-    "('i',), 'v', 'float32', [3]",
+    "['i', 'j'], 'v', 'float32', [3, 4]", "('i',), 'v', 'float32', [3]",
     *(f"'i', 'v', 'float32', {n}" for n in ("np.int64(3)", "True", "0", "[3]", "None", "3.0")),
     *(f"['i'], 'v', 'float32', {sizes}" for sizes in ("3", "[3, 4]", "[]")),
-    *(f"{key}, 'v', 'float32', 3" for key in ("''", "None", "b'i'")),
-    "[], 'v', 'float32', []",
+    *(f"{key}, 'v', 'float32', 3" for key in ("''", "None", "b'i'")), "[], 'v', 'float32', []",
     "[1], 'v', 'float32', [3]",
     *(f"'i', {key}, 'float32', 3" for key in ("''", "None", "1", "'i'")),
-    *(f"'i', 'v', {dtype}, 3" for dtype in ("None", "'int32'")),
-    "'i', 'i', 'int64', 3",
-]
+    *(f"'i', 'v', {dtype}, 3" for dtype in ("None", "'int32'")), "'i', 'i', 'int64', 3",
+]  # fmt: skip
 OF_SPARSE = "'a': SparseFeature('i', 'v', 'float32', 3)"
 OF_RAGGED = "'a': R('float32', 'v')"
 FEATURES = [
@@ -207,16 +193,11 @@ def test_defaults_become_the_same_arrays(tf: Any, dtype: str, value: Any, shape:
 
 
 @deviation("X7")
-@pytest.mark.parametrize(
-    ("value", "cut"),
-    [(np.array(1.5), 1), (np.array(2**63, np.uint64), -(2**63))],
-    ids=["fraction", "uint64"],
-)
-def test_a_default_that_would_change_is_cut_there_and_rejected_here(
-    tf: Any, value: Any, cut: int
-) -> None:
+@pytest.mark.parametrize(("value", "cut"), [
+    (np.array(1.5), 1), (np.array(2**63, np.uint64), -(2**63)),
+], ids=["fraction", "uint64"])  # fmt: skip
+def test_a_changing_default_is_cut_there_and_rejected_here(tf: Any, value: Any, cut: int) -> None:
     features = {"a": tf.io.FixedLenFeature([], "int64", value)}
     ours = ask(prepare, {"a": schema.FixedLenFeature([], "int64", value)})
-
     assert tf.io.parse_single_example(b"", features)["a"].numpy() == cut
     assert isinstance(ours.error, ValueError)

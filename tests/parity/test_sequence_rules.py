@@ -1,7 +1,5 @@
 """Rules Q and L of SequenceExamples as data: messages, features, and what either side makes of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
@@ -48,12 +46,10 @@ Uniform = RaggedFeature.UniformRowLength
 
 NOTHING = sequence()
 KEYED: dict[Any, tuple[list[int], ...]] = {
-    RaggedFeature.RowSplits: ([0, 1, 1, 3], [0], [0, 2]),
-    RowLengths: ([1, 0, 2], [], [2]),
-    RaggedFeature.RowStarts: ([0, 1, 1], [], [0]),
-    RaggedFeature.RowLimits: ([1, 1, 3], [], [2]),
+    RaggedFeature.RowSplits: ([0, 1, 1, 3], [0], [0, 2]), RowLengths: ([1, 0, 2], [], [2]),
+    RaggedFeature.RowStarts: ([0, 1, 1], [], [0]), RaggedFeature.RowLimits: ([1, 1, 3], [], [2]),
     RaggedFeature.ValueRowIds: ([0, 2, 2], [], [0, 0]),
-}
+}  # fmt: skip
 """Steps of the rows [[1], [], [2, 3]], [] and [[4, 5]], said in each way."""
 CONTEXT = {"a": VarLenFeature("int64")}
 LISTS = {"s": RaggedFeature("int64")}
@@ -86,9 +82,6 @@ def padded(shape: Any = (), dtype: str = "int64", **named: Any) -> dict[str, Any
 
 def ragged(*partitions: Any, validate: bool = False) -> dict[str, Any]:
     return {"r": RaggedFeature("int64", "v", partitions, validate=validate)}
-
-
-# ------------------------------------------------------------------------------- both alike
 
 
 def read_alike() -> Iterator[tuple[str, list[bytes], Any, Any]]:
@@ -134,11 +127,9 @@ def read_alike() -> Iterator[tuple[str, list[bytes], Any, Any]]:
     ):  # fmt: skip
         yield "Q11", [record, ONE], CONTEXT, LISTS
     for unknown in (
-        field(11, 0, varint(300)),
-        field(12, 1, bytes(8)),
-        chunk(500, b"abc"),
+        field(11, 0, varint(300)), field(12, 1, bytes(8)), chunk(500, b"abc"),
         field(13, 5, bytes(4)),
-    ):
+    ):  # fmt: skip
         for record in (unknown + ONE, ONE + unknown, unknown):
             yield "Q13", [record, ONE], CONTEXT, LISTS
     for make in (ints, ints_one_by_one):
@@ -162,13 +153,9 @@ def test_both_read_the_same(both: Parsing, records: list[bytes], context: Any, l
     for record in records:
         both.single(record, context, lists)
         both.batch([record], context, lists)
-
     padded_lists = [n for n, s in (lists or {}).items() if isinstance(s, FixedLenSequenceFeature)]
     lengths = {name for name in found if name.startswith("lengths")}
     assert lengths == {f"lengths {name}" for name in padded_lists}
-
-
-# ----------------------------------------------------------------------------- both reject
 
 
 def rejected() -> Iterator[tuple[Any, ...]]:
@@ -228,25 +215,18 @@ def test_both_reject(
     both: Parsing, records: list[bytes], context: Any, lists: Any, reason: Reason, theirs: str
 ) -> None:
     error = both.rejected(records, context, lists, reason=reason, theirs=theirs)
-
     assert error.index in {None, len(records) - 1}
     assert error.key in {None, *(context or lists)}
 
 
-# ------------------------------------------------------------------- as protobuf, not TensorFlow
-
 LAST_VALUE = chunk(1, ints(1))
 ODD_ENTRIES = [
-    chunk(1, value_of(LAST_VALUE) + key_of("s")),
-    chunk(1, key_of("s")),
-    chunk(1, value_of(LAST_VALUE)),
-    chunk(1, key_of("s") + key_of("s") + value_of(LAST_VALUE)),
+    chunk(1, value_of(LAST_VALUE) + key_of("s")), chunk(1, key_of("s")),
+    chunk(1, value_of(LAST_VALUE)), chunk(1, key_of("s") + key_of("s") + value_of(LAST_VALUE)),
     chunk(1, key_of("s") + value_of(LAST_VALUE) + value_of(chunk(1, ints(2)))),
     chunk(1, key_of("s") + value_of(LAST_VALUE) + field(3, 0, b"\x05")),
-    chunk(1, key_of("s") + GROUP + value_of(LAST_VALUE)),
-    chunk(1, b""),
-    field(5, 0, b"\x05"),
-]
+    chunk(1, key_of("s") + GROUP + value_of(LAST_VALUE)), chunk(1, b""), field(5, 0, b"\x05"),
+]  # fmt: skip
 ODD_FEATURES = [
     ints(1) + ints(2), floats(1) + ints(2), ints(1) + floats(2),
     chunk(3, packed_ints(1) + packed_ints(2)), field(9, 0, b"\x01") + ints(1),
@@ -277,9 +257,7 @@ def read_as_protobuf() -> Iterator[tuple[str, bytes, str | None]]:
 @pytest.mark.parametrize(
     ("record", "what_theirs_do"), parameters(read_as_protobuf(), mark=deviation)
 )
-def test_we_read_what_protobuf_reads(
-    both: Parsing, record: bytes, what_theirs_do: str | None
-) -> None:
+def test_we_read_as_protobuf(both: Parsing, record: bytes, what_theirs_do: str | None) -> None:
     theirs, ours = both.only_ours([record], CONTEXT, LISTS)
     try:
         message = SequenceExample.FromString(record)
@@ -300,9 +278,6 @@ def test_we_read_what_protobuf_reads(
 def assert_reason(answer: Answer, reason: Reason) -> None:
     assert isinstance(answer.error, InvalidArgumentError), answer
     assert answer.error.reason is reason
-
-
-# ------------------------------------------------------------------------- not of that form
 
 
 @rule("Q1")
@@ -357,9 +332,7 @@ def test_a_step_must_have_room_for_values(died: Callable[[str], bool], shape: li
 @deviation("L5")
 @pytest.mark.parametrize("kind", KEYED)
 @pytest.mark.parametrize("validate", [False, True])
-def test_partitions_have_a_step_for_each_of_the_values(
-    both: Parsing, kind: Any, validate: bool
-) -> None:
+def test_partitions_have_a_step_for_each_value(both: Parsing, kind: Any, validate: bool) -> None:
     for lists in (
         list_of("v", ints(1, 2, 3), ints(4)) + list_of("n", ints(*KEYED[kind][0])),
         list_of("v", ints(1, 2, 3)),
@@ -383,9 +356,7 @@ def test_values_stay_in_their_step(both: Parsing) -> None:
 
 @deviation("Q15")
 @pytest.mark.parametrize(("part", "key"), [("context", "a"), ("sequence", "s")])
-def test_a_string_that_leaves_its_list_ends_the_process(
-    died: Callable[[str], bool], part: str, key: str
-) -> None:
+def test_strings_beyond_lists_are_fatal(died: Callable[[str], bool], part: str, key: str) -> None:
     record = sequence(entry("a", LONG), list_of("s", LONG))
     code = f"{part}_features={{{key!r}: tf.io.VarLenFeature(tf.string)}}"
     assert died(f"tf.io.parse_sequence_example([{record!r}], {code})")

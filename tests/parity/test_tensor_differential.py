@@ -1,9 +1,4 @@
-"""Generated TensorProtos, intact and damaged: both give the same, or differ by a known rule.
-
-3,000 cases; ``TFRECORD_PARITY_CASES`` asks for another number.
-"""
-
-from __future__ import annotations
+"""Generated TensorProtos, intact and damaged: both give the same, or differ by a known rule."""
 
 import os
 from math import prod

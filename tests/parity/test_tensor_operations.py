@@ -1,7 +1,5 @@
 """The answers that tests/tf expects of operations on tensors are TensorFlow's."""
 
-from __future__ import annotations
-
 import pytest
 import tensorflow as tf
 

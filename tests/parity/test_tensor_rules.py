@@ -1,7 +1,5 @@
 """Serialised tensors: rules T1 to T8, asked of both."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -14,14 +12,8 @@ from tests.parity.answers import ask
 from tests.parity.parsing import bits
 from tests.parity.rules import deviation, parameters, rule
 from tests.parity.tensors import Tensors
-from tests.tensors.tensor_messages import (
-    NUMBERS,
-    content,
-    dims,
-    len_field,
-    proto,
-    typed,
-)
+from tests.support.errors import raised
+from tests.tensors.tensor_messages import NUMBERS, content, dims, len_field, proto, typed
 from tfrecord_lite import BytesColumn, RaggedTensor, SparseTensor, parse_tensor, serialize_tensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tensors.parse import parse_tensors
@@ -95,14 +87,10 @@ def test_values_of_python_and_numpy(tensors: Tensors, value: Any) -> None:
 
 
 @rule("T2")
-@pytest.mark.parametrize(
-    "value",
-    [
-        [True, 1], [1, "a"], [1e300], 2**63, [[1], [2, 3]], "\ud800",
-        np.array([1], np.longdouble), np.zeros(1, [("a", "i4")]),
-    ],
-    ids=repr,
-)  # fmt: skip
+@pytest.mark.parametrize("value", [
+    [True, 1], [1, "a"], [1e300], 2**63, [[1], [2, 3]], "\ud800", np.array([1], np.longdouble),
+    np.zeros(1, [("a", "i4")]),
+], ids=repr)  # fmt: skip
 def test_values_that_are_no_tensor(tensors: Tensors, value: Any) -> None:
     theirs, ours = ask(tensors.tf.io.serialize_tensor, value), ask(serialize_tensor, value)
     assert isinstance(theirs.error, ValueError)
@@ -129,20 +117,17 @@ def test_where_dtypes_are_not_guessed(tensors: Tensors) -> None:
     theirs = tensors.tf.io.serialize_tensor
     # A bool among numbers counts as one, if it is not the first; here it is rejected.
     assert theirs([1, True]).numpy() == serialize_tensor(np.array([1, 1], np.int32))
-    with pytest.raises(InvalidArgumentError):
-        serialize_tensor([1, True])
+    raised(InvalidArgumentError, serialize_tensor, [1, True])
     # NumPy's integers in a list lose their dtype; here they keep it.
     assert theirs([np.int64(3)]).numpy() == serialize_tensor(np.array([3], np.int32))
     assert serialize_tensor([np.int64(3)]) == serialize_tensor(np.array([3], np.int64))
     # A mask is lost; here it is rejected.
     masked = np.ma.array([1, 2], mask=[False, True])
     assert theirs(masked).numpy() == serialize_tensor(masked.data)
-    with pytest.raises(InvalidArgumentError):
-        serialize_tensor(masked)
+    raised(InvalidArgumentError, serialize_tensor, masked)
     # TensorFlow treats buffers as integers; here they are rejected.
     assert theirs(bytearray(b"a")).numpy() == serialize_tensor([97])
-    with pytest.raises(TypeError):
-        serialize_tensor(bytearray(b"a"))
+    raised(TypeError, serialize_tensor, bytearray(b"a"))
 
 
 GOOD = proto(3, (1,), typed("int_val", [7]))

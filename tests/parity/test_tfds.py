@@ -1,7 +1,5 @@
 """Data sets that TensorFlow Datasets itself writes: load_tfds gives what it gives, value for value and dtype for dtype."""
 
-from __future__ import annotations
-
 import itertools
 import logging
 from collections.abc import Callable, Iterator
@@ -297,22 +295,9 @@ def test_what_tfds_says_of_features(tmp_path: Path) -> None:
 
 
 PERCENTS = [
-    "",
-    "0",
-    "1",
-    "-1",
-    "2.5",
-    "12.5",
-    "33",
-    "50",
-    "66.6",
-    "-7.5",
-    "99.5",
-    "100",
-    "-100",
-    ".9",
+    "", "0", "1", "-1", "2.5", "12.5", "33", "50", "66.6", "-7.5", "99.5", "100", "-100", ".9",
     "5.",
-]
+]  # fmt: skip
 TOTALS = [1, 2, 3, 10, 53, 99, 100, 101, 200, 1000, 4096, 50000]
 
 

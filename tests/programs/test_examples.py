@@ -1,7 +1,5 @@
 """The examples do what they say, run as a user would run them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -79,7 +77,6 @@ QUICK = ("sequences.py", "super_serial.py")
 )
 def test_each_runs_and_is_told_of_in_the_documentation(program: str) -> None:
     printed = run(program).stdout
-
     assert [text for text in PRINTED[program] if text not in printed] == []
     assert "usage:" in run(program, "--help").stdout
     page = (EXAMPLES.parent / "docs" / "tutorial" / "programs.md").read_text(encoding="utf-8")
@@ -92,13 +89,9 @@ def test_a_library_that_is_missing_is_named() -> None:
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
-
     assert done.returncode == 1
     assert "sklearn" in done.stderr
     assert "pip install '.[examples]'\n" in done.stderr
-
-
-# ------------------------------------------------------------------------ image pipelines
 
 
 @pytest.mark.needs("image")
@@ -156,9 +149,6 @@ def test_records_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
     assert len(written) == 4
 
 
-# ------------------------------------------------------------------------- values and tables
-
-
 @pytest.mark.slow
 def test_tensors_of_ones_own(tmp_path: Path) -> None:
     np.save(tmp_path / "mine.npy", np.zeros((3, 0, 2), np.int8))
@@ -173,7 +163,6 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     lines = [f"{i},{'even' if i % 2 == 0 else ''},{5 * i - 2}" for i in range(30)]
     table.write_text("\n".join(["x,kind,y", *lines]) + "\n")
-
     done = run("feature_store.py", "--csv", table, "--label", "y")
     assert "+5.000 x x\n  -2.000 x 1\nexplains 100.0 %" in done.stdout
     table.write_text("x,y\n1,2\nfour,5\n")

@@ -1,7 +1,5 @@
 """The program that trains, on data of its own and on a user's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +36,5 @@ def test_torch_learns_from_files(tmp_path: Path) -> None:
 
 def test_torch_learns_the_digits() -> None:
     done = run("train_torch.py", "--epochs", 4)
-
     assert done.stdout.startswith("1797 records, 64 numbers each, 10 classes")
     assert float(done.stdout.split(" % right")[-2].split()[-1]) > 90

@@ -36,14 +36,12 @@ def test_the_function_is_the_package_s_wherever_its_extension_is(
     if not is_found:  # as for finders that put packages elsewhere
         importlib.import_module("crc32c")
         monkeypatch.setattr("importlib.machinery.PathFinder.find_spec", lambda *_: None)
-
     assert crc32c._loaded()(b"123456789") == 0xE3069283
 
 
 @given(st.binary(max_size=300))
 def test_masked_crc_equals_the_reference(data: bytes) -> None:
     expected = reference.masked_crc32c(data)
-
     assert crc32c.masked_crc32c(data) == expected
     assert crc32c.masked_crc32c(memoryview(bytearray(data))) == expected
 
@@ -51,7 +49,6 @@ def test_masked_crc_equals_the_reference(data: bytes) -> None:
 @given(st.lists(st.binary(max_size=40), max_size=10))
 def test_many_crcs_equal_each_alone(records: list[bytes]) -> None:
     crcs = crc32c.crcs_of(iter(records), len(records))
-
     assert crcs.dtype == np.uint32
     assert crcs.tolist() == [reference.masked_crc32c(record) for record in records]
 
@@ -59,13 +56,11 @@ def test_many_crcs_equal_each_alone(records: list[bytes]) -> None:
 @given(st.lists(st.integers(0, 2**32 - 1), max_size=10))
 def test_the_mask_of_many_is_the_mask_of_each(crcs: list[int]) -> None:
     expected = [((c >> 15 | c << 17) + 0xA282EAD8) & 0xFFFFFFFF for c in crcs]
-
     assert crc32c.mask(np.array(crcs, np.uint32)).tolist() == expected
 
 
 def test_crcs_of_lengths_at_every_odd_size_alone_and_together() -> None:
     expected = [reference.masked_crc32c(length.to_bytes(8, "little")) for length in ODD_LENGTHS]
     lengths = np.array(ODD_LENGTHS, np.uint64)
-
     assert crc32c.length_crcs(lengths).tolist() == expected
     assert [int(crc32c.length_crcs(lengths[i : i + 1])[0]) for i in range(lengths.size)] == expected

@@ -1,8 +1,4 @@
-"""Every kind of damage, at every part of a record, in every kind of file, to everybody who reads.
-
-What a reader raises and what it skips is compared with :mod:`tests.support.reference`; how many
-records and damaged places there must be is written down besides.
-"""
+"""Every kind of damage, at every part of a record, in every kind of file, to everybody who reads."""
 
 import gzip
 import hashlib
@@ -32,10 +28,8 @@ N_DAMAGES = int(os.environ.get("TFRECORD_DAMAGES", "20"))
 N_SEEDS = 20 if N_DAMAGES >= 100 else 3
 
 CODECS: dict[str, Callable[[bytes], bytes]] = {
-    "": bytes,
-    "GZIP": gzip.compress,
-    "ZLIB": zlib.compress,
-}
+    "": bytes, "GZIP": gzip.compress, "ZLIB": zlib.compress,
+}  # fmt: skip
 every_codec = pytest.mark.parametrize("codec", CODECS)
 
 HIT, OTHER = 4, 6
@@ -178,7 +172,6 @@ def test_any_bytes_are_passed_over_as_the_oracle_does(method: str, stream: bytes
         reader = TFRecordReader(io.BytesIO(stream), "", on_error=str)
         assert list(reader) == decode_on(stream)[0]
         report = reader.report
-
     assert spans_of(report) == decode_on(stream)[1]
 
 
@@ -209,13 +202,10 @@ class TestRecordsInsideADamagedOne:
         inner = reference.encode([b"x", b"y", b"z"])
         stream = bytearray(reference.encode([b"a", b"before" + inner + after, b"c"]))
         stream[stream.index(b"before")] ^= 1
-
         assert list(TFRecordReader(io.BytesIO(stream), "", on_error=str)) == [b"a", b"c"]
 
     @given(st.data())
-    def test_every_whole_record_is_found_when_bytes_are_removed_or_inserted(
-        self, data: st.DataObject
-    ) -> None:
+    def test_whole_records_are_found_when_bytes_come_or_go(self, data: st.DataObject) -> None:
         sizes = data.draw(st.lists(st.sampled_from([4, 20, 56, 92]), min_size=2, max_size=6))
         records = [bytes([65 + i]) * size for i, size in enumerate(sizes)]
         frames = [reference.encode_record(record) for record in records]
@@ -269,18 +259,15 @@ class TestCompressedBytes:
             assert outcome_of(TFRecordReader(path)) != Outcome(RECORDS, None)
 
     @pytest.mark.parametrize("kind", COMPRESSED)
-    @pytest.mark.parametrize(
-        ("change", "at", "n_records", "reasons"),
-        [
-            ("flip", lambda _: -1, 9, [Reason.COMPRESSED_CORRUPT]),
-            ("cut", lambda _: -1, 9, [Reason.COMPRESSED_TRUNCATED]),
-            ("cut", lambda _: -4, 9, [Reason.COMPRESSED_TRUNCATED]),
-            ("flip", in_a_record, 8, [Reason.DATA_CRC, Reason.COMPRESSED_CORRUPT]),
-            ("cut", in_a_record, HIT, [Reason.COMPRESSED_TRUNCATED]),
-            ("flip", before_the_data, 0, [Reason.COMPRESSED_CORRUPT]),
-            ("append", None, 9, [Reason.TRAILING_DATA]),
-        ],
-    )
+    @pytest.mark.parametrize(("change", "at", "n_records", "reasons"), [
+        ("flip", lambda _: -1, 9, [Reason.COMPRESSED_CORRUPT]),
+        ("cut", lambda _: -1, 9, [Reason.COMPRESSED_TRUNCATED]),
+        ("cut", lambda _: -4, 9, [Reason.COMPRESSED_TRUNCATED]),
+        ("flip", in_a_record, 8, [Reason.DATA_CRC, Reason.COMPRESSED_CORRUPT]),
+        ("cut", in_a_record, HIT, [Reason.COMPRESSED_TRUNCATED]),
+        ("flip", before_the_data, 0, [Reason.COMPRESSED_CORRUPT]),
+        ("append", None, 9, [Reason.TRAILING_DATA]),
+    ])  # fmt: skip
     def test_damage(
         self, tmp_path: Path, kind: str, change: str, at: Any, n_records: int, reasons: list[Reason]
     ) -> None:
@@ -291,13 +278,11 @@ class TestCompressedBytes:
             del data[at(data) :]
         else:
             data += b"junk"
-
         self.check(tmp_path, data, n_records, reasons)
 
     def test_the_first_bytes_tell_the_compression_unless_it_is_named(self, tmp_path: Path) -> None:
         data = bytearray(self.COMPRESSED["gzip"])
         data[0] ^= 1
-
         # By its first bytes it is not compressed, and what is stored in it is found.
         self.check(tmp_path, data, 9, [Reason.LENGTH_CRC, Reason.TRUNCATED])
 

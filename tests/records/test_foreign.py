@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.cli.samples import flower
 from tests.support import reference
+from tests.support.errors import raised
 from tests.support.foreign_files import FOREIGN, Foreign, arrow_files
 from tfrecord_lite import TFRecordReader, TFRecordWriter, recover, verify
 from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason
@@ -22,9 +23,7 @@ each_kind = pytest.mark.parametrize("kind", FOREIGN)
 
 
 def said(read: Callable[[], object], path: Path) -> str:
-    with pytest.raises(DataLossError) as caught:
-        read()
-    error = caught.value
+    error = raised(DataLossError, read)
     assert (error.reason, error.offset, error.index) == (Reason.NOT_A_TFRECORD, None, None)
     assert error.source == str(path)
     assert str(error) == f"{path}: {error.detail}"
@@ -64,15 +63,12 @@ class TestRecognised:
     def test_records_that_were_compressed_twice_as_gzip_are_named(self, tmp_path: Path) -> None:
         path = tmp_path / "a.gz"
         path.write_bytes(gzip.compress(gzip.compress(bytes(frame([b"record"])))))
-
         name = said(lambda: list(TFRecordReader(path)), path)
-
         assert name == "records compressed twice, with GZIP, then with GZIP; inflate the file once"
 
     def test_an_ending_is_a_hint(self, tmp_path: Path) -> None:
         path = tmp_path / "a.tfrecord.BR"
         path.write_bytes(bytes(range(100)))
-
         with pytest.raises(
             DataLossError, match=r"if it is compressed as \.BR says, unpack it first"
         ):
@@ -85,25 +81,20 @@ class TestRecognised:
     def test_a_compression_that_is_named(self, tmp_path: Path) -> None:
         path = tmp_path / "a"
         path.write_bytes(FOREIGN["JSON lines"].data)
-
-        with pytest.raises(DataLossError) as caught:
-            list(TFRecordReader(path, "GZIP"))
-
-        assert caught.value.reason is Reason.COMPRESSION
-        assert caught.value.detail == (
+        error = raised(DataLossError, list, TFRecordReader(path, "GZIP"))
+        assert error.reason is Reason.COMPRESSION
+        assert error.detail == (
             "not a GZIP stream, nor a TFRecord file; it looks like JSON lines (tfrecord convert --from jsonl reads it)"
         )
 
 
 SMALL = {
-    "JSON": Foreign(b'{"a": 1}\n', "JSON"),
-    "empty JSON": Foreign(b"{}", "JSON"),
+    "JSON": Foreign(b'{"a": 1}\n', "JSON"), "empty JSON": Foreign(b"{}", "JSON"),
     "empty array": Foreign(b"[]\n", "JSON"),
     "CSV": Foreign(b"a,b\n1,2\n", "CSV (tfrecord convert --from csv reads it)"),
-    "YAML": Foreign(b"a: 1\n", "plain text"),
-    "HTML": Foreign(b"<html>", "an HTML page"),
+    "YAML": Foreign(b"a: 1\n", "plain text"), "HTML": Foreign(b"<html>", "an HTML page"),
     "like ZLIB": Foreign(b"x^2 + 1\n", "plain text"),
-}
+}  # fmt: skip
 each_small = pytest.mark.parametrize("kind", SMALL)
 
 
@@ -122,9 +113,7 @@ class TestShorterThanAHeader:
         data = gzip.compress(data) if compression else data
         path = tmp_path / "a"
         path.write_bytes(data)
-
         name = said(lambda: TFRecordWriter(path, compression, mode="a", torn=torn), path)
-
         assert name.startswith(SMALL[kind].name)
         assert "torn=" not in name
         assert path.read_bytes() == data
@@ -143,13 +132,11 @@ class TestNotMistaken:
         data = bytearray(self.FILES[kind])
         for bit in bits:
             data[bit // 8] ^= 1 << bit % 8
-
         self.check(bytes(data))
 
     @given(st.binary(min_size=12, max_size=12))
     def test_any_bytes_in_place_of_the_first_header(self, header: bytes) -> None:
         (file,) = verify(io.BytesIO(header + self.FILES["Examples"][12:]), compression="").files
-
         assert all(span.reason is not Reason.NOT_A_TFRECORD for span in file.spans)
 
     @pytest.mark.parametrize("kind", FILES)
@@ -158,18 +145,14 @@ class TestNotMistaken:
             self.check(self.FILES[kind][n_bytes:])
 
     def check(self, data: bytes) -> None:
-        with pytest.raises(DataLossError) as caught:
-            list(TFRecordReader(io.BytesIO(data)))
-
-        assert caught.value.reason is not Reason.NOT_A_TFRECORD
+        error = raised(DataLossError, list, TFRecordReader(io.BytesIO(data)))
+        assert error.reason is not Reason.NOT_A_TFRECORD
 
     @pytest.mark.parametrize("name", ["JSON array", "Git LFS pointer", "tar"])
     def test_records_after_other_bytes_are_found(self, tmp_path: Path, name: str) -> None:
         path = tmp_path / "a"
         path.write_bytes(FOREIGN[name].data + self.FILES["Examples"])
-
         report = recover(path, tmp_path / "new")
-
         assert len(list(TFRecordReader(tmp_path / "new"))) == 3
         (span,) = report.spans
         assert span.reason is Reason.LENGTH_CRC
@@ -180,13 +163,10 @@ class TestNotMistaken:
         "data", [b"{", b"abcd", bytes.fromhex("3031000000"), b"x\0\0\0\0\0\0\0abc"]
     )
     def test_less_than_a_header_is_a_cut_file(self, data: bytes) -> None:
-        with pytest.raises(DataLossError, match="of 12 bytes") as caught:
-            list(TFRecordReader(io.BytesIO(data)))
-
-        assert caught.value.reason is Reason.TRUNCATED
+        error = raised(DataLossError, list, TFRecordReader(io.BytesIO(data)), match="of 12 bytes")
+        assert error.reason is Reason.TRUNCATED
 
     def test_garbage_is_still_asked_about(self) -> None:
         with pytest.raises(DataLossError, match="is this a TFRecord file") as caught:
             list(TFRecordReader(io.BytesIO(bytes(range(200)))))
-
         assert caught.value.reason is Reason.LENGTH_CRC

@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support import reference
+from tests.support.errors import raised
 from tests.support.frame_damage import pieces_of
 from tests.support.read_outcome import Outcome, loss_of
 from tests.support.streams import any_stream, odd_lengths
@@ -102,14 +103,12 @@ class TestSoundStreams:
     ) -> None:
         stream = reference.encode(items)
         chunks = data.draw(pieces_of(stream))
-
         assert drive(FrameDecoder(), [stream]) == (items, None)
         assert drive(FrameDecoder(), chunks) == (items, None)
         assert drive(FrameDecoder(), single_bytes(stream)) == (items, None)
 
     def test_f1_an_empty_record_is_a_record(self) -> None:
         empty = bytes.fromhex("0000000000000000 29039807 d8ea82a2")
-
         assert bytes(frame([b""])) == empty
         assert list(FrameDecoder().feed(empty * 3)) == [b"", b"", b""]
 
@@ -120,13 +119,10 @@ class TestSoundStreams:
         items = [b"before", bytes(range(256)) * (n_bytes // 256) + b"x", b"behind"]
         stream = bytes(frame(items))
         chunks = [stream[i : i + step] for i in range(0, len(stream), step)]
-
         assert drive(FrameDecoder(), chunks) == (items, None)
 
     @given(st.lists(st.binary(max_size=64), max_size=30), st.data())
-    def test_next_block_gives_exactly_so_many(
-        self, items: list[bytes], data: st.DataObject
-    ) -> None:
+    def test_next_block_gives_so_many(self, items: list[bytes], data: st.DataObject) -> None:
         decoder = FrameDecoder()
         put(decoder, reference.encode(items))
         left = items
@@ -167,7 +163,6 @@ class TestDamage:
     def test_r7_an_error_is_repeated(self, stream: bytes) -> None:
         decoder = FrameDecoder()
         _, loss = by_feed(decoder, [stream])
-
         if loss is None or loss.reason is Reason.TRUNCATED:
             return
         behind = reference.encode([b"behind"])
@@ -176,21 +171,16 @@ class TestDamage:
             lambda: decoder.next_block(3),
         ]  # fmt: skip
         for again in calls:
-            with pytest.raises(DataLossError) as caught:
-                again()
-            assert loss_of(caught.value) == loss
+            assert loss_of(raised(DataLossError, again)) == loss
 
     def test_r8_a_cut_record_is_given_out_when_the_rest_comes(self) -> None:
         stream = reference.encode([b"one", b"two"])
         decoder = FrameDecoder()
         out = list(decoder.feed(stream[:-1]))
-
-        with pytest.raises(DataLossError) as caught:
-            decoder.close()
+        error = raised(DataLossError, decoder.close)
         out += decoder.feed(stream[-1:])
         decoder.close()
-
-        assert loss_of(caught.value) == (Reason.TRUNCATED, len(stream) // 2, 1)
+        assert loss_of(error) == (Reason.TRUNCATED, len(stream) // 2, 1)
         assert out == [b"one", b"two"]
 
 
@@ -198,7 +188,6 @@ class TestFrame:
     @given(testing.records())
     def test_frames_equal_the_reference(self, items: list[bytes]) -> None:
         expected = reference.encode(items)
-
         assert bytes(frame(items)) == expected
         assert bytes(frame(Block.from_records(items))) == expected
         assert bytes(frame([memoryview(bytearray(item)) for item in items])) == expected
@@ -207,7 +196,6 @@ class TestFrame:
     @given(st.one_of(st.binary(max_size=14), st.binary(min_size=8, max_size=8)))
     def test_a_head_is_twelve_bytes_with_a_right_crc(self, data: bytes) -> None:
         head = data + reference.masked_crc32c(data).to_bytes(4, "little")
-
         assert is_header(head) == (len(data) == 8)
         assert not is_header(head[:-1])
         assert not is_header(head + b"\0")
@@ -225,7 +213,6 @@ Origin = Callable[[Block], Block]
 
 
 def as_read(block: Block) -> Block:
-    """Return records as they are read from a file without a check."""
     numbers, offsets = np.arange(len(block)), block.offsets - HEADER_BYTES
     places = np.stack([0 * numbers, numbers, offsets], axis=1)
     return replace(block, sources=("there",), places=places)
@@ -250,7 +237,6 @@ STARTS = np.cumsum(SIZES) - SIZES
 
 
 def block_of(stream: bytes, before: int = 0, origin: Origin = lambda block: block) -> Block:
-    """Return a block of the records in a stream of frames, without checks."""
     data = np.frombuffer(bytes(before) + stream + bytes(SPARE_BYTES), np.uint8).copy()
     return origin(Block(data, STARTS + before + HEADER_BYTES, SIZES - OVERHEAD_BYTES))
 
@@ -323,7 +309,6 @@ class TestFramesOfBlocks:
     @pytest.mark.parametrize("key", [slice(None), slice(None, None, 2), slice(0, 0)])
     def test_a_compact_block_has_nothing_but_frames_that_are_right(self, key: slice) -> None:
         block = compact(block_of(STREAM, 100)[key])
-
         expected = bytes(frame(list(ITEMS)[key]))
         assert list(block) == list(ITEMS)[key]
         assert block.data.tobytes() == expected + bytes(SPARE_BYTES)
@@ -331,19 +316,15 @@ class TestFramesOfBlocks:
 
     def test_sound_data_that_was_read_without_a_check_is_checked_once(self) -> None:
         found = checked(block_of(STREAM, origin=as_read))
-
         assert list(found) == list(ITEMS)
         assert found.is_framed
 
     @pytest.mark.parametrize("i", range(5))
     def test_damaged_data_that_was_read_without_a_check_is_rejected(self, i: int) -> None:
         place = int(STARTS[i] + SIZES[i]) - FOOTER_BYTES
-
-        with pytest.raises(DataLossError) as caught:
-            checked(block_of(flipped(STREAM, place), origin=as_read))
-
-        assert loss_of(caught.value) == (Reason.DATA_CRC, STARTS[i], i)
-        assert caught.value.source == "there"
+        error = raised(DataLossError, checked, block_of(flipped(STREAM, place), origin=as_read))
+        assert loss_of(error) == (Reason.DATA_CRC, STARTS[i], i)
+        assert error.source == "there"
 
     def test_frames_are_made_in_place_if_there_is_just_room(self) -> None:
         for before, fits in ((0, True), (-1, False)):
@@ -356,9 +337,7 @@ class TestFramesOfBlocks:
         block = block_of(STREAM, before)
         for place in (*STARTS, *(STARTS + 8), *(STARTS + SIZES - 4)):
             block.data[before + place] ^= 1  # in headers and footers only
-
         made = frame_in_place(block)
-
         assert made is not None
         assert bytes(made) == STREAM
 
@@ -366,7 +345,6 @@ class TestFramesOfBlocks:
     def test_records_with_other_gaps_are_not_framed_in_place(self, key: slice) -> None:
         block = block_of(STREAM)[key]
         before = block.data.tobytes()
-
         assert frame_in_place(block) is None
         assert block.data.tobytes() == before
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.errors import raised
 from tests.support.file_objects import Pipe
 from tests.support.read_outcome import outcome_of
 from tests.support.reference import encode_header, encode_record
@@ -71,7 +72,6 @@ class TestSkip:
 
     def test_who_has_enough_is_warned_too(self, tmp_path: Path) -> None:
         reader = TFRecordReader(damaged(tmp_path, "a", 0), on_error="skip")
-
         records = iter(reader)
         assert next(records) == RECORDS[1]
         with pytest.warns(DataLossWarning):
@@ -101,9 +101,7 @@ class TestSkip:
 
     def test_places_of_records_behind_damage(self, tmp_path: Path) -> None:
         reader = TFRecordReader(damaged(tmp_path, "a", 5), on_error=str)
-
         (block,) = reader.blocks(200)
-
         # Each damaged place counts as a record.
         places = [block.place(i) for i in (4, 5, 98)]
         assert [(place.index, place.offset) for place in places] == [
@@ -117,7 +115,6 @@ class TestSkip:
         stream[SIZE * 9 + 3] ^= 1
         for most in (1, 49, 10_000):
             reader = TFRecordReader(Pipe(bytes(stream), most), "", on_error=str)
-
             assert list(reader) == without(9)
 
     def test_examples_and_messages(self, tmp_path: Path) -> None:
@@ -138,7 +135,6 @@ class TestSkip:
 
     def test_a_record_that_is_no_message_is_no_damage(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_bytes(frame([b"\xff"]))
-
         with pytest.raises(InvalidArgumentError):
             list(TFRecordReader(tmp_path / "a", on_error="skip").examples())
 
@@ -147,7 +143,6 @@ class TestCallable:
     def test_it_is_given_each_span_when_that_was_passed_over(self, tmp_path: Path) -> None:
         told: list[DamagedSpan] = []
         reader = TFRecordReader(damaged(tmp_path, "a", 3, 9), on_error=told.append)
-
         assert list(reader) == without(3, 9)
         assert [(span.offset, span.records_before) for span in told] == [(150, 3), (450, 8)]
         assert [span.records_after for span in told] == [None, None]
@@ -159,22 +154,16 @@ class TestCallable:
             raise KeyError(span.index)
 
         records = iter(TFRecordReader(damaged(tmp_path, "a", 3), on_error=stop))
-
         assert list(itertools.islice(records, 3)) == RECORDS[:3]
-        with pytest.raises(KeyError, match="3"):
-            next(records)
+        raised(KeyError, next, records, match="3")
 
 
 class TestMaxErrors:
     @pytest.mark.parametrize("max_errors", [0, 1, 2])
-    def test_the_next_one_is_raised_behind_all_before_it(
-        self, tmp_path: Path, max_errors: int
-    ) -> None:
+    def test_the_next_is_raised_behind_all_others(self, tmp_path: Path, max_errors: int) -> None:
         paths = [damaged(tmp_path, "a", 3, 4), damaged(tmp_path, "b", 5)]
         reader = TFRecordReader(paths, on_error="skip", max_errors=max_errors)
-
         found = outcome_of(reader)
-
         expected = [RECORDS[:3], RECORDS[:3], [*without(3, 4), *RECORDS[:5]]]
         assert found.records == expected[max_errors]
         assert found.loss is not None
@@ -185,26 +174,20 @@ class TestMaxErrors:
 
     def test_as_many_as_allowed_are_passed_over(self, tmp_path: Path) -> None:
         reader = TFRecordReader(damaged(tmp_path, "a", 3, 9), on_error=str, max_errors=2)
-
         assert list(reader) == list(reader) == without(3, 9)
 
 
 class TestArguments:
     @pytest.mark.parametrize("on_error", ["ignore", None, 7])
     def test_other_words(self, on_error: Any) -> None:
-        with pytest.raises(InvalidArgumentError) as caught:
-            TFRecordReader("a", on_error=on_error)
-
-        assert caught.value.reason is Reason.BAD_ARGUMENT
+        error = raised(InvalidArgumentError, TFRecordReader, "a", on_error=on_error)
+        assert error.reason is Reason.BAD_ARGUMENT
 
 
-def test_a_report_keeps_the_first_spans_and_counts_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_keeps_first_spans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(damage, "MAX_SPANS", 2)
     reader = TFRecordReader(damaged(tmp_path, "a", 1, 3, 5, 7), on_error=str)
     list(reader)
-
     assert reader.report is not None
     assert [span.offset for span in reader.report.spans] == [50, 150]
     assert (reader.report.num_damaged, reader.report.lost_bytes) == (4, 200)
@@ -240,13 +223,10 @@ each_reading = pytest.mark.parametrize("read", [TFRecordReader.__iter__, chain_b
 @each_reading
 @pytest.mark.parametrize("n", [500, pytest.param(8000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("place", [0, 12])
-def test_damage_after_damage_is_linear_work(
-    monkeypatch: pytest.MonkeyPatch, n: int, place: int, read: Any
-) -> None:
+def test_damage_is_linear(monkeypatch: pytest.MonkeyPatch, n: int, place: int, read: Any) -> None:
     pair = bytearray(frame([b"sound", b"damaged"]))
     pair[21 + place] ^= 1
     checked = Checked(monkeypatch)
-
     assert list(read(TFRecordReader(io.BytesIO(pair * n), on_error=str))) == [b"sound"] * n
     assert checked.n_records <= 20 * n + 100_000 // len(pair)
 
@@ -263,7 +243,6 @@ def test_forged_heads_that_promise_much_are_linear_work(
     size = HEADER_BYTES + len(sound)
     stream = b"".join(encode_header((n_heads - i) * size // 2) + sound for i in range(n_heads))
     checked = Checked(monkeypatch)
-
     records = read(TFRecordReader(io.BytesIO(stream), "", on_error=str))
     assert sum(1 for _ in records) == n_heads * n_sound
     assert checked.n_bytes <= 5 * len(stream)
@@ -278,25 +257,21 @@ class TestLoad:
 
         # The sidecar is of other data than these are now.
         schema = tmp_path / "a.schema.json"
-        with pytest.raises(DataLossError):
-            load(tmp_path / "a", schema=schema)
+        raised(DataLossError, load, tmp_path / "a", schema=schema)
         with pytest.warns(DataLossWarning) as caught:
             loaded = load(tmp_path / "a", schema=schema, on_error="skip")["n"]
 
         assert len(caught) == 1
         assert len(loaded) == 99
         assert set(loaded) < set(range(100))
-        with pytest.raises(DataLossError):
-            load(tmp_path / "a", schema=schema, on_error="skip", max_errors=0)
+        raised(DataLossError, load, tmp_path / "a", schema=schema, on_error="skip", max_errors=0)
 
     def test_a_schema_is_inferred_without_a_warning_of_its_own(self, tmp_path: Path) -> None:
         stream = frame([encode_example({"n": i}) for i in range(10)])
         stream[15] ^= 1
         (tmp_path / "a.gz").write_bytes(gzip.compress(stream))
-
         with pytest.warns(DataLossWarning) as caught:
             loaded = load(tmp_path / "a.gz", on_error="skip")
-
         assert len(caught) == 1
         assert loaded["n"].tolist() == list(range(1, 10))
         with pytest.warns(DataLossWarning):

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.errors import raised
+from tests.support.small_files import write_records
 from tests.support.untyped import load
 from tfrecord_lite import (
     ExampleParser,
@@ -110,9 +112,7 @@ def test_the_others_come_in_order_and_batches_are_full(
 ) -> None:
     path = tmp_path / "a"
     rows, misfits = records(are_sequences=are_sequences)
-    with TFRecordWriter(path, compression) as writer:
-        for row in rows:
-            writer.write(row)
+    write_records(path, rows, compression)
     schema = SEQUENCES if are_sequences else SCHEMA
 
     batches = IN_ORDER[door](path, schema, "drop")
@@ -120,15 +120,12 @@ def test_the_others_come_in_order_and_batches_are_full(
     assert sum(batches, []) == [i for i in range(30) if i not in misfits]  # noqa: RUF017 - short
     if "batches" in door:
         assert {len(batch) for batch in batches[:-1]} == {4}
-    with pytest.raises(InvalidArgumentError):
-        IN_ORDER[door](path, schema, "raise")
+    raised(InvalidArgumentError, IN_ORDER[door], path, schema, "raise")
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    with TFRecordWriter(tmp_path / "a") as writer:
-        for row in records(are_sequences=False)[0]:
-            writer.write(row)
+    write_records(tmp_path / "a", records(are_sequences=False)[0])
     return tmp_path / "a"
 
 
@@ -162,8 +159,7 @@ def test_damage_and_a_limit(path: Path) -> None:
     path.write_bytes(data)
     with pytest.warns(DataLossWarning, match="skipped 1 damaged place .* dropped 4 records"):
         assert len(load(path, schema=SCHEMA, on_error="skip", on_misfit="drop")["n"]) == 25
-    with pytest.raises(ValueError, match="data CRC mismatch"):
-        load(path, schema=SCHEMA, on_misfit="drop")
+    raised(ValueError, load, path, schema=SCHEMA, on_misfit="drop", match="data CRC mismatch")
     batches = TFRecordReader(path, on_misfit="drop", max_errors=2).batches(SCHEMA, 3)
     taken: list[list[int]] = []
     with pytest.raises(

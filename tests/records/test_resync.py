@@ -82,21 +82,16 @@ def piece(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.usefixtures("piece")
 class TestFinding:
     @given(streams, st.integers(0, 2**40), st.data())
-    def test_it_equals_a_search_byte_by_byte(
-        self, stream: bytes, base: int, data: st.DataObject
-    ) -> None:
+    def test_it_equals_a_slow_search(self, stream: bytes, base: int, data: st.DataObject) -> None:
         chunks = data.draw(pieces_of(stream))
         first = data.draw(st.integers(0, len(stream)))
         limit = data.draw(st.sampled_from([5, 100, 2**31, 2**64 - 1]))
-
         found = find(RecordFinder(limit), chunks, base, base + first)
-
         assert found == base + first_record(stream, first, limit)
 
     @given(streams, st.lists(st.integers(0, 400), min_size=2, max_size=5))
     def test_what_was_found_before_changes_nothing(self, stream: bytes, firsts: list[int]) -> None:
         finder = RecordFinder(2**31)
-
         for first in sorted(min(first, len(stream)) for first in firsts):
             assert finder.find(as_array(stream), 0, first, is_end=True) == first_record(
                 stream, first
@@ -112,30 +107,24 @@ def first_of_run(stream: bytes, first: int, stop: int) -> int:
 @pytest.mark.usefixtures("piece")
 class TestRuns:
     @given(st.lists(parts, min_size=1, max_size=8), st.data())
-    def test_it_equals_a_search_byte_by_byte(
-        self, pieces: list[bytes], data: st.DataObject
-    ) -> None:
+    def test_it_equals_a_slow_search(self, pieces: list[bytes], data: st.DataObject) -> None:
         stream, finder = b"".join(pieces), RecordFinder(2**31)
         edges = [len(b"".join(pieces[:n])) for n in range(len(pieces) + 1)]
         places = sorted(data.draw(st.lists(st.sampled_from(edges), min_size=2, max_size=6)))
-
         for first, stop in pairwise(places):
             if data.draw(st.booleans()):  # what was found before changes nothing
                 through = data.draw(st.integers(0, len(stream)))
                 finder.find(as_array(stream), 0, first, is_end=True, through=through)
             found = finder.find_run(as_array(stream), 0, first, stop)
-
             assert found == first_of_run(stream, first, stop)
 
     def test_the_records_in_a_record_are_no_run_to_its_end(self) -> None:
         stream = nested(3)
-
         assert RecordFinder(2**31).find_run(as_array(stream), 0, 1, len(stream)) == len(stream)
 
     def test_all_records_of_the_run_are_known_to_be_intact(self) -> None:
         stream = b"damage" + reference.encode([b"one", b"two"])
         finder = RecordFinder(2**31)
-
         assert finder.find_run(as_array(stream), 0, 1, len(stream)) == 6
         assert [finder.n_intact(6, most) for most in (0, 1, 2, 9)] == [0, 1, 2, 2]
 
@@ -162,23 +151,18 @@ def test_heads_are_found_whatever_they_say(data: bytes, length: int, limit: int)
 
 def test_fewer_bytes_than_a_header_hold_none() -> None:
     head = as_array(reference.encode_header(0))
-
     found = [find_headers(head[:n_bytes], 2**31) for n_bytes in range(12)]
-
     assert all(starts.size == lengths.size == 0 for starts, lengths in found)
 
 
 @given(st.binary(max_size=600), st.lists(st.tuples(st.integers(0, 600), st.integers(0, 600))))
-def test_crcs_of_stretches_follow_from_crcs_of_the_stream(
-    stream: bytes, pairs: list[tuple[int, int]]
-) -> None:
+def test_crcs_of_stretches_follow_prefixes(stream: bytes, pairs: list[tuple[int, int]]) -> None:
     edges = [sorted((min(a, len(stream)), min(b, len(stream)))) for a, b in pairs]
     before, until = (
         np.array([reference.crc32c(stream[: edge[which]]) for edge in edges], np.uint32)
         for which in (0, 1)
     )
     n_bytes = np.array([stop - start for start, stop in edges], np.int64)
-
     expected = [reference.crc32c(stream[start:stop]) for start, stop in edges]
     assert crcs_between(before, until, n_bytes).tolist() == expected
 
@@ -187,9 +171,7 @@ def test_stretches_of_gigabytes() -> None:
     # The polynomial is x + 1 times a primitive one: 2**31 - 1 bytes shift a CRC as none do.
     crcs = np.arange(1, 5, dtype=np.uint32)
     shifts = np.array([0, 1, 5, 2**20]) * (2**31 - 1)
-
     shifted = crcs_between(crcs, np.zeros(4, np.uint32), shifts)
-
     assert shifted.tolist() == crcs.tolist()
 
 
@@ -254,6 +236,5 @@ def test_work_for_runs_grows_as_the_stream(kind: str, monkeypatch: pytest.Monkey
 
 def test_a_long_record_is_found_across_many_pieces() -> None:
     stream = b"damage" + bytes(frame([bytes(300_000), b"behind"]))
-
     assert RecordFinder(2**31).find(as_array(stream), 0, 1, is_end=True) == 6
     assert RecordFinder(299_999).find(as_array(stream), 0, 1, is_end=True) == 6 + 300_016

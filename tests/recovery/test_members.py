@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support import reference
+from tests.support.errors import raised
 from tests.support.frame_damage import IN_PLACE, Extent
 from tests.support.read_outcome import outcome_of
 from tfrecord_lite import TFRecordReader, recover
@@ -31,9 +32,7 @@ def saved(folder: Path, data: bytes, compression: str | None = "GZIP") -> list[b
     """Recover from these bytes; check what the report says, and return the records saved."""
     path, new = folder / "damaged", folder / "saved"
     path.write_bytes(data)
-
     report = recover(path, new, compression=compression, overwrite=True)
-
     records = list(TFRecordReader(new)) if report.records else []
     assert report.records == len(records)
     assert report.files[0].record_bytes == sum(map(len, records))
@@ -123,15 +122,12 @@ class TestTornMembers:
         first, second, third = (packed(m, level) for m in (self.FIRST, self.SECOND, self.THIRD))
         torn = first[:-n_missing]
         whole, _ = reference.decode(zlib.decompressobj(31).decompress(torn))
-
         assert saved(tmp_path, torn + second + third) == [*whole, *self.SECOND, *self.THIRD]
 
     def test_the_report_says_where_the_next_one_begins(self, tmp_path: Path) -> None:
         first, second = packed(self.FIRST, 0)[:-300], packed(self.SECOND, 0)
         (tmp_path / "a").write_bytes(first + second)
-
         (file,) = recover(tmp_path / "a", tmp_path / "new").files
-
         (span,) = file.spans
         assert span.reason is Reason.COMPRESSED_TRUNCATED
         assert f"byte {len(first)} of the file" in (span.detail or "")
@@ -156,7 +152,6 @@ def test_only_the_first_bytes_of_a_member_are_left(tmp_path: Path, codec: str) -
     # A piece that begins with them, and goes on with what another member has.
     content = bytes(frame(incompressible(b"last", 20)))
     last = gzip.compress(content, mtime=0) if codec == "GZIP" else bz2.compress(content)
-
     for n_left in range(3, 12):
         assert saved(tmp_path, last[:n_left] + last, codec) == incompressible(b"last", 20)
 
@@ -166,7 +161,6 @@ def test_a_damaged_header(tmp_path: Path, at: int) -> None:
     first, second = incompressible(b"first", 20), incompressible(b"second", 5)
     data = bytearray(packed(first) + packed(second))
     data[at] ^= 0x15
-
     assert saved(tmp_path, bytes(data)) == first + second
 
 
@@ -193,25 +187,18 @@ class TestManyMembers:
         return count
 
     @pytest.mark.parametrize("n_members", [100, pytest.param(3000, marks=pytest.mark.slow)])
-    def test_no_number_of_damaged_ones_keeps_those_behind(
-        self, tmp_path: Path, n_members: int
-    ) -> None:
+    def test_no_number_of_damaged_ones_hides_others(self, tmp_path: Path, n_members: int) -> None:
         damaged = [bytearray(packed([b"%d" % i, b"lost"])) for i in range(n_members)]
         for member in damaged:
             member[-1] ^= 1  # of the trailer, so all of its records are there
         last = packed([b"last"])
-
         records = saved(tmp_path, b"".join(damaged) + last)
-
         assert records == [r for i in range(n_members) for r in (b"%d" % i, b"lost")] + [b"last"]
 
     @pytest.mark.parametrize("n_places", [1000, pytest.param(5000, marks=pytest.mark.slow)])
-    def test_nor_does_any_number_of_places_that_look_like_one(
-        self, tmp_path: Path, n_places: int
-    ) -> None:
+    def test_nor_does_any_number_of_look_alikes(self, tmp_path: Path, n_places: int) -> None:
         looks_like = b"\x1f\x8b\x08\0" + bytes(20)
         data = packed([b"first"])[:-4] + looks_like * n_places + packed([b"last"])
-
         assert saved(tmp_path, data) == [b"first", b"last"]
 
     def test_what_is_read_grows_with_the_file(self, count_read: Callable[[bytes], int]) -> None:
@@ -221,7 +208,6 @@ class TestManyMembers:
             for member in members[::2]:
                 member[len(member) // 2] ^= 0x55
             data = b"".join(members)
-
             # To find it and to copy it, around damage three times each, and in search of places.
             assert count_read(data) < 16 * len(data)
 
@@ -240,7 +226,6 @@ class TestManyMembers:
             monkeypatch.setattr(searching, "_FREE_COST", 0)
             monkeypatch.setattr(searching, "_MAX_CANDIDATES", 100)
         few, many = (count_read(data * n) for n in (1000, 8000))
-
         assert 0 < many < 10 * few
 
     def test_members_that_take_all_others_for_their_data_are_linear_work(
@@ -252,28 +237,23 @@ class TestManyMembers:
         stored += (0xFFFF ^ len(content)).to_bytes(2, "little") + content
         # A record in a block, and the head of a block of 64 KB.
         data = b"\x1f\x8b\x08" + bytes(7) + b"\0" + stored + b"\0\xff\xff\0\0"
-
         assert count_read(data * 2000) < 50 * len(data) * 2000
 
     @pytest.mark.slow
-    def test_places_that_are_not_looked_at_are_in_the_report(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_places_are_reported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "a").write_bytes(NESTED * 3000)
         monkeypatch.setattr(searching, "_FREE_COST", 0)
-
         (file,) = recover(tmp_path / "a", tmp_path / "new", compression="GZIP").files
-
         assert any("were not tried" in (span.detail or "") for span in file.spans)
 
 
 class TestLimits:
     def test_of_what_is_inflated(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_bytes(packed([bytes(5_000_000)])[:-1])
-
-        for limits in ({"max_inflated_bytes": 1_000_000}, {"max_inflated_ratio": 50}):
+        every: list[Any] = [{"max_inflated_bytes": 1_000_000}, {"max_inflated_ratio": 50}]
+        for limits in every:
             with pytest.raises(DataLossError) as caught:
-                recover(tmp_path / "a", tmp_path / "new", **limits)  # type: ignore[arg-type]
+                recover(tmp_path / "a", tmp_path / "new", **limits)
             assert caught.value.reason is Reason.INFLATED_TOO_LARGE
         assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
@@ -290,13 +270,11 @@ class TestLimits:
                 assert report.records == len(read.records)
                 continue
             assert read.loss.reason is Reason.INFLATED_TOO_LARGE
-            with pytest.raises(DataLossError):
-                recover(tmp_path / "a", tmp_path / "new", **limits)
+            raised(DataLossError, recover, tmp_path / "a", tmp_path / "new", **limits)
 
     def test_of_all_members_together(self, tmp_path: Path) -> None:
         member = packed([bytes(400_000)])[:-1]
         (tmp_path / "a").write_bytes(member * 5)
-
         assert recover(tmp_path / "a", tmp_path / "new", max_inflated_bytes=3_000_000).records == 5
         with pytest.raises(DataLossError) as caught:
             recover(tmp_path / "a", tmp_path / "other", max_inflated_bytes=1_000_000)

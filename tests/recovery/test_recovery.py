@@ -5,7 +5,6 @@ import io
 import os
 import tempfile
 import threading
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.reference import encode_record
+from tests.support.small_files import write_records as write
 from tfrecord_lite import (
     FixedLenFeature,
     TFRecordReader,
@@ -44,31 +45,20 @@ def full_disk(_: RecordSink) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def write(path: Path, records: Iterable[bytes], compression: str = "") -> Path:
-    with TFRecordWriter(path, compression) as writer:
-        for record in records:
-            writer.write(record)
-    return path
-
-
 class TestVerify:
     def test_every_file_has_its_report_in_order(self, tmp_path: Path) -> None:
         paths = [
             write(tmp_path / f"{i:02}", [b"x"] * i, ["", "GZIP", "ZLIB"][i % 3]) for i in range(20)
         ]
-
         for num_threads in (None, 1, 3, 50):
             report = verify(paths, num_threads=num_threads)
-
             assert report.is_sound
             assert [file.source for file in report.files] == list(map(str, paths))
             assert [file.records for file in report.files] == list(range(20))
 
     def test_a_file_that_fails_does_not_keep_the_others(self, tmp_path: Path) -> None:
         intact = write(tmp_path / "a", [b"one"])
-
         report = verify([intact, tmp_path / "missing", tmp_path / "a" / "below", intact])
-
         assert [type(file.failure) for file in report.files] == [
             type(None),
             FileNotFoundError,
@@ -80,16 +70,13 @@ class TestVerify:
 
     def test_file_objects_are_read_one_after_the_other(self) -> None:
         stream = io.BytesIO(frame([b"one"]))
-
         assert verify([stream, io.BytesIO(b"junk")], compression="").records == 1
 
     def test_progress_adds_up_to_all_bytes(self, tmp_path: Path) -> None:
         paths = [write(tmp_path / str(i), [bytes(300_000)] * 20) for i in range(3)]
         n_bytes = sum(path.stat().st_size for path in paths)
         seen: list[tuple[int, int]] = []
-
         verify(paths, progress=lambda *now: seen.append(now), num_threads=2)
-
         assert {total for _, total in seen} == {n_bytes}
         assert [done for done, _ in seen] == sorted(done for done, _ in seen)
         assert seen[-1][0] == n_bytes
@@ -99,9 +86,7 @@ class TestVerify:
     ).filter(lambda runs: sum(size * n for size, n in runs) < 2**25)
 
     @given(runs=SIZES, places=st.lists(st.floats(0, 1, exclude_max=True), max_size=3))
-    def test_large_and_small_records_and_damage_among_them(
-        self, runs: list[tuple[int, int]], places: list[float]
-    ) -> None:
+    def test_large_and_small_records_and_damage_among_them(self, runs: Any, places: Any) -> None:
         stream = bytearray(frame([bytes(size) for size, n in runs for _ in range(n)]))
         for place in places if stream else ():
             stream[int(place * len(stream))] ^= 1
@@ -111,16 +96,13 @@ class TestVerify:
             reader = TFRecordReader(path, "", on_error=lambda _: None)
             for _ in reader.blocks():
                 pass
-
             assert verify(path, compression="") == reader.report
 
     def test_who_has_enough_stops_the_others(self, tmp_path: Path) -> None:
         paths: list[Any] = [write(tmp_path / str(i), [b"one"]) for i in range(50)]
-
         reports = verify_each(paths, ReadSettings(), num_threads=2)
         assert next(reports).records == 1
         reports.close()  # type: ignore[attr-defined]
-
         assert not [t for t in threading.enumerate() if t.name == "tfrecord-verify"]
 
     def test_what_stops_a_thread_is_raised_here(self, tmp_path: Path) -> None:
@@ -135,15 +117,13 @@ class TestVerify:
 
     @pytest.mark.parametrize("num_threads", [0, -1])
     def test_less_than_one_thread(self, num_threads: int) -> None:
-        with pytest.raises(InvalidArgumentError):
-            verify("a", num_threads=num_threads)
+        raised(InvalidArgumentError, verify, "a", num_threads=num_threads)
 
 
 class TestMessages:
     def test_sound_records_that_are_no_examples(self, tmp_path: Path) -> None:
         records = [*GOOD[:5], b"\xff\xff", *GOOD[5:], b"\x0a\xff"]
         (file,) = verify(write(tmp_path / "a", records), messages=True).files
-
         assert [error.index for error in file.message_errors] == [5, 21]
         assert {error.reason for error in file.message_errors} == {Reason.MALFORMED}
         assert (file.num_message_errors, file.records, file.num_damaged) == (2, 22, 0)
@@ -153,9 +133,7 @@ class TestMessages:
     def test_with_a_schema(self, tmp_path: Path) -> None:
         records = [*GOOD, encode_example({"other": 1}), encode_example({"n": [1, 2]})]
         schema = {"n": FixedLenFeature([], "int64")}
-
         (file,) = verify(write(tmp_path / "a", records), schema=schema).files
-
         assert [(error.index, error.key, error.reason) for error in file.message_errors] == [
             (20, "n", Reason.MISSING),
             (21, "n", Reason.WRONG_COUNT),
@@ -163,25 +141,20 @@ class TestMessages:
 
     def test_of_a_class(self, tmp_path: Path) -> None:
         path = write(tmp_path / "a", [b"", b"\xff", SequenceExample().SerializeToString()])
-
         for message_class in (Example, SequenceExample):
             (file,) = verify(path, messages=message_class).files
             assert [error.index for error in file.message_errors] == [1]
-        with pytest.raises(TypeError):
-            verify(path, messages=int)  # type: ignore[arg-type]
+        raised(TypeError, verify, path, messages=int)
 
     @given(st.lists(st.booleans(), max_size=40))
     def test_every_wrong_record_and_no_other(self, are_good: list[bool]) -> None:
         stream = frame([GOOD[0] if is_good else b"\xff" for is_good in are_good])
-
         (file,) = verify(io.BytesIO(stream), compression="", messages=True).files
-
         wrong = [i for i, is_good in enumerate(are_good) if not is_good]
         assert [error.index for error in file.message_errors] == wrong
 
     def test_a_wrong_schema_is_refused_before_a_file_is_read(self) -> None:
-        with pytest.raises((InvalidArgumentError, TypeError)):
-            verify("missing", schema={"n": 7})  # type: ignore[dict-item]
+        raised((InvalidArgumentError, TypeError), verify, "missing", schema={"n": 7})
 
 
 class TestRecover:
@@ -190,14 +163,11 @@ class TestRecover:
         return path
 
     @pytest.mark.parametrize("output_compression", ["infer", None, "", "GZIP", "ZLIB"])
-    def test_the_new_file_has_the_compression_asked_for(
-        self, tmp_path: Path, output_compression: str | None
-    ) -> None:
+    def test_the_file_is_compressed(self, tmp_path: Path, output_compression: str | None) -> None:
         for compression in ("", "GZIP"):
             source = write(tmp_path / f"a{compression}", [b"one", b"two"], compression)
             new = tmp_path / "new"
             recover(source, new, output_compression=output_compression, overwrite=True)
-
             expected = compression if output_compression == "infer" else output_compression or ""
             assert list(TFRecordReader(tmp_path / "new", expected)) == [b"one", b"two"]
 
@@ -205,51 +175,35 @@ class TestRecover:
         source = self.damaged(tmp_path / "a")
         (tmp_path / "link").symlink_to(source)
         before = source.read_bytes()
-
         for other in (source, tmp_path / "link", f"file://{source}"):
-            with pytest.raises(InvalidArgumentError) as caught:
-                recover(source, other, overwrite=True)
-            assert caught.value.reason is Reason.BAD_ARGUMENT
-
+            error = raised(InvalidArgumentError, recover, source, other, overwrite=True)
+            assert error.reason is Reason.BAD_ARGUMENT
         assert source.read_bytes() == before
 
     def test_a_file_that_is_there_stays_unless_told(self, tmp_path: Path) -> None:
         source, target = self.damaged(tmp_path / "a"), tmp_path / "new"
         target.write_bytes(b"precious")
-
-        with pytest.raises(FileExistsError):
-            recover(source, target)
+        raised(FileExistsError, recover, source, target)
         assert target.read_bytes() == b"precious"
-
         recover(source, target, overwrite=True)
         assert list(TFRecordReader(target)) == [b"one", b"two"]
 
-    def test_what_fails_leaves_nothing_behind(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_failure_leaves_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         source = self.damaged(tmp_path / "a")
-
-        with pytest.raises(DataLossError):
-            recover(source, tmp_path / "new", compression="GZIP")
-        with pytest.raises(FileNotFoundError):
-            recover(tmp_path / "missing", tmp_path / "new")
+        raised(DataLossError, recover, source, tmp_path / "new", compression="GZIP")
+        raised(FileNotFoundError, recover, tmp_path / "missing", tmp_path / "new")
         monkeypatch.setattr(RecordSink, "finish", full_disk)
-        with pytest.raises(OSError, match="No space"):
-            recover(source, tmp_path / "new")
-
+        raised(OSError, recover, source, tmp_path / "new", match="No space")
         assert list(tmp_path.iterdir()) == [source]
 
     def test_file_objects_are_refused(self, tmp_path: Path) -> None:
         path = self.damaged(tmp_path / "a")
         for src, dst in ((io.BytesIO(), tmp_path / "new"), (path, io.BytesIO())):
-            with pytest.raises(TypeError):
-                recover(src, dst)  # type: ignore[arg-type]
+            raised(TypeError, recover, src, dst)
 
     def test_of_a_file_without_an_intact_record_none_is_made(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_bytes(b"nothing of use here\0" * 95)
-
         report = recover(tmp_path / "a", tmp_path / "new")
-
         assert (report.records, report.lost_bytes) == (0, 1900)
         assert [found.name for found in tmp_path.iterdir()] == ["a"]
         (tmp_path / "new").write_bytes(b"precious")
@@ -267,9 +221,7 @@ class TestRecover:
             writer.write(b"one")
         data = fsspec.filesystem("memory").cat("/recover/a.gz")
         fsspec.filesystem("memory").pipe("/recover/a.gz", data[:-8] + bytes(8) + data)
-
         report = recover("memory://recover/a.gz", "memory://recover/b")
-
         assert report.records == 2
         assert [span.source for span in report.spans] == ["memory://recover/a.gz"]
         assert list(TFRecordReader("memory://recover/b")) == [b"one"] * 2
@@ -282,16 +234,13 @@ class TestWhatIsNotToBeRead:
         stored = frame([b"one"]) + b"damage"
         memory.pipe("/same", bytes(stored))
         for pair in ("memory://same", other), (other, "memory://same"):
-            with pytest.raises(InvalidArgumentError, match="another name"):
-                recover(*pair, overwrite=True)
-
+            raised(InvalidArgumentError, recover, *pair, overwrite=True, match="another name")
         assert memory.cat("/same") == stored
 
     def test_several_files_are_refused(self, tmp_path: Path) -> None:
         write(tmp_path / "a-0", [b"one"])
         assert recover(tmp_path / "a-*", tmp_path / "new").records == 1  # one after all
         write(tmp_path / "a-1", [b"one"])
-
         with pytest.raises(InvalidArgumentError, match=r"names 2; to save .* merge"):
             recover(tmp_path / "a-*", tmp_path / "b")
         assert not (tmp_path / "b").exists()
@@ -300,7 +249,6 @@ class TestWhatIsNotToBeRead:
         os.mkfifo(tmp_path / "pipe")
         with pytest.raises(FailedPreconditionError, match="read only once"):
             recover(tmp_path / "pipe", tmp_path / "new")
-
         assert not (tmp_path / "new").exists()
 
 
@@ -334,10 +282,8 @@ class TestSidecars:
         write(new, GOOD)
         new.replace(path)
         damaged(path, 100)
-
         with pytest.warns(UserWarning, match="gets no sidecar") as warned:
             recover(path, new)
-
         assert warned[0].filename == __file__
         assert not Path(f"{new}.schema.json").exists()
 
@@ -348,8 +294,6 @@ class TestSidecars:
         path, new = tmp_path / "old", tmp_path / "new"
         save(path, pd.DataFrame({"x": [1, None, 3]}, pd.RangeIndex(5, 8), dtype="Int16"))
         damaged(path, 20)
-
         recover(path, new)
-
         found = load(new, as_="pandas")
         assert (found["x"].dtype, found.index.tolist()) == ("Int16", [0, 1])

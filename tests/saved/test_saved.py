@@ -1,7 +1,5 @@
 """Folders of tf.data.Dataset.save: what is written comes back, through every reader."""
 
-from __future__ import annotations
-
 import importlib.util
 import tempfile
 from pathlib import Path
@@ -15,6 +13,8 @@ from hypothesis import strategies as st
 
 import tfrecord_lite as tl
 from tests.saved.written import assert_same, data_sets
+from tests.support.errors import raised
+from tests.support.small_files import write_records
 from tfrecord_lite.cli import main
 from tfrecord_lite.described.structure import flatten
 from tfrecord_lite.saved.spec import Component, fields, message, spec_of
@@ -100,8 +100,7 @@ def test_shards_by_a_function_are_read_in_any_order(tmp_path: Path) -> None:
         Dataset.load(tmp_path, reader_func=lambda _: 1)
     tl.save(tmp_path / "a.tfrecord", {"x": [1]})
     for path, order in ((tmp_path, "random"), (tmp_path / "a.tfrecord", "tensorflow")):
-        with pytest.raises(tl.errors.InvalidArgumentError, match="order"):
-            tl.load(path, order=order)  # type: ignore[arg-type]
+        raised(tl.errors.InvalidArgumentError, tl.load, path, order=order, match="order")
 
 
 @pytest.mark.needs("remote")
@@ -136,23 +135,17 @@ def test_a_snapshot_has_dtypes_alone(folder: str) -> None:
     assert_same({"name": name, "tags": tags, "x": x}, COLUMNS)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "text"),
-    [
-        ("snapshot.metadata", b"\xff\xff", "not the description"),
-        ("snapshot.metadata", message((2, b"../other"), (4, 2)), "does not name the folder"),
-        ("snapshot.metadata", message((2, b"1"), (4, 9)), "version 9"),
-        ("dataset_spec.pb", b"\xff\xff", "not the spec"),
-        ("dataset_spec.pb", message((34, message((1, 5), (3, b"DatasetSpec")))), "DatasetSpec"),
-    ],
-)
-def test_descriptions_that_cannot_be_read(
-    folder: str, name: str, content: bytes, text: str
-) -> None:
+@pytest.mark.parametrize(("name", "content", "text"), [
+    ("snapshot.metadata", b"\xff\xff", "not the description"),
+    ("snapshot.metadata", message((2, b"../other"), (4, 2)), "does not name the folder"),
+    ("snapshot.metadata", message((2, b"1"), (4, 9)), "version 9"),
+    ("dataset_spec.pb", b"\xff\xff", "not the spec"),
+    ("dataset_spec.pb", message((34, message((1, 5), (3, b"DatasetSpec")))), "DatasetSpec"),
+])  # fmt: skip
+def test_descriptions_not_to_be_read(folder: str, name: str, content: bytes, text: str) -> None:
     Path(folder, name).write_bytes(content)
-    with pytest.raises(tl.errors.InvalidArgumentError, match=text) as caught:
-        tl.load(folder)
-    assert caught.value.source == f"{folder}/snapshot.metadata"
+    error = raised(tl.errors.InvalidArgumentError, tl.load, folder, match=text)
+    assert error.source == f"{folder}/snapshot.metadata"
 
 
 def test_what_cannot_be_read_is_refused_if_it_is_asked_for(folder: str) -> None:
@@ -175,19 +168,15 @@ def test_records_of_another_spec_are_an_error(folder: str, tmp_path: Path) -> No
     tl.save(tmp_path / "other", {**COLUMNS, "x": np.arange(5)}, format="tf.data")
     spec = Path(tmp_path, "other", "dataset_spec.pb").read_bytes()
     Path(folder, "dataset_spec.pb").write_bytes(spec)
-    with pytest.raises(tl.errors.InvalidArgumentError, match="float64, expected int64") as caught:
-        tl.load(folder)
-    assert (caught.value.key, caught.value.reason) == ("x", tl.errors.Reason.WRONG_DTYPE)
+    error = raised(tl.errors.InvalidArgumentError, tl.load, folder, match="float64, expected int64")
+    assert (error.key, error.reason) == ("x", tl.errors.Reason.WRONG_DTYPE)
 
 
 def test_elements_that_are_cut_are_damage(folder: str) -> None:
     (file,) = Path(folder).glob("*/00000001.shard/*")
     records = list(tl.TFRecordReader(file))
-    with tl.TFRecordWriter(file) as writer:
-        for record in records[:-1]:
-            writer.write(record)
-    with pytest.raises(tl.errors.DataLossError, match="ends after 2 records of an element"):
-        tl.load(folder)
+    write_records(file, records[:-1])
+    raised(tl.errors.DataLossError, tl.load, folder, match="ends after 2 records of an element")
 
 
 def test_snappy_is_inflated_or_named(folder: str) -> None:
@@ -198,8 +187,7 @@ def test_snappy_is_inflated_or_named(folder: str) -> None:
         blocks = [bytes([len(piece), len(piece) - 1 << 2]) + piece for piece in pieces]
         file.write_bytes(b"".join(len(block).to_bytes(4, "big") + block for block in blocks))
     if importlib.util.find_spec("cramjam") is None:
-        with pytest.raises(tl.errors.DataLossError, match="pip install cramjam"):
-            tl.load(folder)
+        raised(tl.errors.DataLossError, tl.load, folder, match="pip install cramjam")
     else:
         assert_same(tl.load(folder), COLUMNS)
 

@@ -1,7 +1,5 @@
 """Columns for saved data sets of tf.data, and what must be equal."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,6 @@ DTYPES = (
 
 
 def values(dtype: str, shape: tuple[int, ...], seed: int) -> Any:
-    """Return any values of a dtype."""
     rng = np.random.default_rng(seed)
     if dtype == "string":
         flat = [
@@ -30,7 +27,6 @@ def values(dtype: str, shape: tuple[int, ...], seed: int) -> Any:
 
 @st.composite
 def columns(draw: st.DrawFn, n: int) -> Any:
-    """Return one column of `n` rows: dense, ragged of any rank, sparse or with missing rows."""
     dtype, seed = draw(st.sampled_from(DTYPES)), draw(st.integers(0, 999))
     inner = draw(st.sampled_from([(), (2,), (3, 2)]))
     form = draw(st.sampled_from(["dense", "dense", "ragged", "sparse", "missing"]))
@@ -54,8 +50,6 @@ def columns(draw: st.DrawFn, n: int) -> Any:
 
 
 def data_sets() -> st.SearchStrategy[dict[str, Any]]:
-    """Return columns, some of them nested."""
-
     def of_rows(n: int) -> st.SearchStrategy[dict[str, Any]]:
         one = columns(n)
         return st.fixed_dictionaries(
@@ -66,7 +60,6 @@ def data_sets() -> st.SearchStrategy[dict[str, Any]]:
 
 
 def assert_same(got: Any, wanted: Any) -> None:
-    """Assert that columns are equal, in their values, dtypes and shapes."""
     if isinstance(wanted, dict):
         assert list(got) == sorted(wanted)
         for name, item in wanted.items():

@@ -1,7 +1,5 @@
 """Feature specifications, their checks, and schemas."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math
@@ -17,6 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support import golden
+from tests.support.errors import raised
 from tests.support.parameter_ids import named
 from tests.support.specifications import feature_specs
 from tfrecord_lite.errors import InvalidArgumentError
@@ -37,11 +36,7 @@ from tfrecord_lite.schema.prepare import canonical, keys_to_read, prepare, prepa
 
 
 def one(spec: Any) -> Any:
-    """Prepare a single feature, named a."""
     return prepare({"a": spec})["a"]
-
-
-# ---------------------------------------------------------------------------------- dtypes
 
 
 class TensorFlowDType:
@@ -61,17 +56,14 @@ STRING_DTYPES: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("kind", "names"),
-    [
-        (Kind.FLOAT, [np.float32, "float32", float, "float", "f4", ">f4", np.dtype("float32")]),
-        (Kind.INT64, [np.int64, "int64", int, "int", "i8", np.dtype(">i8"), np.longlong]),
-        (
-            Kind.BYTES,
-            [bytes, str, object, "string", "bytes", "str", "object", "S", "O", *STRING_DTYPES],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("kind", "names"), [
+    (Kind.FLOAT, [np.float32, "float32", float, "float", "f4", ">f4", np.dtype("float32")]),
+    (Kind.INT64, [np.int64, "int64", int, "int", "i8", np.dtype(">i8"), np.longlong]),
+    (
+        Kind.BYTES,
+        [bytes, str, object, "string", "bytes", "str", "object", "S", "O", *STRING_DTYPES],
+    ),
+])  # fmt: skip
 def test_a_kind_has_many_names(kind: Kind, names: list[Any]) -> None:
     for name in names:
         assert kind_of(name) is kind, name
@@ -83,8 +75,6 @@ def test_a_kind_has_many_names(kind: Kind, names: list[Any]) -> None:
 def test_kinds_are_the_field_numbers_of_a_feature() -> None:
     assert [(kind.name, int(kind)) for kind in Kind] == [("BYTES", 1), ("FLOAT", 2), ("INT64", 3)]
 
-
-# -------------------------------------------------------------------------- specifications
 
 KEYED = ("RowSplits", "RowLengths", "RowStarts", "RowLimits", "ValueRowIds")
 PARTITIONS: list[Any] = [getattr(RaggedFeature, name)(name[3:]) for name in KEYED]
@@ -108,7 +98,6 @@ SPECS: list[FeatureSpec] = [
 @pytest.mark.parametrize("spec", SPECS, ids=named)
 def test_specifications_compare_hash_pickle_and_cannot_change(spec: FeatureSpec) -> None:
     again = pickle.loads(pickle.dumps(spec))
-
     assert again == spec
     assert hash(again) == hash(spec)
     assert repr(again) == repr(spec)
@@ -135,9 +124,6 @@ def test_the_text_of_a_specification_makes_an_equal_one() -> None:
             assert eval(repr(spec)) == spec  # noqa: S307 - that is what repr is for
 
 
-# -------------------------------------------------------------------------------- preparing
-
-
 def test_an_empty_name_is_a_name_and_a_default_of_no_values_is_none() -> None:
     assert keys_to_read(prepare({"": VarLenFeature(int)})) == {"": Kind.INT64}
     assert one(FixedLenFeature([2, 0], float, [])).default is None
@@ -147,7 +133,6 @@ def test_a_default_is_a_copy() -> None:
     array = np.zeros(2, np.float32)
     prepared = one(FixedLenFeature([2], float, array))
     array[:] = 7
-
     assert prepared.default.tolist() == [0, 0]
 
 
@@ -161,8 +146,6 @@ def default_of(shape: Any, dtype: Any, default: Any) -> Any:
 def test_what_is_refused_and_what_is_taken() -> None:
     golden.check(Path(__file__).with_name("errors.txt"), globals())
 
-
-# ----------------------------------------------------------------------------------- Schema
 
 originals = st.builds(
     Original,
@@ -182,16 +165,14 @@ def schemas(draw: st.DrawFn) -> Schema:
 
 
 ZONED = [
-    Original("datetime64[us]", (), zone="Europe/Berlin"),
-    Original("string", [None], "U7"),
+    Original("datetime64[us]", (), zone="Europe/Berlin"), Original("string", [None], "U7"),
     Original("timedelta64[25s]", [2], missing=True),
     Original("string", (), "str", missing=True, categories=["b", "a", ""]),
     Original("string", (), categories=[b"b", b"\xff"]),
     Original("int8", (None,), categories=[3, -1], ordered=True),
     Original("float64", (), categories=[0.5, float("inf"), -0.0]),
-    Original("bool", (), categories=[True]),
-    Original("string", (), "U5", categories=[]),
-]
+    Original("bool", (), categories=[True]), Original("string", (), "U5", categories=[]),
+]  # fmt: skip
 
 
 def of_original(original: Original) -> Schema:
@@ -207,7 +188,6 @@ EVERY = Schema({str(i): spec for i, spec in enumerate(SPECS)})
 def test_schemas_come_back_from_json_as_they_were(schema: Schema, indent: int | None) -> None:
     document = schema.to_json(indent)
     again = Schema.from_json(document)
-
     assert again == schema
     assert hash(again) == hash(schema)
     assert list(again) == list(schema)
@@ -250,7 +230,6 @@ SCHEMA = Schema(
 
 def test_a_long_schema_is_cut_by_repr_and_not_by_str() -> None:
     schema = Schema({f"feature {i}": VarLenFeature(int) for i in range(1000)})
-
     lines = repr(schema).split("\n")
     assert (len(str(schema).split("\n")), len(lines)) == (1003, 44)
     assert (lines[32][:10], lines[33], lines[34][:11]) == (
@@ -282,9 +261,7 @@ def test_a_schema_is_a_mapping_that_does_not_change() -> None:
 
 def test_schemas_merge_as_dicts_do() -> None:
     other = Schema({"label": VarLenFeature(float), "new": VarLenFeature(int)})
-
     merged = SCHEMA | other
-
     assert list(merged) == [*SCHEMA, "new"]
     assert merged["label"] == VarLenFeature(float)
     assert merged.originals == {"image": Original("uint8", [None, 28])}
@@ -299,9 +276,6 @@ def test_originals_take_dtypes_of_other_libraries_by_name() -> None:
     assert Original(bytes).dtype == Original(np.str_).dtype == "string"
     assert Original(">f8").dtype == "float64"
     assert Original("datetime64[s]").dtype == "datetime64[s]"
-
-
-# ------------------------------------------------------------------------------------- JSON
 
 
 FROZEN = """{"format": "tfrecord_lite.Schema", "version": 1, "features": {
@@ -322,65 +296,48 @@ def test_the_first_version_of_the_json_stays_readable() -> None:
 
 
 def feature(**members: Any) -> str:
-    """Return the JSON of one feature with these members."""
     given = {"specification": "FixedLenFeature", "shape": [], "dtype": "int64"} | members
     features = {"a": {name: value for name, value in given.items() if value is not ...}}
     return json.dumps({"format": "tfrecord_lite.Schema", "version": 1, "features": features})
 
 
 @given(schemas(), st.data())
-def test_any_change_of_the_json_makes_a_schema_or_an_error(
-    schema: Schema, data: st.DataObject
-) -> None:
+def test_any_changed_json_is_a_schema_or_an_error(schema: Schema, data: st.DataObject) -> None:
     text = schema.to_json(None)
     at = data.draw(st.integers(0, len(text) - 1))
     piece = data.draw(st.text(max_size=3) | st.sampled_from(["null", "-1", "[]", "{}", '"', "1e9"]))
     cut = data.draw(st.integers(0, 3))
-
     with contextlib.suppress(InvalidArgumentError):
         Schema.from_json(text[:at] + piece + text[at + cut :])
 
 
-def test_without_ml_dtypes_a_name_is_known_and_the_error_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_ml_dtypes_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "bfloat16"
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
-
     assert Original(name).dtype == name
-    with pytest.raises(InvalidArgumentError, match=f"not {name}"):
-        kind_of(name, "x")
-    with pytest.raises(ImportError, match=f"{name} needs .*: pip install ml_dtypes"):
-        numpy_dtype(name)
+    raised(InvalidArgumentError, kind_of, name, "x", match=f"not {name}")
+    raised(ImportError, numpy_dtype, name, match=f"{name} needs .*: pip install ml_dtypes")
 
-
-# ------------------------------------------------------------------------------ shorthands
 
 SHORTHANDS: list[tuple[Any, FixedLenFeature]] = [
-    (int, FixedLenFeature([], "int64")),
-    (float, FixedLenFeature([], "float32")),
+    (int, FixedLenFeature([], "int64")), (float, FixedLenFeature([], "float32")),
     (bytes, FixedLenFeature([], "string")),
     (TensorFlowDType("int64"), FixedLenFeature([], "int64")),
     ((np.float32, (28, 28)), FixedLenFeature([28, 28], "float32")),
-    (("string", [3]), FixedLenFeature([3], "string")),
-    ((">i8", 2), FixedLenFeature([2], "int64")),
-]
+    (("string", [3]), FixedLenFeature([3], "string")), ((">i8", 2), FixedLenFeature([2], "int64")),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("given", "spec"), SHORTHANDS, ids=lambda item: str(item)[:30])
 def test_a_dtype_stands_for_a_fixed_length_feature(given: Any, spec: FixedLenFeature) -> None:
     features = {"x": given, "y": VarLenFeature(int)}
     steps = FixedLenSequenceFeature(spec.shape, spec.dtype)
-
     assert canonical("x", given) == spec
     assert Schema(features) == Schema({"x": spec, "y": VarLenFeature(int)})
     assert repr(prepare(features)["x"]) == repr(prepare({"x": spec})["x"])
     found = prepare_sequence({"x": given}, {"x": given})
     assert repr(found) == repr(prepare_sequence({"x": spec}, {"x": steps}))
     assert SequenceSchema({"x": given}, {"x": given}) == SequenceSchema({"x": spec}, {"x": steps})
-
-
-# ------------------------------------------------------------------------------ checked items
 
 
 @given(feature_specs())
@@ -395,17 +352,10 @@ def test_items_of_a_schema_are_not_checked_again(features: dict[str, Any]) -> No
         assert repr(item).startswith("SchemaItem(spec=")
 
 
-@pytest.mark.parametrize(
-    ("name", "changes"),
-    [
-        ("a", {"original": Original("int64", [3])}),
-        ("a", {"spec": FixedLenFeature([-1], int)}),
-        ("a", {"spec": 7}),
-        (7, {}),
-        ("\udc80", {}),
-    ],
-)
+@pytest.mark.parametrize(("name", "changes"), [
+    ("a", {"original": Original("int64", [3])}), ("a", {"spec": FixedLenFeature([-1], int)}),
+    ("a", {"spec": 7}), (7, {}), ("\udc80", {}),
+])  # fmt: skip
 def test_a_changed_item_of_a_schema_is_checked(name: Any, changes: Any) -> None:
     item = Schema({"a": int}).to_items()["a"]
-    with pytest.raises((InvalidArgumentError, TypeError)):
-        Schema.of_items({name: item._replace(**changes)})
+    raised((InvalidArgumentError, TypeError), Schema.of_items, {name: item._replace(**changes)})

@@ -85,9 +85,6 @@ def _bytes(columns: Sequence[BytesColumn]) -> BytesColumn:
 
 
 _JOINERS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
-    (np.ma.MaskedArray, _masked),
-    (np.ndarray, _arrays),
-    (RaggedTensor, _ragged),
-    (SparseTensor, _sparse),
-    (BytesColumn, _bytes),
-)
+    (np.ma.MaskedArray, _masked), (np.ndarray, _arrays), (RaggedTensor, _ragged),
+    (SparseTensor, _sparse), (BytesColumn, _bytes),
+)  # fmt: skip

@@ -12,6 +12,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from tests.support import golden
+from tests.support.errors import raised
 from tfrecord_lite import (
     ExampleParser,
     FixedLenFeature,
@@ -38,7 +39,6 @@ UNITS = ["s", "ms", "us", "ns"]
 
 
 def again(frame: Any, library: str, **options: Any) -> Any:
-    """Save a frame, and load it as one of a library."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "frame.tfrecord"
         save(path, frame, lossless=True)
@@ -71,8 +71,6 @@ def named(error: InvalidArgumentError, key: str | None = None) -> None:
 def texts() -> st.SearchStrategy[str]:
     return st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 
-
-# ---------------------------------------------------------------------------------- pandas
 
 WHOLE = {
     f"{sign}int{bits}": st.integers(
@@ -121,7 +119,6 @@ def strings(draw: st.DrawFn, n: int) -> Any:
 
 @st.composite
 def times(draw: st.DrawFn, n: int) -> Any:
-    """Return a Series of times, with a zone or without, or of durations."""
     unit = draw(st.sampled_from(UNITS))
     ticks = draw(st.lists(st.none() | TICKS, min_size=n, max_size=n))
     array = np.array(["NaT" if t is None else t for t in ticks], f"M8[{unit}]")
@@ -139,7 +136,6 @@ def times(draw: st.DrawFn, n: int) -> Any:
 
 @st.composite
 def categories(draw: st.DrawFn, n: int) -> Any:
-    """Return a Series of categories."""
     values: Any = draw(st.sampled_from([texts(), st.integers(-9, 9), st.floats(0, 1)]))
     listed = draw(st.lists(values, unique=True, max_size=4))
     codes = draw(st.lists(st.integers(-1, len(listed) - 1), min_size=n, max_size=n))
@@ -172,7 +168,6 @@ def objects(draw: st.DrawFn, n: int) -> Any:
 
 @st.composite
 def pandas_frames(draw: st.DrawFn) -> Any:
-    """Return a DataFrame of some columns and any index."""
     n = draw(st.integers(0, 4))
     some = numbers(n) | strings(n) | times(n) | categories(n) | objects(n)
     names = draw(st.lists(texts(), unique=True, max_size=3))
@@ -214,32 +209,28 @@ def day_frame(**options: Any) -> Any:
     return pd.DataFrame({"x": [1.0, 2.0, 3.0], "c": pd.Categorical(["b", "a", "b"])}, index)
 
 
-@pytest.mark.parametrize(
-    "frame",
-    [
-        day_frame(),
-        day_frame(name="day").rename_axis(columns="what"),
-        pd.DataFrame(),
-        pd.DataFrame(index=range(3)),
-        pd.DataFrame(index=["a", "b"]),
-        pd.DataFrame({"x": []}),
-        pd.DataFrame({"z": [1], "a": ["x"], "m": [2]}),
-        pd.DataFrame({"x": np.array([1, 2], ">i4"), "h": np.array([1, -0.0], "f2")}),
-        pd.DataFrame({"t": pd.to_datetime([1]).tz_localize(dt.timezone(dt.timedelta(hours=2)))}),
-        pd.DataFrame({"x": [1]}, index=pd.RangeIndex(9, 8, -1)),
-        pd.DataFrame({"x": [1, 2]}, pd.MultiIndex.from_arrays([["a", "b"]], names=["k"])),
-        pd.DataFrame({"f": pd.Series([2**60 + 1, None], dtype="Int64")}),
-        pd.DataFrame({"x": pd.Series(["a", pd.NA], dtype=object)}),
-        pd.DataFrame({"x": pd.Series([1, pd.NA], dtype=object)}),
-        pd.DataFrame({"x": pd.Series([dt.date(2020, 1, 1), None], dtype=object)}),
-        pd.DataFrame(
-            {"x": pd.Series([np.datetime64("9999-12-31T23:59:59.999999").item()], dtype=object)}
-        ),
-        pd.DataFrame({"x": pd.Series([dt.timedelta(1, 2, 3)] * 2, dtype=object)}),
-        pd.DataFrame({"x": pd.Series([b"\xff", None, b"\0"], dtype="category")}),
-    ],
-    ids=lambda frame: "-".join(map(str, frame.dtypes)) or f"{len(frame)} rows",
-)
+@pytest.mark.parametrize("frame", [
+    day_frame(),
+    day_frame(name="day").rename_axis(columns="what"),
+    pd.DataFrame(),
+    pd.DataFrame(index=range(3)),
+    pd.DataFrame(index=["a", "b"]),
+    pd.DataFrame({"x": []}),
+    pd.DataFrame({"z": [1], "a": ["x"], "m": [2]}),
+    pd.DataFrame({"x": np.array([1, 2], ">i4"), "h": np.array([1, -0.0], "f2")}),
+    pd.DataFrame({"t": pd.to_datetime([1]).tz_localize(dt.timezone(dt.timedelta(hours=2)))}),
+    pd.DataFrame({"x": [1]}, index=pd.RangeIndex(9, 8, -1)),
+    pd.DataFrame({"x": [1, 2]}, pd.MultiIndex.from_arrays([["a", "b"]], names=["k"])),
+    pd.DataFrame({"f": pd.Series([2**60 + 1, None], dtype="Int64")}),
+    pd.DataFrame({"x": pd.Series(["a", pd.NA], dtype=object)}),
+    pd.DataFrame({"x": pd.Series([1, pd.NA], dtype=object)}),
+    pd.DataFrame({"x": pd.Series([dt.date(2020, 1, 1), None], dtype=object)}),
+    pd.DataFrame(
+        {"x": pd.Series([np.datetime64("9999-12-31T23:59:59.999999").item()], dtype=object)}
+    ),
+    pd.DataFrame({"x": pd.Series([dt.timedelta(1, 2, 3)] * 2, dtype=object)}),
+    pd.DataFrame({"x": pd.Series([b"\xff", None, b"\0"], dtype="category")}),
+], ids=lambda frame: "-".join(map(str, frame.dtypes)) or f"{len(frame)} rows")  # fmt: skip
 def test_a_frame_comes_back_with_its_index_and_all(frame: Any) -> None:
     same_pandas(again(frame, "pandas"), frame)
 
@@ -252,20 +243,13 @@ def test_an_offset_is_a_time_zone_to_every_library(tmp_path: Path) -> None:
         assert frame["t"].dt.convert_time_zone("UTC").dt.timestamp("ms").to_list() == [0]
 
 
-# ----------------------------------------------------------------------------------- arrow
-
-
-@pytest.mark.parametrize(
-    "array",
-    [
-        pa.array([np.float16(1), None, np.float16(-0.0)], pa.float16()),
-        pa.array([[], [], []], pa.list_(pa.int8(), 0)),
-        pa.chunked_array([], pa.dictionary(pa.int8(), pa.string())),
-        pa.array([[["a"]], [], [["b"], ["c"]]], pa.list_(pa.list_(pa.string(), 1))),
-        pa.array([["a"], None, ["b"]], pa.list_(pa.dictionary(pa.int8(), pa.string()), 1)),
-    ],
-    ids=lambda array: f"{array.type} {len(array)}",
-)
+@pytest.mark.parametrize("array", [
+    pa.array([np.float16(1), None, np.float16(-0.0)], pa.float16()),
+    pa.array([[], [], []], pa.list_(pa.int8(), 0)),
+    pa.chunked_array([], pa.dictionary(pa.int8(), pa.string())),
+    pa.array([[["a"]], [], [["b"], ["c"]]], pa.list_(pa.list_(pa.string(), 1))),
+    pa.array([["a"], None, ["b"]], pa.list_(pa.dictionary(pa.int8(), pa.string()), 1)),
+], ids=lambda array: f"{array.type} {len(array)}")  # fmt: skip
 def test_an_array_comes_back_as_its_type(array: Any) -> None:
     table = pa.table({"x": array})
     same_arrow(again(table, "arrow"), table)
@@ -273,8 +257,6 @@ def test_an_array_comes_back_as_its_type(array: Any) -> None:
         batch = pa.record_batch({"x": array})
         same_arrow(again(batch, "arrow"), table)
 
-
-# ---------------------------------------------------------------------------------- Polars
 
 ALL_INTEGERS = [pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64]
 SCALARS: list[tuple[Any, Any]] = [
@@ -363,9 +345,6 @@ def test_named_categories_and_empty_frames_of_polars() -> None:
     same_polars(again(frame, "polars"), frame)
 
 
-# ------------------------------------------------------------- what is loaded without them
-
-
 def test_numpy_sees_utc_and_the_categories_values(tmp_path: Path) -> None:
     schema = save(tmp_path / "d", day_frame())
     columns: Any = load(tmp_path / "d")
@@ -414,12 +393,10 @@ def test_several_files_are_one_frame(tmp_path: Path) -> None:
     assert found["c"].tolist() == ["a", "b", "z", "b"]
     assert found["c"].cat.categories.tolist() == ["a", "b", "z"]
     save(tmp_path / "1", other.assign(x=[1.5, 2]))
-    with pytest.raises(InvalidArgumentError):
-        load([tmp_path / "0", tmp_path / "1"], as_="pandas")
+    raised(InvalidArgumentError, load, [tmp_path / "0", tmp_path / "1"], as_="pandas")
     save(tmp_path / "1", other.assign(c=other["c"].cat.as_ordered()))
-    with pytest.raises(InvalidArgumentError, match="categories") as caught:
-        load([tmp_path / "0", tmp_path / "1"])
-    assert caught.value.key == "c"
+    error = raised(InvalidArgumentError, load, [tmp_path / "0", tmp_path / "1"], match="categories")
+    assert error.key == "c"
 
 
 def test_times_of_several_zones_do_not_go_together(tmp_path: Path) -> None:
@@ -547,12 +524,7 @@ def test_a_value_that_is_no_category_is_an_error_with_its_row(tmp_path: Path) ->
     assert (caught.value.key, caught.value.index) == ("c", 1)
 
 
-# ------------------------------------------------------------------------------ what is refused
-
-
 class Nameless(dt.tzinfo):
-    """A time zone that cannot be written down."""
-
     def __repr__(self) -> str:
         return "Nameless()"
 
@@ -581,9 +553,8 @@ def test_what_would_not_come_back_is_named(tmp_path: Path) -> None:
 def test_large_integers_of_polars_are_named(tmp_path: Path) -> None:
     large = pl.Series([1, 2**70], dtype=pl.Int128)
     for call in (encode_examples, schema_of, lambda data: save(tmp_path / "d", data)):
-        with pytest.raises(InvalidArgumentError) as caught:
-            call({"x": large})
-        assert (caught.value.key, caught.value.index) == ("x", 1)
+        error = raised(InvalidArgumentError, call, {"x": large})
+        assert (error.key, error.index) == ("x", 1)
 
 
 SIDECARS: list[tuple[Any, str | None]] = [
@@ -598,9 +569,7 @@ SIDECARS: list[tuple[Any, str | None]] = [
 
 
 @pytest.mark.parametrize(("described", "key"), SIDECARS)
-def test_a_sidecar_of_no_frame_is_one_clear_error(
-    tmp_path: Path, described: Any, key: str | None
-) -> None:
+def test_no_frame_is_one_clear_error(tmp_path: Path, described: Any, key: str | None) -> None:
     save(tmp_path / "d", {"x": [1, 2]})
     sidecar = tmp_path / "d.schema.json"
     sidecar.write_text(json.dumps(json.loads(sidecar.read_text()) | {"dataframe": described}))

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 from tests.support.agreement import EXAMPLES, batches, damaged, encodings, look_alikes
 from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.errors import raised
+from tests.support.small_files import write_records as write
 from tfrecord_lite import (
     Block,
     ExampleParser,
@@ -24,7 +26,6 @@ from tfrecord_lite import (
     RaggedFeature,
     Schema,
     TFRecordReader,
-    TFRecordWriter,
     VarLenFeature,
     encode_example,
     infer_schema,
@@ -110,9 +111,8 @@ def test_a_summary_is_what_protobuf_finds(records: list[bytes]) -> None:
     if first_misfit(records) is None:
         check(summary_of(records), records)
     else:
-        with pytest.raises(InvalidArgumentError) as caught:
-            summarize(records)
-        assert caught.value.reason in {Reason.MALFORMED, Reason.UNSUPPORTED}
+        error = raised(InvalidArgumentError, summarize, records)
+        assert error.reason in {Reason.MALFORMED, Reason.UNSUPPORTED}
 
 
 @given(batches(EXAMPLES), st.data())
@@ -161,9 +161,6 @@ def _values(feature: Any) -> Any:
     return getattr(feature, word).value if word else []
 
 
-# ------------------------------------------------------------------- what becomes of what
-
-
 def test_one_length_is_dense_and_others_are_what_was_asked_for() -> None:
     records = [example(one=[i], two=[0.5, 1.5], many=[b"x"] * (i + 1)) for i in range(3)]
     assert infer_schema(records) == Schema(
@@ -199,16 +196,6 @@ def test_a_summary_is_a_mapping_that_pickles() -> None:
         summary["ago"]
 
 
-# -------------------------------------------------------------------------------- sources
-
-
-def write(path: Path, records: list[bytes], compression: str = "") -> Path:
-    with TFRecordWriter(path, compression) as writer:
-        for record in records:
-            writer.write(record)
-    return path
-
-
 def test_files_patterns_readers_and_records_say_the_same(tmp_path: Path) -> None:
     records = [example(a=[i], b=[0.5] * (i % 3 + 1)) for i in range(200)]
     first = write(tmp_path / "x-0.tfrecord", records[:120])
@@ -225,8 +212,7 @@ def test_files_patterns_readers_and_records_say_the_same(tmp_path: Path) -> None
         for source in sources:
             assert infer_schema(source) == expected
 
-    with pytest.raises(DataLossError):
-        infer_schema(second, compression="")
+    raised(DataLossError, infer_schema, second, compression="")
 
 
 def test_a_sample_reads_no_further(tmp_path: Path) -> None:
@@ -235,15 +221,12 @@ def test_a_sample_reads_no_further(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-5])
     assert summarize(path, num_records=9).n_records == 9
     assert summarize([*records, b"junk"], num_records=10).n_records == 10
-    with pytest.raises(DataLossError) as caught:
-        summarize(path, num_records=10)
-    assert caught.value.reason is Reason.TRUNCATED
+    assert raised(DataLossError, summarize, path, num_records=10).reason is Reason.TRUNCATED
 
 
 @pytest.mark.parametrize("source", [b"path or record?", bytearray(b"x"), 5, [5], None, [{}, b"x"]])
 def test_what_is_not_a_source_is_a_type_error(source: Any) -> None:
-    with pytest.raises(TypeError):
-        infer_schema(source)
+    raised(TypeError, infer_schema, source)
 
 
 @pytest.mark.parametrize("num_records", ["3", 1.5, True])
@@ -264,21 +247,15 @@ def test_rows_may_come_from_any_iterable(ask: Any, num_records: Any) -> None:
     assert ask(iter(records), num_records=num_records) == ask(records, num_records=num_records)
 
 
-# --------------------------------------------------------------------------------- errors
-
-
 def error_of(records: Any, **arguments: Any) -> InvalidArgumentError:
-    with pytest.raises(InvalidArgumentError) as caught:
-        infer_schema(records, **arguments)
-    return caught.value
+    return raised(InvalidArgumentError, infer_schema, records, **arguments)
 
 
 def test_a_feature_of_two_kinds_is_rejected_with_the_place_of_the_rarer(tmp_path: Path) -> None:
     path = write(tmp_path / "f", [*[example(a=[1])] * 20, example(a=[1.0]), *[example(a=[1])] * 9])
     error = error_of(path)
     assert (error.reason, error.key, error.index) == (Reason.WRONG_KIND, "a", 20)
-    assert error.source == str(path)
-    assert error.offset == 20 * (len(example(a=[1])) + 16)
+    assert (error.source, error.offset) == (str(path), 20 * (len(example(a=[1])) + 16))
     assert summarize(path)["a"].kind is None
 
 
@@ -299,23 +276,14 @@ def test_from_nothing_nothing_is_inferred(records: list[bytes]) -> None:
     assert summarize(records).n_records == len(records)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "key"),
-    [
-        ({"variable": "sparse"}, None),
-        ({"num_records": 0}, None),
-        ({"defaults": {"b": 1}}, "b"),
-        ({"defaults": {"many": 1}}, "many"),
-        ({"defaults": {"a": [1, 2]}}, "a"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "key"), [
+    ({"variable": "sparse"}, None), ({"num_records": 0}, None), ({"defaults": {"b": 1}}, "b"),
+    ({"defaults": {"many": 1}}, "many"), ({"defaults": {"a": [1, 2]}}, "a"),
+])  # fmt: skip
 def test_invalid_arguments_are_rejected(arguments: dict[str, Any], key: str | None) -> None:
     records = [example(a=[1], many=[1]), example(many=[1, 2])]
     error = error_of(records, **arguments)
     assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, key)
-
-
-# --------------------------------------------------------------------------------- corpus
 
 
 @pytest.mark.parametrize("sample", corpus_files(kind="example"))

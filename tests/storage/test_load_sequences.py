@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.small_files import write as write_records
 from tests.support.specifications import sequence_feature_specs
 from tests.support.untyped import infer_schema, load, summarize
@@ -41,7 +42,6 @@ EXAMPLE = encode_example({"a": 1})
 
 
 def video(i: int) -> dict[str, Any]:
-    """Return a record with i % 3 + 1 frames."""
     n_frames = i % 3 + 1
     return {
         "context": {"id": b"v%d" % i, "label": i},
@@ -65,12 +65,7 @@ def videos(tmp_path: Path) -> Path:
 
 
 def error_of(call: Any, *args: Any, **keywords: Any) -> InvalidArgumentError:
-    with pytest.raises(InvalidArgumentError) as caught:
-        call(*args, **keywords)
-    return caught.value
-
-
-# ------------------------------------------------------------------------------ what comes back
+    return raised(InvalidArgumentError, call, *args, **keywords)
 
 
 def test_the_schema_is_what_a_parser_takes(videos: Path) -> None:
@@ -112,13 +107,11 @@ def test_what_some_records_lack_is_masked_or_has_no_steps(tmp_path: Path) -> Non
 
 
 def values_of(column: Any, i: int) -> list[Any]:
-    """Return the values of record i, without those that are masked."""
     value = (column.to_list() if isinstance(column, RaggedTensor) else column.tolist())[i]
     return [each for each in (value if isinstance(value, list) else [value]) if each is not None]
 
 
 def steps_of(column: Any, i: int) -> list[list[Any]]:
-    """Return the values of each step of record i."""
     return [step if isinstance(step, list) else [step] for step in column.to_list()[i]]
 
 
@@ -156,9 +149,6 @@ def test_every_value_comes_back(data: st.DataObject) -> None:
             assert steps_of(column, i) == [step.tolist() for step in wanted_steps]
 
 
-# ------------------------------------------------------------------------------- how it is read
-
-
 def test_some_columns_are_chosen_by_path_and_in_order(videos: Path) -> None:
     names = ["feature_lists/frames", "context/label"]
     data = load(videos, columns=names)
@@ -168,8 +158,7 @@ def test_some_columns_are_chosen_by_path_and_in_order(videos: Path) -> None:
     error = error_of(load, videos, columns=["label"])
     assert error.reason is Reason.BAD_ARGUMENT
     assert "'context/label'" in str(error)
-    with pytest.raises(TypeError, match="columns"):
-        load(videos, columns="context/label")
+    raised(TypeError, load, videos, columns="context/label", match="columns")
 
 
 def test_a_schema_may_be_given(videos: Path) -> None:
@@ -238,9 +227,6 @@ def test_a_schema_of_examples_does_not_read_sequences(videos: Path) -> None:
     assert "SequenceSchema" in str(error)
 
 
-# ----------------------------------------------------------------------------------- which they are
-
-
 @pytest.mark.parametrize("n_empty", [0, 1, 50])
 def test_empty_records_decide_nothing(n_empty: int) -> None:
     empty = [b""] * n_empty
@@ -277,9 +263,6 @@ def test_lists_without_a_value_are_left_out() -> None:
     assert error_of(infer_schema, nothing).reason is Reason.BAD_ARGUMENT
 
 
-# ---------------------------------------------------------------------------------- summaries
-
-
 def test_a_summary_counts_records_steps_and_values() -> None:
     rows: list[dict[str, Any]] = [
         {"feature_lists": {"x": [[1, 2], [3], []]}},
@@ -310,9 +293,6 @@ def test_summaries_of_shards_add_up(data: st.DataObject) -> None:
         assert both.schema() == summarize([*records, EXAMPLE]).schema()
 
 
-# ------------------------------------------------------------------------------------- schemas
-
-
 @given(sequence_feature_specs())
 def test_a_schema_survives_json_and_pickle(specs: Any) -> None:
     schema = SequenceSchema(*specs)
@@ -323,11 +303,7 @@ def test_a_schema_survives_json_and_pickle(specs: Any) -> None:
 
 
 def test_a_schema_of_anything_but_features_is_refused() -> None:
-    with pytest.raises(TypeError):
-        SequenceSchema(5)  # type: ignore[arg-type]
-
-
-# --------------------------------------------------------------------------- lists without padding
+    raised(TypeError, SequenceSchema, 5)
 
 
 @given(st.data())

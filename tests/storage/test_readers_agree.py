@@ -13,6 +13,7 @@ import pytest
 
 from tests.storage.joined import join
 from tests.support.columns import same
+from tests.support.errors import raised
 from tfrecord_lite import (
     ExampleParser,
     FixedLenSequenceFeature,
@@ -98,9 +99,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_columns_of_every_dtype_are_the_same_in_every_reader(
-    paths: dict[str, Path], reader: str
-) -> None:
+def test_every_dtype_is_the_same_in_every_reader(paths: dict[str, Path], reader: str) -> None:
     names = list(COLUMNS)
     if reader == "a process":  # starting one takes long
         names = ["?", "bfloat16", "times", "T", "masked str", "ragged float64", "sparse"]
@@ -159,9 +158,7 @@ def test_the_context_of_sequences_has_its_originals() -> None:
 
 
 @pytest.mark.parametrize("strings", ["ndarray", "BytesColumn"])
-def test_the_first_record_that_does_not_fit_an_original_is_named(
-    tmp_path: Path, strings: Any
-) -> None:
+def test_the_first_misfit_of_an_original_is_named(tmp_path: Path, strings: Any) -> None:
     path = tmp_path / "x.tfrecord"
     save(path, {"x": [1, 2, 3, 300, 5, 600]})
     schema = Schema({"x": FixedLenFeature([], "int64")}, {"x": Original("uint8", [])})
@@ -169,18 +166,13 @@ def test_the_first_record_that_does_not_fit_an_original_is_named(
 
     same(next(batches)["x"], np.array([1, 2], "u1"))
     for read in (lambda: next(batches), lambda: TFRecordFile(path).parse([0, 3, 5], schema)):
-        with pytest.raises(InvalidArgumentError) as caught:
-            read()
-        error = caught.value
+        error = raised(InvalidArgumentError, read)
         assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 3)
         assert error.source == str(path)
     (block,) = TFRecordReader(path).blocks()
     with pytest.raises(InvalidArgumentError) as caught:
         ExampleParser(schema, strings=strings).parse_batches(block, [0, 2, 3, 6])
     assert caught.value.index == 3
-
-
-# ------------------------------------------------------------------ without a schema
 
 
 def written(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -248,11 +240,7 @@ def test_the_features_of_tensorflow_datasets_beside_the_data_are_used(tmp_path: 
     (tmp_path / "features.json").write_text('{"of": "another program"}')
     assert load(path)["steps/action"].shape == (2, 28)
     (tmp_path / "dataset_info.json").write_text("{}")
-    with pytest.raises(InvalidArgumentError, match="not a schema"):
-        load(path)
-
-
-# ------------------------------------------------------------------- a part of the records
+    raised(InvalidArgumentError, load, path, match="not a schema")
 
 
 def test_the_first_records_alone(tmp_path: Path) -> None:
@@ -269,10 +257,8 @@ def test_the_first_records_alone(tmp_path: Path) -> None:
     assert load(first, ["s"], num_records=1)["s"].tolist() == ["ä".encode()]
     assert load(first, ["n"], num_records=1, text=True)["n"].tolist() == [1]
     assert load(paths, text=True)["n"].tolist() == [0, 1, 2, 3, 4] * 2  # what may be text is text
-    with pytest.raises(InvalidArgumentError, match="'t' in text"):
-        load(first, text=["t"])
-    with pytest.raises(InvalidArgumentError, match="num_records"):
-        load(first, num_records=0)
+    raised(InvalidArgumentError, load, first, text=["t"], match="'t' in text")
+    raised(InvalidArgumentError, load, first, num_records=0, match="num_records")
 
     assert TFRecordReader(first).take(2) == list(TFRecordReader(first))[:2]
     assert TFRecordReader(first).take(0) == []
@@ -284,9 +270,7 @@ def test_a_record_by_number_that_is_no_example_is_named(tmp_path: Path) -> None:
     paths = [written(tmp_path / "0", [{"n": 1}] * 3), tmp_path / "1"]
     with TFRecordWriter(paths[1]) as writer:
         writer.write(b"no Example")
-    with pytest.raises(InvalidArgumentError) as caught:
-        TFRecordFile(paths).example(3)
-    error = caught.value
+    error = raised(InvalidArgumentError, TFRecordFile(paths).example, 3)
     assert (error.source, error.index, error.reason) == (str(paths[1]), 0, Reason.MALFORMED)
 
 
@@ -302,7 +286,6 @@ def test_a_stream_that_cannot_seek_needs_a_schema(tmp_path: Path) -> None:
 
     content = written(tmp_path / "a", [{"n": 1}, {"n": 2}]).read_bytes()
     for read in (load, lambda pipe: list(TFRecordReader(pipe).batches())):
-        with pytest.raises(InvalidArgumentError, match="give schema"):
-            read(Pipe(content))
+        raised(InvalidArgumentError, read, Pipe(content), match="give schema")
     assert load(Pipe(content), schema={"n": int})["n"].tolist() == [1, 2]
     assert load(io.BytesIO(content))["n"].tolist() == [1, 2]

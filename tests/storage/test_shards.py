@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from hypothesis.strategies import DrawFn
 
+from tests.support.errors import raised
 from tests.support.untyped import load
 from tfrecord_lite import (
     BytesColumn,
@@ -41,11 +42,9 @@ from tfrecord_lite.storage import builder
 # Shards of one data set, each saved on its own: what they hold differs.
 SHARDS: dict[str, list[dict[str, Any]]] = {
     "values": [{"n": 1, "tags": ["a"], "h": 1.5}, {"n": 2, "tags": ["b", "c"], "h": 2.0}],
-    "missing": [{"n": 3, "tags": None, "h": None}],
-    "empty": [{"n": 4, "tags": [], "h": None}],
-    "lacking": [{"n": 5}],
-    "nothing": [],
-}
+    "missing": [{"n": 3, "tags": None, "h": None}], "empty": [{"n": 4, "tags": [], "h": None}],
+    "lacking": [{"n": 5}], "nothing": [],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("n_shards", [2, 3, 5])
@@ -68,19 +67,14 @@ ROWS: list[Any] = [[[1, 2], [3]], [[0.5, 1.5], [2.5]], [["a"], ["b", "c"]]]
 BOXES: list[Any] = [[{"box": {"x": 1}}], [{"box": {"x": 2, "y": 0.5}}]]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        (*BOXES, {"box": {"x": [1, 2], "y": [None, 0.5]}}),
-        ([{"p": (1, 2)}], [{"p": (3, 4)}], {"p": ([1, 3], [2, 4])}),
-        ({"x": [], "y": np.zeros((0, 3), np.uint8)}, {"x": [[1, 2], [3]]}, {"x": [[1, 2], [3]]}),
-        *(([{"x": []}] * 2, {"x": rows}, {"x": [[], [], *rows]}) for rows in ROWS),
-        ([{"x": None}], [{"x": 5}], {"x": [None, 5]}),
-    ],
-)
-def test_what_a_shard_lacks_comes_from_the_others(
-    tmp_path: Path, one: Any, other: Any, expected: Any
-) -> None:
+@pytest.mark.parametrize(("one", "other", "expected"), [
+    (*BOXES, {"box": {"x": [1, 2], "y": [None, 0.5]}}),
+    ([{"p": (1, 2)}], [{"p": (3, 4)}], {"p": ([1, 3], [2, 4])}),
+    ({"x": [], "y": np.zeros((0, 3), np.uint8)}, {"x": [[1, 2], [3]]}, {"x": [[1, 2], [3]]}),
+    *(([{"x": []}] * 2, {"x": rows}, {"x": [[], [], *rows]}) for rows in ROWS),
+    ([{"x": None}], [{"x": 5}], {"x": [None, 5]}),
+])  # fmt: skip
+def test_columns_of_shards_join(tmp_path: Path, one: Any, other: Any, expected: Any) -> None:
     save(tmp_path / "0", one)
     save(tmp_path / "1", other)
     found = load([tmp_path / "0", tmp_path / "1"])
@@ -89,32 +83,23 @@ def test_what_a_shard_lacks_comes_from_the_others(
         alike(found, load([tmp_path / "1", tmp_path / "0"]))
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "key", "text"),
-    [
-        ({"x": [1]}, {"y": [1]}, None, "none of the features"),
-        ({"x": [1]}, ([1],), None, "none of the features"),
-        ({"x": [1], "y": {"z": [1]}}, {"x": [1], "y": ([1],)}, None, "nested differently"),
-        ([{"a/b": 1, "c": 1}], [{"a": {"b": 1}, "c": 1}], None, "nested differently"),
-        ({"x": [1]}, {"x": [0.5]}, "x", "schema="),
-        ({"x": [1]}, {"x": [[]]}, "x", "an empty list"),
-        ({"x": [1]}, {"x": np.zeros(1, np.float32)}, "x", "float32"),
-        ({"x": [1]}, {"x": np.zeros((1, 2, 2), int)}, "x", "shape"),
-    ],
-)
+@pytest.mark.parametrize(("one", "other", "key", "text"), [
+    ({"x": [1]}, {"y": [1]}, None, "none of the features"),
+    ({"x": [1]}, ([1],), None, "none of the features"),
+    ({"x": [1], "y": {"z": [1]}}, {"x": [1], "y": ([1],)}, None, "nested differently"),
+    ([{"a/b": 1, "c": 1}], [{"a": {"b": 1}, "c": 1}], None, "nested differently"),
+    ({"x": [1]}, {"x": [0.5]}, "x", "schema="), ({"x": [1]}, {"x": [[]]}, "x", "an empty list"),
+    ({"x": [1]}, {"x": np.zeros(1, np.float32)}, "x", "float32"),
+    ({"x": [1]}, {"x": np.zeros((1, 2, 2), int)}, "x", "shape"),
+])  # fmt: skip
 def test_shards_that_are_stored_in_other_ways_are_rejected(
     tmp_path: Path, one: Any, other: Any, key: str | None, text: str
 ) -> None:
     save(tmp_path / "0", one)
     save(tmp_path / "1", other)
-    with pytest.raises(InvalidArgumentError, match=text) as caught:
-        load([tmp_path / "0", tmp_path / "1"])
-    error = caught.value
+    error = raised(InvalidArgumentError, load, [tmp_path / "0", tmp_path / "1"], match=text)
     assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, key)
     assert error.source == str(tmp_path / "1")
-
-
-# ------------------------------------------------------------------- one schema for all
 
 
 def alike(one: Any, other: Any) -> None:
@@ -147,22 +132,17 @@ def to_lists(data: Any) -> Any:
 small = st.integers(-(2**7), 2**7 - 1)
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=4)
 VALUES: dict[str, st.SearchStrategy[Any]] = {
-    "int": small,
-    "float": st.floats(allow_nan=False),
+    "int": small, "float": st.floats(allow_nan=False),
     "array": hnp.arrays(np.float64, (2,), elements=st.floats(allow_nan=False)),
-    "uint8": hnp.arrays(np.uint8, (2, 3)),
-    "texts": st.lists(texts, max_size=3),
+    "uint8": hnp.arrays(np.uint8, (2, 3)), "texts": st.lists(texts, max_size=3),
     "bytes": st.lists(st.binary(max_size=3), max_size=2),
     "nested": st.lists(st.lists(small, max_size=2), max_size=2),
-    "floats": st.lists(st.floats(allow_nan=False), max_size=3),
-    "none": st.none() | small,
-    "no_float": st.none() | st.floats(allow_nan=False),
-    "no_text": st.none() | texts,
+    "floats": st.lists(st.floats(allow_nan=False), max_size=3), "none": st.none() | small,
+    "no_float": st.none() | st.floats(allow_nan=False), "no_text": st.none() | texts,
     "no_array": st.none() | hnp.arrays(np.int16, (2,)),
-    "scalar": st.builds(np.float32, st.floats(width=32, allow_nan=False)),
-    "bool": st.booleans(),
+    "scalar": st.builds(np.float32, st.floats(width=32, allow_nan=False)), "bool": st.booleans(),
     "varying": hnp.arrays(np.float64, st.integers(1, 3), elements=st.floats(allow_nan=False)),
-}
+}  # fmt: skip
 # A row with all values: the schema of rows does not depend on which of them come.
 EXAMPLE = {
     "int": 1, "float": 0.5, "array": np.zeros(2), "uint8": np.zeros((2, 3), np.uint8),
@@ -255,27 +235,21 @@ def test_rows_are_stored_alike_wherever_a_batch_ends(
 
 
 GIVEN = {
-    "n": np.arange(2, dtype=np.int8),
-    "f": np.zeros((2, 3)),
-    "s": np.array(["a", "bc"]),
+    "n": np.arange(2, dtype=np.int8), "f": np.zeros((2, 3)), "s": np.array(["a", "bc"]),
     "r": RaggedTensor(np.zeros((3, 2)), np.array([0, 1, 3])),
     "m": np.ma.MaskedArray([1.5, 2], [True, False], np.float32),
-}
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("change", "reason", "key"),
-    [
-        ({"n": 200}, Reason.UNREPRESENTABLE, "n"), ({"n": None}, Reason.MISSING, "n"),
-        ({"n": [1]}, Reason.UNREPRESENTABLE, "n"), ({"f": np.zeros(2)}, Reason.WRONG_COUNT, "f"),
-        ({"f": 1.5}, Reason.UNREPRESENTABLE, "f"), ({"f": [1, 2]}, Reason.WRONG_COUNT, "f"),
-        ({"s": "abc"}, Reason.UNREPRESENTABLE, "s"), ({"s": b"\xff"}, Reason.UNREPRESENTABLE, "s"),
-        ({"r": [[1, 2], [3]]}, Reason.WRONG_COUNT, "r"),
-        ({"r": np.zeros((4, 3))}, Reason.WRONG_COUNT, "r"),
-        ({"m": 1e300}, Reason.UNREPRESENTABLE, "m"), ({"m": [1.0]}, Reason.UNREPRESENTABLE, "m"),
-        ({"k": 1}, Reason.BAD_ARGUMENT, "k"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "reason", "key"), [
+    ({"n": 200}, Reason.UNREPRESENTABLE, "n"), ({"n": None}, Reason.MISSING, "n"),
+    ({"n": [1]}, Reason.UNREPRESENTABLE, "n"), ({"f": np.zeros(2)}, Reason.WRONG_COUNT, "f"),
+    ({"f": 1.5}, Reason.UNREPRESENTABLE, "f"), ({"f": [1, 2]}, Reason.WRONG_COUNT, "f"),
+    ({"s": "abc"}, Reason.UNREPRESENTABLE, "s"), ({"s": b"\xff"}, Reason.UNREPRESENTABLE, "s"),
+    ({"r": [[1, 2], [3]]}, Reason.WRONG_COUNT, "r"),
+    ({"r": np.zeros((4, 3))}, Reason.WRONG_COUNT, "r"), ({"m": 1e300}, Reason.UNREPRESENTABLE, "m"),
+    ({"m": [1.0]}, Reason.UNREPRESENTABLE, "m"), ({"k": 1}, Reason.BAD_ARGUMENT, "k"),
+])  # fmt: skip
 def test_a_row_that_does_not_fit_the_schema_is_named(
     tmp_path: Path, change: dict[str, Any], reason: Reason, key: str
 ) -> None:
@@ -306,20 +280,14 @@ LARGE = 2**24 + 1
 """The first integer that float32 does not hold."""
 
 
-@pytest.mark.parametrize(
-    ("example", "column"),
-    [
-        (np.zeros(1, np.float32), [0.5, LARGE]),
-        (np.zeros((1, 2), np.float32), [[0.5, 1], [2, LARGE]]),
-        (RaggedTensor(np.zeros(0, np.float32), [0]), [[0.5, 2.0], [LARGE]]),
-        (np.ma.MaskedArray(np.zeros(2, np.float32), [False, True]), [None, LARGE, 0.5]),
-        (np.zeros(1, np.complex64), [1j, LARGE]),
-    ],
-)
+@pytest.mark.parametrize(("example", "column"), [
+    (np.zeros(1, np.float32), [0.5, LARGE]), (np.zeros((1, 2), np.float32), [[0.5, 1], [2, LARGE]]),
+    (RaggedTensor(np.zeros(0, np.float32), [0]), [[0.5, 2.0], [LARGE]]),
+    (np.ma.MaskedArray(np.zeros(2, np.float32), [False, True]), [None, LARGE, 0.5]),
+    (np.zeros(1, np.complex64), [1j, LARGE]),
+])  # fmt: skip
 @pytest.mark.parametrize("form", ["columns", "rows"])
-def test_integers_among_floats_are_never_rounded(
-    tmp_path: Path, example: Any, column: Any, form: str
-) -> None:
+def test_integers_are_never_rounded(tmp_path: Path, example: Any, column: Any, form: str) -> None:
     schema = schema_of({"x": example})
     data = {"x": column} if form == "columns" else [{"x": value} for value in column]
 
@@ -347,8 +315,7 @@ def test_strings_that_numpy_cuts_are_rejected(tmp_path: Path, dtype: str, value:
         with pytest.raises(InvalidArgumentError, match="NULs at the end") as caught:
             save(tmp_path / "d", data, schema=schema)
         assert (caught.value.reason, caught.value.index) == (Reason.UNREPRESENTABLE, 1)
-    with pytest.raises(InvalidArgumentError, match="NULs at the end"):
-        encode_examples({"x": objects}, schema)
+    raised(InvalidArgumentError, encode_examples, {"x": objects}, schema, match="NULs at the end")
     save(tmp_path / "d", {"x": objects.astype(dtype)}, schema=schema)
     assert load(tmp_path / "d")["x"].tolist() == objects.astype(dtype).tolist()
 
@@ -361,8 +328,7 @@ def test_a_schema_of_another_program_is_kept(tmp_path: Path) -> None:
     assert (found["x"].dtype, found["x"].shape) == (np.float32, (2, 2))
     assert isinstance(found["y"], SparseTensor)
     for rows in ([{"y": "a"}], [{"x": None}]):
-        with pytest.raises(InvalidArgumentError, match="required"):
-            save(tmp_path / "d", rows, schema=features)
+        raised(InvalidArgumentError, save, tmp_path / "d", rows, schema=features, match="required")
     with pytest.raises(TypeError, match="schema must be a Schema, a dict of"):
         save(tmp_path / "d", rows, schema=[1])  # type: ignore[arg-type]
 
@@ -379,8 +345,6 @@ def test_what_a_schema_adds_is_nested_as_its_path(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="no place for this feature"):
         save(tmp_path / "5", [(1, 2)], schema={n: VarLenFeature(int) for n in "012"})
 
-
-# ------------------------------------------------------------------- num_shards and progress
 
 COLUMNS = {
     "n": np.arange(10),
@@ -429,20 +393,15 @@ def test_rows_keep_their_order(tmp_path: Path, n_rows: int) -> None:
     assert len(names_in(tmp_path)) == 12
 
 
-@pytest.mark.parametrize(
-    ("name", "num_shards", "first", "n_files"),
-    [
-        ("a", 2, "a-00000-of-00002", 4), ("a.tfrecord", 2, "a-00000-of-00002.tfrecord", 4),
-        ("a-1.5.tfrecord.gz", 2, "a-1.5-00000-of-00002.tfrecord.gz", 4),
-        ("a.GZ", 2, "a-00000-of-00002.GZ", 4), ("a-{shard}-{num_shards}", 2, "a-0-2", 4),
-        ("a@2.tfrecord", None, "a-00000-of-00002.tfrecord", 4), ("a@2", 2, "a-00000-of-00002", 4),
-        ("backup@20240131", None, "backup@20240131", 2), ("a@0", None, "a@0", 2),
-        ("a@b", None, "a@b", 2),
-    ],
-)  # fmt: skip
-def test_names_of_shards(
-    tmp_path: Path, name: str, num_shards: int | None, first: str, n_files: int
-) -> None:
+@pytest.mark.parametrize(("name", "num_shards", "first", "n_files"), [
+    ("a", 2, "a-00000-of-00002", 4), ("a.tfrecord", 2, "a-00000-of-00002.tfrecord", 4),
+    ("a-1.5.tfrecord.gz", 2, "a-1.5-00000-of-00002.tfrecord.gz", 4),
+    ("a.GZ", 2, "a-00000-of-00002.GZ", 4), ("a-{shard}-{num_shards}", 2, "a-0-2", 4),
+    ("a@2.tfrecord", None, "a-00000-of-00002.tfrecord", 4), ("a@2", 2, "a-00000-of-00002", 4),
+    ("backup@20240131", None, "backup@20240131", 2), ("a@0", None, "a@0", 2),
+    ("a@b", None, "a@b", 2),
+])  # fmt: skip
+def test_shards(tmp_path: Path, name: str, num_shards: Any, first: str, n_files: int) -> None:
     save(tmp_path / name, {"n": np.arange(3)}, num_shards=num_shards)
     assert load(tmp_path / first)["n"].tolist() == [0, 1, 2][: 1 if n_files == 4 else 3]
     assert len(names_in(tmp_path)) == n_files
@@ -460,12 +419,9 @@ def test_names_of_shards(
         ("a", 2.5, TypeError),
     ],
 )
-def test_names_and_numbers_that_are_rejected(
-    tmp_path: Path, name: str, num_shards: Any, error: type[Exception]
-) -> None:
+def test_wrong_names(tmp_path: Path, name: str, num_shards: Any, error: type[Exception]) -> None:
     (tmp_path / "there@2").touch()
-    with pytest.raises(error):
-        save(tmp_path / name, {"n": [1]}, num_shards=num_shards)
+    raised(error, save, tmp_path / name, {"n": [1]}, num_shards=num_shards)
     assert names_in(tmp_path) == ["there@2"]
 
 
@@ -482,9 +438,8 @@ def test_a_pattern_does_not_mix_shards_of_two_saves(tmp_path: Path) -> None:
     for num_shards in (4, 2):
         save(tmp_path / "d.tfrecord", COLUMNS, num_shards=num_shards)
     for pattern in ("d-*.tfrecord", "*"):
-        with pytest.raises(InvalidArgumentError, match=r"d@2.*d@4") as caught:
-            load(tmp_path / pattern)
-        assert caught.value.reason is Reason.BAD_ARGUMENT
+        error = raised(InvalidArgumentError, load, tmp_path / pattern, match=r"d@2.*d@4")
+        assert error.reason is Reason.BAD_ARGUMENT
     for pattern in ("d@2.tfrecord", "d-*-of-00004.tfrecord"):
         assert load(tmp_path / pattern)["n"].tolist() == list(range(10))
 
@@ -493,9 +448,7 @@ def test_a_missing_file_whose_shards_are_there_says_so(tmp_path: Path) -> None:
     path = tmp_path / "p.tfrecord"
     save(path, COLUMNS, num_shards=4)
     for read in (load, TFRecordFile, infer_schema, lambda p: list(TFRecordReader(p))):
-        with pytest.raises(FileNotFoundError, match=r"p@4\.tfrecord") as caught:
-            read(path)
-        assert caught.value.filename == str(path)
+        assert raised(FileNotFoundError, read, path, match=r"p@4\.tfrecord").filename == str(path)
 
 
 @pytest.mark.parametrize("at", range(6))
@@ -513,8 +466,7 @@ def test_shards_that_cannot_appear_leave_none(
         commit(file)
 
     monkeypatch.setattr(OutputFile, "commit", failing)
-    with pytest.raises(OSError, match="no space"):
-        save(tmp_path / "d", COLUMNS, num_shards=3)
+    raised(OSError, save, tmp_path / "d", COLUMNS, num_shards=3, match="no space")
 
     names = names_in(tmp_path)
     assert not [name for name in names if name.endswith(".tmp")]
@@ -532,11 +484,8 @@ def test_an_error_leaves_no_shard(tmp_path: Path) -> None:
         yield from ({"n": i} for i in range(3000))
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        save(tmp_path / "d", rows(), num_shards=3)
-    with pytest.raises(FileNotFoundError):
-        save(tmp_path / "none/{shard}", [{"n": 1}], num_shards=3)
+    raised(KeyboardInterrupt, save, tmp_path / "d", rows(), num_shards=3)
+    raised(FileNotFoundError, save, tmp_path / "none/{shard}", [{"n": 1}], num_shards=3)
     (tmp_path / "e-00001-of-00002").mkdir()
-    with pytest.raises(IsADirectoryError):
-        save(tmp_path / "e", [{"n": 1}], num_shards=2)
+    raised(IsADirectoryError, save, tmp_path / "e", [{"n": 1}], num_shards=2)
     assert names_in(tmp_path) == ["e-00001-of-00002"]

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from tests.support.columns import columns_of, flat_of, rounded, same
+from tests.support.errors import raised
 from tests.support.foreign_files import FOREIGN
 from tests.support.small_files import write
 from tests.support.untyped import load
@@ -49,9 +50,6 @@ from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind, Original
 from tfrecord_lite.storage import builder
 from tfrecord_lite.storage.builder import row_batches
-
-# ------------------------------------------------------------------------------ round trips
-
 
 keys = st.sampled_from(["a", "b", "image", "", "x/y", "ü", "0", "row_lengths_1"])
 
@@ -105,8 +103,7 @@ def test_a_column_has_its_dtype_and_shape_and_what_float32_holds(
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         if before.dtype == np.float64 and (np.isinf(after) & np.isfinite(before)).any():
-            with pytest.raises(InvalidArgumentError, match="lossless=True"):
-                save(path, {"x": column})
+            raised(InvalidArgumentError, save, path, {"x": column}, match="lossless=True")
             return
         schema = save(path, {"x": column})
     texts = [str(each.message) for each in told if "rounded" in str(each.message)]
@@ -164,9 +161,6 @@ def test_a_sidecar_is_a_schema_and_a_structure_for_people(tmp_path: Path) -> Non
     assert Schema.from_json(text).originals["0"] == Original("float64", [])
 
 
-# ------------------------------------------------------------------------------------- rows
-
-
 def saved(path: Path, rows: Any) -> Any:
     save(path, rows)
     return load(path)
@@ -185,60 +179,40 @@ GOOD = {"a": 1, "x": 0.5, "s": "t", "v": np.zeros((2, 2)), "l": [1]}
 
 
 @pytest.mark.parametrize("at", [1, 700, 1024, 2047, 2500])
-@pytest.mark.parametrize(
-    ("change", "key"),
-    [
-        ({"a": "text"}, "a"), ({"a": 2**64}, "a"), ({"a": [1]}, "a"), ({"x": "text"}, "x"),
-        ({"s": b"bytes"}, "s"), ({"s": 5}, "s"), ({"v": np.zeros((2, 3))}, "v"),
-        ({"v": np.zeros(2)}, "v"), ({"v": np.zeros((2, 2), np.float32)}, "v"), ({"l": None}, "l"),
-        ({"l": 5}, "l"), ({"a": object()}, "a"), ({"new": 1}, "new"),
-    ],
-)  # fmt: skip
-def test_a_row_that_does_not_fit_is_named(
-    tmp_path: Path, at: int, change: dict[str, Any], key: str
-) -> None:
+@pytest.mark.parametrize(("change", "key"), [
+    ({"a": "text"}, "a"), ({"a": 2**64}, "a"), ({"a": [1]}, "a"), ({"x": "text"}, "x"),
+    ({"s": b"bytes"}, "s"), ({"s": 5}, "s"), ({"v": np.zeros((2, 3))}, "v"),
+    ({"v": np.zeros(2)}, "v"), ({"v": np.zeros((2, 2), np.float32)}, "v"), ({"l": None}, "l"),
+    ({"l": 5}, "l"), ({"a": object()}, "a"), ({"new": 1}, "new"),
+])  # fmt: skip
+def test_a_misfit_is_named(tmp_path: Path, at: int, change: dict[str, Any], key: str) -> None:
     rows = [{**GOOD, "l": [1] * (i % 2)} for i in range(2600)]
     rows[at] = {**GOOD, **change}
-    with pytest.raises(InvalidArgumentError) as caught:
-        save(tmp_path / "d", rows)
-    assert (caught.value.key, caught.value.index) == (key, at)
-    assert caught.value.source == str(tmp_path / "d")
+    error = raised(InvalidArgumentError, save, tmp_path / "d", rows)
+    assert (error.key, error.index, error.source) == (key, at, str(tmp_path / "d"))
     assert os.listdir(tmp_path) == []  # noqa: PTH208
 
 
 @pytest.mark.parametrize("row", [(1,), (1, 2, 3), 5, {"0": 1, "1": 2}, ((1,), 2)])
 def test_a_row_of_another_structure_is_named(tmp_path: Path, row: Any) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        save(tmp_path / "d", [(1, 2)] * 4 + [row])
-    assert caught.value.index == 4
+    assert raised(InvalidArgumentError, save, tmp_path / "d", [(1, 2)] * 4 + [row]).index == 4
 
 
 @pytest.mark.parametrize("data", ["text", b"bytes", 5, None, np.float64(1)])
 def test_what_is_not_data_is_a_type_error(tmp_path: Path, data: Any) -> None:
-    with pytest.raises(TypeError):
-        save(tmp_path / "d", data)
-    with pytest.raises(TypeError):
-        save(5, {"x": [1]})  # type: ignore[arg-type]
-    with pytest.raises(TypeError):
-        save(tmp_path / "d", {1: np.zeros(2)})
+    raised(TypeError, save, tmp_path / "d", data)
+    raised(TypeError, save, 5, {"x": [1]})
+    raised(TypeError, save, tmp_path / "d", {1: np.zeros(2)})
     assert os.listdir(tmp_path) == []  # noqa: PTH208
 
 
-@pytest.mark.parametrize(
-    ("data", "key"),
-    [
-        ({"a": np.zeros(2), "b": np.zeros(3)}, "b"),
-        ({"a": np.array(5)}, "a"),
-        ({"a": [1, "x"]}, "a"),
-        ({"a/b": np.zeros(1), "a": {"b": np.zeros(1)}}, "a/b"),
-        ({"a": np.zeros(2, "longdouble")}, "a"),
-        (np.zeros(2, "longdouble"), "value"),
-    ],
-)
+@pytest.mark.parametrize(("data", "key"), [
+    ({"a": np.zeros(2), "b": np.zeros(3)}, "b"), ({"a": np.array(5)}, "a"), ({"a": [1, "x"]}, "a"),
+    ({"a/b": np.zeros(1), "a": {"b": np.zeros(1)}}, "a/b"), ({"a": np.zeros(2, "longdouble")}, "a"),
+    (np.zeros(2, "longdouble"), "value"),
+])  # fmt: skip
 def test_columns_that_cannot_be_saved_are_named(tmp_path: Path, data: Any, key: str) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        save(tmp_path / "d", data)
-    assert caught.value.key == key
+    assert raised(InvalidArgumentError, save, tmp_path / "d", data).key == key
     assert os.listdir(tmp_path) == []  # noqa: PTH208
 
 
@@ -257,9 +231,6 @@ def test_rows_are_not_held_in_memory(tmp_path: Path) -> None:
     assert peak_of(60_000) < 1.1 * few
 
 
-# ----------------------------------------------------------------------- complete or not at all
-
-
 def test_rows_come_from_a_data_set_that_does_not_know_its_length(tmp_path: Path) -> None:
     save(tmp_path / "a", {"x": np.arange(5)})
     rows = TFRecordDataset(tmp_path / "a").filter(len).map(lambda r: {"x": len(r)})
@@ -275,8 +246,7 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
         yield {"x": 1}
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        save(path, rows())
+    raised(KeyboardInterrupt, save, path, rows())
     same(load(path), {"x": np.arange(3)})
     assert sorted(each.name for each in tmp_path.iterdir()) == ["d", "d.schema.json"]
 
@@ -332,32 +302,23 @@ def test_a_crash_between_the_two_files_is_detected(
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
 
     if first is None:
-        with pytest.raises(FileNotFoundError):
-            load(path)
+        raised(FileNotFoundError, load, path)
     elif n_done == 0:
         same(load(path), {"x": first})
     else:
-        with pytest.raises(InvalidArgumentError) as caught:
-            load(path)
-        assert caught.value.reason == Reason.BAD_ARGUMENT
-        assert caught.value.source == f"{path}.schema.json"
+        error = raised(InvalidArgumentError, load, path)
+        assert (error.reason, error.source) == (Reason.BAD_ARGUMENT, f"{path}.schema.json")
 
 
 @pytest.mark.parametrize("n_rows", [3, 20_000])
-def test_a_sidecar_beside_other_data_is_rejected_unless_it_is_given(
-    tmp_path: Path, n_rows: int
-) -> None:
+def test_a_sidecar_beside_other_data_is_rejected(tmp_path: Path, n_rows: int) -> None:
     path = tmp_path / "d"
     save(path, {"x": np.zeros(n_rows)}, lossless=True)
     with path.open("ab") as file, TFRecordWriter(file) as writer:
         writer.write_example({"x": np.ones(1).tobytes()})
-    with pytest.raises(InvalidArgumentError, match="delete the sidecar if the file") as caught:
-        load(path)
-    assert caught.value.reason == Reason.BAD_ARGUMENT
+    error = raised(InvalidArgumentError, load, path, match="delete the sidecar if the file")
+    assert error.reason == Reason.BAD_ARGUMENT
     assert load(path, schema=f"{path}.schema.json")["x"].tolist() == [0.0] * n_rows + [1.0]
-
-
-# ---------------------------------------------------------------------------------- loading
 
 
 def test_lists_that_are_empty_in_all_rows_come_back(tmp_path: Path) -> None:
@@ -365,7 +326,6 @@ def test_lists_that_are_empty_in_all_rows_come_back(tmp_path: Path) -> None:
         tmp_path / "a", [{"texts": ["a"], "numbers": [1.5]}, {"texts": [], "numbers": []}]
     )
     save(tmp_path / "b", [{"texts": [], "numbers": []}] * 5, schema=schema)
-
     data = load(tmp_path / "b")
     assert data["texts"].to_list() == data["numbers"].to_list() == [[]] * 5
 
@@ -376,8 +336,7 @@ def test_the_schema_may_be_anywhere(tmp_path: Path) -> None:
     same(load(tmp_path / "d", schema=tmp_path / "elsewhere.json"), data)
     same(load(tmp_path / "d", schema=schema), data)
     assert load(tmp_path / "d")["x"].dtype == np.int64  # inferred
-    with pytest.raises(FileNotFoundError):
-        load(tmp_path / "d", schema=tmp_path / "none.json")
+    raised(FileNotFoundError, load, tmp_path / "d", schema=tmp_path / "none.json")
 
 
 def test_without_a_sidecar_it_is_inferred(tmp_path: Path) -> None:
@@ -395,27 +354,19 @@ def test_without_a_sidecar_it_is_inferred(tmp_path: Path) -> None:
 def test_one_sidecar_does_not_speak_for_two_files(tmp_path: Path) -> None:
     save(tmp_path / "0", {"x": np.zeros(1, int)})
     save(tmp_path / "1", {"x": np.zeros(1, int)}, tmp_path / "s")
-    with pytest.raises(InvalidArgumentError) as caught:
-        load([tmp_path / "0", tmp_path / "1"])
-    assert caught.value.source == str(tmp_path / "1")
+    error = raised(InvalidArgumentError, load, [tmp_path / "0", tmp_path / "1"])
+    assert error.source == str(tmp_path / "1")
     assert load([tmp_path / "0", tmp_path / "1"], schema=tmp_path / "s")["x"].tolist() == [0, 0]
 
 
-@pytest.mark.parametrize(
-    ("row", "reason"),
-    [
-        ({"x": [1, 2]}, Reason.WRONG_COUNT),
-        ({"x": [1.5]}, Reason.WRONG_KIND),
-        ({"z": 1}, Reason.MISSING),
-    ],
-)
+@pytest.mark.parametrize(("row", "reason"), [
+    ({"x": [1, 2]}, Reason.WRONG_COUNT), ({"x": [1.5]}, Reason.WRONG_KIND),
+    ({"z": 1}, Reason.MISSING),
+])  # fmt: skip
 def test_a_record_that_does_not_fit_is_named(tmp_path: Path, row: Any, reason: Reason) -> None:
     path = write(tmp_path / "d", [encode_example({"x": 1})] * 20 + [encode_example(row)])
-    with pytest.raises(InvalidArgumentError) as caught:
-        load(path, schema=Schema({"x": FixedLenFeature([], int)}))
-    error = caught.value
-    assert (error.reason, error.key, error.index) == (reason, "x", 20)
-    assert error.source == str(path)
+    error = raised(InvalidArgumentError, load, path, schema=Schema({"x": FixedLenFeature([], int)}))
+    assert (error.reason, error.key, error.index, error.source) == (reason, "x", 20, str(path))
     assert error.offset
 
 
@@ -428,13 +379,9 @@ def test_a_path_must_be_a_str_or_pathlike(tmp_path: Path, kind: Any) -> None:
         save(other, {"x": np.arange(3)})
     with pytest.raises(TypeError, match=r"^schema_path must be a str or PathLike, not"):
         save(path, {"x": np.arange(3)}, other)
-    with pytest.raises(TypeError, match=r"^schema must be a Schema, a dict of spec"):
-        load(path, schema=other)
+    raised(TypeError, load, path, schema=other, match=r"^schema must be a Schema, a dict of spec")
     assert load(os.fsencode(path))["x"].tolist() == [0, 1, 2]
     assert sorted(each.name for each in tmp_path.iterdir()) == ["d", "d.schema.json"]
-
-
-# ------------------------------------------------------------------- schemas of other programs
 
 
 def test_real_tfds_and_tfx_data_load_by_their_schemas(corpus: Path) -> None:
@@ -447,21 +394,16 @@ def test_real_tfds_and_tfx_data_load_by_their_schemas(corpus: Path) -> None:
     assert columns["species"].shape == (100, 1)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "dtype"),
-    [
-        ("a.pbtxt", 'feature { name: "x" type: INT }', "int64"),
-        ("a", '# hello\nfeature {\n  name: "x"\n  type: INT\n}', "int64"),
-        pytest.param(
-            "a.yaml", "x: {dtype: 9, shape: []}", "int64", marks=pytest.mark.needs("yaml")
-        ),
-        ("features.json", '{"featuresDict": {"features": {"x": {"classLabel": {}}}}}', "int64"),
-        ("a", '\ufeff{"type": "FeaturesDict", "content": {"x": {"type": "Text"}}}', "string"),
-    ],
-)
-def test_a_schema_file_is_known_by_its_content(
-    tmp_path: Path, name: str, text: str, dtype: str
-) -> None:
+@pytest.mark.parametrize(("name", "text", "dtype"), [
+    ("a.pbtxt", 'feature { name: "x" type: INT }', "int64"),
+    ("a", '# hello\nfeature {\n  name: "x"\n  type: INT\n}', "int64"),
+    pytest.param(
+        "a.yaml", "x: {dtype: 9, shape: []}", "int64", marks=pytest.mark.needs("yaml")
+    ),
+    ("features.json", '{"featuresDict": {"features": {"x": {"classLabel": {}}}}}', "int64"),
+    ("a", '\ufeff{"type": "FeaturesDict", "content": {"x": {"type": "Text"}}}', "string"),
+])  # fmt: skip
+def test_a_schema_is_known_by_content(tmp_path: Path, name: str, text: str, dtype: str) -> None:
     (tmp_path / name).write_text(text, "utf-8")
     schema = load_schema(tmp_path / name)
     assert list(schema) == ["x"]
@@ -470,10 +412,8 @@ def test_a_schema_file_is_known_by_its_content(
 
 def test_the_file_with_a_bad_schema_is_named(tmp_path: Path) -> None:
     (tmp_path / "features.json").write_text('{"featuresDict": {"features": {"x": {"a": 1}}}}')
-    with pytest.raises(InvalidArgumentError) as caught:
-        load_schema(tmp_path)
-    assert caught.value.source == str(tmp_path / "features.json")
-    assert caught.value.key == "x"
+    error = raised(InvalidArgumentError, load_schema, tmp_path)
+    assert (error.source, error.key) == (str(tmp_path / "features.json"), "x")
 
 
 @pytest.mark.needs("remote")
@@ -496,15 +436,12 @@ def test_some_columns_come_by_name_in_the_order_asked_for(tmp_path: Path) -> Non
     with pytest.raises(InvalidArgumentError, match=r"'images'.*nearest.*'image'") as caught:
         load(path, columns=["images"])
     assert caught.value.reason is Reason.BAD_ARGUMENT
-    with pytest.raises(TypeError, match="as_='pandas'"):
-        load(path, "pandas")
+    raised(TypeError, load, path, "pandas", match="as_='pandas'")
     for described in ({"image": int}, schema):
-        with pytest.raises(TypeError, match="give it as schema="):
-            load(path, described)
+        raised(TypeError, load, path, described, match="give it as schema=")
     some = load_schema(f"{path}.schema.json").select(["image"])
     assert [list(batch) for batch in read_batches(path, some)] == [["image"]]
-    with pytest.raises(TypeError, match="columns"):
-        load(path, columns="image")
+    raised(TypeError, load, path, columns="image", match="columns")
     wrong = schema | Schema({"image": FixedLenFeature([], "int64")})  # which is not parsed
     assert list(load(path, schema=wrong, columns=["box/x"])) == ["box/x"]
     path.with_name("data.tfrecord.schema.json").unlink()
@@ -518,8 +455,7 @@ def test_a_wrong_kind_in_a_file_with_a_sidecar_leads_to_load(tmp_path: Path) -> 
     with pytest.raises(InvalidArgumentError, match=r"p\.tfrecord\.schema\.json.*without a schema"):
         list(batches)
     (tmp_path / "p.tfrecord.schema.json").unlink()
-    with pytest.raises(InvalidArgumentError, match=r"found string, expected float32$"):
-        list(batches)
+    raised(InvalidArgumentError, list, batches, match=r"found string, expected float32$")
 
 
 @pytest.mark.parametrize("compression", ["", "GZIP"])
@@ -532,8 +468,7 @@ def test_a_data_file_given_as_schema_is_recognised(tmp_path: Path, compression: 
         ):
             read(path)
     (tmp_path / "p.tfrecord.schema.json").unlink()
-    with pytest.raises(InvalidArgumentError, match="a data file, not a schema; infer_schema"):
-        load_schema(path)
+    raised(InvalidArgumentError, load_schema, path, match="a data file, not a schema; infer_schema")
 
 
 @pytest.mark.parametrize("kind", ["npz", "Git LFS pointer", "HTML", "index", "HDF5", "npy"])
@@ -545,13 +480,8 @@ def test_a_foreign_file_given_as_schema_is_recognised(tmp_path: Path, kind: str)
     assert caught.value.source == str(tmp_path / "schema")
 
 
-# --------------------------------------------------------------------------------- parts of it
-
-
 @pytest.mark.parametrize("size", [0, 65_535, 65_536, 65_537, 200_000])
-def test_a_fingerprint_is_the_size_and_the_crc_of_the_first_64_kib(
-    tmp_path: Path, size: int
-) -> None:
+def test_a_fingerprint_is_size_and_crc_of_the_first_64_kib(tmp_path: Path, size: int) -> None:
     data = np.random.default_rng(size).bytes(size)
     (tmp_path / "d").write_bytes(data)
     expected = {"bytes": size, "crc32_of_head": zlib.crc32(data[:65_536])}
@@ -581,31 +511,25 @@ def test_rows_are_batched_by_number_and_weight(values: list[Any], expected: list
 
 
 def test_the_folder_of_a_data_set_may_be_two_levels_below(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"no dataset_info\.json in"):
-        tfds_directory(tmp_path)
+    raised(FileNotFoundError, tfds_directory, tmp_path, match=r"no dataset_info\.json in")
     for number in range(2):
         (folder := tmp_path / "a" / f"1.0.{number}").mkdir(parents=True)
         (folder / "dataset_info.json").touch()
         for place in (folder, folder / "dataset_info.json", *folder.parents[: 2 * (not number)]):
             assert tfds_directory(place) == str(folder)
-    with pytest.raises(InvalidArgumentError, match=r" a/1\.0\.0, a/1\.0\.1"):
-        tfds_directory(tmp_path)
+    raised(InvalidArgumentError, tfds_directory, tmp_path, match=r" a/1\.0\.0, a/1\.0\.1")
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda columns: columns,
-        lambda columns: [
-            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
-        ],
-        pytest.param(
-            lambda columns: pytest.importorskip("pyarrow").table(columns).to_reader(),
-            marks=pytest.mark.needs("arrow"),
-        ),
+@pytest.mark.parametrize("make", [
+    lambda columns: columns,
+    lambda columns: [
+        dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
     ],
-    ids=["columns", "rows", "stream"],
-)
+    pytest.param(
+        lambda columns: pytest.importorskip("pyarrow").table(columns).to_reader(),
+        marks=pytest.mark.needs("arrow"),
+    ),
+], ids=["columns", "rows", "stream"])  # fmt: skip
 def test_float64_is_rounded_with_a_warning(make: Any, tmp_path: Path) -> None:
     columns = {"x": np.array([0.1, 0.5]), "exact": np.array([0.5, np.nan])}
     path = tmp_path / "a.tfrecord"
@@ -637,17 +561,13 @@ def kinds_in(path: Path) -> list[str | None]:
     return [each["x"].WhichOneof("kind") or "" if "x" in each else None for each in features]
 
 
-@pytest.mark.parametrize(
-    ("first", "values", "kind", "dtype"),
-    [
-        (None, [[1.5], []], "float_list", "float64"),
-        (EMPTY, [[1.5], EMPTY], "float_list", "float64"),
-        (EMPTY, [np.array([1, 2]), EMPTY], "int64_list", "int64"),
-        (EMPTY, [np.array(["a"]), EMPTY], "bytes_list", "object"),
-        ([], [np.ones(1, np.float32), EMPTY], "float_list", "float32"),
-        (None, [[[1], [2, 3]], EMPTY], "int64_list", "int64"),
-    ],
-)
+@pytest.mark.parametrize(("first", "values", "kind", "dtype"), [
+    (None, [[1.5], []], "float_list", "float64"), (EMPTY, [[1.5], EMPTY], "float_list", "float64"),
+    (EMPTY, [np.array([1, 2]), EMPTY], "int64_list", "int64"),
+    (EMPTY, [np.array(["a"]), EMPTY], "bytes_list", "object"),
+    ([], [np.ones(1, np.float32), EMPTY], "float_list", "float32"),
+    (None, [[[1], [2, 3]], EMPTY], "int64_list", "int64"),
+])  # fmt: skip
 @pytest.mark.parametrize("lossless", [False, True])
 def test_an_empty_list_has_the_kind_that_something_tells(
     tmp_path: Path, first: Any, values: list[Any], kind: str, dtype: str, lossless: bool
@@ -669,11 +589,9 @@ def test_an_empty_list_has_the_kind_that_something_tells(
     assert kinds_in(tmp_path / "again") == [kind] * len(rows)
 
 
-@pytest.mark.parametrize(
-    "column",
-    [RaggedTensor(np.array([], object), np.array([0, 0])), np.empty((1, 0), object)],
-    ids=["ragged", "dense"],
-)
+@pytest.mark.parametrize("column", [
+    RaggedTensor(np.array([], object), np.array([0, 0])), np.empty((1, 0), object),
+], ids=["ragged", "dense"])  # fmt: skip
 def test_objects_of_which_there_are_none_are_byte_strings(tmp_path: Path, column: Any) -> None:
     save(tmp_path / "x", {"x": column})
     with TFRecordWriter(tmp_path / "y") as writer:
@@ -697,11 +615,8 @@ def test_what_is_missing_stays_out_of_the_record(tmp_path: Path) -> None:
 
 def test_an_empty_array_in_a_dictionary_tells_no_kind(tmp_path: Path) -> None:
     rows: list[Any] = [
-        {"x": EMPTY},
-        {"x": np.array([1, 2])},
-        {"x": np.zeros(0, np.int64)},
-        {"x": []},
-    ]
+        {"x": EMPTY}, {"x": np.array([1, 2])}, {"x": np.zeros(0, np.int64)}, {"x": []},
+    ]  # fmt: skip
     with TFRecordWriter(tmp_path / "x") as writer:
         for row in rows * 20:  # also by plans for rows of one form
             writer.write_example(row)
@@ -712,11 +627,8 @@ def test_an_empty_array_in_a_dictionary_tells_no_kind(tmp_path: Path) -> None:
 
 def test_columns_that_are_written_round_with_a_warning(tmp_path: Path) -> None:
     columns = {
-        "x": [0.1, 2.0],
-        "y": np.array([0.5, np.inf]),
-        "n": np.array([1, 2]),
-        "s": ["a", "b"],
-    }
+        "x": [0.1, 2.0], "y": np.array([0.5, np.inf]), "n": np.array([1, 2]), "s": ["a", "b"],
+    }  # fmt: skip
     narrowed, plain = schema_of(columns), {"x": FixedLenFeature([], "float32")}
     with TFRecordWriter(tmp_path / "x") as writer:
         for args in ((columns,), (columns, narrowed), ({"x": np.array([1e-300])},)):
@@ -754,13 +666,10 @@ def test_integers_that_others_see_as_negative_are_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.csv.gz", "a.jsonl", "a@2.feather"])
 def test_names_of_other_formats_are_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="convert") as caught:
-        save(tmp_path / name, {"x": [1]})
-    assert caught.value.source == str(tmp_path / name)
+    error = raised(InvalidArgumentError, save, tmp_path / name, {"x": [1]}, match="convert")
+    assert error.source == str(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
-
-# ----------------------------------------------------------------- padding, across files and blocks
 
 PADDED: dict[str, Any] = {
     "i": FixedLenSequenceFeature([], int, allow_missing=True, default_value=-9),
@@ -803,9 +712,7 @@ def test_rows_are_padded_with_the_default_wherever_blocks_and_files_meet(
 
 class TestAppend:
     @given(st.lists(st.lists(st.integers(-9, 9), max_size=5), min_size=1, max_size=4), st.data())
-    def test_all_rows_are_loaded_as_those_of_one_save(
-        self, parts: list[list[int]], data: st.DataObject
-    ) -> None:
+    def test_rows_are_as_of_one_save(self, parts: list[list[int]], data: st.DataObject) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, data.draw(st.sampled_from(["a", "a.tfrecord.gz"])))
             schema = schema_of({"x": np.zeros(1, np.int16), "v/f": [0.5], "v/s": ["a"]})
@@ -822,26 +729,16 @@ class TestAppend:
                 return
             assert loaded["v"]["s"].tolist() == list(map(str, numbers))
 
-    @pytest.mark.parametrize(
-        ("data", "key"),
-        [
-            ([{"x": 1, "s": "a"}, {"x": "1", "s": "a"}], "x"),
-            ({"x": np.array([70_000]), "s": ["a"]}, "x"),
-            ([{"x": 1}], "s"),
-            ({"x": [1], "s": ["a"], "y": [1]}, "y"),
-            ([{"x": 1, "s": {"t": "a"}}], "s/t"),
-        ],
-    )
-    def test_what_does_not_fit_leaves_the_file_as_it_was(
-        self, tmp_path: Path, data: Any, key: str
-    ) -> None:
+    @pytest.mark.parametrize(("data", "key"), [
+        ([{"x": 1, "s": "a"}, {"x": "1", "s": "a"}], "x"),
+        ({"x": np.array([70_000]), "s": ["a"]}, "x"), ([{"x": 1}], "s"),
+        ({"x": [1], "s": ["a"], "y": [1]}, "y"), ([{"x": 1, "s": {"t": "a"}}], "s/t"),
+    ])  # fmt: skip
+    def test_a_misfit_leaves_the_file_as_it_was(self, tmp_path: Path, data: Any, key: str) -> None:
         save(tmp_path / "a", {"x": np.arange(3, dtype=np.int16), "s": ["a", "b", "c"]})
         before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-
-        with pytest.raises(InvalidArgumentError) as caught:
-            save(tmp_path / "a", data, mode="a")
-
-        assert (caught.value.key, caught.value.source) == (key, str(tmp_path / "a"))
+        error = raised(InvalidArgumentError, save, tmp_path / "a", data, mode="a")
+        assert (error.key, error.source) == (key, str(tmp_path / "a"))
         assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
     def test_rows_that_raise_leave_the_file_as_it_was(self, tmp_path: Path) -> None:
@@ -850,24 +747,14 @@ class TestAppend:
             raise ZeroDivisionError
 
         save(tmp_path / "a", {"x": [1]})
-        with pytest.raises(ZeroDivisionError):
-            save(tmp_path / "a", rows(), mode="a")
-
+        raised(ZeroDivisionError, save, tmp_path / "a", rows(), mode="a")
         assert load(tmp_path / "a")["x"].tolist() == [1]
 
-    @pytest.mark.parametrize(
-        ("name", "options"),
-        [
-            ("a@2", {}),
-            ("a", {"num_shards": 2}),
-            ("a", {"schema_path": "b"}),
-            ("a", {"format": "tf.data"}),
-            ("memory://a", {}),
-            ("raw", {}),
-            ("old", {"schema": {"x": float}}),
-            ("old", {"mode": "x"}),
-        ],
-    )
+    @pytest.mark.parametrize(("name", "options"), [
+        ("a@2", {}), ("a", {"num_shards": 2}), ("a", {"schema_path": "b"}),
+        ("a", {"format": "tf.data"}), ("memory://a", {}), ("raw", {}),
+        ("old", {"schema": {"x": float}}), ("old", {"mode": "x"}),
+    ])  # fmt: skip
     def test_what_cannot_be_appended_to(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, options: Any
     ) -> None:
@@ -875,10 +762,8 @@ class TestAppend:
         with TFRecordWriter("raw") as writer:
             writer.write(b"")
         save("old", {"x": [1]})
-
         with pytest.raises(InvalidArgumentError, match=r"mode|no sidecar|not equal"):
             save(name, {"x": [1]}, **{"mode": "a", **options})
-
         assert len(list(tmp_path.iterdir())) == 3
 
     @pytest.mark.needs("dataframes")
@@ -888,6 +773,5 @@ class TestAppend:
         frame = pd.DataFrame({"x": pd.array([1, None], dtype="Int16")})
         for _ in range(2):
             save(tmp_path / "a", frame, mode="a")
-
         expected = pd.concat([frame, frame], ignore_index=True)
         pd.testing.assert_frame_equal(load(tmp_path / "a", as_="pandas"), expected)

@@ -10,8 +10,6 @@ All three give a Sequence; an Example is one without lists. Messages of any cont
 come from ``encoding``, and those of one program from ``program``; Hypothesis draws what they decide.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Many

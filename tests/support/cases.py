@@ -3,8 +3,6 @@
 Nothing is drawn that TensorFlow dies of (rules G5, Q15, S5, W15 and W20).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from typing import Any

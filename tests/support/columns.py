@@ -1,7 +1,5 @@
 """Columns of any dtype and shape, and how two of them are the same."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

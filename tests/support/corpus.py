@@ -10,8 +10,6 @@ or is there but empty, that is an error.
 record's length as 8 bytes little-endian, then the record), and more.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import dataclass

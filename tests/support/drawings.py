@@ -55,7 +55,6 @@ def landscape(number: int, width: int = 320, height: int = 240) -> tuple[Image, 
 
 
 def walker(step: int, of: int, size: int = 96) -> Image:
-    """Draw a frame of a short film: a figure walks from left to right."""
     from PIL import Image, ImageDraw
 
     image = Image.new("RGB", (size * 4 // 3, size), (222, 230, 236))
@@ -70,14 +69,12 @@ def walker(step: int, of: int, size: int = 96) -> Image:
 
 
 def encoded(image: Image, name: str) -> bytes:
-    """Return a picture as a file of that format: JPEG, PNG, WebP, GIF or another of Pillow's."""
     stream = io.BytesIO()
     image.save(stream, name)
     return stream.getvalue()
 
 
 def sound(pitch: float, seconds: float = 0.5, rate: int = 8000) -> bytes:
-    """Return a tone that fades, as a WAV file."""
     times = np.arange(int(seconds * rate)) / rate
     samples = np.sin(2 * np.pi * pitch * times) * np.exp(-4 * times / seconds) * 20_000
     stream = io.BytesIO()

@@ -6,8 +6,6 @@ number from 0 to n - 1: a random generator's, or one that draws from Hypothesis.
 message that still shows it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from collections.abc import Sequence as Many
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -52,11 +50,8 @@ Features: TypeAlias = dict[bytes, Feature]
 
 SPARE = 512
 
-# --- plain encoding
-
 
 def plain_list(kind: int, values: Many[int] | Many[bytes]) -> bytes:
-    """Encode a list as protobuf does: numbers packed."""
     if not values:
         return b""
     match kind:
@@ -80,11 +75,7 @@ def plain_entry(key: bytes, feature: Feature) -> bytes:
 
 
 def plain(features: Features) -> bytes:
-    """Encode an Example as protobuf does."""
     return len_field(1, b"".join(plain_entry(*item) for item in features.items()))
-
-
-# --- every legal encoding
 
 
 class AnyReencoder(Reencoder):
@@ -100,8 +91,6 @@ class AnyReencoder(Reencoder):
             found.append(self.len_field(known.number, b"".join(parts)))
         return found
 
-
-# --- random features and mutations
 
 KEYS = (b"a", b"b", b"", b"label", b"image/encoded", "\N{SNOWMAN}".encode(), b"a\0", b"abcdefgh")
 FLOATS = (0, 0x3F800000, 0x80000000, 0x7F800000, 0x7FC00000, 0x7FA12345, 0xFFFFFFFF, 1)
@@ -134,9 +123,6 @@ def some_features(below: Below, keys: Many[bytes] = KEYS, most: int = 5) -> Feat
     return {keys[below(len(keys))]: some_feature(below) for _ in range(below(most + 1))}
 
 
-# --- look-alikes: as one program writes them
-
-
 class Pattern(NamedTuple):
     """What the messages of a program have in common."""
 
@@ -149,7 +135,6 @@ class Pattern(NamedTuple):
 
 
 def look_alike(below: Below, pattern: Pattern) -> Features:
-    """Return the features of one message of a program."""
     features = {}
     for key, kind, count, width in zip(*pattern, strict=True):
         n_values = below(1 + width) if count is None else count
@@ -168,9 +153,6 @@ def look_alike(below: Below, pattern: Pattern) -> Features:
         else:
             features[key] = ABSENT
     return features
-
-
-# --- what the protobuf runtime makes of bytes
 
 
 def runtime_accepts(message: bytes) -> bool:
@@ -221,9 +203,6 @@ def runtime(message: bytes) -> Features:
                 value = ABSENT
         found[key.encode()] = value
     return found
-
-
-# --- what the engine makes of bytes
 
 
 class Buffer(NamedTuple):
@@ -320,28 +299,19 @@ def with_a_kind(features: Features, asked: Iterable[bytes] | None = None) -> Fea
     return {k: features[k] for k in keys if k in features and features[k].kind != NO_KIND}
 
 
-# --- SequenceExamples
-
 Lists: TypeAlias = dict[bytes, list[Feature]]
 
 EMPTY = Sequence({}, {})
 
-# --- plain encoding
-
 
 def plain_steps(key: bytes, steps: Many[Feature]) -> bytes:
-    """Encode the map entry of a feature list as protobuf does."""
     value = b"".join(len_field(1, plain_feature(step)) for step in steps)
     return len_field(1, len_field(1, key) + len_field(2, value))
 
 
 def plain_sequence(sequence: Sequence) -> bytes:
-    """Encode a SequenceExample as protobuf does."""
     lists = b"".join(plain_steps(*item) for item in sequence.lists.items())
     return plain(sequence.context) + len_field(2, lists)
-
-
-# --- random ones
 
 
 def some_list(below: Below) -> list[Feature]:
@@ -360,11 +330,7 @@ def some_sequence(below: Below, keys: Many[bytes] = KEYS) -> Sequence:
 
 
 def look_alike_list(below: Below, kind: int, n_values: int | None, longest: int) -> list[Feature]:
-    """Return steps as a program writes them; `n_values` None for steps of any length."""
     return [some_feature(below, kind, n_values) for _ in range(below(longest + 1))]
-
-
-# --- what the protobuf runtime makes of bytes
 
 
 def runtime_sequence(message: bytes) -> Sequence:
@@ -384,9 +350,6 @@ def runtime_sequence(message: bytes) -> Sequence:
     holder = Example()
     holder.features.CopyFrom(parsed.context)
     return Sequence(runtime(holder.SerializeToString()), lists)
-
-
-# --- what the engine makes of bytes
 
 
 def steps_of(batch: SequenceMessageBatch, number: int) -> list[list[Feature] | None]:
@@ -452,8 +415,6 @@ def seen(sequence: Sequence, context: Iterable[bytes], lists: Iterable[bytes]) -
         {key: steps for key, steps in sequence.lists.items() if key in wanted},
     )
 
-
-# --- strategies
 
 int64s = testing.int64s()
 float_bits = st.one_of(st.sampled_from(FLOATS), st.integers(0, 2**32 - 1))

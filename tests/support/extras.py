@@ -5,8 +5,6 @@ where that is not installed. Any other test fails there if it is told to install
 should: the core works without extras.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from functools import cache
@@ -18,24 +16,14 @@ __all__ = [
 ]  # fmt: skip
 
 EXTRAS = {
-    "arrow": ("pyarrow",),
-    "beam": ("apache_beam", "pyarrow"),
-    "cli": ("tqdm",),
-    "dask": ("dask", "pandas", "pyarrow"),
-    "dataframes": ("pandas", "polars", "pyarrow"),
-    "dtypes": ("ml_dtypes",),
-    "examples": ("sklearn", "PIL", "yaml", "torch"),
-    "fast": ("isal",),
-    "image": ("PIL",),
-    "ray": ("ray", "pyarrow"),
-    "remote": ("fsspec", "aiohttp"),
-    "spark": ("pyspark", "pyarrow"),
-    "sql": ("duckdb", "pyarrow"),
-    "torch": ("torch",),
-    "view": ("jinja2", "PIL"),
-    "yaml": ("yaml",),
+    "arrow": ("pyarrow",), "beam": ("apache_beam", "pyarrow"), "cli": ("tqdm",),
+    "dask": ("dask", "pandas", "pyarrow"), "dataframes": ("pandas", "polars", "pyarrow"),
+    "dtypes": ("ml_dtypes",), "examples": ("sklearn", "PIL", "yaml", "torch"), "fast": ("isal",),
+    "image": ("PIL",), "ray": ("ray", "pyarrow"), "remote": ("fsspec", "aiohttp"),
+    "spark": ("pyspark", "pyarrow"), "sql": ("duckdb", "pyarrow"), "torch": ("torch",),
+    "view": ("jinja2", "PIL"), "yaml": ("yaml",),
     "zstd": ("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd",),
-}
+}  # fmt: skip
 """The modules by which an extra is known."""
 
 GROUPS = {
@@ -63,13 +51,10 @@ GROUPS = {
 _MODULES_OF = EXTRAS | GROUPS
 
 MODULES = {
-    "tfrecord_lite.integrations.beam": "beam",
-    "tfrecord_lite.integrations.grain": "frameworks",
-    "tfrecord_lite.integrations.keras": "frameworks",
-    "tfrecord_lite.integrations.ray": "ray",
-    "tfrecord_lite.integrations.spark": "spark",
-    "tfrecord_lite.apps.viewer.": "view",
-}
+    "tfrecord_lite.integrations.beam": "beam", "tfrecord_lite.integrations.grain": "frameworks",
+    "tfrecord_lite.integrations.keras": "frameworks", "tfrecord_lite.integrations.ray": "ray",
+    "tfrecord_lite.integrations.spark": "spark", "tfrecord_lite.apps.viewer.": "view",
+}  # fmt: skip
 """Modules of the package, by how their names begin, that are loaded when they are used, and need an extra then."""
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -98,12 +83,10 @@ PLACES = {
 
 
 def is_known(name: str) -> bool:
-    """Return whether an extra or a group has this name."""
     return name in _MODULES_OF
 
 
 def is_installed(name: str) -> bool:
-    """Return whether all of an extra or a group is."""
     return all(map(_is_found, _MODULES_OF[name]))
 
 

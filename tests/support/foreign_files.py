@@ -1,7 +1,5 @@
 """A file of each format that is not TFRecord, as its own library writes it where one is at hand."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

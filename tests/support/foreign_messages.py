@@ -10,8 +10,6 @@
 The classes are attributes of the module, as ``tests.support.foreign_messages:Frame``.
 """
 
-from __future__ import annotations
-
 import struct
 import sys
 import types
@@ -65,7 +63,6 @@ def frame(number: int) -> bytes:
 
 
 def prediction_log(number: int) -> bytes:
-    """Return a logged request."""
     shape = {"dim": [{"size": 1}, {"size": 2}]}
     content = struct.pack("<2f", number, 0.5)
     tensor = {"dtype": 1, "tensor_shape": shape, "tensor_content": content}
@@ -79,7 +76,6 @@ def prediction_log(number: int) -> bytes:
 
 
 def note_sequence(number: int) -> bytes:
-    """Return a piece of music."""
     notes = [
         {"pitch": 60 + i, "velocity": 80, "start_time": i / 2, "end_time": i / 2 + 0.5}
         for i in range(4 + 4 * number)
@@ -95,7 +91,6 @@ def note_sequence(number: int) -> bytes:
 
 
 def read(number: int) -> bytes:
-    """Return a read of a sequencing machine."""
     made = Read(
         fragment_name=f"read{number}", aligned_sequence="ACGTTG", aligned_quality=[30, 31, 2, 40]
     )
@@ -103,11 +98,8 @@ def read(number: int) -> bytes:
 
 
 RECORDS = {
-    "Frame": frame,
-    "PredictionLog": prediction_log,
-    "NoteSequence": note_sequence,
-    "Read": read,
-}
+    "Frame": frame, "PredictionLog": prediction_log, "NoteSequence": note_sequence, "Read": read,
+}  # fmt: skip
 """For each class, what makes a record of it."""
 
 

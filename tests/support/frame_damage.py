@@ -1,7 +1,5 @@
 """Ways to damage frames, and whether damage leaves a frame intact."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from itertools import pairwise
@@ -61,12 +59,8 @@ def duplicate(frame: bytes, at: Extent, choose: random.Random) -> bytes:  # noqa
 
 
 IN_PLACE: dict[str, Callable[[bytes, Extent, random.Random], bytes]] = {
-    "flip": flip,
-    "insert": insert,
-    "delete": delete,
-    "zero": zero,
-    "duplicate": duplicate,
-}
+    "flip": flip, "insert": insert, "delete": delete, "zero": zero, "duplicate": duplicate,
+}  # fmt: skip
 """Kinds of damage to one record that leave the others as they are."""
 
 

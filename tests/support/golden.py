@@ -16,8 +16,6 @@ and by their text if the package raises them.
 So all inputs that are refused, and the wording, stand in one place.
 """
 
-from __future__ import annotations
-
 import re
 import traceback
 from difflib import unified_diff

@@ -1,7 +1,5 @@
 """A local HTTP server that answers range requests, counts them, and can answer wrongly."""
 
-from __future__ import annotations
-
 import http.server
 import re
 import threading
@@ -58,17 +56,14 @@ class FileServer(http.server.ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """The URL of the folder of all files."""
         return f"http://127.0.0.1:{self.server_port}"
 
     def forget(self) -> None:
-        """Count from zero again."""
         self.ranges: list[tuple[str, int, int]] = []
         self.heads = self.n_requests = self.most_at_once = 0
 
     @property
     def n_sent(self) -> int:
-        """Number of bytes of files that were sent."""
         return sum(n_bytes for _, _, n_bytes in self.ranges)
 
 
@@ -132,7 +127,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 @contextmanager
 def serving() -> Iterator[FileServer]:
-    """Run a server."""
     with FileServer() as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

@@ -3,8 +3,6 @@
 A star stands for a repeated field, a plus for a packed one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

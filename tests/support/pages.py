@@ -1,7 +1,5 @@
 """Pages of the documentation, run as they stand: their Python, what it prints, and their commands."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import shlex
@@ -52,11 +50,9 @@ def run_page(page: Path, *, commands: bool = False) -> None:
         return "\n".join(filter(None, wrong)) or None
 
     parsers: list[Any] = [
-        PythonCodeBlockParser(),
-        CodeBlockParser("text", printed),
-        CodeBlockParser("console", typed),
-        SkipParser(),
-    ]
+        PythonCodeBlockParser(), CodeBlockParser("text", printed),
+        CodeBlockParser("console", typed), SkipParser(),
+    ]  # fmt: skip
     document = Sybil(parsers=parsers, path=str(page.parent), filenames=[page.name]).parse(page)
     document.namespace["installed"] = lambda name: find_spec(name) is not None
     for example in document.examples():

@@ -1,7 +1,5 @@
 """Ids of test parameters that are the same in every process, as pytest-xdist needs them."""
 
-from __future__ import annotations
-
 import re
 
 __all__ = ["named"]

@@ -1,7 +1,5 @@
 """The outcome of reading: the records, and the loss that ended them, if any."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

@@ -2,8 +2,6 @@
 
 `write` makes those that docs/how-to/real-data.md reads."""
 
-from __future__ import annotations
-
 import json
 import sys
 import types
@@ -230,15 +228,10 @@ def _frameworks(folder: Path) -> None:
     step = {"observation/pos": [0.5, 1.0, 1.5], "reward": 1.0, "discount": 1.0, **numbers}
     _rows(folder / "replay.tfrecord", [step] * 4)
     graph = {
-        "context/label": 1,
-        "nodes/user.#size": 2,
-        "nodes/user.age": [36, 41],
-        "nodes/user.tags": ["a", "b", "c"],
-        "nodes/user.tags.d1": [2, 1],
-        "edges/buys.#size": 1,
-        "edges/buys.#source": [0],
-        "edges/buys.#target": [1],
-    }
+        "context/label": 1, "nodes/user.#size": 2, "nodes/user.age": [36, 41],
+        "nodes/user.tags": ["a", "b", "c"], "nodes/user.tags.d1": [2, 1], "edges/buys.#size": 1,
+        "edges/buys.#source": [0], "edges/buys.#target": [1],
+    }  # fmt: skip
     _rows(folder / "graphs.tfrecord", [graph] * 2)
     metadata = folder / "transform_graph" / "transformed_metadata"
     metadata.mkdir(parents=True)

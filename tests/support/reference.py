@@ -5,8 +5,6 @@ what these few lines do. They share no code with the package but the names of th
 reasons, and no table, no NumPy, no shortcut.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from tfrecord_lite.errors import Reason
@@ -42,13 +40,11 @@ def masked_crc32c(data: bytes) -> int:
 
 
 def encode_header(length: int) -> bytes:
-    """Return the header of a record of that many bytes of data."""
     field = length.to_bytes(8, "little")
     return field + masked_crc32c(field).to_bytes(4, "little")
 
 
 def encode_record(data: bytes) -> bytes:
-    """Return one record as a file holds it (rule F1)."""
     return encode_header(len(data)) + data + masked_crc32c(data).to_bytes(4, "little")
 
 

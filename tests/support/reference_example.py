@@ -7,8 +7,6 @@ The runtimes in C of protobuf 5 to 7 agree on all of it but two questions, which
 a :class:`Dialect` answers.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 VARINT, I64, LEN, START_GROUP, END_GROUP, I32 = range(6)
@@ -45,8 +43,6 @@ class Field(NamedTuple):
 
 
 class Feature(NamedTuple):
-    """What a Feature means; a float is its 32 bits."""
-
     kind: int
     values: tuple[int, ...] | tuple[bytes, ...]
 
@@ -55,7 +51,6 @@ ABSENT = Feature(NO_KIND, ())
 
 
 def varint(data: bytes, at: int, most: int = 10) -> tuple[int, int]:
-    """Return the number that starts at a place, and where it ends."""
     number = 0
     for size, byte in enumerate(data[at : at + most]):
         number |= (byte & 0x7F) << 7 * size
@@ -65,7 +60,6 @@ def varint(data: bytes, at: int, most: int = 10) -> tuple[int, int]:
 
 
 def varints(data: bytes) -> list[int]:
-    """Return numbers that lie end to end."""
     at, found = 0, []
     while at < len(data):
         number, at = varint(data, at)
@@ -74,7 +68,6 @@ def varints(data: bytes) -> list[int]:
 
 
 def tag(data: bytes, at: int) -> tuple[int, int, int]:
-    """Return a field's number and wire type, and where its value starts."""
     word, at = varint(data, at, 5)
     if word >= 2**32:
         raise RejectedError("a tag of more than 32 bits")
@@ -82,7 +75,6 @@ def tag(data: bytes, at: int) -> tuple[int, int, int]:
 
 
 def fields(data: bytes, dialect: Dialect = PACKAGE, depth: int = 0) -> list[Field]:
-    """Return the fields of a message that is nested in `depth` others."""
     at, found = 0, []
     while at < len(data):
         start = at
@@ -118,7 +110,6 @@ def value(
 
 
 def end_of_group(data: bytes, group: int, at: int, dialect: Dialect, depth: int) -> int:
-    """Return where a group ends, whose fields start at a place."""
     if depth > DEEPEST:
         raise RejectedError("groups nested too deep")
     while True:
@@ -131,7 +122,6 @@ def end_of_group(data: bytes, group: int, at: int, dialect: Dialect, depth: int)
 
 
 def submessages(data: bytes, number: int, dialect: Dialect, depth: int) -> list[bytes]:
-    """Return the messages of one field."""
     return [
         data[field.start : field.stop]
         for field in fields(data, dialect, depth)
@@ -226,8 +216,6 @@ def parse(
 
 
 class Sequence(NamedTuple):
-    """What a SequenceExample means."""
-
     context: dict[bytes, Feature]
     lists: dict[bytes, list[Feature]]
 

@@ -1,7 +1,5 @@
 """What a page holds once a browser has parsed it: elements, attributes and text."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 __all__ = ["Page", "parsed"]
@@ -52,27 +50,22 @@ class Page(HTMLParser):
 
     @property
     def text(self) -> str:
-        """All text, with spaces between the elements."""
         return " ".join(self._texts)
 
     def values(self, name: str) -> list[str]:
-        """Return the values of all attributes of a name."""
         return [value or "" for _, attribute, value in self.attributes if attribute == name]
 
     def count(self, name: str) -> int:
-        """Return the number of elements of a class."""
         return sum(name in value.split() for value in self.values("class"))
 
     @property
     def sources(self) -> list[str]:
-        """Where images come from."""
         return [
             value or "" for tag, name, value in self.attributes if (tag, name) == ("img", "src")
         ]
 
 
 def parsed(text: str) -> Page:
-    """Parse a page, or a part of one."""
     page = Page()
     page.feed(text)
     page.close()

@@ -1,7 +1,5 @@
 """Marks that skip tests where they have no meaning."""
 
-from __future__ import annotations
-
 import pytest
 from google.protobuf.internal import api_implementation
 

@@ -1,7 +1,5 @@
 """Small files of numbered Examples, and plain forms of the elements data sets yield."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -9,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite import Dataset, FixedLenFeature
+from tfrecord_lite import Dataset, FixedLenFeature, TFRecordWriter
 from tfrecord_lite.messages import Example
 from tfrecord_lite.records.framing import frame
 
@@ -29,8 +27,14 @@ def write(path: Path, records: Iterable[bytes]) -> str:
     return str(path)
 
 
+def write_records(path: Path, records: Iterable[bytes], compression: str | None = None) -> Path:
+    with TFRecordWriter(path, compression) as writer:
+        for record in records:
+            writer.write(record)
+    return path
+
+
 def write_files(folder: Path, counts: Iterable[int]) -> list[str]:
-    """Write files with those counts of Examples, numbered consecutively over all files."""
     names, first = [], 0
     for i, count in enumerate(counts):
         names.append(write(folder / f"{i:02}", [example(first + k) for k in range(count)]))
@@ -48,7 +52,6 @@ def plain(element: Any) -> Any:
 
 
 def number_of(record: bytes) -> int:
-    """Return the number of an Example."""
     return int(Example.FromString(record).features.feature["n"].int64_list.value[0])
 
 

@@ -5,16 +5,15 @@ No key is read by two of the specifications drawn together. Tables have columns 
 some records than in others.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.messages import Example
@@ -39,18 +38,12 @@ from tfrecord_lite.testing.messages import (
     values_of,
 )
 
-if TYPE_CHECKING:
-    from hypothesis.strategies import DrawFn, SearchStrategy
-
-    Rows = list[list[Any] | None]
+Rows = list[list[Any] | None]
 
 _PARTITIONS = (
-    RaggedFeature.RowSplits,
-    RaggedFeature.RowLengths,
-    RaggedFeature.RowStarts,
-    RaggedFeature.RowLimits,
-    RaggedFeature.ValueRowIds,
-)
+    RaggedFeature.RowSplits, RaggedFeature.RowLengths, RaggedFeature.RowStarts,
+    RaggedFeature.RowLimits, RaggedFeature.ValueRowIds,
+)  # fmt: skip
 
 
 _MAX_KEYS = 5
@@ -108,7 +101,6 @@ def _draw_specs(
 
 @st.composite
 def feature_specs(draw: DrawFn, min_size: int = 1, max_size: int = 4) -> dict[str, FeatureSpec]:
-    """Draw features: names, and for each a specification of any class."""
     classes = [*_IN_CONTEXT, FixedLenSequenceFeature, SparseFeature]
     return _draw_specs(draw, classes, min_size, max_size)
 
@@ -117,7 +109,6 @@ def feature_specs(draw: DrawFn, min_size: int = 1, max_size: int = 4) -> dict[st
 def sequence_feature_specs(
     draw: DrawFn, max_size: int = 3
 ) -> tuple[dict[str, FeatureSpec], dict[str, FeatureSpec]]:
-    """Draw features of SequenceExamples: of the context, and of the feature lists."""
     context = _draw_specs(draw, _IN_CONTEXT, 0, max_size)
     classes = [FixedLenSequenceFeature, VarLenFeature, RaggedFeature]
     lists = _draw_specs(draw, classes, 0 if context else 1, max_size)

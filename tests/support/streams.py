@@ -1,17 +1,11 @@
 """Strategies for the contents of files, from intact records to noise, and for the lengths in headers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tfrecord_lite.records import crc32c
 from tfrecord_lite.records.framing import frame
-
-if TYPE_CHECKING:
-    from hypothesis.strategies import DrawFn, SearchStrategy
 
 # Around the limits of integers, of records, and of pages, buffers and allocations.
 ODD_LENGTHS = sorted(

@@ -1,7 +1,5 @@
 """Programs that run on a pseudo-terminal, and what the terminal shows."""
 
-from __future__ import annotations
-
 import os
 import select
 import struct

@@ -1,7 +1,5 @@
 """Functions whose results are compared with plain values, whatever type they are declared to have."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import tfrecord_lite

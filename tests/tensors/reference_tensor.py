@@ -4,8 +4,6 @@ The message is defined here once more, with the types that TensorFlow's has; the
 package's own has others of the same wire format.
 """
 
-from __future__ import annotations
-
 import struct
 from math import isnan, prod
 from typing import Any, NamedTuple
@@ -125,8 +123,6 @@ def _wrapped(name: str, values: list[Any]) -> list[Any]:
     low = [value & (1 << bits) - 1 for value in values]
     return low if name[0] == "u" else [v - (v >> bits - 1 << bits) for v in low]
 
-
-# --- comparing
 
 _SUB_BYTE = {"int4": 4, "uint4": 4, "int2": 2, "uint2": 2, "float4_e2m1fn": 4}
 # Floats whose values the reference has as their bits.

@@ -9,8 +9,6 @@ Everything is bytes, so forms are mixed by adding them up. :func:`random_proto` 
 one of many sorts; enough of them are valid that both sides of a comparison have work to do.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Sequence
 from random import Random
@@ -25,49 +23,26 @@ __all__ = [
 
 # dtype number: name, typed field, bytes an element (0: strings)
 NUMBERS = {
-    1: ("float32", "float_val", 4),
-    2: ("float64", "double_val", 8),
-    3: ("int32", "int_val", 4),
-    4: ("uint8", "int_val", 1),
-    5: ("int16", "int_val", 2),
-    6: ("int8", "int_val", 1),
-    7: ("string", "string_val", 0),
-    8: ("complex64", "scomplex_val", 8),
-    9: ("int64", "int64_val", 8),
-    10: ("bool", "bool_val", 1),
-    14: ("bfloat16", "half_val", 2),
-    17: ("uint16", "int_val", 2),
-    18: ("complex128", "dcomplex_val", 16),
-    19: ("float16", "half_val", 2),
-    22: ("uint32", "uint32_val", 4),
-    23: ("uint64", "uint64_val", 8),
-    24: ("float8_e5m2", "float8_val", 1),
-    25: ("float8_e4m3fn", "float8_val", 1),
-    26: ("float8_e4m3fnuz", "float8_val", 1),
-    27: ("float8_e4m3b11fnuz", "float8_val", 1),
-    28: ("float8_e5m2fnuz", "float8_val", 1),
-    29: ("int4", "int_val", 1),
-    30: ("uint4", "int_val", 1),
-    31: ("int2", "int_val", 1),
-    32: ("uint2", "int_val", 1),
-    33: ("float4_e2m1fn", "float8_val", 1),
-}
+    1: ("float32", "float_val", 4), 2: ("float64", "double_val", 8), 3: ("int32", "int_val", 4),
+    4: ("uint8", "int_val", 1), 5: ("int16", "int_val", 2), 6: ("int8", "int_val", 1),
+    7: ("string", "string_val", 0), 8: ("complex64", "scomplex_val", 8),
+    9: ("int64", "int64_val", 8), 10: ("bool", "bool_val", 1), 14: ("bfloat16", "half_val", 2),
+    17: ("uint16", "int_val", 2), 18: ("complex128", "dcomplex_val", 16),
+    19: ("float16", "half_val", 2), 22: ("uint32", "uint32_val", 4),
+    23: ("uint64", "uint64_val", 8), 24: ("float8_e5m2", "float8_val", 1),
+    25: ("float8_e4m3fn", "float8_val", 1), 26: ("float8_e4m3fnuz", "float8_val", 1),
+    27: ("float8_e4m3b11fnuz", "float8_val", 1), 28: ("float8_e5m2fnuz", "float8_val", 1),
+    29: ("int4", "int_val", 1), 30: ("uint4", "int_val", 1), 31: ("int2", "int_val", 1),
+    32: ("uint2", "int_val", 1), 33: ("float4_e2m1fn", "float8_val", 1),
+}  # fmt: skip
 
 # typed field: number, and how a value is written
 FIELDS = {
-    "float_val": (5, "<I"),
-    "double_val": (6, "<Q"),
-    "int_val": (7, "varint"),
-    "string_val": (8, "bytes"),
-    "scomplex_val": (9, "<I"),
-    "int64_val": (10, "varint"),
-    "bool_val": (11, "varint"),
-    "dcomplex_val": (12, "<Q"),
-    "half_val": (13, "varint"),
-    "uint32_val": (16, "varint"),
-    "uint64_val": (17, "varint"),
-    "float8_val": (18, "whole"),
-}
+    "float_val": (5, "<I"), "double_val": (6, "<Q"), "int_val": (7, "varint"),
+    "string_val": (8, "bytes"), "scomplex_val": (9, "<I"), "int64_val": (10, "varint"),
+    "bool_val": (11, "varint"), "dcomplex_val": (12, "<Q"), "half_val": (13, "varint"),
+    "uint32_val": (16, "varint"), "uint64_val": (17, "varint"), "float8_val": (18, "whole"),
+}  # fmt: skip
 
 
 def field(number: int, wire_type: int, data: bytes = b"") -> bytes:

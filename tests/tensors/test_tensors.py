@@ -1,7 +1,5 @@
 """Serialised tensors: laws that hold for every array and for all bytes."""
 
-from __future__ import annotations
-
 from math import prod
 from pathlib import Path
 from random import Random
@@ -14,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.support import golden
+from tests.support.errors import raised
 from tests.support.subprocesses import run_fresh
 from tests.tensors.reference_tensor import TensorProto, agrees, n_values_of, reference
 from tests.tensors.tensor_messages import NUMBERS, content, proto, random_proto, typed
@@ -62,16 +61,13 @@ def bits(array: Any) -> tuple[Any, ...]:
 
 
 def refusal(function: Any, *arguments: Any, **named: Any) -> InvalidArgumentError:
-    with pytest.raises(InvalidArgumentError) as caught:
-        function(*arguments, **named)
-    return caught.value
+    return raised(InvalidArgumentError, function, *arguments, **named)
 
 
 @given(arrays())
 def test_every_array_comes_back_bit_for_bit(array: Any) -> None:
     data = serialize_tensor(array)
     back = parse_tensor(data, array.dtype)
-
     assert bits(back) == bits(array)
     assert back.flags.writeable
     assert not back.size or not np.shares_memory(back, parse_tensor(data))
@@ -88,7 +84,6 @@ def test_the_bytes_are_those_of_the_protobuf_runtime(array: Any) -> None:
         message.string_val.extend(array.ravel().tolist())
     else:
         message.tensor_content = array.tobytes()
-
     assert serialize_tensor(array) == message.SerializeToString(deterministic=True)
 
 
@@ -114,11 +109,9 @@ def test_parsing_gives_what_the_reference_gives(seed: int, is_damaged: bool) -> 
         data = mutate(random.randrange, data)
     wanted = reference(data) if n_values_of(data) < 10_000 else None
     if wanted is None:
-        with pytest.raises(TFRecordError):
-            parse_tensor(data, max_bytes=10_000)
+        raised(TFRecordError, parse_tensor, data, max_bytes=10_000)
         return
     found = parse_tensor(data)
-
     assert agrees(found, wanted)
 
 
@@ -138,13 +131,11 @@ def test_any_bytes_are_a_tensor_or_an_error_of_ours(given_bytes: bytes | int) ->
 
 
 FORMS = {
-    "list": list,
-    "tuple": tuple,
-    "array": lambda items: np.array([*items, None], object)[:-1],
+    "list": list, "tuple": tuple, "array": lambda items: np.array([*items, None], object)[:-1],
     "column": BytesColumn.from_list,
     "part of a column": lambda items: BytesColumn.from_list([b"before", *items, b"after"])[1:-1],
     "block": Block.from_records,
-}
+}  # fmt: skip
 every_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
 
 
@@ -173,7 +164,6 @@ def test_a_batch_is_its_tensors_stacked(form: Any, array: Any, forms: list[int])
 def test_batches_of_every_size_of_tensor(form: Any, n_bytes: int) -> None:
     wanted = np.random.default_rng(n_bytes).integers(0, 256, (50, n_bytes), np.uint8)
     items = [serialize_tensor(row) for row in wanted]
-
     assert (parse_tensors(form(items)) == wanted).all()
     items[7] = proto(4, (n_bytes,), typed("int_val", wanted[7].tolist()))
     assert (parse_tensors(form(items)) == wanted).all()
@@ -216,7 +206,6 @@ def test_an_error_in_a_block_says_where_the_record_is(tmp_path: Any) -> None:
     with TFRecordWriter(path) as writer:
         writer.write(Block.from_records(records))
     error = refusal(parse_tensors, next(TFRecordReader(path).blocks()))
-
     assert (error.reason, error.index, error.source) == (Reason.MALFORMED, 3, path)
     assert error.offset == sum(len(record) + 16 for record in records[:3])
 
@@ -298,7 +287,6 @@ def test_writing_tensors_needs_neither_protobuf_nor_ml_dtypes() -> None:
 def test_tensors_as_parsed_records_have_them() -> None:
     arrays = [np.arange(3), np.arange(3) + 5]
     single: list[Any] = [np.array(serialize_tensor(array), object) for array in arrays]
-
     assert_same(parse_tensor(single[0]), arrays[0])
     assert_same(parse_tensors(single), np.stack(arrays))
 

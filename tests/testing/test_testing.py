@@ -1,7 +1,5 @@
 """tfrecord_lite.testing: each strategy draws what it says, and the assertions find mutants."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable
 from itertools import chain, product
@@ -19,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from tests.support import reference, reference_example
+from tests.support.errors import raised
 from tests.support.reference_example import RejectedError
 from tests.support.specifications import feature_specs, sequence_feature_specs, tables
 from tests.support.streams import any_stream
@@ -73,8 +72,6 @@ def some(strategy: SearchStrategy[Any], condition: Callable[[Any], bool]) -> Any
     return find(strategy, condition, settings=quick, random=random.Random(0))
 
 
-# ------------------------------------------------------------------------------- encodings
-
 HISTOGRAM = HistogramProto(min=-1, bucket=[1, 2], bucket_limit=[3, 4])
 VALUES = [Summary.Value(tag="a", simple_value=0.5), Summary.Value(histo=HISTOGRAM), Summary.Value()]
 MANY_KINDS = Event(wall_time=1.5, step=-3, summary=Summary(value=VALUES))
@@ -90,13 +87,9 @@ any_messages = st.one_of(
 
 @in_c
 @given(any_messages, st.booleans(), st.data())
-def test_an_encoding_means_the_same(
-    message: Message, may_be_unknown: bool, data: st.DataObject
-) -> None:
+def test_encodings_are_equal(message: Message, may_be_unknown: bool, data: st.DataObject) -> None:
     encoded = data.draw(encodings(message, unknown_fields=may_be_unknown))
-
     parsed = type(message).FromString(encoded)
-
     if may_be_unknown:
         parsed.DiscardUnknownFields()
     plain = message.SerializeToString(deterministic=True)
@@ -108,7 +101,6 @@ def test_an_encoding_means_the_same(
 )
 def test_the_plainest_encoding_is_the_runtimes(message: Message) -> None:
     plain = message.SerializeToString(deterministic=True)
-
     assert Reencoder(lambda n: 0).message(plain, message.DESCRIPTOR) == plain  # noqa: ARG005
 
 
@@ -155,22 +147,14 @@ WAYS: dict[str, Callable[[bytes], bool]] = {
 @pytest.mark.parametrize("way", WAYS)
 def test_encodings_come_in_every_way(way: str) -> None:
     message = some(encodings(INTS), WAYS[way])
-
     assert features_of(message)[b"a"].values == (1, 2, 300)
 
 
-# -------------------------------------------------------------------------- Examples, specs
-
-
 @given(feature_specs(), st.data())
-def test_examples_for_features_parse_with_them(
-    features: dict[str, Any], data: st.DataObject
-) -> None:
+def test_examples_for_features_parse(features: dict[str, Any], data: st.DataObject) -> None:
     examples = data.draw(st.lists(testing.examples_for(features), min_size=1, max_size=6))
     serialized = [example.SerializeToString() for example in examples]
-
     columns = ExampleParser(features)(serialized)
-
     assert columns.keys() == features.keys()
     for message in serialized:
         parse_single_example(message, features)
@@ -210,19 +194,12 @@ def test_without_nan_messages_equal_themselves(example: Example, sequence: Seque
     assert SequenceExample.FromString(sequence.SerializeToString()) == sequence
 
 
-# ------------------------------------------------------------------------ SequenceExamples
-
-
 @given(sequence_feature_specs(), st.data())
-def test_sequence_examples_for_features_parse_with_them(
-    specs: tuple[dict[str, Any], dict[str, Any]], data: st.DataObject
-) -> None:
+def test_sequence_examples_for_features_parse_with_them(specs: Any, data: st.DataObject) -> None:
     one = testing.sequence_examples_for(*specs)
     messages = data.draw(st.lists(one, min_size=1, max_size=4))
     serialized = [message.SerializeToString() for message in messages]
-
     context, lists, _ = SequenceExampleParser(*specs)(serialized)
-
     assert (context.keys(), lists.keys()) == tuple(spec.keys() for spec in specs)
     for message in serialized:
         parse_single_sequence_example(message, *specs)
@@ -282,9 +259,7 @@ def drawn() -> Iterable[Drawn]:
     ("strategy", "look", "wanted"),
     [(strategy, look, each) for strategy, look, wanted in drawn() for each in wanted],
 )
-def test_everything_is_drawn_sooner_or_later(
-    strategy: SearchStrategy[Any], look: Callable[[Any], Any], wanted: Any
-) -> None:
+def test_everything_is_drawn_sooner_or_later(strategy: Any, look: Any, wanted: Any) -> None:
     some(strategy, lambda found: wanted in look(found))
 
 
@@ -304,22 +279,14 @@ def test_a_list_that_must_be_there_is(message: SequenceExample) -> None:
     assert all(len(step.int64_list.value) == 2 for step in steps)
 
 
-@pytest.mark.parametrize(
-    "specs",
-    [
-        ({"a": FixedLenSequenceFeature([], "int64")}, None),
-        (None, {"a": FixedLenFeature([], "int64")}),
-        (None, {"a": SparseFeature("i", "v", "int64", 3)}),
-        (None, None),
-    ],
-)
+@pytest.mark.parametrize("specs", [
+    ({"a": FixedLenSequenceFeature([], "int64")}, None),
+    (None, {"a": FixedLenFeature([], "int64")}), (None, {"a": SparseFeature("i", "v", "int64", 3)}),
+    (None, None),
+])  # fmt: skip
 @given(data=st.data())
 def test_features_that_no_parser_takes_are_rejected(specs: Any, data: st.DataObject) -> None:
-    with pytest.raises(InvalidArgumentError):
-        data.draw(testing.sequence_examples_for(*specs))
-
-
-# --------------------------------------------------------------------------------- records
+    raised(InvalidArgumentError, data.draw, testing.sequence_examples_for(*specs))
 
 
 @given(any_stream())
@@ -330,13 +297,9 @@ def test_sound_is_what_the_reference_reads_to_its_end(stream: bytes) -> None:
 @given(testing.records(min_size=1), st.data())
 def test_a_damaged_file_is_never_intact(records: list[bytes], data: st.DataObject) -> None:
     stream = bytes(frame(records))
-
     damaged = data.draw(testing.damaged(stream))
-
     assert reference.decode(damaged)[1] is not None
 
-
-# -------------------------------------------------------------------------------- sameness
 
 NAN = float("nan")
 TEXT = np.dtypes.StringDType(na_object=NAN)
@@ -402,8 +365,7 @@ def test_same(found: Any, expected: Any) -> None:
 @pytest.mark.parametrize(("found", "expected"), DIFFERENT)
 def test_different(found: Any, expected: Any) -> None:
     for one, other in ((found, expected), (expected, found)):
-        with pytest.raises(AssertionError):
-            assert_same(one, other)
+        raised(AssertionError, assert_same, one, other)
 
 
 def test_the_error_says_where() -> None:
@@ -413,9 +375,6 @@ def test_the_error_says_where() -> None:
         assert_same(masked([1, 2], [0, 1]), masked([1, 2], [1, 1]))
     with pytest.raises(AssertionError, match="item 3, key 'a', value 1 has the dtype float64"):
         assert_same({"a": [1, np.zeros(2)]}, {"a": [1, np.zeros(2, np.float32)]}, "item 3")
-
-
-# ------------------------------------------------------------------------------ round trips
 
 
 def write(path: str, records: Iterable[bytes]) -> None:
@@ -464,9 +423,7 @@ def test_our_own_files_make_the_round_trip(records: list[bytes]) -> None:
 
 
 @pytest.mark.parametrize("mutant", MUTANTS.values(), ids=MUTANTS)
-def test_a_reader_or_a_writer_that_is_wrong_is_found_out(
-    mutant: Callable[[list[bytes]], Iterable[bytes]],
-) -> None:
+def test_a_wrong_reader_or_writer_fails(mutant: Callable[[list[bytes]], Iterable[bytes]]) -> None:
     with pytest.raises(AssertionError):
         assert_round_trip(write, lambda path: mutant(list(TFRecordReader(path))), ITEMS)
     if mutant is not MUTANTS["gives text"]:
@@ -475,8 +432,7 @@ def test_a_reader_or_a_writer_that_is_wrong_is_found_out(
 
 
 def test_a_reader_that_reads_once_is_found_out() -> None:
-    with pytest.raises(AssertionError, match="second reading"):
-        assert_round_trip(write, Once(), ITEMS)
+    raised(AssertionError, assert_round_trip, write, Once(), ITEMS, match="second reading")
 
 
 def test_what_is_read_may_have_another_form() -> None:
@@ -484,32 +440,24 @@ def test_what_is_read_may_have_another_form() -> None:
         return [len(record) for record in TFRecordReader(path)]
 
     assert_round_trip(write, lengths, ITEMS, expected=[4, 0, 1, 4])
-    with pytest.raises(AssertionError):
-        assert_round_trip(write, lengths, ITEMS)
+    raised(AssertionError, assert_round_trip, write, lengths, ITEMS)
 
 
 @given(testing.records(min_size=1), st.data())
 def test_our_reader_notices_damage(records: list[bytes], data: st.DataObject) -> None:
     intact = bytes(frame(records))
-
     assert_damage_is_noticed(TFRecordReader, intact, data.draw(testing.damaged(intact)))
 
 
-@pytest.mark.parametrize(
-    "reader",
-    [
-        of_stubborn_reader,
-        lambda path: TFRecordReader(path, verify=False),
-        lambda path: chain([b"more"], TFRecordReader(path)),
-        lambda path: sorted(of_stubborn_reader(path)),
-    ],
-    ids=["stops in silence", "checks no data", "makes data up", "sorts"],
-)
+@pytest.mark.parametrize("reader", [
+    of_stubborn_reader, lambda path: TFRecordReader(path, verify=False),
+    lambda path: chain([b"more"], TFRecordReader(path)),
+    lambda path: sorted(of_stubborn_reader(path)),
+], ids=["stops in silence", "checks no data", "makes data up", "sorts"])  # fmt: skip
 def test_a_reader_that_takes_damage_for_data_is_found_out(reader: Any) -> None:
     intact = bytes(frame([b"one", b"two", b"three"]))
     flipped = bytearray(intact)
     flipped[19 + 12] ^= 1  # in the data of the second record
-
     assert_damage_is_noticed(TFRecordReader, intact, bytes(flipped))
     with pytest.raises(AssertionError):
         assert_damage_is_noticed(
@@ -517,9 +465,6 @@ def test_a_reader_that_takes_damage_for_data_is_found_out(reader: Any) -> None:
             intact,
             bytes(flipped),
         )
-
-
-# ------------------------------------------------------------------------------ the package
 
 
 def test_it_is_not_loaded_with_the_package_and_says_what_it_needs() -> None:
@@ -532,7 +477,6 @@ def test_it_is_not_loaded_with_the_package_and_says_what_it_needs() -> None:
         "except ImportError as error:\n"
         "    print(error)\n"
     )
-
     assert out == ("False False\nstrategies need Hypothesis: pip install hypothesis\n")
 
 

@@ -4,8 +4,6 @@ A line is an expression and its answer: the repr of the result, or the class of 
 ``tests/tf`` compares ours with the record, ``tests/parity`` the record with TensorFlow.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,12 +1,10 @@
 """Operators, constants and shapes of tensors: what TensorFlow answers, recorded."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
-import pytest
 
+from tests.support.errors import raised
 from tests.tf.tensor_answers import RECORDED, answer
 from tfrecord_lite import tf
 
@@ -20,7 +18,6 @@ def test_every_recorded_answer_is_ours() -> None:
         is_alike = expected == "ValueError" and found == "InvalidArgumentError"
         if found != expected and not is_alike:
             differing[expression] = (expected, found)
-
     assert not differing
     assert len(RECORDED) > 500
 
@@ -51,5 +48,4 @@ def test_other_libraries_take_the_array_itself() -> None:
         assert shared.shape == tensor.numpy().shape
     rows = tf.constant([1, 2])
     assert np.shares_memory(np.from_dlpack(rows), rows.numpy())
-    with pytest.raises((BufferError, TypeError)):
-        np.from_dlpack(tf.constant(["a"]))
+    raised((BufferError, TypeError), np.from_dlpack, tf.constant(["a"]))

@@ -1,9 +1,4 @@
-"""The namespace tf without TensorFlow: its names, errors, tensors and data sets.
-
-That scripts print the same as with TensorFlow is tested in tests/parity.
-"""
-
-from __future__ import annotations
+"""The namespace tf without TensorFlow: its names, errors, tensors and data sets."""
 
 import collections
 import importlib
@@ -21,21 +16,15 @@ from hypothesis import strategies as st
 
 import tfrecord_lite
 from tests.support.corpus import ROOT
+from tests.support.errors import raised
+from tests.support.small_files import write_records
 from tests.support.subprocesses import run_fresh
 from tests.tf.tf_scripts import OURS, SCRIPTS, run_script
-from tfrecord_lite import (
-    Block,
-    TFRecordWriter,
-    encode_example,
-    errors,
-    tf,
-)
+from tfrecord_lite import Block, TFRecordWriter, encode_example, errors, tf
 from tfrecord_lite.dataset.sharding import worker_part
 from tfrecord_lite.dataset.sources import Files
 from tfrecord_lite.tf._parse_ahead import ParsedGroups, RecordTensor
 from tfrecord_lite.tf._tensor import map_structure, unwrap, wrap
-
-# ------------------------------------------------------------------------------ the names
 
 
 def test_the_package_does_not_load_it_unless_it_is_asked_for() -> None:
@@ -44,13 +33,11 @@ def test_the_package_does_not_load_it_unless_it_is_asked_for() -> None:
         "before = 'tfrecord_lite.tf' in sys.modules\n"
         "print(before, tfrecord_lite.tf.int64.name, 'tensorflow' in sys.modules)"
     )
-
     assert out == "False int64 False\n"
 
 
 @pytest.mark.parametrize(
-    "line",
-    ["from tfrecord_lite import tf", "import tfrecord_lite.tf.compat.v1 as tf"],
+    "line", ["from tfrecord_lite import tf", "import tfrecord_lite.tf.compat.v1 as tf"]
 )
 def test_every_way_to_import_it(line: str) -> None:
     assert run_fresh(
@@ -68,38 +55,29 @@ MODULES = [
 @pytest.mark.parametrize("name", MODULES)
 def test_a_name_that_is_not_there_is_an_attribute_error_that_says_what_to_use(name: str) -> None:
     module = importlib.import_module(f"tfrecord_lite.{name}")
-
     with pytest.raises(
         AttributeError, match=r"tf\S*no_such_name is not part of tfrecord_lite: \w+"
     ) as caught:
         module.no_such_name  # noqa: B018
-
     assert caught.value.name == "no_such_name"
     assert all(hasattr(module, public) for public in module.__all__)
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("data.Dataset.shuffel", "did you mean 'shuffle'?"),
-        ("compat.v1.io.parse_single_exampel", "did you mean 'parse_single_example'?"),
-        ("image.resize", "Pillow"),
-        ("data.Dataset.window", "itertools"),
-        ("compat.v1.gfile", "tf.io.gfile"),
-    ],
-)
+@pytest.mark.parametrize(("name", "hint"), [
+    ("data.Dataset.shuffel", "did you mean 'shuffle'?"),
+    ("compat.v1.io.parse_single_exampel", "did you mean 'parse_single_example'?"),
+    ("image.resize", "Pillow"), ("data.Dataset.window", "itertools"),
+    ("compat.v1.gfile", "tf.io.gfile"),
+])  # fmt: skip
 def test_the_hint_fits_the_name(name: str, hint: str) -> None:
-    with pytest.raises(AttributeError) as caught:
-        operator.attrgetter(name)(tf)
-
+    error = raised(AttributeError, operator.attrgetter(name), tf)
     prefix = f"tf.{name.removeprefix('compat.v1.')} is not part of tfrecord_lite: "
-    assert str(caught.value).startswith(prefix)
-    assert hint in str(caught.value).removeprefix(prefix)
+    assert str(error).startswith(prefix)
+    assert hint in str(error).removeprefix(prefix)
 
 
 def test_tensors_have_no_methods_of_arrays() -> None:
-    with pytest.raises(AttributeError, match="numpy"):
-        tf.constant(1).mean()
+    raised(AttributeError, getattr, tf.constant(1), "mean", match="numpy")
 
 
 def test_what_is_there_is_the_library() -> None:
@@ -114,11 +92,8 @@ def test_what_is_there_is_the_library() -> None:
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_script_runs_where_there_is_no_tensorflow(name: str, tmp_path: Path) -> None:
     pytest.importorskip("PIL")
-
     assert run_script(OURS, SCRIPTS[name], tmp_path / "empty")
 
-
-# ---------------------------------------------------------------------------- tensors
 
 arrays = st.one_of(
     st.integers(-(2**63), 2**63 - 1).map(np.int64),
@@ -149,7 +124,6 @@ def described(value: Any) -> Any:
 @given(structures)
 def test_plain_values_survive_as_tensors(value: Any) -> None:
     wrapped = wrap(value)
-
     assert described(unwrap(wrapped)) == described(value)
     assert described(unwrap(pickle.loads(pickle.dumps(wrapped)))) == described(value)
     map_structure(lambda item: isinstance(item, tf.Tensor) or pytest.fail(repr(item)), wrapped)
@@ -158,7 +132,6 @@ def test_plain_values_survive_as_tensors(value: Any) -> None:
 @given(arrays)
 def test_a_tensor_shares_its_memory_and_answers_as_an_array(value: Any) -> None:
     tensor = tf.Tensor(value)
-
     assert tensor.numpy() is value or np.shares_memory(tensor.numpy(), value) or not np.size(value)
     assert tensor.shape == np.shape(value)
     assert tensor.dtype == (np.object_ if isinstance(value, bytes) else value.dtype)
@@ -170,7 +143,6 @@ def test_a_tensor_shares_its_memory_and_answers_as_an_array(value: Any) -> None:
 def test_ragged_and_sparse_columns_keep_their_parts() -> None:
     ragged = tf.RaggedTensor.from_row_splits([1, 2, 3], [0, 1, 3])
     sparse = tf.SparseTensor([[0], [2]], [b"a", b"b"], [3])
-
     for made in (ragged, pickle.loads(pickle.dumps(ragged))):
         assert made.to_list() == [[1], [2, 3]]
         assert made.values.dtype == tf.int32
@@ -206,12 +178,7 @@ def test_settings_that_would_change_a_result_are_rejected() -> None:
         lambda: tf.io.gfile.GFile("gs://bucket/file"),
         lambda: tf.data.Dataset.range(1).cache("file"),
     ):
-        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
-            ask()
-        assert caught.value.reason is errors.Reason.UNSUPPORTED
-
-
-# --------------------------------------------------------------------------- data sets
+        assert raised(tf.errors.InvalidArgumentError, ask).reason is errors.Reason.UNSUPPORTED
 
 
 def files(folder: Path) -> list[str]:
@@ -219,9 +186,7 @@ def files(folder: Path) -> list[str]:
     out = []
     for number, size in enumerate((7, 2, 0)):
         out.append(str(folder / f"{number}.tfrecord"))
-        with TFRecordWriter(out[-1]) as writer:
-            for i in range(size):
-                writer.write(encode_example({"x": 10 * number + i}))
+        write_records(Path(out[-1]), (encode_example({"x": 10 * number + i}) for i in range(size)))
     return out
 
 
@@ -270,7 +235,6 @@ def test_each_stage_goes_on_from_each_of_its_states(name: str, tmp_path: Path) -
     inner = datasets(tmp_path)[name]._dataset
     whole = [repr(element) for element in inner.set_epoch(0)]
     assert len(whole) > 2
-
     for n in range(len(whole) + 1):
         run = iter(inner.set_epoch(0))
         head = [repr(next(run)) for _ in range(n)]
@@ -284,9 +248,7 @@ def test_each_stage_goes_on_from_each_of_its_states(name: str, tmp_path: Path) -
 def test_workers_share_the_elements(name: str, n_workers: int, tmp_path: Path) -> None:
     inner = datasets(tmp_path)[name]._dataset
     whole = sorted(repr(element) for element in inner)
-
     parts = (worker_part(inner._plan, n_workers, i) for i in range(n_workers))
-
     assert sorted(repr(each) for part in parts for each in tfrecord_lite.Dataset(part)) == whole
 
 
@@ -297,16 +259,13 @@ def test_parts_of_parts_are_those_of_a_list(n: int, cuts: list[tuple[int, int]])
     for n_parts, number in cuts:
         plan = plan.part(n_parts, number % n_parts)
         expected = expected[number % n_parts :: n_parts]
-
     assert [int(x) for x in tfrecord_lite.Dataset(plan)] == expected
     assert plan.size() == len(expected)
 
 
 def test_data_sets_can_be_pickled_if_their_functions_can(tmp_path: Path) -> None:
     made = datasets(tmp_path)["interleave"].batch(3)
-
     again = pickle.loads(pickle.dumps(made))
-
     assert [repr(x) for x in again] == [repr(x) for x in made]
 
 
@@ -318,7 +277,6 @@ def of_some_rank(x: Any) -> Any:
 def test_a_list_of_tensors_is_several_and_one_of_numbers_is_a_tensor() -> None:
     (several,) = tf.data.Dataset.range(1).map(lambda x: [x, x + 1])
     (one,) = tf.data.Dataset.range(1).map(lambda _: [5, 6])
-
     assert isinstance(several, tuple)
     assert one.numpy().tolist() == [5, 6]
 
@@ -336,10 +294,8 @@ def test_files_are_listed_in_random_order_unless_said_otherwise(tmp_path: Path) 
     for i in range(10):
         (tmp_path / f"{i}").touch()
     pattern = str(tmp_path / "*")
-
     listed = [name.numpy() for name in tf.data.Dataset.list_files(pattern, shuffle=False)]
     shuffled = [name.numpy() for name in tf.data.Dataset.list_files(pattern, seed=1)]
-
     assert listed == sorted(listed)
     assert shuffled != listed
     assert sorted(shuffled) == listed
@@ -347,7 +303,6 @@ def test_files_are_listed_in_random_order_unless_said_otherwise(tmp_path: Path) 
 
 def test_names_of_a_tuple_stay() -> None:
     pair = collections.namedtuple("pair", "x y")  # noqa: PYI024 - as scripts have them
-
     for batch in tf.data.Dataset.range(2).map(lambda x: pair(x, 2 * x)):
         assert batch.y.numpy() == 2 * batch.x.numpy()
 
@@ -356,7 +311,6 @@ def test_the_files_of_a_bucket_are_listed() -> None:
     memory = pytest.importorskip("fsspec").filesystem("memory")
     for i in range(2):
         memory.pipe(f"/listed/{i}.tfrec", b"")
-
     names = tf.io.gfile.glob(["memory://listed/*.tfrec", "memory://listed/*.none"])
     assert [name.rpartition("/")[2] for name in names] == ["0.tfrec", "1.tfrec"]
     assert list(tf.data.TFRecordDataset(names)) == []
@@ -375,10 +329,8 @@ def test_a_file_is_not_written_over_unless_asked_for(tmp_path: Path) -> None:
     for name in (one, two):
         with tf.io.gfile.GFile(name, "w") as file:
             file.write(name)
-
     for change in (tf.io.gfile.copy, tf.io.gfile.rename):
-        with pytest.raises(tf.errors.AlreadyExistsError):
-            change(one, two)
+        raised(tf.errors.AlreadyExistsError, change, one, two)
     tf.io.gfile.rename(one, two, overwrite=True)
     assert tf.io.read_file(two) == one
     tf.io.gfile.remove(two)
@@ -404,12 +356,8 @@ def test_what_cannot_be_stacked_or_sliced_is_rejected() -> None:
         ),
         (lambda: data.list_files("no/such/*"), errors.Reason.BAD_ARGUMENT),
     ):
-        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
-            ask()
-        assert caught.value.reason is reason
+        assert raised(tf.errors.InvalidArgumentError, ask).reason is reason
 
-
-# ------------------------------------------------------- records parsed with their neighbours
 
 SPEC: dict[str, Any] = {
     "x": tf.io.FixedLenFeature([], tf.int64, default_value=-1),
@@ -435,9 +383,7 @@ rows = st.fixed_dictionaries(
 
 
 @given(st.lists(rows, min_size=1, max_size=40), st.data())
-def test_a_record_parsed_with_its_neighbours_is_as_parsed_alone(
-    given_rows: list[dict[str, Any]], data: st.DataObject
-) -> None:
+def test_a_record_parsed_with_its_neighbours_is_as_parsed_alone(given_rows: Any, data: Any) -> None:
     records = [encode_example(row) for row in given_rows]
     bad = data.draw(st.none() | st.integers(0, len(records) - 1))
     if bad is not None:
@@ -460,13 +406,11 @@ def test_a_record_parsed_with_its_neighbours_is_as_parsed_alone(
 def test_few_groups_are_kept_and_rows_share_no_memory_with_them() -> None:
     records = [encode_example({"pair": np.full(2, i, np.float32)}) for i in range(3000)]
     near = ParsedGroups(chunk_of(records))
-
     for i, record in enumerate(records):
         row = tf.io.parse_single_example(RecordTensor(record, near, i), SPEC)
         assert row["pair"].numpy().tolist() == [i, i]
         assert row["pair"].numpy().base is None
         assert row["many"].values.numpy().base is None
-
     assert 1 <= len(near._groups) <= 4
     assert ParsedGroups(chunk_of([bytes(300_000)] * 2))._largest == 3
 
@@ -496,9 +440,7 @@ def chunk_of(records: list[bytes]) -> Block:
 
 def test_what_a_function_makes_of_an_error_is_that_records_own(tmp_path: Path) -> None:
     path = tmp_path / "x"
-    with TFRecordWriter(path) as writer:
-        for i in range(30):
-            writer.write(encode_example({"x": i}) if i != 17 else b"\xff")
+    write_records(path, (encode_example({"x": i}) if i != 17 else b"\xff" for i in range(30)))
     seen = []
 
     def parse(record: Any) -> Any:
@@ -513,25 +455,19 @@ def test_what_a_function_makes_of_an_error_is_that_records_own(tmp_path: Path) -
     assert seen == [*range(17), -1, *range(18, 30)]
 
 
-@pytest.mark.parametrize(
-    ("is_plain", "make"),
-    [
-        (True, tf.data.TFRecordDataset),
-        (True, lambda name: tf.data.TFRecordDataset(name, "")),
-        (False, lambda name: tf.data.TFRecordDataset(name).take(9)),
-        (False, lambda name: tf.data.TFRecordDataset(name, num_parallel_reads=2)),
-        (False, lambda n: tf.data.TFRecordDataset(n, None, None, 2 if b"0.tf" in n.numpy() else 1)),
-    ],
-)
+@pytest.mark.parametrize(("is_plain", "make"), [
+    (True, tf.data.TFRecordDataset), (True, lambda name: tf.data.TFRecordDataset(name, "")),
+    (False, lambda name: tf.data.TFRecordDataset(name).take(9)),
+    (False, lambda name: tf.data.TFRecordDataset(name, num_parallel_reads=2)),
+    (False, lambda n: tf.data.TFRecordDataset(n, None, None, 2 if b"0.tf" in n.numpy() else 1)),
+])  # fmt: skip
 @pytest.mark.parametrize("buffer", [1, 2])
 def test_files_are_interleaved_by_the_library_where_they_are_nothing_but_files(
     is_plain: bool, make: Callable[[Any], tf.data.Dataset], buffer: int, tmp_path: Path
 ) -> None:
     listed = tf.data.Dataset.list_files(files(tmp_path), shuffle=False)
     listed = listed.shuffle(buffer, seed=1) if buffer > 1 else listed
-
     dataset = listed.interleave(make, cycle_length=2)
-
     assert isinstance(dataset._dataset._plan, Files) == (is_plain and buffer == 1)
     slow = listed.map(lambda name: name).interleave(make, cycle_length=2)
     assert repr(list(dataset.map(number_of))) == repr(list(slow.map(number_of)))
@@ -565,9 +501,6 @@ def test_turns_are_taken_among_as_many_files_as_tensorflow_takes(
         assert cycle(files.interleave(make, 2, num_parallel_calls=calls)) == 2
 
 
-# ------------------------------------------------------------------------ the documentation
-
-
 def test_the_guide_lists_every_name_that_is_there() -> None:
     page = (ROOT / "docs" / "how-to" / "moving-off-tensorflow.md").read_text(encoding="utf-8")
     families = {"int16", "int32", "int64", "uint16", "uint32", "uint64", "int8", "uint8"}
@@ -590,7 +523,6 @@ def test_the_guide_lists_every_name_that_is_there() -> None:
 
 def test_the_name_of_an_example_stands_elsewhere_in_tensorflow_1() -> None:
     spec = {"x": tf.io.FixedLenFeature([], tf.int64)}
-
     calls: tuple[Callable[[], Any], ...] = (
         lambda: tf.io.parse_single_example(b"", spec, "the name", "operation"),
         lambda: tf.compat.v1.parse_single_example(b"", spec, "operation", "the name"),
@@ -598,14 +530,12 @@ def test_the_name_of_an_example_stands_elsewhere_in_tensorflow_1() -> None:
         lambda: tf.compat.v1.io.parse_example([b""], spec, "operation", ["the name"]),
     )
     for call in calls:
-        with pytest.raises(tf.errors.InvalidArgumentError, match="the name"):
-            call()
+        raised(tf.errors.InvalidArgumentError, call, match="the name")
 
 
 def test_numbers_may_be_tensors_and_data_sets_are_true() -> None:
     dataset = tf.data.Dataset.range(10)
     two: Any = tf.constant(2)
-
     assert [int(item) for item in dataset.skip(two).take(two).repeat(two)] == [2, 3, 2, 3]
     assert bool(tf.data.Dataset.range(0))
 

@@ -4,8 +4,6 @@ Each is run in an empty folder, once after ``import tensorflow as tf`` and once 
 tfrecord_lite import tf``, and must print the same. They use TensorFlow only for records.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

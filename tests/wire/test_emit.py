@@ -1,7 +1,5 @@
 """The parts that encoding is made of: numbers, nested lengths, copies, frames in place."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 from unittest import mock
@@ -11,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tfrecord_lite import Block, encode_example, encode_examples
 from tfrecord_lite.arrays import ByteRanges, scatter
 from tfrecord_lite.block import OVERHEAD_BYTES
@@ -55,10 +54,8 @@ def scalar(value: int) -> bytes:
 @example(list(range(100, 140)), 2000)
 def test_numbers_are_encoded_as_one_by_one(values: list[int], times: int) -> None:
     array = np.array(values * times, np.int64)  # up to more than are encoded in one go
-
     data, sizes = varint_run(array)
     cells, widths = varint_rows(array)
-
     one = [scalar(value) for value in values]
     assert data.tobytes() == b"".join(one) * times
     assert np.broadcast_to(sizes, array.shape).tolist() == [len(v) for v in one] * times
@@ -70,7 +67,6 @@ def test_the_largest_number_decides_how_all_are_encoded() -> None:
     for value in (n for bits in range(63) for n in (2**bits - 1, 2**bits, -(2**bits))):
         data, _ = varint_run(np.array([value, 1, value]))
         cells, sizes = varint_rows(np.array([1, value]))
-
         assert data.tobytes() == scalar(value) + b"\1" + scalar(value)
         assert cells[1, : sizes[1]].tobytes() == scalar(value)
 
@@ -186,14 +182,12 @@ def test_messages_are_as_large_as_protobuf_reads_and_no_larger() -> None:
     assert caught.value.message == 1
     with mock.patch.object(emit, "MAX_MESSAGE_BYTES", 4):
         assert emit.emit_fields([field_of([2, 2])], 2)[2].tolist() == [4, 4]
-        with pytest.raises(WireError) as caught:
-            emit.emit_fields([field_of([2, 3])], 2)
-    assert (caught.value.message, caught.value.offset) == (1, 0)
+        error = raised(WireError, emit.emit_fields, [field_of([2, 3])], 2)
+    assert (error.message, error.offset) == (1, 0)
 
 
 def test_a_long_stretch_of_fixed_fields_is_cut() -> None:
     columns = {f"{i:03}": np.full(3, i, np.int64) for i in range(100)}
-
     assert (
         encode_examples(columns).to_list()
         == [encode_example({k: v[0] for k, v in columns.items()})] * 3
@@ -204,9 +198,7 @@ def test_a_long_stretch_of_fixed_fields_is_cut() -> None:
 def test_a_block_is_framed_where_it_is(rows: list[list[int]]) -> None:
     block = encode_examples({"x": rows}) if rows else Block.from_records([])
     records = block.to_list()
-
     frames = frame_in_place(block)
-
     assert bytes(frames or b"") == bytes(frame(records))
     assert block.to_list() == records
 
@@ -215,9 +207,7 @@ def test_a_block_is_framed_where_it_is(rows: list[list[int]]) -> None:
 def test_records_that_are_not_a_frame_apart_are_left_alone(key: slice) -> None:
     block = encode_examples({"x": [1, 2, 3]})[key]
     before = block.data.copy()
-
     frames = frame_in_place(block)
-
     if key == slice(1, None):  # the one before it makes way
         assert bytes(frames or b"") == bytes(frame(block))
     else:
@@ -230,8 +220,6 @@ def test_records_that_are_not_a_frame_apart_are_left_alone(key: slice) -> None:
 def test_a_record_in_pieces_is_framed_as_a_whole(pieces: list[bytes], room: int) -> None:
     whole = b"".join(pieces)
     buffer = bytearray(b"\xff" * (len(whole) + 16 + room))
-
     frames = frame_pieces(pieces, buffer)
-
     assert bytes(frames) == bytes(frame([whole]))
     assert buffer[len(whole) + 16 :] == b"\xff" * room

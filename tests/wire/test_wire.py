@@ -1,8 +1,4 @@
-"""The wire: every decoder of many at once equals a loop over one at a time.
-
-What a decoder reads lies in a buffer with other bytes around it, which it must
-not take for its own; and cut short anywhere it must say so.
-"""
+"""The wire: every decoder of many at once equals a loop over one at a time."""
 
 from __future__ import annotations
 
@@ -18,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from tests.support import reference_example as reference
+from tests.support.errors import raised
 from tests.support.example_messages import (
     UNKNOWN_NUMBERS,
     Buffer,
@@ -54,43 +51,31 @@ def with_few(few: int) -> mock._patch[int]:
     return mock.patch.object(wire_fields, "_FEW", few)
 
 
-# --- ranges
-
-
 @given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 5)), max_size=6), st.integers(1, 4))
 def test_ranges_are_the_ranges_of_python(pairs: list[tuple[int, int]], step: int) -> None:
     starts, counts = np.array(pairs, np.int64).reshape(-1, 2).T
-
     assert ranges(starts, counts, step).tolist() == [
         number for start, n in pairs for number in range(start, start + n * step, step)
     ]
 
 
 @given(st.lists(st.binary(max_size=20), max_size=6), st.integers(1, 300), st.data())
-def test_gather_copies_ranges_in_any_order(
-    parts: list[bytes], widest: int, draw: st.DataObject
-) -> None:
+def test_gather_copies_any_ranges(parts: list[bytes], widest: int, draw: st.DataObject) -> None:
     if draw.draw(st.booleans()):
         parts = [*parts, bytes(range(256)) * 2]
     buffer = buffer_of(parts)
     order = draw.draw(st.lists(st.integers(0, len(parts) - 1), max_size=8)) if parts else []
     starts, lengths = buffer.starts[order], (buffer.stops - buffer.starts)[order]
-
     with mock.patch.object(arrays, "_WIDEST_ROW_BYTES", widest):
         found = gather(buffer.data, starts, lengths)
-
     assert found.tobytes() == b"".join(parts[i] for i in order)
 
 
 def test_gather_reads_up_to_the_last_byte_of_the_buffer() -> None:
     data = np.arange(100, dtype=np.uint8)
-
     found = gather(data, np.array([99, 0, 100]), np.array([1, 60, 0]))
-
     assert found.tolist() == [99, *range(60)]
 
-
-# --- varint
 
 any_varint = st.tuples(st.integers(0, 2**64 - 1), st.integers(1, 10)).map(lambda a: varint(*a))
 short_varint = st.tuples(st.integers(0, 300), st.integers(1, 4)).map(lambda a: varint(*a))
@@ -103,9 +88,7 @@ too_long = st.binary(min_size=10, max_size=14).map(lambda b: bytes(x | 0x80 for 
 @given(st.lists(st.one_of(any_varint, bits_past_64), max_size=30), fills)
 def test_varints_are_read_at_any_offset(numbers: list[bytes], fill: bytes) -> None:
     data, starts, stops = buffer_of(numbers, fill=fill)
-
     values, sizes = read_varints(lanes(data), starts)
-
     assert values.tolist() == [reference.varint(number, 0)[0] for number in numbers]
     assert sizes.tolist() == (stops - starts).tolist()
 
@@ -113,9 +96,7 @@ def test_varints_are_read_at_any_offset(numbers: list[bytes], fill: bytes) -> No
 @given(st.lists(st.one_of(any_varint, too_long), max_size=30), fills)
 def test_a_varint_of_more_than_ten_bytes_is_told(numbers: list[bytes], fill: bytes) -> None:
     data, starts, stops = buffer_of(numbers, fill=fill)
-
     _, sizes = read_varints(lanes(data), starts)
-
     assert sizes.tolist() == np.minimum(stops - starts, TOO_LONG).tolist()
 
 
@@ -143,16 +124,11 @@ def test_varints_of_known_sizes(longest: int, fill: bytes) -> None:
 def test_squeeze_drops_the_top_bit_of_every_byte(numbers: list[int], n_bytes: int) -> None:
     kept = 256**n_bytes - 1 if n_bytes > 1 else 0x7F
     words = [number & kept for number in numbers]
-
     found = squeeze(np.array(words, np.uint64), n_bytes)
-
     assert found.tolist() == [
         sum((byte & 0x7F) << 7 * i for i, byte in enumerate(word.to_bytes(8, "little")))
         for word in words
     ]
-
-
-# --- fields
 
 
 @st.composite
@@ -183,11 +159,10 @@ def slowly(messages: Sequence[bytes], depth: int = 0) -> tuple[list[list[referen
 def assert_same_fields(messages: Sequence[bytes], buffer: Buffer, depth: int = 0) -> None:
     expected, n_refused = slowly(messages, depth)
     if n_refused:
-        with pytest.raises(WireError) as caught:
-            tokenise(*buffer, depth)
-        wrong = caught.value.message
+        error = raised(WireError, tokenise, *buffer, depth)
+        wrong = error.message
         assert slowly([messages[wrong]], depth)[1]
-        assert buffer.starts[wrong] <= caught.value.offset <= buffer.stops[wrong]
+        assert buffer.starts[wrong] <= error.offset <= buffer.stops[wrong]
         return
     fields = tokenise(*buffer, depth)
     owners = np.repeat(np.arange(len(messages)), [len(each) for each in expected])
@@ -200,9 +175,7 @@ def assert_same_fields(messages: Sequence[bytes], buffer: Buffer, depth: int = 0
 
 @everywhere
 @given(messages=st.lists(wire_messages(), max_size=4), between=fills, fill=fills)
-def test_messages_are_split_into_fields(
-    few: int, messages: list[bytes], between: bytes, fill: bytes
-) -> None:
+def test_messages_are_split(few: int, messages: list[bytes], between: bytes, fill: bytes) -> None:
     with with_few(few):
         assert_same_fields(messages, buffer_of(messages, between, fill))
 
@@ -210,15 +183,12 @@ def test_messages_are_split_into_fields(
 @given(message=wire_messages(), others=st.lists(wire_messages(), max_size=4), n=st.integers(1, 40))
 def test_many_messages_are_split_into_fields(message: bytes, others: list[bytes], n: int) -> None:
     messages = [*others[:2], *[message] * n, *others[2:]]
-
     assert_same_fields(messages, buffer_of(messages, b"\x0a", b"\xff"))
 
 
 @everywhere
 @given(message=wire_messages(), fill=fills)
-def test_every_prefix_of_a_message_is_split_or_refused(
-    few: int, message: bytes, fill: bytes
-) -> None:
+def test_any_prefix_of_a_message_is_split_or_refused(few: int, message: bytes, fill: bytes) -> None:
     with with_few(few):
         for stop in range(len(message)):
             cut = Buffer(buffer_of([message], fill=fill).data, np.array([0]), np.array([stop]))
@@ -263,12 +233,9 @@ def test_fields_at_the_borders_of_what_is_allowed(few: int, between: bytes) -> N
 
 def test_a_message_is_the_first_and_not_nested_unless_told() -> None:
     message = b"\x23" * 100 + b"\x24" * 100
-
     assert tokenise(*buffer_of([message])).number.tolist() == [4]
     assert [number for number, *_ in walk(message, 0, len(message))] == [4]
-    with pytest.raises(WireError) as caught:
-        list(walk(b"\x08", 0, 1))
-    assert caught.value.message == 0
+    assert raised(WireError, list, walk(b"\x08", 0, 1)).message == 0
 
 
 @everywhere
@@ -281,16 +248,10 @@ def test_errors_say_what_is_wrong_with_a_field(few: int) -> None:
 
 
 @pytest.mark.parametrize(("owner", "expected"), [(10, 11), (np.array([3, 7, 9]), 7)])
-def test_errors_name_the_message_of_the_enclosing_batch(
-    owner: arrays.Int64Array | int, expected: int
-) -> None:
+def test_errors_name_the_message_of_a_batch(owner: arrays.Int64Array | int, expected: int) -> None:
     with pytest.raises(WireError) as caught, wire_fields.renumbered(owner):
         raise WireError(1, 5, "why")
-
     assert caught.value.args == (expected, 5, "why")
-
-
-# --- repeated
 
 
 LISTS: dict[int, Any] = {BYTES: BytesList, FLOAT: FloatList, INT64: Int64List}
@@ -307,10 +268,8 @@ def list_messages(draw: DrawFn, kind: int) -> bytes:
 
 
 READERS: dict[int, Callable[..., tuple[np.ndarray, ByteRanges | np.ndarray]]] = {
-    BYTES: repeated_len,
-    FLOAT: repeated_float,
-    INT64: repeated_varint,
-}
+    BYTES: repeated_len, FLOAT: repeated_float, INT64: repeated_varint,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", [BYTES, FLOAT, INT64])
@@ -332,21 +291,16 @@ def test_values_of_several_chunks_are_those_of_their_message(kind: int) -> None:
 
 def test_the_first_odd_chunk_of_floats_is_named() -> None:
     messages = [len_field(1, bytes(n_bytes)) for n_bytes in (4, 6, 2)]  # in sum, whole floats
-
-    with pytest.raises(WireError) as caught:
-        repeated_float(*buffer_of(messages), 1)
-
-    assert (caught.value.message, caught.value.offset) == (1, 6 + 2)
+    error = raised(WireError, repeated_float, *buffer_of(messages), 1)
+    assert (error.message, error.offset) == (1, 6 + 2)
 
 
 def assert_same_lists(kind: int, messages: list[bytes], buffer: Buffer) -> None:
     try:
         expected = [reference.list_values(message, kind, depth=0) for message in messages]
     except RejectedError:
-        with pytest.raises(WireError) as caught:
-            READERS[kind](*buffer, 1)
-        with pytest.raises(RejectedError):
-            reference.list_values(messages[caught.value.message], kind, depth=0)
+        error = raised(WireError, READERS[kind], *buffer, 1)
+        raised(RejectedError, reference.list_values, messages[error.message], kind, depth=0)
         return
     counts, found = READERS[kind](*buffer, 1)
     assert counts.tolist() == [len(values) for values in expected]
@@ -391,7 +345,6 @@ def test_the_first_run_that_is_none_is_named(runs: list[bytes]) -> None:
 def test_a_run_is_decoded_whatever_its_longest_number(longest: int, n_short: int) -> None:
     """What goes on after four bytes is decoded for all values if it is most of them, else for those."""
     numbers = [2 ** (7 * size) - 1 & 2**64 - 1 for size in range(1, longest + 1)]
-
     assert_same_runs([b"".join(map(varint, [5] * n_short + numbers + numbers[::-1]))])
 
 
@@ -416,9 +369,8 @@ def assert_same_runs(runs: list[bytes]) -> None:
         try:
             expected.append(reference.varints(run))
         except RejectedError:
-            with pytest.raises(WireError) as caught:
-                varint_runs(ByteRanges(data, starts, stops - starts))
-            assert (caught.value.message, caught.value.offset) == (number, starts[number])
+            error = raised(WireError, varint_runs, ByteRanges(data, starts, stops - starts))
+            assert (error.message, error.offset) == (number, starts[number])
             return
 
     counts, values = varint_runs(ByteRanges(data, starts, stops - starts))
@@ -426,8 +378,6 @@ def assert_same_runs(runs: list[bytes]) -> None:
     assert counts.tolist() == [len(numbers) for numbers in expected]
     assert [n % 2**64 for n in values.tolist()] == [n for numbers in expected for n in numbers]
 
-
-# --- keys
 
 short_keys = st.text("ab\0", max_size=3).map(str.encode)
 long_keys = st.tuples(st.sampled_from([7, 8, 9, 16, 300, 2000]), short_keys).map(
@@ -440,41 +390,28 @@ some_keys = st.one_of(short_keys, long_keys, st.binary(max_size=20))
 def test_keys_are_found_at_any_offset(known: list[bytes], others: list[bytes], fill: bytes) -> None:
     strings = known + others
     data, starts, stops = buffer_of(strings, fill, fill)
-
     found = KeyTable(known).find(ByteRanges(data, starts, stops - starts))
-
     assert found.tolist() == [known.index(s) if s in known else -1 for s in strings]
 
 
-@pytest.mark.parametrize(
-    ("known", "others"),
-    [
-        ([b"a", b"b\0", b"a\0", b"", b"\0", b"\1", b"\1\0", b"\3\0\0", b"\0" * 8, b"\0" * 9], []),
-        ([b"x" * n for n in range(253, 260)], [b"x" * 252, b"x" * 260, b"x" * 255 + b"y"]),
-        ([], [b"", b"a"]),
-        ([b"x" * 1_000_000, *(b"%d" % i for i in range(5000))], [b"x" * 999_999 + b"y"]),
-    ],
-    ids=["zeros", "long", "none", "huge"],
-)
+@pytest.mark.parametrize(("known", "others"), [
+    ([b"a", b"b\0", b"a\0", b"", b"\0", b"\1", b"\1\0", b"\3\0\0", b"\0" * 8, b"\0" * 9], []),
+    ([b"x" * n for n in range(253, 260)], [b"x" * 252, b"x" * 260, b"x" * 255 + b"y"]),
+    ([], [b"", b"a"]),
+    ([b"x" * 1_000_000, *(b"%d" % i for i in range(5000))], [b"x" * 999_999 + b"y"]),
+], ids=["zeros", "long", "none", "huge"])  # fmt: skip
 def test_keys_that_are_nearly_alike_are_told_apart(known: list[bytes], others: list[bytes]) -> None:
     data, starts, stops = buffer_of(known + others)
-
     found = KeyTable(known).find(ByteRanges(data, starts, stops - starts))
-
     assert found.tolist() == [*range(len(known)), *[-1] * len(others)]
-
-
-# --- template
 
 
 def test_rows_with_wrong_bytes_stay_wrong_when_lengths_are_read() -> None:
     """The first row is right, the second has another tag, the outer length of the third lies."""
     messages = [b"\x0a\x05\x12\x03", b"\x0b\x05\x12\x03", b"\x0a\x06\x12\x03"]
     data, starts, _ = buffer_of(messages)
-
     template = Template(messages[0], [], [Hole(1, 1, 2), Hole(3, 1, 0)])
     _, wrong = template.match(template.rows_at(data, starts))
-
     assert wrong.tolist() == [False, True, True]
 
 

@@ -1,4 +1,4 @@
-"""What stands on the codec, written nearly as a user would write it.
+"""Apps on top of the codec, written nearly as a user would write them.
 
 ::
 

@@ -26,6 +26,7 @@ from tfrecord_lite.apps.markup.tables import MAX_ROWS as MAX_TABLE_ROWS
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import DamageReport, TFRecordError, require_int
 from tfrecord_lite.extension import table_rows
+from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import Schema, SequenceSchema, summary_rows
 from tfrecord_lite.texts import aligned, plural, short_name, shown_name, value_text
 
@@ -37,6 +38,7 @@ _MAX_FEATURES = 2_000
 _TEXT_WIDTH, _MAX_NAME = 60, 80
 
 
+@hinted
 def show(data: Any, num_records: int = MAX_ROWS) -> Shown:
     """Show a parsed batch, or rows, as a table: a row per record, a column per feature.
 
@@ -122,8 +124,7 @@ class _Part:
         shown: Iterable[Sequence[Cell]]
         if rows is None and not self._is_batch:
             shown = ((escaped(name), _type_of(v), cells.cell(v)) for name, v in values.items())
-            header = ["feature", "type", "value"]
-            return table(header, shown, n_rows=len(values), noun="feature")
+            return table(["feature", "type", "value"], shown, n_rows=len(values), noun="feature")
         # The first columns have cells; `table` counts the others by the header.
         heads: list[Cell] = [*values]
         first = list(values)[:MAX_COLUMNS]
@@ -159,9 +160,9 @@ def _parts_of(data: Any) -> list[_Part]:
         raise TypeError(f"data must be {expected} of dictionaries, not {type(data).__name__}")
     if isinstance(data, tuple) and 2 <= len(data) <= 3 and all(map(_is_mapping, data)):
         named = zip(data, _PARTS, strict=False)
-        found = [(_flattened(part), caption) for part, caption in named if part]
-        if found and all(_is_batch(columns) for columns, _ in found):
-            return [_Part(columns, caption) for columns, caption in found]
+        parts = [(_flattened(part), caption) for part, caption in named if part]
+        if parts and all(_is_batch(columns) for columns, _ in parts):
+            return [_Part(columns, caption) for columns, caption in parts]
     return [_Part(_flattened(data))]
 
 
@@ -178,10 +179,10 @@ def _flattened(data: Any, path: str = "") -> dict[str, Any]:
     else:
         is_foreign = not isinstance(data, _COLUMNS) and hasattr(data, "__array__")
         return {path: np.asarray(data) if is_foreign else data}
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for key, value in items:
-        found |= _flattened(value, f"{path}/{key}" if path else str(key))
-    return found
+        columns |= _flattened(value, f"{path}/{key}" if path else str(key))
+    return columns
 
 
 def _is_batch(columns: Mapping[str, Any]) -> bool:
@@ -211,10 +212,12 @@ def _brief(value: Any) -> str:
             f"[{', '.join(map(value_text, value.ravel()[:8]))}{', ...' if value.size > 8 else ''}]"
         )
     elif isinstance(value, np.ndarray):
-        strings: Any = {"object": value_text}
-        text = np.array2string(
-            value, threshold=8, edgeitems=3, max_line_width=10**6, formatter=strings
-        )
+        options: Any = {
+            "edgeitems": 3,
+            "max_line_width": 10**6,
+            "formatter": {"object": value_text},
+        }
+        text = np.array2string(value, threshold=8, **options)
     elif isinstance(value, list):
         text = f"[{', '.join(map(_brief, value[:3]))}{', ...' if len(value) > 3 else ''}]"
     else:
@@ -286,17 +289,14 @@ def _damage(report: DamageReport) -> str:
     parts = [table(header, files, n_rows=len(report.files), noun="file")]
     if report.num_damaged:
         header = ["file", "record", "how many", "at byte", "bytes skipped", "cause"]
-        parts.append(
-            table(header, spans, n_rows=len(report.spans), noun="span", caption="Damaged spans")
-        )
+        caption = "Damaged spans"
+        parts.append(table(header, spans, n_rows=len(report.spans), noun="span", caption=caption))
     return panel(repr(report).strip("<>"), *parts)
 
 
 def _tfds(info: Any) -> str:
     splits = ((name, n, len(info.files(name))) for name, n in info.splits.items())
-    labels = (
-        (name, len(names), ", ".join(names[:MAX_ROWS])) for name, names in info.label_names.items()
-    )
+    labels = ((n, len(names), ", ".join(names[:MAX_ROWS])) for n, names in info.label_names.items())
     parts = [table(["split", "records", "files"], splits), _schema_table(info.schema)]
     parts += [table(["feature", "labels", "names"], labels)] if info.label_names else []
     title = " ".join(filter(None, (info.name, info.config, info.version)))
@@ -312,18 +312,17 @@ def _summary(summary: Any) -> str:
 
 
 def _comparison(comparison: Any) -> str:
-    found, records = comparison.findings, comparison.records
-    rows = ((one.feature, one.what, *one.sides, one.distance, one.threshold) for one in found)
+    findings, records = comparison.findings, comparison.records
+    rows = ((one.feature, one.what, *one.sides, one.distance, one.threshold) for one in findings)
     header = ["feature", "what", "first", "second", "distance", "threshold"]
-    parts = [table(header, rows, n_rows=len(found), noun="difference")] if found else []
+    parts = [table(header, rows, n_rows=len(findings), noun="difference")] if findings else []
     if records is not None and records.first:
         pairs = (
             (record.number, name, *sides)
             for record in records.first
             for name, sides in zip(record.features, record.values, strict=False)
         )
-        caption = str(records)
-        parts.append(table(["record", "feature", "first", "second"], pairs, caption=caption))
+        parts.append(table(["record", "feature", "first", "second"], pairs, caption=str(records)))
     return panel(str(comparison).partition("\n")[0], *parts)
 
 

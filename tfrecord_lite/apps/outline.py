@@ -17,10 +17,9 @@ names of its class::
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -41,18 +40,6 @@ from tfrecord_lite.wire import scalar
 if TYPE_CHECKING:
     from tfrecord_lite.messages import Feature
 
-__all__ = [
-    "Row",
-    "Section",
-    "Tree",
-    "float_texts",
-    "grouped",
-    "kind_of",
-    "leaves",
-    "sections",
-    "tree_of",
-    "values_of",
-]
 
 Tree: TypeAlias = "list[tuple[str, Any]]"
 """The fields of a message in the order of the record, with their values: numbers, bytes, text, or a tree."""
@@ -60,8 +47,7 @@ _MAX_DEPTH = 10
 """That deep bytes are looked at for messages, as protoc does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A feature (of one step), or a feature list (of any number of steps)."""
 
     name: str
@@ -86,7 +72,7 @@ class Row:
         return min(counts, default=0), max(counts, default=0)
 
     @property
-    def count(self) -> str:
+    def size_text(self) -> str:
         """The number of values; for a list, steps x values, and for an array its shape."""
         if self.restored is not None and self.restored.ndim:
             return " x ".join(f"{length:,}" for length in self.restored.shape)
@@ -95,8 +81,7 @@ class Row:
         return f"{len(self.steps):,} x {per_record}" if self.is_list else per_record
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """The features of one part of a message; the title is empty for an Example's."""
 
     title: str
@@ -114,13 +99,10 @@ def sections(
     """
     if is_list(message):
         n_examples = len(message.examples)
-        return [
-            _section("context", message.context.features.feature),
-            *(
-                _section(f"example {i} of {n_examples:,}", example.features.feature)
-                for i, example in enumerate(message.examples[:max_examples])
-            ),
-        ]
+        names = [f"example {i} of {n_examples:,}" for i in range(n_examples)]
+        examples = zip(names, message.examples[:max_examples], strict=False)
+        own = [_section(name, example.features.feature) for name, example in examples]
+        return [_section("context", message.context.features.feature), *own]
     if is_sequence(message):
         lists = message.feature_lists.feature_list
         rows = [Row(name, lists[name].feature, is_list=True) for name in sorted(lists)]
@@ -163,9 +145,7 @@ def tree_of(content: Content, message_class: Any = None, most: int | None = None
     """
     if message_class is not None:
         tree = message_tree(parse_message(content.record, message_class))
-        return tree or raw_tree(
-            content.record, most
-        )  # of a message of another class all are unknown
+        return tree or raw_tree(content.record, most)  # of another class all are unknown
     if content.type is ContentType.EVENT:
         from tfrecord_lite.messages import Event  # noqa: PLC0415 - not light
 
@@ -211,7 +191,7 @@ def _named(field: Any, value: Any) -> Any:
 
 
 def raw_tree(data: bytes, most: int | None = None, depth: int = 0) -> Tree | None:
-    """Return the fields of a message by number; None if the bytes are no message.
+    """Return the fields of a message by number; None if the bytes are not a message.
 
     What bytes hold is a guess: text, an image, a tensor, or else a message; so is a fixed number: a float of usual
     size, or else unsigned.
@@ -252,7 +232,7 @@ def grouped(tree: Tree) -> dict[str, list[Any]]:
 
 
 def leaves(tree: Tree, path: str = "") -> dict[str, list[Any]]:
-    """Return the values that are no messages, by their paths, as ``images.image``."""
+    """Return the values that are not messages, by their paths, as ``images.image``."""
     by_path: dict[str, list[Any]] = {}
     for name, value in tree:
         if isinstance(value, list):

@@ -123,7 +123,7 @@ class _Parser(argparse.ArgumentParser):
         if self.verb is None:
             return super().parse_known_args(*args, **more)
         self.load()
-        # Options may stand between files.
+        # Options may be between files.
         namespace, unknown = self.parse_known_intermixed_args(*args, **more)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -215,12 +215,12 @@ def _warnings_as_lines(console: Console) -> Iterator[None]:
         yield
 
 
-def _is_file(given: list[str]) -> bool:
+def _is_file(words: list[str]) -> bool:
     """Whether there is a file where a verb should be, maybe after options."""
-    if not given or given[0] in ("-h", "--help", "--version"):
+    if not words or words[0] in ("-h", "--help", "--version"):
         return False
-    names = [name for name in given if name == "-" or (name and not name.startswith("-"))]
-    candidates = names if given[0].startswith("-") else names[:1]
+    names = [name for name in words if name == "-" or (name and not name.startswith("-"))]
+    candidates = names if words[0].startswith("-") else names[:1]
     return not set(candidates) & VERBS.keys() and any(map(_is_like_a_file, candidates))
 
 
@@ -240,19 +240,18 @@ def _wrong_verb(first: list[str]) -> str:
     return f"there is no verb or file {name!r}; {hint} (see tfrecord --help)"
 
 
-def _show_file(given: list[str], console: Console) -> None:
+def _show_file(words: list[str], console: Console) -> None:
     """Do what info and head -n 1 do, in one."""
     from tfrecord_lite.cli.info import run_info  # noqa: PLC0415 - as every verb
 
-    args = _parsed(["head", *given])
+    args = _parsed(["head", *words])
     if any(name == "-" or is_pipe(name) for name in args.files):
         detail = "standard input, or a pipe, can be read only once; use tfrecord info - or tfrecord head -"
         console.complain(detail, Status.FAILED)
         return
     show_records, args.run, args.first = args.run, run_info, 1
     _run(args, console)
-    is_readable = not console.status or args.skip_damage
-    if is_readable and (sources := inputs.find(args, console)):
+    if (not console.status or args.skip_damage) and (sources := inputs.find(args, console)):
         if not args.json:
             console.say()
         args.run, args.files = show_records, [name_of(sources[0])]
@@ -280,15 +279,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console()
     try:
         with _termination_as_interrupt(), _warnings_as_lines(console):
-            given = list(sys.argv[1:] if arguments is None else arguments)
-            if given[:1] == ["help"]:
-                given = [*(name for name in given[1:2] if name in VERBS), "--help"]
-            if _is_file(given):
-                _show_file(given, console)
-            elif detail := _wrong_verb(given[:1]):
+            words = list(sys.argv[1:] if arguments is None else arguments)
+            if words[:1] == ["help"]:
+                words = [*(name for name in words[1:2] if name in VERBS), "--help"]
+            if _is_file(words):
+                _show_file(words, console)
+            elif detail := _wrong_verb(words[:1]):
                 console.complain(detail)
             else:
-                _run(_parsed(given), console)
+                _run(_parsed(words), console)
     except OutputError as error:
         return console.give_up(error)
     except _Terminated as error:

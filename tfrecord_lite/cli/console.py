@@ -1,6 +1,6 @@
 """Standard output, standard error and the exit status of one run.
 
-Output goes through :meth:`Console.say`, which tells a failure to write it (a closed pipe,
+Output goes through :meth:`Console.say`, which distinguishes a failure to write it (a closed pipe,
 a full disk) from a failure to read a file: the first ends the run, the second only the
 work on that file.
 """

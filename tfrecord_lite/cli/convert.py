@@ -13,13 +13,14 @@ from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError
 from tfrecord_lite.cli.words import shell_text
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.extension import expand, is_pipe
+from tfrecord_lite.extension import expand, is_pipe, without_companions
 from tfrecord_lite.texts import human_bytes, plural
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.tables.conversion import Summary
     from tfrecord_lite.schema import Schema
 
+_OF_ROWS = "from_", "to", "text", "sample", "limit", "lossless"
 _FEATURE = re.compile(r"(?P<name>.+):(?P<dtype>\w+)(?:\[(?P<shape>[\d?, ]*)\])?(?P<lacking>\??)")
 
 
@@ -89,28 +90,22 @@ def run_convert(args: argparse.Namespace, console: Console) -> None:
         target = console.open_output(is_text=is_text)
     if "-" in args.sources and sys.stdin is None:
         raise argument_error("standard input is closed")
+    sources = [source for name in args.sources for source in _sources(name)]
     summary = convert(
-        [source for name in args.sources for source in _sources(name)],
+        without_companions(sources),
         target,
         Settings(
-            from_=args.from_,
-            to=args.to,
             schema=schema,
-            text=args.text,
-            sample=args.sample,
             options=inputs.settings_of(args),
             columns=None if args.columns is None else tuple(args.columns),
             condition=args.where,
             make_condition=_condition,
-            limit=args.limit,
             compression=args.output_compression,
-            lossless=args.lossless,
+            **{name: getattr(args, name) for name in _OF_ROWS},
         ),
-        num_shards=args.num_shards,
         shard_bytes=args.bytes_per_shard,
         num_jobs=args.jobs,
-        overwrite=args.overwrite,
-        resume=args.resume,
+        **{name: getattr(args, name) for name in ("num_shards", "overwrite", "resume")},
     )
     _show(summary, args, console)
 
@@ -183,9 +178,8 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
         if args.target == "-" and isinstance(error, BrokenPipeError):
             raise OutputError from error
         line = inputs.text_of(error, name)
-        console.complain(
-            line if name in line else f"{name} was not written: {line}", inputs.status_of(error)
-        )
+        line = line if name in line else f"{name} was not written: {line}"
+        console.complain(line, inputs.status_of(error))
     inputs.complain_of_skipped(summary.damage, console)
     inputs.note_rounded(summary.rounded, console)
     outputs, kept = summary.outputs, summary.kept

@@ -36,7 +36,7 @@ def add_verify(parser: argparse.ArgumentParser) -> None:
 def run_verify(args: argparse.Namespace, console: Console) -> None:
     """Check every checksum, report every damaged place.
 
-    A damaged place is told by the number of its record, its offset in bytes (after decompression), what is
+    A damaged place is reported by the number of its record, its offset in bytes (after decompression), what is
     wrong, and how many bytes are lost.
 
     examples:
@@ -122,9 +122,8 @@ def _losses(*reports: FileReport) -> str:
     """Return the number of damaged places, and the bytes lost there."""
     all_of = DamageReport(reports)
     is_lost = all_of.lost_bytes > 0 or all_of.breaks_off
-    return plural(all_of.num_damaged, "damaged place") + (
-        f", {lost_of(all_of)} lost" if is_lost else ""
-    )
+    lost = f", {lost_of(all_of)} lost" if is_lost else ""
+    return plural(all_of.num_damaged, "damaged place") + lost
 
 
 def _say_json(report: FileReport, console: Console, **more: Any) -> None:
@@ -188,30 +187,29 @@ def run_recover(args: argparse.Namespace, console: Console) -> None:
 
     options = inputs.read_options(args)
     try:
-        report = recover(
+        (file,) = recover(
             args.source,
             args.target,
             output_compression=args.output_compression or "infer",
             overwrite=args.overwrite,
             **options,
-        )
-        found = report.files[0]
+        ).files
     except (OSError, ImportError, ValueError) as error:
-        found = FileReport(args.source, 0, 0, failure=error)
+        file = FileReport(args.source, 0, 0, failure=error)
     # Of a damaged file without intact records, none is written.
-    is_written = found.failure is None and (found.records > 0 or not found.num_damaged)
+    is_written = file.failure is None and (file.records > 0 or not file.num_damaged)
     if args.json:
-        _say_json(found, console, output=args.target if is_written else None)
+        _say_json(file, console, output=args.target if is_written else None)
     else:
-        _say_places(found, console, are_all_wanted=args.all)
-    if found.failure is not None:
-        inputs.complain_of(found.failure, found.source, console)
+        _say_places(file, console, are_all_wanted=args.all)
+    if file.failure is not None:
+        inputs.complain_of(file.failure, file.source, console)
         return
-    if found.num_damaged and (args.strict or not is_written):
+    if file.num_damaged and (args.strict or not is_written):
         console.worsen(Status.DAMAGED)
     if not args.json:
-        lost = _losses(found) if found.num_damaged else "nothing was lost"
-        console.say(f"{found.source}: {lost}")
-        saved = f"{plural(found.records, 'record')}, {exact_bytes(found.record_bytes)}"
+        lost = _losses(file) if file.num_damaged else "nothing was lost"
+        console.say(f"{file.source}: {lost}")
+        saved = f"{plural(file.records, 'record')}, {exact_bytes(file.record_bytes)}"
         done = f"wrote {saved}" if is_written else "not written, as no intact record was found"
         console.say(f"{args.target}: {done}")

@@ -26,7 +26,7 @@ the payload of a NaN.
 
 from __future__ import annotations
 
-import base64
+from binascii import b2a_base64
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
@@ -82,15 +82,14 @@ def record_lines(
         if next(lines, None) is not None:
             yield "  ... --full prints all fields"
     elif content.message is not None:
-        most = None if width is None else _MAX_EXAMPLES
-        shown = sections(content.message, most, restored)
+        shown = sections(content.message, None if width is None else _MAX_EXAMPLES, restored)
         yield from feature_lines(shown, width, with_values=True)
     elif content.type is ContentType.TEXT:
         yield from _text_lines(content.record.decode(), width)
     elif (array := _tensor_of(content)) is not None:
         yield from _tensor_lines(content, array, width)
-    elif width is not None and (found := content_text(content.record)) is not None:
-        yield f"  {found}"
+    elif width is not None and (label := content_text(content.record)) is not None:
+        yield f"  {label}"
     else:
         yield from _hex_lines(content.record, None if width is None else _MAX_HEX_ROWS)
 
@@ -119,16 +118,16 @@ def _tensor_lines(content: Content, array: AnyArray, width: int | None) -> Itera
     yield f"{label}{_joined(texts, room) if texts else ''}".rstrip()
 
 
-def feature_lines(found: list[Section], width: int | None, *, with_values: bool) -> Iterator[str]:
+def feature_lines(parts: list[Section], width: int | None, *, with_values: bool) -> Iterator[str]:
     """Yield a line for each feature of a message: name, kind, count, and maybe values."""
-    for section in found:
+    for section in parts:
         indent = "  "
         if section.title:
             yield f"  {section.title}"
             indent = "    "
         if not section.rows:
             yield f"{indent}(no features)"
-        columns = [(shown_name(r.name), r.kind, r.count) for r in section.rows]
+        columns = [(shown_name(r.name), r.kind, r.size_text) for r in section.rows]
         for row, line in zip(section.rows, aligned(columns, "<<>"), strict=True):
             used = len(indent) + len(line) + 2
             room = None if width is None else max(width - used, _MIN_ROOM)
@@ -137,15 +136,15 @@ def feature_lines(found: list[Section], width: int | None, *, with_values: bool)
 
 
 def tree_lines(tree: Tree, width: int | None, indent: str = "  ") -> Iterator[str]:
-    """Yield a line for the values of each field, and for each message those of its fields."""
+    """Yield a line for the values of each field, and for each message the lines of its fields."""
     for name, values in grouped(tree).items():
         label = f"{indent}{shown_name(name)}:"
         messages = [value for value in values if isinstance(value, list)]
         others = [value for value in values if not isinstance(value, list)]
         if others:
             room = None if width is None else max(width - len(label) - 1, _MIN_ROOM)
-            each = room if room is None or len(others) == 1 else min(room, _MAX_STRING)
-            texts = [_leaf_text(value, each) for value in others[: _enough(room)]]
+            width_of_one = room if room is None or len(others) == 1 else min(room, _MAX_STRING)
+            texts = [_leaf_text(value, width_of_one) for value in others[: _enough(room)]]
             yield f"{label} {_joined(texts, room)}"
         most = None if width is None else _MAX_EXAMPLES
         for i, message in enumerate(messages[:most]):
@@ -192,12 +191,10 @@ def _text_lines(text: str, width: int | None) -> Iterator[str]:
 def _row_values(row: Row, room: int | None) -> str:
     """Show the values of a row; of a list, each step's in brackets."""
     if row.restored is not None:
-        shown = row.restored.ravel()[: _enough(room)]
-        return _joined([str(value) for value in shown], room)
+        return _joined([str(value) for value in row.restored.ravel()[: _enough(room)]], room)
     if not row.is_list:
         return _values(row.steps[0], room)
-    steps = islice(row.steps, _enough(room))
-    return _joined([f"[{_values(step, room)}]" for step in steps], room)
+    return _joined([f"[{_values(step, room)}]" for step in islice(row.steps, _enough(room))], room)
 
 
 def _enough(room: int | None) -> int | None:
@@ -210,8 +207,8 @@ def _values(feature: Feature, room: int | None) -> str:
     kind, most = kind_of(feature), _enough(room)
     if kind == Kind.BYTES.label:
         values = feature.bytes_list.value
-        each = room if room is None or len(values) == 1 else min(room, _MAX_STRING)
-        return _joined([bytes_text(value, each) for value in islice(values, most)], room)
+        width_of_one = room if room is None or len(values) == 1 else min(room, _MAX_STRING)
+        return _joined([bytes_text(value, width_of_one) for value in islice(values, most)], room)
     if kind == Kind.FLOAT.label:
         return _joined(float_texts(feature.float_list.value, most), room)
     return _joined(list(map(str, islice(values_of(feature), most))), room)
@@ -234,12 +231,12 @@ def bytes_text(data: bytes, room: int | None) -> str:
     """Show a byte string: text in quotes, anything else by what it is, or its first bytes."""
     text = text_of(data)
     if text is None:
-        found = content_text(data)
-        if room is not None and found is not None:
-            return f"<{found}>"
+        label = content_text(data)
+        if room is not None and label is not None:
+            return f"<{label}>"
         shown = data if room is None else data[:_MAX_HEX_BYTES]
         dots = " ..." if len(shown) < len(data) else ""
-        return f"<{found or plural(len(data), 'byte')}: {shown.hex(' ')}{dots}>"
+        return f"<{label or plural(len(data), 'byte')}: {shown.hex(' ')}{dots}>"
     if room is None or (len(text) <= room and len(repr(text)) <= room):
         return repr(text)
     size = f"... ({plural(len(data), 'byte')})"
@@ -257,7 +254,7 @@ _NOT_JSON = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 def json_of(
     content: Content, message_class: Any = None, columns: Collection[str] | None = None
 ) -> dict[str, Any]:
-    """Return the object that stands for a record; of a message of a class that of protobuf's JSON."""
+    """Return the object that stands for a record; for a message of a class, protobuf's JSON."""
     if message_class is not None:
         from google.protobuf.json_format import MessageToDict  # noqa: PLC0415 - not light
 
@@ -283,14 +280,9 @@ def json_of(
             "examples": examples,
         }
     if is_sequence(message):
-        lists = message.feature_lists.feature_list
-        return {
-            "context": _features_as_json(message.context.feature),
-            "feature_lists": {
-                name: [_values_as_json(step) for step in lists[name].feature]
-                for name in sorted(lists)
-            },
-        }
+        lists = sorted(message.feature_lists.feature_list.items())
+        steps = {name: list(map(_values_as_json, items.feature)) for name, items in lists}
+        return {"context": _features_as_json(message.context.feature), "feature_lists": steps}
     return _features_as_json(message.features.feature)
 
 
@@ -346,18 +338,14 @@ def _array_as_json(array: AnyArray) -> Any:
         return [_array_as_json(np.asarray(part, array.dtype)) for part in array]
     if array.dtype == object:
         return _bytes_as_json(array.item())
+    if array.dtype.kind in "biu":
+        return array.item()
     text = str(array)
     if text in _NOT_JSON:
         return {"float": _NOT_JSON[text]}
-    return (
-        array.item()
-        if array.dtype.kind in "biu"
-        else float(text)
-        if array.dtype.kind == "f"
-        else text
-    )
+    return float(text) if array.dtype.kind == "f" else text
 
 
 def _bytes_as_json(data: bytes) -> str | dict[str, str]:
     text = text_of(data)
-    return {"base64": base64.b64encode(data).decode()} if text is None else text
+    return {"base64": b2a_base64(data, newline=False).decode()} if text is None else text

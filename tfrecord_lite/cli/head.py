@@ -1,11 +1,10 @@
-"""``tfrecord head`` and ``cat``: print the first records of each file, those of some numbers, or all."""
+"""``tfrecord head`` and ``cat``: print the first records of each file, some by number, or all."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import os
-import shutil
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.display import json_of, record_lines
 from tfrecord_lite.cli.inputs import Records
+from tfrecord_lite.cli.texts import ragged_notes, terminal_width
 from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
@@ -60,7 +60,7 @@ def add_head(parser: argparse.ArgumentParser) -> None:
 
 
 def add_cat(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments, and what those of head are here."""
+    """Declare the arguments, and their defaults here."""
     inputs.add_limit(parser, "print N records per file at most", at_least=0)
     inputs.add_columns(parser, "these features only")
     _add_form(parser)
@@ -87,7 +87,7 @@ def run_head(args: argparse.Namespace, console: Console) -> None:
     """Print the first records of each file, or those given by --record.
 
     Features are printed with kind, number of values and values, text as text, and images, sounds
-    and tensors by what they are; with the dtypes and shapes that a sidecar tells; messages of
+    and tensors by what they are; with the dtypes and shapes from a sidecar; messages of
     another type as the tree of their fields, by number, as protoc --decode_raw does, or with
     --message by name.
 
@@ -106,14 +106,13 @@ def run_head(args: argparse.Namespace, console: Console) -> None:
     limit = args.first if args.limit is None else args.limit
 
     def show(stream: Records, progress: Callable[[], None]) -> None:
-        restore = row_restorer(originals_of([stream.name], inputs.settings_of(args)))
-        printer.begin(restore)
+        printer.begin(row_restorer(originals_of([stream.name], inputs.settings_of(args))))
         if args.record is None:
-            found = _first_records(stream, limit, progress)
+            records = _first_records(stream, limit, progress)
         else:
-            found = _numbered(stream, set(args.record), args, console, progress)
+            records = _numbered(stream, set(args.record), args, console, progress)
         try:
-            for number, record in found:
+            for number, record in records:
                 printer.show(record, number, stream.name)
         finally:
             printer.finish(stream.name)
@@ -145,7 +144,7 @@ class Printer:
         self._columns = None if args.columns is None else frozenset(args.columns)
         self._as_json: bool = args.json
         self._message_class = args.message
-        self._width = None if args.full else shutil.get_terminal_size((100, 24)).columns
+        self._width = None if args.full else terminal_width()
         self._with_names = with_names
         self._is_first = True
         self.begin()
@@ -191,6 +190,9 @@ class Printer:
         say(label + f": {type_}, {plural(len(record), 'byte')}{hint}")
         for line in record_lines(content, self._width, tree, self._restore(record)):
             say(line)
+        if is_new and content.message is not None:
+            for line in ragged_notes(_maps_of(content.message).get("", ())):
+                say(f"  ({line})")
 
     def finish(self, source: str) -> None:
         """Report the columns that no record of a file had."""
@@ -210,11 +212,9 @@ def _maps_of(message: Message) -> dict[str, Any]:
     return {"": message.features.feature}
 
 
-def _first_records(
-    stream: Records, n_records: int | None, progress: Callable[[], None]
-) -> Numbered:
+def _first_records(stream: Records, most: int | None, progress: Callable[[], None]) -> Numbered:
     """Yield the first records of a file with their numbers; None are all."""
-    left = n_records
+    left = most
     while left != 0 and (records := stream.next_records()) is not None:
         yield from enumerate(records[:left], stream.n_records - len(records))
         left = None if left is None else max(left - len(records), 0)
@@ -251,13 +251,11 @@ def _numbered(
             if (records := stream.next_records()) is None:
                 break
             progress()
-            found = list(enumerate(records, stream.n_records - len(records)))
-            yield from (pair for pair in found if pair[0] in numbers)
-            last.extend(found)
+            numbered = list(enumerate(records, stream.n_records - len(records)))
+            yield from (pair for pair in numbered if pair[0] in numbers)
+            last.extend(numbered)
         n_records = stream.n_records
-        yield from (
-            pair for pair in last if pair[0] - n_records in numbers and pair[0] not in numbers
-        )
+        yield from (p for p in last if p[0] - n_records in numbers and p[0] not in numbers)
     for number in sorted(n for n in numbers if not -n_records <= n < n_records):
         has = plural(n_records, "record")
         console.complain(f"{stream.name}: there is no record {number}; it has {has}")

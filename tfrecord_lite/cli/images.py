@@ -16,10 +16,7 @@ from tfrecord_lite.texts import plural
 if TYPE_CHECKING:
     from tfrecord_lite.apps.images.pack import ImageReport
 
-_PACKING = (
-    *("labels", "seed", "num_shards", "overwrite"),
-    *("path_column", "label_column", "root"),
-)
+_PACKING = "labels", "seed", "num_shards", "overwrite", "path_column", "label_column", "root"
 _KEYS = {
     "image": "the image's bytes (default: image/encoded, or the only one like an image)",
     "filename": "its file's name (default: image/filename, filename, ...)",
@@ -95,8 +92,7 @@ def run_pack(args: argparse.Namespace, console: Console) -> None:
     }
     if args.json:
         names = {"source": args.source, "output": report.paths or None}
-        more = {"hidden": report.num_hidden, "other": report.num_other}
-        _say_json(report, console, names, more)
+        _say_json(report, console, names, {"hidden": report.num_hidden, "other": report.num_other})
         return
     _say_problems(report, console)
     if any(left_out.values()):

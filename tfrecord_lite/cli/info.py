@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import array
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,8 +43,7 @@ def add_info(parser: argparse.ArgumentParser) -> None:
     inputs.add_files(parser)
 
 
-@dataclass(frozen=True, slots=True)
-class _Info:
+class _Info(NamedTuple):
     """What is known about one file."""
 
     name: str
@@ -128,6 +126,7 @@ def _read(stream: Records, progress: Callable[[], None], message: Any) -> _Info:
     if isinstance(stream, SkippingStream) and (spans := stream.report().spans):
         damage = spans[0].error()
     sizes = np.frombuffer(lengths, np.int64)
+    spread: Any = sizes.size and tuple(np.quantile(sizes, [0, 0.5, 1], method="lower").tolist())
     types = detect_all(samples)
     return _Info(
         name=stream.name,
@@ -135,9 +134,7 @@ def _read(stream: Records, progress: Callable[[], None], message: Any) -> _Info:
         file_bytes=local_size(stream.name),
         n_records=sizes.size,
         record_bytes=int(sizes.sum()),
-        sizes=tuple(np.quantile(sizes, [0, 0.5, 1], method="lower").tolist())
-        if sizes.size
-        else None,
+        sizes=spread or None,
         types=[message.DESCRIPTOR.full_name] if samples and message else [*types],
         first=detect(samples[0], types[0]) if samples and not message else None,
         tensors=_tensors(samples) if ContentType.TENSOR in types and not message else [],
@@ -153,8 +150,7 @@ def _tensors(records: list[bytes]) -> list[ValueContent]:
 
 
 def _as_json(info: _Info, args: argparse.Namespace) -> dict[str, object]:
-    low, median, high = info.sizes or (None, None, None)
-    damage, found = info.damage, _sections(info, args)
+    damage, features = info.damage, _sections(info, args)
     tensors = [
         {"dtype": tensor.label.removesuffix(" tensor"), "shape": [*(tensor.shape or ())]}
         for tensor in info.tensors
@@ -164,12 +160,10 @@ def _as_json(info: _Info, args: argparse.Namespace) -> dict[str, object]:
         "records": info.n_records,
         "file_bytes": info.file_bytes,
         "record_bytes": info.record_bytes,
-        "min": low,
-        "median": median,
-        "max": high,
+        **dict(zip(("min", "median", "max"), info.sizes or (None,) * 3, strict=True)),
         "compression": info.compression,
         "content": list(info.types),
-        "features": _features(found) if found else None,
+        "features": _features(features) if features else None,
         "damage": damage
         and {
             "index": damage.index,
@@ -188,10 +182,10 @@ def _sections(info: _Info, args: argparse.Namespace) -> list[Section]:
     return sections(info.first.message, 1, restore(info.first.record))
 
 
-def _features(found: list[Section]) -> list[dict[str, object]]:
+def _features(parts: list[Section]) -> list[dict[str, object]]:
     """Describe features without their values."""
     described: list[dict[str, object]] = []
-    for section in found:
+    for section in parts:
         for row in section.rows:
             low, high = row.counts
             count = (
@@ -199,9 +193,8 @@ def _features(found: list[Section]) -> list[dict[str, object]]:
                 if row.is_list
                 else {"count": low}
             )
-            described.append(
-                {"section": section.title or None, "name": row.name, "kind": row.kind, **count}
-            )
+            entry = {"section": section.title or None, "name": row.name, "kind": row.kind}
+            described.append({**entry, **count})
     return described
 
 
@@ -226,11 +219,10 @@ def _page(info: _Info, args: argparse.Namespace) -> list[str]:
     if info.tensors:
         shown = [f"{c.label.removesuffix(' tensor')} {c.details}" for c in info.tensors]
         rows += [("tensors", ", ".join(shown)), ("to read them", way_on_of_tensors(info.name))]
-    table = aligned(rows, "<<")
-    lines = [info.name, *("  " + line for line in table)]
-    if found := _sections(info, args):
+    lines = [info.name, *("  " + line for line in aligned(rows, "<<"))]
+    if features := _sections(info, args):
         lines += ["", "features of the first record"]
-        lines += feature_lines(found, None, with_values=False)
+        lines += feature_lines(features, None, with_values=False)
     return lines
 
 

@@ -1,6 +1,6 @@
 """From arguments to open files: the arguments that verbs share, the loop over files, and what is said of errors.
 
-An argument has the name of the keyword that it stands for (``--max-record-bytes``), so errors of the
+An argument has the name of its keyword in Python (``--max-record-bytes``), so errors of the
 library say what to do here too. A failure to open or read one file is reported in one line, and the next
 file is read.
 """
@@ -76,9 +76,7 @@ class _StandardInput:
 # ------------------------------------------------------------------------------ arguments
 
 
-def add(
-    parser: Any, spec: str, text: str, kind: Callable[[str], Any] | None = None, **more: Any
-) -> None:
+def add(parser: Any, spec: str, text: str, kind: Any = None, **more: Any) -> None:
     """Declare an argument: a flag as ``--json``, an option as ``-o/--output DIR``, others as ``source SRC``."""
     names, _, metavar = spec.partition(" ")
     if metavar:
@@ -100,7 +98,7 @@ def add_files(parser: argparse.ArgumentParser, *, can_skip: bool = True) -> None
 def add_reading(parser: argparse.ArgumentParser, *, can_skip: bool = False) -> None:
     """Declare how to read files: what :func:`read_options` makes keywords of readers of.
 
-    The help of all verbs explains them, and that of each names those that it has.
+    The help of all verbs explains them, and the help of each verb names the ones it has.
     """
     text = argparse.SUPPRESS
     if can_skip:
@@ -113,16 +111,16 @@ def add_reading(parser: argparse.ArgumentParser, *, can_skip: bool = False) -> N
 
 
 def read_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the keywords of readers that the arguments stand for; skipped damage is only reported."""
+    """Return the keywords of readers for the arguments; skipped damage is only reported."""
     names = ("max_record_bytes", "max_inflated_bytes", "max_inflated_ratio")
-    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    options = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     if getattr(args, "skip_damage", False):
-        given["on_error"] = skip_quietly
+        options["on_error"] = skip_quietly
     if getattr(args, "drop_bad", False):
-        given["on_misfit"] = skip_quietly
+        options["on_misfit"] = skip_quietly
     if (compression := getattr(args, "compression", None)) is not None:
-        given["compression"] = compression
-    return given
+        options["compression"] = compression
+    return options
 
 
 def skip_quietly(span: object) -> None:
@@ -130,7 +128,7 @@ def skip_quietly(span: object) -> None:
 
 
 def settings_of(args: argparse.Namespace) -> ReadSettings:
-    """Return the settings of readers that the arguments stand for."""
+    """Return the settings of readers for the arguments."""
     return ReadSettings(**read_options(args))
 
 
@@ -141,8 +139,7 @@ def add_json(parser: Any, what: str = "JSON objects, one per line") -> None:
 
 def add_drop_bad(parser: Any) -> None:
     """Declare that records that do not fit are left out."""
-    text = "leave out records that do not fit the schema, and list them"
-    add(parser, "--drop-bad", text)
+    add(parser, "--drop-bad", "leave out records that do not fit the schema, and list them")
 
 
 def add_overwrite(parser: Any, what: str = "files that exist") -> None:
@@ -158,8 +155,8 @@ def add_lossless(parser: Any) -> None:
 
 def note_rounded(names: Iterable[str], console: Console) -> None:
     """Name the columns in which float64 was rounded, if there are any."""
-    if found := ", ".join(map(repr, names)):
-        console.note(f"float64 was rounded to float32 in {found}; --lossless keeps every bit")
+    if columns := ", ".join(map(repr, names)):
+        console.note(f"float64 was rounded to float32 in {columns}; --lossless keeps every bit")
 
 
 def add_limit(parser: Any, what: str, default: int | None = None, *, at_least: int = 1) -> None:
@@ -195,8 +192,7 @@ def add_shards(group: Any) -> Any:
     """Declare how many files to write; return the group, to add other ways to say so."""
     shards = group.add_mutually_exclusive_group()
     add(shards, "--num-shards N", "write N files", count_of("shards"))
-    text = "write files of about this size, as 200MB"
-    add(shards, "--bytes-per-shard SIZE", text, positive_size)
+    add(shards, "--bytes-per-shard SIZE", "write files of about this size, as 200MB", positive_size)
     return shards
 
 
@@ -237,10 +233,10 @@ def message_class(text: str) -> Any:
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
-        found: Any = import_module(module)
+        member: Any = import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
-        check_message_class(found)
+            member = getattr(member, part)
+        check_message_class(member)
     except (ImportError, AttributeError, ValueError, TypeError) as error:
         detail = f"{text!r} is no protobuf class, given as package.module:Class: {error}"
         if module.endswith(".proto"):
@@ -250,7 +246,7 @@ def message_class(text: str) -> Any:
             file = f"{module.replace('.', '/')}.py"
             detail += f"; run it in the folder of {file}, or set PYTHONPATH"
         raise argparse.ArgumentTypeError(detail) from None
-    return found
+    return member
 
 
 def compression(text: str) -> str:
@@ -268,9 +264,8 @@ def size(text: str) -> int:
     """Parse a number of bytes: ``1000``, ``200MB`` or ``200M`` (powers of 1,000), ``64MiB`` (of 1,024)."""
     match = _SIZE.fullmatch(text)
     if match is None:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a number of bytes, such as 200MB or 64MiB"
-        )
+        detail = f"{text!r} is not a number of bytes, such as 200MB or 64MiB"
+        raise argparse.ArgumentTypeError(detail)
     power = " kmgt".index((match[2] or " ").lower())
     n_bytes: int = int(match[1]) * (1024 if match[3] else 1000) ** power
     if n_bytes >= 2**64:
@@ -292,8 +287,8 @@ def number(
 
     def parse(text: str) -> float:
         with suppress(ValueError):
-            if fits(found := kind(text)):
-                return found
+            if fits(value := kind(text)):
+                return value
         raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
 
     return parse
@@ -325,7 +320,7 @@ def source_of(name: str) -> Source:
 
 
 def sources_of(name: str) -> list[Source]:
-    """List the files of a name; of a directory of TensorFlow Datasets, those of all splits."""
+    """List the files of a name; for a directory of TensorFlow Datasets, the files of all splits."""
     if name == "-":
         return [source_of(name)]
     if is_pipe(name):
@@ -408,9 +403,9 @@ def complain_of(error: Exception, name: str, console: Console) -> None:
     console.complain(text_of(error, name), status_of(error))
 
 
-def status_of(found: Any) -> Status:
+def status_of(fault: Any) -> Status:
     """Return the exit status for an error or a damaged span: whether bytes break the format."""
-    is_damage = isinstance(found, (DataLossError, DamagedSpan)) and found.reason not in NOT_DAMAGE
+    is_damage = isinstance(fault, (DataLossError, DamagedSpan)) and fault.reason not in NOT_DAMAGE
     return Status.DAMAGED if is_damage else Status.FAILED
 
 

@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.block import Block
 from tfrecord_lite.cli import inputs
@@ -66,7 +68,8 @@ def add_split(parser: Any) -> None:
 
 
 def _add_by(parser: Any, text: str) -> None:
-    inputs.add(parser, "--by KEY", f"{text} (default: the whole record)", inputs.names)
+    more = "records without a value count as having the same (default: the whole record)"
+    inputs.add(parser, "--by KEY", f"{text}; {more}", inputs.names)
 
 
 def _fractions(text: str) -> list[float]:
@@ -77,7 +80,7 @@ def _fractions(text: str) -> list[float]:
 def run_split(args: argparse.Namespace, console: Console) -> None:
     """Divide the records of all FILEs among shards, in their order; or with --fractions, into parts with one DST each.
 
-    Of parts, a hash of each record, or of its value of --by, decides where it goes: it stays in its part
+    For parts, a hash of each record, or of its value of --by, decides: a record stays in its part
     when data are added.
 
     examples:
@@ -95,12 +98,11 @@ def run_split(args: argparse.Namespace, console: Console) -> None:
     names = [*args.files, args.target]
     n_parts = len(args.fractions)
     args.files, args.target = names[:-n_parts], names[-n_parts:]
-    if not args.files or "-" in args.target:
-        if args.files:
-            raise argument_error("standard output is one file; give a DST for each part")
-        raise argument_error(
-            f"expected FILEs, then {plural(n_parts, 'DST')}, one for each fraction"
-        )
+    if not args.files:
+        detail = f"expected FILEs, then {plural(n_parts, 'DST')}, one for each fraction"
+        raise argument_error(detail)
+    if "-" in args.target:
+        raise argument_error("standard output is one file; give a DST for each part")
     _run("split_records", args, console, fractions=args.fractions, by=args.by, seed=args.seed)
 
 
@@ -165,8 +167,7 @@ def run_sample(args: argparse.Namespace, console: Console) -> None:
 
 def add_filter(parser: argparse.ArgumentParser) -> None:
     """Declare the condition and the schema too."""
-    text = "an expression of DuckDB's over the features"
-    inputs.add(parser, "--where SQL", text)
+    inputs.add(parser, "--where SQL", "an expression of DuckDB's over the features")
     inputs.add_schema(parser, parser)
     inputs.add_text(parser, default=True)
     add_merge(parser)
@@ -237,7 +238,7 @@ def _run(name: str, args: argparse.Namespace, console: Console, **more: Any) -> 
 
 
 def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Block], BoolArray]:
-    """Return the function that tells which records of a block to keep."""
+    """Return the function that chooses which records of a block to keep."""
     from tfrecord_lite.apps.tables.table import scan  # noqa: PLC0415 - optional
     from tfrecord_lite.integrations.duckdb import imported, where  # noqa: PLC0415 - optional
 
@@ -253,6 +254,8 @@ def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Bl
         sample=args.sample,
         **inputs.read_options(args),
     )
+    if not table.column_names:  # of files without records
+        return lambda block: np.zeros(len(block), np.bool_)
     with errors_at(source=name_of(reader.sources[0])):
         condition = where(args.where, table.column_names)
     narrow = table.select(condition.columns)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from typing import Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.inputs import Records
+from tfrecord_lite.cli.texts import ragged_notes
 from tfrecord_lite.errors import InvalidArgumentError
 
 
@@ -16,14 +18,9 @@ def add_schema(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     inputs.add_json(parser, "the schema as one line of JSON")
     inputs.add_limit(parser, "read the first N records only")
-    inputs.add(
-        parser,
-        "--variable",
-        "how to parse features of varying length: as RaggedFeature (the default), VarLenFeature or "
-        "FixedLenSequenceFeature",
-        choices=("ragged", "varlen", "padded"),
-        default="ragged",
-    )
+    text = "how to parse features of varying length: as RaggedFeature (the default), VarLenFeature or FixedLenSequenceFeature"
+    words: Any = {"choices": ("ragged", "varlen", "padded"), "default": "ragged"}
+    inputs.add(parser, "--variable", text, **words)
     inputs.add_files(parser)
 
 
@@ -56,7 +53,8 @@ def run_schema(args: argparse.Namespace, console: Console) -> None:
     if summary is None or (not summary.n_records and console.status):
         return  # the reason has been reported
     if not args.json:
-        _say_table(str(summary), console)
+        examples: Any = getattr(summary, "context", summary)
+        _say_table("\n".join([str(summary), *ragged_notes(examples)]), console)
     try:
         schema = summary.schema(variable=args.variable)
     except InvalidArgumentError as error:

@@ -7,17 +7,15 @@ import contextlib
 import errno
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
+from tfrecord_lite.cli.texts import terminal_width
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.extension import is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.progress import is_terminal, metered
@@ -79,8 +77,8 @@ def run_sql(args: argparse.Namespace, console: Console) -> None:
         _check_output(args)
     reader = sql(args.query, schema=args.schema, **options)
     if kind is not None:
-        how = {"lossless": args.lossless, "compression": args.output_compression}
-        n_rows, rounded = _copy(reader, args.output, kind, args.limit, **how)
+        form = {"lossless": args.lossless, "compression": args.output_compression}
+        n_rows, rounded = _copy(reader, args.output, kind, args.limit, **form)
         inputs.note_rounded(rounded, console)
         console.say(f"{args.output}: {plural(n_rows, 'row')}")
     elif args.json or args.csv:
@@ -111,7 +109,7 @@ def _first(reader: Any, n_rows: int | None) -> Iterator[Any]:
 
 
 def _check_output(args: argparse.Namespace) -> None:
-    """Raise if the output is a file that the query reads, or is there without being replaced."""
+    """Raise if the output is a file that the query reads, or exists and is not to be replaced."""
     from tfrecord_lite.integrations.duckdb import names_in  # noqa: PLC0415 - needs duckdb
 
     for name in names_in(args.query):
@@ -163,35 +161,41 @@ def _copy(
 
 def _print_table(reader: Any, max_rows: int, console: Console) -> None:
     """Print the first rows in columns, and whether there are more."""
-    names = reader.schema.names
+    from tfrecord_lite.apps.tables.batches import as_rounded, rounded_in  # noqa: PLC0415 - needs pyarrow
+
+    names, rounded = reader.schema.names, rounded_in(reader.schema)
     if not names:
         return
     rows: list[list[str]] = []
     # One more than is printed, to know whether there are more.
     for batch in _first(reader, max_rows + 1):
-        columns = [map(_cell, _values(column)) for column in batch.columns]
+        columns = [
+            map(_cell, _values(as_rounded(column) if name in rounded else column))
+            for name, column in zip(names, batch.columns, strict=True)
+        ]
         rows += [list(row) for row in zip(*columns, strict=True)]
     alignment = "".join(">" if _is_number(field.type) else "<" for field in reader.schema)
     head = [printable(name) for name in names]
-    width = shutil.get_terminal_size((100, 24)).columns
-    lines = aligned([head, *rows[:max_rows]], alignment)
-    for line in lines:
+    width = terminal_width()
+    for line in aligned([head, *rows[:max_rows]], alignment):
         console.say(line if len(line) <= width else f"{line[: width - 3]}...")
     if len(rows) > max_rows:
         console.say(f"(the first {plural(max_rows, 'row')}; --limit N prints more)")
 
 
 def _values(column: Any) -> Any:
-    """Return the values of a column; a float32 as the shortest number that stands for it."""
-    if "float" not in str(column.type):
-        return column.to_pylist()
+    """Return the values of a column; each float32, at any depth, as the shortest number that stands for it."""
+    import pyarrow as pa  # noqa: PLC0415 - needs pyarrow
 
-    def short(value: Any) -> Any:
-        if isinstance(value, list):
-            return list(map(short, value))
-        return float(str(np.float32(value))) if isinstance(value, float) else value
+    from tfrecord_lite.extension import changed_type  # noqa: PLC0415 - needs pyarrow
 
-    return map(short, column.to_pylist())
+    def change(old: Any, new: Any) -> Any:
+        return changed_type(column.type, lambda kind: new if kind == old else kind)
+
+    texts = change(pa.float32(), pa.large_string())
+    if texts != column.type:
+        column = column.cast(texts).cast(change(pa.float32(), pa.float64()))
+    return column.to_pylist()
 
 
 def _is_number(kind: Any) -> bool:

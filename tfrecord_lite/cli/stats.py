@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, Status
 from tfrecord_lite.cli.inputs import Records
+from tfrecord_lite.cli.texts import ragged_notes, terminal_width
 from tfrecord_lite.errors import DataLossError, TFRecordError
 from tfrecord_lite.progress import Meter, metered, title_of
 from tfrecord_lite.texts import nearest, plural
@@ -116,8 +116,10 @@ def _show(
         total = "" if sample.num_records is None else f", of {sample.num_records:,}"
         title += f"; {sample.method}{total}"
     console.say(title)
-    width = shutil.get_terminal_size((100, 24)).columns
+    width = terminal_width()
     for line in statistics.lines(width, chosen, has_blocks=console.is_utf8):
+        console.say(line)
+    for line in ragged_notes(sorted(chosen)):
         console.say(line)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import zip_longest
 
 from tfrecord_lite.texts import human_bytes, plural
@@ -17,6 +19,19 @@ def exact_bytes(n_bytes: int) -> str:
     """
     exact = plural(n_bytes, "byte")
     return exact if n_bytes < 1024 else f"{exact} ({human_bytes(n_bytes)})"
+
+
+def terminal_width() -> int:
+    """Return the characters of a line: what COLUMNS says, or the terminal, or 100.
+
+    As shutil does it, whose import takes longer than reading a short file.
+    """
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
+    with suppress(OSError):  # not a terminal
+        return os.get_terminal_size().columns or 100
+    return 100
 
 
 def json_line(value: object, *, is_ascii: bool) -> str:
@@ -37,6 +52,18 @@ def _json_character(character: str) -> str:
     return r"\u007f" if character == "\x7f" else json.dumps(character)[1:-1]
 
 
+def ragged_notes(names: Iterable[str]) -> list[str]:
+    """Return a line about the features that TFDS stores as values and lengths, if there are any.
+
+    >>> ragged_notes(["id", "steps/a/ragged_flat_values", "steps/a/ragged_row_lengths_0"])
+    ['steps/a: nested lists of TFDS, as all values and the lengths of the rows; sql and convert have lists of lists']
+    """
+    end = "/ragged_flat_values"
+    nested = ", ".join(name.removesuffix(end) for name in names if name.endswith(end))
+    text = "nested lists of TFDS, as all values and the lengths of the rows; sql and convert have lists of lists"
+    return [f"{nested}: {text}"] if nested else []
+
+
 def aligned(rows: Sequence[Sequence[str]], alignment: str) -> list[str]:
     """Lay out rows, of any lengths, in columns with ``<`` or ``>`` for each.
 
@@ -44,10 +71,8 @@ def aligned(rows: Sequence[Sequence[str]], alignment: str) -> list[str]:
     ['a     10  x', 'long   9']
     """
     widths = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
-    return [
-        "  ".join(
-            f"{text:{side}{width}}"
-            for text, side, width in zip(row, alignment, widths, strict=False)
-        ).rstrip()
-        for row in rows
-    ]
+    lines = []
+    for row in rows:
+        cells = zip(row, alignment, widths, strict=False)
+        lines.append("  ".join(f"{text:{side}{width}}" for text, side, width in cells).rstrip())
+    return lines

@@ -50,11 +50,9 @@ def run_view(args: argparse.Namespace, console: Console) -> None:
         "columns": args.columns or None,
         "num_records": args.limit,
         "sample_size": args.sample,
-        "seed": args.seed,
-        "max_bytes": args.max_bytes,
         "message_class": args.message,
-        "overwrite": args.overwrite,
         "open_browser": False,
+        **{name: getattr(args, name) for name in ("seed", "max_bytes", "overwrite")},
         **inputs.read_options(args),
     }
     output = args.output

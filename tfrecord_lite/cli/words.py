@@ -66,6 +66,7 @@ OF_PYTHON = {
     r"leave out restore, or give a schema with (an Original of a wider dtype|a wider Original)": "give another --schema, or leave the feature out",
     r"pass sample=None, or schema": "give --sample all, or --schema",
     r"\bgive (?:a )?schema\b": "give --schema",
+    r"give it as schema\b": "give it with --schema",
     r"and text by name": "and --text by name",
     r"pass default_value=": "give it a default_value in the schema, ? in --features",
     r"saved with one schema=": "saved with one schema",
@@ -87,7 +88,7 @@ OF_PYTHON = {
     r"iterating over TFRecordReader\(path\) returns their bytes": "tfrecord cat prints them",
     r"read them with (sequence_examples\(\).*?parse_sequence_example|TFRecordReader\(path\)\.messages\(\S+\))": "tfrecord cat prints them",
     r"read it in order \(TFRecordReader, .*?\(TFRecordWriter\)": "tfrecord merge writes its records to an uncompressed file",
-    r"load and TFRecordReader read it|load_tfds reads it": "tfrecord head, stats and convert read it",
+    r"load, read_batches and TFRecordReader read it|load_tfds reads it, and read_batches .* of tfrecord_lite\.apps\.tfds": "tfrecord head, stats and convert read it",
 }
 """What errors of the package advise, and how the command line says it."""
 

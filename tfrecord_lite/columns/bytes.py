@@ -14,14 +14,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
 import numpy as np
-import numpy.typing as npt
 
-from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array, ranges, row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    Int64Array,
+    ObjectArray,
+    Uint8Array,
+    objects,
+    ranges,
+    row_splits,
+)
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.texts import plural, repr_html, value_text
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 SHOWN_VALUES = 6
 
@@ -76,9 +87,8 @@ class BytesColumn:
             actual = f"{offsets.dtype} of shape {offsets.shape}"
             raise argument_error(f"offsets must be int64 of shape (n + 1,), not {actual}")
         if data.dtype != np.uint8 or data.ndim != 1:
-            raise argument_error(
-                f"data must be uint8 of shape (n,), not {data.dtype} of shape {data.shape}"
-            )
+            actual = f"{data.dtype} of shape {data.shape}"
+            raise argument_error(f"data must be uint8 of shape (n,), not {actual}")
         if offsets[0] < 0 or offsets[-1] > data.size or (offsets[1:] < offsets[:-1]).any():
             raise argument_error(f"offsets must be ascending, from 0 to at most {data.size}")
 
@@ -197,9 +207,7 @@ class BytesColumn:
         >>> BytesColumn.from_list([b"Ada", b"Alan", b"Grace"]).to_numpy()
         array([b'Ada', b'Alan', b'Grace'], dtype=object)
         """
-        array = np.empty(len(self), object)
-        array[:] = self.to_list()
-        return array
+        return objects(self.to_list())
 
     def to_string_dtype(self) -> AnyArray:
         """Decode all values as UTF-8 into an array of NumPy's variable-length strings.
@@ -259,9 +267,8 @@ class BytesColumn:
         if target.kind == "T":
             return self.to_string_dtype().astype(target, copy=False)
         if target.kind != "S":
-            raise argument_error(
-                f"byte strings are an array of dtype object, S or StringDType, not {target}"
-            )
+            detail = f"byte strings are an array of dtype object, S or StringDType, not {target}"
+            raise argument_error(detail)
         return self._fixed_width(target.itemsize)
 
     def _fixed_width(self, width: int) -> AnyArray:
@@ -321,18 +328,16 @@ def fill_value(default: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> An
     fill = np.asarray(0 if default is None else default)
     # Bools and integers are accepted for any dtype; floats not for integers, complex not for floats.
     kinds = "biufc"
-    if fill.dtype.kind not in kinds or kinds.index(fill.dtype.kind) > max(
-        kinds.index(dtype.kind), kinds.index("u")
-    ):
+    most = max(kinds.index(dtype.kind), kinds.index("u"))
+    if fill.dtype.kind not in kinds or kinds.index(fill.dtype.kind) > most:
         raise TypeError(f"default_value must be {dtype}, not {fill.dtype}")
     try:
         fits = fill.ndim <= len(shape) and np.broadcast_shapes(fill.shape, shape) == shape
     except ValueError:
         fits = False
     if not fits:
-        raise argument_error(
-            f"default_value has shape {fill.shape}, which does not fit values of shape {shape}"
-        )
+        detail = f"default_value has shape {fill.shape}, which does not fit values of shape {shape}"
+        raise argument_error(detail)
     if dtype.kind in "iu" and fill.size:
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
         if not (low <= int(fill.min()) and int(fill.max()) <= high):

@@ -33,16 +33,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from tfrecord_lite.arrays import AnyArray, Int64Array, ranges
+from tfrecord_lite.arrays import AnyArray, Int64Array, objects, ranges
 from tfrecord_lite.arrays import row_splits as splits_without_gaps
 from tfrecord_lite.columns.bytes import BytesColumn, FlatValues, as_array, fill_value
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.texts import plural, repr_html, value_text
 
 if TYPE_CHECKING:
-    Splits = npt.NDArray[np.int32] | Int64Array
+    import numpy.typing as npt
+
+Splits: TypeAlias = "npt.NDArray[np.int32] | Int64Array"
 
 MAX_IMPLIED_ROWS = 1 << 28
 """Most rows that the largest row number may imply (2 GiB of splits)."""
@@ -106,9 +107,8 @@ class RaggedTensor:
         if not splits.size:
             raise argument_error("row_splits must not be empty; use [0] for no rows")
         if preferred is not None and splits.dtype != preferred:
-            raise argument_error(
-                f"row_splits must be {preferred} as in the values, not {splits.dtype}"
-            )
+            detail = f"row_splits must be {preferred} as in the values, not {splits.dtype}"
+            raise argument_error(detail)
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "row_splits", splits)
 
@@ -218,9 +218,8 @@ class RaggedTensor:
         <RaggedTensor [[5, 7], [], [9]]>
         """
         held, starts = _operands(values, "row_starts", row_starts)
-        return cls.from_row_splits(
-            held, np.append(starts, starts.dtype.type(len(held))), validate=validate
-        )
+        splits = np.append(starts, starts.dtype.type(len(held)))
+        return cls.from_row_splits(held, splits, validate=validate)
 
     @classmethod
     def from_row_limits(cls, values: Any, row_limits: Any, *, validate: bool = True) -> Self:
@@ -397,9 +396,8 @@ class RaggedTensor:
             return RaggedTensor(self.values.row_lengths(axis - 1), self.row_splits)
         # Dimensions below the ragged levels are dense: the same length everywhere.
         shape = self.values.shape
-        return RaggedTensor(
-            np.full(shape[: axis - 1], shape[axis - 1], self.row_splits.dtype), self.row_splits
-        )
+        lengths = np.full(shape[: axis - 1], shape[axis - 1], self.row_splits.dtype)
+        return RaggedTensor(lengths, self.row_splits)
 
     def nested_row_lengths(self) -> tuple[Splits, ...]:
         """Return the row lengths of all levels, outermost first.
@@ -608,9 +606,7 @@ class RaggedTensor:
             return np.empty((0, 0, *values.shape[1:]), values.dtype)
         if len({len(row) for row in rows}) == 1:
             return np.stack(rows)
-        array = np.empty(len(rows), object)
-        array[:] = rows
-        return array
+        return objects(rows)
 
     def to_tensor(self, default_value: Any = None, *, shape: Any = None) -> AnyArray:
         """Return a dense array, with shorter rows padded.
@@ -661,9 +657,8 @@ class RaggedTensor:
             return [None] * rank
         sizes = list(shape) if hasattr(shape, "__iter__") else [shape]
         if len(sizes) != rank:
-            raise argument_error(
-                f"shape has {plural(len(sizes), 'dimension')}, but the tensor has {rank}"
-            )
+            detail = f"shape has {plural(len(sizes), 'dimension')}, but the tensor has {rank}"
+            raise argument_error(detail)
         checked = [None if size is None else operator.index(size) for size in sizes]
         if any(size is not None and size < 0 for size in checked):
             raise argument_error(f"shape must not be negative, but is {checked}")
@@ -744,9 +739,8 @@ def _text(item: Any, n_levels: int, room: int) -> str:
     if not isinstance(item, RaggedTensor | BytesColumn | np.ndarray):
         return value_text(item)
     # What a part needs at least: its first and its last part, and so on.
-    least = 2 ** (n_levels - 1) * (
-        _VALUE_CHARACTERS if _has_numbers(item) else 2 * _VALUE_CHARACTERS
-    )
+    n_each = _VALUE_CHARACTERS if _has_numbers(item) else 2 * _VALUE_CHARACTERS
+    least = 2 ** (n_levels - 1) * n_each
     n_shown = min(max(room // least, 1), SHOWN_ROWS)
     if len(item) <= n_shown:
         parts = [_text(part, n_levels - 1, room // n_shown) for part in item]
@@ -846,15 +840,13 @@ def check_splits(splits: Splits, n_values: int) -> None:
         raise argument_error(f"row_splits must begin with 0, not {splits[0]}")
     _check_ascending("row_splits", splits)
     if splits[-1] != n_values:
-        raise argument_error(
-            f"row_splits must end at {n_values}, the number of values, not {splits[-1]}"
-        )
+        detail = f"row_splits must end at {n_values}, the number of values, not {splits[-1]}"
+        raise argument_error(detail)
 
 
 def _check_ascending(name: str, numbers: Splits) -> None:
     wrong = np.flatnonzero(numbers[1:] < numbers[:-1])
     if wrong.size:
         i = int(wrong[0])
-        raise argument_error(
-            f"{name} must be ascending, but {numbers[i + 1]} follows {numbers[i]} at {i + 1}"
-        )
+        pair = f"{numbers[i + 1]} follows {numbers[i]} at {i + 1}"
+        raise argument_error(f"{name} must be ascending, but {pair}")

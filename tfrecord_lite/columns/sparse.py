@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, Int64Array
+from tfrecord_lite.arrays import AnyArray, Int64Array, first_true
 from tfrecord_lite.columns.bytes import BytesColumn, FlatValues, as_array, fill_value
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.texts import repr_html, value_text
@@ -77,9 +77,8 @@ class SparseTensor:
             values = np.asarray(values)
         if indices.ndim != 2 or len(values.shape) != 1 or shape.ndim != 1:
             actual = f"{indices.shape}, {values.shape}, {shape.shape}"
-            raise argument_error(
-                f"indices, values, dense_shape must be (n, rank), (n,), (rank,), not {actual}"
-            )
+            shapes = "indices, values, dense_shape must be (n, rank), (n,), (rank,)"
+            raise argument_error(f"{shapes}, not {actual}")
         if indices.shape != (len(values), shape.size):
             expected = (len(values), shape.size)
             raise argument_error(f"indices must have shape {expected}, not {indices.shape}")
@@ -140,8 +139,7 @@ class SparseTensor:
             raise argument_error(f"no array can have the shape {list(shape)}")
         fill = fill_value(default_value, self.dtype, ())
         outside = ((self.indices < 0) | (self.indices >= self.dense_shape)).any(axis=1)
-        if outside.any():
-            i = int(outside.argmax())
+        if (i := first_true(outside)) is not None:
             where = self.indices[i].tolist()
             raise argument_error(f"index {where} of value {i} is outside the shape {list(shape)}")
         flat = np.zeros(len(self.indices), np.int64)  # the place of each value in C order
@@ -163,11 +161,9 @@ class SparseTensor:
         """Compare indices, values and shape; their order counts."""
         if not isinstance(other, SparseTensor):
             return NotImplemented
-        return (
-            np.array_equal(self.dense_shape, other.dense_shape)
-            and np.array_equal(self.indices, other.indices)
-            and np.array_equal(as_array(self.values), as_array(other.values))
-        )
+        pairs = ((as_array(self.values), as_array(other.values)), (self.indices, other.indices))
+        same_shape = np.array_equal(self.dense_shape, other.dense_shape)
+        return same_shape and all(np.array_equal(ours, theirs) for ours, theirs in pairs)
 
     def __repr__(self) -> str:
         """Show the three arrays, without the middle of long ones."""

@@ -2,7 +2,7 @@
 
 ::
 
-    arrow        tables and data frames ──> Lists, and back; the one door for them
+    arrow        tables and data frames ──> Lists, and back; the one entry for them
     normalize    columns ──┬─ lenient ──> Lists as they are stored
     types                  └─ strict ───> Lists of all levels, with values as they are
     restore      Lists as stored ──> as they were ──> arrays, ragged tensors, byte strings

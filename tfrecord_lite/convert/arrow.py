@@ -1,14 +1,14 @@
-"""The one door for tables and data frames: pyarrow is imported here alone, other libraries by name.
+"""The one entry for tables and data frames: pyarrow is imported here alone, other libraries by name.
 
 ::
 
-    frame ──bridge──┐
+    frame ─adapter──┐
     table, stream ──┴─ open_column ──┬─> Lists ──> records
                                      └─> words ──describe──> description ──> sidecar
-    Lists, description ── array_of ──> Table ──bridge──> frame
+    Lists, description ── array_of ──> Table ─adapter──> frame
 
 Whatever has ``__arrow_c_stream__`` or ``__arrow_c_array__`` is read by pyarrow. The frames of another
-library have a *bridge*, a module found by the name of their module, whose functions are
+library have an *adapter*, a module found by the name of their module, whose functions are
 
 ===================================  ================================================================
 ``is_frame``, ``is_series``          whether an object of the library is one
@@ -44,7 +44,6 @@ import sys
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
 from itertools import chain
@@ -53,7 +52,14 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, ObjectArray, row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    BoolArray,
+    ByteRanges,
+    ObjectArray,
+    first_true,
+    row_splits,
+)
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.convert.lists import Lists, SparseLists, scattered
 from tfrecord_lite.convert.restore import outer_rank
@@ -76,26 +82,6 @@ from tfrecord_lite.schema import Kind, Original, Schema, SequenceSchema
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.texts import nearest
-
-__all__ = [
-    "SCHEMA_KEY",
-    "UNUSABLE",
-    "Library",
-    "Word",
-    "category_error",
-    "check_library",
-    "check_names",
-    "form_of",
-    "imported",
-    "library",
-    "lists_of_array",
-    "misfit_error",
-    "objects",
-    "open_columns",
-    "pairs_of",
-    "type_error",
-    "without_decimals",
-]
 
 Library: TypeAlias = Literal["pandas", "polars", "arrow"]
 """The libraries of data frames, by the words of `as_`."""
@@ -230,7 +216,7 @@ def _has(data: Source, *names: str) -> bool:
 
 
 def _origin(data: Source) -> str:
-    """Return the library of an object by where its class is: Arrow for all that have no bridge."""
+    """Return the library of an object by where its class is: Arrow for all that have no adapter."""
     names = {cls.__module__.partition(".")[0] for cls in type(data).__mro__}
     return next((name for name in ("pandas", "polars") if name in names), "arrow")
 
@@ -287,15 +273,18 @@ def check_library(name: object) -> None:
 def open_columns(data: Source, *, is_later: bool = False) -> Frame:
     """Return the columns of a frame, or of a mapping that may have Series as columns, as Lists.
 
-    What is neither is returned as it is; a stream is read whole. A struct becomes a column per field, of which
-    a warning tells, but not of a later part of the same table. Raises UNSUPPORTED for columns of types such as
+    A stream is read whole. A struct becomes a column per field, of which
+    a warning says, but not of a later part of the same table. Raises UNSUPPORTED for columns of types such as
     decimals with digits, UNREPRESENTABLE for lists with nulls in them.
     """
     if isinstance(data, Frame):
         return data
     name = _library_of(data)
     if name is None:
-        columns = data if hasattr(data, "items") else {}
+        if not hasattr(data, "items"):
+            actual = f"not {type(data).__name__}; rows go to save, or TFRecordWriter.write_examples"
+            raise TypeError(f"columns must be a dict, with one column per feature, {actual}")
+        columns = data
     else:
         data = table_of(data) if name == "arrow" else data
         columns = bridge(name).columns_of(data)
@@ -362,7 +351,7 @@ def frame_of_types(stream: Source) -> Frame:
     for name, lists in frame.columns.items():
         shape = lists.type.shape or ()
         may_lack = name not in required and None not in shape and 0 not in shape
-        lists.type = replace(lists.type, missing=may_lack, categories=None, ordered=False)
+        lists.type = lists.type._replace(missing=may_lack, categories=None, ordered=False)
     return frame
 
 
@@ -450,22 +439,28 @@ def reader_of(data: Source) -> tuple[ArrowSchema, Generator[Table]]:
 
 def without_decimals(schema: ArrowSchema) -> ArrowSchema:
     """Return a schema of DuckDB's, whose literals are decimals, with float64 for those with digits."""
-    fields = [field.with_type(_with_floats(field.type)) for field in schema]
+    double = imported().float64()
+    return changed_schema(
+        schema, lambda kind: double if form_of(kind) == "decimal" and kind.scale > 0 else kind
+    )
+
+
+def changed_schema(schema: ArrowSchema, change: Callable[[ArrowType], ArrowType]) -> ArrowSchema:
+    """Return a schema whose types a function has changed, at any depth."""
+    fields = [field.with_type(changed_type(field.type, change)) for field in schema]
     return imported().schema(fields, schema.metadata)
 
 
-def _with_floats(kind: ArrowType) -> ArrowType:
-    """Return a type with float64 in place of decimals with digits after the point, at any depth."""
+def changed_type(kind: ArrowType, change: Callable[[ArrowType], ArrowType]) -> ArrowType:
+    """Return a type in which a function has changed each type that is not made of others."""
     pa, form = imported(), form_of(kind)
-    if form == "decimal" and kind.scale > 0:
-        return pa.float64()
     if form in ("list", "fixed list"):
-        return _with_values(kind, _with_floats(kind.value_type))
+        return _with_values(kind, changed_type(kind.value_type, change))
     if form == "struct":
-        return pa.struct([field.with_type(_with_floats(field.type)) for field in kind])
+        return pa.struct([field.with_type(changed_type(field.type, change)) for field in kind])
     if form == "map":
-        return pa.map_(_with_floats(kind.key_type), _with_floats(kind.item_type))
-    return kind
+        return pa.map_(changed_type(kind.key_type, change), changed_type(kind.item_type, change))
+    return change(kind)
 
 
 def _formatted(data: Source) -> tuple[ArrowSchema, Generator[Table]]:
@@ -547,7 +542,7 @@ def fields_of(
 ) -> Iterator[tuple[str, ArrowType, bool]]:
     """Yield path and type of each column that one becomes, and whether it may have nulls.
 
-    The fields of a struct are columns, at any depth. Those of a list of structs are lists, and a map is a list of
+    The fields of a struct are columns, at any depth. The fields of a list of structs are lists, and a map is a list of
     structs of a key and a value.
     """
     form = form_of(kind)
@@ -616,9 +611,7 @@ def _lists_of(name: str, column: Array) -> Lists:
     if form == "time":
         flat = _times(name, column)
     elif form == "number":
-        if (
-            present is not None and kind != imported().float16()
-        ):  # which earlier versions cannot fill
+        if present is not None and kind != imported().float16():  # some versions cannot fill it
             column = column.fill_null(False if kind == imported().bool_() else 0)
         flat = column.to_numpy(zero_copy_only=False)
     else:
@@ -632,7 +625,7 @@ def lists_of_array(
     """Return an array with one number or time per record as Lists; a view."""
     own = type_of_dtype(flat.dtype)
     if present is not None or zone is not None:
-        own = replace(own, missing=present is not None, zone=zone)
+        own = own._replace(missing=present is not None, zone=zone)
     return Lists(flat.size, own, (), flat, present)
 
 
@@ -641,13 +634,6 @@ def _present(column: Array) -> BoolArray | None:
     if not column.null_count:
         return None
     return np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
-
-
-def objects(items: Sequence[object]) -> ObjectArray:
-    """Return objects as an array of one dimension, even if they are lists."""
-    array = np.empty(len(items), object)
-    array[:] = items
-    return array
 
 
 def _tick_type(kind: ArrowType) -> tuple[str, ArrowType]:
@@ -663,10 +649,9 @@ def _times(name: str, column: Array) -> AnyArray:
     dtype, counts = _tick_type(column.type)
     whole = column.cast(counts)
     ticks = np.asarray(whole.fill_null(0).to_numpy(zero_copy_only=False)).astype(np.int64)
-    wrong = np.isnat(ticks.view(dtype))
-    if wrong.any():
+    if (first := first_true(np.isnat(ticks.view(dtype)))) is not None:
         detail = "the time -2**63, which NumPy has as NaT; make it a null"
-        raise column_error(name, detail, int(wrong.argmax()), Reason.UNREPRESENTABLE)
+        raise column_error(name, detail, first, Reason.UNREPRESENTABLE)
     return ticks.view(dtype)
 
 
@@ -678,11 +663,8 @@ def _integers(name: str, column: Array) -> Array:
     try:  # wider first, since not all widths can be cast to integers
         return column.cast(pa.decimal256(76, kind.scale)).cast(pa.int64())
     except pa.ArrowInvalid:
-        number = next(
-            i
-            for i, v in enumerate(column.to_pylist())
-            if v is not None and not -(2**63) <= v < 2**63
-        )
+        items = enumerate(column.to_pylist())
+        number = next(i for i, v in items if v is not None and not -(2**63) <= v < 2**63)
         detail = f"{column[number].as_py()} does not fit into int64, as which a {kind} is stored; "
         detail += "cast the column to float64 or text"
         raise column_error(name, detail, number, Reason.UNREPRESENTABLE) from None
@@ -749,11 +731,11 @@ def _categories(name: str, column: Array) -> Lists:
     parts = [chunk.dictionary.drop_null() for chunk in _chunks(column)]
     listed = pa.chunked_array(parts, kind.value_type).unique().to_pylist()
     is_repeated = any(len(part.unique()) < len(part) for part in parts)
-    # Zeros of both signs are two to Arrow, and NaN is no value to find again.
+    # Zeros of both signs are two values to Arrow, and NaN does not equal itself.
     if is_repeated or len({*listed}) < len(listed) or any(c != c for c in listed):  # noqa: PLR0124
         raise category_error(name)
     lists = _lists_of(name, decoded)
-    own = replace(lists.type, categories=tuple(listed), ordered=bool(kind.ordered))
+    own = lists.type._replace(categories=tuple(listed), ordered=bool(kind.ordered))
     return lists.with_(type=own)
 
 
@@ -774,11 +756,11 @@ def _rows(name: str, column: Array) -> Iterator[tuple[str, Lists]]:
     for path, below in columns.items():
         own, inner = below.type, below.type.shape or ()
         if form_of(column.type) == "list" or None in inner:
-            below.type = replace(own, shape=(None, *inner))
+            below.type = own._replace(shape=(None, *inner))
             yield path, below.above(lengths, present)
             continue
         size = column.type.list_size
-        own = replace(own, shape=(size, *inner), missing=present is not None)
+        own = own._replace(shape=(size, *inner), missing=present is not None)
         n_lists = len(column) if present is None else int(np.count_nonzero(present))
         lists = Lists(n_lists, own, (size, *below.levels), below.flat)
         if present is not None and 0 in (size, *inner):
@@ -822,16 +804,14 @@ def misfit_error(name: str, word: object) -> InvalidArgumentError:
 
 def describe(
     table: Table,
-    columns: Mapping[str, Array],  # noqa: ARG001 - as in the other bridges
+    columns: Mapping[str, Array],  # noqa: ARG001 - as in the other adapters
     words: Mapping[str, Word],
 ) -> Description:
     """Return the types of all columns as JSON; metadata and chunks are not kept."""
-    required = [
-        path
-        for field in table.schema
-        for path, _, may_lack in fields_of(field.name, field.type, is_nullable=field.nullable)
-        if not may_lack
-    ]
+    required = []
+    for field in table.schema:
+        paths = fields_of(field.name, field.type, is_nullable=field.nullable)
+        required += [path for path, _, may_lack in paths if not may_lack]
     return {"columns": dict(words), "required": required}
 
 
@@ -1022,9 +1002,7 @@ def _chosen_array(name: str, lists: Lists, kind: ArrowType) -> Array:
         detail = f"{plain[index].as_py()!r} is not one of the categories in the schema"
         raise column_error(name, detail, index, Reason.UNREPRESENTABLE)
     codes = kind.index_type
-    if (
-        len(listed) > np.iinfo(codes.to_pandas_dtype()).max + 1
-    ):  # such as the categories of two files
+    if len(listed) > np.iinfo(codes.to_pandas_dtype()).max + 1:  # of two files, as it may be
         codes = pa.int32()
     indices = places.cast(codes)
     return pa.DictionaryArray.from_arrays(indices, categories, ordered=kind.ordered)
@@ -1060,7 +1038,6 @@ def _list_array(name: str, lists: Lists, kind: ArrowType) -> Array:
             return pa.array([[]] * lists.n, kind)
         return pa.FixedSizeListArray.from_arrays(inner, type=kind, mask=missing)
     cls = pa.LargeListArray if pa.types.is_large_list(kind) else pa.ListArray
-    offsets = pa.array(
-        row_splits(lists.lengths), pa.int64() if cls is pa.LargeListArray else pa.int32()
-    )
+    of_splits = pa.int64() if cls is pa.LargeListArray else pa.int32()
+    offsets = pa.array(row_splits(lists.lengths), of_splits)
     return cls.from_arrays(offsets, inner, type=kind, mask=missing)

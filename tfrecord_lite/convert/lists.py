@@ -36,7 +36,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -55,15 +55,14 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import Type
 
-if TYPE_CHECKING:
-    Level: TypeAlias = Int64Array | int
+Level: TypeAlias = "Int64Array | int"
 
 
 class Lists:
     """The values of one feature in many records.
 
     Not frozen, since making a frozen one takes three times as long: whoever made it may change it
-    until it is handed on.
+    until it is passed on.
     """
 
     __slots__ = ("flat", "levels", "n", "present", "type")
@@ -90,7 +89,7 @@ class Lists:
 
     @property
     def kind(self) -> Kind | None:
-        """The list of an Example that holds the values; None if there were none to tell it."""
+        """The list of an Example that holds the values; None if there were no values."""
         return self.type.kind
 
     @property
@@ -175,20 +174,17 @@ class Lists:
         """Return the records between each two splits, with lengths and values of their own."""
         pieces = self._divided(splits, _owned_part)
         for piece in pieces:
-            piece.levels = tuple(
-                level if isinstance(level, int) else level.copy() for level in piece.levels
-            )
+            levels = (level if isinstance(level, int) else level.copy() for level in piece.levels)
+            piece.levels = tuple(levels)
             piece.present = None if piece.present is None else piece.present.copy()
         return pieces
 
     def _divided(
         self, splits: Sequence[int], flat_part: Callable[[Any, int, int], Any]
     ) -> list[Lists]:
-        present = self.present
-        pieces = [
-            Lists(b - a, self.type, (), None, None if present is None else present[a:b])
-            for a, b in pairwise(splits)
-        ]
+        masks = [None if self.present is None else self.present[a:b] for a, b in pairwise(splits)]
+        sizes = [b - a for a, b in pairwise(splits)]
+        pieces = [Lists(n, self.type, (), None, mask) for n, mask in zip(sizes, masks, strict=True)]
         bounds = [*splits]  # of the rows of a level
         for level in self.levels:
             for piece, (a, b) in zip(pieces, pairwise(bounds), strict=True):
@@ -238,9 +234,8 @@ def _joined_level(rows: list[int], own: Sequence[Level]) -> Level:
     numbers = {level if isinstance(level, int) else None for _, level in filled}
     if len(numbers) == 1 and None not in numbers:
         return filled[0][1]
-    return np.concatenate(
-        [np.full(n, level) if isinstance(level, int) else level for n, level in filled]
-    )
+    levels = [np.full(n, level) if isinstance(level, int) else level for n, level in filled]
+    return np.concatenate(levels)
 
 
 def _joined_flat(flats: list[Any]) -> Any:
@@ -281,7 +276,7 @@ class SparseLists(NamedTuple):
     values: Lists
     """Of one level."""
     places: tuple[Lists, ...]
-    """Of each dimension after the records the int64 indices; of the same level."""
+    """For each dimension after the records, the int64 indices; of the same level."""
     sizes: tuple[int, ...]
     """The dense shape of a record."""
 
@@ -293,10 +288,8 @@ class SparseLists(NamedTuple):
     def cut(self, splits: Sequence[int]) -> list[SparseLists]:
         """Return the records between each two splits, as :meth:`Lists.cut`."""
         values, *places = (lists.cut(splits) for lists in (self.values, *self.places))
-        return [
-            SparseLists(own, tuple(where), self.sizes)
-            for own, *where in zip(values, *places, strict=True)
-        ]
+        parts = zip(values, *places, strict=True)
+        return [SparseLists(own, tuple(where), self.sizes) for own, *where in parts]
 
     def owned(self) -> SparseLists:
         """Return a copy that shares no memory, as :meth:`Lists.owned`."""

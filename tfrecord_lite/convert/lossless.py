@@ -64,10 +64,9 @@ from tfrecord_lite.convert.restore import (
 )
 from tfrecord_lite.convert.restore import restore as restore_lists
 from tfrecord_lite.convert.store import type_of
-from tfrecord_lite.convert.types import (
-    column_error,
-)
+from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import Reason, errors_at
+from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import (
     FeatureSpec,
     FixedLenFeature,
@@ -82,9 +81,8 @@ from tfrecord_lite.schema import (
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.types import WIRE, Type
 
-__all__ = ["restore", "schema_of"]
 
-
+@hinted
 def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False) -> Schema:
     """Return the schema that stores columns, and from which they come back as what they were.
 
@@ -133,15 +131,10 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False)
     x     RawFeature     float64  [3]
     """
     frame = frame_of_types(columns) if is_stream(columns) else open_columns(columns)
-    if not hasattr(frame.columns, "items"):
-        actual = type(columns).__name__
-        raise TypeError(f"columns must be a dict, with one column per feature, not {actual}")
-    items = {
-        name: item_of(
-            name, opened(name, column, "strict"), splits_dtype_of(column), lossless=lossless
-        )
-        for name, column in frame.columns.items()
-    }
+    items = {}
+    for name, column in frame.columns.items():
+        lists = opened(name, column, "strict")
+        items[name] = item_of(name, lists, splits_dtype_of(column), lossless=lossless)
     return Schema.of_items(items)
 
 
@@ -153,7 +146,7 @@ def item_of(
     lossless: bool = False,
     raw_images: bool = True,
 ) -> SchemaItem:
-    """Return how lists are stored, and what they were; images as lists if nothing is to tell their shape."""
+    """Return how lists are stored, and what they were; images as lists if nothing will record their shape."""
     own = type_of(name, lists, lossless=lossless, raw_images=raw_images)
     if isinstance(lists, SparseLists):
         keys = tuple(f"{name}/indices_{i}" for i in range(len(lists.sizes)))
@@ -282,13 +275,6 @@ def with_carried(frame: Frame, *, any_category: bool = False) -> tuple[Frame, Sc
     return frame._replace(columns=columns), Schema.of_items(items)
 
 
-def is_narrowed(item: SchemaItem) -> bool:
-    """Return whether float64 is stored as float32."""
-    return (
-        item.original is not None and item.original.dtype == "float64" and item.kind is Kind.FLOAT
-    )
-
-
 def _expected(item: SchemaItem) -> Original:
     """Return the original that a column has if it was made by a specification."""
     spec: Any = item.spec
@@ -341,4 +327,4 @@ def _in_unit(name: str, lists: Lists, dtype: str) -> Lists:
     if wrong.any():
         detail = f"a time that is not exact in {dtype}, which the schema has that came along; "
         raise column_error(name, detail + "give another schema", None, Reason.UNREPRESENTABLE)
-    return lists.with_(flat=flat, type=replace(lists.type, dtype=dtype))
+    return lists.with_(flat=flat, type=lists.type._replace(dtype=dtype))

@@ -1,4 +1,4 @@
-"""normalize: the door for columns of Python, NumPy and this package; they become Lists.
+"""normalize: the entry for columns of Python, NumPy and this package; they become Lists.
 
 There is one pipeline, and two policies for Python's values in it::
 
@@ -31,15 +31,23 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from functools import partial, reduce
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, ByteStrings, Int64Array, row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    BoolArray,
+    ByteStrings,
+    Int64Array,
+    first_true,
+    row_splits,
+)
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.ragged import check_splits
 from tfrecord_lite.convert.arrow import is_frame, is_series, open_series
 from tfrecord_lite.convert.lists import (
+    Level,
     Lists,
     SparseLists,
     cleared,
@@ -63,17 +71,14 @@ from tfrecord_lite.convert.types import (
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason, errors_at
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.schema.kinds import is_float
+from tfrecord_lite.schema.kinds import array_of, is_float
 from tfrecord_lite.schema.types import WIRE, IncompatibleError, Type
 
-if TYPE_CHECKING:
-    from tfrecord_lite.convert.lists import Level
-
-    Policy: TypeAlias = Literal["lenient", "strict"]
-    Maker: TypeAlias = Callable[[str, list[Any], set[type]], Lists]
-    """Makes lists of Python's objects, one per record and none missing, given their types."""
-    Leaf: TypeAlias = Callable[[list[Any], set[type]], tuple[Type, Any]]
-    """Converts objects that are not sequences to their type and flat values."""
+Policy: TypeAlias = 'Literal["lenient", "strict"]'
+Maker: TypeAlias = "Callable[[str, list[Any], set[type]], Lists]"
+"""Makes lists of Python's objects, one per record and none missing, given their types."""
+Leaf: TypeAlias = "Callable[[list[Any], set[type]], tuple[Type, Any]]"
+"""Converts objects that are not sequences to their type and flat values."""
 
 _SEQUENCES = (list, tuple, np.ndarray)
 _MAX_LEVELS = 64
@@ -113,7 +118,7 @@ def opened(
     """
     source = column
     if not isinstance(column, _COLUMNS):
-        column = open_series(key, column) if is_series(column) else _foreign(key, column)
+        column = open_series(key, column) if is_series(column) else array_of(column, key)
     try:
         lists: Lists | SparseLists
         if isinstance(column, Lists | SparseLists):
@@ -135,13 +140,9 @@ def opened(
             detail = f"{detail}; the columns of a data frame go beside the others, as in "
             detail += "{**df, 'image': images}, or **df.to_dict() of Polars"
         raise error.at(key=key, detail=detail) from None
-    if (
-        expected is None
-        and isinstance(lists, Lists)
-        and lists.present is not None
-        and lists.type.rank
-    ):
-        raise missing_row_error(key, ~lists.present)
+    present = lists.present if isinstance(lists, Lists) and lists.type.rank else None
+    if expected is None and present is not None:
+        raise missing_row_error(key, ~present)
     return lists
 
 
@@ -180,10 +181,9 @@ def _rounded_complex(items: list[Any], types: set[type]) -> tuple[Type, Any]:
             raise InvalidArgumentError(Reason.UNREPRESENTABLE, index=number, detail=detail)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         narrow = flat.astype(np.complex64)
-    wrong = np.flatnonzero(np.isinf(narrow) & ~np.isinf(flat))
-    if wrong.size:
+    if (first := first_true(np.isinf(narrow) & ~np.isinf(flat))) is not None:
         detail = "a number that is too large for complex64, which the schema stores"
-        raise InvalidArgumentError(Reason.UNREPRESENTABLE, index=int(wrong[0]), detail=detail)
+        raise InvalidArgumentError(Reason.UNREPRESENTABLE, index=first, detail=detail)
     return type_of_dtype(narrow.dtype), narrow
 
 
@@ -250,7 +250,7 @@ def _masked(lists: Lists, present: BoolArray | None) -> Lists:
 
 
 def _present_records(key: str, column: np.ma.MaskedArray[Any, Any]) -> BoolArray | None:
-    """Return which records of a masked array are there, None for all; none may be so in part."""
+    """Return which records of a masked array have values, None for all; none may be so in part."""
     if column.ndim == 0 or not column.size or column.mask is np.ma.nomask:
         return None
     return _whole(key, ~np.ma.getmaskarray(column).reshape(len(column), -1))
@@ -260,11 +260,10 @@ _PARTLY = "some values of the record are masked; a feature is there, or missing,
 
 
 def _whole(key: str, is_there: BoolArray, detail: str = _PARTLY) -> BoolArray | None:
-    """Return which rows are there, given which of their values are; None for all, none may be so in part."""
+    """Return which rows have values, given which of their values are not masked; None for all, none may be so in part."""
     present = np.asarray(is_there.all(axis=1))
-    partly = np.flatnonzero(is_there.any(axis=1) != present)
-    if partly.size:
-        raise column_error(key, detail, int(partly[0]), Reason.UNREPRESENTABLE)
+    if (first := first_true(is_there.any(axis=1) != present)) is not None:
+        raise column_error(key, detail, first, Reason.UNREPRESENTABLE)
     return None if present.all() else present
 
 
@@ -304,29 +303,7 @@ def _native(key: str, items: list[Any]) -> list[Any]:
     foreign = {cls for cls in types if hasattr(cls, "__array__") and not issubclass(cls, _OWN)}
     if not foreign:
         return items
-    return [_foreign(key, x, i) if type(x) in foreign else x for i, x in enumerate(items)]
-
-
-def _foreign(key: str, value: Any, index: int | None = None) -> AnyArray:
-    """Return a tensor of another library as an array."""
-    try:
-        return np.asarray(value)
-    except Exception as error:  # of any library  # noqa: BLE001
-        reason = str(error).partition("\n")[0]
-    cure = next((cure for is_so, cure in _CURES if is_so(value)), "give a NumPy array")
-    detail = f"NumPy does not take this {type(value).__name__} ({reason}); {cure}"
-    raise column_error(key, detail, index, Reason.UNSUPPORTED)
-
-
-_CURES: tuple[tuple[Callable[[Any], bool], str], ...] = (
-    (lambda x: "meta" in str(getattr(x, "device", "")), "one on the device 'meta' has no values"),
-    (lambda x: getattr(x, "requires_grad", False), "give tensor.detach()"),
-    (lambda x: getattr(x, "is_nested", False), "give a list of its rows, list(tensor.unbind())"),
-    (lambda x: "sparse" in str(getattr(x, "layout", "")), "give tensor.to_dense()"),
-    (lambda x: "bfloat16" in str(getattr(x, "dtype", "")), "give tensor.float()"),
-    (lambda x: hasattr(x, "cpu"), "give tensor.cpu()"),
-)
-"""What makes NumPy take a tensor, by what keeps it from it."""
+    return [array_of(x, key, i) if type(x) in foreign else x for i, x in enumerate(items)]
 
 
 def _required(key: str, lists: Lists) -> Lists:
@@ -342,10 +319,8 @@ def _of_items(key: str, items: list[Any], make: Maker) -> Lists:
     items = _native(key, items)
     types = set(map(type, items))
     if any(issubclass(cls, np.ndarray) for cls in types):  # those without dimensions are scalars
-        items = [
-            item[()] if isinstance(item, np.ndarray) and not item.ndim else item
-            for item in unmasked(key, items)
-        ]
+        own = unmasked(key, items)
+        items = [x[()] if isinstance(x, np.ndarray) and not x.ndim else x for x in own]
         types = set(map(type, items))
     if type(None) not in types:
         return make(key, items, types)
@@ -406,9 +381,8 @@ def _of_arrays(key: str, arrays: Sequence[AnyArray], leaf: Leaf) -> Lists:
     lengths: Level = filled[0].shape[0]
     if any(array.shape != filled[0].shape for array in arrays):
         lengths, dim = counts // max(math.prod(inner), 1), None
-    return Lists(
-        len(arrays), Type(own.kind, own.dtype, (dim, *inner), own.text), (lengths, *inner), flat
-    )
+    whole = Type(own.kind, own.dtype, (dim, *inner), own.text)
+    return Lists(len(arrays), whole, (lengths, *inner), flat)
 
 
 def _joined(key: str, arrays: Sequence[AnyArray], leaf: Leaf) -> tuple[Type, Any]:
@@ -416,9 +390,8 @@ def _joined(key: str, arrays: Sequence[AnyArray], leaf: Leaf) -> tuple[Type, Any
     dtypes = list(dict.fromkeys(array.dtype for array in arrays))
     ends = [array.reshape(-1) for array in arrays]
     if any(dtype.kind == "O" for dtype in dtypes):
-        below = _required(
-            key, _of_items(key, list(chain.from_iterable(ends)), partial(_rows, leaf=leaf))
-        )
+        values = list(chain.from_iterable(ends))
+        below = _required(key, _of_items(key, values, partial(_rows, leaf=leaf)))
         if below.levels:
             detail = "arrays of sequences among the rows; give lists"
             raise column_error(key, detail, 0, Reason.UNREPRESENTABLE)
@@ -455,8 +428,7 @@ def _of_sparse(key: str, column: SparseTensor) -> SparseLists:
     """Return values and places in the order of records, which may be out of order, or have gaps."""
     n_records = column.shape[0]
     outside = ((column.indices < 0) | (column.indices >= column.dense_shape)).any(axis=1)
-    if outside.any():
-        number = int(outside.argmax())
+    if (number := first_true(outside)) is not None:
         detail = f"the index of value {number} is outside of dense_shape"
         index = int(column.indices[number, 0])
         index_of_record = index if 0 <= index < n_records else None
@@ -466,13 +438,10 @@ def _of_sparse(key: str, column: SparseTensor) -> SparseLists:
     counts = np.bincount(indices[:, 0], minlength=n_records).astype(np.int64)
     splits = row_splits(counts)
     with at_records(splits):
-        below = _required(
-            key, _lists(key, column.values.take(order), partial(_rows, leaf=values_of_objects))
-        )
-    places = tuple(
-        Lists(n_records, WIRE[Kind.INT64], (counts,), np.ascontiguousarray(own, np.int64))
-        for own in indices.T[1:]
-    )
+        values, make = column.values.take(order), partial(_rows, leaf=values_of_objects)
+        below = _required(key, _lists(key, values, make))
+    flats = [np.ascontiguousarray(own, np.int64) for own in indices.T[1:]]
+    places = tuple(Lists(n_records, WIRE[Kind.INT64], (counts,), flat) for flat in flats)
     return SparseLists(_raised(below, counts), places, column.shape[1:])
 
 
@@ -501,14 +470,11 @@ def rows_of_sparse(key: str, sparse: SparseLists) -> Lists:
         raise column_error(key, detail, None, Reason.UNSUPPORTED)
     splits, counts = sparse.values.splits(), sparse.values.lengths
     places = sparse.places[0].flat
-    gaps = np.flatnonzero(places != np.arange(places.size) - np.repeat(splits[:-1], counts))
-    if gaps.size:
-        detail = (
-            "the indices leave gaps or are out of order, which a list cannot hold; "
-            "give a schema with a SparseFeature, as schema_of(columns) does"
-        )
-        index = sparse.values.record_of(int(gaps[0]))
-        raise column_error(key, detail, index, Reason.UNREPRESENTABLE)
+    gaps = places != np.arange(places.size) - np.repeat(splits[:-1], counts)
+    if (first := first_true(gaps)) is not None:
+        detail = "the indices leave gaps or are out of order, which a list cannot hold; give a "
+        detail += "schema with a SparseFeature, as schema_of(columns) does"
+        raise column_error(key, detail, sparse.values.record_of(first), Reason.UNREPRESENTABLE)
     return sparse.values
 
 

@@ -6,7 +6,7 @@
     int64 0 1 1   ─ restore ─> bool no yes yes  ─ result ─>   array, masked array, RaggedTensor,
     strings of 8 bytes         float64                        BytesColumn, objects
 
-The levels are divided already, by partitions if there are any. Of strings that are stored raw each
+The levels are divided already, by partitions if there are any. Among strings that are stored raw, each
 is one row more. Texts stay UTF-8, which is checked here, until the result is made.
 """
 
@@ -16,7 +16,6 @@ import contextlib
 import math
 import zlib
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any, cast
@@ -31,7 +30,10 @@ from tfrecord_lite.arrays import (
     ByteStrings,
     ObjectArray,
     Uint8Array,
+    first_true,
+    objects,
     row_splits,
+    views,
 )
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import FlatValues, as_array
@@ -76,9 +78,7 @@ def restore(key: str, lists: Lists, kind: Type) -> Lists:
     elif kind.dtype == "string":
         _check_strings(key, lists, kind.text)
     else:
-        lists = Lists(
-            lists.n, lists.type, lists.levels, _from_stored(key, lists, kind), lists.present
-        )
+        lists = lists.with_(flat=_from_stored(key, lists, kind))
     if shape == stored and is_dense:
         return Lists(lists.n, kind, lists.levels, lists.flat)
     if shape is not None and None not in shape:
@@ -88,17 +88,17 @@ def restore(key: str, lists: Lists, kind: Type) -> Lists:
         if kind.missing:
             return _with_fillers(key, lists, kind)
     if shape is None or None not in stored:
-        return lists.with_(type=replace(kind, shape=stored))
+        return lists.with_(type=kind._replace(shape=stored))
     return _regrouped(key, lists, kind, stored)
 
 
 def restore_values(key: str, lists: Lists, kind: Type) -> Lists:
     """Return lists with their values as they were, and levels as they are; a raw string is one value."""
-    plain = replace(kind, shape=(), missing=False)
-    values = Lists(len(lists.flat), replace(lists.type, shape=()), (), lists.flat)
+    plain = kind._replace(shape=(), missing=False)
+    values = Lists(len(lists.flat), lists.type._replace(shape=()), (), lists.flat)
     with errors_at(index=lists.record_of):
         values = restore(key, values, plain)
-    return lists.with_(flat=values.flat, type=replace(plain, shape=lists.type.shape))
+    return lists.with_(flat=values.flat, type=plain._replace(shape=lists.type.shape))
 
 
 def _regrouped(key: str, lists: Lists, kind: Type, stored: tuple[int | None, ...]) -> Lists:
@@ -117,9 +117,8 @@ def _regrouped(key: str, lists: Lists, kind: Type, stored: tuple[int | None, ...
     size = math.prod((*lead, *inner))
     *outer, last = lists.levels[:rank]
     counts: Any = last * math.prod(cast("tuple[int, ...]", lists.levels[rank:]))
-    wrong = np.flatnonzero(counts != size if is_whole else counts % size if size else counts)
-    if wrong.size:
-        first = int(wrong[0])
+    wrong = counts != size if is_whole else (counts % size if size else counts) != 0
+    if (first := first_true(np.ravel(wrong))) is not None:
         actual = plural(int(np.ravel(counts)[first]), "value")
         rows = lists.with_(levels=tuple(outer))
         detail = f"{actual} cannot be divided into rows of the shape {(*lead, *inner)}"
@@ -129,7 +128,7 @@ def _regrouped(key: str, lists: Lists, kind: Type, stored: tuple[int | None, ...
         n_rows = np.repeat(n_rows, math.prod(lead))
     varying = () if is_whole else (n_rows,)
     dims = (*stored[: rank - 1], *lead, *[None for _ in varying], *inner)
-    return lists.with_(type=replace(kind, shape=dims), levels=(*outer, *lead, *varying, *inner))
+    return lists.with_(type=kind._replace(shape=dims), levels=(*outer, *lead, *varying, *inner))
 
 
 def outer_rank(shape: Sequence[int | None]) -> int:
@@ -144,19 +143,18 @@ def _check_counts(key: str, lists: Lists, kind: Type) -> None:
     shape, size, counts = kind.shape, kind.size, lists.counts()
     if isinstance(counts, int) and counts == size:
         return
-    is_wrong = np.broadcast_to(np.not_equal(counts, size), lists.n)
-    wrong = np.flatnonzero(is_wrong if lists.present is None else is_wrong & lists.present)
-    if wrong.size:
-        actual = plural(int(np.broadcast_to(counts, lists.n)[wrong[0]]), "value")
+    wrong = np.broadcast_to(np.not_equal(counts, size), lists.n)
+    if (first := first_true(wrong & lists.mask)) is not None:
+        actual = plural(int(np.broadcast_to(counts, lists.n)[first]), "value")
         detail = f"{actual}, but the shape {shape} holds {size:,}"
-        raise column_error(key, detail, int(wrong[0]), Reason.WRONG_COUNT)
+        raise column_error(key, detail, first, Reason.WRONG_COUNT)
 
 
 def _with_fillers(key: str, lists: Lists, kind: Type) -> Lists:
     """Return rows of one shape, or none where a record lacks the feature, with fillers in their place."""
     if kind.is_raw:
         strings = lists.with_(levels=lists.levels[:1], present=lists.lengths > 0)
-        _check_counts(key, strings, replace(kind, shape=()))
+        _check_counts(key, strings, kind._replace(shape=()))
     present = lists.lengths > 0
     lists = lists.with_(type=kind, present=None if present.all() else present)
     _check_counts(key, lists, kind)
@@ -173,9 +171,7 @@ def unpacked(key: str, lists: Lists, kind: Type) -> Lists:
         limit = 0 if kind.rank else kind.size * dtype.itemsize + 1
         strings = _inflated(key, lists, limit)
     lengths = strings.lengths
-    wrong = np.flatnonzero(lengths % dtype.itemsize)
-    if wrong.size:
-        first = int(wrong[0])
+    if (first := first_true(lengths % dtype.itemsize != 0)) is not None:
         detail = f"{lengths[first]} bytes do not make up values of {dtype.name}"
         raise lists.error(key, detail, first, Reason.WRONG_COUNT)
     flat = numbers_of(strings.joined(), dtype)
@@ -216,10 +212,8 @@ def _from_stored(key: str, lists: Lists, kind: Type) -> AnyArray:
     wrong = outside(values, dtype)
     if wrong is not None:
         number = int(wrong.argmax())
-        detail = (
-            f"{values[number]} is not a {dtype.name}, which the schema says it was; "
-            "leave out restore, or give a schema with an Original of a wider dtype"
-        )
+        detail = f"{values[number]} is not a {dtype.name}, which the schema says it was; leave out "
+        detail += "restore, or give a schema with an Original of a wider dtype"
         raise lists.error(key, detail, number)
     if dtype.name in EXTRA_FLOATS and values.dtype.kind == "f":
         return extra_floats_back(values, dtype)
@@ -333,9 +327,7 @@ def _ragged(
         # Of texts a RaggedTensor would make byte strings.
         column = values.astype(object) if values.dtype.kind in "UT" else values
         column = column.reshape(n_rows, *shape[rank:])
-    if any(
-        level_splits[-1] > np.iinfo(dtype).max for level_splits in splits
-    ):  # of several blocks together
+    if any(own[-1] > np.iinfo(dtype).max for own in splits):  # of several blocks together
         dtype = np.dtype(np.int64)
     for level_splits, dim in zip(reversed(splits), reversed(shape[:rank]), strict=True):
         column = RaggedTensor(column, level_splits.astype(dtype, copy=False), dim)
@@ -368,10 +360,8 @@ def values_of(lists: Lists, *, with_objects: bool) -> FlatValues:
         return objects_of(flat)
     if text[0] == "S":
         return objects_of(flat).astype(text)
-    texts = np.empty(len(flat), object)
-    texts[:] = _decoded(flat)
     dtype: Any = np.dtypes.StringDType() if text == "T" else object if text == "str" else text
-    return texts.astype(dtype, copy=False)
+    return objects(_decoded(flat)).astype(dtype, copy=False)
 
 
 def _decoded(strings: ByteStrings) -> list[str]:
@@ -386,21 +376,15 @@ def _decoded(strings: ByteStrings) -> list[str]:
 
 def objects_of(strings: ByteStrings) -> ObjectArray:
     """Copy byte strings out of their buffer: an object each."""
-    out = np.empty(len(strings), object)
     if isinstance(strings, ByteItems):
-        out[:] = [bytes(item) for item in strings.items]
-        return out
+        return objects(list(map(bytes, strings.items)))
     starts, lengths = strings.starts, strings.lengths
     if int(lengths.sum()) < _SHORT_BYTES * starts.size:
         # Slices of bytes are cheaper than views of an array, and the copy is small.
         splits = row_splits(lengths)
         copied = strings.packed(splits).tobytes()
-        out[:] = [copied[a:b] for a, b in pairwise(splits.tolist())]
-        return out
-    view = memoryview(strings.data)  # type: ignore[arg-type]
-    stops = (starts + lengths).tolist()
-    out[:] = [view[a:b].tobytes() for a, b in zip(starts.tolist(), stops, strict=True)]
-    return out
+        return objects([copied[a:b] for a, b in pairwise(splits.tolist())])
+    return objects([view.tobytes() for view in views(strings.data, starts, lengths)])
 
 
 def as_strings(column: Any) -> ByteStrings:

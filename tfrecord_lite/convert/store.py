@@ -23,7 +23,6 @@ import math
 import warnings
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
@@ -36,6 +35,7 @@ from tfrecord_lite.arrays import (
     ByteRanges,
     ByteStrings,
     Int64Array,
+    first_true,
     ranges,
     row_splits,
 )
@@ -77,7 +77,7 @@ def type_of(
 ) -> Type:
     """Return what lists are and how they are stored: by their dtype and levels alone, never by values."""
     if isinstance(lists, SparseLists):
-        own = replace(lists.values.type, shape=lists.sizes)
+        own = lists.values.type._replace(shape=lists.sizes)
         if not own.shape:
             detail = "a SparseTensor of rank 1 has no dimension besides the records"
             raise column_error(key, detail, None, Reason.UNSUPPORTED)
@@ -90,9 +90,8 @@ def type_of(
             detail = f"rows of values of shape {inner} hold nothing, so they cannot be counted"
             raise column_error(key, detail, None, Reason.UNSUPPORTED)
     dtype = own.dtype
-    if (dtype.startswith("float") and dtype[5:] in ("80", "96", "128")) or dtype.startswith(
-        ("complex192", "complex256")
-    ):
+    is_long_complex = dtype.startswith(("complex192", "complex256"))
+    if is_long_complex or (dtype.startswith("float") and dtype[5:] in ("80", "96", "128")):
         wider = "float64" if dtype.startswith("float") else "complex128"
         detail = f"{dtype} has no form that every machine reads; convert it with astype({wider!r})"
         raise column_error(key, detail, None, Reason.UNSUPPORTED)
@@ -100,10 +99,10 @@ def type_of(
     is_image = raw_images and dtype == "uint8" and len(own.shape or ()) > 1
     is_raw |= size >= _RAW_VALUES and (is_image or (lossless and dtype in BYTE_SIZED))
     if is_raw and own.kind is not None:
-        return replace(own, kind=Kind.BYTES)
+        return own._replace(kind=Kind.BYTES)
     if own.categories and own.kind is Kind.FLOAT:  # rounded as the values
         listed = np.array(own.categories, np.float32).astype(own.dtype)
-        return replace(own, categories=tuple(dict.fromkeys(listed.tolist())))
+        return own._replace(categories=tuple(dict.fromkeys(listed.tolist())))
     return own
 
 
@@ -145,9 +144,8 @@ def _plan(schema: Mapping[str, FeatureLike]) -> list[tuple[str, Prepared, Type]]
     raw = {name: spec for name, spec in schema.items() if isinstance(spec, RawFeature)}
     items = (schema if isinstance(schema, Schema) else Schema(raw)).to_items()
     types = {name: Type.of(item) for name, item in items.items()}
-    plan = [
-        (n, prepared, types.get(n, WIRE[prepared.kind])) for n, prepared in prepare(schema).items()
-    ]
+    prepared = prepare(schema).items()
+    plan = [(name, own, types.get(name, WIRE[own.kind])) for name, own in prepared]
     if isinstance(schema, Schema):
         schema.plan = plan
     return plan
@@ -177,9 +175,7 @@ def _check_type(key: str, own: Type, expected: Type) -> None:
         order = {value: i for i, value in enumerate(expected.categories)}
         places = [order[value] for value in own.categories or () if value in order]
         if not expected.ordered or places != sorted(places):
-            detail = (
-                "categories with an order, but the schema has them without one, or in another; "
-            )
+            detail = "categories with an order, but in the schema they have none, or another; "
             detail += "change their order, or make the schema from this column"
             raise column_error(key, detail, None, Reason.WRONG_KIND)
 
@@ -243,15 +239,14 @@ def _without_values(lists: Lists, own: Type) -> Lists:
         flat: Any = ByteRanges(np.zeros(0, np.uint8), *np.zeros((2, n_values), np.int64))
     else:
         flat = np.zeros(n_values, original_dtype(own.dtype))
-    return lists.with_(type=replace(own, shape=lists.type.shape), flat=flat)
+    return lists.with_(type=own._replace(shape=lists.type.shape), flat=flat)
 
 
 def _shaped(key: str, lists: Lists, shape: tuple[int | None, ...]) -> Lists:
     """Return lists with a level per dimension, and a number for each that does not vary."""
     pairs = list(zip(lists.levels, shape, strict=False))
-    if len(lists.levels) == len(shape) and all(
-        n is None or (isinstance(level, int) and level == n) for level, n in pairs
-    ):
+    are_equal = (n is None or (isinstance(level, int) and level == n) for level, n in pairs)
+    if len(lists.levels) == len(shape) and all(are_equal):
         return lists
     n_rows, present = lists.n, lists.present
     if not lists.levels and present is not None and not present.any():  # nothing but fillers
@@ -262,8 +257,7 @@ def _shaped(key: str, lists: Lists, shape: tuple[int | None, ...]) -> Lists:
     for level, dim in pairs:
         wrong = np.broadcast_to(False if dim is None else np.not_equal(level, dim), n_rows)
         wrong = wrong if present is None else wrong & present
-        if wrong.any():
-            row = int(wrong.argmax())
+        if (row := first_true(wrong)) is not None:
             counted = plural(int(np.broadcast_to(level, n_rows)[row]), "value")
             detail = f"{counted} in a dimension of {dim}, which the schema has"
             index = lists.with_(levels=tuple(levels)).record_of(row)
@@ -283,12 +277,8 @@ def _shaped(key: str, lists: Lists, shape: tuple[int | None, ...]) -> Lists:
 def _dense(key: str, lists: Lists, out: Lists, feature: Dense, own: Type) -> Lists:
     """Check the values of each record; `out` are the lists as they are stored."""
     shape: Any = lists.type.shape or ()
-    is_other = (
-        own is WIRE[own.kind]
-        and None not in shape
-        and shape not in (feature.shape, (feature.size,))
-    )
-    if is_other and math.prod(shape) == feature.size:
+    is_other = None not in shape and shape not in (feature.shape, (feature.size,))
+    if own is WIRE[own.kind] and is_other and math.prod(shape) == feature.size:
         detail = f"records of shape {shape}, but the schema says {feature.shape}"
         raise column_error(key, detail, None, Reason.WRONG_COUNT)
     present: Any = np.True_ if out.present is None else out.present
@@ -306,9 +296,8 @@ def _dense(key: str, lists: Lists, out: Lists, feature: Dense, own: Type) -> Lis
         if out.n and out.present is None:
             out.levels = (feature.size,)  # all alike: which is stored faster
     if feature.raw is not None:
-        detail = (
-            f"an array of another shape than {feature.raw.dtype_name} {list(feature.raw.shape)}"
-        )
+        expected = f"{feature.raw.dtype_name} {list(feature.raw.shape)}"
+        detail = f"an array of another shape than {expected}"
         wrong = (out.flat.lengths != feature.raw.n_bytes) & present
         _require(key, wrong, Reason.WRONG_COUNT, detail)
     return out
@@ -338,9 +327,9 @@ def _divided_by(
                 raise column_error(key, detail, index, Reason.WRONG_COUNT)
         else:
             numbers, ends = _divided(partition, splits, bounds)
-            lengths_by_key[partition.key] = Lists(
-                values.n, WIRE[Kind.INT64], (np.diff(ends),), numbers, values.present
-            )
+            level = (np.diff(ends),)
+            own = Lists(values.n, WIRE[Kind.INT64], level, numbers, values.present)
+            lengths_by_key[partition.key] = own
         bounds = splits[bounds]
     return lengths_by_key
 
@@ -385,7 +374,7 @@ def _sparse(
         detail = f"rows of the dense shape {sparse.sizes}, but the schema says {feature.sizes}"
         raise column_error(key, detail, None, Reason.WRONG_COUNT)
     rows = sparse.values
-    single = own if own is WIRE[own.kind] else replace(own, shape=())
+    single = own if own is WIRE[own.kind] else own._replace(shape=())
     with at_records(rows.splits()):
         below = rows.below() if rows.kind is not None else _without_values(rows.below(), single)
         values = _values(key, below, single, rounded)
@@ -555,8 +544,7 @@ def _check_categories(key: str, lists: Lists, own: Type) -> None:
     wrong = np.array([item not in known for item in items], np.bool_)
     if lists.present is not None:
         wrong &= np.repeat(lists.present, lists.counts())
-    if wrong.any():
-        number = int(wrong.argmax())
+    if (number := first_true(wrong)) is not None:
         shown = items[number].decode() if own.text is not None else items[number]
         detail = f"{shown!r} is not one of the categories in the schema; "
         detail += "make the schema from a column that has all of them"

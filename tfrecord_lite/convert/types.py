@@ -30,7 +30,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from tfrecord_lite.arrays import (
     AnyArray,
@@ -41,6 +40,7 @@ from tfrecord_lite.arrays import (
     Float32Array,
     Int64Array,
     Uint32Array,
+    first_true,
     row_splits,
 )
 from tfrecord_lite.columns import BytesColumn
@@ -50,7 +50,9 @@ from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.types import Type
 
 if TYPE_CHECKING:
-    Splits: TypeAlias = npt.NDArray[np.signedinteger[Any]]
+    import numpy.typing as npt
+
+Splits: TypeAlias = "npt.NDArray[np.signedinteger[Any]]"
 
 _LARGE_BYTES = 4096
 """Byte strings of this mean size are copied one by one."""
@@ -68,7 +70,7 @@ _SURROGATES = "a text with lone surrogates, which UTF-8 cannot encode"
 
 Flat: TypeAlias = "Float32Array | Int64Array | ByteStrings"
 FlatList: TypeAlias = "tuple[Kind | None, Flat]"
-"""Values end to end and their kind, None where there are none to tell it."""
+"""Values end to end and their kind, None without values."""
 
 
 # ------------------------------------------------------------------------------------- errors
@@ -123,6 +125,16 @@ def not_utf8(strings: ByteStrings) -> int | None:
         except UnicodeDecodeError:
             return i
     return None
+
+
+def rows_of(data: Any) -> Any:
+    """Return rows to iterate over: those of a map-style data set, such as torch's, by their numbers."""
+    is_mapped = hasattr(data, "__getitem__") and hasattr(data, "__len__")
+    return (
+        data
+        if hasattr(data, "__iter__") or not is_mapped
+        else map(data.__getitem__, range(len(data)))
+    )
 
 
 def unmasked(key: str, items: list[Any]) -> list[Any]:
@@ -215,11 +227,10 @@ def ticks(values: AnyArray) -> Int64Array:
 
 
 def _integers(values: AnyArray) -> FlatList:
-    if values.dtype.kind == "u" and values.dtype.itemsize == 8:
-        large = np.flatnonzero(values > np.uint64(2**63 - 1))
-        if large.size:
-            detail = f"this uint64, {values[large[0]]}, is above 2**63 - 1, the largest int64; {_AS_IT_IS}"
-            raise _value_error(int(large[0]), detail)
+    is_wide = values.dtype.kind == "u" and values.dtype.itemsize == 8
+    if is_wide and (first := first_true(values > np.uint64(2**63 - 1))) is not None:
+        what = f"this uint64, {values[first]}, is above 2**63 - 1, the largest int64"
+        raise _value_error(first, f"{what}; {_AS_IT_IS}")
     return Kind.INT64, np.ascontiguousarray(values.astype(np.int64, copy=False))
 
 
@@ -260,9 +271,9 @@ def _floats(values: AnyArray) -> FlatList:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         narrow = values.astype(np.float32)
     if np.isinf(narrow).any():
-        wrong = np.flatnonzero(np.isinf(narrow) & np.isfinite(values))
-        if wrong.size:
-            raise _value_error(int(wrong[0]), _TOO_LARGE)
+        first = first_true(np.isinf(narrow) & np.isfinite(values))
+        if first is not None:
+            raise _value_error(first, _TOO_LARGE)
     return Kind.FLOAT, narrow
 
 
@@ -283,8 +294,7 @@ def exact(values: AnyArray, dtype: np.dtype[Any], detail: str = "", start: int =
             return converted
         are_integers = dtype.kind in "iu"
         wrong = converted != values if are_integers else inexact_integers(values, converted.real)
-    if wrong.any():
-        number = int(wrong.argmax())
+    if (number := first_true(wrong)) is not None:
         detail = detail or f"the integer {values[number]} is not exact in {dtype.name}"
         raise _value_error(start + number, detail)
     return converted
@@ -299,10 +309,9 @@ def inexact_integers(values: AnyArray, floats: AnyArray) -> BoolArray:
 
 
 def _times(values: AnyArray) -> FlatList:
-    nat = np.flatnonzero(np.isnat(values))
-    if nat.size:
+    if (first := first_true(np.isnat(values))) is not None:
         detail = f"NaT is not a number; mask it in a masked array, or {_AS_IT_IS}"
-        raise _value_error(int(nat[0]), detail)
+        raise _value_error(first, detail)
     return Kind.INT64, ticks(values)
 
 
@@ -348,17 +357,10 @@ def _variable_texts(values: AnyArray) -> FlatList:
 
 
 # One row per kind of dtype: the list, and what converts to it.
-_DTYPES: dict[str, tuple[Kind, Callable[[AnyArray], FlatList]]] = {
-    "b": (Kind.INT64, _integers),
-    "i": (Kind.INT64, _integers),
-    "u": (Kind.INT64, _integers),
-    "f": (Kind.FLOAT, _floats),
-    "S": (Kind.BYTES, _fixed_strings),
-    "U": (Kind.BYTES, _fixed_texts),
-    "T": (Kind.BYTES, _variable_texts),
-    "M": (Kind.INT64, _times),
-    "m": (Kind.INT64, _times),
-}
+_DTYPES: dict[str, tuple[Kind, Callable[[AnyArray], FlatList]]]
+_DTYPES = {"S": (Kind.BYTES, _fixed_strings), "f": (Kind.FLOAT, _floats)}
+_DTYPES |= {"U": (Kind.BYTES, _fixed_texts), "T": (Kind.BYTES, _variable_texts)}
+_DTYPES |= dict.fromkeys("biu", (Kind.INT64, _integers)) | dict.fromkeys("Mm", (Kind.INT64, _times))
 
 EXACT_DTYPES = frozenset(map(np.dtype, ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "f2", "f4"]))
 """The dtypes of which a list holds every value: fast paths need not look at those."""
@@ -367,14 +369,8 @@ EXACT_DTYPES = frozenset(map(np.dtype, ["?", "i1", "i2", "i4", "i8", "u1", "u2",
 # --------------------------------------------------------------- Python's types, and NumPy's
 
 
-def list_of_objects(items: list[Any], types: set[type]) -> FlatList:
-    """Convert Python objects under the lenient policy; errors have the number of a value."""
-    kind, flat = values_for_list(items, types)
-    return _floats(flat) if kind is Kind.FLOAT else (kind, flat)
-
-
 def values_for_list(items: list[Any], types: set[type]) -> tuple[Kind | None, Any]:
-    """Convert Python objects as :func:`list_of_objects`, but leave floats to be rounded."""
+    """Convert Python objects to the list that holds them, and leave floats to be rounded."""
     if not types:
         return None, np.zeros(0, np.float32)
     if type(None) in types:
@@ -408,15 +404,29 @@ def _no_array_error(items: list[Any]) -> InvalidArgumentError:
     """Return the error for objects that no array equals; about the first of them that is odd."""
     types = set(map(type, items))
     names = ", ".join(sorted(cls.__name__ for cls in types))
-    detail = f"no array holds values of these types together: {names}"
+    detail = f"no array holds values of these types together: {names}; convert them to one"
     if any(cls.__name__ == "Decimal" for cls in types):
         detail = f"values of type {names}; {DECIMALS}"
     elif len(types) == 1:
-        detail = f"no dtype holds these values of type {names}"
+        detail = f"no dtype holds these values of type {names}; {_cure(types.pop())}"
     if any(issubclass(cls, (*_TIMES, np.datetime64, np.timedelta64)) for cls in types):
         detail += "; give np.datetime64 or np.timedelta64 of one unit, or pd.to_datetime(values)"
     number = next((i for i, item in enumerate(items) if type(item) is not type(items[0])), 0)
     return _value_error(number, detail)
+
+
+def _cure(cls: type) -> str:
+    """Return what to give instead of a value of a type that no list holds."""
+    cures = {
+        "keys": "give each of its values a feature, with a name such as 'feature/key'",
+        "__fspath__": "give str(value)",
+        "_member_map_": "give its name or its value",  # of an Enum
+        "__iter__": "give list(value)",
+    }
+    if cls.__name__ == "Decimal":
+        return DECIMALS
+    fitting = (cure for name, cure in cures.items() if hasattr(cls, name))
+    return next(fitting, "give numbers, strings, a list or an array")
 
 
 def _no_family_error(items: list[Any], types: set[type]) -> InvalidArgumentError:
@@ -425,10 +435,7 @@ def _no_family_error(items: list[Any], types: set[type]) -> InvalidArgumentError
         (cls,) = types
         if issubclass(cls, complex):
             return _unsupported_error("complex", 0)
-        detail = f"an Example cannot store a value of type {cls.__name__}; "
-        detail += (
-            DECIMALS if cls.__name__ == "Decimal" else "give numbers, strings, a list or an array"
-        )
+        detail = f"an Example cannot store a value of type {cls.__name__}; {_cure(cls)}"
         if issubclass(cls, _TIMES):
             detail += ", such as np.datetime64 or np.timedelta64, stored as the count of its unit"
         return _value_error(0, detail, Reason.UNSUPPORTED)
@@ -595,11 +602,8 @@ def _array_of_numbers(items: list[Any]) -> AnyArray:
 
 
 _TIMES = date, timedelta  # a datetime is a date
-_TIME_DTYPES: dict[type, str] = {
-    datetime: "datetime64[us]",
-    date: "datetime64[D]",
-    timedelta: "timedelta64[us]",
-}
+_TIME_DTYPES: dict[type, str] = {datetime: "datetime64[us]", date: "datetime64[D]"}
+_TIME_DTYPES[timedelta] = "timedelta64[us]"
 
 
 def _array_of_times(items: list[Any]) -> AnyArray:
@@ -610,10 +614,8 @@ def _array_of_times(items: list[Any]) -> AnyArray:
         raise _no_array_error(items)
     for i, item in enumerate(items):
         if getattr(item, "tzinfo", None) is not None:
-            detail = (
-                "this datetime has a time zone, which no dtype holds; convert it to UTC without "
-                "one: t.astimezone(timezone.utc).replace(tzinfo=None)"
-            )
+            detail = "this datetime has a time zone, which no dtype holds; convert it to UTC "
+            detail += "without one: t.astimezone(timezone.utc).replace(tzinfo=None)"
             raise _value_error(i, detail)
         if isinstance(item, timedelta) and abs(item.days) > _MAX_DAYS:
             raise _value_error(i, "this timedelta is too long for timedelta64[us]")

@@ -9,28 +9,26 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from tfrecord_lite.arrays import objects
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.dataset.chunks import BatchChunk, ColumnChunk, ObjectChunk, objects
-from tfrecord_lite.dataset.cutting import Demand, further
+from tfrecord_lite.dataset.chunks import BatchChunk, ColumnChunk, ObjectChunk
+from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State, further
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, companion
 from tfrecord_lite.reader import batches_at_once
 from tfrecord_lite.schema import FixedLenFeature, RawFeature
 
-if TYPE_CHECKING:
-    from tfrecord_lite.dataset.cutting import Feed, Pair, State
-
 _MOST_CHARS = 60
 """Of the names of features in a fingerprint."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Batch(Stage):
     """`n` elements in one."""
 
@@ -107,7 +105,7 @@ def stack(elements: list[Any], stack_columns: Callable[[list[Any]], Any] | None 
         raise InvalidArgumentError(Reason.WRONG_COUNT, detail=detail) from None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Parse(Stage):
     """The columns of each batch; columns of single records by the parser's ``parse_single``."""
 
@@ -162,9 +160,8 @@ class Parse(Stage):
         if isinstance(chunk, ObjectChunk):
             element = chunk.items[0]
             is_single = isinstance(element, (bytes, str))
-            return self._labelled(
-                self.parser.parse_single(element) if is_single else self.parser(element)
-            )
+            parse = self.parser.parse_single if is_single else self.parser
+            return self._labelled(parse(element))
         records = chunk.records if isinstance(chunk, BatchChunk) else chunk
         try:
             if isinstance(chunk, BatchChunk):

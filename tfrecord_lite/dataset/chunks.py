@@ -14,24 +14,20 @@ know which one it has. Python objects are made by ``to_list`` only, at the end o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import Int64Array, ObjectArray, row_splits
+from tfrecord_lite.arrays import Int64Array, objects, row_splits
 from tfrecord_lite.block import OVERHEAD_BYTES, Block, block_of, origin_of
 from tfrecord_lite.columns.bytes import owned_slice
 
-__all__ = ["BatchChunk", "Chunk", "ObjectChunk"]
-
 
 class BatchChunk:
-    """Batches of records."""
+    """Batches of records; `splits` are the row splits of the batches among them, shape (n + 1,)."""
 
     __slots__ = ("records", "splits")
-    records: Block
-    splits: Int64Array
-    """Row splits of the batches among the records, shape (n + 1,)."""
 
     def __init__(self, records: Block, splits: Int64Array) -> None:
         self.records, self.splits = records, splits
@@ -54,17 +50,14 @@ class BatchChunk:
 
     def to_list(self) -> list[Any]:
         """Make an object array of ``bytes`` of each batch."""
-        return [
-            objects(self.records[a:b].to_list())
-            for a, b in zip(self.splits[:-1].tolist(), self.splits[1:].tolist(), strict=True)
-        ]
+        bounds = pairwise(self.splits.tolist())
+        return [objects(self.records[a:b].to_list()) for a, b in bounds]
 
 
 class ObjectChunk:
     """Python objects."""
 
     __slots__ = ("items",)
-    items: list[Any]
 
     def __init__(self, items: list[Any]) -> None:
         self.items = items
@@ -87,15 +80,13 @@ class ObjectChunk:
 
 
 class ColumnChunk:
-    """Batches of columns, each column whole for all batches."""
+    """Batches of columns: arrays or BytesColumns with the rows of all batches.
+
+    `splits` are the row splits of the batches among the rows, shape (n + 1,). The column `label_key` is taken
+    out, if there is one: elements are then (columns, label).
+    """
 
     __slots__ = ("columns", "label_key", "splits")
-    columns: dict[str, Any]
-    """Arrays or BytesColumns with the rows of all batches."""
-    splits: Int64Array
-    """Row splits of the batches among the rows, shape (n + 1,)."""
-    label_key: str | None
-    """A column to take out: elements are then (columns, label)."""
 
     def __init__(self, columns: dict[str, Any], splits: Int64Array, label_key: str | None) -> None:
         self.columns, self.splits, self.label_key = columns, splits, label_key
@@ -167,10 +158,3 @@ def compacted(block: Block, held_bytes: int) -> Block:
     """Copy the records if they fill less than half of `held_bytes`; otherwise return the block."""
     n_bytes = block.nbytes + OVERHEAD_BYTES * len(block)
     return block.take(np.arange(len(block))) if held_bytes > 2 * n_bytes else block
-
-
-def objects(items: Sequence[Any]) -> ObjectArray:
-    """Make an object array with one dimension, whatever the objects are."""
-    out = np.empty(len(items), np.object_)
-    out[:] = items
-    return out

@@ -1,4 +1,4 @@
-"""Feeds: the elements of a plan's node, cut to any size, and where a run stands between any two.
+"""Feeds: the elements of a plan's node, cut to any size, and the position of a run between any two.
 
 A node runs as a generator of pairs: a chunk, and the state after it. A *state* is plain data
 (dictionaries, lists, numbers, strings, None): started from it, the same node gives exactly what
@@ -22,10 +22,8 @@ from typing import Any, Self, TypeAlias
 from tfrecord_lite.dataset.chunks import Chunk, join
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 
-__all__ = ["Feed", "Pair", "State", "elements"]
-
 State: TypeAlias = dict[str, Any] | None
-"""Where a node stands; None at its beginning."""
+"""The position of a node; None at its beginning."""
 Pair: TypeAlias = tuple[Chunk, State]
 """Elements, and the state after them."""
 Start: TypeAlias = Callable[[State], Iterator[Pair]]
@@ -120,10 +118,8 @@ class Feed:
         if self._error is not None:
             raise self._error
         if self._process != os.getpid():
-            detail = (
-                f"process {self._process}, of which this one is a fork, began this iteration; "
-                "start another one here, from the first one's state_dict to go on"
-            )
+            detail = f"process {self._process}, of which this one is a fork, began this iteration; "
+            detail += "start another one here, from the first one's state_dict to go on"
             raise FailedPreconditionError(Reason.UNSUPPORTED, detail=detail)
         try:
             while (pair := next(self._pairs, None)) is not None:

@@ -38,7 +38,7 @@ from tfrecord_lite.errors import (
     require_int,
 )
 from tfrecord_lite.files.remote import for_each_file
-from tfrecord_lite.options import hinted, num_processors
+from tfrecord_lite.options import hinted_class, num_processors
 from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class DatasetIterator(Generic[T_co]):
         return self._run.damage.report()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return where the iterator stands: after the last element it gave.
+        """Return the position of the iterator: after the last element it returned.
 
         Returns
         -------
@@ -198,9 +198,8 @@ class DatasetIterator(Generic[T_co]):
 
     @property
     def _names(self) -> tuple[str, ...]:
-        return tuple(
-            name for source in sources_of(self._plan) for name in getattr(source, "names", ())
-        )
+        sources = sources_of(self._plan)
+        return tuple(name for source in sources for name in getattr(source, "names", ()))
 
     @functools.cached_property
     def _files(self) -> str | None:
@@ -216,7 +215,7 @@ class DatasetIterator(Generic[T_co]):
         return further(self._before, self._n_taken)
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on where another iterator stood, of a data set made in the same way.
+        """Go on from the position of another iterator, of a data set created in the same way.
 
         The data set's next iteration is the epoch after the state's. Shuffles without a seed take the
         seeds that the state's have drawn.
@@ -249,27 +248,22 @@ class DatasetIterator(Generic[T_co]):
         keys = {"version", "stages", "files", "sizes", "epoch", "salt", "at"}
         version = state_dict.get("version") if isinstance(state_dict, Mapping) else None
         if version == _STATE_VERSION - 1:
-            raise argument_error(
-                "the state is of an earlier version of tfrecord_lite, which had other orders; "
-                "begin the epoch anew, after set_epoch"
-            )
+            detail = "the state is of an earlier version of tfrecord_lite, which had other orders; "
+            raise argument_error(detail + "begin the epoch anew, after set_epoch")
         if version != _STATE_VERSION or not state_dict.keys() >= keys:
-            raise argument_error(
-                "not a state; expected what state_dict of a data set's iterator returned"
-            )
+            detail = "not a state; expected what state_dict of a data set's iterator returned"
+            raise argument_error(detail)
         stages, sizes = state_dict["stages"], state_dict["sizes"]
         if what := difference(describe(self._plan), stages):
-            raise argument_error(
-                f"the state is of another data set: {what}; make both in the same way"
-            )
+            detail = f"the state is of another data set: {what}; make both in the same way"
+            raise argument_error(detail)
         if state_dict["files"] != self._files or len(sizes) != len(self._names):
             raise argument_error(
                 "the state is of files with other names, or in another order; "
                 "give the data set the same files in the same order, from whatever folder"
             )
-        known = {
-            name: size for name, size in zip(self._names, sizes, strict=True) if size is not None
-        }
+        pairs = zip(self._names, sizes, strict=True)
+        known = {name: size for name, size in pairs if size is not None}
         for source in sources_of(self._plan):
             read = [name for name in getattr(source, "names", ()) if name in known]
             options: Any = getattr(source, "options", None)
@@ -305,8 +299,9 @@ class DatasetIterator(Generic[T_co]):
         self._feed.close()
 
 
+@hinted_class
 class Dataset(Generic[T_co]):
-    """Elements that come one after the other, from a chain of stages.
+    """Elements that are returned one after the other, from a chain of stages.
 
     Start with a :class:`TFRecordDataset`; each stage is a method that returns a new data set, and
     :meth:`set_epoch` returns the same one. Nothing is read before iteration. For type checkers a ``Dataset[T]`` has elements of type ``T``.
@@ -316,7 +311,7 @@ class Dataset(Generic[T_co]):
     Each iteration is the next *epoch*, counted from 0 or from :meth:`set_epoch`. Shuffles give a
     new order in each, which follows from their seed and the epoch's number.
 
-    In the workers of a torch ``DataLoader`` each element of an epoch comes in exactly one worker
+    In the workers of a torch ``DataLoader`` each element of an epoch is returned by exactly one worker
     (import torch before the data set is made). A data set can be pickled if its functions can.
 
     Examples
@@ -340,7 +335,6 @@ class Dataset(Generic[T_co]):
     def _then(self, stage: str, **settings: Any) -> Dataset[Any]:
         return Dataset(_node(stage, input=self._plan, **settings))
 
-    @hinted
     def shuffle(
         self, buffer_size: int, seed: int | None = None, reshuffle_each_iteration: bool = True
     ) -> Dataset[T_co]:
@@ -369,16 +363,11 @@ class Dataset(Generic[T_co]):
         >>> list(names), list(names)
         ([b'Alan', b'Ada', b'Grace'], [b'Ada', b'Grace', b'Alan'])
         """
-        return self._then(
-            "Shuffle",
-            buffer_size=require_int("buffer_size", buffer_size, 1),
-            seed=seed_of(seed),
-            is_seeded=seed is not None,
-            reshuffles=reshuffle_each_iteration,
-            number=1 + sum(node.stage == "shuffle" for node in chain(self._plan)),
-        )
+        seeds = {"seed": seed_of(seed), "is_seeded": seed is not None}
+        number = 1 + sum(node.stage == "shuffle" for node in chain(self._plan))
+        size, again = require_int("buffer_size", buffer_size, 1), reshuffle_each_iteration
+        return self._then("Shuffle", buffer_size=size, reshuffles=again, number=number, **seeds)
 
-    @hinted
     def repeat(self, count: int | None = None) -> Dataset[T_co]:
         """Go through the elements `count` times; for ever if it is None or negative.
 
@@ -410,7 +399,6 @@ class Dataset(Generic[T_co]):
     ) -> Dataset[tuple[AnyArray, ...]]: ...
     @overload
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset[Any]: ...
-    @hinted
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset[Any]:
         """Join `batch_size` elements to one: records to an object array; arrays are stacked.
 
@@ -528,9 +516,7 @@ class Dataset(Generic[T_co]):
         ...     print(context["id"], lists["tokens"].tolist(), lengths["tokens"])
         [1 2] [[5, 6], [7, 0]] [2 1]
         """
-        from tfrecord_lite.example.sequence.parse import (  # noqa: PLC0415 - loads the engine
-            SequenceExampleParser,
-        )
+        from tfrecord_lite.example.sequence.parse import SequenceExampleParser  # noqa: PLC0415
 
         parser = SequenceExampleParser(context_features, sequence_features, strings=strings)
         return parsed_by(self, parser)
@@ -657,9 +643,8 @@ class Dataset(Generic[T_co]):
             detail = f"index is {index}, expected less than num_shards, {num_shards}"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         if sharding.has_unseeded_shuffle(self._plan):
-            raise argument_error(
-                "shard after a shuffle needs the same seed for that shuffle in all ranks"
-            )
+            detail = "shard after a shuffle needs the same seed for that shuffle in all ranks"
+            raise argument_error(detail)
         return {"n_parts": n_parts, "number": number}
 
     def enumerate(self, start: int = 0) -> Dataset[tuple[int, T_co]]:
@@ -834,16 +819,8 @@ class Dataset(Generic[T_co]):
             raise argument_error(f"weights are {values}, expected numbers from 0 on, not all 0")
         if stop not in ("first", "all"):
             raise argument_error(f"stop is {stop!r}, expected 'first' or 'all'")
-        return Dataset(
-            _node(
-                "Mixed",
-                inputs=plans,
-                weights=tuple(values),
-                seed=seed_of(seed),
-                is_seeded=seed is not None,
-                stop=stop,
-            )
-        )
+        settings = {"weights": tuple(values), "seed": seed_of(seed), "is_seeded": seed is not None}
+        return Dataset(_node("Mixed", inputs=plans, stop=stop, **settings))
 
     def concatenate(self, *others: Dataset[T_co]) -> Dataset[T_co]:
         """Give the elements of this data set, and then of others.
@@ -912,16 +889,13 @@ class Dataset(Generic[T_co]):
             from multiprocessing import get_all_start_methods  # noqa: PLC0415 - not light
 
             if start_method not in (methods := get_all_start_methods()):
-                raise argument_error(
-                    f"start_method is {start_method!r}, expected one of {', '.join(methods)}"
-                )
+                detail = f"start_method is {start_method!r}, expected one of {', '.join(methods)}"
+                raise argument_error(detail)
         if not n_workers:
             return self
         if _has_idle_cache(self._plan):
-            detail = (
-                "cache before in_processes keeps nothing, as each epoch has its own processes; "
-                "put cache after in_processes, or repeat between the two"
-            )
+            detail = "cache before in_processes keeps nothing, as each epoch has its own "
+            detail += "processes; put cache after in_processes, or repeat between the two"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         return self._then("Processes", n_workers=n_workers, start_method=start_method)
 
@@ -988,7 +962,7 @@ class Dataset(Generic[T_co]):
 
         None before the first iteration, and without ``on_error=``; see :class:`TFRecordDataset`.
         Also None with :meth:`in_processes` and in a torch ``DataLoader``, where each process warns and
-        counts by itself. Each iterator has a report of its own (:attr:`DatasetIterator.report`).
+        counts separately. Each iterator has a report of its own (:attr:`DatasetIterator.report`).
         """
         return None if self._last_damage is None else self._last_damage.report()
 
@@ -1063,9 +1037,9 @@ class Dataset(Generic[T_co]):
         n_workers = max(getattr(node, "n_workers", 1) for node in nodes)
         run, parts = Run((require_int("epoch", epoch, 0),)), []
         for worker in range(n_workers):
-            plan = (
-                sharding.worker_part(self._plan, n_workers, worker) if n_workers > 1 else self._plan
-            )
+            plan = self._plan
+            if n_workers > 1:
+                plan = sharding.worker_part(plan, n_workers, worker)
             for source in sources_of(plan):
                 if not isinstance(source, Files):
                     continue
@@ -1136,12 +1110,9 @@ def parsed_by(
         detail = "label_key is for Examples; map takes a label out of SequenceExamples"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     dataset = Dataset(_dropping(dataset._plan, parser))  # noqa: SLF001 - of this module
-    return dataset._then(  # noqa: SLF001 - of this module
-        "Parse",
-        parser=parser,
-        label_key=label_key,
-        is_dense=len(groups) == 1 and is_dense(features),
-    )
+    is_plain = len(groups) == 1 and is_dense(features)
+    settings = {"parser": parser, "label_key": label_key, "is_dense": is_plain}
+    return dataset._then("Parse", **settings)  # noqa: SLF001 - of this module
 
 
 def _dropping(plan: PlanNode, check: Callable[[Block], object]) -> PlanNode:

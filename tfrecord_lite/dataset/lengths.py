@@ -5,25 +5,21 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from tfrecord_lite.arrays import row_splits
+from tfrecord_lite.arrays import AnyArray, Int64Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.dataset.batching import stack
 from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, join
-from tfrecord_lite.dataset.cutting import elements
+from tfrecord_lite.dataset.cutting import Pair, State, elements
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
-if TYPE_CHECKING:
-    from tfrecord_lite.arrays import AnyArray, Int64Array
-    from tfrecord_lite.dataset.cutting import Pair, State
 
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Pack(Stage):
     """Blocks of `length` values from sequences end to end."""
 
@@ -56,10 +52,8 @@ class Pack(Stage):
                     yield ObjectChunk([block]), {"used": used, "feed": feed_state}
                 before, n_used = after, 0
             if n_ready and not self.drop_remainder:
-                yield (
-                    ObjectChunk([_cut(values, lengths, self.length)[0]]),
-                    {"used": 0, "feed": before},
-                )
+                block = _cut(values, lengths, self.length)[0]
+                yield ObjectChunk([block]), {"used": 0, "feed": before}
 
 
 def _sequences(element: Any, key: str | None) -> tuple[AnyArray, Int64Array]:
@@ -69,10 +63,8 @@ def _sequences(element: Any, key: str | None) -> tuple[AnyArray, Int64Array]:
         return np.asarray(column.flat_values), np.asarray(column.row_lengths(), np.int64)
     array = np.asarray(column)
     if array.ndim not in (1, 2) or array.dtype.kind not in "iufb":
-        detail = (
-            f"pack needs numbers of one dimension, or rows of them, not {array.dtype} of shape {array.shape}; "
-            "name a feature by key, or map takes the numbers out"
-        )
+        detail = f"pack needs numbers of one dimension, or rows of them, not {array.dtype} of "
+        detail += f"shape {array.shape}; name a feature by key, or map takes the numbers out"
         raise InvalidArgumentError(Reason.BAD_SHAPE, key=key, detail=detail)
     n_rows = 1 if array.ndim == 1 else len(array)
     return array.reshape(-1), np.full(n_rows, array.size // max(n_rows, 1), np.int64)
@@ -93,16 +85,13 @@ def _cut(
     is_value = np.arange(length) < n
     out = np.zeros(length, flat.dtype)
     out[:n] = flat[:n]
-    packed = {
-        "values": out,
-        "segment_ids": np.where(is_value, segments, 0),
-        "positions": np.where(is_value, positions, 0),
-    }
+    segments, positions = np.where(is_value, segments, 0), np.where(is_value, positions, 0)
+    packed = {"values": out, "segment_ids": segments, "positions": positions}
     rest = np.diff(np.maximum(splits - length, 0))
     return packed, [flat[n:]], [rest[rest > 0]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Buckets(Stage):
     """Batches of elements whose lengths lie between the same boundaries.
 
@@ -128,9 +117,8 @@ class Buckets(Stage):
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield a batch when its bucket is full; at the end those that are not."""
-        buckets: list[deque[tuple[int, Chunk, dict[str, Any]]]] = [
-            deque() for _ in self.batch_sizes
-        ]
+        buckets: list[deque[tuple[int, Chunk, dict[str, Any]]]]
+        buckets = [deque() for _ in self.batch_sizes]
         counts, n_again = (state["counts"], state["again"]) if state else ([], 0)
         number = 0
         with self.feed(run, state) as feed:

@@ -24,7 +24,7 @@ _MANY, _FEW = 256, 16
 """Elements that are drawn at a time: records, and objects, which may be slow to make."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Joined(Source):
     """Elements of several plans; a shard of them is found by counting all."""
 
@@ -59,7 +59,7 @@ class Joined(Source):
         return chunk if self.content == "records" else ObjectChunk(chunk.to_list())
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Concatenated(Joined):
     """The elements of one plan after the other."""
 
@@ -83,7 +83,7 @@ class Concatenated(Joined):
                     yield self._chunk(chunk), {"input": i, "feed": feed.state()}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Zipped(Joined):
     """Tuples of one element from each plan, up to the shortest."""
 
@@ -107,7 +107,7 @@ class Zipped(Joined):
                 yield ObjectChunk([item]), {"feeds": [feed.state() for feed in feeds]}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Mixed(Joined):
     """Elements drawn from plans at random, by weights.
 

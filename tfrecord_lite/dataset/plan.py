@@ -1,10 +1,10 @@
-"""Plans: frozen descriptions of data sets; and runs, the iterations over them.
+"""Plans: descriptions of data sets; and runs, the iterations over them.
 
 A plan is a chain of nodes. Each holds the node that it takes its elements from::
 
     Parse ──input──> Batch ──input──> Shuffle ──input──> Files
 
-A plan is plain data: it can be hashed, compared and pickled, and no run changes it. Whatever changes
+A plan is plain data: it can be pickled, and no run changes it. Whatever changes
 during an iteration belongs to its :class:`Run`. Whatever outlives a run, such as a cache's elements,
 is in a :class:`Memory` that the plan holds.
 """
@@ -14,18 +14,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
-from tfrecord_lite.dataset.cutting import Demand, Feed
+from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State
 from tfrecord_lite.errors import DamageReport
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.texts import short_name
-
-if TYPE_CHECKING:
-    from tfrecord_lite.dataset.cutting import Pair, State
-
-__all__ = ["Content", "PlanNode", "Run", "Source", "Stage", "chain", "feed_of", "plan_of"]
 
 Content: TypeAlias = Literal["records", "batches", "objects"]
 """The chunks that a node gives: Blocks, BatchChunks, or any."""
@@ -128,11 +123,10 @@ class PlanNode:
     @property
     def call(self) -> str:
         """The call that makes it, with its most telling argument: a number or a function, as a rule."""
-        shown = [
-            str(value) if type(value) is int else getattr(value, "__name__", type(value).__name__)
-            for value in vars(self).values()
-            if type(value) is int or callable(value)
-        ]
+        own = [value for value in vars(self).values() if type(value) is int or callable(value)]
+        names = [getattr(value, "__name__", type(value).__name__) for value in own[:1]]
+        shown = str(own[0]) if own and type(own[0]) is int else "".join(names)
+        return f"{self.stage}({shown})"
         return f"{self.stage}({', '.join(shown[:1])})"
 
     def size(self) -> int | None:
@@ -154,11 +148,8 @@ class PlanNode:
 
         A seed that was drawn is not one of them: a state keeps it.
         """
-        settings: dict[str, Any] = {
-            self.words.get(name, name): value
-            for name, value in vars(self).items()
-            if isinstance(value, (int, float, str, type(None)))
-        }
+        own = {n: v for n, v in vars(self).items() if isinstance(v, int | float | str | None)}
+        settings: dict[str, Any] = {self.words.get(n, n): value for n, value in own.items()}
         for name, word in (("ranks", "shard"), ("share", "worker")):
             if (value := getattr(self, name, (1, 0))) != (1, 0):
                 settings[word] = list(value)
@@ -167,7 +158,7 @@ class PlanNode:
         return settings
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Source(PlanNode):
     """Node without input, of whose elements every `n_parts`-th is given, from `number` on."""
 
@@ -236,7 +227,7 @@ class Source(PlanNode):
         return self.part(n_workers, worker)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Stage(PlanNode):
     """Node that takes its elements from another."""
 
@@ -274,7 +265,7 @@ def feed_of(node: PlanNode, run: Run, state: State) -> Feed:
 
 def plan_of(dataset: Any) -> PlanNode:
     """Return the plan of a data set, for packages that add stages of their own."""
-    return dataset._plan  # type: ignore[no-any-return]  # noqa: SLF001 - the room's own
+    return dataset._plan  # type: ignore[no-any-return]  # noqa: SLF001 - the package's own
 
 
 def chain(node: PlanNode) -> list[PlanNode]:
@@ -290,11 +281,8 @@ def sources_of(plan: PlanNode) -> list[PlanNode]:
     """List the nodes without input that a plan begins with: several where it joins others."""
     first = chain(plan)[0]
     inputs: tuple[PlanNode, ...] = getattr(first, "inputs", ())
-    return (
-        [source for node_input in inputs for source in sources_of(node_input)]
-        if inputs
-        else [first]
-    )
+    sources = [source for node_input in inputs for source in sources_of(node_input)]
+    return sources if inputs else [first]
 
 
 def summary(plan: PlanNode) -> str:
@@ -317,12 +305,12 @@ def difference(here: list[dict[str, Any]], other: list[dict[str, Any]]) -> str:
     calls, other_calls = ([stage["stage"] for stage in plan] for plan in (here, other))
     if calls != other_calls:
         return f"stages: {'.'.join(calls)} now, {'.'.join(other_calls)} in the state"
-    differences = [
-        f"{word} of {stage['stage']}: {stage.get(word)!r} now, {of_state.get(word)!r} in the state"
-        for stage, of_state in zip(here, other, strict=True)
-        for word in sorted({*stage, *of_state} - {"drawn", "inputs"})
-        if stage.get(word) != of_state.get(word)
-    ]
+    differences = []
+    for stage, of_state in zip(here, other, strict=True):
+        for word in sorted({*stage, *of_state} - {"drawn", "inputs"}):
+            if (ours := stage.get(word)) != (theirs := of_state.get(word)):
+                what = f"{word} of {stage['stage']}"
+                differences.append(f"{what}: {ours!r} now, {theirs!r} in the state")
     inputs, other_inputs = here[0].get("inputs", []), other[0].get("inputs", [])
     if len(inputs) != len(other_inputs):
         differences.append(f"data sets: {len(inputs)} now, {len(other_inputs)} in the state")

@@ -1,4 +1,4 @@
-"""Divide a plan among workers, so that each record comes exactly once.
+"""Divide a plan among workers, so that each record is returned exactly once.
 
 A plan is divided at its first node. If stages count elements (``take``, ``skip``, ``enumerate``,
 ``shard`` after others), it is divided after the last of those, whose output is the same in every
@@ -70,7 +70,7 @@ def part_of(dataset: Any, n_workers: int, number: int) -> Any:
     from copy import copy  # noqa: PLC0415 - for workers alone
 
     part = copy(dataset)
-    part._plan = worker_part(part._plan, n_workers, number)  # noqa: SLF001 - the room's own
+    part._plan = worker_part(part._plan, n_workers, number)  # noqa: SLF001 - the package's own
     return part
 
 

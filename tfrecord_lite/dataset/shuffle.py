@@ -37,7 +37,7 @@ _LARGE_RECORD_BYTES = 4096
 """Mean length from which on records are held one by one."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Shuffle(Stage):
     """Elements in random order, as far as a buffer of `buffer_size` allows."""
 

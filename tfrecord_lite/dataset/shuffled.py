@@ -13,7 +13,7 @@ from tfrecord_lite.dataset.plan import Memory, Run, Source
 from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError
 from tfrecord_lite.files.names import is_url
 from tfrecord_lite.index.file import MAX_OPEN, TFRecordFile
-from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _ABOUT_BYTES = 4 * 1024 * 1024
 """About the bytes of a chunk in random order, or of whole rounds of files in turns."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class ShuffledRecords(Source):
     """All records of uncompressed files, in random order; the process keeps their index."""
 
@@ -35,7 +35,7 @@ class ShuffledRecords(Source):
     seed: int
     is_seeded: bool
     reshuffles: bool = True
-    key: Memory = field(default_factory=lambda: Memory(travels=True), compare=False)
+    key: Memory = field(default_factory=lambda: Memory(travels=True))
 
     def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> ShuffledRecords:
         """Return a node that gives every `n_workers`-th of these records."""
@@ -79,11 +79,9 @@ class ShuffledRecords(Source):
         """Open the files, or return them as opened before if they have not changed."""
         file: TFRecordFile | None = self.key.recall()
         if file is None or file.is_stale:
-            file = TFRecordFile(
-                self.names,
-                verify=self.options.verify,
-                max_record_bytes=self.options.max_record_bytes,
-                storage_options=self.options.storage_options,
-            )
+            own = self.options
+            limits: ReadOptions = {"verify": own.verify, "max_record_bytes": own.max_record_bytes}
+            limits["storage_options"] = own.storage_options
+            file = TFRecordFile(self.names, **limits)
             self.key.keep(file)
         return file

@@ -13,7 +13,7 @@ import numpy as np
 
 from tfrecord_lite.block import OVERHEAD_BYTES, Block, block_of
 from tfrecord_lite.dataset import random_order as order
-from tfrecord_lite.dataset.cutting import Demand, Feed
+from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, Start, State
 from tfrecord_lite.dataset.plan import Memory, Run, Source
 from tfrecord_lite.dataset.turns import in_order, interleaved
 from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError
@@ -29,7 +29,6 @@ from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import Int64Array
-    from tfrecord_lite.dataset.cutting import Pair, Start, State
 
     _Stamp = tuple[str, FileStamp | None]
 
@@ -38,7 +37,7 @@ _LARGE_RECORDS = 8
 """Number of large records to read at a time, from each open file."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Files(Source):
     """The records of files: one file after the other, or several in turns."""
 
@@ -49,9 +48,9 @@ class Files(Source):
     """Seed of a random order of the files; None keeps theirs."""
     is_seeded: bool = True
     reshuffles: bool = True
-    n_records: Memory = field(default_factory=lambda: Memory(travels=True), compare=False)
+    n_records: Memory = field(default_factory=lambda: Memory(travels=True))
     """The number of records of each file."""
-    marks: Memory = field(default_factory=lambda: Memory(travels=True), compare=False)
+    marks: Memory = field(default_factory=lambda: Memory(travels=True))
 
     @property
     def skips_damage(self) -> bool:
@@ -108,9 +107,9 @@ class Files(Source):
             seen = state["seen"] if state else 0
             step = slice(0, None, 1) if are_runs else self.step
             for chunk, after in pairs:
-                mine = (
-                    chunk if step.step == 1 else chunk[(step.start - seen) % step.step :: step.step]
-                )
+                mine = chunk
+                if step.step > 1:
+                    mine = chunk[(step.start - seen) % step.step :: step.step]
                 seen += len(chunk)
                 if len(mine):
                     yield mine, {"at": after, "seen": seen, "runs": are_runs}

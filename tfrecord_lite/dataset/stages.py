@@ -10,20 +10,17 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, compacted
-from tfrecord_lite.dataset.cutting import Demand, elements
+from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State, elements
 from tfrecord_lite.dataset.plan import Content, Memory, Run, Stage, feed_of
 
-if TYPE_CHECKING:
-    from tfrecord_lite.dataset.cutting import Feed, Pair, State
 
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Take(Stage):
     """The first elements."""
 
@@ -51,7 +48,7 @@ class Take(Stage):
                 yield chunk, {"taken": taken, "feed": feed.state()}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Skip(Stage):
     """All but the first elements."""
 
@@ -75,7 +72,7 @@ class Skip(Stage):
                 yield chunk, {"feed": feed.state()}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Shard(Stage):
     """Every `n_parts`-th element, from `number` on."""
 
@@ -101,7 +98,7 @@ class Shard(Stage):
                     yield mine, {"seen": seen, "feed": feed.state()}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Enumerate(Stage):
     """Pairs of a number and an element."""
 
@@ -120,7 +117,7 @@ class Enumerate(Stage):
                 yield ObjectChunk(items), {"number": number, "feed": feed.state()}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Map(Stage):
     """The results of a function called with each element, in order."""
 
@@ -165,7 +162,7 @@ class Map(Stage):
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Filter(Stage):
     """The elements for which a function returns true."""
 
@@ -192,7 +189,7 @@ def _call(function: Callable[..., Any], element: Any, chunk: Chunk, number: int)
         raise
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Repeat(Stage):
     """All elements `n` times (None: for ever); each round is an epoch of its own."""
 
@@ -219,7 +216,7 @@ class Repeat(Stage):
             epoch, state = epoch + 1, None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Cache(Stage):
     """The elements of epoch 0 in every epoch, kept in memory once all of them were made.
 
@@ -227,7 +224,7 @@ class Cache(Stage):
     """
 
     is_one_to_one: ClassVar[bool] = True
-    key: Memory = field(default_factory=Memory, compare=False)
+    key: Memory = field(default_factory=Memory)
 
     def with_input(self, node: Any) -> Cache:
         """Return a cache of other elements, empty."""
@@ -280,7 +277,7 @@ def _copy(item: Any) -> Any:
     return item
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Prefetch(Stage):
     """The same elements, `n` of them made ahead, in a thread.
 
@@ -296,12 +293,8 @@ class Prefetch(Stage):
         """Yield them."""
         feed, pairs = self.feed(run, state), queue.SimpleQueue[Any]()
         room, is_stopped = threading.Semaphore(self.n), threading.Event()
-        thread = threading.Thread(
-            target=_fill,
-            args=(feed, self.n, pairs, room, is_stopped),
-            name="tfrecord-prefetch",
-            daemon=True,
-        )
+        arguments = feed, self.n, pairs, room, is_stopped
+        thread = threading.Thread(None, _fill, "tfrecord-prefetch", arguments, daemon=True)
         process = os.getpid()
         thread.start()
         try:

@@ -15,7 +15,13 @@ from tfrecord_lite.dataset.sources import Files
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
-from tfrecord_lite.options import ReadOptions, ReadSettings, num_files_in_turns, read_settings
+from tfrecord_lite.options import (
+    ReadOptions,
+    ReadSettings,
+    hinted_class,
+    num_files_in_turns,
+    read_settings,
+)
 from tfrecord_lite.schema import DenseLike, FeatureLike
 
 if TYPE_CHECKING:
@@ -46,6 +52,7 @@ _MOST_IN_TURN = 256
 """Largest number of records that a file gives in its turn before a shuffle."""
 
 
+@hinted_class
 class TFRecordDataset(Dataset[bytes]):
     r"""The records of files, as ``tf.data.TFRecordDataset``; see :class:`Dataset` for what follows.
 
@@ -66,8 +73,8 @@ class TFRecordDataset(Dataset[bytes]):
         How files are read: :class:`~tfrecord_lite.options.ReadOptions`, but for `compression`. If damage is
         skipped, or records are dropped, :attr:`Dataset.report` describes it; :meth:`shuffle_all` needs intact
         files. With ``on_misfit="drop"`` records have to fit what parses them next, unless a function changes them before. Each process of
-        :meth:`in_processes`, and each worker of torch's ``DataLoader``, warns by itself and counts `max_errors`
-        by itself, so a file that several of them read is warned of several times, and there is no common report.
+        :meth:`in_processes`, and each worker of torch's ``DataLoader``, warns and counts `max_errors`
+        separately, so a file that several of them read is warned of several times, and there is no common report.
         A function `on_error` is called in the process that meets the damage, and has to be picklable unless
         processes are forked.
 
@@ -106,9 +113,8 @@ class TFRecordDataset(Dataset[bytes]):
         if compression_type is not None:  # by TensorFlow's names alone (rule C8)
             compression_type = TFRecordOptions.get_compression_type_string(compression_type)
         if "compression" in options:
-            raise TypeError(
-                "the compression is given as compression_type, TensorFlow's name for it"
-            )
+            detail = "the compression is given as compression_type, TensorFlow's name for it"
+            raise TypeError(detail)
         options["compression"] = compression_type
         settings = read_settings(options)
         if buffer_size is not None:
@@ -148,13 +154,9 @@ class TFRecordDataset(Dataset[bytes]):
         """
         files = self._files()
         cycle = min(len(files.names), _MOST_OPEN) if cycle_length is None else cycle_length
-        return dataset_of(
-            replace(
-                files,
-                cycle_length=require_int("cycle_length", cycle, 1),
-                block_length=require_int("block_length", block_length, 1),
-            )
-        )
+        cycle = require_int("cycle_length", cycle, 1)
+        block = require_int("block_length", block_length, 1)
+        return dataset_of(replace(files, cycle_length=cycle, block_length=block))
 
     def shuffle_files(
         self, seed: int | None = None, reshuffle_each_iteration: bool = True
@@ -215,15 +217,9 @@ class TFRecordDataset(Dataset[bytes]):
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         from tfrecord_lite.dataset.shuffled import ShuffledRecords  # noqa: PLC0415 - for it alone
 
-        return dataset_of(
-            ShuffledRecords(
-                names=files.names,
-                options=files.options,
-                n_parts=files.n_parts,
-                number=files.number,
-                **settings,
-            )
-        )
+        part: dict[str, Any] = {"n_parts": files.n_parts, "number": files.number}
+        plan = ShuffledRecords(names=files.names, options=files.options, **part, **settings)
+        return dataset_of(plan)
 
     def shard(self, num_shards: int, index: int) -> TFRecordDataset:
         """Give every `num_shards`-th record, from number `index` on: one rank's part.

@@ -10,12 +10,12 @@ The bytes of arrays are never pickled. They are copied out of the shared memory 
 the slot, so users get ordinary memory; columns of several batches are copied as they are cut. What
 does not fit a slot goes through the pipe. The shared memory has no name that could be left behind: it is
 released when the last of the processes ends, in whatever way. On Linux it is not in /dev/shm, which
-containers often bound to 64 MB, and its slots are large: only pages that were written are there.
+containers often bound to 64 MB, and its slots are large: only written pages take memory.
 
 A worker's pipe breaks when its elements are not wanted any more: only the process that began the run
 keeps the read end. Forks of that process, such as the other workers, close their copies.
 
-Each worker warns of the damage that it skips, and counts it, by itself.
+Each worker warns of the damage that it skips, and counts it, separately.
 """
 
 from __future__ import annotations
@@ -32,16 +32,13 @@ from dataclasses import dataclass
 from itertools import cycle
 from multiprocessing.connection import Connection
 from multiprocessing.heap import Arena
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from tfrecord_lite.dataset.chunks import Chunk, ColumnChunk, ObjectChunk
-from tfrecord_lite.dataset.cutting import Feed
+from tfrecord_lite.dataset.cutting import Feed, Pair, State
 from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Stage, sources_of
 from tfrecord_lite.dataset.sharding import worker_part
 from tfrecord_lite.errors import FailedPreconditionError, Reason
-
-if TYPE_CHECKING:
-    from tfrecord_lite.dataset.cutting import Pair, State
 
 _SLOTS = 3
 _LARGE_SLOT_BYTES = 64 * 1024 * 1024
@@ -64,7 +61,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_close_inlets)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Processes(Stage):
     """The same elements, made by `n_workers` processes, in turns from each."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.described.sidecar import Sidecar
 
-__all__ = ["items_of", "names_asked_for", "names_of", "schema_like", "with_text"]
-
 
 def names_of(columns: Sequence[str]) -> list[str]:
     """Return a choice of columns as a list; raise for a single name, and for a description of features."""
@@ -81,6 +79,8 @@ def with_text(
     else:
         names = list(text)
     for name in names:
+        if getattr(getattr(items.get(name), "original", None), "text", None):
+            continue  # it is text already
         if name not in candidates:
             detail = f"{name!r} in text is not a column of byte strings{nearest(name, candidates)}"
             raise argument_error(detail)

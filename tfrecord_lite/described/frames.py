@@ -1,7 +1,7 @@
 """Descriptions of data frames, which a sidecar holds as JSON: how columns become the same frame again.
 
 A description has the ``"library"``, and a word for each of the ``"columns"`` that says its type there; what its
-index is, and which columns are ``"required"``, as :mod:`tfrecord_lite.convert.arrow` and its bridges tell.
+index is, and which columns are ``"required"``, as :mod:`tfrecord_lite.convert.arrow` and its adapters say.
 """
 
 from __future__ import annotations
@@ -13,22 +13,13 @@ from tfrecord_lite.convert.arrow import UNUSABLE, Description, Library
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.schema import Original, Schema
 
-__all__ = [
-    "check_description",
-    "fitting_description",
-    "index_names",
-    "merged_description",
-    "part_of",
-    "without_numbers",
-]
-
 
 def fitting_description(
     description: Description | None, schema: Schema, originals: Mapping[str, Original]
 ) -> Description | None:
     """Return a description without the words that do not go with a schema.
 
-    `originals` are those that the frame has by itself.
+    `originals` are the frame's own.
     """
     if description is None:
         return None
@@ -41,9 +32,8 @@ def fitting_description(
         if is_list:  # rows of any values
             is_fit = original is not None and bool(original.shape)
         words[name] = word if is_fit else None
-    required = [
-        name for name in description.get("required", []) if name not in own or not own[name].missing
-    ]
+    required = description.get("required", [])
+    required = [name for name in required if name not in own or not own[name].missing]
     return {**description, "columns": words, "required": required}
 
 
@@ -64,9 +54,8 @@ def check_description(description: Any, names: Collection[str]) -> Description |
         return None
     try:
         index = description.get("index", [])
-        is_good = description["library"] in get_args(Library) and isinstance(
-            description["columns"], dict
-        )
+        is_good = description["library"] in get_args(Library)
+        is_good &= isinstance(description["columns"], dict)
         is_good &= isinstance(index, list) and all(feature in names for feature, _ in index)
     except UNUSABLE:
         is_good = False
@@ -85,10 +74,8 @@ def merged_description(one: Description | None, other: Description | None) -> De
     merged = {key: value for key, value in one.items() if other.get(key) == value}
     theirs = other["columns"]
     # A column that one of them lacks is as in the other.
-    words = {
-        name: word if theirs.get(name, word) == word else None
-        for name, word in {**theirs, **one["columns"]}.items()
-    }
+    both = {**theirs, **one["columns"]}
+    words = {name: word if theirs.get(name, word) == word else None for name, word in both.items()}
     merged |= {"library": one["library"], "columns": words}
     ours, others = one.get("index", []), other.get("index", [])
     titles = [t if t == u else None for (_, t), (_, u) in zip(ours, others, strict=True)]

@@ -45,17 +45,6 @@ from tfrecord_lite.schema import (
     Summary,
 )
 
-__all__ = [
-    "FOR_TABLES",
-    "SAMPLE",
-    "WHOLE",
-    "blocks_ahead",
-    "feature_names",
-    "first_blocks",
-    "first_of",
-    "inferred",
-]
-
 _Rows = TypeVar("_Rows", Block, Any)
 
 SAMPLE = 10_000
@@ -119,10 +108,8 @@ def feature_names(summary: Summary | SequenceSummary) -> list[str]:
     if isinstance(summary, Summary):
         return [name for name, feature in summary.items() if feature.lists]
     lists = summary.feature_lists.items()
-    return [
-        *(f"context/{name}" for name in feature_names(summary.context)),
-        *(f"feature_lists/{name}" for name, steps in lists if steps.values.lists),
-    ]
+    paths = [f"feature_lists/{name}" for name, steps in lists if steps.values.lists]
+    return [*(f"context/{name}" for name in feature_names(summary.context)), *paths]
 
 
 def _optional(schema: Schema) -> Schema:
@@ -155,7 +142,7 @@ def first_blocks(
 
 
 def blocks_ahead(sources: Sequence[Source], options: ReadSettings) -> Generator[Block, None, None]:
-    """Yield the records of files for a first look, after which file objects stand where they stood.
+    """Yield the records of files for a first look, after which file objects are at the same position as before.
 
     Damage that is to be skipped is reported when the data are read, not here.
     """

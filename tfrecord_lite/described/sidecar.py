@@ -11,7 +11,7 @@ are not a flat dict::
       "structure": ["0", "1"]
     }
 
-That of a data frame has no structure, but a ``"dataframe"`` with the library's types and the
+The sidecar of a data frame has no structure, but a ``"dataframe"`` with the library's types and the
 index. :meth:`Schema.from_json` can read a sidecar as well, and ignores all but the features. A sidecar without a fingerprint
 fits any data.
 
@@ -22,14 +22,13 @@ older data beside it are recognised, and never read by the wrong schema.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import warnings
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.described.structure import Structure, is_flat_dict, structure_of_json
@@ -62,12 +61,13 @@ Path: TypeAlias = str | os.PathLike[str]
 SchemaLike: TypeAlias = Path | Mapping[str, FeatureLike] | SequenceSchema
 """What a `schema` argument may be: a schema, specifications by name, or a schema file."""
 
-__all__ = ["FingerprintingFile", "SchemaLike", "Sidecar", "content_to_write"]
 
 _NEVER_SCHEMAS = ("a Git LFS", "an HTML", "XML", "the index", "a graph_schema")
-"""How the recogniser of foreign files names texts that are no schema either."""
+"""How the recogniser of foreign files names texts that are not a schema either."""
 _TFDS_INFO = "dataset_info.json"
 _READ_BYTES = 1024 * 1024
+_CHECKED_BYTES = 64 * 1024 * 1024
+"""How far a file that does not fit its sidecar is looked through for damage."""
 _TFX_NAMES = (".pbtxt", ".textproto", ".prototxt")
 _TFX = (
     rb"(?m)^\s*(feature|sparse_feature|string_domain|int_domain|float_domain"
@@ -146,10 +146,12 @@ class Sidecar(NamedTuple):
     """Of a data frame: its library, types and index."""
     refused: Mapping[str, InvalidArgumentError] = {}
     """The features that a file describes, but that cannot be read, with the reasons."""
+    texts: Sequence[str] = ()
+    """The features that are Text in a features.json: str in tables and data frames, otherwise bytes."""
 
     @property
     def nesting(self) -> Structure:
-        """The structure of the data, also that of a flat dict."""
+        """The structure of the data, also of a flat dict."""
         names: Structure = {name: name for name in self.schema}
         return names if self.structure is None else self.structure
 
@@ -195,6 +197,7 @@ def read_beside(
         text = f"{name}: not the bytes that its sidecar was written for, which is used all the same"
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
     elif expected != actual:
+        _raise_damage(name, storage_options)
         raise argument_error(
             f"the sidecar was written for other data than are now in {name}; tfrecord verify "
             "shows whether the file is damaged; delete the sidecar if the file was written anew, or "
@@ -202,6 +205,16 @@ def read_beside(
             source=place,
         )
     return description._replace(fingerprint=None)
+
+
+def _raise_damage(name: str, storage_options: StorageOptions) -> None:
+    """Raise DataLossError about the first damaged record at the start of a file, if there is one."""
+    from tfrecord_lite.options import ReadSettings  # noqa: PLC0415 - for errors alone
+    from tfrecord_lite.records.stream import RecordStream  # noqa: PLC0415 - for errors alone
+
+    with closing(RecordStream(name, ReadSettings(storage_options=storage_options))) as stream:
+        while stream.file_offset < _CHECKED_BYTES and stream.next_block() is not None:
+            pass
 
 
 def _may_be_damaged(expected: object, actual: Fingerprint | None) -> bool:
@@ -291,10 +304,8 @@ def tfds_directory(directory: Path, storage_options: StorageOptions = None) -> s
             return folders[0]
     if not is_url(name) and not os.path.isdir(name):  # noqa: PTH112
         raise FileNotFoundError(f"no directory {name!r}")
-    detail = (
-        f"no {_TFDS_INFO} in {name!r}, nor up to three levels below; expected a directory of "
-        "TensorFlow Datasets"
-    )
+    detail = f"no {_TFDS_INFO} in {name!r}, nor up to three levels below; expected a directory of "
+    detail += "TensorFlow Datasets"
     raise FileNotFoundError(detail)
 
 
@@ -324,7 +335,7 @@ def matches(directory: str, pattern: str, storage_options: StorageOptions) -> li
 
 
 def _not_a_schema(name: str, first: bytes) -> str | None:
-    """Say by its beginning what a file that is no schema file is; None if it is like one."""
+    """Say by its beginning what a file is instead of a schema file; None if it is like one."""
     if first.startswith(b"{") and b"\0" not in first:  # JSON, as most are
         return None
     from tfrecord_lite.sniff import HEAD_BYTES, looks_like  # noqa: PLC0415 - many patterns
@@ -358,6 +369,8 @@ def parse_sidecar(name: str, content: bytes, tfds_info: bytes | None = None) -> 
 
 
 def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
+    import json  # noqa: PLC0415 - seldom needed
+
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -381,7 +394,7 @@ def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
 
     if tfds.is_features(document):
         features = tfds.from_json(content, tfds_info)
-        return Sidecar(features.schema, refused=features.refused)
+        return Sidecar(features.schema, refused=features.refused, texts=features.texts)
     if seqio.is_info(document):
         schema, refused = seqio.from_mapping(document)
         return Sidecar(schema, refused=refused)
@@ -407,6 +420,8 @@ def write(path: Path, sidecar: Sidecar, storage_options: StorageOptions = None) 
 
 def content_to_write(sidecar: Sidecar) -> bytes:
     """Return a sidecar as JSON."""
+    import json  # noqa: PLC0415 - seldom needed
+
     document = {**json.loads(sidecar.schema.to_json()), "data": sidecar.fingerprint}
     if sidecar.structure is not None and not is_flat_dict(sidecar.structure):
         document["structure"] = sidecar.structure
@@ -423,18 +438,10 @@ Fingerprint: TypeAlias = dict[str, int]
 _HEAD_BYTES = 64 * 1024
 
 
-class _Writable(Protocol):
-    """A file that is written, such as an :class:`OutputFile`."""
-
-    @property
-    def name(self) -> str: ...
-    def write(self, parts: list[Any], /) -> object: ...
-
-
 class FingerprintingFile:
     """A file object that computes the fingerprint of what is written to it."""
 
-    def __init__(self, file: _Writable) -> None:
+    def __init__(self, file: Any) -> None:
         self.name: str = file.name
         self._file = file
         self._n_bytes = 0

@@ -25,7 +25,7 @@ from tfrecord_lite.described.columns import (
     schema_like,
     with_text,
 )
-from tfrecord_lite.described.sidecar import Sidecar
+from tfrecord_lite.described.sidecar import SchemaLike, Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.files.folders import is_saved
@@ -36,11 +36,9 @@ from tfrecord_lite.schema import Schema, SequenceSchema, SparseFeature
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block
-    from tfrecord_lite.described.sidecar import SchemaLike
     from tfrecord_lite.example.decode.reader import StringForm
     from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 
-__all__ = ["carried_by", "described_by", "dropping", "originals_of", "row_restorer"]
 
 _SHARD_OF_SEQIO = r"^(.*/)?([^/]+)\.tfrecord-[0-9]+-of-[0-9]+$"
 _TFDS_FILES = ("features.json", "dataset_info.json")
@@ -70,9 +68,7 @@ def dropping(
 
         return options.dropping(check_either)
     if isinstance(described.schema, SequenceSchema):
-        from tfrecord_lite.example.sequence.parse import (  # noqa: PLC0415 - of SequenceExamples
-            SequenceExampleParser,
-        )
+        from tfrecord_lite.example.sequence.parse import SequenceExampleParser  # noqa: PLC0415
 
         return options.dropping(SequenceExampleParser(*described.schema, pad=False))
     return options.dropping(ExampleParser(described.schema))
@@ -115,9 +111,7 @@ def parser_for(
     if columns is not None:
         described = described._replace(schema=_chosen(described.schema, columns))
     if isinstance(described.schema, SequenceSchema):
-        from tfrecord_lite.example.sequence.parse import (  # noqa: PLC0415 - of SequenceExamples
-            SequenceExampleParser,
-        )
+        from tfrecord_lite.example.sequence.parse import SequenceExampleParser  # noqa: PLC0415
 
         return SequenceExampleParser(*described.schema, strings=strings)
     if hint is not None:
@@ -149,13 +143,13 @@ def originals_of(
         description = None
     if description is None or isinstance(description.schema, SequenceSchema):
         return Schema({})
-    items = {
-        name: item
-        for name, item in description.schema.to_items().items()
-        if item.original is not None
-        and item.original.dtype not in ("string", item.kind.label)
-        and not isinstance(item.spec, SparseFeature)
-    }
+    items = {}
+    for name, item in description.schema.to_items().items():
+        usual = (None, "string", item.kind.label)
+        if getattr(item.original, "dtype", None) not in usual and not isinstance(
+            item.spec, SparseFeature
+        ):
+            items[name] = item
     return Schema.of_items(items)
 
 
@@ -164,15 +158,18 @@ def row_restorer(schema: Schema) -> Callable[[bytes], dict[str, AnyArray]]:
     if not schema:
         return lambda _: {}
     parser = ExampleParser(schema)
+    rounded = {name for name, item in schema.to_items().items() if item.is_narrowed}
 
     def restored(record: bytes) -> dict[str, AnyArray]:
         try:
             row = parser.parse_single(record)
         except TFRecordError:
             return {}
-        return {
-            name: np.asarray(getattr(value, "flat_values", value)) for name, value in row.items()
-        }
+        flats = {name: getattr(value, "flat_values", value) for name, value in row.items()}
+        values = {name: np.asarray(flat) for name, flat in flats.items()}
+        for name in rounded & values.keys():  # to the digits that a float32 has
+            values[name] = values[name].astype(np.float32).astype(str).astype(np.float64)
+        return values
 
     return restored
 

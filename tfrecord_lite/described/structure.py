@@ -41,19 +41,15 @@ def _flatten(data: object, name: str, leaves: dict[str, Any]) -> Structure:
         for key in data:
             if not isinstance(key, str):
                 raise TypeError(f"a key must be a str, not {type(key).__name__}: {key!r}")
-        return {
-            key: _flatten(item, f"{name}/{key}" if name else key, leaves)
-            for key, item in data.items()
-        }
+        paths = {key: f"{name}/{key}" if name else key for key in data}
+        return {key: _flatten(data[key], path, leaves) for key, path in paths.items()}
     if isinstance(data, tuple):
-        return tuple(
-            _flatten(item, f"{name}/{i}" if name else str(i), leaves) for i, item in enumerate(data)
-        )
+        places = [f"{name}/{i}" if name else str(i) for i in range(len(data))]
+        return tuple(_flatten(item, path, leaves) for item, path in zip(data, places, strict=True))
     name = name or _ONLY_COLUMN
     if name in leaves:
-        raise argument_error(
-            "two columns have this name, as / joins the names of nested ones", key=name
-        )
+        detail = "two columns have this name, as / joins the names of nested ones"
+        raise argument_error(detail, key=name)
     leaves[name] = data
     return name
 

@@ -7,14 +7,15 @@ an empty row where lengths vary.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from tfrecord_lite.schema import SchemaItem, SparseFeature
-from tfrecord_lite.schema.types import MISSING_ROW, IncompatibleError, Type
+from tfrecord_lite.schema.types import IncompatibleError, Type
 
-__all__ = ["MISSING_ROW", "IncompatibleError", "as_absent", "as_missing", "as_ragged", "widened"]
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def widened(
@@ -26,11 +27,8 @@ def widened(
     """
     if old == new:
         return old
-    if (
-        old.original is None
-        or new.original is None
-        or SparseFeature in (type(old.spec), type(new.spec))
-    ):
+    is_known = old.original is not None and new.original is not None
+    if not is_known or SparseFeature in (type(old.spec), type(new.spec)):
         raise IncompatibleError(f"{new} here, but {old} before")
     both = Type.of(old).widened(Type.of(new), missing_as_empty=missing_as_empty)
     return _stored(name, both)

@@ -23,10 +23,9 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.proto import FEATURES_TAG
@@ -39,12 +38,11 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block, Place
     from tfrecord_lite.messages import Example, ExampleListWithContext, SequenceExample
 
-__all__ = ["Content", "ContentType", "Message", "detect", "detect_all", "is_list", "is_sequence"]
 
 _EVENT_FIELDS = {1: 1, 2: 0, 3: 2, 4: 2, 5: 2, 6: 2, 7: 2, 8: 2, 9: 2, 10: 2}  # wire types
 _MAX_WALL_TIME = 2.0**35  # seconds; a time beyond the year 3000 is not a wall time
 _N_FIRST = 8
-"""So many records tell whether one that cannot be read is of another type, or alone."""
+"""So many records show whether a record that cannot be read is of another type, or damaged alone."""
 _MAX_FIELDS = 1000  # that many well-formed fields are proof enough
 _MAX_FIELD_NUMBER = 1000  # larger numbers are rarer in messages than by chance
 
@@ -95,8 +93,7 @@ Message: TypeAlias = "Example | SequenceExample | ExampleListWithContext"
 """A message of which the content of a record is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     """A record, what it holds, and the message if it is one of the first three types."""
 
     type: ContentType
@@ -150,9 +147,8 @@ def type_error(block: Block, number: int, *expected: ContentType) -> InvalidArgu
     if other is None:
         return None
     is_guess = other in (ContentType.PROTOBUF, ContentType.UNKNOWN)
-    if is_guess and any(
-        record and not _other_type(record, expected) for record in block[:_N_FIRST]
-    ):
+    firsts = block[:_N_FIRST] if is_guess else ()
+    if any(record and not _other_type(record, expected) for record in firsts):
         return None
     return error_about(block.place(number), other, expected[0])
 

@@ -4,12 +4,13 @@ A digest is computed in the same way by every version, on every machine::
 
     hashlib.blake2b(data, digest_size=16, key=b"0").digest()     the key is the seed in decimal digits
 
-`data` are the bytes of the record, or those of its values, feature after feature::
+`data` are the bytes of the record, or of its values, feature after feature::
 
     kind     count                       values
     b"b"     8 bytes, little-endian      each: its length in 8 bytes, then its bytes
     b"i"     8 bytes, little-endian      each: int64, 8 bytes, little-endian
     b"f"     8 bytes, little-endian      each: float32, 4 bytes, little-endian; -0.0 as 0.0, every NaN as 0x7fc00000
+    b"n"     none                        none: a record without a value of the feature
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.convert.restore import objects_of
-from tfrecord_lite.errors import Reason, require_int
+from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.example.decode.features import kinds_in
-from tfrecord_lite.example.decode.first_error import MisfitError, parse_or_first_error
-from tfrecord_lite.example.survey import check_of_either
+from tfrecord_lite.example.decode.first_error import parse_or_first_error
+from tfrecord_lite.example.survey import Survey, check_of_either
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.texts import choices
 from tfrecord_lite.wire.keys import KeyTable
 
 if TYPE_CHECKING:
@@ -36,9 +38,9 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.convert.lists import Lists
 
-__all__ = ["Digests"]
 
 _CONTEXT = "context/"
+_MISSING = b"n"
 
 
 class Digests:
@@ -63,6 +65,8 @@ class Digests:
         self._table = KeyTable(list(dict.fromkeys(keys)))
         self._memory = LayoutMemory()
         self._check_type = check_of_either()
+        self._unseen = set(names or ())
+        self._known: list[str] | None = None  # the features of the first block
 
     def __call__(self, block: Block) -> Uint64Array:
         """Return the digests as two big-endian words each, uint64, shape (n_records, 2).
@@ -70,34 +74,36 @@ class Digests:
         Raises
         ------
         InvalidArgumentError
-            ``MISSING`` about the first record without a value of one of the features, ``MALFORMED`` about one that is
-            not an Example or SequenceExample.
+            ``MALFORMED`` about the first record that is not an Example or SequenceExample.
         """
         items: Iterable[Any] = block.views()
         if self._names is not None:
             self._check_type(block)
             items = parse_or_first_error(block, None, self._values)
+            if self._unseen and self._known is None and len(block):
+                self._known = _names_in(block)
         digests = b"".join(blake2b(item, digest_size=16, key=self._key).digest() for item in items)
         return np.frombuffer(digests, ">u8").reshape(-1, 2).astype(np.uint64)
 
+    def check(self) -> None:
+        """Raise InvalidArgumentError about a feature that no record has had a value of, with the nearest name."""
+        for name in self._unseen if self._known is not None else ():
+            what = "no record has a value of the feature"
+            raise argument_error(f"{what} {name!r} to go by{choices(name, self._known or ())}")
+
     def _values(self, block: Block) -> list[bytes]:
-        """Return the bytes that stand for the values of each record."""
+        """Return the bytes that are hashed for the values of each record."""
         stops = block.offsets + block.lengths
         batch = MessageBatch(block.data, block.offsets, stops, self._table, self._memory)
         columns = []
         for name in self._names or ():
             column = self._column(batch, name)
             if b"" in column:
-                column = [
-                    own or other
-                    for own, other in zip(
-                        column, self._column(batch, name.removeprefix(_CONTEXT)), strict=True
-                    )
-                ]
-            if b"" in column:
-                detail = "there is no value to go by; see to the name, or leave such records out first, with a filter"
-                raise MisfitError(column.index(b""), Reason.MISSING, name, detail)
-            columns.append(column)
+                others = self._column(batch, name.removeprefix(_CONTEXT))
+                column = [own or other for own, other in zip(column, others, strict=True)]
+            if any(column):
+                self._unseen.discard(name)
+            columns.append([value or _MISSING for value in column])
         return list(map(b"".join, zip(*columns, strict=True)))
 
     def _column(self, batch: MessageBatch, name: str) -> list[bytes]:
@@ -109,6 +115,15 @@ class Digests:
             for i in range(len(column)) if having is None else having.tolist():
                 column[i] = values[i]
         return column
+
+
+def _names_in(block: Block) -> list[str]:
+    """Return the features that records may go by."""
+    survey = Survey()
+    survey.add(block)
+    summary: Any = survey.summary()
+    context = getattr(summary, "context", None)
+    return list(summary) if context is None else [f"{_CONTEXT}{name}" for name in context]
 
 
 def _bytes_of(lists: Lists, kind: Kind) -> list[bytes]:
@@ -124,7 +139,5 @@ def _bytes_of(lists: Lists, kind: Kind) -> list[bytes]:
         size, data = flat.itemsize, flat.astype(flat.dtype.newbyteorder("<")).tobytes()
         own = [data[a * size : b * size] for a, b in bounds]
     head = kind.name[:1].lower().encode()
-    return [
-        head + struct.pack("<Q", b - a) + one if b > a else b""
-        for one, (a, b) in zip(own, bounds, strict=True)
-    ]
+    heads = [head + struct.pack("<Q", b - a) for a, b in bounds]
+    return [first + one if one else b"" for first, one in zip(heads, own, strict=True)]

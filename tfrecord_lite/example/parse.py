@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
+from typing import Any, Generic, Literal, TypeVar, cast, overload
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from tfrecord_lite.example.decode.first_error import Found, parse_or_first_error
 from tfrecord_lite.example.decode.reader import (
     ColumnReader,
     FeatureReader,
+    Serialized,
+    StringForm,
     as_block,
     as_bytes,
     as_one_message,
@@ -25,19 +27,16 @@ from tfrecord_lite.example.decode.reader import (
     checked_splits,
     is_one_message,
 )
+from tfrecord_lite.options import hinted, hinted_class
 from tfrecord_lite.schema import DenseLike, FeatureLike, RaggedFeature, SparseSpec
 from tfrecord_lite.schema.prepare import prepare, specifications
 from tfrecord_lite.texts import listed
-
-if TYPE_CHECKING:
-    from tfrecord_lite.example.decode.reader import Serialized, StringForm
-
-__all__ = ["ExampleParser", "parse_example", "parse_single_example"]
 
 _ColumnT_co = TypeVar("_ColumnT_co", covariant=True)
 """The type of all columns, where the specifications are of one family; else any Column."""
 
 
+@hinted_class
 class ExampleParser(Generic[_ColumnT_co]):
     """Parse batches of Example messages into columns; prepared once, used many times.
 
@@ -295,6 +294,7 @@ def parse_example(
     example_names: Sequence[str] | None = None,
     name: str | None = None,
 ) -> dict[str, Column]: ...
+@hinted
 def parse_example(
     serialized: Serialized | bytes | str,
     features: Mapping[str, FeatureLike],
@@ -358,6 +358,7 @@ def parse_single_example(
     example_names: str | None = None,
     name: str | None = None,
 ) -> dict[str, Column]: ...
+@hinted
 def parse_single_example(
     serialized: bytes | str,
     features: Mapping[str, FeatureLike],

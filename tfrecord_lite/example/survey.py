@@ -130,7 +130,7 @@ class _FeatureParts(NamedTuple):
 
     key: bytes
     n_steps: Int64Array | None
-    """Of each record with the feature list; None for a feature."""
+    """For each record with the feature list; None for a feature."""
     lists: list[Lists]
     """One per kind, of the records or steps that have it; none if there is no kind in any record."""
     summary: FeatureListSummary | dict[Kind, ListSummary]
@@ -285,10 +285,8 @@ def reject_sequences(block: Block, *, is_first: bool = True) -> None:
         return
     place = block.place(int(has_lists.argmax()))
     if is_first and has_lists.all():
-        detail = (
-            "the records have feature lists, so they are SequenceExamples, not Examples; a Schema "
-            "reads Examples, a SequenceSchema SequenceExamples"
-        )
+        detail = "the records have feature lists, so they are SequenceExamples, not Examples; a "
+        detail += "Schema reads Examples, a SequenceSchema SequenceExamples"
         raise place.locate(InvalidArgumentError(Reason.UNSUPPORTED, detail=detail))
     detail = (
         "this record has feature lists, as a SequenceExample has, but others have none; keep Examples "
@@ -307,9 +305,8 @@ def _has_feature_lists(block: Block) -> BoolArray | None:
     starts, stops = block.offsets, block.offsets + block.lengths
     lengths, sizes = read_varints(lanes(block.data), starts + 1)
     is_plain = starts + 1 + sizes + lengths.view(np.int64) == stops
-    odd = np.flatnonzero(
-        ~(is_plain & (block.data[starts] == FEATURES_TAG[0])) & (block.lengths > 0)
-    )
+    is_plain &= block.data[starts] == FEATURES_TAG[0]
+    odd = np.flatnonzero(~is_plain & (block.lengths > 0))
     if odd.size:
         try:
             fields = tokenise(block.data, starts[odd], stops[odd])

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -28,21 +28,11 @@ from tfrecord_lite.convert.restore import objects_of
 from tfrecord_lite.example.decode.batch import FEW, DiscoveredKeys, MessageBatch, by_runtime
 from tfrecord_lite.example.decode.features import kinds_in
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
-from tfrecord_lite.example.decode.reader import as_block, as_bytes
+from tfrecord_lite.example.decode.reader import Serialized, as_block, as_bytes
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch, read_sequences
+from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import renumbered
-
-if TYPE_CHECKING:
-    from tfrecord_lite.example.decode.reader import Serialized
-
-__all__ = [
-    "SequenceRow",
-    "decode_example",
-    "decode_examples",
-    "decode_sequence_example",
-    "decode_sequence_examples",
-]
 
 Row = dict[str, AnyArray]
 
@@ -199,6 +189,7 @@ def _arrays_of(lists: Lists) -> Any:
     return [row.copy() for row in rows] if is_wide else rows
 
 
+@hinted
 def decode_example(serialized: bytes | str) -> Row:
     r"""Decode one Example message into a dictionary, without a schema.
 
@@ -227,6 +218,7 @@ def decode_example(serialized: bytes | str) -> Row:
     return row
 
 
+@hinted
 def decode_examples(serialized: Serialized) -> list[Row]:
     """Decode a batch of Example messages, without a schema.
 
@@ -237,7 +229,7 @@ def decode_examples(serialized: Serialized) -> list[Row]:
     Returns
     -------
     list of dict of str to ndarray
-        Of each message, as :func:`decode_example` returns it. Short arrays may be views
+        One for each message, as :func:`decode_example` returns it. Short arrays may be views
         of one array of the batch; no two overlap.
 
     Raises
@@ -259,6 +251,7 @@ def decode_examples(serialized: Serialized) -> list[Row]:
     return Decoder()(as_block(serialized))
 
 
+@hinted
 def decode_sequence_example(serialized: bytes | str) -> SequenceRow:
     r"""Decode one SequenceExample message into dictionaries, without a schema.
 
@@ -290,6 +283,7 @@ def decode_sequence_example(serialized: bytes | str) -> SequenceRow:
     return row
 
 
+@hinted
 def decode_sequence_examples(serialized: Serialized) -> list[SequenceRow]:
     """Decode a batch of SequenceExample messages, without a schema.
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.files.ranges import Ranges, Requests
 
-__all__ = ["AheadInput", "ReadAhead", "share_of"]
 
 PIECE_BYTES = 2 * 1024 * 1024
 MAX_BYTES = 32 * 1024 * 1024
@@ -174,9 +173,8 @@ class ReadAhead:
         n_requests = sum(file.n_requests for file in files)
         while n_bytes + self.piece_bytes <= self._window and n_requests < MAX_REQUESTS:
             in_turns = [file for file in files[:n_turns] if file.wants_more]
-            waiting = [
-                file for file in in_turns or files[n_turns:] if file.is_known and file.wants_more
-            ]
+            others = in_turns or files[n_turns:]
+            waiting = [file for file in others if file.is_known and file.wants_more]
             if not waiting:
                 break
             file = min(waiting, key=lambda file: file.n_bytes) if in_turns else waiting[0]
@@ -304,11 +302,8 @@ class _File:
         start, stop, answer = self._pieces.popleft()
         try:
             data = answer.result()
-            is_same = (
-                stop < self._end
-                or self._last_state is None
-                or self._last_state.result() == self.state
-            )
+            state = None if stop < self._end else self._last_state
+            is_same = state is None or state.result() == self.state
         except Exception as error:
             self.move_to(start)
             if not is_passing(error) and self.has_changed():
@@ -327,9 +322,8 @@ class _File:
 
     def changed_error(self) -> OSError:
         """Return the error about a file that is another by now."""
-        return OSError(
-            errno.ESTALE, "the file has changed while it was read; read it again", self.name
-        )
+        detail = "the file has changed while it was read; read it again"
+        return OSError(errno.ESTALE, detail, self.name)
 
     def move_to(self, offset: int) -> None:
         """Go on at another offset; what was asked for is not awaited."""

@@ -29,26 +29,10 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files import snappy
-
-if TYPE_CHECKING:
-    from bz2 import BZ2Compressor
-
-__all__ = [
-    "CODECS",
-    "COMPRESSION_WORDS",
-    "CompressionType",
-    "TFRecordCompressionType",
-    "TFRecordOptions",
-    "codec_named",
-    "compression_of_name",
-    "compression_to_write",
-    "detect",
-    "ending_not_written",
-]
 
 MEM_LEVEL = 9
 """TensorFlow's default, and zlib's highest; zlib's own default is 8 (rule O7)."""
@@ -78,14 +62,14 @@ class Codec(NamedTuple):
     compressor: Callable[[TFRecordOptions], Compressor]
     errors: Callable[[], tuple[type[Exception], ...]]
     """What its decompressor raises for corrupt data."""
-    joinable: bool
-    """Whether streams may follow each other in one file, and so be appended."""
     endings: tuple[str, ...]
     """Endings of the names of such files, in lower case; the first is the usual one."""
     words: tuple[str, ...]
     """What shells and other libraries call it, in lower case."""
     magic: bytes = b""
     """The first bytes of every stream with content, to find the next one after damage."""
+    joinable: bool = True
+    """Whether streams may follow each other in one file, and so be appended."""
 
 
 class _Zlib:
@@ -171,16 +155,10 @@ class _ZlibCompressor:
         return bytes(self._inner.flush(zlib.Z_FINISH))
 
 
-def _bz2_compressor(level: int) -> BZ2Compressor:
-    from bz2 import BZ2Compressor  # noqa: PLC0415 - for such files alone
+def _bz2_module() -> Any:
+    import bz2  # noqa: PLC0415 - for such files alone
 
-    return BZ2Compressor(level)
-
-
-def _bz2_decompressor() -> Any:
-    from bz2 import BZ2Decompressor  # noqa: PLC0415 - for such files alone
-
-    return BZ2Decompressor()
+    return bz2
 
 
 class _Bz2Compressor:
@@ -189,22 +167,22 @@ class _Bz2Compressor:
     def __init__(self, options: TFRecordOptions) -> None:
         self._level = 9 if options.compression_level is None else options.compression_level
         with _checking("bz2", options):
-            self._inner = _bz2_compressor(self._level)
+            self._inner = _bz2_module().BZ2Compressor(self._level)
         self._is_fresh = True
 
     def compress(self, data: bytes | bytearray | memoryview) -> bytes:
         self._is_fresh = self._is_fresh and not data
-        return self._inner.compress(data)
+        return bytes(self._inner.compress(data))
 
     def flush(self) -> bytes:
         if self._is_fresh:
             return b""
-        end = self._inner.flush()
-        self._inner, self._is_fresh = _bz2_compressor(self._level), True
+        end = bytes(self._inner.flush())
+        self._inner, self._is_fresh = _bz2_module().BZ2Compressor(self._level), True
         return end
 
     def finish(self) -> bytes:
-        return self._inner.flush()
+        return bytes(self._inner.flush())
 
 
 def _zstd_module() -> Any:
@@ -258,7 +236,6 @@ CODECS: dict[str, Codec] = {
             decompressor=lambda: _Zlib(_GZIP_BITS),
             compressor=lambda options: _ZlibCompressor(options, _GZIP_BITS),
             errors=_zlib_errors,
-            joinable=True,
             endings=(".gz", ".gzip"),
             words=("gzip", "gz"),
             magic=b"\x1f\x8b\x08",
@@ -279,7 +256,6 @@ CODECS: dict[str, Codec] = {
             decompressor=lambda: _zstd_module().ZstdDecompressor(),
             compressor=_ZstdCompressor,
             errors=lambda: (_zstd_module().ZstdError,),
-            joinable=True,
             endings=(".zst", ".zstd"),
             words=("zstd", "zst"),
             magic=_ZSTD_MAGIC,
@@ -287,10 +263,9 @@ CODECS: dict[str, Codec] = {
         Codec(
             name="BZ2",
             is_start=lambda head: head[:3] == b"BZh"[: len(head)],
-            decompressor=_bz2_decompressor,
+            decompressor=lambda: _bz2_module().BZ2Decompressor(),
             compressor=_Bz2Compressor,
             errors=lambda: (OSError, ValueError),
-            joinable=True,
             endings=(".bz2",),
             words=("bz2", "bzip2"),
             magic=b"BZh",
@@ -305,7 +280,6 @@ SNAPPY = Codec(
     decompressor=snappy.Decompressor,
     compressor=snappy.compressor,
     errors=snappy.errors,
-    joinable=True,
     endings=(".snappy",),
     words=("snappy",),
 )
@@ -514,13 +488,13 @@ def compression_to_write(name: object, compression: CompressionType) -> TFRecord
 
 
 def ending_not_written(path: str) -> str:
-    """Return the ending of a name if it stands for a compression that is not written; else ""."""
+    """Return the ending of a name if it means a compression that is not written; else ""."""
     ending = os.path.splitext(path)[1]
     return ending if ending.lower() in _NOT_WRITTEN else ""
 
 
 def compression_of_name(name: str) -> str:
-    """Return the compression that the ending of a name stands for; "" if it is none of these.
+    """Return the compression that the ending of a name means; "" if it is not one of these.
 
     Examples
     --------

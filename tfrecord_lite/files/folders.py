@@ -54,7 +54,7 @@ def listing(folder: str, storage_options: Mapping[str, Any] | None = None) -> Fo
 
 
 def named_kinds(url: str, path: str, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, bool]:
-    """Name entries of a file system as `url` names `path` there; tell which are folders.
+    """Name entries of a file system as `url` names `path` there, and say which are folders.
 
     Objects of no bytes that stand for a folder are left out.
     """
@@ -64,11 +64,9 @@ def named_kinds(url: str, path: str, entries: Mapping[str, Mapping[str, Any]]) -
     pairs = zip(reversed(head), reversed(path), strict=False)
     n_common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     before, start = path[: len(path) - n_common], head[: len(head) - n_common]
-    return {
-        f"{start}{name.removeprefix(before)}{rest}".rstrip("/"): entry.get("type") == "directory"
-        for name, entry in entries.items()
-        if entry.get("type") == "directory" or not name.endswith("/")
-    }
+    are_folders = {name: entry.get("type") == "directory" for name, entry in entries.items()}
+    kept = {name: own for name, own in are_folders.items() if own or not name.endswith("/")}
+    return {f"{start}{n.removeprefix(before)}{rest}".rstrip("/"): own for n, own in kept.items()}
 
 
 def kinds_of(
@@ -76,7 +74,7 @@ def kinds_of(
 ) -> dict[str, str]:
     """Ask what one or more URLs are, several at a time: "file" or "directory", "" if that is not known.
 
-    Of a web server only a name that ends in a slash can be a folder; a plain name is not asked for.
+    On a web server only a name that ends in a slash can be a folder; a plain name is not requested.
 
     Raises
     ------
@@ -128,30 +126,24 @@ def data_files(folder: str, storage_options: Mapping[str, Any] | None = None) ->
     Raises
     ------
     FileNotFoundError
-        If there is none; it says what is there.
+        If there is none; it lists the contents.
     IsADirectoryError
         For a data set of TensorFlow Datasets, which has a reader of its own.
     """
     files, folders = listing(folder, storage_options)
     data = [name for name in files if is_data(name)]
-    if (
-        not data and len(folders) == 1
-    ):  # of Dataset.snapshot, which names it by the hash of its graph
-        files = [
-            *files,
-            *(name for name in listing(folders[0], storage_options).files if is_saved(name)),
-        ]
+    if not data and len(folders) == 1:  # of Dataset.snapshot: the hash of its graph
+        files = [*files, *filter(is_saved, listing(folders[0], storage_options).files)]
     if saved := [name for name in files if is_saved(name)]:
         return saved
     special = _special(folder, map(_base, files), looks_below=not data)
     if special:
         raise IsADirectoryError(errno.EISDIR, f"{os.strerror(errno.EISDIR)}{special}", folder)
     if not data:
-        counts = [
-            f"{plural(len(names), what)} ({_some(names)})"
-            for names, what in ((folders, "folder"), (files, "other file"))
-            if names
+        parts = [
+            (names, what) for names, what in ((folders, "folder"), (files, "other file")) if names
         ]
+        counts = [f"{plural(len(names), what)} ({_some(names)})" for names, what in parts]
         text = f"no data files are in this folder, only {' and '.join(counts)}"
         detail = text if counts else "the folder is empty"
         raise FileNotFoundError(errno.ENOENT, detail, folder)
@@ -165,9 +157,8 @@ def inside(folder: str) -> str:
     except OSError:
         return ""
     pattern = os.path.join(folder, "*")
-    return _special(folder, bases, looks_below=True) or (
-        f"; name its files, as {pattern!r}" if bases else ""
-    )
+    special = _special(folder, bases, looks_below=True)
+    return special or (f"; name its files, as {pattern!r}" if bases else "")
 
 
 def _some(names: Iterable[str]) -> str:
@@ -191,9 +182,10 @@ def _special(folder: str, bases: Iterable[str], *, looks_below: bool) -> str:
     """Say how a folder that another library wrote is read; empty for any other folder."""
     names = set(bases)
     if SAVED in names:
-        return " of tf.data.Dataset.save; load and TFRecordReader read it"
+        return " of tf.data.Dataset.save; load, read_batches and TFRecordReader read it"
     below = ("*", "*/*", "*/*/*") if looks_below and not is_url(folder) else ()
     infos = (os.path.join(glob.escape(folder), name, _TFDS_INFO) for name in below)
     if _TFDS_INFO in names or any(next(glob.iglob(info), None) for info in infos):
-        return " of TensorFlow Datasets; load_tfds reads it"
+        files = "tfds_info(folder).files('train') of tfrecord_lite.apps.tfds"
+        return f" of TensorFlow Datasets; load_tfds reads it, and read_batches {files}"
     return ""

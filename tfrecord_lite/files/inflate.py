@@ -50,10 +50,10 @@ class InflationLimits(NamedTuple):
             return f"more than {most} bytes; raise max_inflated_bytes to read more"
         n_read += self.ahead_bytes
         if ratio is not None and n_bytes > max(ratio * n_read, _RATIO_FROM_BYTES):
-            return (
-                f"{n_read} bytes of the file inflate to {n_bytes} or more, over {ratio:g} "
-                "times as many; raise max_inflated_ratio to read more"
+            inflated = (
+                f"{n_read} bytes of the file inflate to {n_bytes} or more, over {ratio:g} times"
             )
+            return f"{inflated} as many; raise max_inflated_ratio to read more"
         return None
 
 
@@ -87,10 +87,10 @@ class Inflated:
 
     def _begin(self) -> None:
         self._decompressor = self._codec.decompressor()
-        self._piece = b""  # raw bytes not handed to the decompressor
-        self._is_fresh = True  # nothing was handed to this decompressor
+        self._piece = b""  # raw bytes not passed to the decompressor
+        self._is_fresh = True  # nothing was passed to this decompressor
         self._raw_offset = 0  # after _piece
-        self._handed = range(0)  # raw offsets of the last bytes handed to the decompressor
+        self._handed = range(0)  # raw offsets of the last bytes passed to the decompressor
         self._skip = 0  # bytes to inflate and drop, since they were returned before
 
     @property
@@ -172,11 +172,8 @@ class Inflated:
                 detail = (
                     f"the {self._codec.name} stream is followed by {len(self._piece)} or more bytes"
                 )
-                detail += (
-                    " that are not another stream"
-                    if self._codec.joinable
-                    else f"; a {self._codec.name} file holds one stream only"
-                )
+                only = f"; a {self._codec.name} file holds one stream only"
+                detail += " that are not another stream" if self._codec.joinable else only
                 self._error = self._loss(Reason.TRAILING_DATA, detail)
                 raise self._error
             self._decompressor, self._is_fresh = self._codec.decompressor(), True
@@ -208,10 +205,8 @@ class Inflated:
         """Start again, with smaller steps from the error on; fail if these are single bytes."""
         handed = self._handed
         if self._step == 1 or not self._raw.rewindable:
-            detail = (
-                f"the {self._codec.name} stream is corrupt: from here on it cannot be inflated, "
-                "or its checksum is wrong"
-            )
+            detail = f"the {self._codec.name} stream is corrupt: from here on it cannot be "
+            detail += "inflated, or its checksum is wrong"
             self._error = self._loss(Reason.COMPRESSED_CORRUPT, detail)
             return
         self._careful_from = handed.start

@@ -28,8 +28,6 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.files.remote import RemoteFile
 
-__all__ = ["open_input", "open_seekable"]
-
 _PIECE_BYTES = 1024 * 1024
 
 
@@ -182,7 +180,7 @@ def open_input(
     ahead: ReadAhead | None = None,
     read_ahead: int | None = None,
 ) -> InputFile:
-    """Open one source of :func:`expand` at its first byte; a file object where it stands.
+    """Open one source of :func:`expand` at its first byte; a file object at its position.
 
     A URL belongs to the files that `ahead` fetches; without one it is fetched alone, `read_ahead` bytes ahead.
 
@@ -201,7 +199,7 @@ def open_input(
         check_binary(source, "rb")
         return _ObjectInput(name, source, owned=False)
     if is_saved(name):
-        # Found by name: what makes Examples of tensors stands above the files.
+        # Imported by name: what makes Examples of tensors is in a higher layer.
         file = import_module("tfrecord_lite.saved.stream").ExampleFile(name, storage_options)
         return _ObjectInput(name, file, owned=True)
     if is_url(name):

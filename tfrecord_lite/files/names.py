@@ -153,7 +153,7 @@ def check_binary(file: object, mode: str) -> None:
 
 
 def position_of(source: Source) -> int | None:
-    """Return where a file object stands; None if it cannot seek, or for a path or URL."""
+    """Return the position of a file object; None if it cannot seek, or for a path or URL."""
     try:
         file = cast("IO[bytes]", source)
         return file.tell() if file.seekable() else None
@@ -162,7 +162,7 @@ def position_of(source: Source) -> int | None:
 
 
 def seek_to(source: Source, position: int | None) -> None:
-    """Put a file object where it stood before; ``NOT_SEEKABLE`` if `position` is None."""
+    """Put a file object back to its position; ``NOT_SEEKABLE`` if `position` is None."""
     if position is None:
         detail = "the file object cannot seek, so it can be read only once"
         raise FailedPreconditionError(Reason.NOT_SEEKABLE, source=name_of(source), detail=detail)
@@ -179,7 +179,7 @@ def expand(
     """List every file that paths, URLs, patterns (``*?[``), folders, shards and lists of them name.
 
     A folder is the data files directly in it. The matches of each pattern are sorted, in the order the
-    patterns were given; a name that exists is no pattern. Sidecars, indexes and hidden names are left out,
+    patterns were given; a name that exists is not a pattern. Sidecars, indexes and hidden names are left out,
     unless they are named themselves (:func:`without_companions`), and so are folders beside files.
 
     Parameters
@@ -321,9 +321,8 @@ def _matches(name: str, storage_options: StorageOptions, *, may_hide: bool) -> d
     else:
         filesystem, path = remote_place(name, storage_options, keeps_listings=True)
         with as_os_errors(name, ValueError):
-            pattern = _with_literal_folders(
-                path.removesuffix(split_name(name)[1]), filesystem.isdir
-            )
+            own = path.removesuffix(split_name(name)[1])
+            pattern = _with_literal_folders(own, filesystem.isdir)
             kinds = named_kinds(name, path, filesystem.glob(pattern, detail=True))
     if not may_hide:
         return kinds
@@ -331,13 +330,12 @@ def _matches(name: str, storage_options: StorageOptions, *, may_hide: bool) -> d
     n_fixed = next(n for n, part in enumerate(parts) if is_pattern(part))
     signs = tuple({".", "_"} - {part[0] for part in parts[n_fixed:] if part})
     n_more = split_name(name)[0].count("/") - pattern.count("/")
-    return {
-        match: is_folder
-        for match, is_folder in kinds.items()
-        if not any(
-            part.startswith(signs) for part in split_name(match)[0].split("/")[n_fixed + n_more :]
-        )
-    }
+
+    def is_shown(match: str) -> bool:
+        parts = split_name(match)[0].split("/")[n_fixed + n_more :]
+        return not any(part.startswith(signs) for part in parts)
+
+    return {match: is_folder for match, is_folder in kinds.items() if is_shown(match)}
 
 
 def _with_literal_folders(pattern: str, exists: Callable[[str], bool]) -> str:

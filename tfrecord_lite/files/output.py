@@ -41,8 +41,6 @@ from tfrecord_lite.files.names import (
 from tfrecord_lite.files.remote import as_os_errors, os_error, remote_place
 from tfrecord_lite.files.urls import hint, split_name
 
-__all__ = ["OpenFiles", "OutputFile", "open_output", "remove"]
-
 try:
     import fcntl
 except ImportError:  # not POSIX
@@ -116,7 +114,7 @@ class OutputFile:
     """A file being written.
 
     One that is to appear complete has the name `temporary` until :meth:`commit` moves it to its
-    place. Of a remote one `filesystem` is fsspec's, and `place_of` returns where a URL is there.
+    place. For a remote one `filesystem` is fsspec's, and `place_of` returns where a URL is there.
     """
 
     def __init__(
@@ -521,13 +519,12 @@ def _remote_output(url: str, storage_options: StorageOptions, *, atomic: bool) -
             except FileNotFoundError:  # no store, where a new name is enough, but folders
                 filesystem.makedirs(directory, exist_ok=True)
                 file = filesystem.open(temporary or path, "wb")
-        return OutputFile(
-            url,
-            file,
-            temporary=temporary,
-            filesystem=_StoreFiles(filesystem),
-            place_of=lambda url: remote_place(url, storage_options)[1],
-        )
+
+        def place_of(name: str) -> str:
+            return remote_place(name, storage_options)[1]
+
+        own: dict[str, Any] = {"filesystem": _StoreFiles(filesystem), "place_of": place_of}
+        return OutputFile(url, file, temporary=temporary, **own)
     except NotImplementedError:
         scheme = url.partition(":")[0]
         detail = f"{scheme} URLs cannot be written to; write a local file and upload it"

@@ -129,9 +129,8 @@ class Ranges:
             if size != 0:  # of which there is no first byte
                 answer.raise_for_status()
                 size = size if answer.status == HTTPStatus.PARTIAL_CONTENT else None
-            return FileState(
-                size, answer.headers.get("ETag") or answer.headers.get("Last-Modified")
-            )
+            version = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
+            return FileState(size, version)
 
     def _http_options(self, headers: dict[str, str]) -> dict[str, Any]:
         """Return the user's options of a request, with more headers; ranges are of the content as stored."""

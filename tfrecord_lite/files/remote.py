@@ -100,7 +100,7 @@ class FileState(NamedTuple):
 def serves_ranges(filesystem: Any) -> bool:
     """Whether a file system is known to serve several ranges of bytes at once.
 
-    Those that stand on others, such as archives and caches, are not.
+    File systems on top of others, such as archives and caches, are not.
     """
     if hasattr(filesystem, "fs"):
         return False
@@ -131,7 +131,7 @@ def is_passing(error: Exception) -> bool:
         return status in _BUSY
     kinds: tuple[type[Exception], ...] = (ConnectionError, TimeoutError)
     if (aiohttp := sys.modules.get("aiohttp")) is not None:
-        if isinstance(error, aiohttp.ClientConnectorError):  # nobody is there
+        if isinstance(error, aiohttp.ClientConnectorError):  # nobody answers
             return False
         kinds += (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError)
     return isinstance(error, kinds) and not isinstance(error, ConnectionRefusedError)
@@ -301,7 +301,7 @@ _MISSING = {
     *("NoSuchKey", "NoSuchBucket", "404"),
     *("BlobNotFound", "ContainerNotFound", "ResourceNotFoundError"),
 }
-"""What clients of stores call what is not there, by class or code."""
+"""How clients of stores report what does not exist, by class or code."""
 
 
 def os_error(error: Exception, url: str, offset: int | None = None) -> OSError:
@@ -330,7 +330,7 @@ def os_error(error: Exception, url: str, offset: int | None = None) -> OSError:
 
 
 def _is_missing(error: Exception) -> bool:
-    """Whether a client says that a file is not there, or what it would be in."""
+    """Whether a client says that a file does not exist, or its bucket or folder."""
     answer = getattr(error, "response", None)  # of botocore's errors
     code = answer.get("Error", {}).get("Code") if isinstance(answer, dict) else None
     names = {type(error).__name__, code, getattr(error, "error_code", None)}

@@ -12,8 +12,6 @@ from tfrecord_lite.errors import argument_error
 from tfrecord_lite.files.urls import split_name
 from tfrecord_lite.texts import plural
 
-__all__ = ["shard_names"]
-
 _SHORT = r"(?P<stem>.*)@(?P<count>\d+)(?P<suffix>[^@/]*)"
 _SHARD = r"(?s)(?P<stem>.*)-(?P<shard>\d+)-of-(?P<count>\d+)(?P<suffix>.*)"
 _MAX_SHARDS = 99_999
@@ -54,10 +52,8 @@ def shard_names(pattern: str, num_shards: int | None = None) -> list[str] | None
         return None
     stem, suffix, count = short["stem"], f"{short['suffix']}{rest}", int(short["count"])
     if count > _MAX_SHARDS:
-        detail = (
-            f"{short['count']} shards are more than {_MAX_SHARDS:,}, the most that five "
-            "digits can number; no file has this name either"
-        )
+        detail = f"{short['count']} shards are more than {_MAX_SHARDS:,}, the most that five "
+        detail += "digits can number; no file has this name either"
         raise argument_error(detail, source=pattern)
     return [f"{stem}-{shard:05d}-of-{count:05d}{suffix}" for shard in range(count)]
 
@@ -77,10 +73,8 @@ def check_sets(pattern: str, names: Sequence[str]) -> None:
         numbers.add(int(shard["shard"]))
         if first["count"] != shard["count"]:
             one, other = sorted(_set_name(shard, match["count"]) for match in (first, shard))
-            detail = (
-                f"the pattern matches shards of two sets, {one!r} and {other!r}, one of which "
-                "may be left over; name one of them, or remove its files"
-            )
+            detail = f"the pattern matches shards of two sets, {one!r} and {other!r}, one of which "
+            detail += "may be left over; name one of them, or remove its files"
             raise argument_error(detail, source=pattern)
     base = _base(pattern)
     for (stem, suffix), (shard, numbers) in sets.items():
@@ -104,11 +98,8 @@ def shards_instead(name: str) -> str:
     """Name the shards that exist in place of a local file that does not."""
     folder, base = os.path.split(name)
     try:
-        shards = [
-            shard
-            for file_name in os.listdir(folder or ".")
-            if (shard := re.fullmatch(_SHARD, file_name))
-        ]
+        names = os.listdir(folder or ".")
+        shards = [shard for own in names if (shard := re.fullmatch(_SHARD, own))]
     except OSError:  # nor is the folder; or a URL
         return ""
     of_this = [shard for shard in shards if shard["stem"] + shard["suffix"] == base]

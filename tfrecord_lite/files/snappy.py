@@ -37,17 +37,15 @@ def _plain_size(block: bytes) -> tuple[int, int]:
 
 
 def is_start(head: bytes) -> bool:
-    """Check the lengths of a block below 16 MiB; its first part is a literal, as nothing is there to copy."""
+    """Check the lengths of a block below 16 MiB; its first part is a literal, as there is nothing to copy yet."""
     if len(head) < _MOST_HEADER_BYTES:
         return head[:1] in (b"", b"\0")
     size = int.from_bytes(head[:_HEADER_BYTES], "big")
     plain, at = _plain_size(head[_HEADER_BYTES:])
-    return (
-        0 < plain <= size * _MOST_EXPANSION < 2**24 * _MOST_EXPANSION
-        and size <= plain + plain // 6 + 37
-        and _HEADER_BYTES + at < len(head)
-        and head[_HEADER_BYTES + at] & 3 == 0
-    )
+    is_size = 0 < plain <= size * _MOST_EXPANSION < 2**24 * _MOST_EXPANSION
+    at += _HEADER_BYTES
+    is_size = is_size and size <= plain + plain // 6 + 37
+    return is_size and at < len(head) and head[at] & 3 == 0
 
 
 class Decompressor:

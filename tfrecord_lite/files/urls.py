@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["INDEX_SUFFIX", "SIDECAR_SUFFIX", "companion", "is_companion", "is_http", "is_url"]
-
 SIDECAR_SUFFIX = ".schema.json"
 """Appended to the name of a data file for the name of its sidecar."""
 INDEX_SUFFIX = ".idx"
@@ -76,7 +74,7 @@ def is_companion(name: str) -> bool:
 
 
 def hint(name: str) -> str:
-    """Say what may be wrong with the name of a file that is not there; empty if nothing is known."""
+    """Say what may be wrong with the name of a file that does not exist; empty if nothing is known."""
     if name.startswith("~"):
         return "; '~' is not expanded here, os.path.expanduser does that"
     if re.search(r"\{[^{}/]*(\.\.|,)[^{}/]*\}", name):

@@ -12,8 +12,6 @@ from tfrecord_lite.index.parts import file_marks
 from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
 from tfrecord_lite.reader import reader_with
 
-__all__ = ["count_each", "count_records"]
-
 
 def count_records(paths: Sources, **options: Unpack[ReadOptions]) -> int:
     """Count the records of files.

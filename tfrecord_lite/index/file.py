@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from tfrecord_lite.arrays import Int64Array
+from tfrecord_lite.arrays import AnyArray, Int64Array
 from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Block, block_of
 from tfrecord_lite.errors import (
     DataLossError,
@@ -50,14 +50,19 @@ from tfrecord_lite.index.handles import (
     read_remote_frames,
 )
 from tfrecord_lite.index.index import RecordIndex, beside, load_checked, save_index, scan
-from tfrecord_lite.options import MAX_RECORD_BYTES, ReadOptions, ReadSettings, read_settings
+from tfrecord_lite.options import (
+    MAX_RECORD_BYTES,
+    ReadOptions,
+    ReadSettings,
+    hinted_class,
+    read_settings,
+)
 from tfrecord_lite.progress import Meter, Progress, check_progress, metered, title_of, total_bytes
 from tfrecord_lite.records.framing import data_of_frame, first_bad_frame, frame_error, is_header
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.texts import plural, short_name
 
 if TYPE_CHECKING:
-    from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.columns import Column
     from tfrecord_lite.described.sidecar import SchemaLike
     from tfrecord_lite.example.parse import ExampleParser
@@ -73,6 +78,7 @@ MAX_OPEN = 64
 """How many local files are kept open."""
 
 
+@hinted_class
 class TFRecordFile:
     r"""The records of one file or many, by number: a sequence of ``bytes``.
 
@@ -153,9 +159,8 @@ class TFRecordFile:
             index_names = [index] * len(self._names)
         else:
             is_one = isinstance(index, (str, bytes, os.PathLike))
-            index_names = [
-                os.fsdecode(path) for path in (cast("Any", [index] if is_one else index))
-            ]
+            index_paths: Any = [index] if is_one else index
+            index_names = list(map(os.fsdecode, index_paths))
         if len(index_names) != len(self._names):
             n_indexes, n_files = plural(len(index_names), "index", "indexes"), len(self._names)
             raise argument_error(f"{n_indexes} for {plural(n_files, 'file')}; give one each")
@@ -165,9 +170,8 @@ class TFRecordFile:
             if meter.is_on:
                 meter.expect(total_bytes(self._names))
             work = partial(_open_once, settings=scanning, meter=meter)
-            opened = for_each_file(
-                self._names, list(zip(self._names, index_names, strict=True)), work
-            )
+            pairs = list(zip(self._names, index_names, strict=True))
+            opened = for_each_file(self._names, pairs, work)
             meter.finish()
         self._stamps = [stamp for _, stamp, _ in opened]
         self._indexes = [index for _, _, index in opened]
@@ -475,10 +479,8 @@ class TFRecordFile:
         record_numbers[record_numbers < 0] += n_records
         places, sizes = np.empty((record_numbers.size, 3), np.int64), np.empty_like(record_numbers)
         numbers = self._ends.searchsorted(record_numbers, side="right")
-        places[:, 0], places[:, 1] = (
-            numbers,
-            record_numbers - np.concatenate(([0], self._ends))[numbers],
-        )
+        places[:, 0] = numbers
+        places[:, 1] = record_numbers - np.concatenate(([0], self._ends))[numbers]
         for number in np.unique(numbers).tolist():
             rows, index = np.flatnonzero(numbers == number), self._indexes[number]
             places[rows, 2] = index.offsets[places[rows, 1]]
@@ -526,9 +528,8 @@ class TFRecordFile:
 
     def __getstate__(self) -> dict[str, object]:
         """Return what a copy in another process needs; nothing that is open."""
-        return {
-            key: value for key, value in self.__dict__.items() if key not in ("_local", "_remote")
-        }
+        state = self.__dict__.items()
+        return {key: value for key, value in state if key not in ("_local", "_remote")}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         """Open the files again when they are needed."""
@@ -537,9 +538,8 @@ class TFRecordFile:
 
     def __repr__(self) -> str:
         """Name the files, at most two, and the number of records."""
-        names = ", ".join(map(short_name, self._names[:2])) + (
-            ", ..." if len(self._names) > 2 else ""
-        )
+        names = ", ".join(map(short_name, self._names[:2]))
+        names += ", ..." if len(self._names) > 2 else ""
         return f"<TFRecordFile of {names}: {len(self):,} records>"
 
 

@@ -8,7 +8,7 @@
               requests      [------------]                [-]       neighbours are fetched together
 
 ``pread`` takes the offset as an argument, so readers share no position in a local file. A handle
-closes its file when the last reference to it is dropped. Of a remote file every request takes tens
+closes its file when the last reference to it is dropped. For a remote file every request takes tens
 of milliseconds however little it asks for, so frames with a small gap between them are fetched by
 one request, and all requests of a call are made at once, also those to several files.
 """
@@ -21,7 +21,7 @@ import stat
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -43,8 +43,7 @@ from tfrecord_lite.files.remote import (
     short_error,
 )
 
-if TYPE_CHECKING:
-    AnyError = TypeVar("AnyError", OSError, TFRecordError)
+AnyError = TypeVar("AnyError", OSError, TFRecordError)
 
 _MAX_READ_BYTES = 1 << 30
 """Linux reads no more than 2 GiB with one call."""
@@ -195,7 +194,7 @@ class FileStamp(NamedTuple):
 
     file_bytes: int
     version: int | str | None
-    """Of a local file, the time of the last change, nanoseconds since 1970; of a remote one what
+    """For a local file, the time of the last change, nanoseconds since 1970; for a remote one what
     its server says, an entity tag for instance; None if it says nothing."""
     header: bytes
     """The first record's header, 12 bytes; fewer if the file is shorter."""
@@ -208,10 +207,8 @@ class FileStamp(NamedTuple):
     def check(self, handle: AnyHandle) -> None:
         """Raise ``STALE_INDEX`` if the file does not look like this now."""
         if FileStamp.of(handle) != self:
-            detail = (
-                "the file has changed since it was indexed: its size, time or first header; "
-                "make a new TFRecordFile"
-            )
+            detail = "the file has changed since it was indexed: its size, time or first header; "
+            detail += "make a new TFRecordFile"
             raise FailedPreconditionError(Reason.STALE_INDEX, source=handle.name, detail=detail)
 
 
@@ -258,11 +255,9 @@ class RemoteFrames(NamedTuple):
 def read_remote_frames(parts: Sequence[RemoteFrames], out: Uint8Array) -> None:
     """Read frames of several files to their places in `out`; bytes after a file's end are zero."""
     plans = [_requests(part) for part in parts]
-    requests = [
-        (part.handle, start, min(stop, part.handle.size()))
-        for part, plan in zip(parts, plans, strict=True)
-        for _, start, stop in plan
-    ]
+    pairs = zip(parts, plans, strict=True)
+    spans = [(part.handle, start, stop) for part, plan in pairs for _, start, stop in plan]
+    requests = [(handle, start, min(stop, handle.size())) for handle, start, stop in spans]
     answers = iter(_fetch(requests))
     for part, plan in zip(parts, plans, strict=True):
         for frames, start, stop in plan:
@@ -309,9 +304,8 @@ def _cat_ranges(
     filesystem: Any, paths: list[str], starts: list[int], stops: list[int]
 ) -> list[bytes | Exception]:
     """Fetch ranges of bytes, or why not; what fails for a passing reason is asked for again."""
-    answers: list[bytes | Exception] = filesystem.cat_ranges(
-        paths, starts, stops, on_error="return"
-    )
+    answers: list[bytes | Exception]
+    answers = filesystem.cat_ranges(paths, starts, stops, on_error="return")
     for pause in remote.PAUSES:
         failed = [i for i, a in enumerate(answers) if isinstance(a, Exception) and is_passing(a)]
         if not failed:
@@ -337,8 +331,6 @@ def _checked(answer: bytes | Exception, handle: RemoteHandle, start: int, stop: 
 
 
 def _no_ranges_error(url: str) -> FailedPreconditionError:
-    detail = (
-        "random access needs a server that answers range requests, which this one does not; "
-        "download the file, or read it in order"
-    )
+    detail = "random access needs a server that answers range requests, which this one does not; "
+    detail += "download the file, or read it in order"
     return FailedPreconditionError(Reason.UNSUPPORTED, source=url, detail=detail)

@@ -105,11 +105,9 @@ def scan(stream: RecordStream, meter: Meter = SILENT) -> RecordIndex:
     """
     if stream.compression:
         stream.next_block(1)  # raises if there is more to say of the file
-        detail = (
-            f"random access needs an uncompressed file, this one is {stream.compression}; read it "
-            "in order (TFRecordReader, TFRecordDataset), or write its records to an uncompressed "
-            "file (TFRecordWriter)"
-        )
+        detail = f"random access needs an uncompressed file, this one is {stream.compression}; "
+        detail += "read it in order (TFRecordReader, TFRecordDataset), or write its records to an "
+        detail += "uncompressed file (TFRecordWriter)"
         raise FailedPreconditionError(Reason.UNSUPPORTED, source=stream.name, detail=detail)
     # These grow in place, so the scan takes no more than 16 bytes of memory per record.
     offsets, sizes = array.array("q"), array.array("q")

@@ -49,16 +49,6 @@ from tfrecord_lite.texts import plural
 if TYPE_CHECKING:
     from tfrecord_lite.index.index import RecordIndex
 
-__all__ = [
-    "PART_BYTES",
-    "FileMarks",
-    "FilePart",
-    "PartReader",
-    "deal",
-    "file_marks",
-    "file_parts",
-    "join_reports",
-]
 
 PART_BYTES = 128 * 1024 * 1024
 """About the size of a part for a task, unless another one is asked for."""
@@ -66,7 +56,7 @@ RUN_BYTES = 1024 * 1024
 """About the largest size of the runs that readers of large files take in turns."""
 _MARK_BYTES = 64 * 1024
 _FIRST_RECORDS, _LARGE_BYTES = 64, 16 * 1024
-"""Records that are looked at to tell how large they are; the mean size from which on they are large."""
+"""Records that are looked at to estimate how large they are; the mean size from which on they are large."""
 _WINDOW_BYTES = 256 * 1024
 _MANY_HEADERS = 17
 """In a window; with fewer, headers are read one by one."""
@@ -294,7 +284,7 @@ class FileMarks(NamedTuple):
         return cls(source, borders[numbers], numbers)
 
     def part(self, first: int, stop: int) -> FilePart:
-        """Return records `first` to before `stop`; raises ``STALE_INDEX`` if they are not there."""
+        """Return records `first` to before `stop`; raises ``STALE_INDEX`` if the file lacks them."""
         start, end = self._offset(first), self._offset(stop)
         return FilePart(self.source, start, end, first, stop - first, end - start)
 
@@ -375,9 +365,8 @@ def deal(
     n_readers = ranks[0] * workers[0]
     number = ranks[1] * workers[0] + workers[1]
     turns = np.arange(n_readers).reshape(workers[0], ranks[0]).T.reshape(-1)  # of each reader
-    counts = np.concatenate(
-        [np.diff(file.numbers) for file in files]
-    )  # of records, from mark to mark
+    # Of records, from mark to mark.
+    counts = np.concatenate([np.diff(file.numbers) for file in files])
     firsts = np.concatenate([file.numbers[:-1] for file in files])
     places = np.repeat(np.arange(len(files)), [file.numbers.size - 1 for file in files])
     runs = np.cumsum(np.concatenate([file.run_starts for file in files])) - 1
@@ -485,13 +474,11 @@ class PartReader:
         # Records may be missing, or there may be others, if the file has changed.
         n_read = stream.n_records - part.first
         if part.stop is not None and stream.offset != part.stop:
-            raise _changed_error(
-                part, f"the part ends at byte {part.stop}, but the file at byte {stream.offset}"
-            )
+            what = f"the part ends at byte {part.stop}, but the file at byte {stream.offset}"
+            raise _changed_error(part, what)
         if self._log is None and part.n_records is not None and part.n_records != n_read:
-            raise _changed_error(
-                part, f"the part had {plural(part.n_records, 'record')}, but {n_read} are there"
-            )
+            had = plural(part.n_records, "record")
+            raise _changed_error(part, f"the part had {had}, but {n_read} are there")
         return None
 
     def blocks(self, num_records: int | None = None) -> Iterator[Block]:
@@ -533,12 +520,8 @@ def _joined(files: list[FileReport]) -> FileReport:
         # In the number of a record, damaged ones before it are counted.
         n_before = span.records_before if span.index is None else span.index - damage.num_damaged
         damage.add(replace(span, records_before=n_before))
-    return FileReport(
-        files[0].source,
-        n_records,
-        sum(file.record_bytes for file in files),
-        tuple(replace(s, records_after=n_records - s.records_before) for s in damage.kept),
-        sum(file.num_damaged for file in files),
-        sum(file.lost_bytes for file in files),
-        failure=next((file.failure for file in files if file.failure), None),
-    )
+    record_bytes = sum(file.record_bytes for file in files)
+    kept = tuple(replace(s, records_after=n_records - s.records_before) for s in damage.kept)
+    lost = sum(file.num_damaged for file in files), sum(file.lost_bytes for file in files)
+    failure = next((file.failure for file in files if file.failure), None)
+    return FileReport(files[0].source, n_records, record_bytes, kept, *lost, failure=failure)

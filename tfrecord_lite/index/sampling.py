@@ -82,7 +82,7 @@ class Sample:
     blocks: list[Block]
     """Their places have no number if that is not known."""
     num_records: int | None
-    """Of the files; None if that is not known."""
+    """Of the files; None if it is not known."""
     is_whole: bool
     """Whether these are all records."""
     method: str
@@ -110,7 +110,7 @@ class _Part(NamedTuple):
     n_places: int = 0
 
 
-class _Wanted(NamedTuple):
+class _Share(NamedTuple):
     """What to take of one file."""
 
     options: ReadSettings
@@ -132,9 +132,9 @@ def draw_sample(
     """Take all records of small files, and some of large ones.
 
     Files that together have at most `max_bytes` are read whole, however many records they have.
-    Of others about `num_records` are taken, with at most about `max_bytes` of data; no more than a few
+    From others about `num_records` are taken, with at most about `max_bytes` of data; no more than a few
     times as much is read. The same `seed` takes the same records of the same files.
-    `on_error` and `max_errors` of the options do not matter: damage is skipped. `meter` is told of
+    `on_error` and `max_errors` of the options do not matter: damage is skipped. `meter` is informed of
     the bytes of the records that are read.
 
     Raises as :class:`TFRecordReader` for files that cannot be opened or read, and for damage that
@@ -156,7 +156,7 @@ def draw_sample(
     parts = []
     for i, weight in zip(chosen, weights, strict=True):
         n_records, n_bytes = (n * weight // sum(weights) or 1 for n in (num_records, max_bytes))
-        parts.append(_take(sources[i], _Wanted(options, n_records, n_bytes, rng, meter)))
+        parts.append(_take(sources[i], _Share(options, n_records, n_bytes, rng, meter)))
     counts = [part.num_records for part in parts if part.num_records is not None]
     return Sample(
         [block for part in parts for block in part.blocks],
@@ -185,42 +185,42 @@ def _method(parts: list[_Part], n_files: int) -> str:
     return (", ".join(filter(None, ways)) or "no records") + where
 
 
-def _take(source: Source, wanted: _Wanted) -> _Part:
+def _take(source: Source, share: _Share) -> _Part:
     """Take records of one file."""
-    name, options = name_of(source), wanted.options
+    name, options = name_of(source), share.options
     if is_file_object(source) or (local_size(source) is None and not is_url(name)):  # or a pipe
-        return _first(source, wanted)
+        return _first(source, share)
     try:
         handle = open_handle(name, options.storage_options)
     except FailedPreconditionError as error:
         if error.reason is not Reason.UNSUPPORTED:
             raise
         with closing(open_seekable(name, options.storage_options)) as file:
-            return _first(file, wanted)  # of a server that answers no ranges
+            return _first(file, share)  # of a server that answers no ranges
     head = RecordStream(_piece(name, handle.read(_HEAD_BYTES, 0)), options)
-    if head.compression or handle.size() <= wanted.n_bytes:
-        return _first(name, wanted)
-    return _at_places(handle, wanted)
+    if head.compression or handle.size() <= share.n_bytes:
+        return _first(name, share)
+    return _at_places(handle, share)
 
 
-def _first(source: Source, wanted: _Wanted) -> _Part:
+def _first(source: Source, share: _Share) -> _Part:
     """Take all records of a file, or the first ones if they have more bytes than wanted."""
     blocks: list[Block] = []
     n_bytes, block, failure = 0, None, None
-    with closing(RecordStream(source, wanted.options, block_records=_FEW)) as stream:
+    with closing(RecordStream(source, share.options, block_records=_FEW)) as stream:
         skipping = DamageLog("skip", _MAX_DAMAGE).skipping(stream)
         try:
-            while n_bytes < wanted.n_bytes and (block := skipping.next_block()) is not None:
+            while n_bytes < share.n_bytes and (block := skipping.next_block()) is not None:
                 blocks.append(block)
                 n_bytes += block.nbytes
-                wanted.meter.advance(block.nbytes)
+                share.meter.advance(block.nbytes)
         except DataLossError as error:
             failure = error
         report = replace(skipping.report(), failure=failure)
     n_taken = sum(map(len, blocks))
     if block is None and failure is None:
         return _Part(report, blocks, "whole", stream.compression, n_taken)
-    blocks = _only(blocks, np.arange(min(n_taken, wanted.n_records)))
+    blocks = _only(blocks, np.arange(min(n_taken, share.n_records)))
     return _Part(report, blocks, "first", stream.compression)
 
 
@@ -231,16 +231,16 @@ def _piece(name: str, data: bytes) -> Any:
     return file
 
 
-def _at_places(handle: AnyHandle, wanted: _Wanted) -> _Part:
+def _at_places(handle: AnyHandle, share: _Share) -> _Part:
     """Take records at the start of a file and at places all over it, as many as are wanted."""
-    most, is_remote = wanted.n_bytes, isinstance(handle, RemoteHandle)
+    most, is_remote = share.n_bytes, isinstance(handle, RemoteHandle)
     n_places = max(2, min(_MAX_REMOTE if is_remote else _MAX_PLACES, most // _HEAD_BYTES))
     width = min(max(most // n_places, 1), _REMOTE_BYTES if is_remote else most)
     stride = handle.size() / n_places
-    starts = np.arange(n_places) * stride + wanted.rng.random(n_places) * (stride - width)
+    starts = np.arange(n_places) * stride + share.rng.random(n_places) * (stride - width)
     starts[0] = 0  # where another format shows
     left = _MAX_READ * most  # long records begin in a piece, and end far beyond it
-    options = replace(wanted.options, compression="")
+    options = replace(share.options, compression="")
     log = DamageLog("skip", _MAX_DAMAGE)
     blocks: list[Block] = []
     for start in map(int, starts):
@@ -253,8 +253,8 @@ def _at_places(handle: AnyHandle, wanted: _Wanted) -> _Part:
         skipping = log.skipping(stream, may_be_torn=first + len(data) < handle.size())
         with suppress(DataLossError):  # of too much damage
             blocks += iter(skipping.next_block, None)
-        wanted.meter.advance(skipping.report().record_bytes)
-    kept = wanted.rng.permutation(sum(map(len, blocks)))[: wanted.n_records]
+        share.meter.advance(skipping.report().record_bytes)
+    kept = share.rng.permutation(sum(map(len, blocks)))[: share.n_records]
     blocks = _only(blocks, np.sort(kept))
     for block in blocks:
         if block.places is not None:
@@ -287,10 +287,9 @@ def _from_record(handle: AnyHandle, start: int, width: int, most: int) -> tuple[
 
 
 def _only(blocks: list[Block], numbers: AnyArray) -> list[Block]:
-    """Return the records with these numbers, in ascending order, among those of all blocks."""
-    ends = np.cumsum([len(block) for block in blocks])
+    """Return the records with these numbers, in ascending order, from all blocks."""
+    sizes = list(map(len, blocks))
+    ends = np.cumsum(sizes)
     chosen = np.split(numbers, np.searchsorted(numbers, ends)[:-1]) if blocks else []
-    kept = [
-        block[n - (end - len(block))] for block, n, end in zip(blocks, chosen, ends, strict=True)
-    ]
-    return [block for block in kept if len(block)]
+    parts = zip(blocks, chosen, ends - sizes, strict=True)
+    return [block[n - first] for block, n, first in parts if len(n)]

@@ -1,4 +1,4 @@
-"""Bridges to other libraries, which are imported when a function is called.
+"""Adapters to other libraries, which are imported when a function is called.
 
 ::
 

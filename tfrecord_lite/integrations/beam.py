@@ -109,7 +109,7 @@ class _Read(_TransformBase):
         self._how = how = ReadSettings(**settings)
         self._paths = None
         if paths is not None:
-            self._paths = [name_of(each) for each in expand(paths, how.storage_options)]
+            self._paths = [name_of(source) for source in expand(paths, how.storage_options)]
             for path in self._paths:
                 if not is_url(path):
                     os.stat(path)  # raises if there is no such file
@@ -300,7 +300,7 @@ class ReadExamples(_Read):
     Raises
     ------
     FileNotFoundError, InvalidArgumentError, DataLossError
-        At once, as :func:`scan`: for files that are not there, a wrong schema, damage in the sample. ``UNSUPPORTED``
+        At once, as :func:`scan`: for missing files, a wrong schema, damage in the sample. ``UNSUPPORTED``
         for two columns that would have the same name in rows.
         By a worker, as :meth:`TFRecordTable.to_batches`.
 
@@ -379,8 +379,8 @@ class ReadAllExamples(_Read):
         max_bytes: int | None = PART_BYTES,
         **options: Unpack[ReadOptions],
     ) -> None:
-        found = {**options, "batch_size": batch_size}
-        super().__init__(None, *_elements_of(table, elements), found, max_bytes)
+        settings = {**options, "batch_size": batch_size}
+        super().__init__(None, *_elements_of(table, elements), settings, max_bytes)
 
 
 # ------------------------------------------------------------------------------- writing
@@ -389,7 +389,7 @@ class ReadAllExamples(_Read):
 class _Sink(_FileSinkBase):
     """Beam's files: written under temporary names, and renamed when all are complete.
 
-    `encoder` makes what writes the elements of a file, and tells its sidecar in the end.
+    `encoder` makes what writes the elements of a file, and returns its sidecar in the end.
     """
 
     def __init__(
@@ -398,15 +398,9 @@ class _Sink(_FileSinkBase):
         compression: CompressionType,
         encoder: Callable[[TFRecordWriter], _Records | _Examples],
     ) -> None:
-        prefix, suffix, num_shards, template = names
-        super().__init__(
-            prefix,
-            beam.coders.BytesCoder(),
-            suffix,
-            num_shards,
-            template,
-            compression_type=CompressionTypes.UNCOMPRESSED,  # ours is inside
-        )
+        prefix, *others = names
+        coder, plain = beam.coders.BytesCoder(), CompressionTypes.UNCOMPRESSED  # ours is inside
+        super().__init__(prefix, coder, *others, compression_type=plain)
         self._compression, self._encoder = compression, encoder
         compression_to_write("", self._compression)  # raises if it is none
 
@@ -438,11 +432,11 @@ class _Sink(_FileSinkBase):
                 beside.write(content_to_write(described._replace(fingerprint=written.fingerprint)))
 
     def pre_finalize(self, init_result: Any, writer_results: Any) -> None:
-        """Remove the files of these names that are there, and their sidecars."""
+        """Remove existing files of these names, and their sidecars."""
         super().pre_finalize(init_result, writer_results)  # type: ignore[misc]
         places = f"{self._get_final_name_glob(len(list(writer_results)))}{SIDECAR_SUFFIX}"
-        (found,) = FileSystems.match([places])
-        FileSystems.delete([each.path for each in found.metadata_list])
+        (match,) = FileSystems.match([places])
+        FileSystems.delete([file.path for file in match.metadata_list])
 
     def finalize_write(self, init_result: Any, writer_results: Any, *more: Any) -> Any:
         """Rename the sidecars before the files; return the paths of these."""
@@ -551,8 +545,8 @@ class _Examples:
         if of_rows is not None:
             detail = "tables among dictionaries or rows, whose types one sidecar cannot tell; "
             raise argument_error(detail + "give sidecar=False")
-        found: Sidecar = self._of_tables.described()
-        return found
+        sidecar: Sidecar = self._of_tables.described()
+        return sidecar
 
 
 def _row_of(value: Any) -> Mapping[str, Any]:
@@ -561,8 +555,8 @@ def _row_of(value: Any) -> Mapping[str, Any]:
         return value
     as_dict = getattr(value, "_asdict", None) or getattr(value, "as_dict", None)
     if as_dict is None:
-        found = type(value).__name__
-        detail = f"expected a dict, a row of Beam's, or a table or batch of pyarrow, not {found}"
+        kind = type(value).__name__
+        detail = f"expected a dict, a row of Beam's, or a table or batch of pyarrow, not {kind}"
         raise TypeError(f"{detail}; bytes are for WriteTFRecords")
     row: Mapping[str, Any] = as_dict()
     return row
@@ -613,7 +607,7 @@ class WriteTFRecords(_Write):
     Notes
     -----
     Each attempt of a task writes a temporary file of its own. When all tasks have succeeded, one file of each is renamed, so
-    repeated tasks neither double nor lose records. Files of the same names that were there before are replaced.
+    repeated tasks neither double nor lose records. Existing files of the same names are replaced.
 
     Examples
     --------

@@ -104,10 +104,8 @@ def read_tfrecord(
     table = scan_for_workers(paths, columns, schema, options)
     path_column = "path" if include_path_column is True else include_path_column or None
     if path_column in table.column_names:
-        detail = (
-            f"there is a column {path_column!r} already; include_path_column='NAME' names another"
-        )
-        raise argument_error(detail)
+        detail = f"there is a column {path_column!r} already; include_path_column='NAME'"
+        raise argument_error(f"{detail} names another")
     parts = table.partitions(max_bytes=_bytes_of(blocksize))
     empty = imported().Table.from_batches([], table.arrow_schema)
     form: dict[str, Any] = {"dtypes": _dtypes(table, dtype_backend), "path_column": path_column}
@@ -133,11 +131,10 @@ def _frame_of(
 ) -> Any:
     """Read a partition; Dask names the columns that an expression needs, since there is no default."""
     names = set(columns)
-    chosen = [name for name in part.arrow_schema.names if name in names]
-    part = with_columns(part, chosen)
+    part = with_columns(part, [name for name in part.arrow_schema.names if name in names])
     batches = list(batches_of(part))
     table = imported().Table.from_batches(batches, part.arrow_schema)
-    n_rows = sum(map(len, batches))  # which a table without columns does not tell
+    n_rows = sum(map(len, batches))  # which a table without columns does not have
     return _frame(table, n_rows, part.source, columns, **form)
 
 
@@ -152,32 +149,30 @@ def _frame(
 ) -> Any:
     """Return a table as a data frame whose dtypes do not depend on its values."""
     pandas = library("pandas")
-    found = {}
+    columns_read = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         dtype = dtypes[name]
         is_category = isinstance(dtype, pandas.CategoricalDtype)
         mapper = None if dtype is None or is_category else {column.type: dtype}.get
         series = column.to_pandas(types_mapper=mapper)
-        found[name] = series.astype(dtype) if is_category else series
+        columns_read[name] = series.astype(dtype) if is_category else series
     if path_column is not None and (columns is None or path_column in columns):
-        found[path_column] = pandas.Series([path] * n_rows, dtype="string[pyarrow]")
-    frame = pandas.DataFrame(found, index=pandas.RangeIndex(n_rows))
+        columns_read[path_column] = pandas.Series([path] * n_rows, dtype="string[pyarrow]")
+    frame = pandas.DataFrame(columns_read, index=pandas.RangeIndex(n_rows))
     return frame if columns is None else frame[list(columns)]
 
 
 def _dtypes(table: TFRecordTable, backend: str | None) -> dict[str, Any]:
     """Return the dtype of each column; None for what pandas makes of it."""
+    if backend == "pyarrow":
+        arrow_dtype = library("pandas").ArrowDtype
+        return {field.name: arrow_dtype(field.type) for field in table.arrow_schema}
     if isinstance(table.schema, SequenceSchema):
         context = table.schema.context.originals
         originals = {f"context/{name}": original for name, original in context.items()}
     else:
         originals = dict(table.schema.originals)
-    return {
-        field.name: library("pandas").ArrowDtype(field.type)
-        if backend == "pyarrow"
-        else _dtype_of(field.type, originals.get(field.name))
-        for field in table.arrow_schema
-    }
+    return {f.name: _dtype_of(f.type, originals.get(f.name)) for f in table.arrow_schema}
 
 
 def _dtype_of(type_: Any, original: Original | None) -> Any:
@@ -189,7 +184,7 @@ def _dtype_of(type_: Any, original: Original | None) -> Any:
             return None
         return pandas.CategoricalDtype(original.categories, original.ordered)
     if types.is_boolean(type_) or types.is_integer(type_):
-        # Records may lack it, and the dtype must not depend on whether those of a partition do.
+        # Records may lack it, and the dtype must not depend on whether the records of a partition do.
         if original is None or not original.missing:
             return None
         name = str(type_).replace("i", "I").replace("u", "U")
@@ -249,7 +244,7 @@ def _parts(paths: Sources, options: ReadSettings, blocksize: _Blocksize) -> list
 
 
 def _state_of(sources: Iterable[str]) -> str:
-    """Return what tells files from those that had their names before.
+    """Return what distinguishes files from earlier files of the same names.
 
     It makes the keys of tasks, by which Dask finds what it has computed already.
     """
@@ -257,7 +252,7 @@ def _state_of(sources: Iterable[str]) -> str:
     if any(map(is_url, names)):
         return uuid.uuid4().hex
     stats = [os.stat(name) for name in names]
-    files = [(each.st_ino, each.st_size, each.st_mtime_ns) for each in stats]
+    files = [(status.st_ino, status.st_size, status.st_mtime_ns) for status in stats]
     return str(library("dask.base").tokenize(names, files))
 
 
@@ -287,9 +282,9 @@ def to_tfrecord(
     frame : dask.dataframe.DataFrame
         Of columns that :func:`save` stores.
     path : str or PathLike
-        The directory, or a URL, which the workers have to see under this name; it is made if it is not there.
+        The directory, or a URL, which the workers have to see under this name; it is created if it does not exist.
     overwrite : bool, default False
-        Remove the files that are there, once the new ones are complete; new ones have other names than those then. Otherwise there must be none. The frame
+        Remove the existing files, once the new ones are complete; new ones have other names than those then. Otherwise there must be none. The frame
         may be read from this directory, and is gone with its files then.
     write_index : bool, default False
         Store the index, too, as columns.
@@ -384,8 +379,8 @@ class Job:
         self.files.remove([self.mark])
         own = set(self._with_sidecars(self.names))
         unfinished = tuple(f".{name}." for name in own)
-        there = self.files.names(hidden=True)
-        self.files.remove(name for name in there if name in own or name.startswith(unfinished))
+        names = self.files.names(hidden=True)
+        self.files.remove(name for name in names if name in own or name.startswith(unfinished))
 
     def check(self, path: str) -> None:
         """Remove a file that was just written if the job is over."""
@@ -423,8 +418,8 @@ def _finish(
     parts: list[WrittenPart | None], files: PartFolder, before: list[str]
 ) -> list[WrittenPart]:
     """Remove what was there before, and return what was written."""
-    found = [part for part in parts if part is not None]
-    new = {os.path.basename(part.path) for part in found}
+    written = [part for part in parts if part is not None]
+    new = {os.path.basename(part.path) for part in written}
     new |= {f"{name}.schema.json" for name in new}
     files.remove([name for name in before if name not in new])
-    return found
+    return written

@@ -25,13 +25,21 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from tfrecord_lite import summarize
+from tfrecord_lite.apps.tables.batches import ROUNDED_KEY, rounded_in
 from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable, scan
 from tfrecord_lite.apps.tfds.info import files_of
 from tfrecord_lite.arrays import BoolArray
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
-from tfrecord_lite.extension import SAMPLE, Sources, feature_names, library, without_decimals
+from tfrecord_lite.extension import (
+    SAMPLE,
+    Sources,
+    changed_schema,
+    feature_names,
+    library,
+    without_decimals,
+)
 from tfrecord_lite.extension import imported as arrow
-from tfrecord_lite.options import ReadOptions
+from tfrecord_lite.options import ReadOptions, hinted
 from tfrecord_lite.texts import nearest
 
 if TYPE_CHECKING:
@@ -50,9 +58,7 @@ _DUCKDB_FILES = re.compile(
 )
 """The names of files that DuckDB reads by itself."""
 
-_BARE_NAME = re.compile(
-    r"""\b(?:from|join|describe|summarize|table)\s+([^\s'"(),;]+)""", re.IGNORECASE
-)
+_BARE_NAME = re.compile(r"""(?i)\b(?:from|join|describe|summarize|table)\s+([^\s'"(),;]+)""")
 _QUOTED = re.compile(r"""'((?:[^']|'')+)'|"((?:[^"]|"")+)\"""")
 _LIKE_A_FILE = re.compile(r"[/\\*@]|\.tfr", re.IGNORECASE)
 
@@ -60,7 +66,10 @@ _UNKNOWN_COLUMN = re.compile(r'column "([^"]+)" not found')
 _ROWS_PER_BATCH = 100_000
 
 _NUMBER = "__number_of_row__"
-"""The column that tells which rows a condition holds for."""
+"""The column with the rows for which a condition holds."""
+
+_NO_COLUMN = "__no_column__"
+"""The column of a file without records, of which nothing is known."""
 
 _OWN_NAMES = ("LAMBDA", "SUBQUERY")
 """Expressions that bring names of their own, which need not be columns."""
@@ -111,9 +120,13 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
     except BaseException:
         run.connection.close()
         raise
-    schema = without_decimals(reader.schema)
-    rows = (batch.cast(schema) for batch in run.batches(reader))
-    return arrow().RecordBatchReader.from_batches(schema, rows)
+    fields = list(without_decimals(reader.schema))
+    chosen = [i for i, field in enumerate(fields) if field.name != _NO_COLUMN]
+    rounded = set().union(*(rounded_in(table.arrow_schema) for table in run.tables.values()))
+    metadata = {ROUNDED_KEY: json.dumps(sorted(rounded))} if rounded else None
+    kept = arrow().schema([fields[i] for i in chosen], metadata)
+    rows = (batch.select(chosen).cast(kept) for batch in run.batches(reader))
+    return arrow().RecordBatchReader.from_batches(kept, rows)
 
 
 class _Run:
@@ -121,19 +134,21 @@ class _Run:
 
     def __init__(self, query: str, options: Any) -> None:
         self.query, self.connection = query, imported().connect(":memory:")
-        self._tables: dict[str, TFRecordTable] = {}
+        self.tables: dict[str, TFRecordTable] = {}
         self._absent: dict[str, Exception] = {}
         self._failures: list[Exception] = []
         for match in _FILE.finditer(query):
             name = match[1].replace("''", "'") if match[1] else match[2].replace('""', '"')
-            if name in self._tables or _DUCKDB_FILES.search(name):
+            if name in self.tables or _DUCKDB_FILES.search(name):
                 continue
             try:
-                table = self._tables[name] = _scanned(name, query, options)
+                table = self.tables[name] = _scanned(name, query, options)
             except (OSError, TFRecordError) as error:  # it need not be a file
                 self._absent[name] = error
             else:
-                self.connection.register(name, _dataset_class()(table, self._failures))
+                rows = _dataset_class()(table, self._failures)
+                nothing = arrow().table({_NO_COLUMN: []})  # DuckDB has no tables without columns
+                self.connection.register(name, rows if table.column_names else nothing)
 
     def reader(self) -> Any:
         """Begin the query, and return a RecordBatchReader of its rows."""
@@ -175,7 +190,7 @@ class _Run:
                 return absent
         unknown = _UNKNOWN_COLUMN.search(text)
         if unknown:
-            names = [name for table in self._tables.values() for name in table.column_names]
+            names = [name for table in self.tables.values() for name in table.column_names]
             detail = f"there is no column {unknown[1]!r}{_hint(unknown[1], self.query, names)}"
             return argument_error(detail)
         detail = f"the query cannot be run: {first_line(error)}"
@@ -188,7 +203,7 @@ class _Run:
 
 
 def _scanned(name: Sources, query: str, options: dict[str, Any]) -> TFRecordTable:
-    """Return the table of a file; if a column has no type, that of the columns which the query names."""
+    """Return the table of a file; if a column has no type, the table of the columns which the query names."""
     try:
         return scan(name, **options)
     except IsADirectoryError:
@@ -204,7 +219,13 @@ def _scanned(name: Sources, query: str, options: dict[str, Any]) -> TFRecordTabl
             raise
         reading = {key: options[key] for key in options.keys() & ReadOptions.__annotations__}
         summary = summarize(name, num_records=options.get("sample", SAMPLE), **reading)
-        return scan(name, [each for each in feature_names(summary) if each in query], **options)
+        return scan(name, [n for n in feature_names(summary) if n in query], **options)
+
+
+def _readable(schema: Any) -> Any:
+    """Return the Arrow schema of columns as DuckDB reads them: it has no float16."""
+    pa = arrow()
+    return changed_schema(schema, lambda kind: pa.float32() if pa.types.is_float16(kind) else kind)
 
 
 def names_in(query: str) -> list[str]:
@@ -230,28 +251,28 @@ def _dataset_class() -> Any:
 
         @property
         def schema(self) -> Any:
-            return self._table.arrow_schema
+            return _readable(self._table.arrow_schema)
 
         def scanner(self, columns: Any = None, filter: Any = None, **_: Any) -> Any:  # noqa: A002
             names = self._table.column_names
-            wanted = names if columns is None else list(columns)
-            # An expression does not tell its fields, but its text has their names.
+            asked = names if columns is None else list(columns)
+            # An expression does not list its fields, but its text has their names.
             tested = [] if filter is None else [name for name in names if name in str(filter)]
-            chosen = list(dict.fromkeys([*wanted, *tested]))
+            chosen = list(dict.fromkeys([*asked, *tested]))
             # The table itself notices features that come after the sample; a selection does not.
             is_whole = columns is None or {*chosen} == {*names}
             table = self._table if is_whole else self._table.select(chosen)
-            schema = table.select(wanted).arrow_schema
-            reader = pa.RecordBatchReader.from_batches(schema, self._rows(table, wanted, filter))
+            schema = _readable(table.select(asked).arrow_schema)
+            reader = pa.RecordBatchReader.from_batches(schema, self._rows(table, asked, filter))
             # DuckDB takes anything with these names for a scanner.
             return SimpleNamespace(projected_schema=schema, to_reader=lambda: reader)
 
-        def _rows(self, table: TFRecordTable, wanted: list[str], condition: Any) -> Iterator[Any]:
+        def _rows(self, table: TFRecordTable, chosen: list[str], condition: Any) -> Iterator[Any]:
             try:
                 for batch in table.to_batches():
-                    kept = pa.Table.from_batches([batch])
+                    kept = pa.Table.from_batches([batch]).cast(_readable(batch.schema))
                     kept = kept if condition is None else kept.filter(condition)
-                    yield from kept.select(wanted).to_batches()
+                    yield from kept.select(chosen).to_batches()
             except Exception as error:
                 self._failures.append(error)  # DuckDB keeps only its text
                 raise
@@ -259,6 +280,7 @@ def _dataset_class() -> Any:
     return Scanned
 
 
+@hinted
 def where(expression: str, column_names: Sequence[str]) -> Where:
     """Prepare a condition in DuckDB's SQL, for batches with these columns.
 
@@ -313,16 +335,16 @@ class Where:
     """The columns that the condition uses, in the order of the batches."""
 
     def __init__(self, expression: str, column_names: Sequence[str]) -> None:
-        self._given = expression, list(column_names)
+        self._arguments = expression, list(column_names)
         # Without threads of its own, which a fork would lose.
         self._connection = imported().connect(":memory:", config={"threads": 1})
-        self.columns = _columns_of(self._connection, expression, self._given[1])
+        self.columns = _columns_of(self._connection, expression, self._arguments[1])
         # The parentheses are on lines of their own, since a comment may end the text.
         self._query = f'SELECT "{_NUMBER}" FROM batch WHERE (\n{expression}\n)'  # noqa: S608
 
     def __reduce__(self) -> tuple[type[Where], tuple[str, list[str]]]:
         """Send the text; a connection stays where it is."""
-        return Where, self._given
+        return Where, self._arguments
 
     def mask(self, batch: Any) -> BoolArray:
         """Evaluate the condition on a batch.
@@ -354,15 +376,16 @@ class Where:
         columns = {name: batch.column(name) for name in self.columns}
         columns[_NUMBER] = pa.array(np.arange(batch.num_rows))
         with self._connection.cursor() as cursor:
-            cursor.register("batch", pa.table(columns))
+            rows = pa.table(columns)
+            cursor.register("batch", rows.cast(_readable(rows.schema)))
             try:
-                found = cursor.execute(self._query).fetchnumpy()
+                rows = cursor.execute(self._query).fetchnumpy()
             except (imported().Error, RuntimeError) as error:
                 if "interrupted" in str(error):  # which DuckDB makes of Ctrl-C
                     raise KeyboardInterrupt from None
                 raise _condition_error(first_line(error)) from None
         mask = np.zeros(batch.num_rows, np.bool_)
-        mask[found[_NUMBER]] = True
+        mask[rows[_NUMBER]] = True
         return mask
 
 
@@ -438,7 +461,7 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
 
 def _hint(name: str, expression: str, names: list[str]) -> str:
     """Return the end of an error text about an unknown column."""
-    for each in names:
-        if not each.isidentifier() and name in each and each in expression:
-            return f'; write "{each}" in double quotes if this is the column'
+    for column in names:
+        if not column.isidentifier() and name in column and column in expression:
+            return f'; write "{column}" in double quotes if this is the column'
     return nearest(name, names)

@@ -20,6 +20,7 @@ from tfrecord_lite.dataset import Dataset
 from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.extension import part_of
 from tfrecord_lite.integrations.indexed import IndexedExamples
+from tfrecord_lite.options import hinted
 
 try:
     import grain
@@ -96,6 +97,7 @@ class ExampleSource(IndexedExamples):
         return f"ExampleSource({self.file!r}, {self._parser!r})"
 
 
+@hinted
 def iter_dataset(dataset: Dataset[Any]) -> Any:
     """Make a ``grain.IterDataset`` of the elements of a data set.
 
@@ -109,7 +111,7 @@ def iter_dataset(dataset: Dataset[Any]) -> Any:
     Returns
     -------
     grain.IterDataset
-        ``mp_prefetch`` divides the records among its processes: each comes exactly once,
+        ``mp_prefetch`` divides the records among its processes: each is returned exactly once,
         by files if there are enough of them. Each process batches its own part.
         Each iteration is the same epoch, that of `dataset` now (:meth:`Dataset.set_epoch`), as Grain's
         own are; for other orders use ``repeat`` of the data set. Its iterators have ``report``, as

@@ -180,11 +180,11 @@ class _RecordDataset(PyDataset):  # type: ignore[misc]
         with self._lock:
             order = self._order
             if number in (0, self._next) and self._process == os.getpid():
-                some = order[number * size : (number + self._at_once) * size]
-                splits = [*range(0, len(some), size), len(some)]
+                records = order[number * size : (number + self._at_once) * size]
+                splits = [*range(0, len(records), size), len(records)]
                 with contextlib.suppress(TFRecordError):  # one by one, the wrong one has its place
-                    made = self._parser.parse_batches(self._file.block(some), splits)
-                    self._ahead = dict(enumerate(made, number))
+                    columns = self._parser.parse_batches(self._file.block(records), splits)
+                    self._ahead = dict(enumerate(columns, number))
                 self._next = number + self._at_once
             if number in self._ahead:
                 return self._ahead.pop(number)

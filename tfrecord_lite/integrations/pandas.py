@@ -1,4 +1,4 @@
-"""DataFrames, Series, indexes and extension arrays of pandas: a bridge of ``convert/arrow``.
+"""DataFrames, Series, indexes and extension arrays of pandas: an adapter of ``convert/arrow``.
 
 The word of a column is the name of a dtype of NumPy, or of pandas' own that may have missing values
 (``"int64"``, ``"Int64"``, ``"boolean"``), or an object::
@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import ObjectArray
+from tfrecord_lite.arrays import ObjectArray, objects
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.arrow import (
@@ -33,7 +33,6 @@ from tfrecord_lite.convert.arrow import (
     check_names,
     lists_of_array,
     misfit_error,
-    objects,
 )
 from tfrecord_lite.convert.restore import result
 from tfrecord_lite.convert.types import column_error
@@ -43,14 +42,9 @@ from tfrecord_lite.schema import Original
 
 _LEVEL = "__index_level_{}__"
 """The feature of an index level without a name, as Arrow and Parquet have it."""
-_NULLABLE = {
-    **{f"int{bits}": f"Int{bits}" for bits in (8, 16, 32, 64)},
-    **{f"uint{bits}": f"UInt{bits}" for bits in (8, 16, 32, 64)},
-    "float16": "Float32",
-    "float32": "Float32",
-    "float64": "Float64",
-    "bool": "boolean",
-}
+_NULLABLE = {"float16": "Float32", "float32": "Float32", "float64": "Float64", "bool": "boolean"}
+_NULLABLE |= {f"int{bits}": f"Int{bits}" for bits in (8, 16, 32, 64)}
+_NULLABLE |= {f"uint{bits}": f"UInt{bits}" for bits in (8, 16, 32, 64)}
 """The dtypes of numbers of which some may be missing."""
 _NESTED = {"list", "tuple", "array", "nested"}
 _SCALARS = {bool, int, float, str, bytes}
@@ -68,7 +62,7 @@ def is_series(data: Any) -> bool:
 
 
 def columns_of(frame: Any) -> dict[str, Any]:
-    """Return a frame's columns, and the levels of its index if that is no range, by feature."""
+    """Return a frame's columns, and the levels of its index if that is not a range, by feature."""
     check_names(list(frame.columns))
     columns = {name: frame[name] for name in frame.columns}
     for feature, _, level in _levels(frame.index):
@@ -90,9 +84,8 @@ def _levels(index: Any) -> list[tuple[str, str | None, Any]]:
 
 def _name_of(name: Any) -> str | None:
     if not isinstance(name, str | None):
-        raise TypeError(
-            f"an index, and each of its levels, must have a str as its name, not {name!r}"
-        )
+        detail = "an index, and each of its levels, must have a str as its name"
+        raise TypeError(f"{detail}, not {name!r}")
     return name
 
 
@@ -139,22 +132,22 @@ def open_column(name: str, series: Any) -> dict[str, tuple[Lists | ObjectArray, 
     else:
         raise type_error(name, dtype)
     try:
-        found = arrow.imported().array(array)
+        values = arrow.imported().array(array)
     except UnicodeError:  # of surrogates: the error with the number of the record comes later
         return {name: (_objects_of(series), word)}
     except UNUSABLE:  # of categories only
         raise category_error(name) from None
     return {
         path: (lists, word or {"arrow": own})
-        for path, (lists, own) in arrow.open_column(name, found).items()
+        for path, (lists, own) in arrow.open_column(name, values).items()
     }
 
 
 def _objects_of(series: Any) -> ObjectArray:
     """Return objects, with None for what is missing."""
-    found = np.array(series.to_numpy(dtype=object), object)
-    found[np.asarray(series.isna())] = None
-    return found
+    objects = np.array(series.to_numpy(dtype=object), object)
+    objects[np.asarray(series.isna())] = None
+    return objects
 
 
 # ------------------------------------------------------------------------------------ words
@@ -195,24 +188,22 @@ def _word_of_objects(name: str, series: Any) -> Word:
     types = {*map(type, items)} - {type(None)}
     if len(types) == 1 and types <= {bool, int, str, bytes}:  # a faster way for most columns
         return {"object": "value"}
-    if (
-        types in ({list}, {tuple})
-        and {*map(type, chain.from_iterable(filter(None, items)))} <= _SCALARS
-    ):
+    are_rows = types in ({list}, {tuple})
+    if are_rows and {*map(type, chain.from_iterable(filter(None, items)))} <= _SCALARS:
         return {"object": types.pop().__name__}
-    found: dict[bool, str] = {}  # of objects, and of what is missing
+    words: dict[bool, str] = {}  # of objects, and of what is missing
     for i, (item, is_missing) in enumerate(zip(items, missing, strict=True)):
         form = _form_of_missing(item) if is_missing else _form_of(item)
-        if form != (before := found.setdefault(is_missing, form)):
+        if form != (before := words.setdefault(is_missing, form)):
             kinds = "missing values" if is_missing else "objects"
             detail = f"{kinds} of several kinds in one column: {form} here, but {before} before"
             raise column_error(name, detail, i, Reason.UNREPRESENTABLE)
         if form == "nested":
             detail = f"a {type(item).__name__} that holds arrays or tuples; make all of them lists"
             raise column_error(name, detail, i, Reason.UNREPRESENTABLE)
-    kind = found.get(False)
+    kind = words.get(False)
     word = {"object": kind if kind in _NESTED else "value"}
-    return word | ({} if found.get(True, "None") == "None" else {"missing": found[True]})
+    return word | ({} if words.get(True, "None") == "None" else {"missing": words[True]})
 
 
 def _form_of_missing(item: Any) -> str:
@@ -227,14 +218,13 @@ def _form_of(item: Any) -> str:
     if not isinstance(item, list | tuple):
         return type(item.item() if isinstance(item, np.generic) else item).__name__
     word = "list" if isinstance(item, list) else "tuple"
-    others = {_form_of(each) for each in item} - ({"list"} if word == "list" else set())
+    others = {_form_of(value) for value in item} - ({"list"} if word == "list" else set())
     return word if _NESTED.isdisjoint(others) else "nested"
 
 
 def target(name: str, word: Any) -> Any:
     """Return the type of Arrow for a column; None for its natural one."""
-    is_arrow = isinstance(word, dict) and "arrow" in word
-    return arrow.target(name, word["arrow"] if is_arrow else None)
+    return arrow.target(name, word["arrow"] if isinstance(word, dict) and "arrow" in word else None)
 
 
 # ------------------------------------------------------------------------------------- back
@@ -276,19 +266,18 @@ def _index_of(arrays: dict[str, Any], description: Mapping[str, Any], n_rows: in
         levels = [_made(pd.Index, arrays.pop(feature), name=name) for feature, name in levels]
         if len(levels) > 1 or description.get("multiindex"):
             return pd.MultiIndex.from_arrays(levels)
-        with suppress(
-            ValueError, TypeError, AttributeError
-        ):  # some of the rows only, or several frames
+        # It may be of some of the rows only, or of several frames.
+        with suppress(ValueError, TypeError, AttributeError):
             levels[0].freq = description.get("freq")
         return levels[0]
     # The labels of several frames, one after the other. Those that pandas gives by itself go on, and
-    # nothing tells how many rows the last frame has: the schema may be for other data.
+    # nothing records how many rows the last frame has: the schema may be for other data.
     ranges, name = description.get("ranges", [[0, 0, 1]]), description.get("name")
     if len(ranges) == 1 or all(start == 0 and step == 1 for start, _, step in ranges):
         start, _, step = ranges[0]
         return pd.RangeIndex(start, start + n_rows * step, step, name=name)
     start, _, step = ranges[-1]
-    parts = [np.arange(*each) for each in ranges[:-1]]
+    parts = [np.arange(*bounds) for bounds in ranges[:-1]]
     n_last = max(n_rows - sum(map(len, parts)), 0)
     labels = np.concatenate([*parts, start + step * np.arange(n_last)])[:n_rows]
     steps = set(np.diff(labels).tolist()) or {1}

@@ -1,9 +1,9 @@
-"""DataFrames and Series of Polars, a bridge of ``convert/arrow``, and lazy frames of record files.
+"""DataFrames and Series of Polars, an adapter of ``convert/arrow``, and lazy frames of record files.
 
 The word of a column is the name of its dtype, such as ``"Int8"``, or ``{"ipc": ...}``: a column of it
 without rows, as an Arrow IPC file in base64.
 
-A lazy frame's query hands over its columns, its row limit and its filters: columns that it does not
+A lazy frame's query passes its columns, its row limit and its filters: columns that it does not
 name are not parsed, reading stops at the limit, and rows that a filter drops leave with their batch.
 """
 
@@ -59,27 +59,24 @@ def paths_of(name: str, series: Any) -> list[str]:
 def open_column(name: str, series: Any) -> dict[str, tuple[Lists, Word]]:
     """Return the values and words of the columns that a Series becomes."""
     pl, pa = library("polars"), arrow.imported()
-    stored, given = _stored(series.dtype), series
+    stored, original = _stored(series.dtype), series
     series = series.alias("")  # a NUL in a name ends Polars
-    if given.dtype == pl.Object:
-        raise type_error(name, given.dtype)
+    if original.dtype == pl.Object:
+        raise type_error(name, original.dtype)
     try:
-        found = (series if series.dtype == stored else series.cast(stored)).to_arrow()
+        values = (series if series.dtype == stored else series.cast(stored)).to_arrow()
     except pl.exceptions.PolarsError as error:
-        narrow = series.cast(stored, strict=False)
-        wrong = (narrow.is_null() & series.is_not_null()).to_numpy()
+        wrong = (series.cast(stored, strict=False).is_null() & series.is_not_null()).to_numpy()
         index = int(wrong.argmax()) if wrong.any() else None
         detail = f"Polars cannot make {stored} of this {series.dtype}: {error}"
         raise column_error(name, detail, index, Reason.UNREPRESENTABLE) from None
     except (pa.ArrowException, TypeError):
         raise type_error(name, series.dtype) from None
     words = {}
-    for path, kind, _ in arrow.fields_of(name, found.type):
+    for path, kind, _ in arrow.fields_of(name, values.type):
         _check_shape(path, kind)
-        words[path] = _word_of(given if path == name else pl.from_arrow(pa.array([], kind)))
-    return {
-        path: (lists, words[path]) for path, (lists, _) in arrow.open_column(name, found).items()
-    }
+        words[path] = _word_of(original if path == name else pl.from_arrow(pa.array([], kind)))
+    return {p: (lists, words[p]) for p, (lists, _) in arrow.open_column(name, values).items()}
 
 
 def _stored(dtype: Any) -> Any:
@@ -144,12 +141,9 @@ def frame_of(table: Any, originals: Mapping[str, Original], description: Mapping
         except TypeError:
             return pl.DataFrame()
     words = description.get("columns", {})
-    return pl.DataFrame(
-        {
-            name: _series(name, column, words.get(name), originals.get(name))
-            for name, column in zip(table.column_names, table.columns, strict=True)
-        }
-    )
+    columns = zip(table.column_names, table.columns, strict=True)
+    series = {n: _series(n, column, words.get(n), originals.get(n)) for n, column in columns}
+    return pl.DataFrame(series)
 
 
 def _series(name: str, column: Any, word: Any, original: Original | None) -> Any:
@@ -199,16 +193,16 @@ def _frames(
     batch_size: int | None,  # noqa: ARG001 - only a hint, and blocks of the file are cheaper
 ) -> Iterator[Any]:
     """Yield what a query asks for: some columns of the first rows, those for which a predicate holds."""
-    wanted = table.column_names if columns is None else columns
-    used = wanted if predicate is None else [*wanted, *predicate.meta.root_names()]
+    chosen = table.column_names if columns is None else columns
+    used = chosen if predicate is None else [*chosen, *predicate.meta.root_names()]
     table = table.select([name for name in dict.fromkeys(used) if name in table.column_names])
-    yield _frame(table.head(0))[:, : len(wanted)]  # Polars wants a frame at least
+    yield _frame(table.head(0))[:, : len(chosen)]  # Polars wants a frame at least
     # Few rows come in one small batch; more than a read brings would wait for all of them.
     size = n_rows if n_rows is not None and 0 < n_rows < _FEW_ROWS else None
     for batch in first_of(table.to_batches(size), n_rows):
         frame = _frame(batch)
         # Not by name: Polars takes one such as ^a$ or * for a pattern.
-        yield (frame if predicate is None else frame.filter(predicate))[:, : len(wanted)]
+        yield (frame if predicate is None else frame.filter(predicate))[:, : len(chosen)]
 
 
 def _frame(batch: Any) -> Any:

@@ -78,10 +78,8 @@ try:
         plain,
     )
 except ImportError as _error:
-    _detail = (
-        f"Spark needs pyspark, pandas and pyarrow: pip install pyspark pandas pyarrow: {_error}"
-    )
-    raise ImportError(_detail) from None
+    _detail = "Spark needs pyspark, pandas and pyarrow: pip install pyspark pandas pyarrow"
+    raise ImportError(f"{_detail}: {_error}") from None
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -89,6 +87,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.apps.tables.table import TFRecordTable
     from tfrecord_lite.integrations.engines import Foreign
 
+    Parsers = dict[str, Callable[[str], Any]]
     _SourceBase = Foreign
     _ReaderBase = Foreign
     _WriterBase = Foreign
@@ -103,7 +102,9 @@ _PACKED_BYTES = 32 * 1024 * 1024
 _OPENING_BYTES = 4 * 1024 * 1024
 """Small files share a task up to this size; opening one counts as so many bytes, as Spark has it."""
 _HELD_BYTES = 256 * 1024 * 1024
-"""Of rows for partitioned folders: then they are written, to a file in each folder."""
+"""The columns of partitioned folders, for which rows are written to a file in each folder."""
+_OF_FILES = "compression", "lossless", "sidecar", "storage_options"
+"""The options of a write that are about each file."""
 _BYTE_ARRAY = "byteArray"
 _CONTEXT, _LISTS = "context/", "feature_lists/"
 _PARTS = _CONTEXT, _LISTS
@@ -149,15 +150,15 @@ class TFRecordDataSource(_SourceBase):
         return "tfrecord"
 
     def schema(self) -> Any:
-        """Infer the columns: those of the records, then those that folders name. Called on the driver.
+        """Infer the columns of the records, then the ones that folders name. Called on the driver.
 
         Raises
         ------
         FileNotFoundError, InvalidArgumentError, DataLossError
             As :func:`scan`; ``BAD_ARGUMENT`` for an unknown option.
         """
-        self._found = _Files(_read_options(self.options))
-        return self._found.spark_schema()
+        self._files = _Files(_read_options(self.options))
+        return self._files.spark_schema()
 
     def reader(self, schema: Any) -> TFRecordBatchReader:
         """Return the reader of the columns that a schema names; called on the driver.
@@ -167,13 +168,13 @@ class TFRecordDataSource(_SourceBase):
         InvalidArgumentError
             ``BAD_ARGUMENT`` for a type that no record can have.
         """
-        found = getattr(self, "_found", None)
-        if found is None:  # the schema is given, so nothing need be inferred
+        files = getattr(self, "_files", None)
+        if files is None:  # the schema is given, so nothing need be inferred
             options = _read_options(self.options)
             if "columns" in options:
                 raise argument_error("give the option columns, or .schema(...), not both")
-            found = _Files(options, schema)
-        return TFRecordBatchReader(found, schema)
+            files = _Files(options, schema)
+        return TFRecordBatchReader(files, schema)
 
     def writer(self, schema: Any, overwrite: bool) -> TFRecordBatchWriter:  # noqa: FBT001 - Spark's
         """Return the writer of rows; called on the driver.
@@ -210,12 +211,12 @@ def _compression(text: str) -> str:
 
 _MODES = {name: name for name in ("raise", "skip")}
 _RECORD_TYPES = {name.lower(): name for name in ("Example", "SequenceExample", "ByteArray")}
-_WHERE: dict[str, Callable[[str], Any]] = {
+_WHERE: Parsers = {
     "path": str,
     "storageOptions": json.loads,
     "recordType": lambda text: _RECORD_TYPES[text.lower()],
 }
-_READ: dict[str, Callable[[str], Any]] = {
+_READ: Parsers = {
     **_WHERE,
     "compression": lambda text: "infer" if text.lower() == "infer" else _compression(text),
     "paths": json.loads,
@@ -232,7 +233,7 @@ _READ: dict[str, Callable[[str], Any]] = {
     "numPartitions": int,
     "maxPartitionBytes": _number,
 }
-_WRITE: dict[str, Callable[[str], Any]] = {
+_WRITE: Parsers = {
     **_WHERE,
     "compression": _compression,
     "partitionBy": _names,
@@ -241,26 +242,24 @@ _WRITE: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _parsed(
-    options: Mapping[str, str], known: Mapping[str, Callable[[str], Any]]
-) -> dict[str, Any]:
+def _parsed(options: Mapping[str, str], known: Parsers) -> dict[str, Any]:
     """Return the values of options by the names that they have in Python; raise for unknown ones."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     usual = {name.lower(): name for name in known}
-    for given, text in options.items():
-        name = usual.get(given.lower().replace("_", ""))
+    for word, text in options.items():
+        name = usual.get(word.lower().replace("_", ""))
         if name is None:
-            raise argument_error(f"unknown option {given!r}{nearest(given, list(known))}")
+            raise argument_error(f"unknown option {word!r}{nearest(word, list(known))}")
         try:
-            found[re.sub("([A-Z])", r"_\1", name).lower()] = known[name](text)
+            values[re.sub("([A-Z])", r"_\1", name).lower()] = known[name](text)
         except (KeyError, ValueError, TypeError):
             raise argument_error(f"the option {name} cannot be {text!r}") from None
-    return found
+    return values
 
 
-def _read_options(given: Mapping[str, str]) -> dict[str, Any]:
+def _read_options(texts: Mapping[str, str]) -> dict[str, Any]:
     """Return the options of a read."""
-    options = _parsed(given, _READ)
+    options = _parsed(texts, _READ)
     path = options.pop("path", "")
     options["paths"] = [*options.get("paths", ()), *([path] if path else [])]
     if not options["paths"]:
@@ -270,10 +269,10 @@ def _read_options(given: Mapping[str, str]) -> dict[str, Any]:
     return options
 
 
-def _write_options(given: Mapping[str, str]) -> dict[str, Any]:
+def _write_options(texts: Mapping[str, str]) -> dict[str, Any]:
     """Return the options of a write, all of them."""
     options: dict[str, Any] = {"path": "", "record_type": "Example", "partition_by": []}
-    options |= _parsed(given, _WRITE)
+    options |= _parsed(texts, _WRITE)
     if not options["path"]:
         raise argument_error("no path: expected .save(path)")
     record_type = options["record_type"]
@@ -327,12 +326,14 @@ class _Files:
             if error.reason is not Reason.UNSUPPORTED:
                 raise
             table = self._scan(features)  # of SequenceExamples, whose byte strings are binary
+        if not table.column_names and features is None:
+            raise argument_error("cannot infer a schema: there are no records; give schema")
         self.table = table if features is not None else with_varying_lists(table)
 
-    def _scan(self, features: Any, **how: Any) -> TFRecordTable:
+    def _scan(self, features: Any, **options: Any) -> TFRecordTable:
         names = ("sample", "batch_size", *ReadOptions.__annotations__)
         reading = {name: self.options[name] for name in names if name in self.options}
-        return scan(self.names, schema=features, **{**reading, **how})
+        return scan(self.names, schema=features, **{**reading, **options})
 
     def spark_schema(self) -> Any:
         """Return the inferred schema, all of it nullable."""
@@ -376,34 +377,34 @@ class _Partition(InputPartition):  # type: ignore[misc]
 class TFRecordBatchReader(_ReaderBase):
     """Reads files of records in ranges, as record batches; made by :class:`TFRecordDataSource`."""
 
-    def __init__(self, found: _Files, schema: Any) -> None:
+    def __init__(self, files: _Files, schema: Any) -> None:
         self._schema = _arrow_schema_of(schema)
-        known = [_BYTE_ARRAY] if found.table is None else found.table.column_names
-        self._columns = [n for n in known if n in schema.names and n not in found.keys]
+        known = [_BYTE_ARRAY] if files.table is None else files.table.column_names
+        self._columns = [n for n in known if n in schema.names and n not in files.keys]
         self._values = {
             key: {
                 file: _scalar(key, text, self._schema.field(key).type)
-                for file, text in zip(found.names, texts, strict=True)
+                for file, text in zip(files.names, texts, strict=True)
             }
-            for key, texts in found.keys.items()
+            for key, texts in files.keys.items()
             if key in schema.names
         }
-        self._settings = found.settings
-        self._found = found
+        self._settings = files.settings
+        self._files = files
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave what only the driver needs; partitions have their part of it."""
-        return {name: value for name, value in self.__dict__.items() if name != "_found"}
+        return {name: value for name, value in self.__dict__.items() if name != "_files"}
 
     def partitions(self) -> list[Any]:
         """Divide the files among tasks, at borders of records; called on the driver."""
-        options, table = self._found.options, self._found.table
+        options, table = self._files.options, self._files.table
         max_bytes = options.get("max_partition_bytes", PART_BYTES)
         number = options.get("num_partitions")
         parts: Sequence[Any]
         if table is None:
             parts = file_parts(
-                self._found.names, self._settings, max_bytes=max_bytes, num_parts=number
+                self._files.names, self._settings, max_bytes=max_bytes, num_parts=number
             )
         else:
             parts = with_columns(table, self._columns).partitions(max_bytes, number)
@@ -438,6 +439,7 @@ class TFRecordBatchReader(_ReaderBase):
     def _array(self, field: Any, batch: Any, source: str) -> Any:
         """Return a column of a batch of a file, of exactly the type that Spark wants."""
         name, kind = field.name, field.type
+        place: dict[str, Any] = {"source": source, "key": name}
         if name in self._values:
             return pa.repeat(self._values[name][source], len(batch))
         if name not in self._columns:
@@ -446,13 +448,11 @@ class TFRecordBatchReader(_ReaderBase):
             try:
                 array = _converted(batch.column(name), kind)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-                detail = f"a value that is not {kind}: {error}"
-                raise InvalidArgumentError(
-                    Reason.WRONG_KIND, source=source, key=name, detail=detail
-                ) from None
+                place["detail"] = f"a value that is not {kind}: {error}"
+                raise InvalidArgumentError(Reason.WRONG_KIND, **place) from None
         if array.null_count and not field.nullable:
-            detail = "no value, but the column is not nullable in the schema"
-            raise InvalidArgumentError(Reason.MISSING, source=source, key=name, detail=detail)
+            place["detail"] = "no value, but the column is not nullable in the schema"
+            raise InvalidArgumentError(Reason.MISSING, **place)
         return array
 
 
@@ -536,24 +536,21 @@ class TFRecordBatchWriter(_WriterBase):
         if is_url(path):  # some of fsspec's file systems do not make folders of their own accord
             system, place = file_system(path, options["storage_options"])
             system.create_dir(os.path.dirname(place))
-        made = write_part(
+        part = write_part(
             path,
             (_rows(batch, self._schema) for batch in batches),
             schema=self._schema if is_first else None,
-            compression=options["compression"],
-            lossless=options["lossless"],
-            sidecar=options["sidecar"],
-            storage_options=options["storage_options"],
+            **{name: options[name] for name in _OF_FILES},
         )
-        if made is not None:
-            written.rounded += made.rounded
+        if part is not None:
+            written.rounded += part.rounded
             written.files += [f"{name}{SIDECAR_SUFFIX}", name] if options["sidecar"] else [name]
 
     def commit(self, messages: list[Any]) -> None:
         """Move the files of the attempts that count to their places; called on the driver."""
-        rounded = dict.fromkeys(name for each in messages if each for name in each.rounded)
+        rounded = dict.fromkeys(name for task in messages if task for name in task.rounded)
         warn_of_rounding(self._job.folder, rounded)
-        self._job.commit((each.folder, name) for each in messages if each for name in each.files)
+        self._job.commit((task.folder, name) for task in messages if task for name in task.files)
 
     def abort(self, messages: list[Any]) -> None:
         """Remove what all attempts have written; called on the driver."""
@@ -572,8 +569,7 @@ def _by_folder(iterator: Iterable[Any], names: list[str]) -> Iterator[dict[str, 
         rows = batch.drop_columns(names)
         for key, number in numbers.items():
             folder = "/".join(map(folder_of, names, key))
-            chosen = np.flatnonzero(codes == number)
-            held[folder].append(rows.take(pa.array(chosen)))
+            held[folder].append(rows.take(pa.array(np.flatnonzero(codes == number))))
         n_bytes += rows.nbytes
         if n_bytes >= _HELD_BYTES:
             yield held
@@ -586,8 +582,8 @@ def _schema_of(fields: list[Any], options: Mapping[str, Any]) -> Any:
     record_type = options["record_type"]
     if record_type == "ByteArray":
         if len(fields) != 1 or fields[0].dataType.typeName() not in ("binary", "string"):
-            found = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in fields)
-            detail = f"recordType=ByteArray writes one column of binary, not {found}"
+            columns = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in fields)
+            detail = f"recordType=ByteArray writes one column of binary, not {columns}"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         return None
     of_sequences = record_type == "SequenceExample"
@@ -643,8 +639,7 @@ def _rows(batch: Any, schema: Any) -> Any:
         array = _converted(column, field.type)
         of_steps = schema.metadata is not None and not field.name.startswith(_CONTEXT)
         if _is_list(field.type) and of_steps:  # a list of no steps is as good as none
-            empty = pa.scalar([], field.type)
-            array = pc.coalesce(array, empty)
+            array = pc.coalesce(array, pa.scalar([], field.type))
         arrays.append(array)
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -657,18 +652,13 @@ _DTYPES = {
     "short": ("int16", np.int64),
     "integer": ("int32", np.int64),
     "long": ("int64", np.int64),
-    "float": ("float32", np.float32),
-    "double": ("float32", np.float32),  # what a FloatList has, then widened
-    "decimal": ("float32", np.float32),
-    "string": ("string", bytes),
-    "char": ("string", bytes),
-    "varchar": ("string", bytes),
-    "binary": ("string", bytes),
+    # What a FloatList has, then widened.
+    **dict.fromkeys(("float", "double", "decimal"), ("float32", np.float32)),
+    **dict.fromkeys(("string", "char", "varchar", "binary"), ("string", bytes)),
     "date": ("datetime64[D]", np.int64),
-    "timestamp": ("datetime64[us]", np.int64),
-    "timestamp_ntz": ("datetime64[us]", np.int64),
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), ("datetime64[us]", np.int64)),
 }
-"""Of each type of Spark: the dtype of values, and the list that has them."""
+"""For each type of Spark: the dtype of values, and the list that has them."""
 
 
 def _feature_of(field: Any, *, of_sequences: bool = False) -> tuple[SchemaItem, bool]:

@@ -66,25 +66,24 @@ def data_files(
     InvalidArgumentError
         ``BAD_ARGUMENT`` if files lie under folders of different columns.
     """
-    matches = [each for path in paths for each in _matches(plain(path), storage_options)]
-    found: list[tuple[str, Keys]] = []
+    matches = [match for path in paths for match in _matches(plain(path), storage_options)]
+    files: list[tuple[str, Keys]] = []
     for name in map(name_of, without_companions(matches)):
         system, place = file_system(name, storage_options)
         if system.get_file_info(place).type != fs.FileType.Directory:
-            found.append((name, {}))
+            files.append((name, {}))
             continue
-        inside = [
-            (f"{name}/{n}", _keys(n)) for n in _names_below(name, storage_options) if _is_data(n)
-        ]
+        below = filter(_is_data, _names_below(name, storage_options))
+        inside = [(f"{name}/{inner}", _keys(inner)) for inner in below]
         if not inside:
             raise FileNotFoundError(f"{name}: the folder has no data files")
-        found += inside
-    first, names = found[0][0], list(found[0][1])
-    for name, keys in found:
+        files += inside
+    first, names = files[0][0], list(files[0][1])
+    for name, keys in files:
         if list(keys) != names:
             detail = f"folders name the columns {list(keys)} here, but {names} for {first}"
             raise argument_error(detail, source=name)
-    return found
+    return files
 
 
 def plain(path: str) -> str:
@@ -95,11 +94,11 @@ def plain(path: str) -> str:
 
 def _matches(path: str, storage_options: StorageOptions) -> list[Any]:
     """Return the files and folders that a path names; a pattern matches no hidden ones."""
-    found = expand(path, storage_options if is_url(path) else None, folders="keep")
-    if [*found] == [path]:
-        return found
+    sources = expand(path, storage_options if is_url(path) else None, folders="keep")
+    if [*sources] == [path]:
+        return sources
     n_fixed = len(re.split(r"[*?\[]", path, maxsplit=1)[0].rpartition("/")[0])
-    shown = [each for each in found if not _is_hidden(name_of(each)[n_fixed:])]
+    shown = [source for source in sources if not _is_hidden(name_of(source)[n_fixed:])]
     if not shown:
         raise FileNotFoundError(f"{path}: the pattern matches nothing but hidden files")
     return shown
@@ -153,7 +152,7 @@ def folder_of(name: str, value: Any) -> str:
 
 
 def _escaped(text: str) -> str:
-    return _UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}", text)
+    return _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", text)
 
 
 # ------------------------------------------------------------------------------------ writing
@@ -163,8 +162,8 @@ def _escaped(text: str) -> str:
 class Job:
     """The files of one write: staged by tasks, and moved to their places by the driver.
 
-    Names have the job in them, so files of two jobs never meet, and those of a task's attempts are
-    in folders of their own: only what the driver was told of is moved.
+    Names have the job in them, so files of two jobs never meet, and a task's attempts write
+    in folders of their own: only what was reported to the driver is moved.
     """
 
     folder: str
@@ -175,7 +174,7 @@ class Job:
     storage_options: StorageOptions = None
 
     def attempt(self, task: int, attempt: int) -> str:
-        """Return the folder, relative to that of the job, of one attempt of a task."""
+        """Return the folder, relative to the job's, of one attempt of a task."""
         return f"_temporary-{self.name}/{task}-{attempt}"
 
     def commit(self, files: Iterable[tuple[str, str]]) -> None:

@@ -6,7 +6,7 @@
     IterableTensors    a data set, for DataLoader and StatefulDataLoader: in order, or shuffled
     IndexedTensors     a TFRecordFile, for samplers: any record, any batch, by number
 
-A data set or a ``TFRecordFile`` also works in a ``DataLoader`` by itself, and then gives arrays.
+A data set or a ``TFRecordFile`` also works in a ``DataLoader`` directly, and then gives arrays.
 Here arrays become:
 
 ==============================  ====================================================
@@ -15,7 +15,7 @@ the same, if the array is       a copy, since torch could write to that memory;
 read-only or byte-swapped       parsers and data sets give no such arrays
 byte strings, text              ``bytes``, ``str``, or lists of them; a BytesColumn is unchanged
 SparseTensor                    a sparse COO tensor on the same values; of strings, unchanged
-RaggedTensor                    unchanged; ``jagged(ragged)`` converts those of one level
+RaggedTensor                    unchanged; ``jagged(ragged)`` converts one with a single level
 masked array of strings         a list, with None for what is missing
 masked array of numbers         an error: ``filled(0)`` in a ``map``, or a default_value
 ==============================  ====================================================
@@ -38,6 +38,7 @@ from tfrecord_lite.dataset import Dataset, DatasetIterator
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.extension import current_worker, register_with_torch
 from tfrecord_lite.integrations.indexed import IndexedExamples
+from tfrecord_lite.options import hinted, hinted_class
 
 __all__ = ["IndexedTensors", "IterableTensors", "as_tensors", "jagged"]
 
@@ -45,6 +46,7 @@ _SHARED_BYTES = 512 * 1024
 """From this size on a tensor goes from one process to another in shared memory of its own."""
 
 
+@hinted
 def as_tensors(element: Any) -> Any:
     """Make tensors of arrays, also inside dictionaries, tuples and lists.
 
@@ -56,7 +58,7 @@ def as_tensors(element: Any) -> Any:
     Returns
     -------
     torch.Tensor or structure of them
-        See the table at the head of this module. Tensors share their arrays' memory.
+        See the table at the top of this module. Tensors share their arrays' memory.
 
     Raises
     ------
@@ -197,6 +199,7 @@ class _NoLengthError(TypeError, AttributeError):
     """Of ``len``; for Keras, which asks ``hasattr``, there is no ``__len__`` then."""
 
 
+@hinted_class
 class IterableTensors:
     """The elements of a data set as tensors: an ``IterableDataset`` of torch.
 
@@ -347,6 +350,5 @@ def _torch() -> Any:
     try:
         import torch  # noqa: PLC0415 - optional
     except ImportError:
-        detail = "tensors need torch: pip install torch"
-        raise ImportError(detail) from None
+        raise ImportError("tensors need torch: pip install torch") from None
     return torch

@@ -43,7 +43,7 @@ def _placed(descriptor: Descriptor, qualname: str, module: str) -> type[Message]
     cls.__qualname__ = qualname
     for nested in descriptor.nested_types:
         inner = _placed(nested, f"{qualname}.{nested.name}", module)
-        # The C runtime finds nested classes by itself; the Python one does not.
+        # The C runtime finds nested classes; the Python one does not.
         if nested.name not in cls.__dict__:
             setattr(cls, nested.name, inner)
     return cls

@@ -14,7 +14,7 @@ damaged span is counted, kept for the report, and passed to the caller's functio
 summed up in one warning at the end.
 
 With a check, each intact block is checked before anybody gets it, and the records that fail are left out
-and told in the same way. So whatever comes after, batches and shards among it, sees only records that fit.
+and reported in the same way. So later stages, batches and shards among them, see only records that fit.
 """
 
 from __future__ import annotations
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.options import OnError, OnMisfit, ReadSettings
     from tfrecord_lite.records.stream import RecordStream
 
-__all__ = ["NOT_DAMAGE", "DamageLog", "SkippingStream", "misfits_in", "warn_of_damage"]
 
 _FEW_RECORDS, _MANY_RECORDS = 16, 4096
 """Records decoded at a time right after damage; four times as many each time, up to the second."""
@@ -129,9 +128,8 @@ class DamageLog:
 
     def report(self) -> DamageReport:
         """Return what was read and lost so far."""
-        reports = (
-            file.report() if isinstance(file, SkippingStream) else file for file in self._files
-        )
+        files = self._files
+        reports = [file.report() if isinstance(file, SkippingStream) else file for file in files]
         return DamageReport(tuple(reports))
 
     def give_warning(self) -> None:
@@ -283,13 +281,9 @@ class SkippingStream:
             is_end = not self._fill()
         is_whole = n_bytes <= min(decoder.pending_bytes, decoder.max_record_bytes + OVERHEAD_BYTES)
         if is_whole and place != start:
-            raise DataLossError(
-                Reason.DATA_CRC,
-                offset=start,
-                source=stream.name,
-                index=decoder.n_records,
-                detail="data CRC mismatch, found in the search after other damage",
-            )
+            detail = "data CRC mismatch, found in the search after other damage"
+            reason, number = Reason.DATA_CRC, decoder.n_records
+            raise DataLossError(reason, start, stream.name, number, detail=detail)
         return stream.next_block(1)
 
     def _skip(self, error: DataLossError) -> None:
@@ -342,9 +336,7 @@ class SkippingStream:
                     break
             if is_header(ahead.tobytes()) or not len(ahead):
                 return finder.find_run(decoder.pending, start, start + 1, start + n_bytes)
-            through = (
-                start + n_bytes
-            )  # the length was chance or forged: search as far as it reaches
+            through = start + n_bytes  # the length was chance or forged: search as far as it goes
         is_end = False
         while True:
             place = finder.find(
@@ -398,13 +390,10 @@ class SkippingStream:
         n_records = self._n_records
         n_bytes = self._stream.offset - self._begin - self.torn_bytes - self._damage.lost_bytes
         report = self._damage.report(self.name, n_records, n_bytes - n_records * OVERHEAD_BYTES)
-        return replace(
-            report,
-            records=n_records - self._n_misfits,
-            record_bytes=report.record_bytes - self._misfit_bytes,
-            message_errors=tuple(self._misfits),
-            num_message_errors=self._n_misfits,
-        )
+        n_bytes = report.record_bytes - self._misfit_bytes
+        report = replace(report, records=n_records - self._n_misfits, record_bytes=n_bytes)
+        errors, n_errors = tuple(self._misfits), self._n_misfits
+        return replace(report, message_errors=errors, num_message_errors=n_errors)
 
 
 def misfits_in(

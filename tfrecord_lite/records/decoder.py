@@ -47,7 +47,7 @@ _MIN_ROOM_BYTES = 64 * 1024
 """A buffer with less room than this is full, and a new one takes its place."""
 
 _MAX_AHEAD_BYTES = 64 * 1024 * 1024
-"""At most this much room is made for records that are wanted but not there yet."""
+"""At most this much room is made for requested records that have not been read yet."""
 
 _START = np.zeros(1, np.int64)
 
@@ -66,7 +66,7 @@ class FrameDecoder:
 
     Blocks share the memory of a buffer that is only appended to, and lives as long as a block of it does. Not thread-safe.
 
-    An error comes after every intact record before it, and asking again repeats
+    An error is raised after every intact record before it, and asking again repeats
     the same error (R7).
 
     Examples
@@ -154,7 +154,7 @@ class FrameDecoder:
     def writable(self, n_records: int | None = None) -> memoryview:
         """Return room for the next bytes of the stream, more of it if `n_records` are wanted.
 
-        Write to its beginning, then tell :meth:`advance` how much. Valid until the next call
+        Write to its beginning, then call :meth:`advance` with how much. Valid until the next call
         of any method.
         """
         size = CHUNK_BYTES
@@ -350,10 +350,8 @@ class FrameDecoder:
         if is_wrong[first]:
             self._error = self._damage(HEADER_BYTES)
             return
-        detail = (
-            f"its length says {lengths[first]} bytes, the limit is {self.max_record_bytes}; "
-            "raise max_record_bytes to read larger records"
-        )
+        detail = f"its length says {lengths[first]} bytes, the limit is {self.max_record_bytes}; "
+        detail += "raise max_record_bytes to read larger records"
         offset, index = self._base + self._next, self._n_given + self._edges.size - 1
         reason = Reason.RECORD_TOO_LARGE
         self._error = DataLossError(reason, offset, self.source, index, detail=detail)

@@ -11,7 +11,7 @@ A frame is a record with its header and footer (rule F1)::
 Frames follow each other with nothing before, between or after them: no magic,
 no alignment (F3), so files can be joined end to end (F4).
 
-:func:`frame` writes many records at once; :func:`frame_in_place` those of a block in
+:func:`frame` writes many records at once; :func:`frame_in_place` the records of a block in
 its own memory, :func:`frames_of` the records of a block that others hold too, which
 :func:`checked` checks first and :func:`compact` makes a block again, :func:`frame_pieces` one that comes in pieces. :func:`first_bad_frame` and its
 parts check frames, :func:`frame_error` says what is wrong with one. Frames in a stream are
@@ -47,8 +47,6 @@ from tfrecord_lite.block import (
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.records import crc32c
 from tfrecord_lite.records.crc_runs import run_matches
-
-__all__ = ["checked", "compact", "frame", "frames_of", "is_header"]
 
 HEADER = np.dtype([("length", "<u8"), ("crc", "<u4")])
 FOOTER = np.dtype("<u4")

@@ -118,11 +118,8 @@ class RecordFinder:
         candidates, count, place = self._candidates, 0, offset + HEADER_BYTES
         while count < n_records:
             i = int(np.searchsorted(candidates["start"], place))
-            if (
-                i == candidates.size
-                or candidates["start"][i] != place
-                or not candidates["is_intact"][i]
-            ):
+            is_known = i < candidates.size and candidates["start"][i] == place
+            if not is_known or not candidates["is_intact"][i]:
                 break
             count, place = count + 1, int(candidates["stop"][i]) + OVERHEAD_BYTES
         return count

@@ -112,10 +112,7 @@ class Evenly:
         while len(records):
             room = self._total * (self._shard + 1) // self._num_shards - self._done
             if self._shard == self._num_shards - 1 or room >= len(records):
-                part, records = (
-                    records,
-                    records[:0],
-                )  # all of them: itself, not a part that shares its memory
+                part, records = records, records[:0]  # itself, not a part of its memory
             else:
                 part, records = records[:room], records[room:]
             shard = self._shard

@@ -28,7 +28,7 @@ BUFFER_BYTES = 1024 * 1024
 """How many bytes of records a sink collects before it frames and writes them."""
 
 _LARGE_BLOCK_BYTES = 128 * 1024
-"""From this size on a block is written by itself."""
+"""From this size on a block is written alone."""
 
 _SMALL_BLOCK_BYTES = 32 * 1024
 """A smaller block's records are collected one by one, so that no small pieces are written."""
@@ -122,9 +122,8 @@ class RecordSink:
         if n_bytes > len(buffer):
             buffer = bytearray(n_bytes)
         self._write_frames(frame_pieces(pieces, buffer), 1)
-        if (
-            n_bytes <= _MAX_KEPT_BUFFERS * self._buffer_bytes
-        ):  # it was written; the next record may use the memory
+        # It was written; the next record may use the memory.
+        if n_bytes <= _MAX_KEPT_BUFFERS * self._buffer_bytes:
             self._large = buffer
 
     def _write_frames(self, frames: bytearray | memoryview, n_records: int) -> None:

@@ -28,7 +28,7 @@ from tfrecord_lite.records.framing import is_header
 _DEFAULTS = ReadSettings()
 
 _PEEK_BYTES, _LOOK_BYTES = 512, 64 * 1024
-"""To tell a compression, and another format, of a file that goes on."""
+"""To recognise a compression, and another format, by the beginning of a longer file."""
 _BZ2_BLOCK = b"1AY&SY"
 """How the first block of a BZ2 stream begins, after the stream's own four bytes."""
 
@@ -64,7 +64,9 @@ class RecordStream:
             raise opening_error(error, self.name) from None
         try:
             self._limits = limits or options.inflation
-            self._short_head: int | None = None  # bytes of a file too short to tell its compression
+            self._short_head: int | None = (
+                None  # bytes of a file too short to recognise its compression
+            )
             self._open_content(options.codec_name)
         except BaseException:
             self._file.close()
@@ -77,7 +79,7 @@ class RecordStream:
         )
 
     def _open_content(self, name: str | None = None) -> None:
-        """Read the file as this compression, or the one that its first bytes tell."""
+        """Read the file as this compression, or the one that its first bytes show."""
         if name is None:
             name, self._short_head = _detect(self._file)
         self.compression: str = name
@@ -204,7 +206,7 @@ class RecordStream:
         return n_bytes > 0
 
     def _detect_again(self) -> None:
-        """Detect the compression of a file that was too short to tell it, and may have grown."""
+        """Detect the compression of a file that was too short, and may have grown."""
         n_bytes = self.decoder.pending_bytes
         if n_bytes:
             self._file.rewind()
@@ -283,7 +285,7 @@ def _begins_with_record(head: bytes, decompressor: Callable[[], Any]) -> bool:
 def _detect(file: InputFile) -> tuple[str, int | None]:
     """Find a file's compression; the CRC of the first length proves that there is none.
 
-    Returns it, and None; or the bytes that there are, if more may come that tell another.
+    Returns it, and None; or the bytes so far, if later ones may show another.
     """
     first = file.peek(HEADER_BYTES)
     if is_header(first):

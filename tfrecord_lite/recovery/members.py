@@ -161,10 +161,8 @@ class MemberReader:
         while start is not None:
             start = yield from self._read(start)
         if not self._is_complete:
-            detail = (
-                "some places that look like the start of another stream were not tried: there are "
-                "too many"
-            )
+            detail = "some places that look like the start of another stream were not tried: "
+            detail += "there are too many"
             yield self._span(Reason.COMPRESSED_CORRUPT, detail)
 
     def _span(self, reason: Reason, detail: str, length: int = 0) -> DamagedSpan:

@@ -1,6 +1,6 @@
 """Save every intact record of a damaged file to a new file, and report what is lost.
 
-Of a compressed file, the parts that can be inflated are saved (:mod:`.members`). A record whose
+From a compressed file, the parts that can be inflated are saved (:mod:`.members`). A record whose
 CRCs are wrong is never written. The damaged file is opened for reading only. The new file is
 written under a temporary name and renamed when it is complete.
 """
@@ -93,7 +93,7 @@ def recover(
     Returns
     -------
     DamageReport
-        Of one file: how many records were written (with none and damage, there is no new file),
+        For one file: how many records were written (with none and damage, there is no new file),
         and what was lost. Offsets count the bytes
         that could be inflated; bytes between two members that could not be have no length.
 
@@ -207,9 +207,8 @@ def _parts(source: str, settings: ReadSettings, meter: Meter) -> Iterator[Block 
     codec = codec_named(settings.codec_name or "")
     if codec is not None and codec.joinable:
         with closing(open_seekable(source, settings.storage_options)) as file:
-            yield from MemberReader(
-                file, source, settings, lambda at: meter.update(at, size)
-            ).parts()
+            reader = MemberReader(file, source, settings, lambda at: meter.update(at, size))
+            yield from reader.parts()
         return
     spans: list[DamagedSpan] = []
     with closing(RecordStream(source, settings)) as stream:

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import repeat
 from threading import Event
 from typing import TYPE_CHECKING, TypeAlias, Unpack, cast
@@ -105,15 +106,9 @@ def verify(
     (19, 'DATA_CRC', 1, 1)
     """
     settings = settings_of(options)
-    files = verify_each(
-        expand(paths, settings.storage_options),
-        settings,
-        messages=messages,
-        schema=schema,
-        num_threads=num_threads,
-        progress=progress,
-    )
-    return DamageReport(tuple(files))
+    sources = expand(paths, settings.storage_options)
+    check = partial(verify_each, sources, settings, messages=messages, schema=schema)
+    return DamageReport(tuple(check(num_threads=num_threads, progress=progress)))
 
 
 def settings_of(options: ReadOptions) -> ReadSettings:
@@ -177,12 +172,8 @@ def verify_each(
             failure = error
         finally:
             stream.close()
-        return replace(
-            records.report(),
-            message_errors=tuple(errors),
-            num_message_errors=n_errors,
-            failure=failure,
-        )
+        report = replace(records.report(), message_errors=tuple(errors))
+        return replace(report, num_message_errors=n_errors, failure=failure)
 
     with metered(progress, title_of(sources) if sources else "", "bytes") as meter:
         if meter.is_on:

@@ -110,12 +110,8 @@ class SavedData:
         if self.run == CHUNKS:
             return sorted(run.files, key=_chunk_number)
         shards = [name for name in run.folders if name.endswith(".shard")]
-        return [
-            file
-            for shard in sorted(shards)
-            for file in listing(shard, self._options).files
-            if file.endswith(".snapshot")
-        ]
+        files = [file for shard in sorted(shards) for file in listing(shard, self._options).files]
+        return [file for file in files if file.endswith(".snapshot")]
 
     @property
     def shards(self) -> list[list[str]]:

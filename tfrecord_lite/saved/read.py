@@ -17,7 +17,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, ByteItems, ByteRanges, Int64Array, gather, row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    ByteItems,
+    ByteRanges,
+    Int64Array,
+    first_true,
+    gather,
+    row_splits,
+)
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import SparseTensor
 from tfrecord_lite.convert.lists import Joiner, Lists, SparseLists, row_of, scattered
@@ -66,9 +74,8 @@ def columns_of(
     columns = {}
     for component in data.chosen(names):
         whole = parts.pop(component.name).joined()
-        columns[component.name] = column_of(
-            empty(component) if whole is None else _settled(component, whole)
-        )
+        lists = empty(component) if whole is None else _settled(component, whole)
+        columns[component.name] = column_of(lists)
     return columns
 
 
@@ -90,6 +97,7 @@ def lists_of(
     TensorFlow takes one element of each of as many shards as there are processors.
     """
     chosen = {component.name for component in data.chosen(names)}
+    places = [(c, place) for place, c in enumerate(data.components) if c.name in chosen]
     k = len(data.components)
     blocks = _blocks(data, data.files if shard is None else data.shards[shard], options)
     if cycle_length > 1:
@@ -97,14 +105,7 @@ def lists_of(
             [_blocks(data, files, options) for files in data.shards], cycle_length, k
         )
     for block in blocks:
-        yield (
-            len(block) // k,
-            {
-                component.name: parsed(component, block[c::k])
-                for c, component in enumerate(data.components)
-                if component.name in chosen
-            },
-        )
+        yield len(block) // k, {c.name: parsed(c, block[place::k]) for c, place in places}
 
 
 def elements_of(
@@ -204,10 +205,9 @@ def _settled(component: Component, lists: Values) -> Values:
     if component.shape is not None:
         return lists
     shape = tuple(map(_size, lists.levels))
-    levels = [
-        level if size is None else size for level, size in zip(lists.levels, shape, strict=True)
-    ]
-    return lists.with_(levels=tuple(levels), type=replace(lists.type, shape=shape))
+    pairs = zip(lists.levels, shape, strict=True)
+    levels = [level if size is None else size for level, size in pairs]
+    return lists.with_(levels=tuple(levels), type=lists.type._replace(shape=shape))
 
 
 # -------------------------------------------------------------------------- one component
@@ -239,9 +239,8 @@ def empty(component: Component) -> Values:
     """Return a component of no elements."""
     none = Block.from_records([])
     if component.form in ("tensor", "optional"):
-        return _tensors(
-            none, component.dtype, component.shape or (), missing=component.form == "optional"
-        )
+        missing = component.form == "optional"
+        return _tensors(none, component.dtype, component.shape or (), missing=missing)
     return _FORMS[component.form](component, [])
 
 
@@ -270,15 +269,13 @@ def _tensors(
 
 def _check_sizes(records: Block, sizes: Int64Array, shape: Shape) -> None:
     for dim, size in enumerate(shape):
-        wrong = np.flatnonzero((sizes[:, dim] != size) & (size is not None))
-        if wrong.size:
-            found = sizes[wrong[0]].tolist()
-            detail = (
-                f"the tensor has shape {found}, expected {[-1 if s is None else s for s in shape]}"
-            )
-            raise records.place(int(wrong[0])).locate(
-                InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
-            )
+        first = first_true(sizes[:, dim] != size) if size is not None else None
+        if first is not None:
+            found = sizes[first].tolist()
+            expected = [-1 if s is None else s for s in shape]
+            detail = f"the tensor has shape {found}, expected {expected}"
+            error = InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+            raise records.place(first).locate(error)
 
 
 def _short_strings(records: Block) -> ByteRanges | None:
@@ -314,10 +311,8 @@ def _of_any_shape(records: Block, dtype: str, rank: int) -> tuple[Int64Array, An
         except InvalidArgumentError as error:
             if error.reason is not Reason.BAD_SHAPE:
                 raise
-            groups += [
-                (numbers[i : i + 1], parse_tensors(records[numbers[i : i + 1]], dtype))
-                for i in range(len(numbers))
-            ]
+            single = [numbers[i : i + 1] for i in range(len(numbers))]
+            groups += [(number, parse_tensors(records[number], dtype)) for number in single]
     sizes = np.zeros((len(records), rank), np.int64)
     for numbers, array in groups:
         if array.ndim - 1 != rank:
@@ -379,7 +374,7 @@ def _ragged(component: Component, records: list[tuple[tuple[int, ...], list[Vari
             levels.append(np.array([each.size - 1 for each in splits], np.int64))
         levels.append(np.concatenate([np.empty(0, np.int64), *map(np.diff, splits)]))
     levels += values.levels[1:] if n_own else values.levels
-    own = replace(values.type, shape=(*[None] * (n_splits + 1), *shape[n_splits + 1 :]))
+    own = values.type._replace(shape=(*[None] * (n_splits + 1), *shape[n_splits + 1 :]))
     return Lists(len(records), own, tuple(levels), values.flat)
 
 
@@ -392,9 +387,8 @@ def _sparse(
     for number, (dims, variants) in enumerate(records):
         is_batch = len(dims) > 1
         for row in range(len(variants) // 3):
-            places, own, size = (
-                parse_tensor(tensors[0]) for _, _, tensors in variants[3 * row : 3 * row + 3]
-            )
+            three = variants[3 * row : 3 * row + 3]
+            places, own, size = (parse_tensor(tensors[0]) for _, _, tensors in three)
             before = [number, row] if is_batch else [number]
             indices.append(np.hstack([np.tile(np.array(before), (len(places), 1)), places]))
             values.append(own)
@@ -414,12 +408,8 @@ def _optional(component: Component, records: list[tuple[tuple[int, ...], list[Va
     """Return values of which some are missing."""
     tensors = [variants[0][2] for _, variants in records]
     present = np.array([bool(own) for own in tensors], np.bool_)
-    lists = _tensors(
-        Block.from_records([own[0] for own in tensors if own]),
-        component.dtype,
-        component.shape,
-        missing=True,
-    )
+    own = Block.from_records([items[0] for items in tensors if items])
+    lists = _tensors(own, component.dtype, component.shape, missing=True)
     return scattered(lists, present)
 
 

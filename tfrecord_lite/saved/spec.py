@@ -43,9 +43,8 @@ class Component(NamedTuple):
     @property
     def is_settled(self) -> bool:
         """Whether its shape is known without its records."""
-        return self.refused is not None or not (
-            self.shape is None or (self.form == "sparse" and None in self.shape)
-        )
+        varies = self.shape is None or (self.form == "sparse" and None in self.shape)
+        return self.refused is not None or not varies
 
 
 def refused(name: str, detail: str) -> Component:
@@ -102,13 +101,11 @@ def _structure(spec: bytes, name: str, components: list[Component]) -> Any:
         items = [item for field, item in fields(value) if field == 1]
         return tuple(below(str(i), item) for i, item in enumerate(items))
     if number in (_DICT, _NAMED):
-        pairs = [
-            dict(fields(pair)) for n, pair in fields(value) if n == (1 if number == _DICT else 2)
-        ]
+        of_pairs = 1 if number == _DICT else 2
+        pairs = [dict(fields(pair)) for n, pair in fields(value) if n == of_pairs]
         keyed = [(pair.get(1, b"").decode(), pair.get(2, b"")) for pair in pairs]
-        return {
-            key: below(key, item) for key, item in (sorted(keyed) if number == _DICT else keyed)
-        }
+        keyed = sorted(keyed) if number == _DICT else keyed
+        return {key: below(key, item) for key, item in keyed}
     component = _component(number, value, name or "value")
     if component is None:
         return ()
@@ -194,9 +191,8 @@ def spec_of(structure: Any, components: dict[str, Component]) -> bytes:
 
 def _leaf(component: Component) -> bytes:
     kind: TensorType = tensor_type(component.dtype)
-    shape = b"".join(
-        message((2, message((1, -1 if size is None else size)))) for size in component.shape or ()
-    )
+    sizes = [-1 if size is None else size for size in component.shape or ()]
+    shape = b"".join(message((2, message((1, size)))) for size in sizes)
     state = [message((_SHAPE, shape)), message((_DTYPE, kind.number))]
     if component.form == "ragged":
         state += [message((_INT, component.ragged_rank << 1)), message((_DTYPE, 9))]
@@ -206,10 +202,8 @@ def _leaf(component: Component) -> bytes:
             return tensor
         state = [tensor]
     n_flat = {"ragged": component.ragged_rank + 1, "sparse": 3, "optional": 1}[component.form]
-    spec: list[tuple[int, bytes | int]] = [
-        (1, _NUMBERS[component.form]),
-        (2, message((_TUPLE, message(*((1, s) for s in state))))),
-    ]
+    inner = message((_TUPLE, message(*((1, s) for s in state))))
+    spec: list[tuple[int, bytes | int]] = [(1, _NUMBERS[component.form]), (2, inner)]
     return message((_TYPE, message(*spec, (3, _NAMES[component.form]), (4, n_flat))))
 
 

@@ -25,20 +25,16 @@ _NO_FEATURES = b"\n\0"
 def schema_of_saved(data: SavedData, options: ReadSettings) -> Schema:
     """Return how the Examples of a saved data set are parsed."""
     resolve(data, options)
-    return Schema.of_items(
-        {c.name: item_of(c.name, empty(c), lossless=True) for c in data.chosen(None)}
-    )
+    items = {c.name: item_of(c.name, empty(c), lossless=True) for c in data.chosen(None)}
+    return Schema.of_items(items)
 
 
 def examples_of(data: SavedData, options: ReadSettings) -> Generator[Block, None, None]:
     """Yield the elements as Examples."""
     schema = schema_of_saved(data, options)
     for n, lists in lists_of(data, options):
-        yield (
-            encode_lists(stored(lists, schema), n)
-            if schema
-            else Block.from_records([_NO_FEATURES] * n)
-        )
+        none = [_NO_FEATURES] * n
+        yield encode_lists(stored(lists, schema), n) if schema else Block.from_records(none)
 
 
 class ExampleFile:

@@ -44,7 +44,7 @@ def write_columns(
 ) -> None:
     """Write columns as a new run of a saved data set, to which the metadata are switched at the end.
 
-    The rows are those of equal shards, or of shards of these numbers and sizes.
+    The rows go to equal shards, or to shards of these numbers and sizes.
     """
     values = {name: opened(name, column, "strict") for name, column in columns.items()}
     components = {name: _component(name, lists) for name, lists in values.items()}
@@ -54,10 +54,8 @@ def write_columns(
         raise argument_error(f"the columns have several numbers of rows: {counts}")
     n = next(iter(counts.values()), 0)
     run = str(secrets.randbits(63))
-    sizes = shard_sizes or {
-        shard: n * (shard + 1) // num_shards - n * shard // num_shards
-        for shard in range(num_shards if n else 0)
-    }
+    edges = [n * shard // num_shards for shard in range(num_shards + 1)]
+    sizes = shard_sizes or (dict(enumerate(b - a for a, b in pairwise(edges))) if n else {})
     start = 0
     for shard, size in sizes.items():
         place = f"{folder}/{run}/{shard % 2**64:08}.shard"
@@ -78,18 +76,11 @@ def write_columns(
             stack.pop_all()
         sink.commit()
         start += size
-    numbers = [
-        tensor_type(c.dtype).number if c.form == "tensor" else VARIANT
-        for c in map(components.__getitem__, order)
-    ]
-    metadata = message(
-        (2, run.encode()),
-        (3, time.time_ns() // 1000),
-        (4, 2),
-        (5, b"".join(map(varint, numbers))),
-        *([(6, n)] if n else []),
-        (1000, 1),
-    )
+    own = [components[name] for name in order]
+    numbers = [tensor_type(c.dtype).number if c.form == "tensor" else VARIANT for c in own]
+    dtypes, now = b"".join(map(varint, numbers)), time.time_ns() // 1000
+    n_field = [(6, n)] if n else []
+    metadata = message((2, run.encode()), (3, now), (4, 2), (5, dtypes), *n_field, (1000, 1))
     if not is_url(folder):
         os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - may be a URL
     for name, content in (("dataset_spec.pb", spec_of(structure, components)), (SAVED, metadata)):
@@ -134,12 +125,12 @@ def _records(component: Component, lists: Lists | SparseLists) -> Block:
     column = result(lists, with_objects=True)
     if component.form == "optional":
         rows = zip(np.ma.getdata(column), lists.mask, strict=True)
-        records = [
-            _variant((), [(b"tensorflow::data::Optional", b"\x01", [_tensor(row, kind)])])
-            if there
-            else _variant((), [(b"tensorflow::data::Optional", b"\0", [])])
+        name = b"tensorflow::data::Optional"
+        own = [
+            [(name, b"\x01", [_tensor(row, kind)]) if there else (name, b"\0", [])]
             for row, there in rows
         ]
+        records = [_variant((), variants) for variants in own]
         return Block.from_records(records)
     return Block.from_records([_tensor(row, kind) for row in column])
 
@@ -147,11 +138,9 @@ def _records(component: Component, lists: Lists | SparseLists) -> Block:
 def _alike(rows: AnyArray, kind: TensorType, shape: tuple[Any, ...]) -> Block:
     """Return tensors of one dtype and shape: the same bytes before the contents of each."""
     little = rows.dtype.newbyteorder("<")
-    contents = (
-        rows.astype(little, copy=False).view(np.uint8).reshape(len(rows), -1)
-        if rows.size
-        else np.empty((len(rows), 0), np.uint8)
-    )
+    contents = np.empty((len(rows), 0), np.uint8)
+    if rows.size:
+        contents = rows.astype(little, copy=False).view(np.uint8).reshape(len(rows), -1)
     prefix = np.frombuffer(leading_bytes(kind, shape, contents.shape[1]), np.uint8)
     n_bytes = prefix.size + contents.shape[1]
     data = np.zeros(len(rows) * n_bytes + SPARE_BYTES, np.uint8)
@@ -169,12 +158,10 @@ def _tensor(value: Any, kind: TensorType) -> bytes:
 
 def _variant(shape: tuple[int, ...], variants: list[tuple[bytes, bytes, list[bytes]]]) -> bytes:
     """Return the TensorProto of variants."""
-    parts = [
-        message(
-            (1, name), *([(2, metadata)] if metadata else []), *((3, tensor) for tensor in tensors)
-        )
-        for name, metadata, tensors in variants
-    ]
+    parts = []
+    for name, metadata, tensors in variants:
+        own = [(2, metadata)] if metadata else []
+        parts.append(message((1, name), *own, *((3, tensor) for tensor in tensors)))
     dims = message(*((2, message((1, size))) for size in shape))
     content = b"".join([varint(len(part)) for part in parts] + parts)
     return message((1, VARIANT), (2, dims), (4, content))
@@ -199,10 +186,8 @@ def _values(lists: Lists, shape: tuple[Any, ...], kind: Any) -> AnyArray:
     if kind.name != "string":
         return np.asarray(lists.flat).reshape(shape)
     flat = lists.flat.to_ranges()
-    items = [
-        flat.data[a : a + n].tobytes()
-        for a, n in zip(flat.starts.tolist(), flat.lengths.tolist(), strict=True)
-    ]
+    extents = zip(flat.starts.tolist(), flat.lengths.tolist(), strict=True)
+    items = [flat.data[a : a + n].tobytes() for a, n in extents]
     return np.array([*items, None], object)[:-1].reshape(shape)
 
 

@@ -29,6 +29,7 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.options import hinted_class
 from tfrecord_lite.schema.kinds import EXTRA_DTYPES, Kind, kind_of, numpy_dtype
 
 
@@ -216,6 +217,13 @@ class SparseFeature(FeatureSpec):
     already_sorted: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class RaggedPartition:
+    """A partition that is a feature of its own."""
+
+    key: str
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RaggedFeature(FeatureSpec):
     """A feature of any number of values, divided into rows (rules G1 to G8).
@@ -250,8 +258,7 @@ class RaggedFeature(FeatureSpec):
     (RaggedFeature.RowLengths(key='n'),)
     """
 
-    @dataclass(frozen=True, slots=True)
-    class RowSplits:
+    class RowSplits(RaggedPartition):
         """Row ``i`` is ``values[splits[i]:splits[i + 1]]``.
 
         Parameters
@@ -260,10 +267,9 @@ class RaggedFeature(FeatureSpec):
             The int64 feature with the splits: 0, then the end of each row.
         """
 
-        key: str
+        __slots__ = ()
 
-    @dataclass(frozen=True, slots=True)
-    class RowLengths:
+    class RowLengths(RaggedPartition):
         """Rows follow each other, with these lengths.
 
         Parameters
@@ -272,10 +278,9 @@ class RaggedFeature(FeatureSpec):
             The int64 feature with the length of each row.
         """
 
-        key: str
+        __slots__ = ()
 
-    @dataclass(frozen=True, slots=True)
-    class RowStarts:
+    class RowStarts(RaggedPartition):
         """Each row starts at a given value and ends where the next one starts.
 
         Parameters
@@ -284,10 +289,9 @@ class RaggedFeature(FeatureSpec):
             The int64 feature with the number of each row's first value.
         """
 
-        key: str
+        __slots__ = ()
 
-    @dataclass(frozen=True, slots=True)
-    class RowLimits:
+    class RowLimits(RaggedPartition):
         """Each row ends before a given value and starts where the previous one ended.
 
         Parameters
@@ -296,10 +300,9 @@ class RaggedFeature(FeatureSpec):
             The int64 feature with the number of each row's last value plus 1.
         """
 
-        key: str
+        __slots__ = ()
 
-    @dataclass(frozen=True, slots=True)
-    class ValueRowIds:
+    class ValueRowIds(RaggedPartition):
         """Each value has the number of its row.
 
         Parameters
@@ -308,7 +311,7 @@ class RaggedFeature(FeatureSpec):
             The int64 feature with the row number of each value, ascending.
         """
 
-        key: str
+        __slots__ = ()
 
     @dataclass(frozen=True, slots=True)
     class UniformRowLength:
@@ -330,9 +333,8 @@ class RaggedFeature(FeatureSpec):
 
     def __post_init__(self) -> None:
         """Check the arguments, and normalize dtypes and partitions."""
-        if self.value_key is not None and (
-            not isinstance(self.value_key, str) or not self.value_key
-        ):
+        key = self.value_key
+        if key is not None and not (isinstance(key, str) and key):
             raise argument_error(f"value_key must be a non-empty string, not {self.value_key!r}")
         if self.dtype is None or self.row_splits_dtype is None:
             raise TypeError("dtype and row_splits_dtype must be dtypes, not None")
@@ -459,7 +461,7 @@ DenseSpec: TypeAlias = FixedLenFeature | FixedLenSequenceFeature | RawFeature
 
 DType: TypeAlias = str | type[Any] | np.dtype[Any]
 Shorthand: TypeAlias = DType | tuple[DType, int | Sequence[int]]
-"""What stands for a FixedLenFeature: its dtype, or ``(dtype, shape)``."""
+"""A short form of a FixedLenFeature: its dtype, or ``(dtype, shape)``."""
 
 FeatureLike: TypeAlias = FeatureSpec | Shorthand
 DenseLike: TypeAlias = DenseSpec | Shorthand
@@ -467,12 +469,9 @@ DenseLike: TypeAlias = DenseSpec | Shorthand
 SparseSpec: TypeAlias = VarLenFeature | SparseFeature
 """The specifications whose results are sparse tensors."""
 
-SPECIFICATIONS: tuple[type[FeatureSpec], ...] = (
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    VarLenFeature,
-    SparseFeature,
-    RaggedFeature,
-    RawFeature,
-)
+SPECIFICATIONS: tuple[type[FeatureSpec], ...]
+SPECIFICATIONS = FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
+SPECIFICATIONS += SparseFeature, RaggedFeature, RawFeature
+for _specification in SPECIFICATIONS:
+    hinted_class(_specification)
 PARTITIONS: tuple[type[Partition], ...] = get_args(Partition)

@@ -7,11 +7,14 @@ A ``tf.train.Feature`` is a list of byte strings, of float32 or of int64. The nu
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
 
+from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 
 
@@ -40,27 +43,14 @@ class Kind(IntEnum):
         return _LABELS[self]
 
 
-_DTYPES: dict[Kind, np.dtype[Any]] = {
-    Kind.BYTES: np.dtype(object),
-    Kind.FLOAT: np.dtype(np.float32),
-    Kind.INT64: np.dtype(np.int64),
-}
+_DTYPES: dict[Kind, np.dtype[Any]]
+_DTYPES = {Kind.BYTES: np.dtype("O"), Kind.FLOAT: np.dtype("f4"), Kind.INT64: np.dtype("i8")}
 _KINDS = {dtype: kind for kind, dtype in _DTYPES.items()}
 _LABELS = {Kind.BYTES: "string", Kind.FLOAT: "float32", Kind.INT64: "int64"}
 
 # Names and Python types that NumPy does not know, or gives another meaning.
-_WORDS: dict[Any, Kind] = {
-    "string": Kind.BYTES,
-    "bytes": Kind.BYTES,
-    "str": Kind.BYTES,
-    bytes: Kind.BYTES,
-    str: Kind.BYTES,
-    object: Kind.BYTES,
-    "float": Kind.FLOAT,
-    float: Kind.FLOAT,
-    "int": Kind.INT64,
-    int: Kind.INT64,
-}
+_WORDS: dict[Any, Kind] = dict.fromkeys(["string", "bytes", "str", bytes, str, object], Kind.BYTES)
+_WORDS |= {"float": Kind.FLOAT, float: Kind.FLOAT, "int": Kind.INT64, int: Kind.INT64}
 
 
 EXTRA_FLOATS = frozenset(
@@ -119,10 +109,8 @@ def _not_stored_error(name: str, key: str | None) -> InvalidArgumentError:
     raw = f"RawFeature(shape, {name!r}) for raw bytes"
     if name.startswith(("datetime64", "timedelta64", "void")):
         raw = "string for raw bytes, and convert the result"
-    detail = (
-        f"an Example holds float32, int64 and string, not {name}; give the one it was stored as, "
-        f"{number}{raw}"
-    )
+    detail = f"an Example holds float32, int64 and string, not {name}; give the one it was stored "
+    detail += f"as, {number}{raw}"
     return InvalidArgumentError(Reason.UNSUPPORTED, key=key, detail=detail)
 
 
@@ -147,7 +135,7 @@ def numpy_dtype(name_or_type: object) -> np.dtype[Any]:
         return extra_dtype(word)
     known = isinstance(word, np.dtype)
     if isinstance(word, str):
-        known = _NAME.fullmatch(word) is not None
+        known = re.fullmatch(_NAME, word) is not None
     elif isinstance(word, type):
         known = issubclass(word, np.generic) or word in _BUILTINS
     try:
@@ -171,6 +159,41 @@ def extra_dtype(name: str) -> np.dtype[Any]:
     return dtype
 
 
+def array_of(tensor: Any, key: str | None = None, index: int | None = None) -> AnyArray:
+    """Return a tensor of another library as an array, also one of a dtype that ml_dtypes has.
+
+    Raises ``UNSUPPORTED``, with what to give instead, for one that NumPy does not take.
+    """
+    try:
+        return np.asarray(tensor)
+    except Exception as error:  # of any library  # noqa: BLE001
+        reason = str(error).partition("\n")[0]
+    name = str(getattr(tensor, "dtype", "")).removeprefix("torch.")
+    cure = next((cure for is_so, cure in _CURES if is_so(tensor)), "give a NumPy array")
+    if cure == "give a NumPy array" and name in EXTRA_FLOATS:
+        try:
+            dtype = extra_dtype(name)
+            bits = tensor.view(getattr(sys.modules["torch"], f"uint{8 * dtype.itemsize}"))
+            return np.asarray(bits).view(dtype)
+        except ImportError as error:
+            cure = f"{error}, or give tensor.float()"
+    detail = f"NumPy does not take this {type(tensor).__name__} ({reason}); {cure}"
+    raise InvalidArgumentError(Reason.UNSUPPORTED, key=key, index=index, detail=detail)
+
+
+_CURES: tuple[tuple[Callable[[Any], bool], str], ...] = (
+    (lambda x: "meta" in str(getattr(x, "device", "")), "one on the device 'meta' has no values"),
+    (lambda x: getattr(x, "requires_grad", False), "give tensor.detach()"),
+    (lambda x: getattr(x, "is_nested", False), "give a list of its rows, list(tensor.unbind())"),
+    (lambda x: "sparse" in str(getattr(x, "layout", "")), "give tensor.to_dense()"),
+    (lambda x: getattr(x, "is_quantized", False), "give tensor.dequantize()"),
+    (lambda x: hasattr(x, "cpu") and str(x.device) != "cpu", "give tensor.cpu()"),
+    (lambda x: hasattr(x, "is_neg") and x.is_neg(), "give tensor.resolve_neg()"),
+    (lambda x: hasattr(x, "is_conj") and x.is_conj(), "give tensor.resolve_conj()"),
+)
+"""What makes NumPy take a tensor, by what keeps it from it."""
+
+
 # A byte order, a name or code, and a unit of time: "float32", "<f4", "datetime64[s]".
-_NAME = re.compile(r"[<>=|]?[A-Za-z?][A-Za-z0-9_]*(\[\w+\])?", re.ASCII)
+_NAME = r"(?a)[<>=|]?[A-Za-z?][A-Za-z0-9_]*(\[\w+\])?"
 _BUILTINS = frozenset({bool, int, float, complex, bytes, str, object})

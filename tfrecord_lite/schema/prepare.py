@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from tfrecord_lite.arrays import objects
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema.features import (
     FeatureLike,
@@ -171,7 +172,7 @@ MAX_DIMENSIONS = 62
 def prepare(features: Mapping[str, FeatureLike]) -> dict[str, Prepared]:
     """Check the features of an Example and convert them to the form a parser works with.
 
-    A shorthand stands for a FixedLenFeature, see :func:`specifications`.
+    A shorthand means a FixedLenFeature, see :func:`specifications`.
 
     Rejects no features, a value that is neither (E2), two features that read one key
     in different ways (E7), and a shape, dtype, default value or size that is missing or not valid
@@ -205,9 +206,8 @@ def prepare_sequence(
     context = specifications({} if context is None else context)
     lists = specifications({} if lists is None else lists, is_list=True)
     if all(isinstance(features, Mapping) and not features for features in (context, lists)):
-        raise argument_error(
-            "no features to parse; give context_features, sequence_features or both"
-        )
+        detail = "no features to parse; give context_features, sequence_features or both"
+        raise argument_error(detail)
     _check_classes(context, "the context", _IN_CONTEXT)
     prepared_context = _prepare_all(context)
     _check_classes(lists, "a feature list", _IN_LISTS)
@@ -219,8 +219,9 @@ def prepare_sequence(
     padding = _default_array("", b"", Kind.BYTES, ())
     for name, feature in prepared_lists.items():
         if isinstance(feature, Dense):  # a RawFeature: each step is a string
+            key, raw = feature.key, feature.raw
             prepared_lists[name] = Padded(
-                feature.key, Kind.BYTES, (), padding, allow_missing=False, raw=feature.raw
+                key, Kind.BYTES, (), padding, allow_missing=False, raw=raw
             )
         elif isinstance(feature, Shaped):
             detail = "a shape_key is not possible in a feature list"
@@ -243,15 +244,11 @@ _IN_LISTS = (FixedLenSequenceFeature, VarLenFeature, RaggedFeature, RawFeature)
 
 def no_mapping_error(features: object) -> TypeError:
     """Return the error about features that are not a mapping."""
-    detail = (
-        "features must be a dict of names to specifications, such as {'x': int}, not "
-        f"{type(features).__name__}"
-    )
+    detail = "features must be a dict of names to specifications, such as {'x': int}, not "
+    detail += f"{type(features).__name__}"
     if hasattr(features, "feature_lists"):
-        detail += (
-            "; a SequenceSchema has two parts, pass both: parse_sequence_example(records, *schema), "
-            "or TFRecordDataset(paths).batch(n).parse_sequence_example(*schema)"
-        )
+        detail += "; a SequenceSchema has two parts, pass both: parse_sequence_example(records, "
+        detail += "*schema), or TFRecordDataset(paths).batch(n).parse_sequence_example(*schema)"
     return TypeError(detail)
 
 
@@ -275,7 +272,7 @@ def keys_to_read(prepared: Mapping[str, Prepared]) -> dict[str, Kind]:
 
 
 def _prepare_one(name: str, spec: FeatureSpec) -> Prepared:
-    """Check one feature by itself."""
+    """Check one feature alone."""
     check_key(name, name, TypeError)
     if type(spec) not in _BUILDERS:
         raise not_a_specification_error(name, spec)
@@ -319,7 +316,7 @@ def require_specifications(features: object) -> None:
 
 
 def specification(name: str, feature: FeatureLike, *, is_list: bool = False) -> FeatureSpec:
-    """Return one specification, or what a shorthand stands for."""
+    """Return one specification, or what a shorthand means."""
     if isinstance(feature, FeatureSpec):
         return feature
     pair = feature if isinstance(feature, tuple) and len(feature) == 2 else (feature, [])
@@ -384,11 +381,14 @@ def _dense(name: str, spec: FixedLenFeature) -> Dense:
     if spec.default_value is not None:
         default = _default_array(name, spec.default_value, kind, shape)
     default = default if default is not None and default.size else None
-    key = name if spec.value_key is None else _value_key(name, spec.value_key)
+    key = _value_key(name, spec.value_key)
     return Dense(key, kind, shape, default)
 
 
-def _value_key(name: str, key: str) -> str:
+def _value_key(name: str, key: str | None) -> str:
+    """Return the key of the values, by default the name of the specification."""
+    if key is None:
+        return name
     check_key(name, key, InvalidArgumentError)
     return key
 
@@ -417,9 +417,8 @@ def _sparse(name: str, spec: SparseFeature) -> Sparse:
         check_key(name, key, InvalidArgumentError)
     sizes = (spec.size,) if single else spec.size
     if not isinstance(sizes, list | tuple | np.ndarray):
-        raise TypeError(
-            f"size of feature {name!r} must be a list with one number per index_key, not {sizes!r}"
-        )
+        detail = f"must be a list with one number per index_key, not {sizes!r}"
+        raise TypeError(f"size of feature {name!r} {detail}")
     if len(sizes) != len(keys):
         detail = f"size has {len(sizes)} numbers, expected one for each of {len(keys)} index keys"
         raise argument_error(detail, key=name)
@@ -428,7 +427,7 @@ def _sparse(name: str, spec: SparseFeature) -> Sparse:
 
 
 def _ragged(name: str, spec: RaggedFeature) -> Ragged:
-    key = name if spec.value_key is None else _value_key(name, spec.value_key)
+    key = _value_key(name, spec.value_key)
     partitions: list[Partition] = []
     for partition in spec.partitions:
         if isinstance(partition, RaggedFeature.UniformRowLength):
@@ -443,7 +442,7 @@ def _ragged(name: str, spec: RaggedFeature) -> Ragged:
 
 def _raw(name: str, spec: RawFeature) -> Dense | Shaped:
     _shape(name, [dim for dim in spec.shape if dim is not None])
-    key = name if spec.value_key is None else _value_key(name, spec.value_key)
+    key = _value_key(name, spec.value_key)
     if spec.shape_key is not None:
         check_key(name, spec.shape_key, InvalidArgumentError)
         return Shaped(key, Kind.BYTES, spec.shape_key, spec)
@@ -455,8 +454,7 @@ _BUILDERS: dict[type, Callable[[str, Any], Prepared]] = {
     FixedLenFeature: _dense,
     FixedLenSequenceFeature: _padded,
     VarLenFeature: lambda name, spec: VarLen(
-        name if spec.value_key is None else _value_key(name, spec.value_key),
-        kind_of(spec.dtype, name),
+        _value_key(name, spec.value_key), kind_of(spec.dtype, name)
     ),
     SparseFeature: _sparse,
     RaggedFeature: _ragged,
@@ -539,10 +537,8 @@ def _check_sharing(prepared: Mapping[str, Prepared]) -> None:
                     f"{who!r} ({family}, {label}" + (f", {splits} row_splits)" if splits else ")")
                     for who, (family, label, splits) in ((other, its_way), (name, way))
                 ]
-                detail = (
-                    f"key {key!r} is read in two ways: {' and '.join(ways)}; read it in one way and "
-                    "convert the result"
-                )
+                detail = f"key {key!r} is read in two ways: {' and '.join(ways)}; read it in one "
+                detail += "way and convert the result"
                 raise argument_error(detail, key=key)
 
 
@@ -567,9 +563,8 @@ def _default_array(key: str, value: Any, kind: Kind, shape: tuple[int, ...]) -> 
     nothing is broadcast. str is encoded as UTF-8.
     """
     if isinstance(value, bytearray | memoryview):
-        raise TypeError(
-            f"default_value of feature {key!r} must be bytes, not {type(value).__name__}"
-        )
+        actual = type(value).__name__
+        raise TypeError(f"default_value of feature {key!r} must be bytes, not {actual}")
     # Arrays stay as they are; everything else becomes an array of Python objects.
     is_array, is_ragged = hasattr(value, "__array__"), False
     try:
@@ -631,9 +626,8 @@ def _integers(flat: AnyArray) -> AnyArray:
 
 def _strings(flat: AnyArray) -> AnyArray:
     """Convert to an object array of bytes."""
-    array = np.empty(flat.size, object)
-    array[:] = [item.encode() if isinstance(item, str) else bytes(item) for item in flat.tolist()]
-    return array
+    strings = [item.encode() if isinstance(item, str) else bytes(item) for item in flat.tolist()]
+    return objects(strings)
 
 
 _CONVERTERS = {Kind.BYTES: _strings, Kind.FLOAT: _floats, Kind.INT64: _integers}

@@ -3,7 +3,7 @@
 An Example holds float32, int64 and byte strings. Its values were often something else before:
 an image of uint8 stored as one byte string, a bool as an int64, a float64 vector as its raw
 bytes. For each feature a schema holds its specification and, if known, its original type
-(:class:`Original`). Those of a SequenceExample are two schemas, of its context and of its feature
+(:class:`Original`). A SequenceExample has two schemas, of its context and of its feature
 lists (:class:`SequenceSchema`).
 """
 
@@ -35,7 +35,7 @@ SHOWN_ROWS = 40
 
 # Known by name, since NumPy has none of them.
 _OTHER_DTYPES = EXTRA_DTYPES | {"string"}
-_TEXT = re.compile(r"[SU][0-9]{1,9}|T|str", re.ASCII)
+_TEXT = r"[SU][0-9]{1,9}|T|str"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -102,11 +102,9 @@ class Original:
             value = getattr(self, name)
             if not isinstance(value, type_) and (value is not None or type_ is bool):
                 raise TypeError(f"{name} must be a {type_.__name__}, not {value!r}")
-        if self.text is not None and (self.dtype != "string" or not _TEXT.fullmatch(self.text)):
-            raise argument_error(
-                "text must be str, T, or a width such as S5 or U5, with dtype string; "
-                f"not {self.text!r} with dtype {self.dtype}"
-            )
+        if self.text is not None and (self.dtype != "string" or not re.fullmatch(_TEXT, self.text)):
+            detail = "text must be str, T, or a width such as S5 or U5, with dtype string; "
+            raise argument_error(f"{detail}not {self.text!r} with dtype {self.dtype}")
         if self.zone is not None and not (self.zone and self.dtype.startswith("datetime64")):
             raise argument_error(f"only datetime64 has a zone, not {self.dtype}: {self.zone!r}")
         if self.compression not in (None, "zlib") or (self.compression and self.dtype == "string"):
@@ -158,9 +156,8 @@ def _categories(categories: Any, dtype: str, text: str | None) -> tuple[Any, ...
         raise argument_error(f"categories must be texts, bytes, numbers or bools, not {dtype}")
     for value in listed:
         if type(value) is not item_type:
-            detail = (
-                f"the categories of {text or dtype} must be {item_type.__name__}, not {value!r}"
-            )
+            actual = f"{item_type.__name__}, not {value!r}"
+            detail = f"the categories of {text or dtype} must be {actual}"
             raise argument_error(detail)
     if len(set(listed)) < len(listed) or any(value != value for value in listed):  # noqa: PLR0124
         raise argument_error("the categories must be different from each other, and not NaN")
@@ -192,6 +189,12 @@ class SchemaItem(NamedTuple):
     def is_raw(self) -> bool:
         """Whether values are stored as their bytes: numbers in a feature of strings."""
         return is_raw(self.original, self.kind)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether float64 is stored as float32."""
+        dtype = None if self.original is None else self.original.dtype
+        return dtype == "float64" and self.kind is Kind.FLOAT
 
     def __str__(self) -> str:
         """Return dtype and shape, for error texts."""
@@ -351,9 +354,8 @@ class Schema(Mapping[str, FeatureSpec]):
         """
         for name in items:
             check_key(name, name, TypeError)
-        new = cls._with(
-            {n: item for n, item in items.items() if not isinstance(item, _CheckedItem)}
-        )
+        new_items = {n: item for n, item in items.items() if not isinstance(item, _CheckedItem)}
+        new = cls._with(new_items)
         checked = cls(new.features, new.originals).to_items()
         return cls._with({name: checked.get(name, item) for name, item in items.items()})
 

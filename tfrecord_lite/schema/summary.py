@@ -268,21 +268,16 @@ class Summary(Mapping[str, FeatureSummary]):
                 detail = f"no such feature for this default{nearest(name, self)}"
                 raise argument_error(detail, key=name)
         if not any(summary.lists for summary in self._features.values()):
-            held = (
-                "no record has a feature with a value" if self.n_records else "there are no records"
-            )
+            what = "no record has a feature with a value"
+            held = what if self.n_records else "there are no records"
             raise argument_error(f"cannot infer a schema: {held}")
         features = self._features if names is None else {name: self[name] for name in names}
-        specs = {
-            name: self._spec(name, summary, variable, defaults)
-            for name, summary in features.items()
-            if summary.lists
-        }
-        originals = {
-            name: Original(summary.kind.label, _shape(summary), missing=True)
-            for name, summary in features.items()
-            if summary.kind and summary.is_fixed and isinstance(specs[name], RaggedFeature)
-        }
+        filled = {name: summary for name, summary in features.items() if summary.lists}
+        specs = {n: self._spec(n, summary, variable, defaults) for n, summary in filled.items()}
+        originals = {}
+        for name, summary in filled.items():
+            if summary.kind and summary.is_fixed and isinstance(specs[name], RaggedFeature):
+                originals[name] = Original(summary.kind.label, _shape(summary), missing=True)
         return Schema(specs, originals)
 
     def _spec(
@@ -311,20 +306,16 @@ class Summary(Mapping[str, FeatureSummary]):
         >>> summarize(people).describe()["features"]["age"]
         {'int64': {'records': 2, 'min_length': 1, 'max_length': 1, 'min': 36, 'max': 41}}
         """
-        return {
-            "records": self.n_records,
-            "features": {
-                name: {kind.label: _describe(lists) for kind, lists in summary.lists.items()}
-                for name, summary in self._features.items()
-            },
-        }
+        features = {}
+        for name, summary in self._features.items():
+            features[name] = {kind.label: _describe(own) for kind, own in summary.lists.items()}
+        return {"records": self.n_records, "features": features}
 
     def __str__(self) -> str:
         """Return a table with one line per feature."""
         title = f"{plural(self.n_records, 'record')}, {plural(len(self), 'feature')}"
-        return "\n".join(
-            [title, *(line for _, rows in summary_rows(self) for line in aligned(rows))]
-        )
+        lines = [line for _, rows in summary_rows(self) for line in aligned(rows)]
+        return "\n".join([title, *lines])
 
     __repr__ = __str__
     _repr_html_ = repr_html
@@ -364,12 +355,9 @@ class FeatureListSummary:
         """Return the summary of both sets of records; the records of `other` come later."""
         if not isinstance(other, FeatureListSummary):
             return NotImplemented
-        return FeatureListSummary(
-            self.n_records + other.n_records,
-            self.n_steps + other.n_steps,
-            (min(self.steps[0], other.steps[0]), max(self.steps[1], other.steps[1])),
-            self.values + other.values,
-        )
+        n_records, n_steps = self.n_records + other.n_records, self.n_steps + other.n_steps
+        steps = min(self.steps[0], other.steps[0]), max(self.steps[1], other.steps[1])
+        return FeatureListSummary(n_records, n_steps, steps, self.values + other.values)
 
     @property
     def kind(self) -> Kind | None:
@@ -518,16 +506,11 @@ class SequenceSummary:
         >>> words["steps"], words["kinds"]["string"]["records"]
         (2, 2)
         """
-        lists = {
-            name: {
-                "records": summary.n_records,
-                "steps": summary.n_steps,
-                "min_steps": summary.steps[0],
-                "max_steps": summary.steps[1],
-                "kinds": {kind.label: _describe(one) for kind, one in summary.values.lists.items()},
-            }
-            for name, summary in self.feature_lists.items()
-        }
+        lists = {}
+        for name, own in self.feature_lists.items():
+            kinds = {kind.label: _describe(one) for kind, one in own.values.lists.items()}
+            steps = {"steps": own.n_steps, "min_steps": own.steps[0], "max_steps": own.steps[1]}
+            lists[name] = {"records": own.n_records, **steps, "kinds": kinds}
         context = self.context.describe()["features"]
         return {"records": self.n_records, "context": context, "feature_lists": lists}
 
@@ -586,11 +569,9 @@ def _several_kinds_error(name: str, summary: FeatureSummary, noun: str) -> Inval
     """Return the error about a feature of several kinds, at the first record of the rarer one."""
     places = sorted(summary.lists.items(), key=lambda item: item[1].n_records, reverse=True)
     (most, lists), (other, odd) = places[0], places[1]
-    detail = (
-        f"holds {other.label} here but {most.label} in "
-        f"{plural(lists.n_records, f'other {noun}')}; a feature has one kind, "
-        "though TFRecordReader(path).examples() gives each record as it is"
-    )
+    detail = f"holds {other.label} here but {most.label} in "
+    detail += f"{plural(lists.n_records, f'other {noun}')}; a feature has one kind, though "
+    detail += "TFRecordReader(path).examples() gives each record as it is"
     return odd.first.locate(InvalidArgumentError(Reason.WRONG_KIND, key=name, detail=detail))
 
 
@@ -602,13 +583,9 @@ def _shape(summary: FeatureSummary) -> list[int]:
 
 def _describe(lists: ListSummary) -> dict[str, Any]:
     low, high = lists.values or (None, None)
-    return {
-        "records": lists.n_records,
-        "min_length": lists.lengths[0],
-        "max_length": lists.lengths[1],
-        "min": json_value(low),
-        "max": json_value(high),
-    }
+    lengths = {"min_length": lists.lengths[0], "max_length": lists.lengths[1]}
+    values = {"min": json_value(low), "max": json_value(high)}
+    return {"records": lists.n_records, **lengths, **values}
 
 
 def _range(pair: tuple[float, float]) -> str:

@@ -23,7 +23,6 @@ specifications: nothing in the text can name code.
 
 from __future__ import annotations
 
-import json
 import math
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping
@@ -46,8 +45,6 @@ from tfrecord_lite.schema.features import (
 from tfrecord_lite.schema.kinds import Kind, is_float, kind_of
 from tfrecord_lite.texts import aligned, plural, shown_name
 
-__all__ = ["json_value", "table_rows"]
-
 FORMAT = "tfrecord_lite.Schema"
 SEQUENCE_FORMAT = "tfrecord_lite.SequenceSchema"
 VERSIONS = (1, 2)
@@ -66,6 +63,8 @@ def _json_error(detail: str, key: str | None = None) -> InvalidArgumentError:
 
 def write_document(format_name: str, members: Mapping[str, Any], indent: int | None) -> str:
     """Write a schema's members as JSON, after the format and its version."""
+    import json  # noqa: PLC0415 - seldom needed
+
     features = chain.from_iterable(member.values() for member in members.values())
     version = VERSIONS[any(map(_is_narrowed, features))]
     document = {"format": format_name, "version": version, **members}
@@ -111,6 +110,8 @@ def json_value(value: Any) -> Any:
 
 def read_document(document: str | bytes, format_name: str) -> dict[str, Any]:
     """Read a schema's JSON; check its format and version."""
+    import json  # noqa: PLC0415 - seldom needed
+
     try:
         fields = json.loads(document)
     except (ValueError, RecursionError) as error:
@@ -146,9 +147,8 @@ def _specification(name: str, values: dict[str, Any]) -> FeatureSpec:
     """Create a specification from its JSON values."""
     cls = _class(name, values, "specification", _SPECIFICATIONS)
     if "partitions" in values:
-        values["partitions"] = [
-            _class(name, one, "partition", _PARTITIONS)(**one) for one in values["partitions"]
-        ]
+        partitions = values["partitions"]
+        values["partitions"] = [_class(name, p, "partition", _PARTITIONS)(**p) for p in partitions]
     if values.get("default_value") is not None:
         is_float = kind_of(values.get("dtype"), name) is Kind.FLOAT
         values["default_value"] = _decoded(name, values["default_value"], is_float=is_float)
@@ -171,10 +171,8 @@ def _original(name: str, members: Any) -> dict[str, Any]:
     if members.get("categories") is None:
         return members
     is_bytes = members["dtype"] == "string" and members.get("text") is None
-    decoded = [
-        _decoded(name, value, is_float=is_float(members["dtype"]))
-        for value in members["categories"]
-    ]
+    are_floats = is_float(members["dtype"])
+    decoded = [_decoded(name, value, is_float=are_floats) for value in members["categories"]]
     categories = [v.encode() if is_bytes and isinstance(v, str) else v for v in decoded]
     return {**members, "categories": categories}
 
@@ -237,15 +235,11 @@ def _row(name: str, spec: FeatureSpec, original: Any) -> tuple[str, ...]:
     """Return the cells of one feature."""
     shape = getattr(spec, "shape", None)
     default = getattr(spec, "default_value", None)
-    return (
-        shown_name(name),
-        type(spec).__name__,
-        spec.dtype_name,
-        "" if shape is None else _brackets(shape),
-        "" if default is None else _short(default),
-        _details(spec),
-        "" if is_told(spec, original) else _original_text(original),
-    )
+    shape_text = "" if shape is None else _brackets(shape)
+    default_text = "" if default is None else _short(default)
+    original_text = "" if is_told(spec, original) else _original_text(original)
+    cells = type(spec).__name__, spec.dtype_name, shape_text, default_text, _details(spec)
+    return (shown_name(name), *cells, original_text)
 
 
 def is_told(spec: FeatureSpec, original: Any) -> bool:
@@ -272,9 +266,8 @@ def _details(spec: FeatureSpec) -> str:
             return f"{_short(spec.index_key)} -> {spec.value_key!r}, size {spec.size}"
         case RaggedFeature():
             key = [] if spec.value_key is None else [f"values {spec.value_key!r}"]
-            levels = [
-                f"{type(p).__name__}({getattr(p, fields(p)[0].name)!r})" for p in spec.partitions
-            ]
+            firsts = [(p, fields(p)[0].name) for p in spec.partitions]
+            levels = [f"{type(p).__name__}({getattr(p, first)!r})" for p, first in firsts]
             return ", ".join(key + levels)
         case _:
             words = {"value_key": "values", "shape_key": "shape"}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,15 +22,14 @@ class IncompatibleError(Exception):
     """No type holds the values of both, for the reason in the text; users never see this error."""
 
 
-@dataclass(frozen=True, slots=True)
-class Type:
+class Type(NamedTuple):
     """What the values of a feature are: :class:`.Original` with the list that holds them.
 
     Internal, and not checked: an Original is what users give and get.
     """
 
     kind: Kind | None
-    """The list that holds the values; None where there were no values to tell it."""
+    """The list that holds the values; None if there were no values."""
     dtype: str = ""
     """A name as in Original: ``"float16"``, ``"datetime64[s]"``, ``"string"``."""
     shape: tuple[int | None, ...] | None = None
@@ -53,7 +52,7 @@ class Type:
     @property
     def original(self) -> Original:
         """The type without its list, as users know it."""
-        return Original(*_members(self))
+        return Original(*self[1:])
 
     @property
     def is_raw(self) -> bool:
@@ -81,10 +80,8 @@ class Type:
             return FixedLenFeature((), kind.dtype, b"")
         if not rank:
             return FixedLenFeature(self.shape, kind.dtype)
-        partitions = [
-            RaggedFeature.RowLengths(f"{name}/row_lengths_{level}")
-            for level in range(1, rank - self.is_raw)
-        ]
+        keys = [f"{name}/row_lengths_{level}" for level in range(1, rank - self.is_raw)]
+        partitions = list(map(RaggedFeature.RowLengths, keys))
         return RaggedFeature(
             kind.dtype, partitions=partitions, row_splits_dtype=splits_dtype, validate=True
         )
@@ -104,7 +101,7 @@ class Type:
         int32 and uint8; float16 and float32     the dtype that holds both, if stored alike
         ``U3`` and ``U5``                        ``U5``
         ``U3`` and str; ``S3`` and bytes         str; bytes
-        no values, so no kind                    that of the other
+        no values, so no kind                    the other's kind
         =======================================  ==============================================
 
         A missing value, where lengths vary, is an error, or an empty row.
@@ -115,7 +112,7 @@ class Type:
         if self.kind is None or other.kind is None:
             typed, empty = (self, other) if other.kind is None else (other, self)
             shape = _shape_with_empty(typed, empty)
-            both = replace(typed, shape=shape, missing=missing)
+            both = typed._replace(shape=shape, missing=missing)
         else:
             if (self.kind, self.is_raw) != (other.kind, other.is_raw):
                 detail = f"{other} here, but {self} before"
@@ -125,11 +122,11 @@ class Type:
             both = Type(
                 self.kind, _dtype(self, other), _shape(self, other), _text(self, other), missing
             )
-            both = replace(both, **_traits(self, other))
+            both = both._replace(**_traits(self, other))
         if both.missing and (both.rank or 0 in (both.shape or ())):
             if not missing_as_empty:
                 raise IncompatibleError(MISSING_ROW)
-            both = replace(both, missing=False)
+            both = both._replace(missing=False)
         return both
 
     def __str__(self) -> str:
@@ -138,10 +135,8 @@ class Type:
         return f"{word} [{', '.join('?' if n is None else str(n) for n in self.shape or ())}]"
 
 
-WIRE: dict[Kind | None, Type] = {
-    None: Type(None),
-    **{kind: Type(kind, kind.label, (None,)) for kind in Kind},
-}
+WIRE: dict[Kind | None, Type] = {kind: Type(kind, kind.label, (None,)) for kind in Kind}
+WIRE[None] = Type(None)
 """The types of stored lists."""
 
 
@@ -225,7 +220,5 @@ def _shape(before: Type, after: Type) -> tuple[int | None, ...]:
         return old
     if old and new and old[1:] == new[1:]:
         return (None, *old[1:])
-    raise IncompatibleError(
-        f"the shape {list(new or ())} here, but {list(old or ())} before; "
-        "only the first dimension may vary between batches"
-    )
+    detail = f"the shape {list(new or ())} here, but {list(old or ())} before; "
+    raise IncompatibleError(f"{detail}only the first dimension may vary between batches")

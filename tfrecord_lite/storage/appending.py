@@ -1,4 +1,4 @@
-"""Rows after those of a file that ``save`` wrote, by the sidecar beside it."""
+"""Rows appended to a file that ``save`` wrote, by the sidecar beside it."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _merged(described: Sidecar, written: Sidecar, *, is_first: bool) -> Sidecar:
     if written.dataframe is not None:
         frames = merged_description(described.dataframe, written.dataframe)
         described = described._replace(dataframe=frames)
-    if is_first:  # without rows, nothing told how they are nested
+    if is_first:  # without rows, nothing showed how they are nested
         return described._replace(structure=written.structure)
     if written.structure is not None and written.nesting != described.nesting:
         raise argument_error("the data are nested differently from those in the file")

@@ -1,6 +1,6 @@
 """Batches as columns, and the one schema that fits all of them.
 
-The first batch decides how each column is stored; what comes later may widen that, see
+The first batch decides how each column is stored; later batches may widen that, see
 :meth:`.Type.widened`. A table's schema depends on its types, and on whether anything
 is null: of a stream each batch has one, and they are widened to the schema of the whole table. With a
 schema that is given, batches are brought into its form, see :mod:`~tfrecord_lite.convert.store`.
@@ -17,7 +17,7 @@ from typing import Any
 
 from tfrecord_lite.convert.arrow import Frame
 from tfrecord_lite.convert.lists import Lists, SparseLists, cleared
-from tfrecord_lite.convert.lossless import is_narrowed, item_of, splits_dtype_of, with_carried
+from tfrecord_lite.convert.lossless import item_of, splits_dtype_of, with_carried
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.restore import original_dtype
 from tfrecord_lite.convert.store import BYTE_SIZED, RAW, type_of
@@ -73,7 +73,7 @@ def _weight(item: Any) -> int:
 class SchemaBuilder:
     """Turns batches, all of rows or all of frames, into columns; widens one schema for all.
 
-    Of frames a null among rows of any length is an error, or becomes an empty row.
+    In frames a null among rows of any length is an error, or becomes an empty row.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class SchemaBuilder:
         """Of the columns, if none has become wider since it was made."""
         self._n_rows = 0
         self.originals: dict[str, Original] = {}
-        """Those that columns of frames have by themselves, if a schema is given."""
+        """The frame's own, if a schema is given."""
         self.rounded: dict[str, None] = {}
         """Columns of which a float64 was not exact in float32: whoever encodes them fills it."""
         self.negative: dict[str, None] = {}
@@ -161,7 +161,7 @@ class SchemaBuilder:
         items, columns = carried.to_items(), {}
         for name, column in frame.columns.items():
             lists = column if self._null_as_empty else opened(name, column, "strict")
-            if name not in items or (self._lossless and is_narrowed(items[name])):
+            if name not in items or (self._lossless and items[name].is_narrowed):
                 items[name] = self._item_of(name, lists, splits_dtype_of(column))
             columns[name] = lists
         schema = Schema.of_items(items).select(columns)
@@ -174,9 +174,8 @@ class SchemaBuilder:
                     both = widened(name, old, item)
             except IncompatibleError as error:
                 detail = f"this batch differs from those before it: {error}"
-                raise InvalidArgumentError(
-                    Reason.WRONG_KIND, index=0, key=name, detail=detail
-                ) from None
+                reason = Reason.WRONG_KIND
+                raise InvalidArgumentError(reason, index=0, key=name, detail=detail) from None
             self._columns[name], self._schema = _Column(name, both), None
         self._n_rows += frame.n_rows
         self._note_negative({name: lists for name, lists in columns.items() if name not in carried})
@@ -197,9 +196,8 @@ class SchemaBuilder:
         """Return the values of each column."""
         if self._structure is None:
             self._structure, leaves = flatten(rows[0])
-            self._columns = {
-                name: _Column(name, _NOTHING, type_of=self._type_of) for name in leaves
-            }
+            type_of = self._type_of
+            self._columns = {name: _Column(name, _NOTHING, type_of=type_of) for name in leaves}
         names = list(self._columns)
         if (flat := _values_of_flat_dicts(rows, names)) is not None:
             return flat
@@ -301,8 +299,8 @@ class _Column:
             return self._as(own), lists if is_told else None
         if lists.kind is None:  # empty lists in lists
             known = old or Type(Kind.BYTES, "string")
-            lists.type = replace(
-                known, kind=known.kind or Kind.BYTES, shape=lists.type.shape, missing=False
+            lists.type = known._replace(
+                kind=known.kind or Kind.BYTES, shape=lists.type.shape, missing=False
             )
         elif old is not None:
             lists = self._as_floats(lists, old)
@@ -310,7 +308,7 @@ class _Column:
         if old is not None:
             is_bytes = old.kind is Kind.INT64 or (old.is_raw and old.dtype in BYTE_SIZED)
             if own.dtype in BYTE_SIZED and is_bytes:
-                own = replace(own, kind=old.kind)  # as the first rows, whose size decided it
+                own = own._replace(kind=old.kind)  # as the first rows, whose size decided it
             own = old.widened(own)
         return self._as(own), lists
 
@@ -320,11 +318,11 @@ class _Column:
         if not are_floats or lists.kind is not Kind.INT64 or lists.flat.dtype.kind not in "iu":
             return lists
         flat = exact(cleared(lists).flat, original_dtype(old.dtype))
-        return lists.with_(flat=flat, type=replace(lists.type, kind=Kind.FLOAT, dtype=old.dtype))
+        return lists.with_(flat=flat, type=lists.type._replace(kind=Kind.FLOAT, dtype=old.dtype))
 
 
 def _originals_of(columns: Mapping[str, object]) -> dict[str, Original]:
-    """Return the originals that columns have by themselves; without those that have none."""
+    """Return the columns' own originals, without columns that have none."""
     originals: dict[str, Original] = {}
     for name, column in columns.items():
         with contextlib.suppress(InvalidArgumentError):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.described import sidecar
-from tfrecord_lite.described.sidecar import FingerprintingFile
+from tfrecord_lite.described.sidecar import Fingerprint, FingerprintingFile, Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
 from tfrecord_lite.files.compression import TFRecordOptions, compression_of_name
 from tfrecord_lite.files.names import Source, StorageOptions, shard_names
@@ -17,12 +17,9 @@ from tfrecord_lite.files.output import OutputFile
 from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.records.shard_set import Evenly, Filling, ShardSet, Spool
 
-if TYPE_CHECKING:
-    from tfrecord_lite.described.sidecar import Fingerprint, Sidecar
-
 
 def data_names(name: str, num_shards: int | None) -> list[str]:
-    """Return the names of the data files: `name` itself, or the shards that it stands for.
+    """Return the names of the data files: `name` itself, or the shards that it names.
 
     Without ``@`` and ``{shard}``, a shard's number goes before the ending of the name:
     ``train.tfrecord.gz`` to ``train-00000-of-00002.tfrecord.gz``.
@@ -45,10 +42,8 @@ def data_names(name: str, num_shards: int | None) -> list[str]:
                 ending = inner + ending
             names = shard_names(f"{stem}@{num_shards}{ending}") or []
         if len(names) != num_shards:
-            detail = (
-                f"the name does not stand for num_shards={num_shards} files; expected a plain name, "
-                f"'name@{num_shards}', or '{{shard}}' in it"
-            )
+            detail = f"the name does not stand for num_shards={num_shards} files; expected a plain "
+            detail += f"name, 'name@{num_shards}', or '{{shard}}' in it"
             raise argument_error(detail, source=name)
     if "@" in name and os.path.lexists(name):
         detail = "a file has exactly this name, and would be read instead of the shards; remove it"

@@ -1,4 +1,4 @@
-"""summarize and infer_schema, for data that come without a schema.
+"""summarize and infer_schema, for data without a schema.
 
 ::
 
@@ -25,6 +25,7 @@ from tfrecord_lite.convert.arrow import open_columns
 from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import opened
+from tfrecord_lite.convert.types import rows_of
 from tfrecord_lite.described.inferred import first_of
 from tfrecord_lite.errors import errors_at, require_int
 from tfrecord_lite.example.encode.columns import encode_column_batches, is_columns
@@ -157,7 +158,7 @@ def _opened(
         return None, source
     if is_columns(source):
         columns = open_columns(source).columns
-    elif not isinstance(source, Iterable):
+    elif not isinstance(source := rows_of(source), Iterable):
         actual = type(source).__name__
         raise TypeError(f"data must be files, records, columns or rows, not {actual}")
     else:

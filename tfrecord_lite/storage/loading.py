@@ -16,7 +16,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import Any, Literal, Unpack
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import Library, check_library, joined_frame, table_for
@@ -38,7 +38,7 @@ from tfrecord_lite.described.inferred import (
     first_of,
     inferred,
 )
-from tfrecord_lite.described.sidecar import Sidecar
+from tfrecord_lite.described.sidecar import SchemaLike, Sidecar
 from tfrecord_lite.described.sources import described_by
 from tfrecord_lite.described.structure import rebuild
 from tfrecord_lite.errors import argument_error, require_int
@@ -52,9 +52,6 @@ from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.saved import SavedData, columns_of, elements_of
 from tfrecord_lite.schema import Schema, SequenceSchema
-
-if TYPE_CHECKING:
-    from tfrecord_lite.described.sidecar import SchemaLike
 
 
 def load(
@@ -96,7 +93,7 @@ def load(
         The order of a data set that ``tf.data`` saved: shard by shard, or as TensorFlow loads it, in
         turns of as many shards as there are processors.
     num_processors : int, optional
-        The processors of the machine whose order that is; by default, those of this one.
+        The number of processors of the machine whose order that is; by default, this machine's.
     progress : bool or callable, optional
         As for :func:`save`; the total is not known before the end. Inferring a schema has a bar
         of its own, and calls nothing.
@@ -164,9 +161,10 @@ def load(
         names = names_asked_for(columns, text)
         ahead = first_of(blocks_ahead(sources, settings), num_records)
         bar = False if callable(progress) else progress
-        described = Sidecar(
-            inferred(reported(ahead, bar, title_of(sources)), WHOLE, sources, names)
-        )
+        blocks = reported(ahead, bar, title_of(sources))
+        described = Sidecar(inferred(blocks, WHOLE, sources, names))
+    if as_ is not None:
+        described = with_text(described, described.texts, list)
     if text is not False:
         most = min(num_records or SAMPLE, SAMPLE)
         sample = partial(first_blocks, sources, settings, most)
@@ -209,7 +207,7 @@ def num_saved_shards(place: str) -> int:
 
 
 def saved_elements(place: str, num_turns: int, shard: int | None = None) -> Iterator[Any]:
-    """Yield the elements of such a folder, in turns of so many shards, or those of one shard."""
+    """Yield the elements of such a folder, in turns of so many shards, or of one shard."""
     data = SavedData(place)
     Sidecar(Schema({}), refused=data.refused).check_readable(None)
     for element in elements_of(data, ReadSettings(), num_turns, shard):
@@ -245,7 +243,7 @@ class Loader:
             self._structure = {p: {n: f"{p}/{n}" for n in specs} for p, specs in parts.items()}
         if columns is not None:
             names = known_columns(columns, schema)
-            # The index of a frame comes along.
+            # The index of a frame is loaded, too.
             index = [] if library is None else index_names(described.dataframe)
             schema = schema.select(dict.fromkeys([*names, *index]))
             self._structure = {name: name for name in names}

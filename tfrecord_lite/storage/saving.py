@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping, Sized
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -23,9 +23,10 @@ from tfrecord_lite.convert.arrow import (
     open_frames,
 )
 from tfrecord_lite.convert.store import stored, warn_of_rounding
+from tfrecord_lite.convert.types import rows_of
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.frames import fitting_description, part_of
-from tfrecord_lite.described.sidecar import Sidecar
+from tfrecord_lite.described.sidecar import SchemaLike, Sidecar
 from tfrecord_lite.described.structure import Structure, flatten
 from tfrecord_lite.errors import (
     InvalidArgumentError,
@@ -55,9 +56,6 @@ from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.storage.appending import append, described_by_sidecar
 from tfrecord_lite.storage.builder import SchemaBuilder, first_misfit, row_batches
 from tfrecord_lite.storage.data_files import DataFiles, data_names
-
-if TYPE_CHECKING:
-    from tfrecord_lite.described.sidecar import SchemaLike
 
 _OTHER_FORMAT = re.compile(r"\.(parquet|feather|csv|json)l?(\.(gz|zst|bz2))?$")
 """Endings of files that nobody takes for TFRecords."""
@@ -98,8 +96,8 @@ def save(
         of DuckDB, a table of :func:`scan`. What is not in memory is written batch by batch. The fields
         of structs are features such as ``point/x``.
 
-        *Rows*: any other iterable (a list, a generator) with one dict, tuple or value per
-        record, possibly nested. It is read once, and never held in memory. A value may be a
+        *Rows*: any other iterable (a list, a generator), or a map-style data set such as torch's, with
+        one dict, tuple or value per record, possibly nested. It is read once, and never held in memory. A value may be a
         number, a string, an array or a list; None is a missing value.
     schema_path : str or PathLike, optional
         The file for the sidecar; by default `path` + ``.schema.json``. If it is another, a
@@ -118,7 +116,7 @@ def save(
         ``"train@8.tfrecord"``, which needs no `num_shards`, a name with ``{shard}``, or a plain name, in
         which the number goes before the ending: ``"train-00000-of-00008.tfrecord"``. Each has a sidecar of its own,
         with the one schema of all. Columns and rows are divided evenly, in their order; rows whose number
-        ``len`` does not tell wait in a temporary file until it is known.
+        ``len`` does not give wait in a temporary file until it is known.
     format : {"tfrecord", "tf.data"}, default "tfrecord"
         ``"tf.data"``: make `path` a folder that ``tf.data.Dataset.load`` of TensorFlow reads, and :func:`load`. Its
         elements are the rows, their spec has the dtypes and shapes, and there is no sidecar, nor a `schema`; `compression` is
@@ -193,12 +191,9 @@ def save(
     check_progress(progress)
     if mode not in ("w", "a"):
         raise argument_error(f"mode is {mode!r}, expected 'w' or 'a'")
-    if mode == "a" and (
-        format != "tfrecord"
-        or schema_path is not None
-        or is_url(name_of(path))
-        or data_names(name_of(path), num_shards) != [name_of(path)]
-    ):
+    is_beside = schema_path is None and not is_url(name_of(path))
+    is_one = is_beside and data_names(name_of(path), num_shards) == [name_of(path)]
+    if mode == "a" and (format != "tfrecord" or not is_one):
         detail = "mode 'a' is for one local file with its sidecar beside it; give each part a file of its own"
         raise InvalidArgumentError(Reason.UNSUPPORTED, source=name_of(path), detail=detail)
     if format == "tf.data":
@@ -218,18 +213,17 @@ def save(
     compression = options.get("compression", "infer")
     record_options = compression_to_write(path, compression)
     check_storage_options(storage_options, path, *schema_paths)
-    if schema_path is not None and any(
-        is_same_file(name, schema_paths[0], storage_options) for name in names
-    ):
+    target = None if schema_path is None else schema_paths[0]
+    if target and any(is_same_file(name, target, storage_options) for name in names):
         detail = "schema_path must be another file than the data"
         raise argument_error(detail, source=name_of(path))
     resolved = None if schema is None else sidecar.resolve_schema(schema, storage_options).schema
     if isinstance(resolved, SequenceSchema):
         raise argument_error("save writes Examples, and a SequenceSchema is for SequenceExamples")
     are_columns = isinstance(data, _COLUMNS) or is_frame(data) or is_series(data)
-    if not are_columns and (
-        isinstance(data, str | bytes | np.generic) or not isinstance(data, Iterable)
-    ):
+    data = data if are_columns else rows_of(data)
+    are_rows = isinstance(data, Iterable) and not isinstance(data, str | bytes | np.generic)
+    if not are_columns and not are_rows:
         hint = "; give its batches: pyarrow.RecordBatchReader.from_batches(schema, batches)"
         hint = hint if hasattr(data, "iter_batches") else ""
         raise TypeError(f"data must be columns or rows, not {type(data).__name__}{hint}")
@@ -241,14 +235,12 @@ def save(
                 detail = "the schema is not equal to that in the sidecar, by which the file is read; omit it"
                 raise argument_error(detail, source=name_of(path))
             builder = SchemaBuilder(described.schema)
+
+            def work(files: DataFiles) -> Sidecar:
+                return write(files, data, builder)
+
             with metered(progress, name_of(path), "records") as meter:
-                append(
-                    names[0],
-                    described,
-                    lambda files: write(files, data, builder),
-                    compression,
-                    meter,
-                )
+                append(names[0], described, work, compression, meter)
             warn_of_rounding(name_of(path), builder.rounded)
             return described.schema
     builder = SchemaBuilder(resolved, lossless=lossless)
@@ -274,9 +266,7 @@ def save(
         text = f"{name_of(path)}: uint64 from 2**63 on is stored as negative numbers in {negative}"
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
     for place in beside:
-        if not any(
-            is_same_file(place, sidecar_path, storage_options) for sidecar_path in schema_paths
-        ):
+        if not any(is_same_file(place, own, storage_options) for own in schema_paths):
             remove(place, storage_options)
     return written.schema
 
@@ -290,22 +280,15 @@ def save_elements(
     shard_sizes: Mapping[int, int] | None = None,
     **options: Unpack[WriteOptions],
 ) -> Schema:
-    """Write columns or rows as a folder of ``tf.data.Dataset.save``, in equal shards or those of these numbers."""
+    """Write columns or rows as a folder of ``tf.data.Dataset.save``, in equal shards, or shards of these numbers."""
     folder, storage_options = name_of(path).rstrip("/"), options.get("storage_options")
     check_storage_options(storage_options, path)
     compression = TFRecordOptions.get_compression_type_string(options.get("compression") or "")
     structure, columns = elements_of(data)
     with metered(progress, folder, "records") as meter, errors_at(source=folder):
-        write_columns(
-            folder,
-            structure,
-            columns,
-            num_shards=require_int("num_shards", num_shards, 1),
-            shard_sizes=shard_sizes,
-            compression=compression,
-            storage_options=storage_options,
-            wrote=meter.advance,
-        )
+        own: dict[str, Any] = {"compression": compression, "storage_options": storage_options}
+        own |= {"num_shards": require_int("num_shards", num_shards, 1), "wrote": meter.advance}
+        write_columns(folder, structure, columns, shard_sizes=shard_sizes, **own)
     written = SavedData(f"{folder}/{SAVED}", storage_options)
     return schema_of_saved(written, ReadSettings(storage_options=storage_options))
 
@@ -319,7 +302,7 @@ def elements_of(data: Any) -> tuple[Structure, dict[str, Any]]:
         return flatten(data)
     structure: Structure = {}
     rows: dict[str, list[Any]] = {}
-    for number, row in enumerate(data):
+    for number, row in enumerate(rows_of(data)):
         own, leaves = flatten(row)
         if number and own != structure:
             raise argument_error("the rows must all be nested alike").at(index=number)

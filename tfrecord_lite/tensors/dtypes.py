@@ -84,15 +84,8 @@ TYPES = (
 _BY_NUMBER = {kind.number: kind for kind in TYPES}
 _BY_NAME = {kind.name: kind for kind in TYPES}
 # TensorFlow's other dtypes: quantized numbers, and handles that mean something in one process only.
-_UNSUPPORTED = {
-    11: "qint8",
-    12: "quint8",
-    13: "qint32",
-    15: "qint16",
-    16: "quint16",
-    20: "resource",
-    21: "variant",
-}
+_UNSUPPORTED = {11: "qint8", 12: "quint8", 13: "qint32", 15: "qint16", 16: "quint16"}
+_UNSUPPORTED |= {20: "resource", 21: "variant"}
 _OTHER_NAMES = EXTRA_DTYPES | set(_UNSUPPORTED.values())
 _FIRST_REF, _LAST_REF = 101, 133
 MOST_DIMS = 64
@@ -100,17 +93,8 @@ MOST_DIMS = 64
 _MOST_BYTES = 2**63 - 1
 
 # Names and Python types that mean something else to NumPy, or nothing at all.
-_WORDS: dict[Any, str] = {
-    "half": "float16",
-    "float": "float32",
-    float: "float32",
-    "double": "float64",
-    "bytes": "string",
-    "str": "string",
-    bytes: "string",
-    str: "string",
-    object: "string",
-}
+_WORDS: dict[Any, str] = dict.fromkeys(["bytes", "str", bytes, str, object], "string")
+_WORDS |= {"half": "float16", "float": "float32", float: "float32", "double": "float64"}
 
 
 def type_of_number(number: int, subject: str = "the tensor has dtype") -> TensorType:
@@ -153,9 +137,8 @@ def tensor_type(name_or_type: object) -> TensorType:
         dtype = numpy_dtype(word)
         name = "string" if dtype.kind in "OSUT" else dtype.name
     if name not in _BY_NAME:
-        raise InvalidArgumentError(
-            Reason.UNSUPPORTED, detail=f"tensors of {name} are not supported"
-        )
+        detail = f"tensors of {name} are not supported"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     return _BY_NAME[name]
 
 

@@ -12,7 +12,7 @@ their contents are copied at once. The others are parsed one by one.
 
 If there is content, it counts, and must hold exactly the elements of the shape (rule T4). A typed
 field may hold fewer: the last one is repeated for all that follow, and without one all are zero or
-empty (rule T5). So a few bytes may stand for a tensor of any size, and repeated values have a limit.
+empty (rule T5). So a few bytes may encode a tensor of any size, and repeated values have a limit.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array
 from tfrecord_lite.block import Block, Place
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
+from tfrecord_lite.options import hinted
 from tfrecord_lite.tensors.dtypes import (
     STRING,
     TensorType,
@@ -43,7 +44,6 @@ from tfrecord_lite.wire.scalar import read_varint
 if TYPE_CHECKING:
     from tfrecord_lite.messages.tensor_pb2 import TensorProto
 
-__all__ = ["MAX_FILL_BYTES", "parse_tensor", "parse_tensors"]
 
 MAX_FILL_BYTES = 2**28
 """The default limit on the bytes of an array of repeated values: 256 MB."""
@@ -52,6 +52,7 @@ _LARGEST_FACTOR = 8
 _LENGTH_BYTES = 5
 
 
+@hinted
 def parse_tensor(
     serialized: bytes | str,
     out_type: object = None,
@@ -156,9 +157,8 @@ def parse_tensors(
     """
     strings = as_strings(serialized)
     expected = None if out_type is None else tensor_type(out_type)
-    wanted_shape = (
-        None if shape is None else tuple(require_int("a size in shape", size) for size in shape)
-    )
+    sizes = [] if shape is None else [require_int("a size in shape", size) for size in shape]
+    wanted_shape = None if shape is None else tuple(sizes)
     limit = require_int("max_bytes", max_bytes)
     n_tensors = prod(strings.shape)
     if not n_tensors:
@@ -343,9 +343,7 @@ _FIELD_READERS: dict[str, Callable[[Any, np.dtype[Any]], AnyArray]] = {
     "dcomplex_val": _bits(8, 2),
     # Numbers of up to 32 bits: narrow ones wrap around, of floats higher bits are dropped (rule T6).
     "int_val": lambda listed, dtype: np.fromiter(listed, np.int32, len(listed)).astype(dtype),
-    "half_val": lambda listed, dtype: (
-        np.fromiter(listed, np.int32, len(listed)).astype(np.uint16).view(dtype)
-    ),
+    "half_val": lambda listed, dtype: np.array(listed, np.int32).astype(np.uint16).view(dtype),
     "float8_val": lambda listed, dtype: np.frombuffer(bytearray(listed), dtype),
     "bool_val": _plain,
     "int64_val": _plain,

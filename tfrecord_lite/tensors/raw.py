@@ -9,10 +9,9 @@ import numpy as np
 
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
+from tfrecord_lite.options import hinted
 from tfrecord_lite.tensors.dtypes import TensorType, check_shape, from_bytes, tensor_type
 from tfrecord_lite.tensors.strings import Strings, as_strings
-
-__all__ = ["decode_raw"]
 
 _PADDED = {
     *("float16", "float32", "float64", "bfloat16"),
@@ -22,6 +21,7 @@ _PLAIN = {*_PADDED, "bool", "complex64", "complex128"}
 _MOST_BYTES = 2**31 - 1
 
 
+@hinted
 def decode_raw(
     input_bytes: object,
     out_type: object,

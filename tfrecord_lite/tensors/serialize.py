@@ -17,14 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, ObjectArray
+from tfrecord_lite.arrays import AnyArray, objects
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.schema.kinds import array_of
 from tfrecord_lite.tensors.dtypes import STRING, TensorType, tensor_type
 from tfrecord_lite.tensors.strings import byte_strings, flatten
 from tfrecord_lite.wire.scalar import varint
-
-__all__ = ["serialize_tensor"]
 
 _MOST_BYTES = 2**31 - 1
 _CONTENT, _STRING = b"\x22", b"\x42"
@@ -112,20 +111,15 @@ def as_tensor(value: Any) -> tuple[AnyArray, TensorType]:
         if not isinstance(value, np.generic):
             value = _python_values(value)
     elif hasattr(value, "__array__"):
-        value = np.asarray(value)
+        value = array_of(value)
     if not isinstance(value, np.ndarray | np.generic):
         raise TypeError(f"expected an array or Python values, not {type(value).__name__}")
     array = np.asarray(value)
     kind = tensor_type(array.dtype)
     if kind is STRING:
-        return _objects(*byte_strings(array)), kind
+        shape, items = byte_strings(array)
+        return objects(items).reshape(shape), kind
     return array, kind
-
-
-def _objects(shape: tuple[int, ...], items: list[bytes]) -> ObjectArray:
-    array = np.empty(len(items), object)
-    array[:] = items
-    return array.reshape(shape)
 
 
 def _python_values(value: Any) -> AnyArray:
@@ -136,7 +130,7 @@ def _python_values(value: Any) -> AnyArray:
         raise argument_error(f"values of different types: {', '.join(sorted(groups))}")
     group = next(iter(groups), "numbers")
     if group == "strings":
-        return _objects(shape, byte_strings(leaves)[1])
+        return objects(byte_strings(leaves)[1]).reshape(shape)
     if group == "numbers" and not any(isinstance(leaf, np.generic) for leaf in leaves):
         return _python_numbers(leaves).reshape(shape)
     return np.asarray(leaves).reshape(shape)  # NumPy's own values keep their dtype

@@ -20,14 +20,11 @@ _WIDE_BYTES = 2048
 class Strings(ByteRanges):
     """An array of byte strings in one contiguous buffer, which is never changed.
 
-    `block` is that of which the strings are the records, for errors; `is_copy` says whether the buffer
+    `block` is the block whose records the strings are, for errors; `is_copy` says whether the buffer
     holds these strings, end to end, and nobody else knows it.
     """
 
     __slots__ = ("block", "is_copy", "shape")
-    shape: tuple[int, ...]
-    block: Block | None
-    is_copy: bool
 
     def __init__(
         self,
@@ -179,6 +176,6 @@ def _check_depth(value: Any) -> None:
 
 
 def _is_nested(item: object) -> bool:
-    return isinstance(item, list | tuple | range) or (
-        isinstance(item, np.ndarray) and item.ndim > 0
-    )
+    if isinstance(item, list | tuple | range):
+        return True
+    return isinstance(item, np.ndarray) and item.ndim > 0

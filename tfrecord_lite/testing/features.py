@@ -87,17 +87,14 @@ def _draw_lists(draw: DrawFn, name: str, spec: Any, *, allow_nan: bool) -> Lists
 def _divided(partition: Any, lengths: list[int]) -> list[int]:
     """Return the values that a partition stores for rows of these lengths."""
     ends: list[int] = np.cumsum([0, *lengths]).tolist()
-    match partition:
-        case RaggedFeature.RowSplits():
-            return ends
-        case RaggedFeature.RowLengths():
-            return lengths
-        case RaggedFeature.RowStarts():
-            return ends[:-1]
-        case RaggedFeature.RowLimits():
-            return ends[1:]
-        case _:
-            return [row for row, length in enumerate(lengths) for _ in range(length)]
+    forms = {
+        "RowSplits": ends,
+        "RowStarts": ends[:-1],
+        "RowLimits": ends[1:],
+        "RowLengths": lengths,
+    }
+    rows = [row for row, length in enumerate(lengths) for _ in range(length)]
+    return forms.get(type(partition).__name__, rows)
 
 
 @st.composite

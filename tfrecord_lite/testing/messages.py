@@ -73,8 +73,7 @@ def byte_strings() -> SearchStrategy[bytes]:
     ...     assert decode_example(encode_example({"name": value}))["name"].tolist() == [value]
     >>> test_any_bytes_can_be_stored()
     """
-    uniform = st.sampled_from(_LENGTHS).map(lambda n: b"\xff" * n)
-    return st.one_of(st.binary(max_size=12), uniform)
+    return st.one_of(st.binary(max_size=12), st.sampled_from(_LENGTHS).map(lambda n: b"\xff" * n))
 
 
 def float32s(*, allow_nan: bool = True) -> SearchStrategy[float]:
@@ -205,8 +204,7 @@ def sequence_examples(
         sequence.context.CopyFrom(context.features)
     steps = st.lists(feature_messages(2, allow_nan=allow_nan), max_size=max_steps)
     for key, features in draw(st.dictionaries(keys(), steps, max_size=max_features)).items():
-        feature_list = FeatureList(feature=features)
-        sequence.feature_lists.feature_list[key].CopyFrom(feature_list)
+        sequence.feature_lists.feature_list[key].CopyFrom(FeatureList(feature=features))
     return sequence
 
 

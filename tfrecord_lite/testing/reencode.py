@@ -188,8 +188,7 @@ class Reencoder:
         left = [strand[:] for strand in strands if strand]
         out = []
         while left:
-            chosen = self._below(len(left)) if self.sometimes() else 0
-            out.append(left[chosen].pop(0))
+            out.append(left[self._below(len(left)) if self.sometimes() else 0].pop(0))
             left = [strand for strand in left if strand]
         return out
 
@@ -210,12 +209,8 @@ class Reencoder:
         by_number: dict[int, list[_Field]] = {}
         for field in fields:
             by_number.setdefault(field.number, []).append(field)
-        parts = self._interleaved(
-            [
-                self._written(descriptor.fields_by_number.get(number), own_fields)
-                for number, own_fields in by_number.items()
-            ]
-        )
+        known = descriptor.fields_by_number.get
+        parts = self._interleaved(self._written(known(n), group) for n, group in by_number.items())
         # The runtime ignores map entries with unknown fields.
         return b"".join(parts) if is_entry else self.with_unknown(parts, _known(descriptor))
 
@@ -315,7 +310,7 @@ _SPECIAL_BYTES = (0, 0x7F, 0x80, 0xFF, 0x0A, 0x0B, 0x0C, 0x12, 0x1A, 0x08, 0x0D)
 
 
 def mutate(below: Below, message: bytes, other: bytes = b"") -> bytes:
-    """Damage bytes in one place; their end may become that of `other`. Rarely they stay the same."""
+    """Damage bytes in one place; their end may become the end of `other`. Rarely they stay the same."""
     out = bytearray(message)
     at = below(len(out) + 1)
     match below(7):

@@ -66,13 +66,11 @@ def assert_round_trip(
         path = str(Path(folder) / "round-trip.tfrecord")
         write(path, written)
         for when in ("", "on the second reading, "):
-            read_back = list(read(path))
-            for i, (one, other) in enumerate(zip(read_back, expected_items, strict=False)):
+            back = list(read(path))
+            for i, (one, other) in enumerate(zip(back, expected_items, strict=False)):
                 assert_same(one, other, f"{when}item {i}")
-            if len(read_back) != len(expected_items):
-                raise AssertionError(
-                    f"{when}{len(read_back)} items, expected {len(expected_items)}"
-                )
+            if len(back) != len(expected_items):
+                raise AssertionError(f"{when}{len(back)} items, expected {len(expected_items)}")
 
 
 def assert_damage_is_noticed(
@@ -164,9 +162,8 @@ def assert_same(actual: Any, expected: Any, where: str = "value") -> None:
     AssertionError: value, key 'age' has the dtype int64, expected int32
     """
     if _kind(actual) != _kind(expected):
-        raise AssertionError(
-            f"{where} is {type(actual).__name__}, expected {type(expected).__name__}"
-        )
+        names = type(actual).__name__, type(expected).__name__
+        raise AssertionError(f"{where} is {names[0]}, expected {names[1]}")
     actual, expected = _plain(actual), _plain(expected)
     is_number = isinstance(expected, np.generic | float | complex)
     if isinstance(expected, np.ndarray):

@@ -20,15 +20,22 @@ class DType:
     (tf.int64, True, dtype('int64'), 255)
     """
 
-    __slots__ = ("_type",)
-
     def __init__(self, type_: TensorType) -> None:
         self._type = type_
-
-    @property
-    def name(self) -> str:
+        self.name: str = type_.name
         """The name, such as ``"float32"`` or ``"string"``."""
-        return self._type.name
+        self.as_datatype_enum: int = type_.number
+        """TensorFlow's number for the dtype."""
+        self.is_bool: bool = self.name == "bool"
+        """Whether the dtype is bool."""
+        self.is_integer: bool = self.name.lstrip("u").startswith("int")
+        """Whether elements are integers."""
+        self.is_unsigned: bool = self.name.startswith("uint")
+        """Whether elements are unsigned integers."""
+        self.is_floating: bool = "float" in self.name
+        """Whether elements are floating-point numbers."""
+        self.is_complex: bool = self.name.startswith("complex")
+        """Whether elements are complex numbers."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -41,48 +48,18 @@ class DType:
         return object if self._type.name == "string" else self._type.dtype.type
 
     @property
-    def as_datatype_enum(self) -> int:
-        """TensorFlow's number for the dtype."""
-        return self._type.number
-
-    @property
     def size(self) -> int:
         """Bytes per element; 0 for byte strings."""
         return 0 if self._type.name == "string" else self._type.dtype.itemsize
 
     @property
-    def is_bool(self) -> bool:
-        """Whether the dtype is bool."""
-        return self.name == "bool"
-
-    @property
-    def is_integer(self) -> bool:
-        """Whether elements are integers."""
-        return self.name.lstrip("u").startswith("int")
-
-    @property
-    def is_unsigned(self) -> bool:
-        """Whether elements are unsigned integers."""
-        return self.name.startswith("uint")
-
-    @property
-    def is_floating(self) -> bool:
-        """Whether elements are floating-point numbers."""
-        return "float" in self.name
-
-    @property
-    def is_complex(self) -> bool:
-        """Whether elements are complex numbers."""
-        return self.name.startswith("complex")
-
-    @property
     def min(self) -> Any:
-        """The smallest number; ValueError for what is no number."""
+        """The smallest number; ValueError for a dtype without numbers."""
         return (np.iinfo if self.is_integer else np.finfo)(self.dtype).min
 
     @property
     def max(self) -> Any:
-        """The largest number; ValueError for what is no number."""
+        """The largest number; ValueError for a dtype without numbers."""
         return (np.iinfo if self.is_integer else np.finfo)(self.dtype).max
 
     def __eq__(self, other: object) -> bool:

@@ -102,8 +102,7 @@ def cast(x: Any, dtype: object, name: str | None = None) -> Any:
         return RaggedTensor.from_nested_row_splits(cast(x.flat_values, target), x.nested_row_splits)
     array = _array(x)
     if (array.dtype.kind == "O") != (target.name == "string"):
-        detail = f"cannot cast {as_dtype(array.dtype).name} to {target.name}"
-        raise NotImplementedError(detail)
+        raise NotImplementedError(f"cannot cast {as_dtype(array.dtype).name} to {target.name}")
     with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         return Tensor(array.astype(target.dtype))
 
@@ -206,12 +205,9 @@ def stack(values: Sequence[Any], axis: int = 0, name: str = "stack") -> Tensor:
         value_dtypes = [as_dtype(_array(value).dtype) for value in values]
         dtype = value_dtypes[0]
         if dtype.is_integer:
-            is_float = any(of_value.is_floating for of_value in value_dtypes)
-            dtype = (
-                as_dtype("float32")
-                if is_float
-                else max(value_dtypes, key=lambda of_value: of_value.size)
-            )
+            dtype = max(value_dtypes, key=lambda of_value: of_value.size)
+            if any(of_value.is_floating for of_value in value_dtypes):
+                dtype = as_dtype("float32")
     arrays = [_array(value, dtype) for value in values]
     if not arrays:
         return Tensor(np.empty(0, np.float32))

@@ -47,7 +47,7 @@ class RecordTensor(Tensor):
         self._number = number
 
     def parsed(self, parser: ExampleParser[Any]) -> Row | None:
-        """Return the features of the record; None if it must be parsed by itself."""
+        """Return the features of the record; None if it must be parsed alone."""
         return self._groups.row(parser, self._number)
 
     def __reduce__(self) -> tuple[Any, ...]:

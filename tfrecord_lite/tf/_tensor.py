@@ -64,10 +64,9 @@ class TensorShape(tuple[int | None, ...]):
 
 def fits(shape: tuple[Any, ...], expected: tuple[Any, ...]) -> bool:
     """Return whether a shape equals the wanted one, in which None is any size."""
-    return len(shape) == len(expected) and all(
-        expected_size is None or have == expected_size
-        for have, expected_size in zip(shape, expected, strict=True)
-    )
+    if len(shape) != len(expected):
+        return False
+    return all(size in (have, None) for have, size in zip(shape, expected, strict=True))
 
 
 class Tensor(Operators):
@@ -169,9 +168,8 @@ class Tensor(Operators):
         """Return elements, as an array does."""
         array = self._array()
         if not array.ndim and key is not Ellipsis:
-            raise argument_error(
-                "a tensor without dimensions cannot be indexed; .numpy() is its value"
-            )
+            detail = "a tensor without dimensions cannot be indexed; .numpy() is its value"
+            raise argument_error(detail)
         if isinstance(key, (str, bytes, float)):
             raise TypeError(f"an index must be an integer, slice, ..., None or tensor, not {key!r}")
         try:
@@ -224,8 +222,7 @@ class Tensor(Operators):
 
     def __repr__(self) -> str:
         """Format as TensorFlow does."""
-        is_scalar = isinstance(self._value, np.generic)
-        text = repr(self._value.item() if is_scalar else self._value)
+        text = repr(self._value.item() if isinstance(self._value, np.generic) else self._value)
         text = "\n" + text if "\n" in text else text
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={text}>"
 
@@ -237,12 +234,8 @@ def _is_plain_number(value: Any, dtype: np.dtype[Any]) -> bool:
     """Return whether a number becomes a dtype as NumPy converts it."""
     if dtype.kind in "iu":
         return type(value) is int
-    return (
-        dtype.kind == "f"
-        and dtype.itemsize >= 4
-        and type(value) in (int, float)
-        and abs(value) < _FLOAT32_MAX
-    )
+    is_wide_float = dtype.kind == "f" and dtype.itemsize >= 4
+    return is_wide_float and type(value) in (int, float) and abs(value) < _FLOAT32_MAX
 
 
 def unwrap_key(value: Any) -> Any:
@@ -299,8 +292,7 @@ class SparseTensor(_Composite):
     __slots__ = ()
 
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
-        parts = (plain_array(part) for part in (indices, values, dense_shape))
-        self._column = SparseColumn(*parts)
+        self._column = SparseColumn(*(plain_array(part) for part in (indices, values, dense_shape)))
 
     def __repr__(self) -> str:
         """Format the three tensors."""
@@ -447,8 +439,7 @@ def _without_tensors(value: Any) -> Any:
     """Return lists without tensors and NumPy's integers, which count as Python's there."""
     if isinstance(value, (list, tuple)):
         items = [_without_tensors(item) for item in value]
-        is_arrays = any(isinstance(item, np.ndarray) for item in items)
-        return np.stack(items) if is_arrays else items
+        return np.stack(items) if any(isinstance(item, np.ndarray) for item in items) else items
     if isinstance(value, np.integer):
         return int(value)
     return value.numpy() if isinstance(value, Tensor) else value

@@ -7,7 +7,7 @@
     fields     N messages to their fields, in lockstep
     packed     runs of varints, end to end, to numbers
     repeated   all values of a repeated field, packed or not, of N messages
-    keys       which of some known strings stands at each of many offsets
+    keys       which of some known strings is at each of many offsets
     template   messages that look alike: their common bytes are checked, not parsed
     emit       N messages of parts: payloads, and the lengths around them
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -38,6 +38,7 @@ from tfrecord_lite.arrays import (
     ByteRanges,
     Int64Array,
     Uint8Array,
+    first_true,
     keep_freed_pages,
     place_all,
     row_splits,
@@ -49,8 +50,7 @@ from tfrecord_lite.wire.scalar import WireError, varint_size
 from tfrecord_lite.wire.template import Hole
 from tfrecord_lite.wire.varint import varint_rows
 
-if TYPE_CHECKING:
-    Counts: TypeAlias = Int64Array | int
+Counts: TypeAlias = "Int64Array | int"
 
 WIDEST_ROW_BYTES = 64
 """Wider payloads are stored from where they are, without a copy into a stretch."""
@@ -222,7 +222,7 @@ def emit_fields(
 ) -> tuple[Uint8Array, Int64Array, Int64Array]:
     """Write messages of several fields, each with a tag and the parts it holds, in order.
 
-    With the tag b"" the parts stand in the message itself. Returns the data, owned, and offsets and
+    With the tag b"" the parts are in the message itself. Returns the data, owned, and offsets and
     lengths of the messages in it, in order. OVERHEAD_BYTES are before, between and after the messages;
     a block's spare bytes follow.
 
@@ -234,8 +234,7 @@ def emit_fields(
     for field, parts in sized:
         for one in parts if field is None else [field]:
             lengths += one.sizes
-    if n_messages and lengths.max() > MAX_MESSAGE_BYTES:
-        number = int((lengths > MAX_MESSAGE_BYTES).argmax())
+    if (number := first_true(lengths > MAX_MESSAGE_BYTES)) is not None:
         detail = f"{lengths[number]} bytes, but protobuf reads at most {MAX_MESSAGE_BYTES}"
         raise WireError(number, 0, detail)
     splits = row_splits(lengths + OVERHEAD_BYTES)
@@ -395,7 +394,7 @@ def _assemble(known: bytes, parts: Sequence[tuple[int, Uint8Array]], n_rows: int
 
 
 def _digits(hole: Hole, lengths: Counts) -> Uint8Array:
-    """Return a length for each row, as it stands in the hole."""
+    """Return a length for each row, as the hole holds it."""
     if isinstance(lengths, int):
         lengths = np.full(1, lengths)
     numbers = lengths + hole.more

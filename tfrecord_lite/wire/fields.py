@@ -20,9 +20,16 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, Uint64Array, lanes
+from tfrecord_lite.arrays import (
+    BoolArray,
+    Int32Array,
+    Int64Array,
+    Uint8Array,
+    Uint64Array,
+    first_true,
+    lanes,
+)
 from tfrecord_lite.wire.scalar import (
     END_GROUP,
     I32,
@@ -64,7 +71,7 @@ class Fields(NamedTuple):
 
     owner: Int64Array
     """Number of the message."""
-    number: npt.NDArray[np.int32]
+    number: Int32Array
     """Field number."""
     wire_type: Uint8Array
     """VARINT to I32 without END_GROUP; a group is one field, its content is not listed."""
@@ -75,13 +82,8 @@ class Fields(NamedTuple):
 
     def take(self, chosen: Int64Array) -> Fields:
         """Pick fields by their index among these."""
-        return Fields(
-            self.owner[chosen],
-            self.number[chosen],
-            self.wire_type[chosen],
-            self.start[chosen],
-            self.stop[chosen],
-        )
+        owner, number, types, start, stop = self
+        return Fields(owner[chosen], number[chosen], types[chosen], start[chosen], stop[chosen])
 
     def only(self, chosen: BoolArray) -> Fields:
         """Keep the fields where the mask is True; without a copy if it is True everywhere."""
@@ -125,9 +127,8 @@ def _step(words: Uint64Array, live: Int64Array, at: Int64Array, end: Int64Array)
     """Read one field of each message; a group's value starts and stops after its tag."""
     loaded = words[at]
     tag = int(loaded[0]) & 0xFF
-    if (
-        tag < 0x80 and ((loaded & _BYTE) == tag).all()
-    ):  # the usual case: the same tag of one byte in all
+    # The usual case: the same tag of one byte in all.
+    if tag < 0x80 and ((loaded & _BYTE) == tag).all():
         begin = at + 1
         number, wire_type = tag >> 3, tag & 7
         numbers = np.full(at.size, number, np.int32)
@@ -154,8 +155,7 @@ def _step(words: Uint64Array, live: Int64Array, at: Int64Array, end: Int64Array)
     # Compared with the room that is left, since a length may be anything up to 2**64 - 1.
     room = end - begin
     bad |= (room < 0) | (lengths > room.view(np.uint64))
-    if bad.any():
-        first = int(np.flatnonzero(bad)[0])
+    if (first := first_true(bad)) is not None:
         detail = what_is_wrong(int(numbers[first]), int(types[first]))
         raise WireError(int(live[first]), int(at[first]), detail)
     return Fields(live, numbers, types, begin, begin + lengths.view(np.int64))
@@ -171,10 +171,7 @@ def join(parts: list[Fields]) -> Fields:
 def _walk_all(data: Uint8Array, walked: list[tuple[int, int, int]], depth: int) -> Fields:
     """Walk messages, given as (number, start, stop), from where the lockstep left each."""
     view = memoryview(data)  # type: ignore[arg-type]
-    fields = [
-        (message, *field)
-        for message, start, stop in walked
-        for field in walk(view, start, stop, message, depth)
-    ]
+    parts = [(message, walk(view, a, b, message, depth)) for message, a, b in walked]
+    fields = [(message, *field) for message, own in parts for field in own]
     owner, number, wire_type, begin, end = np.array(fields, np.int64).reshape(-1, 5).T.copy()
     return Fields(owner, number.astype(np.int32), wire_type.astype(np.uint8), begin, end)

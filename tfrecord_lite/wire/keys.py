@@ -1,4 +1,4 @@
-"""Look up which of some known byte strings stands at each of many offsets.
+"""Look up which of some known byte strings is at each of many offsets.
 
 Strings are looked up length by length: those that are as long as some keys are copied as items of that many bytes,
 and found among these keys by bisection.

@@ -35,7 +35,7 @@ _GROUP_BYTES = 192 * 1024
 """Runs are decoded together up to this size, so that planes stay in the cache."""
 
 _GROUP_VALUES = 8 * 1024
-"""Of runs of one value each, so many are decoded at once."""
+"""So many runs of one value each are decoded at once."""
 
 _BYTES_PER_LEVEL = 4
 _TOP_BIT, _LOW_BITS = np.uint8(0x80), np.uint8(0x7F)

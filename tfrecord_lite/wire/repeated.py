@@ -22,6 +22,7 @@ from tfrecord_lite.arrays import (
     Float32Array,
     Int64Array,
     Uint8Array,
+    first_true,
     gather,
     lanes,
 )
@@ -67,9 +68,7 @@ def repeated_float(
     As :func:`repeated_varint`; raises WireError for a chunk whose length is not a multiple of 4.
     """
     owner, begin, length = _runs(data, starts, stops, number, I32, depth)
-    odd = np.flatnonzero(length & 3)
-    if odd.size:
-        run = int(odd[0])
+    if (run := first_true(length & 3 != 0)) is not None:
         detail = f"a packed chunk of floats has {length[run]} bytes, expected a multiple of 4"
         raise WireError(int(owner[run]), int(begin[run]), detail)
     values = gather(data, begin, length).view("<f4")

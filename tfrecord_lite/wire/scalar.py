@@ -21,19 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-__all__ = [
-    "END_GROUP",
-    "I32",
-    "I64",
-    "LEN",
-    "START_GROUP",
-    "VARINT",
-    "WireError",
-    "read_varint",
-    "varint",
-    "walk",
-]
-
 VARINT, I64, LEN, START_GROUP, END_GROUP, I32 = range(6)
 
 MAX_VARINT_BYTES = 10

@@ -74,11 +74,10 @@ class Template:
     def match(self, cells: Uint8Array) -> tuple[Int64Array, BoolArray]:
         """Compare rows; return the length of the payload after each, and which do not match.
 
-        Of the lengths around the payload the outer ones are checked against its own.
+        The outer lengths around the payload are checked against its own.
         """
-        wrong: BoolArray = (
-            (cells.view("<u8")[:, : self._mask.size] & self._mask) != self._expected
-        ).any(1)
+        words = cells.view("<u8")[:, : self._mask.size]
+        wrong: BoolArray = ((words & self._mask) != self._expected).any(1)
         *outer, inner = self.holes
         n_bytes = _length_in(cells, inner)
         for hole in outer:

@@ -55,12 +55,9 @@ _ONE = np.uint64(1)
 _ALL_BUT_LAST = np.uint64(0x0080808080808080)
 # Each step of squeeze joins pairs of groups: shift, bits of the lower one, of the upper one.
 _STEPS = [
-    (np.uint64(shift), np.uint64(low), np.uint64(high))
-    for shift, low, high in (
-        (1, 0x007F007F007F007F, 0x7F007F007F007F00),
-        (2, 0x00003FFF00003FFF, 0x3FFF00003FFF0000),
-        (4, 0x000000000FFFFFFF, 0x0FFFFFFF00000000),
-    )
+    (np.uint64(1), np.uint64(0x007F007F007F007F), np.uint64(0x7F007F007F007F00)),
+    (np.uint64(2), np.uint64(0x00003FFF00003FFF), np.uint64(0x3FFF00003FFF0000)),
+    (np.uint64(4), np.uint64(0x000000000FFFFFFF), np.uint64(0x0FFFFFFF00000000)),
 ]
 
 

@@ -41,11 +41,8 @@ def extend(name: str, described: sidecar.Sidecar, end: End, compression: str) ->
     """
     place = companion(name, SIDECAR_SUFFIX)
     schema = described.schema
-    parse = (
-        SequenceExampleParser(*schema)
-        if isinstance(schema, SequenceSchema)
-        else parser_of_all(schema)
-    )
+    is_sequence = isinstance(schema, SequenceSchema)
+    parse = SequenceExampleParser(*schema) if is_sequence else parser_of_all(schema)
     try:
         with Path(name).open("rb") as file:
             file.seek(end.n_bytes or 0)
@@ -57,7 +54,6 @@ def extend(name: str, described: sidecar.Sidecar, end: End, compression: str) ->
         os.truncate(name, end.n_bytes or 0)
         detail = f"{error.detail}; nothing was appended, since {place} describes the file: remove it, or use another file"
         raise error.at(source=name, detail=detail) from None
-    described = described._replace(
-        fingerprint=sidecar.fingerprint_of(name), dataframe=without_numbers(described.dataframe)
-    )
+    fingerprint, frame = sidecar.fingerprint_of(name), without_numbers(described.dataframe)
+    described = described._replace(fingerprint=fingerprint, dataframe=frame)
     sidecar.write(place, described).commit()

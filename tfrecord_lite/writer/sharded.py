@@ -23,8 +23,6 @@ from tfrecord_lite.records.shard_set import Filling, ShardSet
 from tfrecord_lite.texts import plural, short_name
 from tfrecord_lite.writer.single import MessageWriter
 
-__all__ = ["ShardedTFRecordWriter"]
-
 
 class ShardedTFRecordWriter(MessageWriter):
     """Write records to many files, which appear when all are complete.
@@ -123,11 +121,9 @@ class ShardedTFRecordWriter(MessageWriter):
         if by_bytes == (num_shards is not None or not has_field) or (
             num_shards is not None and not has_field
         ):
-            detail = (
-                f"the pattern {pattern!r} with num_shards={num_shards} and "
-                f"bytes_per_shard={bytes_per_shard} does not say how many shards there are; "
-                "expected 'name@10', or '{shard}' in the name with one of the two arguments"
-            )
+            detail = f"the pattern {pattern!r} with num_shards={num_shards} and "
+            detail += f"bytes_per_shard={bytes_per_shard} does not say how many shards there are; "
+            detail += "expected 'name@10', or '{shard}' in the name with one of the two arguments"
             raise argument_error(detail)
         names = shard_names(pattern, 1 if by_bytes else num_shards)
         if not names:
@@ -211,15 +207,11 @@ class ShardedTFRecordWriter(MessageWriter):
     def __repr__(self) -> str:
         """Name the pattern, and count the shards and the records written so far."""
         n_records = sum(sink.n_records for sink in self._sinks) + len(self._rows or ())
-        parts = [
-            plural(n_records, "record"),
-            f"{plural(len(self._sinks), 'shard')} so far"
-            if self._filling is not None and not self._is_closed
-            else plural(len(self._sinks), "shard"),
-            TFRecordOptions.get_compression_type_string(self._options) or "uncompressed",
-            "closed" if self._is_closed else "open",
-        ]
-        return f"<ShardedTFRecordWriter of {short_name(self._name)}: {', '.join(parts)}>"
+        shards, state = plural(len(self._sinks), "shard"), "closed" if self._is_closed else "open"
+        shards += " so far" if self._filling is not None and not self._is_closed else ""
+        compression = TFRecordOptions.get_compression_type_string(self._options) or "uncompressed"
+        what = f"{plural(n_records, 'record')}, {shards}, {compression}, {state}"
+        return f"<ShardedTFRecordWriter of {short_name(self._name)}: {what}>"
 
     def abandon(self) -> None:
         """Remove all that was written; no file appears.

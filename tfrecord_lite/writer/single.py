@@ -11,8 +11,7 @@ import contextlib
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Self
 
 from tfrecord_lite.arrays import Buffer
 from tfrecord_lite.block import Block
@@ -56,8 +55,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.sequence.encode import SequenceRowBuffer
     from tfrecord_lite.schema import FeatureLike
 
-__all__ = ["MessageWriter", "TFRecordWriter", "as_record"]
-
 
 def as_record(record: object) -> bytes:
     """Return a record as bytes that the caller cannot change (rule O4)."""
@@ -92,7 +89,7 @@ class MessageWriter:
         ----------
         record : bytes, bytearray, numpy.bytes_, str or Block
             The record's data; str is written as UTF-8 (rule O4). A block is written without a
-            Python object per record; :meth:`write_blocks` takes many. Of several shards each record
+            Python object per record; :meth:`write_blocks` takes many. With several shards each record
             goes to the next in turn, or to the one that is being filled.
 
         Raises
@@ -185,6 +182,7 @@ class MessageWriter:
         elif rows.is_full:
             self._put_rows()
 
+    @hinted
     def write_examples(
         self,
         rows: Iterable[Mapping[str, Any]] | Mapping[str, Any] | DataFrame,
@@ -223,6 +221,7 @@ class MessageWriter:
         """
         self._check_open()
         from tfrecord_lite.convert.store import warn_of_rounding  # noqa: PLC0415
+        from tfrecord_lite.convert.types import rows_of  # noqa: PLC0415
         from tfrecord_lite.example.encode.columns import encode_batches, is_columns  # noqa: PLC0415
 
         if schema is not None or is_columns(rows):
@@ -234,7 +233,7 @@ class MessageWriter:
             warn_of_rounding("write_examples", rounded, way)
             return
         if not isinstance(rows, list | tuple):
-            self._write_each(cast("Iterable[Mapping[str, Any]]", rows), 0)
+            self._write_each(rows_of(rows), 0)
             return
         from tfrecord_lite.example.encode.rows import encode_rows, rows_at_once  # noqa: PLC0415
 
@@ -295,6 +294,7 @@ class MessageWriter:
         if rows.is_full:
             self._put_rows()
 
+    @hinted
     def write_sequence_examples(
         self,
         context: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None,
@@ -327,6 +327,7 @@ class MessageWriter:
         >>> [row["feature_lists"] for row in TFRecordReader("words.tfrecord").sequence_examples()]
         [{'tokens': [array([5]), array([6])]}, {'tokens': [array([7])]}]
         """
+        from tfrecord_lite.convert.types import rows_of  # noqa: PLC0415
         from tfrecord_lite.example.sequence.encode import encode_sequence_examples  # noqa: PLC0415
 
         self._check_open()
@@ -334,7 +335,7 @@ class MessageWriter:
         if context is None or isinstance(context, Mapping) or not is_lone:
             self._write_encoded(encode_sequence_examples(context, feature_lists, lengths))
             return
-        for index, row in enumerate(context):
+        for index, row in enumerate(rows_of(context)):
             try:
                 self.write_sequence_example(row)
             except InvalidArgumentError as error:
@@ -461,10 +462,8 @@ class MessageWriter:
 
     def __reduce__(self) -> NoReturn:
         """Raise: two copies would write to one file."""
-        detail = (
-            f"a {type(self).__name__} cannot be pickled or copied, since its file is open; "
-            "make a writer of another file where it is needed"
-        )
+        detail = f"a {type(self).__name__} cannot be pickled or copied, since its file is open; "
+        detail += "make a writer of another file where it is needed"
         raise TypeError(detail)
 
 
@@ -698,12 +697,7 @@ class TFRecordWriter(MessageWriter):
         parts = [plural(n_records, "record"), self._sink.compression or "uncompressed", state]
         return f"<TFRecordWriter of {short_name(self._name)}: {', '.join(parts)}>"
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Close; after an error, an atomic writer leaves the old file as it was, and a URL gets none."""
         try:
             if kind is None or not (self._atomic or is_url(self._name)):
@@ -740,10 +734,8 @@ def _whole_records(path: Source, options: TFRecordOptions, torn: str) -> End:
         return End(0, 0, 0)
     compression = TFRecordOptions.get_compression_type_string(options)
     if compression and not CODECS[compression].joinable:
-        detail = (
-            f"a {compression} file cannot be appended to, since TensorFlow reads only its first "
-            "stream; use GZIP, or no compression"
-        )
+        detail = f"a {compression} file cannot be appended to, since TensorFlow reads only its "
+        detail += "first stream; use GZIP, or no compression"
         raise InvalidArgumentError(Reason.UNSUPPORTED, source=name_of(path), detail=detail)
     stream = RecordStream(path, ReadSettings(compression))
     try:
@@ -754,10 +746,8 @@ def _whole_records(path: Source, options: TFRecordOptions, torn: str) -> End:
             own_compression = _compression_of(path)
             if own_compression == compression:
                 raise
-            detail = (
-                f"by its first bytes the file's compression is {own_compression or 'none'}, "
-                f"not {compression or 'none'}"
-            )
+            detail = f"by its first bytes the file's compression is {own_compression or 'none'}, "
+            detail += f"not {compression or 'none'}"
             raise argument_error(detail, source=name_of(path)) from None
         if torn == "raise":
             detail = f"{error.detail}; pass torn='cut' to cut off the torn end and append"

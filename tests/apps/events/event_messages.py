@@ -1,7 +1,5 @@
 """Events for tests, and what the protobuf runtime makes of them."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -32,9 +30,6 @@ class Row(NamedTuple):
     form: str
     content: Any
     """float32 for a number; the serialised message; a tensor's dtype, shape and content."""
-
-
-# --- making events
 
 
 def metadata(plugin: str) -> SummaryMetadata:
@@ -127,9 +122,6 @@ def batches(draw: DrawFn, *, damaged: bool = False) -> list[bytes]:
     return [*some, *(some[i] for i in draw(order))]
 
 
-# --- reading them
-
-
 def accepts(message: bytes) -> bool:
     try:
         Event.FromString(message)
@@ -152,7 +144,6 @@ def _outcome(serialized: bytes | np.float32) -> Any:
 
 
 def rows_of_runtime(messages: Iterable[bytes]) -> list[Row]:
-    """Read the values of events with the protobuf runtime."""
     found = []
     for message in messages:
         parsed = Event.FromString(message)

@@ -1,12 +1,9 @@
 """Event files: held to the protobuf runtime, cut anywhere, growing."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +26,7 @@ from tests.apps.events.event_messages import (
     tensor,
 )
 from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.errors import raised
 from tests.support.example_messages import is_settled
 from tests.support.skips import in_c
 from tfrecord_lite import Block, TFRecordReader, testing
@@ -85,7 +83,6 @@ def test_events_mean_what_the_runtime_says(messages: list[bytes]) -> None:
 def test_any_bytes_mean_what_the_runtime_says_or_are_malformed(messages: list[bytes]) -> None:
     sound = [message for message in messages if accepts(message) and not unsettled(message)]
     assert rows_of_engine(Block.from_records(sound)) == rows_of_runtime(sound)
-
     error = refusal(messages)
     if error is not None:
         assert error.reason is Reason.MALFORMED
@@ -99,7 +96,6 @@ def test_any_file_is_read_or_refused(messages: list[bytes], data: st.DataObject)
     stream = bytes(frame(messages))
     if data.draw(st.booleans()):
         stream = data.draw(st.one_of(testing.damaged(stream), st.just(stream[:-1])))
-
     try:
         events = read_events(io.BytesIO(stream))
         for kind in KINDS:
@@ -137,7 +133,6 @@ def test_an_event_that_says_it_twice_is_read_as_the_runtime_reads_it() -> None:
     merged = event(3, Value(tag="h", histo=HistogramProto(min=1)))
     twice = b"\x2a\x10" + b"\x0a\x0e\x0a\x01h\x2a\x02\x08\x01" + b"\x2a\x05\x11" + bytes(4)
     odd = [first + second, first + graph, graph + first, first + graph + second, merged * 2]
-
     for extra in (odd, [message for message in [*odd, twice] if accepts(message)]):
         messages = [first, *extra, second] * 12
         assert rows_of_engine(Block.from_records(messages)) == rows_of_runtime(messages)
@@ -154,13 +149,10 @@ def test_the_first_malformed_event_is_named(tmp_path: Path) -> None:
     for bad in (no_utf8, no_metadata, twice, cut):
         path.write_bytes(frame([*good, bad, *good, cut, *good]))
 
-        with pytest.raises(InvalidArgumentError) as caught:
-            read_events(path)
+        error = raised(InvalidArgumentError, read_events, path)
 
-        assert caught.value.reason is Reason.MALFORMED
-        assert caught.value.index == 50
-        assert caught.value.offset == len(frame(good))
-        assert caught.value.source == str(path)
+        assert (error.reason, error.index, error.offset) == (Reason.MALFORMED, 50, len(frame(good)))
+        assert error.source == str(path)
 
 
 def test_scalars_of_both_styles() -> None:
@@ -197,9 +189,7 @@ def test_metadata_counts_for_all_values_of_a_tag_wherever_it_stands() -> None:
     value = Value(tag="a", tensor=tensor(np.float32(0.5)))
     said = Value(tag="a", tensor=tensor(np.float32(1.5)), metadata=metadata("scalars"))
     other = Value(tag="a", tensor=tensor(np.float32(2.5)), metadata=metadata("text"))
-
     events = events_of(event(0, value), event(1, said), event(2, other), event(3, value))
-
     assert events.scalars("a").value.tolist() == [0.5, 1.5, 2.5, 0.5]
     found = events.metadata("a")
     assert found is not None
@@ -210,7 +200,6 @@ def test_metadata_counts_for_all_values_of_a_tag_wherever_it_stands() -> None:
 def test_a_tag_may_be_of_several_kinds() -> None:
     pair = Value(tag="a", tensor=tensor([1, 2]))
     events = events_of(event(0, scalar("a", 1), pair, Value(tag="a", histo=HistogramProto())))
-
     kinds = ["scalars", "histograms", "tensors"]
     assert [kind for kind, tags in events.tags.items() if tags] == kinds
     assert [len(getattr(events, kind)("a")) for kind in kinds] == [1, 1, 1]
@@ -264,36 +253,24 @@ def test_images_audio_and_texts_of_both_styles() -> None:
     assert events.texts("T").step.tolist() == [8]
 
 
-@pytest.mark.parametrize(
-    ("kind", "plugin", "array"),
-    [
-        ("scalars", "scalars", np.zeros(2)),
-        ("scalars", "scalars", "0.5"),
-        ("scalars", "scalars", np.complex64(1)),
-        ("histograms", "histograms", np.zeros((2, 3), np.complex128)),
-        ("images", "images", np.array([b"1" * 5000, b"1", b"png"], object)),
-        ("images", "images", np.array([b"1", b"1" * 5000, b"png"], object)),
-        ("histograms", "histograms", np.zeros((2, 2))),
-        ("histograms", "histograms", np.zeros(3)),
-        ("images", "images", np.zeros(3)),
-        ("images", "images", np.array([b"1"], object)),
-        ("images", "images", np.array([b"1", b"x", b"png"], object)),
-        ("audio", "audio", np.zeros((1, 2))),
-        ("audio", "audio", np.array([[b"a", b"b", b"c"]], object)),
-        ("texts", "text", np.float32(1)),
-    ],
-)
-def test_a_tensor_that_is_not_what_its_plugin_says_is_malformed(
-    kind: str, plugin: str, array: Any
-) -> None:
+@pytest.mark.parametrize(("kind", "plugin", "array"), [
+    ("scalars", "scalars", np.zeros(2)), ("scalars", "scalars", "0.5"),
+    ("scalars", "scalars", np.complex64(1)),
+    ("histograms", "histograms", np.zeros((2, 3), np.complex128)),
+    ("images", "images", np.array([b"1" * 5000, b"1", b"png"], object)),
+    ("images", "images", np.array([b"1", b"1" * 5000, b"png"], object)),
+    ("histograms", "histograms", np.zeros((2, 2))), ("histograms", "histograms", np.zeros(3)),
+    ("images", "images", np.zeros(3)), ("images", "images", np.array([b"1"], object)),
+    ("images", "images", np.array([b"1", b"x", b"png"], object)),
+    ("audio", "audio", np.zeros((1, 2))),
+    ("audio", "audio", np.array([[b"a", b"b", b"c"]], object)), ("texts", "text", np.float32(1)),
+])  # fmt: skip
+def test_a_tensor_its_plugin_cannot_have_is_malformed(kind: str, plugin: str, array: Any) -> None:
     good = event(0, Value(tag="a", tensor=tensor(np.float32(1))))
     bad = event(7, Value(tag="bad", tensor=tensor(array), metadata=metadata(plugin)))
     events = events_of(good, bad)
-
-    with pytest.raises(InvalidArgumentError, match="'bad' at step 7") as caught:
-        getattr(events, kind)()
-
-    assert caught.value.reason is Reason.MALFORMED
+    error = raised(InvalidArgumentError, getattr(events, kind), match="'bad' at step 7")
+    assert error.reason is Reason.MALFORMED
     assert len(events.tensors("bad")) == 1
 
 
@@ -301,30 +278,28 @@ def test_a_damaged_content_is_malformed_when_it_is_asked_for() -> None:
     uneven = HistogramProto(bucket=[1, 2], bucket_limit=[1])
     image = event(0, Value(tag="i", image=Summary.Image(width=1))).replace(b"\x10\x01", b"\x13\x01")
     events = events_of(event(0, Value(tag="h", histo=uneven)), image, event(1, scalar("a", 1)))
-
     for kind in ("histograms", "images"):
-        with pytest.raises(InvalidArgumentError) as caught:
-            getattr(events, kind)()
-        assert caught.value.reason is Reason.MALFORMED
+        assert raised(InvalidArgumentError, getattr(events, kind)).reason is Reason.MALFORMED
     assert events.scalars().value.tolist() == [1]
 
 
 def test_an_unknown_tag_is_an_error_that_names_the_nearest() -> None:
     events = events_of(event(0, scalar("train/loss", 1)))
-
     for method in (events.scalars, events.tensors, events.metadata):
         with pytest.raises(InvalidArgumentError, match="did you mean 'train/loss'") as caught:
             method("train/los")
         assert caught.value.reason is Reason.MISSING
-    assert len(events.images("train/loss")) == 0
+    with pytest.warns(
+        UserWarning, match=r"has scalars, not images; scalars\('train/loss'\)"
+    ) as warned:
+        assert len(events.images("train/loss")) == 0
+    assert warned[0].filename == __file__
 
 
 @pytest.mark.parametrize("n_tags", [parse._MAX_IN_TABLE - 1, parse._MAX_IN_TABLE + 1])
 def test_more_tags_than_are_looked_up_at_once(n_tags: int) -> None:
     records = [event(i, scalar(f"tag {i % n_tags}", i)) for i in range(n_tags + 50)]
-
     events = events_of(*records)
-
     assert events.tags["scalars"] == tuple(f"tag {i}" for i in range(n_tags))
     assert events.scalars("tag 7").value.tolist() == [7, n_tags + 7]
     assert events.scalars(f"tag {n_tags - 1}").value.tolist() == [n_tags - 1]
@@ -354,8 +329,7 @@ def test_past_damage_all_other_events_are_read(tmp_path: Path, byte: int) -> Non
     path = tmp_path / "events.out.tfevents.1"
     path.write_bytes(damaged)
     (tmp_path / "events.out.tfevents.2").write_bytes(STREAM)
-    with pytest.raises(DataLossError):
-        read_events(path)
+    raised(DataLossError, read_events, path)
 
     with pytest.warns(DataLossWarning, match="1 damaged place") as caught:
         events = read_events(tmp_path, on_error="skip")
@@ -393,21 +367,16 @@ def test_a_file_cut_at_any_byte_gives_what_is_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, zlib.compress, bz2.compress])
-def test_compressed_files_are_read_as_far_as_they_go(
-    tmp_path: Path, compress: Callable[[bytes], bytes]
-) -> None:
+def test_cut_files_are_read_to_their_end(tmp_path: Path, compress: Any) -> None:
     path = tmp_path / "events.out.tfevents.1.gz"
     whole = compress(STREAM)
     path.write_bytes(whole)
     assert read_events(tmp_path).scalars().step.tolist() == [0, 1, 2, 3]
-
     path.write_bytes(whole[:-1])
     events = read_events(tmp_path)
     assert events.torn == (str(path),)
     assert events.scalars().step.tolist() == [0, 1, 2, 3][: len(events)]
 
-
-# ------------------------------------------------------------------------------ hyperparameters
 
 SETTINGS = st.dictionaries(
     st.text(max_size=3), st.one_of(st.floats(allow_nan=False), st.text(max_size=5), st.booleans())
@@ -431,7 +400,6 @@ def written_varint(number: int) -> bytes:
 @given(SETTINGS)
 def test_hyperparameters_are_those_that_were_logged(settings: dict[str, Any]) -> None:
     found = events_of(event(1, scalar("loss", 1)), session(settings)).hparams()
-
     assert found == settings
     assert [*map(type, found.values())] == [type(settings[name]) for name in found]
     assert [*found] == sorted(settings)
@@ -450,14 +418,11 @@ def test_runs_are_a_table_of_hyperparameters_and_last_values(tmp_path: Path) -> 
     table = tabulate_runs(tmp_path)
 
     expected = {
-        "run": np.array(["a", "b/c", "d"], object),
-        "deep": np.array([True, False, None], object),
-        "lr": np.array([0.1, 1, np.nan]),
-        "opt": np.array(["sgd", None, None], object),
-        "loss": np.array([None, "L1", None], object),
-        "loss (last value)": np.array([3, 3, np.nan]),
+        "run": np.array(["a", "b/c", "d"], object), "deep": np.array([True, False, None], object),
+        "lr": np.array([0.1, 1, np.nan]), "opt": np.array(["sgd", None, None], object),
+        "loss": np.array([None, "L1", None], object), "loss (last value)": np.array([3, 3, np.nan]),
         "accuracy": np.array([np.nan, np.nan, 0.25]),
-    }
+    }  # fmt: skip
     assert [*table] == [*expected]
     for name, column in expected.items():
         testing.assert_same(table[name], column)
@@ -477,9 +442,7 @@ def test_events_behind_a_record_that_only_seems_torn_are_read() -> None:
     long = bytes(frame([event(9, scalar("long", 1), Value(tag="x" * 500))]))
     stream = STREAM + long[:100] + STREAM  # it ends beyond the file, so it looks torn
     spans: list[DamagedSpan] = []
-
     events = read_events(io.BytesIO(stream + STREAM[:20]), on_error=spans.append)
-
     assert events.scalars().step.tolist() == [0, 1, 2, 3] * 2
     assert [(span.offset, span.length) for span in spans] == [(len(STREAM), 100)]
     assert events.torn == ("<BytesIO>",)
@@ -492,7 +455,6 @@ def test_files_of_a_folder_are_joined_in_the_order_of_their_names(tmp_path: Path
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "tfevents.0").write_bytes(STREAM)
     (tmp_path / "old.tfevents.d").mkdir()  # no event file, whatever its name
-
     assert read_events(tmp_path).scalars().step.tolist() == [0, 1, 2, 4, 5, 6, 7, 8, 9]
     assert read_events(str(tmp_path / "?.tfevents*")).scalars().step.tolist() == [0, 9]
     two = [tmp_path / "tfevents.2", tmp_path / "tfevents.1"]
@@ -504,18 +466,12 @@ def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
     (tmp_path / "logs" / "run").mkdir(parents=True)
     (tmp_path / "logs" / "run" / "tfevents").write_bytes(b"")
     (tmp_path / "empty" / "old.tfevents.d").mkdir(parents=True)
-
-    with pytest.raises(FileNotFoundError, match="there are runs in 'run'"):
-        read_events(tmp_path / "logs")
-    with pytest.raises(FileNotFoundError, match=r"\*tfevents\*$"):
-        read_events(tmp_path / "empty")
+    raised(FileNotFoundError, read_events, tmp_path / "logs", match="there are runs in 'run'")
+    raised(FileNotFoundError, read_events, tmp_path / "empty", match=r"\*tfevents\*$")
     for path in (tmp_path / "none", str(tmp_path / "none*")):
-        with pytest.raises(FileNotFoundError):
-            read_events(path)
-    with pytest.raises(FileNotFoundError):
-        find_runs(tmp_path / "none")
-    with pytest.raises(NotADirectoryError):
-        find_runs(tmp_path / "logs" / "run" / "tfevents")
+        raised(FileNotFoundError, read_events, path)
+    raised(FileNotFoundError, find_runs, tmp_path / "none")
+    raised(NotADirectoryError, find_runs, tmp_path / "logs" / "run" / "tfevents")
     assert find_runs(tmp_path / "empty") == {}
 
 
@@ -523,9 +479,7 @@ def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
 def test_real_event_files(sample: CorpusFile) -> None:
     records = list(TFRecordReader(sample.path))
     expected = rows_of_runtime(records)
-
     events = read_events(sample.path)
-
     assert len(events) == len(expected) > 0
     assert rows_of_engine(Block.from_records(records)) == expected
     assert len(list(TFRecordReader(sample.path).messages(Event))) == sample.truth["records"]

@@ -1,7 +1,5 @@
 """Images with Pillow: what comes back, and what is rejected."""
 
-from __future__ import annotations
-
 import io
 import struct
 import sys
@@ -15,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from tests.support.errors import raised
 from tests.tensors.test_tensors import refusal
 from tfrecord_lite import (
     BytesColumn,
@@ -51,13 +50,10 @@ def saved(picture: Any, format_name: str, **options: Any) -> bytes:
 
 
 @given(st.data(), st.sampled_from(LOSSLESS), sides, sides)
-def test_every_pixel_comes_back(
-    data: st.DataObject, sort: tuple[str, int], height: int, width: int
-) -> None:
+def test_pixels_come_back(data: Any, sort: tuple[str, int], height: int, width: int) -> None:
     name, n_channels = sort
     image = data.draw(pixels(height, width, n_channels))
     found = decode_image(encode_image(image, name))
-
     assert found.dtype == np.uint8
     assert found.flags.writeable
     np.testing.assert_array_equal(found, image)
@@ -69,7 +65,6 @@ def test_lossy_formats_come_back_nearly(name: str, n_channels: int) -> None:
     image = np.repeat(np.add.outer(smooth // 2, smooth // 2)[:, :, None], n_channels, axis=2)
     good, poor = encode_image(image, name, 100), encode_image(image, name.upper(), 5)
     found = decode_image(good)
-
     assert found.shape == image.shape
     assert np.abs(found.astype(int) - image).mean() < 3
     assert len(poor) < len(good)
@@ -81,18 +76,14 @@ def test_two_dimensions_are_one_channel() -> None:
     assert encode_image(image[::-1].T, "jpg")[:2] == b"\xff\xd8"
 
 
-@pytest.mark.parametrize(
-    ("mode", "name", "n_channels"),
-    [
-        ("1", "png", 1), ("L", "jpeg", 1), ("LA", "png", 2), ("P", "png", 3), ("P", "gif", 3),
-        ("RGB", "bmp", 3), ("RGBA", "png", 4), ("CMYK", "jpeg", 3), ("RGB", "webp", 3),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("mode", "name", "n_channels"), [
+    ("1", "png", 1), ("L", "jpeg", 1), ("LA", "png", 2), ("P", "png", 3), ("P", "gif", 3),
+    ("RGB", "bmp", 3), ("RGBA", "png", 4), ("CMYK", "jpeg", 3), ("RGB", "webp", 3),
+])  # fmt: skip
 def test_images_of_every_mode(mode: str, name: str, n_channels: int) -> None:
     source = Image.fromarray(noise(5, 7, 4 if mode.endswith("A") else 3)).convert(mode)
     data = saved(source, name, **({"lossless": True} if name == "webp" else {}))
     found = decode_image(data)
-
     assert found.shape == (5, 7, n_channels)
     back = Image.open(io.BytesIO(data))
     letters = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
@@ -143,7 +134,6 @@ def test_16_bits_of_several_channels(n_channels: int) -> None:
         struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
         for name, data in chunks.items()
     )
-
     assert (decode_image(png, dtype=np.uint16) == pixels).all()
 
 
@@ -207,23 +197,20 @@ def test_large_images_are_rejected_before_their_pixels(monkeypatch: pytest.Monke
     assert decode_image(data).shape == (10, 10, 3)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        ((np.zeros((2, 2, 3), np.float32),), Reason.UNSUPPORTED),
-        ((np.zeros((2, 2, 5), np.uint8),), Reason.BAD_SHAPE),
-        ((np.zeros((2, 0, 3), np.uint8),), Reason.BAD_SHAPE),
-        ((np.zeros(4, np.uint8),), Reason.BAD_SHAPE),
-        ((np.zeros((2, 2, 4), np.uint8), "jpeg"), Reason.UNSUPPORTED),
-        ((np.zeros((2, 2, 4), np.uint8), "bmp"), Reason.UNSUPPORTED),
-        ((np.zeros((2, 2, 3), np.uint8), "gif"), Reason.UNSUPPORTED),
-        ((np.zeros((2, 2, 3), np.uint8), "junk"), Reason.UNSUPPORTED),
-        ((np.zeros((2, 70_000), np.uint8), "jpeg"), Reason.UNSUPPORTED),
-        ((np.zeros((2, 2), np.uint8), "jpeg", 0), Reason.BAD_ARGUMENT),
-        ((np.zeros((2, 2), np.uint8), "jpeg", 101), Reason.BAD_ARGUMENT),
-        (([[1], [2, 3]],), Reason.BAD_SHAPE),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "reason"), [
+    ((np.zeros((2, 2, 3), np.float32),), Reason.UNSUPPORTED),
+    ((np.zeros((2, 2, 5), np.uint8),), Reason.BAD_SHAPE),
+    ((np.zeros((2, 0, 3), np.uint8),), Reason.BAD_SHAPE),
+    ((np.zeros(4, np.uint8),), Reason.BAD_SHAPE),
+    ((np.zeros((2, 2, 4), np.uint8), "jpeg"), Reason.UNSUPPORTED),
+    ((np.zeros((2, 2, 4), np.uint8), "bmp"), Reason.UNSUPPORTED),
+    ((np.zeros((2, 2, 3), np.uint8), "gif"), Reason.UNSUPPORTED),
+    ((np.zeros((2, 2, 3), np.uint8), "junk"), Reason.UNSUPPORTED),
+    ((np.zeros((2, 70_000), np.uint8), "jpeg"), Reason.UNSUPPORTED),
+    ((np.zeros((2, 2), np.uint8), "jpeg", 0), Reason.BAD_ARGUMENT),
+    ((np.zeros((2, 2), np.uint8), "jpeg", 101), Reason.BAD_ARGUMENT),
+    (([[1], [2, 3]],), Reason.BAD_SHAPE),
+])  # fmt: skip
 def test_what_is_not_encoded(arguments: tuple[Any, ...], reason: Reason) -> None:
     assert refusal(encode_image, *arguments).reason is reason
 
@@ -240,9 +227,7 @@ def test_an_encoded_image_in_any_bytes(form: Any) -> None:
 def test_an_image_as_a_parsed_record_has_it() -> None:
     pixels = noise(3, 5, 3)
     record = encode_example(image_row(pixels))
-
     found = parse_single_example(record, {"image/encoded": FixedLenFeature([], "string")})
-
     contents: Any = found["image/encoded"]
     assert contents.shape == ()
     assert_same(decode_image(contents), pixels)
@@ -270,7 +255,6 @@ def test_images_are_resized_by_averaging() -> None:
     smooth = np.add.outer(np.arange(128), np.arange(128)).astype(np.uint8)
     image = np.repeat(smooth[:, :, None], 3, axis=2)
     mean = image.reshape(16, 8, 16, 8, 3).mean((1, 3))
-
     for name in ("png", "jpeg"):
         small: Any = decode_images([encode_image(image, name)], (16, 16))
         assert np.abs(small[0] - mean).max() < 8
@@ -281,19 +265,15 @@ def test_images_are_resized_by_averaging() -> None:
 def test_the_image_of_a_column_that_is_damaged_is_numbered() -> None:
     column = [encode_image(noise(3, 3, 3))] * 3 + [b"no image", b"nor this"]
 
-    for arguments, reason in [
-        ({}, Reason.MALFORMED),
-        ({"size": (0, 3)}, Reason.BAD_ARGUMENT),
-        ({"size": (3, 3), "channels": 0}, Reason.BAD_ARGUMENT),
-        ({"channels": 2}, Reason.BAD_ARGUMENT),
-        ({"num_threads": 0}, Reason.BAD_ARGUMENT),
-    ]:
-        with pytest.raises(TFRecordError) as caught:
-            decode_images(column, **arguments)  # type: ignore[arg-type]
-        assert caught.value.reason is reason
-        assert caught.value.index == (3 if not arguments else None)
-    with pytest.raises(TypeError, match="decode_images takes several"):
-        decode_image(column)  # type: ignore[arg-type]
+    error = raised(TFRecordError, decode_images, column)
+    assert (error.reason, error.index) == (Reason.MALFORMED, 3)
+    wrong: list[Any] = [
+        {"size": (0, 3)}, {"size": (3, 3), "channels": 0}, {"channels": 2}, {"num_threads": 0}
+    ]  # fmt: skip
+    for arguments in wrong:
+        error = raised(TFRecordError, decode_images, column, **arguments)
+        assert (error.reason, error.index) == (Reason.BAD_ARGUMENT, None)
+    raised(TypeError, decode_image, column, match="decode_images takes several")
     for nested in (
         np.array([column], object),
         RaggedTensor.from_row_splits(column, [0, 2, len(column)]),
@@ -306,8 +286,7 @@ def test_wrong_arguments_of_decode_image() -> None:
     assert refusal(decode_image, encode_image(noise(2, 2)), 2).reason is Reason.BAD_ARGUMENT
     data = encode_image(noise(2, 2))
     for wrong in ("text", None, 5, [data], np.array([data], object), np.array(data)):
-        with pytest.raises(TypeError):
-            decode_image(wrong)  # type: ignore[arg-type]
+        raised(TypeError, decode_image, wrong)
 
 
 def test_the_features_of_an_image() -> None:
@@ -327,5 +306,4 @@ def test_the_features_of_an_image() -> None:
 def test_without_pillow_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     data = encode_image(noise(2, 2))
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ImportError, match=r"pip install pillow"):
-        decode_image(data)
+    raised(ImportError, decode_image, data, match=r"pip install pillow")

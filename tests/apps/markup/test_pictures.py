@@ -36,11 +36,10 @@ def small(data: bytes, **options: Any) -> Thumbnail | str:
 
 
 @pytest.mark.needs("image")
-@pytest.mark.parametrize(
-    ("mode", "format"),
-    [("RGB", "JPEG"), ("L", "JPEG"), ("CMYK", "JPEG"), ("RGB", "PNG"), ("RGBA", "PNG"), ("P", "PNG"),
-     ("I;16", "PNG"), ("LA", "PNG"), ("P", "GIF"), ("RGB", "WEBP"), ("RGB", "BMP"), ("1", "PNG")],
-)  # fmt: skip
+@pytest.mark.parametrize(("mode", "format"), [
+    ("RGB", "JPEG"), ("L", "JPEG"), ("CMYK", "JPEG"), ("RGB", "PNG"), ("RGBA", "PNG"), ("P", "PNG"),
+    ("I;16", "PNG"), ("LA", "PNG"), ("P", "GIF"), ("RGB", "WEBP"), ("RGB", "BMP"), ("1", "PNG"),
+])  # fmt: skip
 def test_an_image_of_any_mode_has_a_thumbnail(mode: str, format: str) -> None:  # noqa: A002
     from PIL import Image
 

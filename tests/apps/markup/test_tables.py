@@ -37,7 +37,7 @@ def test_what_is_given_is_text_and_never_markup(name: str, rows: list[list[str]]
     assert set(page.tags) <= OURS
     assert page.tags.count("tr") == 1 + len(rows) + 1
     assert {attribute for _, attribute, _ in page.attributes} <= {
-        *("class", "scope", "colspan", "src", "alt", "title", "width", "height"),
+        *("class", "scope", "colspan", "src", "alt", "title", "width", "height")
     }
     for row in rows:
         for cell in row:

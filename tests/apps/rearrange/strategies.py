@@ -1,7 +1,5 @@
 """Records for the tests of what rearranges them, and files of them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,7 +8,8 @@ from typing import IO, cast
 from hypothesis import strategies as st
 
 from tests.support.file_objects import Bare
-from tfrecord_lite import TFRecordReader, TFRecordWriter
+from tests.support.small_files import write_records
+from tfrecord_lite import TFRecordReader
 
 ENDINGS = ["", ".gz", ".zz", ".bz2"]
 
@@ -24,7 +23,6 @@ def some_records(number: int, longest: int, seed: int = 0) -> list[bytes]:
 
 @st.composite
 def record_lists(draw: st.DrawFn) -> list[bytes]:
-    """Draw records: none, few, or more than are written at once."""
     number = draw(st.sampled_from([0, 1, 2, 7, 100, 400]))
     return some_records(number, draw(st.sampled_from([0, 10, 3000])), draw(st.integers(0, 99)))
 
@@ -33,9 +31,7 @@ def write_all(folder: Path, files: Iterable[tuple[list[bytes], str]]) -> list[st
     paths = []
     for i, (records, ending) in enumerate(files):
         paths.append(str(folder / f"source-{i}.tfrecord{ending}"))
-        with TFRecordWriter(paths[-1]) as writer:
-            for record in records:
-                writer.write(record)
+        write_records(Path(paths[-1]), records)
     return paths
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tfrecord_lite import Block, encode_example, encode_sequence_example, save, summarize
 from tfrecord_lite.apps.statistics import Distribution, Statistics, compute_statistics
 from tfrecord_lite.apps.statistics.statistics import Collector
@@ -130,8 +131,7 @@ def test_damage_is_an_error_unless_it_is_to_be_skipped(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
-    with pytest.raises(DataLossError):
-        compute_statistics(str(path))
+    raised(DataLossError, compute_statistics, str(path))
     with pytest.warns(UserWarning, match="damage"):
         assert compute_statistics(str(path), on_error="skip").num_records == 99
 
@@ -139,8 +139,7 @@ def test_damage_is_an_error_unless_it_is_to_be_skipped(tmp_path: Path) -> None:
 def test_malformed_records_are_errors_or_left_out() -> None:
     good = [example({"a": [1]})] * 10
     records = [*good[:3], b"\x0a\xff", *good[3:], b"\x0a\x03\x0a\x05a"]
-    with pytest.raises(InvalidArgumentError, match="record 3"):
-        compute_statistics(records)
+    raised(InvalidArgumentError, compute_statistics, records, match="record 3")
     collector = Collector(skip_malformed=True)
     collector.add(Block.from_records(records))
     found = collector.statistics()

@@ -16,7 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.samples import JPEG, sequence
-from tfrecord_lite import Block, TFRecordReader, TFRecordWriter, encode_example, encode_examples
+from tests.support.errors import raised
+from tests.support.small_files import write_records
+from tfrecord_lite import Block, TFRecordReader, encode_example, encode_examples
 from tfrecord_lite.apps.statistics import (
     Comparison,
     Distribution,
@@ -33,16 +35,13 @@ from tfrecord_lite.wire.scalar import varint
 
 
 def rows_of(n: int, seed: int = 0, **changes: Any) -> list[bytes]:
-    """Return Examples of random values, some of them changed."""
     rng = np.random.default_rng(seed)
     rows: dict[str, Any] = {
-        "float": rng.normal(size=(n, 3)).astype(np.float32),
-        "digit": rng.integers(0, 10, n),
+        "float": rng.normal(size=(n, 3)).astype(np.float32), "digit": rng.integers(0, 10, n),
         "word": rng.choice(np.array([b"a", b"b", b"c"], object), n),
-        "key": [b"%d" % number for number in rng.integers(0, 10**9, n)],
-        "count": rng.poisson(2, n),
+        "key": [b"%d" % number for number in rng.integers(0, 10**9, n)], "count": rng.poisson(2, n),
         "ragged": [list(range(k)) for k in rng.integers(0, 5, n)],
-    }
+    }  # fmt: skip
     for name, change in changes.items():
         rows[name] = change(rows[name], rng)
     return list(encode_examples({name: rows[name] for name in rows if rows[name] is not None}))
@@ -53,7 +52,6 @@ def found(comparison: Comparison) -> set[tuple[str, str | None]]:
 
 
 def reordered(record: bytes, seed: int) -> bytes:
-    """Return an Example with its features in another order."""
     features = list(Example.FromString(record).features.feature.items())
     random.Random(seed).shuffle(features)
     parts = []
@@ -76,20 +74,17 @@ def farther(share: float) -> Any:
 
 CHANGES: list[tuple[str, Any, set[str]]] = [
     ("float", lambda x, _: x + 0.7, {"numbers"}),
-    ("float", lambda x, _: x * 4, {"numbers", "range"}),
-    ("float", farther(0.02), {"range"}),
+    ("float", lambda x, _: x * 4, {"numbers", "range"}), ("float", farther(0.02), {"range"}),
     ("float", farther(0.0005), set()),
     ("float", lambda x, rng: np.where(rng.random(x.shape) < 0.02, math.nan, x), {"not finite"}),
     ("float", lambda x, _: x[:, :2], {"specification", "lengths"}),
-    ("digit", some(0.01, 10), {"new values"}),
-    ("digit", lambda x, _: x // 2, {"numbers"}),
+    ("digit", some(0.01, 10), {"new values"}), ("digit", lambda x, _: x // 2, {"numbers"}),
     ("digit", lambda x, _: x.astype(np.float32), {"kind"}),
-    ("word", some(0.02, b"d"), {"new values"}),
-    ("word", some(0.3, b"a"), {"strings"}),
+    ("word", some(0.02, b"d"), {"new values"}), ("word", some(0.3, b"a"), {"strings"}),
     ("word", lambda *_: None, {"missing feature"}),
     ("key", lambda x, _: [word * 2 for word in x], {"string lengths"}),
     ("ragged", lambda x, _: [values * 2 for values in x], {"lengths"}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "change", "expected"), CHANGES)
@@ -114,32 +109,24 @@ def test_the_same_data_are_the_same() -> None:
     assert of_statistics.records is None
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "expected"),
-    [
-        (rows_of(9, word=lambda *_: None), rows_of(9), {("new feature", "word")}),
-        (rows_of(9), [], {("missing feature", "word")}),
-        (
-            encode_examples({"id": [2**60] * 9}),
-            encode_examples({"id": [2**60 + 1] * 9}),
-            {("range", "id")},
-        ),
-        ([sequence(3)], rows_of(9), {("kind", None)}),
-    ],
-)
+@pytest.mark.parametrize(("a", "b", "expected"), [
+    (rows_of(9, word=lambda *_: None), rows_of(9), {("new feature", "word")}),
+    (rows_of(9), [], {("missing feature", "word")}),
+    (
+        encode_examples({"id": [2**60] * 9}),
+        encode_examples({"id": [2**60 + 1] * 9}),
+        {("range", "id")},
+    ),
+    ([sequence(3)], rows_of(9), {("kind", None)}),
+])  # fmt: skip
 def test_differences_of_schemas(a: Any, b: Any, expected: set[tuple[str, str | None]]) -> None:
     assert expected <= found(compare(a, b, records=False))
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "expected"),
-    [
-        (0.5, 0.9, {("presence", "b")}),
-        (0.5, 0.52, set()),
-        (1, 0.999, {("specification", "b")}),
-        (0.999, 1, set()),
-    ],
-)
+@pytest.mark.parametrize(("a", "b", "expected"), [
+    (0.5, 0.9, {("presence", "b")}), (0.5, 0.52, set()), (1, 0.999, {("specification", "b")}),
+    (0.999, 1, set()),
+])  # fmt: skip
 def test_presence_is_compared(a: float, b: float, expected: Any) -> None:
     def examples(n: int, part: float) -> list[bytes]:
         rows = [{"a": 1, "b": 2} if i < part * n else {"a": 1} for i in range(n)]
@@ -159,10 +146,8 @@ def test_thresholds() -> None:
         limits = {"distance": finding.distance + change}
         assert bool(compare(a, b, records=False, thresholds=limits)) is (change > 0)
     for wrong in {"infinity": 1}, {"range": -1}, {"range": math.nan}:
-        with pytest.raises(InvalidArgumentError):
-            compare([], [], thresholds=wrong)
-    with pytest.raises(TypeError):
-        compare([], [], thresholds={"range": "1"})  # type: ignore[dict-item]
+        raised(InvalidArgumentError, compare, [], [], thresholds=wrong)
+    raised(TypeError, compare, [], [], thresholds={"range": "1"})
 
 
 @given(st.lists(example_strategy(), min_size=1, max_size=20), st.integers(0, 99))
@@ -215,9 +200,7 @@ def test_sequences() -> None:
 def test_blocks_need_not_be_of_the_same_size(tmp_path: Path) -> None:
     records = rows_of(5000)
     for name, compression in (("a", ""), ("b", "GZIP")):
-        with TFRecordWriter(tmp_path / name, compression) as writer:
-            for record in records:
-                writer.write(record)
+        write_records(tmp_path / name, records, compression)
     assert compare(tmp_path / "a", tmp_path / "b")
     assert compare([tmp_path / "a"], TFRecordReader(tmp_path / "b"))
     others = [*records[:4000], records[0], *records[4001:]]
@@ -272,29 +255,26 @@ def test_the_formats_of_long_strings_are_compared() -> None:
 JPEG_CHANGED = JPEG[:1000] + bytes([JPEG[1000] ^ 0xFF]) + JPEG[1001:]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        ([1] * 9, [*[1] * 7, 2, 3], ("..., 1, 1 (9 values)", "..., 2, 3 (9 values)")),
-        (b"", b"y", ("''", "'y'")),
-        (
-            b"x" * 3000,
-            b"x" * 2000 + b"y" * 1000,
-            tuple(f"...'xxxxxxxx{c * 16}'... (3,000 bytes)" for c in "xy"),
+@pytest.mark.parametrize(("one", "other", "expected"), [
+    ([1] * 9, [*[1] * 7, 2, 3], ("..., 1, 1 (9 values)", "..., 2, 3 (9 values)")),
+    (b"", b"y", ("''", "'y'")),
+    (
+        b"x" * 3000,
+        b"x" * 2000 + b"y" * 1000,
+        tuple(f"...'xxxxxxxx{c * 16}'... (3,000 bytes)" for c in "xy"),
+    ),
+    (
+        JPEG,
+        JPEG_CHANGED,
+        tuple(
+            f"JPEG 640 x 480, 1.6 KiB; byte 1,000: {data[1000:1006].hex(' ')}"
+            for data in (JPEG, JPEG_CHANGED)
         ),
-        (
-            JPEG,
-            JPEG_CHANGED,
-            tuple(
-                f"JPEG 640 x 480, 1.6 KiB; byte 1,000: {data[1000:1006].hex(' ')}"
-                for data in (JPEG, JPEG_CHANGED)
-            ),
-        ),
-        ([1, 2], [1, 2, 3], ("... (2 values)", "..., 3 (3 values)")),
-        (1, None, ("1", "missing")),
-        ([math.nan, 0.0], [math.nan, -0.0], ("..., 0.0 (2 values)", "..., -0.0 (2 values)")),
-    ],
-)
+    ),
+    ([1, 2], [1, 2, 3], ("... (2 values)", "..., 3 (3 values)")),
+    (1, None, ("1", "missing")),
+    ([math.nan, 0.0], [math.nan, -0.0], ("..., 0.0 (2 values)", "..., -0.0 (2 values)")),
+])  # fmt: skip
 def test_values_are_shown_from_where_they_differ(one: Any, other: Any, expected: Any) -> None:
     records = [encode_example({} if value is None else {"f": value}) for value in (one, other)]
     differences = compare(records[:1], records[1:]).records

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from tests.support.errors import raised
 from tfrecord_lite.apps.statistics import Distribution
 from tfrecord_lite.apps.statistics.distribution import MAX_VALUES
 from tfrecord_lite.errors import InvalidArgumentError
@@ -139,9 +140,7 @@ def test_numbers_near_the_end_of_float64_overflow_in_silence() -> None:
     ],
 )
 @pytest.mark.parametrize("bins", [7, 16, 20])
-def test_numbers_that_are_nearer_than_edges_can_be_are_all_counted(
-    numbers: np.ndarray, bins: int
-) -> None:
+def test_numbers_nearer_than_edges_can_be_are_all_counted(numbers: np.ndarray, bins: int) -> None:
     counts, edges = Distribution.of(numbers).histogram(bins)
     assert counts.sum() == numbers.size
     assert (np.diff(edges) >= 0).all()
@@ -153,9 +152,6 @@ def test_of_two_zeros_the_positive_one_is_kept() -> None:
 
 def test_bad_arguments_are_rejected() -> None:
     found = Distribution.of(np.arange(3))
-    with pytest.raises(InvalidArgumentError, match="q is 2"):
-        found.quantile(2)
-    with pytest.raises(InvalidArgumentError, match="bins"):
-        found.histogram(0)
-    with pytest.raises(TypeError, match="object"):
-        Distribution.of(np.array([1, None]))
+    raised(InvalidArgumentError, found.quantile, 2, match="q is 2")
+    raised(InvalidArgumentError, found.histogram, 0, match="bins")
+    raised(TypeError, Distribution.of, np.array([1, None]), match="object")

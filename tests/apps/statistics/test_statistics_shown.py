@@ -11,12 +11,10 @@ from tfrecord_lite.apps.statistics import compare, compute_statistics
 from tfrecord_lite.block import Block
 
 NAMES = {
-    "age": list(range(100)),
-    "city": [b"Bern"] * 60 + [b"Rome"] * 40,
-    "id": [b"%d" % i for i in range(100)],
-    "image": [png()] * 100,
+    "age": list(range(100)), "city": [b"Bern"] * 60 + [b"Rome"] * 40,
+    "id": [b"%d" % i for i in range(100)], "image": [png()] * 100,
     "score": [float("nan")] * 10 + [0.5] * 90,
-}
+}  # fmt: skip
 ROWS = [dict(zip(NAMES, values, strict=True)) for values in zip(*NAMES.values(), strict=True)]
 TABLE = compute_statistics(Block.from_records([encode_example(row) for row in ROWS]))
 

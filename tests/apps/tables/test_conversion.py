@@ -1,7 +1,5 @@
 """Conversions: shards, processes, resuming, limits, and that nothing is written half."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -16,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.subprocesses import run_fresh
 from tfrecord_lite import TFRecordReader, TFRecordWriter, VarLenFeature, save
 from tfrecord_lite.apps.tables.conversion import Summary
@@ -86,24 +85,17 @@ def test_types_come_back_beside_structs_and_decimals(tmp_path: Path) -> None:
 
 
 class TestOutputs:
-    @pytest.mark.parametrize(
-        "ending",
-        [
-            "tfrecord",
-            "csv",
-            *(
-                pytest.param(ending, marks=pytest.mark.slow)
-                for ending in ("tfrecord.gz", "feather", "jsonl")
-            ),
-        ],
-    )
-    def test_shards_have_rows_that_follow_each_other(
-        self, tmp_path: Path, source: Path, ending: str
-    ) -> None:
+    @pytest.mark.parametrize("ending", [
+        "tfrecord",
+        "csv",
+        *(
+            pytest.param(ending, marks=pytest.mark.slow)
+            for ending in ("tfrecord.gz", "feather", "jsonl")
+        ),
+    ])  # fmt: skip
+    def test_shards_have_consecutive_rows(self, tmp_path: Path, source: Path, ending: str) -> None:
         convert(source, target=tmp_path / f"b.{ending}")
-
         convert(tmp_path / f"b.{ending}", target=tmp_path / "c.parquet", num_shards=3, num_jobs=2)
-
         shards = sorted(tmp_path.glob("c-*.parquet"))
         assert [path.name for path in shards] == [f"c-0000{i}-of-00003.parquet" for i in range(3)]
         assert ids(*shards) == list(range(6_000))
@@ -111,24 +103,17 @@ class TestOutputs:
 
     def test_a_shard_per_source_is_made_of_it(self, tmp_path: Path) -> None:
         paths = [records(tmp_path / f"{i}.tfrecord", 0, 10 * i + 1) for i in range(2)]
-
         convert(*paths, target=f"{tmp_path}/out@2.parquet", num_shards=2)
-
         shards = sorted(tmp_path.glob("out-*"))
         assert [len(ids(shard)) for shard in shards] == [1, 11]
 
     def test_more_shards_than_rows(self, tmp_path: Path) -> None:
         path = records(tmp_path / "a.tfrecord", 0, 2)
-
         convert(path, target=tmp_path / "b.parquet", num_shards=4)
-
         assert [ids(shard) for shard in sorted(tmp_path.glob("b-*"))] == [[], [0], [], [1]]
 
-    def test_as_many_shards_as_the_sources_have_of_a_size(
-        self, tmp_path: Path, source: Path
-    ) -> None:
+    def test_as_many_shards_as_sources_have_of_a_size(self, tmp_path: Path, source: Path) -> None:
         convert(source, target=tmp_path / "b.csv", shard_bytes=700_000)
-
         shards = sorted(tmp_path.glob("b-*.csv"))
         assert len(shards) == -(-source.stat().st_size // 700_000)
 
@@ -152,7 +137,6 @@ class TestOutputs:
     def test_two_sources_of_one_name(self, tmp_path: Path) -> None:
         (tmp_path / "x").mkdir()
         paths = [records(tmp_path / name, 0, 1) for name in ("a.tfrecord", "x/a.tfrecord")]
-
         with pytest.raises(InvalidArgumentError, match="two sources would become this file"):
             convert(*paths, target=f"{tmp_path}/out/", to="csv")
 
@@ -165,10 +149,8 @@ class TestOutputs:
 
     def test_what_is_there_is_kept(self, tmp_path: Path, source: Path) -> None:
         (tmp_path / "b.csv").write_text("kept")
-
         with pytest.raises(FileExistsError, match="--overwrite replaces it"):
             convert(source, target=tmp_path / "b.csv")
-
         assert (tmp_path / "b.csv").read_text() == "kept"
         convert(source, target=tmp_path / "b.csv", overwrite=True)
         assert (tmp_path / "b.csv").read_text().startswith("half,id,pad\n0.0,0,xxx")
@@ -183,30 +165,23 @@ class TestRows:
     ) -> None:
         other = tmp_path / f"b.{ending}"
         convert(source, target=other)
-
         convert(other, other, target=tmp_path / "c.parquet", limit=limit, num_shards=shards)
-
         found = ids(*sorted(tmp_path.glob("c*.parquet")))
         assert found == [*range(6_000), *range(6_000)][:limit]
 
     def test_a_limit_stops_reading(self, tmp_path: Path, source: Path) -> None:
         data = source.read_bytes()
         (tmp_path / "bad.tfrecord").write_bytes(data + b"damage after all records")
-
         convert(tmp_path / "bad.tfrecord", target=tmp_path / "b.parquet", limit=20, sample=100)
-
         assert ids(tmp_path / "b.parquet") == list(range(20))
 
     def test_records_are_copied_as_they_are(self, tmp_path: Path, source: Path) -> None:
         convert(source, source, target=tmp_path / "b.tfrecord.gz", num_shards=3)
-
         found = [r for path in sorted(tmp_path.glob("b-*.gz")) for r in TFRecordReader(path)]
         assert found == [*TFRecordReader(source)] * 2
 
     @pytest.mark.parametrize("to", ["tfrecord", "parquet"])
-    def test_each_file_of_a_directory_has_the_schema_of_its_sidecar(
-        self, tmp_path: Path, source: Path, to: str
-    ) -> None:
+    def test_each_file_has_its_own_schema(self, tmp_path: Path, source: Path, to: str) -> None:
         from tfrecord_lite import load
 
         save(tmp_path / "x.tfrecord", {"x": np.array([0.1, 0.2])}, lossless=True)
@@ -225,24 +200,19 @@ class TestRows:
 
     def test_a_sidecar_of_other_data_does_not_stay(self, tmp_path: Path, source: Path) -> None:
         save(tmp_path / "b.tfrecord", {"x": np.zeros(3)})
-
         convert(source, target=tmp_path / "b.tfrecord", overwrite=True)
-
         assert not (tmp_path / "b.tfrecord.schema.json").exists()
 
     def test_columns_in_their_order(self, tmp_path: Path, source: Path) -> None:
         import pyarrow.parquet as pq
 
         convert(source, target=tmp_path / "b.parquet", columns=("pad", "id"))
-
         assert pq.read_schema(tmp_path / "b.parquet").names == ["pad", "id"]
         with pytest.raises(InvalidArgumentError, match="no column 'idd'; the nearest: 'id'"):
             convert(source, target=tmp_path / "c.parquet", columns=("idd",))
 
     @pytest.mark.needs("sql")
-    def test_a_condition_takes_the_rows_of_nested_lists_in_parts_of_batches(
-        self, tmp_path: Path
-    ) -> None:
+    def test_a_condition_takes_rows_of_nested_lists_in_cut_batches(self, tmp_path: Path) -> None:
         """A batch is cut where a shard ends; of such slices Arrow's filter takes other values."""
         import pyarrow.parquet as pq
 
@@ -296,7 +266,6 @@ class TestRows:
         (tmp_path / "a.csv").write_text("id,x\n1,2\n")
         (tmp_path / "b.csv").write_text("id,x\n1,2.5\n")
         (tmp_path / "c.csv").write_text("x,id\n2,3\n")
-
         convert(tmp_path / "a.csv", tmp_path / "c.csv", target=tmp_path / "ok.parquet")
         assert ids(tmp_path / "ok.parquet") == [1, 3]
         with pytest.raises(
@@ -312,10 +281,8 @@ class TestRows:
         (tmp_path / f"a.{ending}").write_text("id,x\n" if is_csv else "\n")
         (tmp_path / f"b.{ending}").write_text("id,x\n1,2.5\n" if is_csv else '{"id":1,"x":2.5}\n')
         paths = [tmp_path / f"{name}.{ending}" for name in "ab"]
-
         convert(*paths, target=tmp_path / "c.parquet")
         convert(*paths, target=tmp_path / "d.jsonl", num_shards=2)
-
         assert ids(tmp_path / "c.parquet") == [1]
         shards = sorted(tmp_path.glob("d-*.jsonl"))
         assert [path.read_text() for path in shards] == ["", '{"id": 1, "x": 2.5}\n']
@@ -370,14 +337,10 @@ class TestSequences:
 class TestDamage:
     @pytest.mark.parametrize("at_end", [True, False])
     @pytest.mark.parametrize("ending", ["tfrecord", "parquet"])
-    @pytest.mark.parametrize(
-        ("num_jobs", "shards"),
-        [
-            (1, {}),
-            (1, {"shard_bytes": 2_000_000}),
-            pytest.param(2, {"num_shards": 2}, marks=pytest.mark.slow),
-        ],
-    )
+    @pytest.mark.parametrize(("num_jobs", "shards"), [
+        (1, {}), (1, {"shard_bytes": 2_000_000}),
+        pytest.param(2, {"num_shards": 2}, marks=pytest.mark.slow),
+    ])  # fmt: skip
     def test_can_be_skipped(
         self, tmp_path: Path, source: Path, at_end: bool, ending: str, num_jobs: int, shards: Any
     ) -> None:
@@ -385,10 +348,8 @@ class TestDamage:
         data[len(data) // 2] ^= not at_end
         source.write_bytes(data[:-30] if at_end else data)
         options = ReadSettings(on_error=inputs.skip_quietly)
-
         target = tmp_path / f"b.{ending}"
         summary = convert(source, target=target, options=options, num_jobs=num_jobs, **shards)
-
         assert (summary.rows, summary.damage.num_damaged) == (5_999, 1)
 
     def test_of_one_shard_leaves_the_others(self, tmp_path: Path, source: Path) -> None:
@@ -414,8 +375,7 @@ def interrupted(source: Path, target: Path, **settings: Any) -> list[Path]:
     """Convert to three shards, of which the last fails; return the places of all."""
     shards = [target.with_name(f"{target.stem}-0000{i}-of-00003{target.suffix}") for i in range(3)]
     shards[2].mkdir()
-    with pytest.raises(IsADirectoryError):
-        convert(source, target=target, num_shards=3, **settings)
+    raised(IsADirectoryError, convert, source, target=target, num_shards=3, **settings)
     shards[2].rmdir()
     return shards
 
@@ -426,26 +386,20 @@ def manifests(folder: Path) -> list[str]:
 
 class TestResume:
     @pytest.mark.parametrize(("limit", "n_rows"), [(None, 6_000), (4_500, 4_500)])
-    def test_keeps_what_is_complete(
-        self, tmp_path: Path, source: Path, limit: int | None, n_rows: int
-    ) -> None:
+    def test_keeps_complete(self, tmp_path: Path, source: Path, limit: Any, n_rows: int) -> None:
         target = tmp_path / "b.parquet"
         shards = interrupted(source, target, limit=limit)
         assert manifests(tmp_path) == [".b.parquet.convert"]
         before = [path.stat().st_mtime_ns for path in shards[:2]]
         shards[0].unlink()
-
         summary = convert(source, target=target, num_shards=3, resume=True, limit=limit)
-
         assert ids(*shards) == list(range(n_rows))
         assert shards[0].stat().st_mtime_ns != before[0]
         assert shards[1].stat().st_mtime_ns == before[1]
         assert (len(summary.kept), len(summary.outputs), summary.rows) == (1, 2, n_rows)
 
     @pytest.mark.parametrize("change", ["source", "sidecar", "columns", "compression", "output"])
-    def test_with_other_settings_is_an_error(
-        self, tmp_path: Path, source: Path, change: str
-    ) -> None:
+    def test_other_settings_are_an_error(self, tmp_path: Path, source: Path, change: str) -> None:
         target = tmp_path / "b.parquet"
         shards = interrupted(source, target)
         if change == "output":
@@ -475,7 +429,6 @@ class TestResume:
         settings: dict[str, Any] = {"target": f"{folder}/", "to": "parquet", "resume": True}
         convert(*others, **settings)
         convert(source, **settings)
-
         assert made(folder) == ["0.parquet", "1.parquet", "a.parquet"]
         assert ids(folder / "0.parquet") == list(range(5))
 
@@ -483,28 +436,21 @@ class TestResume:
         for shards in (None, 3):
             settings: dict[str, Any] = {"target": tmp_path / "b.parquet", "num_shards": shards}
             convert(source, resume=True, **settings)
-
             summary = convert(source, resume=True, **settings)
-
             assert (summary.outputs, len(summary.kept)) == ([], shards or 1)
             assert summary.rows == 6_000
             with pytest.raises(FileExistsError, match="not completed by an interrupted"):
                 convert(source, resume=True, columns=("id",), **settings)
-            with pytest.raises(FileExistsError, match="--overwrite replaces it"):
-                convert(source, **settings)
+            raised(FileExistsError, convert, source, **settings, match="--overwrite replaces it")
 
-    def test_removes_what_was_left_of_files_that_were_being_written(
-        self, tmp_path: Path, source: Path
-    ) -> None:
+    def test_removes_what_was_left_of_unfinished_files(self, tmp_path: Path, source: Path) -> None:
         target = tmp_path / "b.tfrecord"
         shards = interrupted(source, target)
         others = [tmp_path / ".b.tfrecord.1a2b.tmp", tmp_path / f".{shards[0].name}.1a2b.tmp"]
         left = [tmp_path / f".{shards[2].name}{end}.1a2b.tmp" for end in ("", ".schema.json")]
         for path in [*others, *left]:
             path.touch()
-
         convert(source, target=target, num_shards=3, resume=True)
-
         assert sorted(tmp_path.glob(".*.tmp")) == sorted(others)
 
 
@@ -530,9 +476,7 @@ if __name__ == "__main__":
 class TestInterrupts:
     @pytest.mark.skipif(os.name != "posix", reason="signals")
     @pytest.mark.parametrize(("number", "jobs"), [(signal.SIGINT, 2), (signal.SIGTERM, 1)])
-    def test_leave_what_resume_goes_on_from(
-        self, tmp_path: Path, source: Path, number: int, jobs: int
-    ) -> None:
+    def test_leave_it_to_resume(self, tmp_path: Path, source: Path, number: int, jobs: int) -> None:
         program = tmp_path / "slow.py"
         program.write_text(SLOW)
         out = tmp_path / "out"
@@ -590,17 +534,10 @@ print(early, late)
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("a.tfrecord", "b.parquet"),
-        ("b.parquet", "c.tfrecord"),
-        ("a.tfrecord", "b.feather"),
-        ("b.feather", "c.csv"),
-        ("c.csv", "d.jsonl"),
-        ("d.jsonl", "e.tfrecord"),
-    ],
-)
+@pytest.mark.parametrize(("first", "second"), [
+    ("a.tfrecord", "b.parquet"), ("b.parquet", "c.tfrecord"), ("a.tfrecord", "b.feather"),
+    ("b.feather", "c.csv"), ("c.csv", "d.jsonl"), ("d.jsonl", "e.tfrecord"),
+])  # fmt: skip
 def test_memory_does_not_grow_with_the_rows(tmp_path: Path, first: str, second: str) -> None:
     """Once pools and allocators are warm: how much these take at first differs from run to run."""
     with TFRecordWriter(tmp_path / "a.tfrecord") as writer:
@@ -609,8 +546,6 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path, first: str, second: 
             writer.write_examples({"id": n, "x": np.ones((20_000, 16), np.float32) * n[:, None]})
     if first != "a.tfrecord":
         run_fresh(MEMORY, tmp_path / "a.tfrecord", tmp_path / first)
-
     early, late = map(int, run_fresh(MEMORY, tmp_path / first, tmp_path / second).split())
-
     # In KB. What was read in between takes 65 MB in Arrow, 160 MB as CSV.
     assert late < early + 40_000, (early, late)

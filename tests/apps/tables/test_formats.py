@@ -1,7 +1,5 @@
 """Files of other formats as streams of batches, and what comes back from them."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json
@@ -15,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tests.support.file_objects import Pipe
 from tfrecord_lite import Schema, TFRecordReader, TFRecordWriter, decode_example, load, save, scan
 from tfrecord_lite.errors import InvalidArgumentError
@@ -23,17 +22,9 @@ from tfrecord_lite.options import ReadSettings
 pytestmark = pytest.mark.needs("arrow")
 
 ENDINGS = [
-    "parquet",
-    "feather",
-    "arrows",
-    "csv",
-    "tsv",
-    "jsonl",
-    "csv.gz",
-    "jsonl.bz2",
-    "parquet.gz",
+    "parquet", "feather", "arrows", "csv", "tsv", "jsonl", "csv.gz", "jsonl.bz2", "parquet.gz",
     pytest.param("jsonl.zst", marks=pytest.mark.needs("arrow", "zstd")),
-]
+]  # fmt: skip
 
 
 def opened(path: Path, columns: Sequence[str] | None = None, types: Any = None) -> Any:
@@ -93,20 +84,11 @@ def records_of(path: Path) -> list[dict[str, list[Any]]]:
 
 
 class TestNames:
-    @pytest.mark.parametrize(
-        ("name", "kind"),
-        [
-            ("a.tfrecord", "tfrecord"),
-            ("a.tfrecord-00000-of-00010", "tfrecord"),
-            ("A.PARQUET", "parquet"),
-            ("x/a.feather", "arrow"),
-            ("a-00000-of-00002.csv.gz", "csv"),
-            ("a.jsonl.zst", "jsonl"),
-            ("a@10.tfrecord", "tfrecord"),
-            ("a.txt", None),
-            ("csv", None),
-        ],
-    )
+    @pytest.mark.parametrize(("name", "kind"), [
+        ("a.tfrecord", "tfrecord"), ("a.tfrecord-00000-of-00010", "tfrecord"),
+        ("A.PARQUET", "parquet"), ("x/a.feather", "arrow"), ("a-00000-of-00002.csv.gz", "csv"),
+        ("a.jsonl.zst", "jsonl"), ("a@10.tfrecord", "tfrecord"), ("a.txt", None), ("csv", None),
+    ])  # fmt: skip
     def test_tell_the_format(self, name: str, kind: str | None) -> None:
         from tfrecord_lite.apps.tables.formats import format_of
 
@@ -129,7 +111,6 @@ class TestNames:
         path = tmp_path / name
         with TFRecordWriter(path) as writer:
             writer.write_example({"x": 1})
-
         assert (format_of_file(str(path)), is_numbered(str(path))) == ("tfrecord", True)
         path.write_bytes(path.read_bytes()[:11])
         assert format_of_file(str(path)) is None
@@ -263,7 +244,6 @@ class TestColumns:
         with pq.ParquetWriter(path, pa.schema({"x": pa.int64()})) as writer:
             for i in range(5):
                 writer.write_table(pa.table({"x": range(10 * i, 10 * i + 10)}))
-
         for first in (0, 5, 10, 29, 30, 49, 50):
             assert [row["x"] for row in read(path, first)] == list(range(first, 50))
 
@@ -273,11 +253,9 @@ class TestColumns:
         source = opened(tmp_path / "a.tfrecord")
         assert source.count() == 300
         assert len(source.marks) > 2
-
         row, offset = source.marks[2]
         source = opened(tmp_path / "a.tfrecord")
         batches = source.batches(row + 3, (row, offset))
-
         assert next(batches).column("x")[0].as_py() == row + 3 > 10
         source.close()
 
@@ -289,7 +267,6 @@ class TestCsv:
         values = ["", 'a"b', "x,y", "l\nm", "r\rs", " pad ", None, "é"]
         batch = pa.record_batch({"s": values, "n": range(8), "l": [[1, 2]] * 8})
         path = write(tmp_path / "a.csv", [batch])
-
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.reader(file))
         assert rows[0] == ["s", "n", "l"]
@@ -303,13 +280,11 @@ class TestCsv:
         batch = pa.record_batch({"n": range(3), "b": [b"text", None, b"\xff\x00"]})
         with pytest.raises(InvalidArgumentError, match="bytes that are not text") as caught:
             write(tmp_path / "a.csv", [batch])
-
         assert (caught.value.key, caught.value.index) == ("b", 2)
         assert list(tmp_path.iterdir()) == []
 
     def test_a_row_of_another_width(self, tmp_path: Path) -> None:
         (tmp_path / "a.csv").write_text("a,b\n1,2\n3,4,5\n")
-
         with pytest.raises(
             InvalidArgumentError, match="row 2 after the header: 3 values, but there are 2 columns"
         ):
@@ -321,16 +296,13 @@ class TestCsv:
     )
     def test_what_is_not_a_table(self, tmp_path: Path, text: str, error: str) -> None:
         (tmp_path / "a.csv").write_text(text)
-
-        with pytest.raises(InvalidArgumentError, match=error):
-            read(tmp_path / "a.csv")
+        raised(InvalidArgumentError, read, tmp_path / "a.csv", match=error)
 
     def test_lists_that_end(self, tmp_path: Path) -> None:
         (tmp_path / "a.csv").write_text("a,l\n" + '1,"[1, 2]"\n' * 3 + "1,[]\n")
         assert [row["l"] for row in read(tmp_path / "a.csv")] == [[1, 2]] * 3 + [[]]
         (tmp_path / "a.csv").write_text('l\n"1,5"\n2\n')
         assert [row["l"] for row in read(tmp_path / "a.csv")] == ["1,5", "2"]
-
         (tmp_path / "a.csv").write_text("a,l\n1,[1]\n2,word\n")
         assert [row["l"] for row in read(tmp_path / "a.csv")] == ["[1]", "word"]
 
@@ -352,35 +324,22 @@ class TestCsv:
         with pytest.raises(InvalidArgumentError, match="row 2 after the header: '-1e39' is not of"):
             read(tmp_path / "a.csv", types=pa.schema({"n": pa.float32()}))
 
-    @pytest.mark.parametrize(
-        ("cells", "kind"),
-        [
-            (["12:30", "23:59:59"], "time32[s]"),
-            (["2024-01-01", "1969-12-31"], "date32[day]"),
-            (["2024-01-01 10:00:00", "2024-01-01"], "timestamp[s]"),
-            (["2024-01-01T10:00:00.5", "2024-01-01"], "timestamp[ns]"),
-            (["2024-01-01T10:00:00Z"], "timestamp[s, tz=UTC]"),
-            (["true", "False"], "bool"),
-            (["1", "true"], "bool"),
-            (["5", '"01234"'], "string"),
-            (["9223372036854775808", "5"], "string"),
-            (["9223372036854775807", "-9223372036854775808"], "int64"),
-            (["99999999999999999999", "1.5"], "string"),
-            (["9007199254740993", "0.5"], "string"),
-            (["0.5", "9007199254740992"], "double"),
-            (["1e400", "0.5"], "string"),
-            (["1e39", "-inf", "nan"], "double"),
-            (["0.5", "0"], "double"),
-            (["0", " 7 ", "-0"], "int64"),
-            (["0x10"], "string"),
-        ],
-    )
-    def test_types_that_are_found_and_numbers_keep_their_digits(
-        self, tmp_path: Path, cells: list[str], kind: str
-    ) -> None:
+    @pytest.mark.parametrize(("cells", "kind"), [
+        (["12:30", "23:59:59"], "time32[s]"), (["2024-01-01", "1969-12-31"], "date32[day]"),
+        (["2024-01-01 10:00:00", "2024-01-01"], "timestamp[s]"),
+        (["2024-01-01T10:00:00.5", "2024-01-01"], "timestamp[ns]"),
+        (["2024-01-01T10:00:00Z"], "timestamp[s, tz=UTC]"), (["true", "False"], "bool"),
+        (["1", "true"], "bool"), (["5", '"01234"'], "string"),
+        (["9223372036854775808", "5"], "string"),
+        (["9223372036854775807", "-9223372036854775808"], "int64"),
+        (["99999999999999999999", "1.5"], "string"), (["9007199254740993", "0.5"], "string"),
+        (["0.5", "9007199254740992"], "double"), (["1e400", "0.5"], "string"),
+        (["1e39", "-inf", "nan"], "double"), (["0.5", "0"], "double"),
+        (["0", " 7 ", "-0"], "int64"), (["0x10"], "string"),
+    ])  # fmt: skip
+    def test_numbers_keep_their_digits(self, tmp_path: Path, cells: list[str], kind: str) -> None:
         path = tmp_path / "a.csv"
         path.write_text("".join(f"{cell},x\n" for cell in ["n", *cells]))
-
         source = opened(path)
         assert str(source.schema.field("n").type) == kind
         source.close()
@@ -388,25 +347,16 @@ class TestCsv:
         make: Any = {"int64": int, "bool": lambda c: c != "False", "string": lambda c: c.strip('"')}
         assert kind not in make or found == list(map(make[kind], cells))
 
-    @pytest.mark.parametrize(
-        ("first", "late", "kind"),
-        [
-            ("1", "007", "text"),
-            ("1", "9223372036854775808", "text"),
-            ("1", "1.5", "float32"),
-            ("0.5", "9007199254740993", "text"),
-            ("0.5", "1e400", "text"),
-            ("true", "2", "text"),
-            ("2024-01-01", "yesterday", "text"),
-            ("", "1", "text"),
-        ],
-    )
-    def test_a_later_cell_that_would_lose_something_is_an_error(
+    @pytest.mark.parametrize(("first", "late", "kind"), [
+        ("1", "007", "text"), ("1", "9223372036854775808", "text"), ("1", "1.5", "float32"),
+        ("0.5", "9007199254740993", "text"), ("0.5", "1e400", "text"), ("true", "2", "text"),
+        ("2024-01-01", "yesterday", "text"), ("", "1", "text"),
+    ])  # fmt: skip
+    def test_a_later_cell_loses_nothing(
         self, tmp_path: Path, first: str, late: str, kind: str
     ) -> None:
         path = tmp_path / "a.csv"
         path.write_text("n,pad\n" + f'{first},"x\n{"x" * 100}"\n' * 30_000 + f"{late},\n")
-
         with pytest.raises(
             InvalidArgumentError, match=f"row 30,001 after the header: '{late}' is not of"
         ) as info:
@@ -420,7 +370,6 @@ class TestCsv:
         path.write_text(delimiter.join(["a", '"b,c;d"', "e"]) + "\n")
         with path.open("a") as file:
             file.write(delimiter.join(["1", '"x,y;z"', "2.5"]) + "\n")
-
         assert read(path) == [{"a": 1, "b,c;d": "x,y;z", "e": 2.5}]
 
     def test_names_with_delimiters_come_back(self, tmp_path: Path) -> None:
@@ -437,7 +386,6 @@ class TestCsv:
         lines = b"".join(b"%d;%s\n" % (i, b"x" * 100) for i in range(30_000))
         pipe: Any = Pipe(b"n;s\n" + lines, 5_000)
         source = CsvSource(pipe, ReadSettings())
-
         found = [n for batch in source.batches() for n in batch["n"].to_pylist()]
         assert found == list(range(30_000))
 
@@ -466,37 +414,29 @@ class TestJsonLines:
             {"s": None, "f": 0.1, "n": -1, "l": None, "z": {"k": True}},
         ]
         path = write(tmp_path / "a.jsonl", [pa.RecordBatch.from_pylist(rows)])
-
         lines = path.read_text(encoding="utf-8").split("\n")
         assert [json.loads(line) for line in lines[:2]] == rows
         assert lines[0] == json.dumps(rows[0], ensure_ascii=False)
 
-    @pytest.mark.parametrize(
-        ("lines", "error"),
-        [
-            (['{"x": 1}'] * 9 + ['{"x": "a"}'], "(?s)line 10: .*--features x:text"),
-            (['{"x": 1}', "", "{x"], "line 3: not JSON"),
-            (['{"x": 1}', "[1]"], "line 2: expected an object"),
-            (['{"x": {"base64": "?"}}'], "line 1: '\\?' is not base64"),
-            (['{"x": 1}', '{"base64": "//4="}'], "line 2: a whole record as base64"),
-            (['{"x": 18446744073709551616}'], "line 1: values of several types, or too large"),
-        ],
-    )
+    @pytest.mark.parametrize(("lines", "error"), [
+        (['{"x": 1}'] * 9 + ['{"x": "a"}'], "(?s)line 10: .*--features x:text"),
+        (['{"x": 1}', "", "{x"], "line 3: not JSON"),
+        (['{"x": 1}', "[1]"], "line 2: expected an object"),
+        (['{"x": {"base64": "?"}}'], "line 1: '\\?' is not base64"),
+        (['{"x": 1}', '{"base64": "//4="}'], "line 2: a whole record as base64"),
+        (['{"x": 18446744073709551616}'], "line 1: values of several types, or too large"),
+    ])  # fmt: skip
     def test_errors_have_their_line(self, tmp_path: Path, lines: list[str], error: str) -> None:
         (tmp_path / "a.jsonl").write_text("\n".join(lines))
-
-        with pytest.raises(InvalidArgumentError, match=error):
-            read(tmp_path / "a.jsonl")
+        raised(InvalidArgumentError, read, tmp_path / "a.jsonl", match=error)
 
     def test_what_differs_after_the_first_batch(self, tmp_path: Path) -> None:
         path = tmp_path / "a.jsonl"
         filler = '{"x": 1, "pad": "' + "." * 1000 + '"}\n'
         path.write_text(filler * 5000 + '{"x": 1.5, "pad": ""}\n')
-        with pytest.raises(InvalidArgumentError, match="line 5,001: a value that is not of"):
-            read(path)
+        raised(InvalidArgumentError, read, path, match="line 5,001: a value that is not of")
         path.write_text(filler * 5000 + '{"x": 1, "new": 1}\n')
-        with pytest.raises(InvalidArgumentError, match="line 5,001: this key is in no line before"):
-            read(path)
+        raised(InvalidArgumentError, read, path, match="line 5,001: this key is in no line before")
         assert len(read(path, columns=("x",))) == 5001
 
 
@@ -505,7 +445,6 @@ class TestFeatures:
         from tfrecord_lite.cli.convert import parse_features
 
         schema = parse_features("x:int64,image:uint8[2, 3],tags:text[?],box:float32[4]?,a:b:bytes")
-
         assert isinstance(schema, Schema)
         assert list(schema) == ["x", "image", "tags", "box", "a:b"]
         originals = schema.originals

@@ -1,7 +1,5 @@
 """Parquet of pandas keeps its index and dtypes on the way through TFRecord files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +12,10 @@ pd = pytest.importorskip("pandas")
 pytestmark = pytest.mark.needs("arrow")
 
 COLUMNS = {
-    "a": pd.array([1, None, 3], "Int64"),
-    "b": pd.array([True, None, False], "boolean"),
-    "f": [0.1, np.nan, 0.3],
-    "s": ["x", "y", "z"],
+    "a": pd.array([1, None, 3], "Int64"), "b": pd.array([True, None, False], "boolean"),
+    "f": [0.1, np.nan, 0.3], "s": ["x", "y", "z"],
     "t": pd.to_datetime(["2020-01-01", "2021-01-01", "2022-01-01"]),
-}
+}  # fmt: skip
 INDEXES = {
     "range": pd.RangeIndex(3),
     "named": pd.Index(["p", "q", "r"], name="key"),

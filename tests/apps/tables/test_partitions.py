@@ -1,7 +1,5 @@
 """The parts of a table: each row in one of them, all of one schema, in any process; and what tasks write."""
 
-from __future__ import annotations
-
 import os
 import pickle
 from pathlib import Path
@@ -42,7 +40,6 @@ def joined(parts: list[TablePartition], size: int | None = None) -> Any:
 def test_partitions_hold_the_rows_of_the_table(path: str, num_partitions: int) -> None:
     table = scan([path, path])
     parts = table.partitions(num_partitions=num_partitions)
-
     assert max(num_partitions, 2) <= len(parts) <= num_partitions + 1
     assert joined(pickle.loads(pickle.dumps(parts))).equals(table.to_arrow())
     assert all(batch.schema == table.arrow_schema for part in parts for batch in part.read(500))
@@ -52,7 +49,6 @@ def test_partitions_hold_the_rows_of_the_table(path: str, num_partitions: int) -
 
 def test_columns_are_selected(path: str) -> None:
     part = scan(path, columns=["x", "i"]).partitions(num_partitions=3)[1]
-
     assert part.arrow_schema.names == ["x", "i"]
     assert list(part.schema) == ["x", "i"]
     assert part.select(["i"]).arrow_schema.names == ["i"]
@@ -92,7 +88,6 @@ def test_damage_that_is_skipped_is_reported_by_partition(path: str) -> None:
 def test_a_file_that_has_changed(path: str) -> None:
     parts = scan(path).partitions(num_partitions=4)
     save(path, {"i": [1], "name": ["a"], "x": np.zeros((1, 4), np.float32)})
-
     with pytest.raises(FailedPreconditionError) as raised:
         list(parts[0].read())
     assert raised.value.reason is Reason.STALE_INDEX
@@ -119,7 +114,6 @@ def test_tasks_write_files_that_come_back(path: str, tmp_path: Path) -> None:
 def test_records_are_written_as_they_are(tmp_path: Path) -> None:
     records = [b"one", b"two", b"three"]
     written = write_part(str(tmp_path / "a"), [records[:2], records[2:]], compression=None)
-
     assert written == WrittenPart(str(tmp_path / "a"), 3, 11 + 48)
     assert list(TFRecordReader(tmp_path / "a")) == records
     assert os.listdir(tmp_path) == ["a"]  # noqa: PTH208
@@ -127,7 +121,6 @@ def test_records_are_written_as_they_are(tmp_path: Path) -> None:
 
 def test_floats_are_rounded_if_asked(tmp_path: Path) -> None:
     batch = pa.table({"x": [0.5, 0.1], "y": [0.5, 1.5]})
-
     for lossless, rounded, x in (False, ("x",), float(np.float32(0.1))), (True, (), 0.1):
         written = write_part(str(tmp_path / "a"), [batch], lossless=lossless)
         assert written is not None

@@ -1,7 +1,5 @@
 """scan: files as lazy Arrow tables, held to load, to the messages, and to real libraries."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any
@@ -10,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from tests.support.errors import raised
+from tests.support.small_files import write_records
 from tests.support.specifications import tables
 from tfrecord_lite import (
     FixedLenFeature,
@@ -29,7 +29,7 @@ from tfrecord_lite import (
     save,
     scan,
 )
-from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError
 from tfrecord_lite.messages import Example
 
 pytestmark = pytest.mark.needs("arrow")
@@ -66,9 +66,7 @@ def alike(a: Any, b: Any) -> bool:
 def test_a_table_has_the_values_of_the_messages(drawn: Any, tmp_path_factory: Any) -> None:
     _, examples = drawn
     path = tmp_path_factory.mktemp("table") / "x.tfrecord"
-    with TFRecordWriter(path) as writer:
-        for example in examples:
-            writer.write(example.SerializeToString())
+    write_records(path, (example.SerializeToString() for example in examples))
     if not any(feature_values(e, key) for e in examples for key in e.features.feature):
         return
     found = scan(path)
@@ -177,7 +175,6 @@ def test_sparse_columns_keep_the_types_of_their_values(path: Path) -> None:
     numbers, texts = np.array([1, 255], np.uint8), np.array(["a", "ü"], object)
     save(path, {k: SparseTensor(indices, v, shape) for k, v in (("n", numbers), ("t", texts))})
     table = scan(path)
-
     assert rows_of(table) == [
         {"n/indices_0": [1], "n/values": [1], "t/indices_0": [1], "t/values": ["a"]},
         {"n/indices_0": [0], "n/values": [255], "t/indices_0": [0], "t/values": ["ü"]},
@@ -190,7 +187,6 @@ def test_sparse_columns_keep_the_types_of_their_values(path: Path) -> None:
 def test_partitions_are_lists_of_lists(path: Path) -> None:
     write(path, [{"v": [1, 2, 3], "n": [2, 1]}, {"v": [], "n": [0]}])
     spec = RaggedFeature("int64", "v", [RaggedFeature.RowLengths("n")])
-
     assert rows_of(scan(path, schema={"x": spec})) == [{"x": [[1, 2], [3]]}, {"x": [[]]}]
 
 
@@ -202,7 +198,6 @@ def test_sequences_are_lists_of_lists(path: Path) -> None:
     with TFRecordWriter(path) as writer:
         writer.write_blocks([rows])
     table = scan(path)
-
     assert isinstance(table.schema, SequenceSchema)
     assert table.column_names == ["context/label", "feature_lists/ids", "feature_lists/words"]
     assert table.to_arrow().to_pydict()["feature_lists/ids"] == [[[1], [2, 3]], []]
@@ -214,7 +209,6 @@ def test_a_given_schema_a_file_of_one_and_specifications_are_taken(path: Path) -
     schema = infer_schema(path)
     document = path.parent / "schema.json"
     document.write_text(schema.to_json())
-
     for features in (schema, document, str(document), {"x": FixedLenFeature([], "float32")}):
         assert rows_of(scan(path, ["x"], schema=features)) == [{"x": 1.5}]
 
@@ -222,7 +216,6 @@ def test_a_given_schema_a_file_of_one_and_specifications_are_taken(path: Path) -
 def test_the_schema_is_in_the_metadata(path: Path) -> None:
     save(path, {"x": [0.1], "n": [None], "i": np.zeros(1, np.uint8)}, lossless=True)
     table = scan(path)
-
     assert Schema.from_json(table.arrow_schema.metadata[b"tfrecord_lite"]) == load_schema(
         f"{path}.schema.json"
     )
@@ -234,7 +227,6 @@ def test_the_schema_is_in_the_metadata(path: Path) -> None:
 def test_what_the_sample_has_and_later_records_lack_is_null(path: Path) -> None:
     write(path, [{"x": 1, "v": [1.0, 2.0], "s": "a"}, {}, {"x": 3, "s": "b"}])
     table = scan(path, sample=1)
-
     assert rows_of(table) == [
         {"x": 1, "v": [1.0, 2.0], "s": b"a"},
         {"x": None, "v": None, "s": None},
@@ -246,10 +238,9 @@ def test_a_feature_that_comes_after_the_sample_is_not_lost(path: Path) -> None:
     rows: list[dict[str, Any]] = [{"x": i, "e": []} for i in range(5000)]
     write(path, [*rows, {"x": 0, "late": 1}, *rows])
     table = scan(path, sample=10)
-    with pytest.raises(InvalidArgumentError, match=r"not in the schema; .*sample") as caught:
-        table.to_arrow()
+    error = raised(InvalidArgumentError, table.to_arrow, match=r"not in the schema; .*sample")
 
-    assert (caught.value.key, caught.value.index) == ("late", 5000)
+    assert (error.key, error.index) == ("late", 5000)
     assert table.select(["x"]).to_arrow().num_rows == 10_001
     assert scan(path, schema={"x": int}).to_arrow().num_rows == 10_001
     assert scan(path, sample=None).column_names == ["late", "x"]
@@ -263,24 +254,20 @@ def test_a_feature_that_comes_after_the_sample_is_not_lost(path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "detail"), [({"x": [1, 2]}, "2 values"), ({"x": 0.5}, "float"), ({"x": b"a"}, "string")]
 )
-def test_a_record_that_does_not_fit_the_sample_says_what_to_do(
-    path: Path, row: dict[str, Any], detail: str
-) -> None:
+def test_a_late_misfit_says_what_to_do(path: Path, row: dict[str, Any], detail: str) -> None:
     write(path, [{"x": 1}, row])
-    with pytest.raises(InvalidArgumentError, match=detail) as caught:
-        scan(path, sample=1).to_arrow()
-
-    error = caught.value
+    error = raised(InvalidArgumentError, scan(path, sample=1).to_arrow, match=detail)
     assert (error.key, error.index, error.source) == ("x", 1, str(path))
     assert "sample" in str(error)
 
 
-def test_no_record_at_all_is_an_error(path: Path) -> None:
+@pytest.mark.parametrize("sample", [None, 10])
+def test_no_record_at_all_is_a_table_without_columns(path: Path, sample: int | None) -> None:
     write(path, [])
-    with pytest.raises(InvalidArgumentError, match=r"no records; give schema") as caught:
-        scan(path)
-    assert (caught.value.reason, caught.value.source) == (Reason.BAD_ARGUMENT, str(path))
-    assert scan(path, schema={"x": int}).to_arrow().num_rows == 0
+    with pytest.warns(UserWarning, match=f"{path.name}: no records, .* give schema"):
+        table = scan(path, sample=sample)
+    assert (table.to_arrow().shape, table.count_rows()) == ((0, 0), 0)
+    assert scan(path, schema={"x": int}).to_arrow().shape == (0, 1)
 
 
 def test_text_is_what_the_sample_shows_or_what_is_named(path: Path) -> None:
@@ -303,41 +290,32 @@ def test_text_is_what_the_sample_shows_or_what_is_named(path: Path) -> None:
 
 def test_bytes_in_a_column_of_text_name_their_record(path: Path) -> None:
     write(path, [{"a": "x"}, {"a": "y"}, {"a": b"\xff"}])
-    with pytest.raises(InvalidArgumentError, match="not UTF-8") as caught:
-        scan(path, text=["a"]).to_arrow()
-    assert (caught.value.index, caught.value.key, caught.value.source) == (2, "a", str(path))
+    error = raised(InvalidArgumentError, scan(path, text=["a"]).to_arrow, match="not UTF-8")
+    assert (error.index, error.key, error.source) == (2, "a", str(path))
 
 
 def test_text_names_must_be_columns_of_byte_strings(path: Path) -> None:
     write(path, [{"name": "x", "n": 1}])
-    with pytest.raises(InvalidArgumentError, match="nearest: 'name'"):
-        scan(path, text=["nam"])
-    with pytest.raises(InvalidArgumentError, match="'n' in text"):
-        scan(path, text=["n"])
-    with pytest.raises(TypeError, match="not the str"):
-        scan(path, text="name")
+    raised(InvalidArgumentError, scan, path, text=["nam"], match="nearest: 'name'")
+    raised(InvalidArgumentError, scan, path, text=["n"], match="'n' in text")
+    raised(TypeError, scan, path, text="name", match="not the str")
 
 
 def test_columns_come_in_the_order_asked_for(path: Path) -> None:
     write(path, [{"a": 1, "b": 2, "c": 3}])
-
     assert scan(path).select(["c", "a"]).column_names == ["c", "a"]
     assert rows_of(scan(path, columns=["b"])) == [{"b": 2}]
     assert scan(path).select([]).to_arrow().num_rows == 1
     for names, detail in ((["x"], "no column 'x'"), (["a", "a"], "twice")):
-        with pytest.raises(InvalidArgumentError, match=detail):
-            scan(path).select(names)
-    with pytest.raises(TypeError, match="not the str"):
-        scan(path).select("abc")
+        raised(InvalidArgumentError, scan(path).select, names, match=detail)
+    raised(TypeError, scan(path).select, "abc", match="not the str")
 
 
 def test_columns_that_are_not_selected_are_not_parsed(path: Path) -> None:
     write(path, [{"good": i, "bad": i if i != 2 else [1, 2]} for i in range(4)])
     table = scan(path, schema={"good": int, "bad": int})
-
     assert table.select(["good"]).to_arrow().column("good").to_pylist() == [0, 1, 2, 3]
-    with pytest.raises(InvalidArgumentError):
-        table.to_arrow()
+    raised(InvalidArgumentError, table.to_arrow)
 
 
 def test_head_does_not_read_what_comes_after(path: Path) -> None:
@@ -353,8 +331,7 @@ def test_head_does_not_read_what_comes_after(path: Path) -> None:
     assert table.head(0).schema == table.arrow_schema
     assert table.head(998).num_rows == 998
     assert isinstance(table.head(2), pa.Table)
-    with pytest.raises(DataLossError):
-        table.to_arrow()
+    raised(DataLossError, table.to_arrow)
 
 
 def test_damage_comes_after_the_rows_before_it(path: Path) -> None:
@@ -366,7 +343,6 @@ def test_damage_comes_after_the_rows_before_it(path: Path) -> None:
     with pytest.raises(DataLossError) as caught:  # noqa: PT012 - batches come before it
         while True:
             n_rows += next(found).num_rows
-
     assert n_rows == caught.value.index
     kept = scan(path, sample=10, on_error=lambda span: None)  # noqa: ARG005
     assert kept.to_arrow().num_rows == 999
@@ -374,11 +350,9 @@ def test_damage_comes_after_the_rows_before_it(path: Path) -> None:
 
 def test_batches_have_the_size_asked_for(path: Path) -> None:
     write(path, [{"x": i} for i in range(10)])
-
     assert [len(b) for b in scan(path).to_batches(4)] == [4, 4, 2]
     assert [len(b) for b in scan(path, batch_size=5).to_batches()] == [5, 5]
-    with pytest.raises(InvalidArgumentError, match="batch_size"):
-        scan(path, batch_size=0)
+    raised(InvalidArgumentError, scan, path, batch_size=0, match="batch_size")
 
 
 def test_a_file_object_cannot_be_read_twice(path: Path) -> None:
@@ -391,7 +365,6 @@ def test_workers_give_all_rows_in_some_order(tmp_path: Path) -> None:
     for i in range(3):
         write(tmp_path / f"x-{i}.tfrecord", [{"n": 1000 * i + j, "s": "a"} for j in range(1000)])
     table = scan(tmp_path / "x-*", num_workers=2, text=True)
-
     assert scan(tmp_path / "x-*").to_arrow().column("n").to_pylist() == list(range(3000))
     assert sorted(table.to_arrow().column("n").to_pylist()) == list(range(3000))
     assert table.head(2).column("n").to_pylist() == [0, 1]

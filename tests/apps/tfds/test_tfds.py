@@ -1,7 +1,5 @@
 """Directories of TensorFlow Datasets: of today's form and of older ones, their splits and slices."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import shutil
@@ -13,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.errors import raised
 from tfrecord_lite import (
     FixedLenFeature,
     TFRecordWriter,
@@ -49,16 +48,12 @@ FEATURES = of_class("FeaturesDict", "featuresDict", features=MEMBERS)
 
 def row(n: int) -> dict[str, Any]:
     return {
-        "image": b"PNG %d" % n,
-        "label": n % 3,
-        "n": n,
-        "pixels": np.full(4, n),
+        "image": b"PNG %d" % n, "label": n % 3, "n": n, "pixels": np.full(4, n),
         "objects/label": np.arange(n % 3),
-    }
+    }  # fmt: skip
 
 
 def write_shards(folder: Path, template: str = "flowers-{}.tfrecord-{:05}-of-{:05}") -> None:
-    """Write numbered records, from 0 in each split."""
     for split, lengths in LENGTHS.items():
         number = 0
         for shard, length in enumerate(lengths):
@@ -131,7 +126,6 @@ def test_a_slice_is_what_its_numbers_say(today: Path, expression: str) -> None:
 
 def test_columns_have_their_original_types(today: Path) -> None:
     found: Any = load_tfds(today, "train[3:6]")
-
     assert list(found) == ["image", "label", "n", "pixels", "objects/label"]
     assert found["n"].dtype == np.int32
     assert found["pixels"].dtype == np.uint8
@@ -146,7 +140,6 @@ def test_columns_have_their_original_types(today: Path) -> None:
 def test_only_the_files_of_a_slice_are_read(today: Path) -> None:
     for shard in (0, 3):
         (today / f"flowers-train.tfrecord-0000{shard}-of-00004").unlink()
-
     assert numbers_of(today, "train[4:9]") == [4, 5, 6, 7, 8]
     with pytest.raises(FileNotFoundError, match=r"flowers-train.tfrecord-00000-of-00004"):
         load_tfds(today, "train[3:9]")
@@ -157,7 +150,6 @@ def test_what_comes_after_a_slice_is_not_read(today: Path) -> None:
     data = bytearray(path.read_bytes())
     data[-6] ^= 1
     path.write_bytes(data)
-
     assert load_tfds(today, "train[0:1]")["n"].tolist() == [0]
     with pytest.raises(DataLossError, match=r"flowers-train.tfrecord-00000-of-00004: record 3"):
         load_tfds(today, "train[-1:]+train[:4]")
@@ -184,14 +176,10 @@ def test_info_tells_splits_labels_and_files(today: Path) -> None:
         assert words in html
 
 
-@pytest.mark.parametrize(
-    "template",
-    [
-        "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}",
-        "data-{SPLIT}-{SHARD_INDEX}.{FILEFORMAT}",
-        "{SPLIT}-{SHARD_INDEX}of{NUM_SHARDS}",
-    ],
-)
+@pytest.mark.parametrize("template", [
+    "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}", "data-{SPLIT}-{SHARD_INDEX}.{FILEFORMAT}",
+    "{SPLIT}-{SHARD_INDEX}of{NUM_SHARDS}",
+])  # fmt: skip
 def test_files_may_have_other_names(tmp_path: Path, template: str) -> None:
     named = {"DATASET": "flowers", "SPLIT": "{0}", "FILEFORMAT": "tfrecord"}
     numbers = {"SHARD_X_OF_Y": "{1:05}-of-{2:05}", "SHARD_INDEX": "{1:05}", "NUM_SHARDS": "{2:05}"}
@@ -202,21 +190,12 @@ def test_files_may_have_other_names(tmp_path: Path, template: str) -> None:
     ]
     write_info(tmp_path, splits=splits)
     (tmp_path / "features.json").write_text(json.dumps(FEATURES))
-
     assert numbers_of(tmp_path, "train[-2:]+test") == [10, 11, 0, 1]
 
 
 OUTSIDE = [
-    "../x",
-    "/x",
-    "{SPLIT}/x",
-    "a\\b",
-    "..",
-    "{SHARD_INDEX.real}",
-    "{FOO}",
-    "",
-    "{DATASET}-{SPLIT}",
-]
+    "../x", "/x", "{SPLIT}/x", "a\\b", "..", "{SHARD_INDEX.real}", "{FOO}", "", "{DATASET}-{SPLIT}",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("template", OUTSIDE)
@@ -224,24 +203,20 @@ def test_metadata_name_files_of_their_folder_only(today: Path, template: str) ->
     split = {"name": "train", "shardLengths": [1], "filepathTemplate": template}
     write_info(today, name="a/../b" if "DATASET" in template else "flowers", splits=[split])
     if template:
-        with pytest.raises(InvalidArgumentError, match="filepathTemplate") as caught:
-            tfds_info(today)
-        assert caught.value.reason is Reason.BAD_ARGUMENT
+        error = raised(InvalidArgumentError, tfds_info, today, match="filepathTemplate")
+        assert error.reason is Reason.BAD_ARGUMENT
     else:  # the usual one
         assert tfds_info(today).files("train") == [f"{today}/flowers-train.tfrecord-00000-of-00001"]
-    with pytest.raises(InvalidArgumentError, match="the name of a directory is empty"):
-        load_tfds("", "train")
+    raised(InvalidArgumentError, load_tfds, "", "train", match="the name of a directory is empty")
 
 
 def test_a_data_set_needs_no_name(today: Path) -> None:
     write_info(today, name=None)
-    with pytest.raises(InvalidArgumentError, match="names no data set"):
-        tfds_info(today)
+    raised(InvalidArgumentError, tfds_info, today, match="names no data set")
     write_shards(today, "{}-{:05}-of-{:05}.tfrecord")
     template = "{SPLIT}-{SHARD_X_OF_Y}.{FILEFORMAT}"
     splits = [{"name": "test", "shardLengths": ["2"], "filepathTemplate": template}]
     write_info(today, name=None, splits=splits)
-
     assert tfds_info(today).name is None
     assert numbers_of(today, "test") == [0, 1]
 
@@ -313,17 +288,14 @@ def test_texts_are_str_where_asked_for(tmp_path: Path) -> None:
 
 def test_without_features_json_the_schema_is_inferred(old: Path) -> None:
     info = tfds_info(old)
-
     assert info.schema["pixels"] == FixedLenFeature([4], "int64")
     assert info.label_names["objects/label"] == ["leaf", "stem"]
     assert numbers_of(old, "train[-1:]") == [11]
-    with pytest.raises(InvalidArgumentError, match=r"no features\.json; infer_schema") as caught:
-        load_schema(old)
-    assert caught.value.source == str(old)
+    error = raised(InvalidArgumentError, load_schema, old, match=r"no features\.json; infer_schema")
+    assert error.source == str(old)
     for path in old.glob("flowers-*"):
         path.unlink()
-    with pytest.raises(InvalidArgumentError, match="there are no data files to look at"):
-        tfds_info(old)
+    raised(InvalidArgumentError, tfds_info, old, match="there are no data files to look at")
 
 
 def test_a_directory_above_the_only_version_will_do(today: Path) -> None:
@@ -346,7 +318,6 @@ def test_a_directory_above_the_only_version_will_do(today: Path) -> None:
 def test_a_folder_may_have_the_characters_of_patterns(today: Path, tmp_path: Path) -> None:
     folder = tmp_path / "a[b]*?" / "c"
     shutil.copytree(today, folder)
-
     info = tfds_info(folder)
     assert info.label_names["label"] == LABELS
     assert numbers_of(folder.parent, "train[-1:]") == [11]
@@ -358,18 +329,15 @@ def test_a_directory_behind_a_url(today: Path) -> None:
 
     memory = fsspec.filesystem("memory")
     memory.put(str(today), "/data/flowers/1.0.0", recursive=True)
-
     for url in ("memory://data/flowers/1.0.0", "memory://data/flowers"):
         info = tfds_info(url)
         assert info.label_names["label"] == LABELS
         assert numbers_of(url, "train[5:7]") == [5, 6]
-    with pytest.raises(FileNotFoundError, match=r"dataset_info.json"):
-        tfds_info("memory://elsewhere")
+    raised(FileNotFoundError, tfds_info, "memory://elsewhere", match=r"dataset_info.json")
 
 
 def test_what_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"no directory '.*nowhere'"):
-        tfds_info(tmp_path / "nowhere")
+    raised(FileNotFoundError, tfds_info, tmp_path / "nowhere", match=r"no directory '.*nowhere'")
     for read in (tfds_info, load_schema):
         with pytest.raises(FileNotFoundError, match=r"no dataset_info.json in .*, nor up to three"):
             read(tmp_path)
@@ -397,11 +365,9 @@ def test_what_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_split_that_cannot_be_is_named(today: Path, expression: str, text: str) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        load_tfds(today, expression)
-
-    assert str(caught.value).startswith(text)
-    assert caught.value.reason is Reason.BAD_ARGUMENT
+    error = raised(InvalidArgumentError, load_tfds, today, expression)
+    assert str(error).startswith(text)
+    assert error.reason is Reason.BAD_ARGUMENT
 
 
 @pytest.mark.parametrize(
@@ -411,19 +377,14 @@ def test_a_split_that_cannot_be_is_named(today: Path, expression: str, text: str
         ("train[:8]", -2),  # the end is in the file, which ends before
     ],
 )
-def test_files_must_hold_the_records_that_are_recorded(
-    today: Path, expression: str, difference: int
-) -> None:
+def test_files_must_hold_the_recorded_counts(today: Path, expression: str, difference: int) -> None:
     path = today / "flowers-train.tfrecord-00002-of-00004"
     with TFRecordWriter(path) as writer:
         for n in range(4, 9 + difference):
             writer.write_example(row(n))
-
-    with pytest.raises(InvalidArgumentError) as caught:
-        load_tfds(today, expression)
-
-    assert caught.value.reason is Reason.WRONG_COUNT
-    assert str(caught.value) == (
+    error = raised(InvalidArgumentError, load_tfds, today, expression)
+    assert error.reason is Reason.WRONG_COUNT
+    assert str(error) == (
         f"{path}: the file holds {5 + difference} records, but dataset_info.json says 5"
     )
 
@@ -431,11 +392,8 @@ def test_files_must_hold_the_records_that_are_recorded(
 @pytest.mark.parametrize("name", ["array_record", "riegeli", "parquet"])
 def test_other_file_formats_are_unsupported(today: Path, name: str) -> None:
     write_info(today, fileFormat=name)
-
-    with pytest.raises(InvalidArgumentError, match=f"are '{name}', expected tfrecord") as caught:
-        tfds_info(today)
-    assert caught.value.reason is Reason.UNSUPPORTED
-    assert caught.value.source == f"{today}/dataset_info.json"
+    error = raised(InvalidArgumentError, tfds_info, today, match=f"are '{name}', expected tfrecord")
+    assert (error.reason, error.source) == (Reason.UNSUPPORTED, f"{today}/dataset_info.json")
 
 
 DAMAGED = [
@@ -451,21 +409,15 @@ DAMAGED = [
 @pytest.mark.parametrize("document", DAMAGED)
 def test_a_damaged_description_is_one_clear_error(tmp_path: Path, document: str) -> None:
     (tmp_path / "dataset_info.json").write_text(document)
-
-    with pytest.raises(InvalidArgumentError) as caught:
-        tfds_info(tmp_path)
-
-    assert caught.value.reason is Reason.BAD_ARGUMENT
-    assert caught.value.source == f"{tmp_path}/dataset_info.json"
+    error = raised(InvalidArgumentError, tfds_info, tmp_path)
+    assert (error.reason, error.source) == (Reason.BAD_ARGUMENT, f"{tmp_path}/dataset_info.json")
 
 
 @given(
     st.integers(-120, 120), st.integers(-120, 120), st.sampled_from(["", "%"]),
     st.lists(st.integers(0, 7), max_size=4),
 )  # fmt: skip
-def test_parts_of_a_split_are_pythons_slices(
-    start: int, stop: int, unit: str, lengths: list[int]
-) -> None:
+def test_parts_of_splits_are_slices(start: int, stop: int, unit: str, lengths: list[int]) -> None:
     total = sum(lengths)
     numbers = [round(n * total / 100) if unit else n for n in (start, stop)]
     expected = range(total)[slice(*numbers)]
@@ -481,10 +433,8 @@ def test_parts_of_a_split_are_pythons_slices(
 
 def test_the_real_para_crawl(corpus: Path) -> None:
     folder = corpus / "files/google__trax/trax/data/testdata/para_crawl"
-
     info = tfds_info(folder)
     found: Any = load_tfds(folder, "train[-30%:]")
-
     assert (info.name, info.config, info.version) == ("para_crawl", "ende", "1.2.0")
     assert info.splits == {"train": 10}
     assert list(found) == ["de", "en"]
@@ -494,21 +444,18 @@ def test_the_real_para_crawl(corpus: Path) -> None:
 
 def test_a_directory_given_as_a_file_leads_on(today: Path) -> None:
     for directory in (today, today.parent, today.parent.parent):
-        with pytest.raises(IsADirectoryError, match="load_tfds reads it") as caught:
+        with pytest.raises(IsADirectoryError, match=r"load_tfds reads it.*\.files\(") as caught:
             load(directory)
         assert caught.value.filename == str(directory)
 
     (today / "plain" / "below").mkdir(parents=True)
-    with pytest.raises(FileNotFoundError, match=r"only 1 folder \(below\): '.*/plain'"):
-        load(today / "plain")
-    with pytest.raises(FileNotFoundError, match="the folder is empty"):
-        load(today / "plain" / "below")
+    raised(FileNotFoundError, load, today / "plain", match=r"only 1 folder \(below\): '.*/plain'")
+    raised(FileNotFoundError, load, today / "plain" / "below", match="the folder is empty")
 
 
 def test_a_tilde_is_the_home_directory(today: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(today.parent.parent))
     monkeypatch.setenv("USERPROFILE", str(today.parent.parent))
-
     assert numbers_of("~/flowers", "test") == [0, 1]
     assert tfds_info("~/flowers").directory == str(today)
 
@@ -516,8 +463,6 @@ def test_a_tilde_is_the_home_directory(today: Path, monkeypatch: pytest.MonkeyPa
 def test_damage_that_is_only_looked_at_is_not_raised(old: Path) -> None:
     path = old / "flowers-train.tfrecord-00002-of-00004"
     path.write_bytes(path.read_bytes()[:-5])
-
     assert numbers_of(old, "test") == [0, 1]
     assert numbers_of(old, "train[:4]") == [0, 1, 2, 3]
-    with pytest.raises(DataLossError, match="00002-of-00004"):
-        load_tfds(old, "train")
+    raised(DataLossError, load_tfds, old, "train", match="00002-of-00004")

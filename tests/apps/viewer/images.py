@@ -8,20 +8,13 @@ import zlib
 import numpy as np
 
 __all__ = [
-    "FORMATS",
-    "gif_bomb",
-    "gif_with_small_canvas",
-    "image",
-    "many_scans",
-    "png_bomb",
-    "sound",
-]
+    "FORMATS", "gif_bomb", "gif_with_small_canvas", "image", "many_scans", "png_bomb", "sound",
+]  # fmt: skip
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
 
 
 def image(width: int = 60, height: int = 40, format_: str = "PNG") -> bytes:
-    """Return an image with a gradient."""
     from PIL import Image
 
     y, x = np.mgrid[0:height, 0:width]
@@ -32,7 +25,6 @@ def image(width: int = 60, height: int = 40, format_: str = "PNG") -> bytes:
 
 
 def sound(n_samples: int = 800) -> bytes:
-    """Return a WAV file."""
     out = io.BytesIO()
     with wave.open(out, "wb") as file:
         file.setnchannels(1)

@@ -30,12 +30,10 @@ def check_markup(html: str) -> Page:
 
 
 def check_cell(cell: Cell) -> Page:
-    """Check the markup of a cell; return it all."""
     return check_markup(cell.html + cell.details)
 
 
 def shown(record: bytes, budget: Budget | None = None) -> RecordView:
-    """Describe a record, and check all of its markup."""
     view = describe_record(
         detect(record), Place(None, 0, None), Cells(budget or Budget(), is_page=True)
     )
@@ -45,10 +43,8 @@ def shown(record: bytes, budget: Budget | None = None) -> RecordView:
 
 
 def cells_of(features: dict[str, Any], budget: Budget | None = None) -> dict[str, Cell]:
-    """Return the cells of an Example by name."""
     return {cell.name: cell for cell in shown(encode_example(features), budget).cells}
 
 
 def plain(html: str) -> str:
-    """Return the text of markup."""
     return " ".join(parsed(html).text.split())

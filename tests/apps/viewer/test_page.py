@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tests.apps.viewer.view_files import HOSTILE, KINDS
+from tests.support.errors import raised
 from tests.support.foreign_messages import Frame, frame
 from tests.support.shown_html import parsed
 from tests.support.small_files import write
@@ -56,12 +57,9 @@ SECTIONS = {
 
 @pytest.mark.filterwarnings("ignore:feature .* holds")
 @pytest.mark.parametrize(
-    "kind",
-    [pytest.param(kind, marks=pytest.mark.slow if kind == "wide" else ()) for kind in KINDS],
+    "kind", [pytest.param(kind, marks=pytest.mark.slow if kind == "wide" else ()) for kind in KINDS]
 )
-def test_a_page_of_any_kind_is_well_formed_and_closed_to_the_outside(
-    tmp_path: Path, kind: str
-) -> None:
+def test_a_page_of_any_kind_is_well_formed_and_self_contained(tmp_path: Path, kind: str) -> None:
     page = page_of(KINDS[kind](tmp_path))
 
     outline = parsed(page)
@@ -287,27 +285,21 @@ def test_the_page_never_replaces_what_it_shows_and_arguments_are_checked(tmp_pat
     for output in (paths[1], str(link), tmp_path / "." / "b.tfrecord"):
         with pytest.raises(InvalidArgumentError, match="would replace a file that it shows"):
             view(paths, output=output)
-    with pytest.raises(InvalidArgumentError, match="output is empty"):
-        view(paths, output="")
+    raised(InvalidArgumentError, view, paths, output="", match="output is empty")
     for name in "num_records", "sample_size", "max_bytes":
-        with pytest.raises(InvalidArgumentError, match=name):
-            view("missing.tfrecord", **{name: -1})  # type: ignore[arg-type]
+        raised(InvalidArgumentError, view, "missing.tfrecord", **{name: -1}, match=name)
     assert Path(paths[1]).read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["jinja2", "PIL"])
-def test_a_package_that_is_missing_is_an_error_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_missing_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, "tfrecord_lite.apps.viewer.document", raising=False)
     with pytest.raises(ImportError, match=r"pip install jinja2 pillow"):
         view(tmp_path / "missing", output=tmp_path / "page.html")
 
 
-def test_the_page_opens_in_the_browser_unless_it_has_a_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_without_a_name_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -322,9 +314,7 @@ def test_the_page_opens_in_the_browser_unless_it_has_a_name(
     assert (tmp_path / "c.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
-def test_a_notebook_shows_the_page_or_says_where_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_notebook_shows_or_names_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
     display = SimpleNamespace(HTML=str, display=shown.append)
     monkeypatch.setitem(sys.modules, "ipykernel", SimpleNamespace())
@@ -342,7 +332,7 @@ def test_a_notebook_shows_the_page_or_says_where_it_is(
     assert page in parsed(shown[1]).text
 
 
-def test_progress_is_reported_and_what_it_raises_leaves_no_page(
+def test_progress_may_fail_and_leave_no_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tfrecord_lite.progress.INTERVAL_SECONDS", 0)
@@ -360,8 +350,7 @@ def test_progress_is_reported_and_what_it_raises_leaves_no_page(
         if done == total:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        view(tmp_path / "a", output=tmp_path / "c", progress=stop)
+    raised(KeyboardInterrupt, view, tmp_path / "a", output=tmp_path / "c", progress=stop)
     assert not (tmp_path / "c").exists()
     with pytest.raises(TypeError, match="progress must be"):
         view(tmp_path / "a", output=tmp_path / "c", progress=1)  # type: ignore[arg-type]

@@ -27,16 +27,12 @@ pytestmark = pytest.mark.needs("view")
 
 
 def pictures(cell: Cell) -> list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]:
-    """Return the pixels of the images in a cell."""
     from PIL import Image
 
     return [
         np.asarray(Image.open(io.BytesIO(base64.b64decode(source.split(",", 1)[1]))))
         for source in check_cell(cell).sources
     ]
-
-
-# -------------------------------------------------------------------------------- images
 
 
 @pytest.mark.parametrize("format_", FORMATS)
@@ -104,9 +100,6 @@ def test_sounds_play_unless_they_are_large() -> None:
     assert "WAV 8000 Hz" in plain(cells["y"].html)
 
 
-# ---------------------------------------------------------------------- pixels, numbers
-
-
 @pytest.mark.parametrize(
     "names", [("height", "width", "depth"), ("image/height", "image/width", "image/channels")]
 )
@@ -122,18 +115,12 @@ def test_pixels_of_the_size_beside_them(names: tuple[str, str, str], n_channels:
         assert (shown == pixels).all()
 
 
-@pytest.mark.parametrize(
-    "sizes",
-    [
-        {"height": 10, "width": 11, "depth": 1},
-        {"height": 2**62, "width": 4},
-        {"height": -12, "width": -10},
-        {"height": [12, 12], "width": 10},
-        {"height": b"12", "width": 10.0},
-        {"height": 0, "width": 0},
-        {"height": 12, "width": 10, "depth": 2},
-    ],
-)
+@pytest.mark.parametrize("sizes", [
+    {"height": 10, "width": 11, "depth": 1}, {"height": 2**62, "width": 4},
+    {"height": -12, "width": -10}, {"height": [12, 12], "width": 10},
+    {"height": b"12", "width": 10.0}, {"height": 0, "width": 0},
+    {"height": 12, "width": 10, "depth": 2},
+])  # fmt: skip
 def test_sizes_that_do_not_fit_are_ignored(sizes: dict[str, int]) -> None:
     cells = cells_of({"raw": bytes(range(120)), "ints": list(range(120)), **sizes})
     assert not pictures(cells["raw"])
@@ -155,21 +142,13 @@ def test_masks_are_seen(form: str) -> None:
     assert "12 x 12 pixels, 1 channel, each 0 or 1" in plain(cell.html)
 
 
-@pytest.mark.parametrize(
-    ("values", "extent"),
-    [
-        ([np.nan] * 20, "20 NaN"),
-        ([np.inf, -np.inf] * 10, "20 infinite"),
-        ([7.0] * 513, "all 7"),
-        ([1.0, np.nan, np.inf, 2.0] * 5, "1 to 2, 5 NaN, 5 infinite"),
-    ],
-)
+@pytest.mark.parametrize(("values", "extent"), [
+    ([np.nan] * 20, "20 NaN"), ([np.inf, -np.inf] * 10, "20 infinite"), ([7.0] * 513, "all 7"),
+    ([1.0, np.nan, np.inf, 2.0] * 5, "1 to 2, 5 NaN, 5 infinite"),
+])  # fmt: skip
 def test_of_many_numbers_the_extent_is_said(values: list[float], extent: str) -> None:
     cell = cells_of({"x": np.array(values, np.float32)})["x"]
     assert plain(cell.html).endswith(f"… {len(values)} values {extent}")
-
-
-# ------------------------------------------------------------------------------- tensors
 
 
 def test_tensors() -> None:

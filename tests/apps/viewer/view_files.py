@@ -23,11 +23,7 @@ FORMATS = ("JPEG", "PNG", "WebP", "GIF")
 CITIES = ["Amsterdam", "Bogotá", "Cairo", "Dhaka", "Łódź", "Zürich"]
 
 
-# --- examples
-
-
 def image_files(folder: Path) -> list[Path]:
-    """Write an image data set with boxes, under the keys that object detection uses."""
     path = folder / "landscapes.tfrecord"
     with TFRecordWriter(path) as writer:
         for number in range(24):
@@ -36,14 +32,12 @@ def image_files(folder: Path) -> list[Path]:
             boxes = np.clip(boxes / ([image.width, image.height] * 2), 0, 1).astype(np.float32)
             name = FORMATS[number % len(FORMATS)]
             row = {
-                "image/encoded": encoded(image, name),
-                "image/format": name.lower(),
+                "image/encoded": encoded(image, name), "image/format": name.lower(),
                 "image/filename": f"landscape_{number:03}.{name.lower()}",
-                "image/height": image.height,
-                "image/width": image.width,
+                "image/height": image.height, "image/width": image.width,
                 "image/object/class/text": [thing.name for thing in things],
                 "image/object/class/label": [len(thing.name) for thing in things],
-            }
+            }  # fmt: skip
             row |= {
                 f"image/object/bbox/{side}": boxes[:, i]
                 for i, side in enumerate(("xmin", "ymin", "xmax", "ymax"))
@@ -53,7 +47,6 @@ def image_files(folder: Path) -> list[Path]:
 
 
 def table(n_records: int = 500) -> dict[str, Any]:
-    """Return columns as a table has them: numbers, categories, something missing."""
     rng = np.random.default_rng(0)
     income = rng.lognormal(10, 0.6, n_records)
     columns: dict[str, Any] = {
@@ -77,7 +70,6 @@ def table_files(folder: Path) -> list[Path]:
 
 
 def embedding_files(folder: Path) -> list[Path]:
-    """Write embeddings, serialised tensors, raw arrays and sounds."""
     rng = np.random.default_rng(1)
     with TFRecordWriter(folder / "vectors.tfrecord") as writer:
         for i in range(30):
@@ -97,15 +89,10 @@ def embedding_files(folder: Path) -> list[Path]:
 
 
 def mixed_files(folder: Path) -> list[Path]:
-    """Write records whose features are of different kinds, or missing, in two files."""
     rows: list[dict[str, Any]] = [
-        {"value": 1, "often": "yes"},
-        {"value": 0.5},
-        {"value": "text", "often": "no"},
-        {"value": b"\xff\xfe\x00\x01"},
-        {"other": [1, 2, 3]},
-        {},
-    ]
+        {"value": 1, "often": "yes"}, {"value": 0.5}, {"value": "text", "often": "no"},
+        {"value": b"\xff\xfe\x00\x01"}, {"other": [1, 2, 3]}, {},
+    ]  # fmt: skip
     paths = [folder / "mixed-0.tfrecord", folder / "mixed-1.tfrecord"]
     for path, some in zip(paths, (rows * 5, rows[:2] * 5), strict=True):
         with TFRecordWriter(path) as writer:
@@ -122,11 +109,7 @@ def wide_files(folder: Path) -> list[Path]:
     return [folder / "wide.tfrecord"]
 
 
-# --- other messages
-
-
 def sequence_files(folder: Path) -> list[Path]:
-    """Write short films, with tokens and measurements per step."""
     rng = np.random.default_rng(3)
     words = "a figure walks slowly from left to right through the picture and is gone"
     with TFRecordWriter(folder / "walks.tfrecord") as writer:
@@ -151,14 +134,12 @@ def sequence_files(folder: Path) -> list[Path]:
 
 
 def other_files(folder: Path) -> list[Path]:
-    """Write records that are not messages: lines of text, and bytes."""
     lines = [f"line {i}: a record of plain text".encode() for i in range(120)]
     write(folder / "lines", [*lines, *(bytes(range(255, 230 - i, -1)) for i in range(9))])
     return [folder / "lines"]
 
 
 def event_files(folder: Path) -> list[Path]:
-    """Write events with hostile tags and texts."""
     messages = [Event(wall_time=1.5e9, file_version="brain.Event:2")]
     for step, text in enumerate(HOSTILE):
         scalar, note = (
@@ -181,11 +162,7 @@ def _plugin(name: str) -> SummaryMetadata:
     return SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name=name))
 
 
-# --- files that are not in order
-
-
 def damaged_files(folder: Path) -> list[Path]:
-    """Write a file with damage at three places, and an end that is cut off."""
     block = encode_examples(table(200))
     data = bytearray(frame([bytes(record) for record in block]))
     for place in (0.1, 0.45, 0.8):
@@ -201,42 +178,27 @@ def empty_files(folder: Path) -> list[Path]:
 
 
 HOSTILE = [
-    "<script>window.__ran = 1</script>",
-    "</script><script>window.__ran = 2</script>",
+    "<script>window.__ran = 1</script>", "</script><script>window.__ran = 2</script>",
     "<img src=x onerror=window.__ran=3>",
     '" onmouseover="window.__ran=4" onfocus="window.__ran=4" autofocus="',
-    "' onclick='window.__ran=5' x='",
-    "javascript:window.__ran=6",
-    "data:text/html,<script>window.__ran=7</script>",
-    "<!--",
-    "--><b class=injected>text</b>",
-    "]]><b class=injected>text</b>",
-    "</style><b class=injected>text</b>",
+    "' onclick='window.__ran=5' x='", "javascript:window.__ran=6",
+    "data:text/html,<script>window.__ran=7</script>", "<!--", "--><b class=injected>text</b>",
+    "]]><b class=injected>text</b>", "</style><b class=injected>text</b>",
     "</title><b class=injected>text</b>",
-    "</template></textarea></noscript><b class=injected>text</b>",
-    "<svg/onload=window.__ran=8>",
+    "</template></textarea></noscript><b class=injected>text</b>", "<svg/onload=window.__ran=8>",
     "<iframe srcdoc='<script>parent.__ran=9</script>'></iframe>",
     "<meta http-equiv=refresh content='0;url=http://127.0.0.1:9/meta'>",
-    "<base href=http://127.0.0.1:9/>",
-    "<link rel=stylesheet href=http://127.0.0.1:9/style.css>",
+    "<base href=http://127.0.0.1:9/>", "<link rel=stylesheet href=http://127.0.0.1:9/style.css>",
     "<style>* { background: url(http://127.0.0.1:9/style.png) }</style>",
-    "url(http://127.0.0.1:9/url.png)",
-    "{{ 7 * 7 }} {% include 'page.html' %} ${7 * 7}",
-    "&lt;script&gt; &amp; &#60;b&#62; &quot;",
-    "\\u003cscript\\u003e \\x3cscript\\x3e",
+    "url(http://127.0.0.1:9/url.png)", "{{ 7 * 7 }} {% include 'page.html' %} ${7 * 7}",
+    "&lt;script&gt; &amp; &#60;b&#62; &quot;", "\\u003cscript\\u003e \\x3cscript\\x3e",
     "\N{RIGHT-TO-LEFT OVERRIDE}gnp.exe\N{POP DIRECTIONAL FORMATTING}",
-    "\N{RIGHT-TO-LEFT ISOLATE}never closed",
-    "a\0b\x01\x07\x08\x7f\x85",
+    "\N{RIGHT-TO-LEFT ISOLATE}never closed", "a\0b\x01\x07\x08\x7f\x85",
     "\x1b[31mred\x1b[0m \x1b]0;title\x07",
     "\N{LINE SEPARATOR}\N{PARAGRAPH SEPARATOR}\ufeff\ufffe\N{ZERO WIDTH SPACE}",
-    "Z" + "\N{COMBINING ACUTE ACCENT}" * 200,
-    "__proto__",
-    "constructor",
-    "1/../../etc/passwd",
-    "=1+1",
-    "W" * 5000,
-    " ",
-]
+    "Z" + "\N{COMBINING ACUTE ACCENT}" * 200, "__proto__", "constructor", "1/../../etc/passwd",
+    "=1+1", "W" * 5000, " ",
+]  # fmt: skip
 """Strings that mean something to a browser, a template or a terminal."""
 
 HOSTILE_BYTES = [
@@ -256,7 +218,6 @@ HOSTILE_BYTES = [
 
 
 def hostile_files(folder: Path) -> list[Path]:
-    """Write hostile strings as keys, values and the name of the file."""
     path = folder / "<img src=x onerror='window.__ran=20'>\" onclick=\"window.__ran=21.tfrecord"
     with TFRecordWriter(path) as writer:
         for text in HOSTILE:
@@ -281,16 +242,8 @@ def write(path: Path, records: list[bytes]) -> None:
 
 
 KINDS: dict[str, Callable[[Path], list[Path]]] = {
-    "images": image_files,
-    "table": table_files,
-    "sequences": sequence_files,
-    "events": event_files,
-    "vectors": embedding_files,
-    "mixed": mixed_files,
-    "other": other_files,
-    "damaged": damaged_files,
-    "empty": empty_files,
-    "wide": wide_files,
-    "hostile": hostile_files,
+    "images": image_files, "table": table_files, "sequences": sequence_files, "events": event_files,
+    "vectors": embedding_files, "mixed": mixed_files, "other": other_files,
+    "damaged": damaged_files, "empty": empty_files, "wide": wide_files, "hostile": hostile_files,
     "hostile_sequences": hostile_sequence_files,
-}
+}  # fmt: skip

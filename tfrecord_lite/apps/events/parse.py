@@ -81,17 +81,17 @@ class Tags:
 
         Raises WireError for a tag that is not UTF-8, with the number of its message in `owner`.
         """
-        found = self._table.find(tags)
-        unknown = np.flatnonzero(found < 0)
+        known = self._table.find(tags)
+        unknown = np.flatnonzero(known < 0)
         if unknown.size and len(self._table.keys) < _MAX_IN_TABLE:
             for i in unknown[:_FEW].tolist():
                 self._number(tags, i, owner)
             self._table = KeyTable([*self._numbers][:_MAX_IN_TABLE])
-            found = self._table.find(tags)
-            unknown = np.flatnonzero(found < 0)
+            known = self._table.find(tags)
+            unknown = np.flatnonzero(known < 0)
         for i in unknown.tolist():
-            found[i] = self._number(tags, i, owner)
-        return found
+            known[i] = self._number(tags, i, owner)
+        return known
 
     def _number(self, tags: ByteRanges, i: int, owner: Int64Array) -> int:
         """Return the number of one tag; a new tag gets one."""
@@ -101,8 +101,7 @@ class Tags:
             try:
                 self.names.append(tag.decode())
             except UnicodeDecodeError:
-                detail = "a tag is not UTF-8"
-                raise WireError(int(owner[i]), int(tags.starts[i]), detail) from None
+                raise WireError(int(owner[i]), int(tags.starts[i]), "a tag is not UTF-8") from None
             number = self._numbers[tag] = len(self._numbers)
         return number
 
@@ -239,10 +238,10 @@ def _read(block: Block, tags: Tags, *, is_anew: bool = False) -> EventValues:
 
 def _last(fields: Fields, is_it: BoolArray, n_messages: int) -> Int64Array:
     """Return the number of the last chosen field of each message, -1 for none; (n_messages,)."""
-    found = np.full(n_messages, -1)
+    places = np.full(n_messages, -1)
     chosen = np.flatnonzero(is_it)
-    found[fields.owner[chosen]] = chosen  # the last of several remains
-    return found
+    places[fields.owner[chosen]] = chosen  # the last of several remains
+    return places
 
 
 def _written_anew(event: bytes, number: int) -> bytes:

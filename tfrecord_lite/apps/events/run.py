@@ -120,6 +120,7 @@ def read_events(
     return Events(EventValues.concat(parts), tags, tuple(torn), report=report)
 
 
+@hinted
 def find_runs(
     folder: str | os.PathLike[str], *, storage_options: StorageOptions = None
 ) -> dict[str, str]:
@@ -157,18 +158,17 @@ def find_runs(
     if is_url(root):
         filesystem, place = remote_place(root, storage_options)
         if not filesystem.isdir(place):
-            is_there = filesystem.exists(place)
-            raise (NotADirectoryError if is_there else FileNotFoundError)(root)
+            raise (NotADirectoryError if filesystem.exists(place) else FileNotFoundError)(root)
         below, named = filesystem.walk(place), filesystem.unstrip_protocol
     else:
         os.scandir(root).close()  # raises the errors that os.walk would ignore
         place, below, named = root, os.walk(root), str
-    found = {
+    runs = {
         os.path.relpath(path, place): named(path)
         for path, _, names in below
         if any(_MARK in name for name in names)
     }
-    return dict(sorted(found.items()))
+    return dict(sorted(runs.items()))
 
 
 @hinted

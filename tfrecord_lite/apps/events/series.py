@@ -11,7 +11,7 @@ category        stored as (old, new style)   a value is
 ``tensors``     any other tensor             array
 ==============  ===========================  =======================================
 
-A tensor's category is that of its tag's plugin. Scalars are parsed to numbers when they are
+A tensor has the category of its tag's plugin. Scalars are parsed to numbers when they are
 read; the others are decoded on demand. An old-style value is a message of its own type, a new-style
 one a tensor. Sources: TensorBoard's ``summary.proto``, its ``data_compat`` module and the ``metadata`` modules
 of its plugins.
@@ -20,6 +20,7 @@ of its plugins.
 from __future__ import annotations
 
 import difflib
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,8 @@ from tfrecord_lite.apps.markup.cells import MAX_ROWS, Cells
 from tfrecord_lite.apps.markup.charts import sparkline
 from tfrecord_lite.apps.markup.tables import Cell, Html, panel, table
 from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
-from tfrecord_lite.errors import DamageReport, InvalidArgumentError, Reason
+from tfrecord_lite.errors import DamageReport, InvalidArgumentError, Reason, levels_to_caller
+from tfrecord_lite.options import hinted_class
 from tfrecord_lite.texts import plural
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
 
@@ -44,13 +46,7 @@ _SESSION, _SESSION_START = "_hparams_/session_start_info", 3
 """The tag whose metadata holds the hyperparameters, and the field of TensorBoard's HParamsPluginData that does."""
 
 _CATEGORY_OF_FORM = {SIMPLE: "scalars", HISTO: "histograms", IMAGE: "images", AUDIO: "audio"}
-_CATEGORY_OF_PLUGIN = {
-    "scalars": "scalars",
-    "histograms": "histograms",
-    "images": "images",
-    "audio": "audio",
-    "text": "texts",
-}
+_CATEGORY_OF_PLUGIN = {"text": "texts"} | {name: name for name in CATEGORIES[:4]}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,12 +103,13 @@ class Series:
         return panel(title, table(["tag", "step", "value"], rows, n_rows=len(self), noun="value"))
 
 
+@hinted_class
 class Events:
     """The values in some event files.
 
     Made by :func:`read_events`. Each method returns the values of
     one category, of one tag or of all, as a :class:`Series` in the order of the files. The series
-    is empty for a tag that has only values of other categories; `tags` lists the tags of each. An
+    is empty for a tag that has only values of other categories, which a warning names; `tags` lists the tags of each. An
     unknown tag raises :class:`InvalidArgumentError`, ``MISSING``.
 
     Examples
@@ -141,16 +138,13 @@ class Events:
         Everything before that record was read."""
         self.report = report
         """What was read of the files, and lost; None without ``on_error=``."""
-        names = np.array([*tags.names, None], object)[:-1]
-        self._names = names
-        plugins = [
-            CATEGORIES.index(_CATEGORY_OF_PLUGIN.get(tags.plugin(tag), "tensors"))
-            for tag in range(len(names))
-        ]
+        self._names = np.array([*tags.names, None], object)[:-1]
+        plugins = map(tags.plugin, range(len(self._names)))
+        of_tags = [CATEGORIES.index(_CATEGORY_OF_PLUGIN.get(name, "tensors")) for name in plugins]
         forms = np.zeros(TENSOR + 1, np.int64)
         for form, category in _CATEGORY_OF_FORM.items():
             forms[form] = CATEGORIES.index(category)
-        of_tensor = np.array(plugins, np.int64)[values.tag]
+        of_tensor = np.array(of_tags, np.int64)[values.tag]
         self._category = np.where(values.form == TENSOR, of_tensor, forms[values.form])
 
     def __len__(self) -> int:
@@ -159,12 +153,12 @@ class Events:
 
     @property
     def tags(self) -> dict[str, tuple[str, ...]]:
-        """The tags of each category, in the order they were first seen; every category is there."""
-        found = {}
-        for number, category in enumerate(CATEGORIES):
-            numbers = np.unique(self._values.tag[self._category == number])
-            found[category] = tuple(self._names[numbers])
-        return found
+        """The tags of each category, in the order they were first seen, for every category."""
+        values = self._values
+        return {
+            category: tuple(self._names[np.unique(values.tag[self._category == number])])
+            for number, category in enumerate(CATEGORIES)
+        }
 
     def metadata(self, tag: str) -> SummaryMetadata | None:
         """Return the metadata that a tag's first value has; None if there is none.
@@ -209,11 +203,8 @@ class Events:
         content = b"" if metadata is None else metadata.plugin_data.content
         try:
             # The map of hyperparameters has the encoding of a Struct.
-            info = [
-                content[a:b]
-                for *key, a, b in walk(content, 0, len(content))
-                if key == [_SESSION_START, LEN]
-            ]
+            fields = walk(content, 0, len(content))
+            info = [content[a:b] for *key, a, b in fields if key == [_SESSION_START, LEN]]
             settings = Struct.FromString(b"".join(info))
         except (DecodeError, UnicodeDecodeError, WireError):
             detail = f"the hyperparameters in {_SESSION!r} cannot be parsed"
@@ -350,8 +341,7 @@ class Events:
         if tag is None:
             return self._series("tensors", None)
         of_tag = self._values.tag == self._number_of(tag)
-        chosen = np.flatnonzero(of_tag & (self._values.form == TENSOR))
-        return self._decoded(chosen, "tensors")
+        return self._decoded(np.flatnonzero(of_tag & (self._values.form == TENSOR)), "tensors")
 
     def _number_of(self, tag: str) -> int:
         if tag in self._tags.names:
@@ -365,6 +355,12 @@ class Events:
         if tag is not None:
             is_chosen &= self._values.tag == self._number_of(tag)
         chosen = np.flatnonzero(is_chosen)
+        if tag is not None and not chosen.size:
+            own = [name for name, tags in self.tags.items() if tag in tags]
+            advice = (
+                f"{tag!r} has {' and '.join(own)}, not {category}; {own[0]}({tag!r}) returns them"
+            )
+            warnings.warn(advice, stacklevel=levels_to_caller())
         if category != "scalars":
             return self._decoded(chosen, category)
         value = self._values.number[chosen]
@@ -401,14 +397,14 @@ class Events:
     def _repr_html_(self) -> str:
         """Return the tags for notebooks, each with its steps and the curve of its scalars."""
         keys = self._category * len(self._names) + self._values.tag
-        found, counts = np.unique(keys, return_counts=True)
+        pairs, counts = np.unique(keys, return_counts=True)
         rows = (
             self._row(key // len(self._names), key % len(self._names), count)
-            for key, count in zip(found.tolist(), counts.tolist(), strict=True)
+            for key, count in zip(pairs.tolist(), counts.tolist(), strict=True)
         )
         header = ["tag", "category", "values", "steps", "last", "curve"]
         title = f"Events of {plural(len(self._tags.names), 'tag')}: {plural(len(self), 'value')}"
-        return panel(title, table(header, rows, n_rows=len(found), noun="tag"))
+        return panel(title, table(header, rows, n_rows=len(pairs), noun="tag"))
 
     def _row(self, category: int, tag: int, count: int) -> tuple[Cell, ...]:
         """Return the cells of one category of one tag."""
@@ -466,38 +462,40 @@ def decode(category: str, form: int, content: bytes | np.float32) -> Any:
     return _of_category(category, array)
 
 
+_OF_CLIPS = {(), (1,), (2,)}
+_EXPECTED = {
+    "scalars": "a scalar is one number",
+    "histograms": "a histogram is numbers of shape [k, 3]",
+    "images": "images are strings: width, height, then one per image",
+    "audio": "audio is strings of shape [k] or [k, 2] (clips, labels)",
+    "texts": "a text is strings",
+}
+
+
 def _of_category(category: str, array: AnyArray) -> Any:
     """Return a tensor as a value of a category."""
     is_strings, is_real = array.dtype == object, array.dtype.kind not in "Oc"
-    expected = None
-    if category == "scalars":
-        if array.size == 1 and is_real:
+    match category:
+        case "scalars" if array.size == 1 and is_real:
             return float(array.item())
-        expected = "a scalar is one number"
-    elif category == "histograms":
-        if array.shape[1:] == (3,) and array.ndim == 2 and is_real:
+        case "histograms" if array.shape[1:] == (3,) and array.ndim == 2 and is_real:
             return array.astype(np.float64)
-        expected = "a histogram is numbers of shape [k, 3]"
-    elif category == "images":
-        texts = array.tolist() if is_strings and array.ndim == 1 else []
-        # Python raises for very long numbers.
-        if len(texts) >= 2 and all(t.isdigit() and len(t) <= _MAX_SIZE_DIGITS for t in texts[:2]):
-            return Image(int(texts[0]), int(texts[1]), tuple(texts[2:]))
-        expected = "images are strings: width, height, then one per image"
-    elif category == "audio":
-        if is_strings and array.ndim in {1, 2} and array.shape[1:] in {(), (1,), (2,)}:
+        case "images" if is_strings and array.ndim == 1:
+            sizes, images = array[:2].tolist(), array[2:].tolist()
+            # Python raises for very long numbers.
+            are_numbers = all(text.isdigit() and len(text) <= _MAX_SIZE_DIGITS for text in sizes)
+            if len(sizes) == 2 and are_numbers:
+                return Image(int(sizes[0]), int(sizes[1]), tuple(images))
+        case "audio" if is_strings and array.ndim in {1, 2} and array.shape[1:] in _OF_CLIPS:
             return tuple(array if array.ndim == 1 else array[:, 0])
-        expected = "audio is strings of shape [k] or [k, 2] (clips, labels)"
-    elif category == "texts":
-        if is_strings:
+        case "texts" if is_strings:
             texts = np.empty(array.size, object)
             texts[:] = [text.decode("utf-8", "surrogateescape") for text in array.ravel()]
             return str(texts[0]) if array.size == 1 else texts.reshape(array.shape)
-        expected = "a text is strings"
-    if expected is None:
-        return array
+        case "tensors":
+            return array
     dtype = "strings" if is_strings else array.dtype
-    detail = f"{expected}; found {dtype} of shape {list(array.shape)}"
+    detail = f"{_EXPECTED[category]}; found {dtype} of shape {list(array.shape)}"
     raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
 
 

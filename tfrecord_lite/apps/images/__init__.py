@@ -14,11 +14,5 @@ from tfrecord_lite.apps.images.pack import ImageReport, pack_images
 from tfrecord_lite.apps.images.unpack import unpack_images
 
 __all__ = [
-    "ImageReport",
-    "decode_image",
-    "decode_images",
-    "encode_image",
-    "image_row",
-    "pack_images",
-    "unpack_images",
-]
+    "ImageReport", "decode_image", "decode_images", "encode_image", "image_row", "pack_images", "unpack_images",
+]  # fmt: skip

@@ -420,8 +420,7 @@ def require_pillow() -> Any:
     try:
         from PIL import Image  # noqa: PLC0415 - optional
     except ImportError:
-        detail = "images need Pillow: pip install pillow"
-        raise ImportError(detail) from None
+        raise ImportError("images need Pillow: pip install pillow") from None
     return Image
 
 
@@ -430,9 +429,8 @@ def _content_of(image: Any) -> bytes:
     if isinstance(image, np.ndarray) and image.dtype == object and image.ndim == 0:
         image = image[()]
     if not isinstance(image, bytes | bytearray | memoryview):
-        advice = (
-            "; decode_images takes several" if isinstance(image, np.ndarray | list | tuple) else ""
-        )
+        is_column = isinstance(image, np.ndarray | list | tuple)
+        advice = "; decode_images takes several" if is_column else ""
         raise TypeError(f"an encoded image must be bytes, not {type(image).__name__}{advice}")
     return image  # type: ignore[return-value]
 

@@ -1,4 +1,4 @@
-"""pack_images: a folder of images, or those of a list, to TFRecord files.
+"""pack_images: a folder or list of images to TFRecord files.
 
 A *manifest* is a CSV, Parquet or JSON-lines file with a row per image: its path, its label, and
 other columns, which become features.
@@ -130,7 +130,7 @@ def pack_images(
     progress : bool or callable, optional
         As for :func:`save`; counts images.
     **options
-        Of a manifest: `path_column`, by default ``"path"``; `label_column`, by default ``"label"`` if it has
+        In a manifest: `path_column`, by default ``"path"``; `label_column`, by default ``"label"`` if it has
         one, with texts, the names of classes, or with integers, which are kept; and `root`, the folder that
         its paths are relative to, by default its own. Other columns become features of their names.
         `num_threads` are the images to read and check at a time, by default one per processor. How files
@@ -204,11 +204,9 @@ def pack_images(
         others = f"{report.num_other:,} of other kinds" if report.num_other else "none"
         raise argument_error(f"no image was found; files: {others}", source=source)
     if shuffle:
-        order = permutation((seed_of(seed),), len(pictures))
-        pictures = [pictures[i] for i in order.tolist()]
+        pictures = [pictures[i] for i in permutation((seed_of(seed),), len(pictures)).tolist()]
     paths = data_names(target, num_shards)
-    folder = os.path.dirname(target)
-    labels_path = os.path.join(folder, LABELS_NAME) if classes else None
+    labels_path = os.path.join(os.path.dirname(target), LABELS_NAME) if classes else None
     has_labels = False
     with contextlib.suppress(OSError, ValueError):
         has_labels = labels_path is None or read_labels(labels_path) == classes
@@ -269,7 +267,7 @@ class _NothingWrittenError(Exception):
 
 
 def _schema(pictures: list[Picture], more: Schema | None) -> Schema:
-    """Return the schema of all rows, with that of the other columns of a manifest."""
+    """Return the schema of all rows, with the other columns of a manifest."""
     one = np.zeros(1, np.int64)
     columns: dict[str, Any] = {"image/encoded": [b""], "image/format": [""]}
     columns |= {f"image/{name}": one for name in ("height", "width", "channels")}
@@ -288,7 +286,7 @@ def _schema(pictures: list[Picture], more: Schema | None) -> Schema:
 class _Rows:
     """The features of each image that can be packed; what was packed is counted in the report.
 
-    Its length is how many rows there are if none is left out, so that they are divided as they come.
+    Its length is how many rows there are if none is left out, so that they are divided while they are read.
     """
 
     pictures: list[Picture]
@@ -368,9 +366,7 @@ ENDINGS: dict[str, tuple[str, ...]] = {
 }
 """The endings of the names of each format's files, the usual one first."""
 _OTHER_ENDINGS = (".avif", ".heic", ".heif", ".ico", ".j2k", ".jp2", ".jxl", ".pbm", ".pgm", ".pnm", ".ppm", ".psd", ".svg", ".tga", ".tif", ".tiff")  # fmt: skip
-IMAGE_ENDINGS: frozenset[str] = frozenset(
-    [*_OTHER_ENDINGS, *(end for ends in ENDINGS.values() for end in ends)]
-)
+IMAGE_ENDINGS: frozenset[str] = frozenset(_OTHER_ENDINGS).union(*ENDINGS.values())
 
 _MANIFESTS = ("csv", "tsv", "parquet", "jsonl")
 
@@ -440,7 +436,7 @@ class Picture(NamedTuple):
 
 
 def sniff(head: bytes) -> str | None:
-    """Return the key in :data:`ENDINGS` of the format that an image's first 32 bytes tell, or None.
+    """Return the key in :data:`ENDINGS` of the format by an image's first 32 bytes, or None.
 
     >>> sniff(b"GIF89a"), sniff(b"text")
     ('gif', None)
@@ -470,11 +466,8 @@ def find_images(folder: str, report: ImageReport) -> list[Picture]:
         text, is_below, below = name.partition("/")
         pictures.append(Picture(path, below, sys.intern(text)) if is_below else Picture(path, name))
     if any(picture.text is not None for picture in pictures):
-        for picture in pictures:
-            if picture.text is None:
-                report.problems.append(
-                    ImageProblem(picture.path, "not in the folder of a class, as others are")
-                )
+        detail = "not in the folder of a class, as others are"
+        report.problems += [ImageProblem(p.path, detail) for p in pictures if p.text is None]
         pictures = [picture for picture in pictures if picture.text is not None]
     return sorted(pictures, key=lambda picture: (picture.text or "", picture.filename))
 
@@ -564,7 +557,7 @@ def read_manifest(
 
 
 def _with_float32(schema: Schema) -> Schema:
-    """Return a schema whose floats come back as what is stored: those of a manifest are text, or Python's."""
+    """Return a schema whose floats come back as what is stored: in a manifest they are text, or Python's."""
     items = schema.to_items()
     for name, item in items.items():
         if item.original is not None and item.original.dtype == "float64":
@@ -576,7 +569,7 @@ def _table_of(path: str, kind: str, path_column: str) -> Any:
     """Return a manifest as a table of Arrow; paths are texts, whatever is in them."""
     pa, coalesce = imported(), imported("pyarrow.compute").coalesce
     types = pa.schema([(path_column, pa.string())]) if kind in ("csv", "tsv") else None
-    with closing(open_source(path, kind, ReadSettings(), types=types)) as source:
+    with closing(open_source(path, kind, ReadSettings(), None, types)) as source:
         table = pa.Table.from_batches(source.batches(), source.schema)
     for i, column in enumerate(table.schema):
         if form_of(column.type) == "list":  # a list that is missing is empty

@@ -96,7 +96,8 @@ def unpack_images(
     Notes
     -----
     Nothing is written outside of `folder`, whatever the records say. A name with ``..``, or an
-    absolute one, is cut to its last part; of two equal names the second gets a number. Names
+    absolute one, is cut to its last part; of two equal names the second gets a number, as do
+    those of a feature with several images. Names
     that Windows reserves begin with an underscore. A name without an image's ending gets that
     of the format; without a name, it is the record's number. Contents are not changed or checked.
     Other features are not written; :func:`load` and ``tfrecord convert`` make tables of them.
@@ -127,23 +128,24 @@ def unpack_images(
     ):
         for block in blocks:
             for i, row in enumerate(decode_examples(block)):
-                image = _image_in(row, keys, n_records)
+                images = _images_in(row, keys, n_records)
                 n_records += 1
                 meter.update(n_records)
-                if isinstance(image, str):
+                if isinstance(images, str):
                     place = block.place(i)
                     advice = advice or _advice(row, block[i])
                     if settings.on_error == "raise":
-                        error = InvalidArgumentError(Reason.MISSING, detail=image + advice)
+                        error = InvalidArgumentError(Reason.MISSING, detail=images + advice)
                         raise place.locate(error)
                     where = f"{place.source}: record {place.index}"
-                    report.problems.append(ImageProblem(where, image))
+                    report.problems.append(ImageProblem(where, images))
                     continue
-                _write(temporary, image.parts, image.content, numbers)
-                if image.class_name is not None:
-                    classes.add(image.class_name)
-                report.num_images += 1
-                report.num_bytes += len(image.content)
+                for image in images:
+                    _write(temporary, image.parts, image.content, numbers)
+                    if image.class_name is not None:
+                        classes.add(image.class_name)
+                    report.num_bytes += len(image.content)
+                report.num_images += len(images)
         if not report.num_images:
             source = name_of(reader.sources[0]) if len(reader.sources) == 1 else None
             reason = f"; in the first {report.problems[0].detail}" if report.problems else ""
@@ -183,39 +185,43 @@ class _Image(NamedTuple):
 
     content: bytes
     parts: list[str]
-    """Of its path."""
+    """The ending of its path."""
     class_name: str | None
 
 
-def _image_in(row: dict[str, Any], keys: dict[str, str | None], number: int) -> _Image | str:
-    """Return the image of a record; or why there is none."""
+def _images_in(row: dict[str, Any], keys: dict[str, str | None], number: int) -> list[_Image] | str:
+    """Return the images of a record; or why there is none."""
     image_key = keys["image"] or _image_key(row)
-    content = _scalar(row.get(image_key))
-    if not isinstance(content, bytes):
-        what = "is missing" if image_key not in row else "is not one byte string"
+    contents = row[image_key].tolist() if image_key in row else []
+    if not contents or not isinstance(contents[0], bytes):
+        what = "is missing" if image_key not in row else "has no byte strings"
         return f"the feature {image_key!r} {what}"
     values = {
         name: _scalar(row.get(keys.get(name) or next((key for key in usual if key in row), "")))
         for name, usual in _USUAL.items()
     }
-    kind = sniff(content[:32])
-    ending = f".{_text(values['format'])}".lower() if kind is None else ENDINGS[kind][0]
-    if ending not in IMAGE_ENDINGS:
-        return f"the feature {image_key!r} is not an image of a known format"
     class_name = _text(values["text"]) or _text(values["label"])
     if not class_name and isinstance(values["label"], int):
         class_name = str(values["label"])
-    parts = _parts(_text(values["filename"]) or f"{number:08d}")
-    if os.path.splitext(parts[-1])[1].lower() not in IMAGE_ENDINGS:
-        parts[-1] += ending
-    return _Image(content, [class_name, *parts] if class_name else parts, class_name or None)
+    images = []
+    for content in contents:
+        kind = sniff(content[:32])
+        ending = f".{_text(values['format'])}".lower() if kind is None else ENDINGS[kind][0]
+        if ending not in IMAGE_ENDINGS:
+            return f"the feature {image_key!r} is not an image of a known format"
+        parts = _parts(_text(values["filename"]) or f"{number:08d}")
+        if os.path.splitext(parts[-1])[1].lower() not in IMAGE_ENDINGS:
+            parts[-1] += ending
+        path = [class_name, *parts] if class_name else parts
+        images.append(_Image(content, path, class_name or None))
+    return images
 
 
 def _advice(row: dict[str, Any], record: bytes) -> str:
     """Return what to do about a record without an image."""
     if decode_sequence_example(record)["feature_lists"]:
         return "; SequenceExamples are not unpacked, read_batches and decode_images do it"
-    names = sorted(name for name in row if row[name].dtype == object)[:20]
+    names = sorted(name for name in row if row[name].dtype == object and row[name].size)[:20]
     return f"; give image_key, one of: {', '.join(map(repr, names))}" if names else ""
 
 
@@ -264,17 +270,14 @@ def _image_key(row: dict[str, Any]) -> str:
         return "image/encoded"
     keys = []
     for name, values in row.items():
-        value = _scalar(values) if values.dtype == object else None
-        if isinstance(value, bytes) and sniff(value[:32]):
+        if values.dtype == object and values.size and sniff(values[0][:32]):
             keys.append(name)
     return keys[0] if len(keys) == 1 else "image/encoded"
 
 
 _UNSAFE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
 _SEPARATOR = re.compile(r"[/\\]")
-_DEVICE = re.compile(
-    r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?", re.IGNORECASE
-)
+_DEVICE = re.compile(r"(?i)(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?")
 _FORBIDDEN = re.compile(r'[\0-\x1f<>:"|?*/\\]' if os.name == "nt" else r"[\0/\\]")
 _MAX_NAME, _MAX_PARTS, _MAX_PATH = 255, 16, 1000
 
@@ -302,5 +305,4 @@ def _component(name: str) -> str:
 
 def _fitted(stem: str, ending: str) -> str:
     """Return a name of at most 255 bytes."""
-    room = _MAX_NAME - len(ending.encode())
-    return stem.encode()[:room].decode(errors="ignore") + ending
+    return stem.encode()[: _MAX_NAME - len(ending.encode())].decode(errors="ignore") + ending

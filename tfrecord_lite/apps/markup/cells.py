@@ -176,8 +176,7 @@ class Cells:
         is_small, forms = n_values != 1, list[Form]()
         for value in values[:_MAX_VALUES]:
             if isinstance(value, bytes):
-                only = None if is_small else sizes
-                forms.append(self.bytes_form(value, only, is_small=is_small))
+                forms.append(self.bytes_form(value, None if is_small else sizes, is_small=is_small))
             elif isinstance(value, str):
                 forms.append(self._text_form(value, is_small=is_small))
             else:
@@ -248,7 +247,7 @@ class Cells:
         return _span("note", text) if text else _NOTHING
 
     def _pixels(self, array: AnyArray, sizes: Mapping[str, int] | None) -> Uint8Array | None:
-        """Return numbers as pixels: those of a picture, or as many as the numbers beside them ask for.
+        """Return numbers as pixels: the pixels of a picture, or as many as the numbers beside them ask for.
 
         Integers must be 0 to 255, floats 0 to 1.
         """
@@ -259,12 +258,9 @@ class Cells:
             is_shape = array.ndim == 2 or (array.ndim == 3 and shape[2] in {1, 3, 4})
             return array if is_shape and min(shape[:2]) >= _MIN_PICTURE else None
         pixel_shape = _pixel_shape(array.size, sizes) if sizes else None
-        if (
-            pixel_shape is None
-            or not np.isfinite(array).all()
-            or array.min() < 0
-            or array.max() > 255
-        ):
+        if pixel_shape is None or not np.isfinite(array).all():
+            return None
+        if array.min() < 0 or array.max() > 255:
             return None
         if (array % 1).any():
             if array.max() > 1:
@@ -322,8 +318,7 @@ class Cells:
         first = array.flat[: _MAX_WHOLE_NUMBERS if self._is_page else _MAX_VALUES]
         if array.dtype.kind not in "biufc":
             texts = first.astype(str) if array.dtype.kind in "mM" else first
-            masks = np.ma.getmaskarray(first)
-            strings = zip(texts.tolist(), masks.tolist(), strict=True)
+            strings = zip(texts.tolist(), np.ma.getmaskarray(first).tolist(), strict=True)
             return self.strings_form([None if is_no else v for v, is_no in strings], n_values)
         pixels = self._pixels(array, sizes) if n_values == array.size else None
         if pixels is not None:
@@ -370,8 +365,7 @@ def _short(value: Any) -> str:
     """Write one of several numbers, dates or texts; of a float four digits."""
     if value is np.ma.masked:
         return "missing"
-    is_float = isinstance(value, float | np.floating)
-    return f"{value:.4g}" if is_float else str(value)
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
 
 
 def _in_a_line(value: Any) -> str:

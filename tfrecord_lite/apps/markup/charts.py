@@ -32,8 +32,7 @@ def short_number(value: float) -> str:
     >>> [short_number(x) for x in (0, 12345.0, -0.000012345, 1.00025, 1.5e20, float("nan"))]
     ['0', '12,345', '-1.2345e-05', '1.00025', '1.5e+20', 'nan']
     """
-    is_whole = abs(value) < 1e15 and value == int(value)
-    return f"{int(value):,}" if is_whole else f"{value:,.6g}"
+    return f"{int(value):,}" if abs(value) < 1e15 and value == int(value) else f"{value:,.6g}"
 
 
 def histogram(
@@ -120,8 +119,7 @@ def sparkline(
             if not is_down:
                 commands.append("h0.01")  # a lone point is a dot
         is_down = is_here
-    path = "".join(commands)
-    return _svg("sparkline", title, width, height, f'<path class="line" d="{path}"/>')
+    return _svg("sparkline", title, width, height, f'<path class="line" d="{"".join(commands)}"/>')
 
 
 def _svg(

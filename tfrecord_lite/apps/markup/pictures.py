@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP")
 """Shown by browsers, as Pillow names them."""
 _MAX_PIXELS, _MAX_JPEG_PIXELS = 16 << 20, 64 << 20
-"""Images of more are not decoded. Of a JPEG, only an eighth of the rows may have to be computed."""
+"""Larger images are not decoded. For a JPEG, an eighth of the rows may be enough."""
 _MAX_ENCODED_BYTES = 64 << 20
 _START_OF_SCAN = b"\xff\xda"
 _FREE_SCANS = 16
@@ -126,7 +126,7 @@ def _encoded(image: Any, *, is_exact: bool = False) -> Thumbnail:
 def picture(
     shown: Thumbnail, alternative: str, size: tuple[int, int], name: str = "v-picture"
 ) -> Html:
-    """Return an element with an image, shown with a width and height, and the text that stands for it."""
+    """Return an element with an image, shown with a width and height, and the text in its place."""
     encoded, text = base64.b64encode(shown.data).decode(), escaped(alternative)
     return Html(
         f'<img class="{name}" src="data:{shown.mime};base64,{encoded}" alt="{text}" '

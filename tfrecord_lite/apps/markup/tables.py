@@ -112,12 +112,9 @@ def table(
     """
     shown = [row[:MAX_COLUMNS] for row in islice(rows, max_rows)]
     columns = header[:MAX_COLUMNS]
-    numbers = (
-        [isinstance(cell, int | float) for cell in shown[0]] if shown else [False] * len(columns)
-    )
-    heads = [
-        _element("th", name, is_number) for name, is_number in zip(columns, numbers, strict=True)
-    ]
+    first = shown[0] if shown else [""] * len(columns)
+    numbers = [isinstance(cell, int | float) for cell in first]
+    heads = [_element("th", name, right) for name, right in zip(columns, numbers, strict=True)]
     lines = [[_element("td", cell, isinstance(cell, int | float)) for cell in row] for row in shown]
     if len(header) > MAX_COLUMNS:
         heads.append(_element("th", f"... and {len(header) - MAX_COLUMNS:,} more"))
@@ -127,18 +124,15 @@ def table(
         more = f"... and {n_hidden:,} more {noun}{'' if n_hidden == 1 else 's'}"
         lines.append([f'<td class="tfl-more" colspan="{len(heads)}">{escaped(more)}</td>'])
     title = f"<caption>{escaped(caption)}</caption>" if caption else ""
-    body = "".join(f"<tr>{''.join(line)}</tr>" for line in lines)
-    return Html(
-        f"<table>{title}<thead><tr>{''.join(heads)}</tr></thead><tbody>{body}</tbody></table>"
-    )
+    head, *body = (f"<tr>{''.join(line)}</tr>" for line in [heads, *lines])
+    html = f"<thead>{head}</thead><tbody>{''.join(body)}</tbody>"
+    return Html(f"<table>{title}{html}</table>")
 
 
 def _element(tag: str, cell: Cell, is_number: bool = False) -> str:  # noqa: FBT001, FBT002
     """Return a cell of a header or a row."""
-    scope, kind = (
-        (' scope="col"' if tag == "th" else ""),
-        (' class="tfl-number"' if is_number else ""),
-    )
+    scope = ' scope="col"' if tag == "th" else ""
+    kind = ' class="tfl-number"' if is_number else ""
     if isinstance(cell, int | float):
         cell = Html(f"{cell:,}" if isinstance(cell, int) else f"{cell:.6g}")
     content = cell if isinstance(cell, Html) else escaped(cell or "")

@@ -25,13 +25,6 @@ from tfrecord_lite.apps.rearrange.transfer import Rearranged, TargetOptions
 from tfrecord_lite.apps.rearrange.unique import unique_records
 
 __all__ = [
-    "Rearranged",
-    "TargetOptions",
-    "filter_records",
-    "merge_files",
-    "sample_records",
-    "shuffle_records",
-    "split_files",
-    "split_records",
-    "unique_records",
-]
+    "Rearranged", "TargetOptions", "filter_records", "merge_files", "sample_records", "shuffle_records",
+    "split_files", "split_records", "unique_records",
+]  # fmt: skip

@@ -206,8 +206,8 @@ def filter_records(
                     detail = f"keep must return an array of bool, one per record, not {mask.dtype}"
                     raise TypeError(detail)
                 if mask.shape != (len(block),):
-                    found = f"keep returned the shape {mask.shape}"
-                    raise argument_error(f"{found} for {plural(len(block), 'record')}")
+                    shape = f"keep returned the shape {mask.shape}"
+                    raise argument_error(f"{shape} for {plural(len(block), 'record')}")
                 outputs.put(block if mask.all() else block[mask])
         meter.finish()
         return outputs.result(read.num_read)

@@ -52,7 +52,8 @@ def split_records(
         The fraction of records for each part; above 0, with the sum 1.
     by : str or sequence of str, optional
         Go by the values of this feature, or of several, instead of the whole record: records with equal values are in
-        the same part, for example all pictures of one patient. Of SequenceExamples, a feature of the context.
+        the same part, for example all pictures of one patient; so are all without a value. Of SequenceExamples, a
+        feature of the context.
     seed : int, default 0
         Another one divides in another way.
     progress : bool or callable, optional
@@ -63,15 +64,14 @@ def split_records(
     Returns
     -------
     tuple of Rearranged
-        Of each part, the files, and how many records were written and read.
+        For each part, the files, and how many records were written and read.
 
     Raises
     ------
     TypeError
         If an argument is not of these types.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` too for other fractions, or if two parts have the same name; ``MISSING`` about the first record without a
-        value of `by`.
+        ``BAD_ARGUMENT`` too for other fractions, if two parts have the same name, or if no record has a value of `by`.
     DataLossError, FileExistsError, OSError
         As :func:`merge_files`. After any error, no new file has appeared.
 
@@ -83,7 +83,7 @@ def split_records(
     The hash is BLAKE2b of 16 bytes, its key the seed in decimal digits. The first 8 bytes, as a big-endian integer
     over 2**64, are a place from 0 to 1. It will stay so in later versions. For a feature it is taken of one letter for the kind
     (b, i or f), the number of values and the values; numbers and lengths as little-endian int64, floats
-    as float32 (-0.0 as 0.0), and each byte string after its length. So the int64 1 and the float 1.0 differ, while ``"a"`` and
+    as float32 (-0.0 as 0.0), and each byte string after its length; of the letter n alone without a value. So the int64 1 and the float 1.0 differ, while ``"a"`` and
     ``b"a"`` are stored alike, and are equal. How an encoder wrote the message does not matter for features, but for whole records.
 
     Examples
@@ -104,10 +104,8 @@ def split_records(
         raise TypeError("targets must be a sequence, with one for each of the parts")
     limits = _limits_of(fractions)
     if len(targets) != limits.size + 1:
-        detail = (
-            f"there are {plural(len(targets), 'target')} for {plural(limits.size + 1, 'fraction')}"
-        )
-        raise argument_error(detail)
+        n_fractions = plural(limits.size + 1, "fraction")
+        raise argument_error(f"there are {plural(len(targets), 'target')} for {n_fractions}")
     digests = Digests(by, seed)
     parts = [Outputs(target, options) for target in targets]
     _check_different(parts)
@@ -121,6 +119,7 @@ def split_records(
                 of_records = np.searchsorted(limits, digests(block)[:, 0], side="right")
                 for number, part in enumerate(parts):
                     part.put(block[of_records == number])
+        digests.check()
         for part in parts:
             part.prepare()
         _check_different(parts)
@@ -142,13 +141,11 @@ def _limits_of(fractions: Sequence[float]) -> Uint64Array:
         if isinstance(fraction, str) or not hasattr(fraction, "__float__"):
             raise TypeError(f"a fraction must be a number, not {type(fraction).__name__}")
     values = list(map(float, listed))
-    if not all(0 < value <= 1 for value in values) or not math.isclose(
-        sum(values), 1, abs_tol=_NEARLY_1
-    ):
+    is_whole = math.isclose(sum(values), 1, abs_tol=_NEARLY_1)
+    if not is_whole or not all(0 < value <= 1 for value in values):
         text = ", ".join(map(str, values)) or "none"
-        raise argument_error(
-            f"fractions are {text}; expected numbers above 0 whose sum is 1, such as 0.8, 0.1, 0.1"
-        )
+        detail = "expected numbers above 0 whose sum is 1, such as 0.8, 0.1, 0.1"
+        raise argument_error(f"fractions are {text}; {detail}")
     # As they are written: 0.1 is a tenth, not the binary fraction next to it.
     ends = accumulate(Fraction(str(value)) for value in values[:-1])
     return np.array([min(int(end * 2**64), 2**64 - 1) for end in ends], np.uint64)

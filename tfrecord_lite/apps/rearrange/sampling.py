@@ -1,7 +1,7 @@
 """sample_records: some records, drawn without replacement.
 
 Record number i has the key i, a word of 64 random bits; the sample is the records with the smallest
-keys. The records are read twice: the first reading counts them, which tells the largest of these
+keys. The records are read twice: the first reading counts them, which gives the largest of these
 keys (:func:`threshold`), and the second picks the records.
 """
 
@@ -90,9 +90,8 @@ def sample_records(
     read = outputs.read(sources, progress)
     if not read.is_rereadable:
         detail = "the records are read twice, first to count them; save them to a file first"
-        raise FailedPreconditionError(
-            Reason.NOT_SEEKABLE, source=name_of(read.sources[0]), detail=detail
-        )
+        source = name_of(read.sources[0])
+        raise FailedPreconditionError(Reason.NOT_SEEKABLE, source=source, detail=detail)
     with read.metered(2) as meter, outputs:
         total = read.count()
         n_drawn = min(n or 0, total) if share is None else round(share * total)

@@ -144,7 +144,7 @@ class _Run:
     firsts: Int64Array
     """Number of the first record of each range of keys, and of all records; shape (1025,)."""
     edges: Int64Array
-    """Where the frames of each range begin among those of the run, and end; shape (1025,)."""
+    """Where the frames of each range begin within the run, and end; shape (1025,)."""
 
     def read(self, file: IO[bytes], low: int, high: int) -> _Part:
         """Read the records of some ranges of keys."""
@@ -164,7 +164,7 @@ class _Run:
 
 
 class RandomOrder:
-    """Records that are added block by block, and come out in random order."""
+    """Records that are added block by block, and returned in random order."""
 
     def __init__(self, key: Key, memory_bytes: int, folder: str | None) -> None:
         self._key = key

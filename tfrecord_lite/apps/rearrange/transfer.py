@@ -59,8 +59,9 @@ from tfrecord_lite.records.framing import checked, compact
 from tfrecord_lite.records.shard_set import Filling
 from tfrecord_lite.schema import Schema
 
+_LIMITS = "num_shards", "bytes_per_shard", "records_per_shard"
 _SMALL_BYTES = 32 * 1024
-"""Of a smaller block, a sink makes the frames anew."""
+"""For a smaller block, a sink makes the frames anew."""
 
 
 class Rearranged(NamedTuple):
@@ -124,58 +125,48 @@ class Outputs(DataFiles):
 
     def __init__(self, target: Source, options: TargetOptions) -> None:
         check_keywords(options, TargetOptions)
-        num_shards, records_per_shard = options.get("num_shards"), options.get("records_per_shard")
-        bytes_per_shard, storage_options = (
-            options.get("bytes_per_shard"),
-            options.get("storage_options"),
-        )
         output_options = compression_to_write(target, options.get("compression", "infer"))
         self._target, self._overwrite = target, options.get("overwrite", False)
         self._is_named = not is_file_object(target)
-        sizes = {
-            "num_shards": num_shards,
-            "bytes_per_shard": bytes_per_shard,
-            "records_per_shard": records_per_shard,
-        }
-        given = {name: require_int(name, n, 1) for name, n in sizes.items() if n is not None}
+        sizes: Any = {name: options.get(name) for name in _LIMITS}
+        limits = {name: require_int(name, n, 1) for name, n in sizes.items() if n is not None}
+        num_shards = limits.get("num_shards")
         name = name_of(target)
-        if given and not self._is_named:
+        if limits and not self._is_named:
             detail = "a file object is one file; give a path for the shards"
             raise argument_error(detail, source=name)
-        if len(given) > 1:
-            raise argument_error(f"give one of {' and '.join(given)}")
-        self._is_open_ended = bool(given) and num_shards is None
+        if len(limits) > 1:
+            raise argument_error(f"give one of {' and '.join(limits)}")
+        self._is_open_ended = bool(limits) and num_shards is None
         if self._is_open_ended and "{shard" not in name and shard_names(name):
             detail = "the name says how many shards there are; expected one without '@'"
             raise argument_error(detail, source=name)
         names: list[Any] = [target]
         if self._is_named:
             names = data_names(name, 1 if self._is_open_ended else num_shards)
-        super().__init__(names, output_options, storage_options)
+        self.storage_options = options.get("storage_options")
+        super().__init__(names, output_options, self.storage_options)
         if self._is_open_ended:
-            self._cutter = Filling(records_per_shard, bytes_per_shard)
-        self.storage_options = storage_options
+            self._cutter = Filling(limits.get("records_per_shard"), limits.get("bytes_per_shard"))
         self.is_divided: bool = self._is_open_ended or (self._is_named and names != [name])
         """Whether there are shards, maybe only one."""
         self.is_even: bool = not self._is_open_ended and len(names) > 1
         """Whether records are divided evenly if their number is known."""
         self._nbytes = 0
 
-    def read(
-        self, sources: Sources | TFRecordReader, progress: Progress, *others: Outputs
-    ) -> Input:
+    def read(self, sources: Sources | TFRecordReader, progress: Progress, *more: Outputs) -> Input:
         """Return the records to write, here and to others; called by public functions, to which a warning goes."""
         read = Input(sources, self.storage_options, progress)
-        outputs = (self, *others)
-        targets = [name for each in outputs for name in each.names]
+        outputs = (self, *more)
+        targets = [name for output in outputs for name in output.names]
         check_storage_options(self.storage_options, *targets, *read.sources)
         described = read.described()
-        for each in outputs:
-            each.describe(read.sources, described)
+        for output in outputs:
+            output.describe(read.sources, described)
         return read
 
     def describe(self, sources: list[Source], described: Sidecar | None) -> None:
-        """Take what the sidecars of the sources say, for those of the new files."""
+        """Take over the sidecars of the sources for the new files."""
         self._sources, self._described = sources, described if self._is_named else None
 
     def __enter__(self) -> Self:
@@ -312,7 +303,7 @@ class Input:
 
     @property
     def is_rereadable(self) -> bool:
-        """Whether the records can be read twice; a file that is not there is an error of its own."""
+        """Whether the records can be read twice; a missing file is an error of its own."""
         return all(
             position_of(source) is not None
             if is_file_object(source)
@@ -325,9 +316,8 @@ class Input:
     def blocks(self) -> Generator[Block, None, None]:
         """Yield the records, in blocks whose checksums are right."""
         self.num_read = 0
-        found: Any = self._reader.blocks()
-        with closing(found):
-            for block in found:
+        with closing(self._reader.blocks()) as blocks:  # type: ignore[type-var]
+            for block in blocks:
                 yield checked(block)
                 self.num_read += len(block)
                 self._advance(bytes_read(self._reader))
@@ -340,8 +330,7 @@ class Input:
 
     def blocks_again(self, *, verify: bool = True) -> Generator[Block, None, None]:
         """Yield the records in a reading of its own; what is left out is reported by another one."""
-        options = replace(self._options.quietly(), verify=verify)
-        reader = reader_with(self.sources, options)
+        reader = reader_with(self.sources, replace(self._options.quietly(), verify=verify))
         blocks: Any = reader.blocks()
         with closing(blocks):
             for block in blocks:
@@ -355,10 +344,12 @@ class Input:
             for source in self.sources:  # raises if one is stale
                 read_beside(source, self._options.storage_options)
         try:
-            found = carried_by(self.sources, self._options)
+            description = carried_by(self.sources, self._options)
         except InvalidArgumentError as error:
             reason = str(error).partition("; ")[0]
             text = f"the new files get no sidecar, since those beside the old do not fit: {reason}"
             warnings.warn(text, UserWarning, stacklevel=4)
             return None
-        return None if found is None else found._replace(dataframe=without_numbers(found.dataframe))
+        if description is None:
+            return None
+        return description._replace(dataframe=without_numbers(description.dataframe))

@@ -51,10 +51,10 @@ def unique_records(
         As for :func:`merge_files`. Duplicates are looked for in all sources together.
     by : str or sequence of str, optional
         Records are equal if they have the same values of this feature, or of several; by default, if all their bytes
-        are equal. Of SequenceExamples, a feature of the context.
+        are equal. Records without a value are equal in it. Of SequenceExamples, a feature of the context.
     memory_bytes : int, optional
         How much memory to use for digests: about 100 bytes for each record. If they do not fit, they are sorted through a temporary file, with
-        24 bytes for each record, in the folder of the target (for URLs and file objects, in that of Python's ``tempfile``).
+        24 bytes for each record, in the folder of the target (for URLs and file objects, in the folder of Python's ``tempfile``).
     progress : bool or callable, optional
         As for :func:`merge_files`. Files are read twice, and each time half of their bytes counts.
     **options
@@ -70,14 +70,13 @@ def unique_records(
     TypeError
         If an argument is not of these types.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` too if `memory_bytes` is less than a megabyte; ``MISSING`` about the first record without a
-        value of `by`.
+        ``BAD_ARGUMENT`` too if `memory_bytes` is less than a megabyte, or if no record has a value of `by`.
     DataLossError, FileExistsError, OSError
         As :func:`merge_files`.
 
     Notes
     -----
-    Digests of 128 bits are compared, those of :func:`split_records` with the seed 0, so the int64 1 and the float 1.0 differ. Two different records would be taken for equal with a
+    Digests of 128 bits are compared, as :func:`split_records` uses them with the seed 0, so the int64 1 and the float 1.0 differ. Two different records would be taken for equal with a
     probability of about n**2 / 2**129. Records are read a second time; what can be read only once, such as a pipe,
     waits in a temporary file.
 
@@ -105,6 +104,7 @@ def unique_records(
                 first_ones.add(digests(block))
                 if spool is not None:
                     spool.put(block)
+        digests.check()
         mask, num_read = first_ones.mask(), read.num_read
         outputs.n_records = int(np.count_nonzero(mask))
         number = 0
@@ -164,9 +164,7 @@ class _FirstOnes:
         low = done = 0
         while low < ends.size:
             high = max(int(np.searchsorted(ends, done + self._most, side="right")), low + 1)
-            parts = [
-                _rows(self._file, start, firsts[low], firsts[high]) for start, firsts in self._runs
-            ]
+            parts = [_rows(self._file, at, firsts[low], firsts[high]) for at, firsts in self._runs]
             mask[_first_of_equal(parts)[:, 2]] = True
             low, done = high, int(ends[high - 1])
         return mask

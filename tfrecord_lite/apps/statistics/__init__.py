@@ -24,14 +24,6 @@ from tfrecord_lite.apps.statistics.statistics import (
 )
 
 __all__ = [
-    "Comparison",
-    "Distribution",
-    "FeatureStatistics",
-    "Finding",
-    "RecordDifference",
-    "RecordDifferences",
-    "Statistics",
-    "StringStatistics",
-    "compare",
-    "compute_statistics",
-]
+    "Comparison", "Distribution", "FeatureStatistics", "Finding", "RecordDifference", "RecordDifferences",
+    "Statistics", "StringStatistics", "compare", "compute_statistics",
+]  # fmt: skip

@@ -82,7 +82,7 @@ _MAX_SHOWN = 10
 _MAX_NAMES = 5
 """How many features of a difference are named in its line, and have their values kept."""
 _MAX_VALUES, _MAX_TEXT, _MAX_HEX = 3, 24, 6
-"""Of the values of a feature: how many are shown, and characters or bytes of each."""
+"""How many values of a feature are shown, and how many characters or bytes of each."""
 
 _Key = TypeVar("_Key", str, bytes)
 _Measured: TypeAlias = tuple[str, str, float, tuple[str, str]]
@@ -164,7 +164,7 @@ class RecordDifference:
     Attributes
     ----------
     number : int
-        Of the record in both data sets, from 0.
+        The number of the record in both data sets, from 0.
     features : tuple of str
         The features and feature lists that differ.
     values : tuple of tuple of two str
@@ -418,27 +418,26 @@ def compare(
         one if isinstance(one, Statistics) else collector.statistics()
         for one, collector in zip((a, b), collectors, strict=True)
     )
-    found = list(findings(ours, theirs, limits))
+    results = list(findings(ours, theirs, limits))
     differences = None
     if has_pairs:
         ordered = dict(sorted(by_feature.items(), key=lambda item: (-item[1], item[0])))
         differences = RecordDifferences(num_compared, num_different, ordered, tuple(first))
         if num_different:
-            found.append(Finding("records", None, ("", str(differences))))
+            results.append(Finding("records", None, ("", str(differences))))
     elif are_compared:
         ends = plural(ours.num_records, "record"), plural(theirs.num_records, "record")
-        found.append(Finding("records", None, ends))
+        results.append(Finding("records", None, ends))
     names = _name(a, "the first"), _name(b, "the second")
-    return Comparison(names, (ours, theirs), tuple(found), differences)
+    return Comparison(names, (ours, theirs), tuple(results), differences)
 
 
 def _name(data: Any, otherwise: str) -> str:
     """Return what to call a data set."""
     data = data.sources if isinstance(data, TFRecordReader) else data
     sources = data if isinstance(data, list) else [data]
-    are_named = bool(sources) and all(
-        isinstance(getattr(one, "name", one), str | os.PathLike) for one in sources
-    )
+    names = [getattr(source, "name", source) for source in sources]
+    are_named = bool(names) and all(isinstance(name, str | os.PathLike) for name in names)
     return title_of(sources) if are_named else otherwise
 
 
@@ -460,13 +459,13 @@ def _different(ours: Block, theirs: Block) -> Iterator[tuple[int, dict[str, _Pai
     pairs = zip(ours.to_list(), theirs.to_list(), strict=True)
     odd = [i for i, (one, other) in enumerate(pairs) if one != other]
     # An Example is a SequenceExample without lists.
-    decoded = (decode_sequence_examples(each[odd]) if odd else [] for each in (ours, theirs))
+    decoded = (decode_sequence_examples(block[odd]) if odd else [] for block in (ours, theirs))
     for i, one, other in zip(odd, *decoded, strict=True):
         mine, its = _flat(one), _flat(other)
         both = ((key[1], mine.get(key), its.get(key)) for key in mine.keys() | its.keys())
-        found = {name: (a, b) for name, a, b in both if not _are_same(a, b)}
-        if found:
-            yield i, dict(sorted(found.items()))
+        features = {name: (a, b) for name, a, b in both if not _are_same(a, b)}
+        if features:
+            yield i, dict(sorted(features.items()))
 
 
 def _flat(row: SequenceRow) -> dict[tuple[str, str], list[Any]]:
@@ -489,15 +488,15 @@ def _are_same(one: list[Any] | None, other: list[Any] | None) -> bool:
 # ----------------------------------------------------------------------------------- drift
 
 
-def thresholds_with(given: Mapping[str, float] | None) -> dict[str, float]:
+def thresholds_with(limits: Mapping[str, float] | None) -> dict[str, float]:
     """Return all thresholds, the given ones checked; others are as usual."""
-    for name, value in (given or {}).items():
+    for name, value in (limits or {}).items():
         if name not in THRESHOLDS:
             known = f"{nearest(name, THRESHOLDS)}; expected {', '.join(THRESHOLDS)}"
             raise argument_error(f"there is no threshold {name!r}{known}")
         if not value >= 0:  # NaN is not either
             raise argument_error(f"{name} is {value}, expected 0 or more")
-    return {**THRESHOLDS, **(given or {})}
+    return {**THRESHOLDS, **(limits or {})}
 
 
 def findings(a: Statistics, b: Statistics, thresholds: Mapping[str, float]) -> Iterator[Finding]:
@@ -524,18 +523,10 @@ def findings(a: Statistics, b: Statistics, thresholds: Mapping[str, float]) -> I
                     yield Finding(what, name, sides, distance, thresholds[limit])
 
 
-def _not_finite(
-    name: str, ours: Distribution | None, theirs: Distribution | None
-) -> Iterator[Finding]:
-    if ours is None or theirs is None:
-        return
-    pairs = (
-        ("NaN", ours.num_nan, theirs.num_nan),
-        ("infinite", ours.num_inf, theirs.num_inf),
-    )
-    for word, before, count in pairs:
-        if count and not before:
-            share = f"{100 * count / theirs.count:.3g} %"
+def _not_finite(name: str, ours: Any, theirs: Any) -> Iterator[Finding]:
+    for word, count in ("NaN", "num_nan"), ("infinite", "num_inf"):
+        if ours and theirs and getattr(theirs, count) and not getattr(ours, count):
+            share = f"{100 * getattr(theirs, count) / theirs.count:.3g} %"
             yield Finding("not finite", name, (f"no {word}", f"{share} {word}"))
 
 
@@ -631,23 +622,23 @@ def _figures(numbers: Distribution, dtype: str | None) -> str:
     return ", ".join(" ".join(figure) for figure in figures.items()) or "none finite"
 
 
-def _spec_of(found: FeatureStatistics | None, num_records: int) -> Any:
+def _spec_of(feature: FeatureStatistics | None, num_records: int) -> Any:
     """Return the specification that would be inferred; None if there is none."""
-    if found is None:
+    if feature is None:
         return None
     with suppress(InvalidArgumentError):
-        is_list = found.steps is not None
-        parts = ({}, {"it": found}) if is_list else ({"it": found}, {})
+        is_list = feature.steps is not None
+        parts = ({}, {"it": feature}) if is_list else ({"it": feature}, {})
         schema: Any = Statistics(num_records, *parts, is_sequence=is_list).schema()
         return (schema.feature_lists if is_list else schema)["it"]
     return None
 
 
-def _schema_text(found: FeatureStatistics | None, spec: Any) -> str:
+def _schema_text(feature: FeatureStatistics | None, spec: Any) -> str:
     """Return the kind of a feature, and the specification that would be inferred."""
-    if found is None:
+    if feature is None:
         return "missing"
-    kinds = "/".join(kind.label for kind in found.kinds) or "no kind"
+    kinds = "/".join(kind.label for kind in feature.kinds) or "no kind"
     if spec is None:
         return kinds
     shape = getattr(spec, "shape", None)
@@ -685,17 +676,15 @@ def divergence(ours: Distribution, theirs: Distribution) -> float:
         ends = np.cumsum(np.concatenate(shares)[order])
         steps = ends[-1:] * np.arange(1, _N_BINS) / _N_BINS - 1e-9
         edges = values[order][np.searchsorted(ends, steps)]
-    p, q = (
-        np.append(
-            np.bincount(np.searchsorted(edges, numbers.values), numbers.counts, edges.size + 1),
-            [numbers.num_nan, numbers.num_inf],
-        )
-        / n
-        for numbers, n in zip(both, totals, strict=True)
-    )
+    parts = []
+    for numbers, n in zip(both, totals, strict=True):
+        bins = np.searchsorted(edges, numbers.values)
+        counts = np.bincount(bins, numbers.counts, edges.size + 1)
+        parts.append(np.append(counts, [numbers.num_nan, numbers.num_inf]) / n)
+    p, q = parts
     with np.errstate(divide="ignore", invalid="ignore"):
-        parts = [np.where(x > 0, x * np.log2(2 * x / (p + q)), 0.0).sum() for x in (p, q)]
-    return max(float(sum(parts)) / 2, 0.0)
+        sums = [np.where(x > 0, x * np.log2(2 * x / (p + q)), 0.0).sum() for x in (p, q)]
+    return max(float(sum(sums)) / 2, 0.0)
 
 
 # ------------------------------------------------------------------------------- as texts
@@ -717,7 +706,7 @@ def _texts(one: list[Any] | None, other: list[Any] | None) -> tuple[str, str]:
 
 
 def _first_odd(a: Any, b: Any) -> int:
-    """Return the number of the first item that differs; that of the end of the shorter one if none does."""
+    """Return the number of the first item that differs; the length of the shorter one if none does."""
     pairs = enumerate(zip(a, b, strict=False))
     return next((i for i, (x, y) in pairs if x != y), min(len(a), len(b)))
 
@@ -739,11 +728,11 @@ def _side(values: list[Any] | None, at: int, byte: int) -> str:
 
 def _bytes_text(value: bytes, byte: int) -> str:
     """Show a text around a byte; of other byte strings what they are, and some bytes."""
-    found = recognize_value(value)
-    if found.label == "empty":
+    content = recognize_value(value)
+    if content.label == "empty":
         return "''"
-    if found.label != "text":
-        return f"{found}; byte {byte:,}: {value[byte : byte + _MAX_HEX].hex(' ')}"
+    if content.label != "text":
+        return f"{content}; byte {byte:,}: {value[byte : byte + _MAX_HEX].hex(' ')}"
     begin = max(byte - 8, 0) if byte >= _MAX_TEXT else 0
     text = value[begin : begin + 4 * _MAX_TEXT].decode(errors="replace")
     is_cut = len(text) > _MAX_TEXT or begin + 4 * _MAX_TEXT < len(value)

@@ -1,7 +1,7 @@
 """Distribution and StringStatistics: how the numbers of a feature are distributed, and its byte strings.
 
 Numbers are kept sorted, each different one with its count. Of more than 2,048 different ones so many are kept, taken
-at equal steps from a random start, each of which then stands for as many numbers. Both can be added.
+at equal steps from a random start, each of which then represents as many numbers. Both can be added.
 
 Of byte strings, short ones are counted, up to 10,000 different ones. When there are more, the rarer half is
 dropped, so memory is bounded, and a count may be too low.
@@ -60,10 +60,10 @@ class Distribution:
     min, max : int, float or None
         The smallest and the largest, without NaN, exactly; None if there are none.
     values : ndarray
-        The different finite numbers, ascending; int64, uint64 or float64. All, or up to 2,048 that stand for all,
+        The different finite numbers, ascending; int64, uint64 or float64. All, or up to 2,048 that represent all,
         with the smallest and the largest.
     counts : ndarray
-        How often each occurs, or how many it stands for; int64.
+        How often each occurs, or how many it represents; int64.
     is_exact : bool
         Whether these are all.
 
@@ -209,9 +209,8 @@ class Distribution:
         if not self.num_finite:
             return None
         rank = q * (self.num_finite - 1)
-        number: float = self.values[
-            np.searchsorted(np.cumsum(self.counts), rank, side="right")
-        ].item()
+        place = np.searchsorted(np.cumsum(self.counts), rank, side="right")
+        number: float = self.values[place].item()
         return number
 
     def histogram(self, bins: int = 20) -> tuple[Int64Array, Float64Array]:
@@ -277,10 +276,7 @@ class Distribution:
             "nan": self.num_nan,
             "infinite": self.num_inf,
             "zeros": self.num_zeros,
-            "min": json_value(self.min),
-            "max": json_value(self.max),
-            "mean": json_value(self.mean),
-            "std": json_value(self.std),
+            **{name: json_value(getattr(self, name)) for name in ("min", "max", "mean", "std")},
             "quartiles": [json_value(number) for number in quartiles],
             "histogram": {"counts": counts.tolist(), "edges": edges.tolist()},
         }
@@ -395,7 +391,7 @@ class StringStatistics:
     def top(self, n: int = 10) -> list[tuple[bytes, int]]:
         """Return the `n` most frequent short strings, and how often each occurs.
 
-        At least that often, unless :attr:`is_exact`. Of strings that occur as often, the first by their
+        At least that often, unless :attr:`is_exact`. Strings that occur equally often are sorted by their
         bytes come first. Raises InvalidArgumentError (``BAD_ARGUMENT``) for an `n` that is not positive.
 
         Examples
@@ -429,7 +425,7 @@ class StringStatistics:
 
 
 def _bounded_values(values: AnyArray, counts: Int64Array, *, is_exact: bool) -> dict[str, Any]:
-    """Return different numbers and their counts as fields: of too many, those that stand for all."""
+    """Return different numbers and their counts as fields: if they are too many, a sample that represents all."""
     if values.size > MAX_VALUES:
         total = int(counts.sum())
         # The start differs from one time to the next, so that errors do not add up.
@@ -438,8 +434,8 @@ def _bounded_values(values: AnyArray, counts: Int64Array, *, is_exact: bool) -> 
         places = np.searchsorted(np.cumsum(counts), ranks, side="right")
         places[[0, -1]] = 0, values.size - 1  # the ends are always there
         places, first = np.unique(places, return_index=True)
-        each = np.linspace(0, total, MAX_VALUES + 1).astype(np.int64)
-        values, counts = values[places], np.diff(each[[*first, MAX_VALUES]])
+        ranks_kept = np.linspace(0, total, MAX_VALUES + 1).astype(np.int64)
+        values, counts = values[places], np.diff(ranks_kept[[*first, MAX_VALUES]])
         is_exact = False
     return {"values": values, "counts": counts, "is_exact": is_exact}
 

@@ -28,7 +28,7 @@ from tfrecord_lite.arrays import AnyArray, Int64Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, require_int
 from tfrecord_lite.extension import Survey, blocks_of, originals_of
-from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
+from tfrecord_lite.options import ReadOptions, ReadSettings, hinted_class, read_settings
 from tfrecord_lite.progress import Progress, check_progress
 from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.schema import (
@@ -158,7 +158,7 @@ class FeatureStatistics:
         Number of steps per record that has the feature list; None for other features.
     original : str or None
         The dtype that the values had before they were stored, if it was another one, and a schema file
-        beside the data tells it. Numbers that are stored as bytes are then `numbers`.
+        beside the data says so. Numbers that are stored as bytes are then `numbers`.
 
     Examples
     --------
@@ -188,8 +188,8 @@ class FeatureStatistics:
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """All kinds that occur, usually one."""
-        found = self.summary
-        return tuple((found.values if isinstance(found, FeatureListSummary) else found).lists)
+        summary = self.summary
+        return tuple((summary.values if isinstance(summary, FeatureListSummary) else summary).lists)
 
     @property
     def num_values(self) -> int:
@@ -234,6 +234,7 @@ def _sum(one: Any, other: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+@hinted_class
 class Statistics(Mapping[str, FeatureStatistics]):
     """What some records hold in each feature, and how it is distributed.
 
@@ -278,7 +279,7 @@ class Statistics(Mapping[str, FeatureStatistics]):
         return known[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names of the features, then those of the feature lists."""
+        """Yield the names of the features, then of the feature lists."""
         yield from self.features
         yield from self.feature_lists
 
@@ -304,11 +305,11 @@ class Statistics(Mapping[str, FeatureStatistics]):
     @property
     def summary(self) -> Summary | SequenceSummary:
         """Kinds, lengths and ranges alone, as :func:`summarize` returns them."""
-        features: Any = {name: found.summary for name, found in self.features.items()}
+        features: Any = {name: feature.summary for name, feature in self.features.items()}
         context = Summary(self.num_records, features)
         if not self.is_sequence:
             return context
-        lists: Any = {name: found.summary for name, found in self.feature_lists.items()}
+        lists: Any = {name: feature.summary for name, feature in self.feature_lists.items()}
         return SequenceSummary(context, lists)
 
     def schema(self, *, variable: Variable = "ragged") -> Schema | SequenceSchema:
@@ -337,7 +338,7 @@ class Statistics(Mapping[str, FeatureStatistics]):
         (3, 38.0)
         """
         described = {
-            name: {key: found.describe() for key, found in features.items()}
+            name: {key: feature.describe() for key, feature in features.items()}
             for name, features in self._sections()
         }
         return {"records": self.num_records, **described}
@@ -371,13 +372,13 @@ class Statistics(Mapping[str, FeatureStatistics]):
                 continue
             lines += ["", f"{section.replace('_', ' ')}:"] if self.is_sequence else [""]
             rows = [
-                cells_of(name, found, self.num_records, has_blocks=has_blocks)
-                for name, found in shown.items()
+                cells_of(name, feature, self.num_records, has_blocks=has_blocks)
+                for name, feature in shown.items()
             ]
             head, rule, *table_lines = laid_out(rows, width)
             lines += [head, rule]
-            for line, found in zip(table_lines, shown.values(), strict=True):
-                lines += [line, *string_lines(found.strings, width)]
+            for line, feature in zip(table_lines, shown.values(), strict=True):
+                lines += [line, *string_lines(feature.strings, width)]
         return lines
 
     def __str__(self) -> str:
@@ -420,14 +421,14 @@ def edge_text(dtype: str | None) -> Callable[[float], str]:
     return short_number if dtype is None else lambda edge: figure_texts({"": edge}, dtype)[""]
 
 
-def _chart(name: str, found: FeatureStatistics, cells: Cells) -> Html | None:
+def _chart(name: str, feature: FeatureStatistics, cells: Cells) -> Html | None:
     """Return a cell: a histogram of numbers that differ; of byte strings the most frequent, or some."""
-    numbers, strings = found.numbers, found.strings
+    numbers, strings = feature.numbers, feature.strings
     if numbers is not None:
         counts, edges = numbers.histogram(_CELL_BINS)
         if len(edges) <= 2:
             return None
-        size: Any = {"width": 120, "height": 28, "text_of": edge_text(time_dtype(name, found))}
+        size: Any = {"width": 120, "height": 28, "text_of": edge_text(time_dtype(name, feature))}
         return Html(histogram(counts, edges, f"Histogram of {name[:40]}", **size))
     if strings is None:
         return None
@@ -435,7 +436,7 @@ def _chart(name: str, found: FeatureStatistics, cells: Cells) -> Html | None:
     n_distinct = len(strings.counts)
     is_recurring = n_distinct <= max(_MAX_RECURRING, strings.lengths.count / 2)
     if not strings.is_exact or not is_recurring:
-        values = cells.strings_form(strings.examples[:_MAX_EXAMPLES], found.num_values).html
+        values = cells.strings_form(strings.examples[:_MAX_EXAMPLES], feature.num_values).html
         return Html(length + values)
     listed = [
         f"{cells.bytes_form(value, is_small=True).html} ({count:,})"
@@ -457,41 +458,31 @@ def laid_out(cells: list[dict[str, str]], width: int) -> list[str]:
             short = {"mean": "", "median": ""}
             cells = [row | short if _DATE.match(row.get("max", "")) else row for row in cells]
         sides = "".join(">" if name in _FIGURES else "<" for name in columns)
-        lines = aligned(
-            [columns, *([row.get(name, "") for name in columns] for row in cells)], sides
-        )
+        lines = aligned([columns, *([row.get(n, "") for n in columns] for row in cells)], sides)
         if max(map(len, lines)) <= width:
             break
     return lines
 
 
 def cells_of(
-    name: str, found: FeatureStatistics, n_records: int, *, has_blocks: bool = False
+    name: str, feature: FeatureStatistics, n_records: int, *, has_blocks: bool = False
 ) -> dict[str, str]:
     """Return what there is to say of one feature, by column."""
-    share = 100 * found.num_records / max(n_records, 1)
-    dtype = time_dtype(name, found)
-    unit = "" if dtype in {None, found.type_name} else f" ({dtype[11:-1]})"
+    count, share = feature.num_records, 100 * feature.num_records / max(n_records, 1)
+    dtype = time_dtype(name, feature)
+    unit = "" if dtype in {None, feature.type_name} else f" ({dtype[11:-1]})"
     cells = {
         "name": shown_name(name),
-        "kind": (found.type_name or "none") + unit,
-        "records": "all"
-        if found.num_records == n_records
-        else f"{found.num_records:,} ({share:.1f} %)",
-        "steps": "" if found.steps is None else _range(found.steps),
-        "length": _range(found.lengths),
+        "kind": (feature.type_name or "none") + unit,
+        "records": "all" if count == n_records else f"{count:,} ({share:.1f} %)",
+        "steps": "" if feature.steps is None else _range(feature.steps),
+        "length": _range(feature.lengths),
     }
-    numbers = found.numbers
+    numbers = feature.numbers
     if numbers is None:
         return cells
-    figures = {
-        "min": numbers.min,
-        "mean": numbers.mean,
-        "median": numbers.quantile(0.5),
-        "max": numbers.max,
-        "std": numbers.std,
-    }
-    cells |= figure_texts(figures, dtype)
+    figures = {name: getattr(numbers, name) for name in ("min", "mean", "max", "std")}
+    cells |= figure_texts({**figures, "median": numbers.quantile(0.5)}, dtype)
     counts = ("zeros", numbers.num_zeros), ("NaN", numbers.num_nan), ("infinite", numbers.num_inf)
     cells |= {column: percent(count / numbers.count) for column, count in counts if count}
     if has_blocks and numbers.num_finite:
@@ -499,12 +490,12 @@ def cells_of(
     return cells
 
 
-def time_dtype(name: str, found: FeatureStatistics) -> str | None:
+def time_dtype(name: str, feature: FeatureStatistics) -> str | None:
     """Return the datetime64 whose counts the numbers are: the original dtype, or a guess.
 
     Numbers are guessed to be times if the name says so, and they lie between 1980 and 2100.
     """
-    numbers, type_name = found.numbers, found.type_name
+    numbers, type_name = feature.numbers, feature.type_name
     if type_name.startswith("datetime64["):
         return type_name
     if numbers is None or type_name.startswith("timedelta64[") or not _TIME_NAME.search(name):
@@ -626,13 +617,11 @@ class Collector:
     """
 
     def __init__(self, schema: Schema | None = None, *, skip_malformed: bool = False) -> None:
-        items = {} if schema is None else schema.to_items()
-        self._originals = {
-            name: str(item.original.dtype) for name, item in items.items() if item.original
-        }
+        schema = Schema({}) if schema is None else schema
+        self._originals = {name: str(known.dtype) for name, known in schema.originals.items()}
         self._raw = {
             name.encode(): np.dtype(self._originals[name])
-            for name, item in items.items()
+            for name, item in schema.to_items().items()
             if item.is_raw and not self._originals[name].startswith("complex")
         }
         self._survey = Survey(self)
@@ -695,14 +684,14 @@ class Collector:
     ) -> dict[str, FeatureStatistics]:
         features = {}
         for name in sorted(summaries):
-            found = self._gathered[name.encode(), are_lists]
-            numbers = found.numbers.counted()
+            gathered = self._gathered[name.encode(), are_lists]
+            numbers = gathered.numbers.counted()
             features[name] = FeatureStatistics(
                 summaries[name],
-                found.lengths.counted(),
+                gathered.lengths.counted(),
                 numbers if numbers.count else None,
-                found.strings,
-                found.steps.counted() if are_lists else None,
+                gathered.strings,
+                gathered.steps.counted() if are_lists else None,
                 None if are_lists else self._originals.get(name),
             )
         return features
@@ -725,8 +714,8 @@ class _Numbers:
 
     def counted(self) -> Distribution:
         """Count all that wait; return the distribution."""
-        for dtype in dict.fromkeys(each.dtype for each in self._waiting):
-            parts = [each for each in self._waiting if each.dtype == dtype]
+        for dtype in dict.fromkeys(numbers.dtype for numbers in self._waiting):
+            parts = [numbers for numbers in self._waiting if numbers.dtype == dtype]
             self._known += Distribution.of(np.concatenate(parts))
         self._waiting, self._n_waiting = [], 0
         return self._known

@@ -21,6 +21,8 @@ from tfrecord_lite.extension import (
     Sidecar,
     SparseLists,
     array_of,
+    changed_type,
+    form_of,
     imported,
     index_names,
     items_of,
@@ -35,14 +37,15 @@ from tfrecord_lite.texts import choices
 _BATCH_BYTES = 4 * 1024 * 1024
 PANDAS_KEY = b"pandas"
 """Where Arrow's schemas, and so Parquet, have what pandas says of a frame."""
+ROUNDED_KEY = b"tfrecord_lite.rounded"
+"""Where they have the names of float64 columns that were rounded to float32, for fewer digits in texts."""
 LEAST, _MOST = 64, 8192
 """Bytes of records in a batch, about, and bounds of their number."""
 
 
 def fitting_size(block: Block, least: int) -> int:
-    """Return the number of records in a batch of the usual size, if they are like those of a block."""
-    fitting = _BATCH_BYTES * len(block) // max(block.nbytes, 1)
-    return min(max(fitting, least), _MOST)
+    """Return the number of records in a batch of the usual size, if they are like the records of a block."""
+    return min(max(_BATCH_BYTES * len(block) // max(block.nbytes, 1), least), _MOST)
 
 
 class RecordBatches:
@@ -76,6 +79,9 @@ class RecordBatches:
         ]
         # The schema of the features is in the metadata.
         metadata = {SCHEMA_KEY: schema.to_json(None).encode()}
+        rounded = [name for name, item in items_of(schema).items() if item.is_narrowed]
+        if rounded:
+            metadata[ROUNDED_KEY] = json.dumps(rounded).encode()
         self.schema: Any = pa.schema(fields, metadata)
         self._types = dict(zip(self.schema.names, self.schema.types, strict=True))
 
@@ -92,7 +98,8 @@ class RecordBatches:
     def of(self, block: Block) -> Any:
         """Return the batch of a block."""
         record_batch = imported().RecordBatch
-        if not len(self.schema):  # of rows without columns only the number is known
+        is_chosen = self._names is not None or self._hint is None
+        if not len(self.schema) and is_chosen:  # of rows without columns only the number is known
             counted = imported().array(np.zeros(len(block), np.bool_))
             return record_batch.from_arrays([counted], ["rows"]).select([])
         try:
@@ -110,13 +117,33 @@ class RecordBatches:
         return record_batch.from_arrays(arrays, schema=self.schema)
 
     def _lists(self, block: Block) -> dict[str, Lists | SparseLists]:
-        found = self._loader.lists_of(block)
-        return found if self._names is None else {name: found[name] for name in self._names}
+        lists = self._loader.lists_of(block)
+        return lists if self._names is None else {name: lists[name] for name in self._names}
 
     def _arrays(
         self, columns: Mapping[str, Lists | SparseLists], types: Mapping[str, Any]
     ) -> list[Any]:
         return [array_of(name, lists, types.get(name)) for name, lists in columns.items()]
+
+
+def rounded_in(schema: Any) -> set[str]:
+    """Return the float64 columns of an Arrow schema that were rounded to float32."""
+    return set(json.loads((schema.metadata or {}).get(ROUNDED_KEY, b"[]")))
+
+
+def as_rounded(array: Any) -> Any:
+    """Return float64 as the float32 that they all are, at any depth of lists; others as they are."""
+    pa = imported()
+    flat = array
+    while hasattr(flat, "flatten") and form_of(flat.type) in ("list", "fixed list"):
+        flat = flat.flatten()
+    if flat.type != pa.float64():
+        return array
+    values = flat.to_numpy(zero_copy_only=False)
+    with np.errstate(over="ignore"):
+        if not np.array_equal(values, values.astype(np.float32), equal_nan=True):
+            return array
+    return array.cast(changed_type(array.type, lambda _: pa.float32()))
 
 
 def with_pandas(schema: Any, described: Sidecar) -> Any:
@@ -127,9 +154,8 @@ def with_pandas(schema: Any, described: Sidecar) -> Any:
         if not set(index_names(frame)) <= set(schema.names):  # of some columns, without the index
             frame = {key: word for key, word in frame.items() if key != "index"}
         with contextlib.suppress(ImportError):
-            empty = joined_frame(
-                "pandas", [schema.empty_table()], described.schema.originals, frame
-            )
+            tables = [schema.empty_table()]
+            empty = joined_frame("pandas", tables, described.schema.originals, frame)
             metadata = imported().Schema.from_pandas(empty).metadata[PANDAS_KEY]
     if metadata is None:
         return schema
@@ -137,7 +163,7 @@ def with_pandas(schema: Any, described: Sidecar) -> Any:
 
 
 def _checked(names: Sequence[str], known: Collection[str]) -> list[str]:
-    """Return a choice of columns; raise about a name that is not known, or is there twice."""
+    """Return a choice of columns; raise about a name that is unknown, or occurs twice."""
     names = names_of(names)
     for i, name in enumerate(names):
         if name not in known:
@@ -148,7 +174,7 @@ def _checked(names: Sequence[str], known: Collection[str]) -> list[str]:
 
 
 def _selected(described: Sidecar, names: list[str]) -> Sidecar:
-    """Return what describes some columns; those of pandas keep their index."""
+    """Return what describes some columns; a frame of pandas keeps its index."""
     schema = described.schema
     if isinstance(schema, SequenceSchema):
         items = items_of(schema)

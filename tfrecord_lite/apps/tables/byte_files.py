@@ -47,12 +47,12 @@ class Content(io.RawIOBase):
             self._file = open_input(source, options.storage_options)
         except OSError as error:
             raise opening_error(error, self.name) from None
-        found = options.codec_name
-        if found is None:
-            found = detect(self._file.peek(MAGIC_BYTES))
-            if found not in ("GZIP", "ZSTD") and not compression_of_name(self.name):
-                found = ""
-        codec = codec_named(found)
+        name = options.codec_name
+        if name is None:
+            name = detect(self._file.peek(MAGIC_BYTES))
+            if name not in ("GZIP", "ZSTD") and not compression_of_name(self.name):
+                name = ""
+        codec = codec_named(name)
         self._content: Any = self._file
         if codec is not None:
             self._content = Inflated(self._file, codec, self.name, options.inflation)

@@ -52,8 +52,7 @@ class _ColumnSource:
     def schema(self) -> Any:
         """The types of the columns that are read."""
         chosen = self.names if self.columns is None else self.columns
-        fields = [self._whole.field(name) for name in chosen]
-        return imported().schema(fields, self._whole.metadata)
+        return imported().schema([self._whole.field(name) for name in chosen], self._whole.metadata)
 
     def batches(self, first_row: int = 0) -> Iterator[Any]:
         """Yield the rows from one row on."""
@@ -150,7 +149,7 @@ class ParquetWriter:
         """Write a batch."""
         self._pending.append(batch)
         n_rows = sum(map(len, self._pending))
-        if n_rows >= _GROUP_ROWS or sum(each.nbytes for each in self._pending) >= _GROUP_BYTES:
+        if n_rows >= _GROUP_ROWS or sum(part.nbytes for part in self._pending) >= _GROUP_BYTES:
             self._put()
 
     def _put(self) -> None:

@@ -75,6 +75,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Settings", "Summary", "convert"]
 
+_KILLED = "a process that converted files has ended without an error; was it killed?"
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -122,11 +124,11 @@ class _Plan:
     """Whether records are written as they are."""
     outputs: list[tuple[Source, list[_Piece]]] = field(default_factory=list)
     table: TFRecordTable | None = None
-    """Its schema is that of all TFRecords; None if each has its own."""
+    """Its schema serves for all TFRecords; None if each has its own."""
     types: Any = None
     """The pyarrow.Schema that was given, for text."""
     schema: Any = None
-    """The pyarrow.Schema of all outputs; None if each has that of its source."""
+    """The pyarrow.Schema of all outputs; None if each has its source's."""
 
     def open(self, piece: _Piece) -> tuple[Any, Any]:
         """Open the source of a piece, to read what is written or tested; return it, and the condition."""
@@ -137,15 +139,14 @@ class _Plan:
         options = settings.options if table is None else table.options
         if self.as_records:
             options = dropping(None, [piece.source], options)
-        source: Any = formats.open_source(
-            piece.source, piece.kind, options, table=table, types=types
-        )
+        source: Any = formats.open_source(piece.source, piece.kind, options, table, types)
         try:
             chosen = source.names if settings.columns is None else settings.columns
             check_columns(chosen, source.names)
             condition = None
-            if settings.condition is not None and settings.make_condition is not None:
-                condition = settings.make_condition(settings.condition, source.names)
+            make = settings.make_condition if source.names else None  # not if nothing is known
+            if settings.condition is not None and make is not None:
+                condition = make(settings.condition, source.names)
                 chosen = [*chosen, *condition.columns]
             if condition is not None or settings.columns is not None:
                 source.columns = list(dict.fromkeys(chosen))
@@ -208,7 +209,7 @@ def convert(
     InvalidArgumentError
         ``BAD_ARGUMENT`` if this is not possible.
     FileExistsError
-        If an output is there, and neither `overwrite` nor `resume` is asked for.
+        If an output exists, and neither `overwrite` nor `resume` is asked for.
     OSError, ImportError
         As for reading and writing. What fails for one output is in `Summary.failures`.
     """
@@ -229,16 +230,13 @@ def convert(
         is_exact = all(piece.stop is not None for piece in pieces)
         if is_file_object(target) or (left is not None and not is_exact):
             num_jobs = 1
-        found = {file.source: file for file in damage}
-        with contextlib.closing(_made(plan, log, pending, num_jobs, left, meter)) as made:
-            for index, make in made:
+        reports = {file.source: file for file in damage}
+        with contextlib.closing(_made(plan, log, pending, num_jobs, left, meter)) as outputs:
+            for index, make in outputs:
                 try:
                     output, damage = make()
                 except BrokenProcessPool:
-                    detail = (
-                        "a process that converted files has ended without an error; was it killed?"
-                    )
-                    raise ChildProcessError(detail) from None
+                    raise ChildProcessError(_KILLED) from None
                 except (TFRecordError, OSError, ValueError) as error:
                     if error is meter.error:
                         raise
@@ -247,15 +245,15 @@ def convert(
                         break
                     continue
                 summary.outputs.append(output)
-                meter.update(sum(each.rows for each in summary.outputs))
+                meter.update(sum(output.rows for output in summary.outputs))
                 for file in damage:  # which several outputs may have read
-                    most = found.get(file.source, file)
-                    found[file.source] = max(file, most, key=lambda f: (f.records, f.num_damaged))
+                    most = reports.get(file.source, file)
+                    reports[file.source] = max(file, most, key=lambda f: (f.records, f.num_damaged))
         is_complete = len(done) + len(summary.outputs) == len(plan.outputs)
         if log is not None and is_complete and not resume:
             log.forget()  # with `resume`, a repetition finds all complete
         meter.finish()
-    summary.damage = DamageReport(tuple(found.values()))
+    summary.damage = DamageReport(tuple(reports.values()))
     summary.seconds = monotonic() - started
     return summary
 
@@ -351,7 +349,7 @@ def _check_places(names: list[str], pieces: list[_Piece]) -> None:
 
 
 def _table_of(files: Sequence[Source], settings: Settings) -> TFRecordTable:
-    """Return the table of files: with the schema given, those of their sidecars, or inferred."""
+    """Return the table of files: with the schema given, from their sidecars, or inferred."""
     options: Any = {name: getattr(settings.options, name) for name in ReadOptions.__annotations__}
     paths: Any = list(files)
     # The columns of a condition are known only to the table of all.
@@ -375,13 +373,13 @@ def _target_kind(target: Source, settings: Settings) -> str:
     if _is_directory(name):
         detail = "the target is a directory; --to names the format of the files in it"
         raise argument_error(detail, source=name)
-    found = formats.format_of(name)
-    if found is None:
+    kind = formats.format_of(name)
+    if kind is None:
         formats.check_not_of_loader(name)
         known = ", ".join(endings[0] for endings in formats.ENDINGS.values())
         detail = f"the name has no known format; --to names it, or an ending such as {known}"
         raise argument_error(detail, source=name)
-    return found
+    return kind
 
 
 def _is_folder(target: Source) -> bool:
@@ -432,19 +430,17 @@ def _described(sources: list[Source], plan: _Plan) -> Any:
 
 
 def _common_schema(plan: _Plan, pieces: list[_Piece]) -> Any:
-    """Return the schema of all outputs: that of the first source that has rows to decide types."""
-    found = None
+    """Return the schema of all outputs, from the first source that has rows to decide types."""
+    schema = None
     for piece in pieces:
         if is_file_object(piece.source) and piece.kind != "tfrecord":
             break
         source, _ = plan.open(piece)
         with contextlib.closing(source):
-            found = source.schema
-        if piece.kind not in formats.UNTYPED or any(
-            form_of(each) != "null" for each in found.types
-        ):
+            schema = source.schema
+        if piece.kind not in formats.UNTYPED or set(map(form_of, schema.types)) - {"null"}:
             break
-    return found
+    return schema
 
 
 def _name_in(folder: str, piece: _Piece, plan: _Plan) -> str:
@@ -459,22 +455,22 @@ def _name_in(folder: str, piece: _Piece, plan: _Plan) -> str:
 
 def _evenly(plan: _Plan, pieces: list[_Piece], n_shards: int) -> tuple[list[list[_Piece]], _Damage]:
     """Divide the rows that are written into shards, as even as can be, in their order."""
-    found: list[tuple[_Piece, Sequence[int], list[Any]]] = []  # with the numbers of these rows
+    parts: list[tuple[_Piece, Sequence[int], list[Any]]] = []  # with the numbers of these rows
     damage: _Damage = ()
     for piece in pieces:
         source, condition = plan.open(piece)
         with contextlib.closing(source):
             rows = range(source.count()) if condition is None else _chosen(source, condition)
-            found.append((piece, rows, source.marks if isinstance(source, RecordSource) else []))
+            parts.append((piece, rows, source.marks if isinstance(source, RecordSource) else []))
             damage += _damage_of(source)
-    total = sum(len(rows) for _, rows, _ in found)
+    total = sum(len(rows) for _, rows, _ in parts)
     if plan.settings.limit is not None:
         total = min(total, plan.settings.limit)
     shards: list[list[_Piece]] = [[] for _ in range(n_shards)]
     for i, shard in enumerate(shards):
         first, last = total * i // n_shards, total * (i + 1) // n_shards
         base = 0
-        for piece, rows, marks in found:
+        for piece, rows, marks in parts:
             low, high = max(first - base, 0), min(last - base, len(rows))
             if low < high:
                 start, stop = int(rows[low]), int(rows[high - 1]) + 1
@@ -530,7 +526,7 @@ class _Log:
                     self.complete[name] = Output(name, rows, size)
 
     def add(self, name: str, rows: int, n_bytes: int | None) -> None:
-        """Note that an output is complete, or, without its size, that it is if it is there."""
+        """Note that an output is complete, or, without its size, that it is complete if it exists."""
         line = json.dumps([os.path.basename(name), rows, n_bytes])  # noqa: PTH119
         with self._path.open("a") as file:
             file.write(f"\n{line}" if file.tell() else f"{self._digest}\n{line}")
@@ -560,7 +556,7 @@ def _log_of(plan: _Plan, target: Source, *, resume: bool) -> _Log | None:
 def _begin(
     plan: _Plan, target: Source, log: _Log | None, *, overwrite: bool, resume: bool
 ) -> dict[int, Output]:
-    """Return the outputs that are complete; raise if others are there."""
+    """Return the outputs that are complete; raise if others exist."""
     complete = log.complete if log is not None and resume else {}
     done: dict[int, Output] = {}
     for i, (place, _) in enumerate(plan.outputs):
@@ -592,8 +588,7 @@ def _remove_leftovers(names: list[str]) -> None:
     for name in names:
         folder, base = os.path.split(name)
         for ending in ("", SIDECAR_SUFFIX):
-            pattern = f".{glob.escape(base + ending)}.*.tmp"
-            for path in Path(folder or ".").glob(pattern):
+            for path in Path(folder or ".").glob(f".{glob.escape(base + ending)}.*.tmp"):
                 path.unlink(missing_ok=True)
 
 
@@ -645,7 +640,7 @@ class _Maker:
             rounded = getattr(target, "rounded", ())
             name = name_of(place)
             if self._log is not None and local_size(name) is None:
-                self._log.add(name, n_rows, None)  # what is there from now on is complete
+                self._log.add(name, n_rows, None)  # what exists from now on is complete
             target.commit()
             output = Output(name, n_rows, local_size(place) or 0, rounded)
             if self._log is not None:
@@ -699,8 +694,7 @@ class _Maker:
             mask = pa.array(self._condition.mask(batch))
             if any(column.offset for column in batch.columns):
                 # Of slices with nested lists of fixed sizes, Arrow's filter takes other values; two chunks are copied.
-                whole = pa.Table.from_batches([batch[:0], batch]).combine_chunks()
-                batch = whole.to_batches()[0]
+                batch = pa.Table.from_batches([batch[:0], batch]).combine_chunks().to_batches()[0]
             batch = batch.filter(mask)
         if batch.schema.equals(self._schema, check_metadata=True):
             return batch
@@ -722,7 +716,7 @@ class _Maker:
         plan, settings = self._plan, self._plan.settings
         if plan.as_records:
             # Of shards each has what all sources say.
-            every = [piece for _, each in plan.outputs for piece in each]
+            every = [piece for _, shard in plan.outputs for piece in shard]
             used = pieces if plan.is_per_source else every
             files = list({name_of(piece.source): piece.source for piece in used}.values())
             return RecordTarget(place, None, settings.compression, _described(files, plan))

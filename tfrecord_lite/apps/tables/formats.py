@@ -65,23 +65,21 @@ _OF_LOADERS = {
 UNTYPED = ("csv", "tsv", "jsonl")
 """Formats that have no types of their own, and may be compressed as a whole."""
 _SHARD_NUMBER = re.compile(r"-\d+-of-\d+$")
-_ENDING = re.compile(
-    rf"({'|'.join(map(re.escape, chain(*ENDINGS.values())))})(-\d+-of-\d+)?$", re.IGNORECASE
-)
+_ENDING = re.compile(rf"(?i)({'|'.join(map(re.escape, chain(*ENDINGS.values())))})(-\d+-of-\d+)?$")
 
 
 def format_named(name: str) -> str:
     """Return the format of a name such as ``feather``; raise if there is none."""
-    found = _ALIASES.get(name.lower().lstrip("."), name.lower().lstrip("."))
-    check_not_of_loader(f".{found}")
-    if found not in FORMATS:
+    kind = _ALIASES.get(name.lower().lstrip("."), name.lower().lstrip("."))
+    check_not_of_loader(f".{kind}")
+    if kind not in FORMATS:
         known = ", ".join([*FORMATS, "feather"])
         raise argument_error(f"unknown format {name!r}, expected one of {known}")
-    return found
+    return kind
 
 
 def check_not_of_loader(name: str) -> None:
-    """Raise, with the way to go, if a file's name tells the format of another loader."""
+    """Raise, with the way to go, if a file's name has the ending of another loader's format."""
     ending = _SHARD_NUMBER.sub("", _without_codec(name).lower()).rpartition(".")[2]
     for title, words in _OF_LOADERS.items():
         if ending in words:
@@ -91,7 +89,7 @@ def check_not_of_loader(name: str) -> None:
 
 
 def format_of(name: str) -> str | None:
-    """Return the format that a file's name tells; None if it tells none.
+    """Return the format by the ending of a file's name; None without a known one.
 
     >>> format_of("train-00000-of-00002.csv.gz"), format_of("a.tfrecord-00000-of-00002")
     ('csv', 'tfrecord')
@@ -108,7 +106,7 @@ def stem_of(name: str) -> str:
 
 
 def is_numbered(name: str) -> bool:
-    """Return whether a name ends as that of a shard, maybe compressed, with no other ending."""
+    """Return whether a name ends like a shard's, maybe compressed, with no other ending."""
     return _SHARD_NUMBER.search(_without_codec(name)) is not None
 
 
@@ -118,10 +116,9 @@ def _without_codec(name: str) -> str:
 
 def format_of_file(source: Source) -> str | None:
     """Return the format of a file, by its name, or by its first bytes, decompressed."""
-    name = name_of(source)
-    found = format_of(name)
-    if found is not None or is_file_object(source):
-        return found
+    kind = format_of(name_of(source))
+    if kind is not None or is_file_object(source):
+        return kind
     with contextlib.closing(Content(source, ReadSettings())) as content:
         try:
             head = content.read(HEADER_BYTES) or b""
@@ -134,31 +131,22 @@ def format_of_file(source: Source) -> str | None:
 
 
 def open_source(
-    source: Source,
-    kind: str,
-    options: ReadSettings,
-    *,
-    table: TFRecordTable | None = None,
-    types: Any = None,
+    source: Source, kind: str, options: ReadSettings, table: TFRecordTable | None, types: Any
 ) -> RowSource:
     """Open a file of a format to read its rows.
 
     It has `names`, of all columns; `columns`, of those to read, which may be set first; `schema`, of
     the batches (None if they are blocks of records); ``batches(first_row=0)``; and ``count()`` of the
     rows, after which only ``close()`` follows. TFRecords are read as
-    `table` says; text has the `types` of a pyarrow.Schema, or by default those of its first block.
+    `table` says; text has the `types` of a pyarrow.Schema, or by default the types of its first block.
     """
-    match kind:
-        case "tfrecord":
-            return RecordSource(source, options, table)
-        case "parquet":
-            return ParquetSource(source, options)
-        case "arrow":
-            return ArrowSource(source, options)
-        case "jsonl":
-            return JsonSource(source, options, types)
-        case _:
-            return CsvSource(source, options, types, "\t" if kind == "tsv" else "")
+    if kind == "tfrecord":
+        return RecordSource(source, options, table)
+    if kind in ("parquet", "arrow"):
+        return (ParquetSource if kind == "parquet" else ArrowSource)(source, options)
+    if kind == "jsonl":
+        return JsonSource(source, options, types)
+    return CsvSource(source, options, types, "\t" if kind == "tsv" else "")
 
 
 def open_target(

@@ -139,7 +139,7 @@ class RecordSource:
 
     def _blocks(self) -> Iterator[Block]:
         stream: Any = self._stream if self._log is None else self._log.skipping(self._stream)  # type: ignore[arg-type]
-        # One read brings few records if they are compressed; the first tells how many are enough.
+        # One read brings few records if they are compressed; the first shows how many are enough.
         size: int | None = None
         while (block := stream.next_block(size)) is not None:
             if size is None and self._table is not None:
@@ -200,13 +200,13 @@ class RecordTarget:
         """Write the end of the file, and the sidecar."""
         (fingerprint,) = self._files.finish()
         self.n_bytes = fingerprint["bytes"]
-        found = self._sidecar if self._encoder is None else self._encoder.described()
-        if found is not None and self._with_sidecar and self._is_named:
+        description = self._sidecar if self._encoder is None else self._encoder.described()
+        if description is not None and self._with_sidecar and self._is_named:
             place = companion(name_of(self._target), SIDECAR_SUFFIX)
-            self._files.add_sidecar(place, found._replace(fingerprint=fingerprint))
+            self._files.add_sidecar(place, description._replace(fingerprint=fingerprint))
 
     def commit(self) -> None:
-        """Let the files appear, the sidecar first; without one, that of other data goes."""
+        """Let the files appear, the sidecar first; without one, a sidecar of other data is removed."""
         self._files.commit()
         if self._is_named and not self._files.beside:
             remove_stale(name_of(self._target), self._storage_options)
@@ -220,10 +220,10 @@ def encoder_of(
     schema: Any, *, lossless: bool, has_sidecar: bool
 ) -> _ExampleEncoder | _SequenceEncoder:
     """Return what makes records of batches of an Arrow schema."""
-    found = (schema.metadata or {}).get(SCHEMA_KEY)
-    if found is not None:
+    text = (schema.metadata or {}).get(SCHEMA_KEY)
+    if text is not None:
         with contextlib.suppress(InvalidArgumentError):
-            sequences = SequenceSchema.from_json(found)
+            sequences = SequenceSchema.from_json(text)
             if {name.partition("/")[0] for name in schema.names} <= {"context", "feature_lists"}:
                 return _SequenceEncoder(sequences, schema)
     return _ExampleEncoder(schema, lossless=lossless, has_sidecar=has_sidecar)
@@ -234,12 +234,10 @@ class _ExampleEncoder:
 
     def __init__(self, schema: Any, *, lossless: bool, has_sidecar: bool) -> None:
         pa = imported()
-        fields = [_without_categories(field) for field in schema]
-        self._schema = pa.schema(fields, schema.metadata)
+        self._schema = pa.schema([_without_categories(field) for field in schema], schema.metadata)
         self._frames = SchemaBuilder(lossless=lossless, raw_images=has_sidecar, null_as_empty=True)
         self.rounded: dict[str, None] = self._frames.rounded
-        empty = pa.RecordBatch.from_pylist([], self._schema)
-        frame = open_columns(empty)
+        frame = open_columns(pa.RecordBatch.from_pylist([], self._schema))
         self._frames.add_frame(frame)
         self._types = frame.described() if frame.described is not None else None
         from_pandas = (schema.metadata or {}).get(PANDAS_KEY)
@@ -258,16 +256,14 @@ class _ExampleEncoder:
 
     def described(self) -> Sidecar:
         """Return what the sidecar says of all batches."""
-        schema = self._frames.schema
-        return Sidecar(schema, None, dataframe=self._types)
+        return Sidecar(self._frames.schema, None, dataframe=self._types)
 
 
 class RowEncoder:
     """Encodes dictionaries as Examples, by a schema or the first of them."""
 
     def __init__(self, schema: Any = None, *, lossless: bool = False) -> None:
-        given = None if schema is None else Schema(schema)
-        self._builder = SchemaBuilder(given, lossless=lossless)
+        self._builder = SchemaBuilder(None if schema is None else Schema(schema), lossless=lossless)
         self.rounded: dict[str, None] = self._builder.rounded
         self._names: dict[str, None] = {}
 
@@ -299,19 +295,12 @@ class _SequenceEncoder:
     """Encodes batches as SequenceExamples."""
 
     def __init__(self, sequences: Any, schema: Any) -> None:
-        self._schema = SequenceSchema(
-            sequences.context.select(
-                n for n in sequences.context if f"context/{n}" in schema.names
-            ),
-            sequences.feature_lists.select(
-                n for n in sequences.feature_lists if f"feature_lists/{n}" in schema.names
-            ),
+        context, lists = (
+            part.select(name for name in part if f"{title}/{name}" in schema.names)
+            for title, part in zip(("context", "feature_lists"), sequences, strict=True)
         )
-        self._raw = {
-            name: item
-            for name, item in self._schema.feature_lists.to_items().items()
-            if item.is_raw
-        }
+        self._schema = SequenceSchema(context, lists)
+        self._raw = {name: item for name, item in lists.to_items().items() if item.is_raw}
 
     def blocks(self, batch: Any) -> Iterator[Any]:
         """Yield the records of a batch."""
@@ -333,8 +322,7 @@ class _SequenceEncoder:
 def _raw_steps(key: str, lists: Lists, item: SchemaItem) -> Lists:
     """Return steps that are arrays as the byte strings that the schema says they are stored as."""
     spec = item.spec if isinstance(item.spec, RaggedFeature) else FixedLenFeature([], bytes)
-    step_schema = Schema.of_items({key: item._replace(spec=spec)})
-    steps = stored({key: lists.below()}, step_schema)[key]
+    steps = stored({key: lists.below()}, Schema.of_items({key: item._replace(spec=spec)}))[key]
     return steps.above(lists.lengths, lists.present)
 
 
@@ -384,12 +372,12 @@ def write_part(
     Parameters
     ----------
     path : str
-        Path or URL. The folder is made if it is not there.
+        Path or URL. The folder is created if it does not exist.
     batches : iterable of pyarrow.RecordBatch or pyarrow.Table, or of Block or list of bytes
         Rows, of which each becomes an Example, or a SequenceExample if the schema in the metadata says so; all batches have
         the schema of the first one. Or records as they are.
     schema : pyarrow.Schema, optional
-        That of all batches; without it, nothing is written if there are no batches.
+        The schema of all batches; without it, nothing is written if there are no batches.
     compression : str, int, TFRecordOptions or None, optional
         As for :class:`TFRecordWriter`.
     lossless : bool, default False
@@ -411,8 +399,8 @@ def write_part(
     OSError
         As for writing. After any error there is no file, or the one that was there before.
     """
-    given = iter(batches)
-    first = next(given, None)
+    rest = iter(batches)
+    first = next(rest, None)
     if first is None and schema is None:
         return None
     is_rows = schema is not None or not isinstance(first, Block | list)
@@ -420,17 +408,18 @@ def write_part(
         schema = first.schema  # type: ignore[union-attr]
     if not is_url(path):
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    codec: Any = "" if compression is None else compression
     target = RecordTarget(
         path,
         schema,
-        "" if compression is None else compression,  # type: ignore[arg-type]
+        codec,
         lossless=lossless,
         with_sidecar=sidecar,
         storage_options=storage_options,
     )
     n_records = 0
     try:
-        for batch in given if first is None else chain([first], given):
+        for batch in rest if first is None else chain([first], rest):
             n_records += _write(target, batch, is_rows=is_rows)
         target.finish()
         target.commit()

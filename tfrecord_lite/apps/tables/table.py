@@ -18,10 +18,12 @@ Tasks in other processes or on other machines read partitions; all have the tabl
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 import numpy as np
@@ -33,7 +35,7 @@ from tfrecord_lite.dataset.chunks import ObjectChunk
 from tfrecord_lite.dataset.cutting import Pair, State
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.dataset.tfrecords import dataset_of, files_of
-from tfrecord_lite.errors import DamageReport, require_int
+from tfrecord_lite.errors import DamageReport, levels_to_caller, require_int
 from tfrecord_lite.extension import (
     FOR_TABLES,
     PART_BYTES,
@@ -57,11 +59,12 @@ from tfrecord_lite.extension import (
     inferred,
     is_file_object,
     library,
+    name_of,
     names_asked_for,
     names_of,
     with_text,
 )
-from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
+from tfrecord_lite.options import ReadOptions, ReadSettings, hinted_class, read_settings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import (
@@ -83,7 +86,7 @@ __all__ = ["PartitionReader", "ScanOptions", "TFRecordTable", "TablePartition", 
 
 
 class ScanOptions(ReadOptions, total=False):
-    """The options that whatever scans files takes and hands on to ``scan``."""
+    """The options that callers of ``scan`` take and pass on to it."""
 
     text: bool | Sequence[str]
     sample: int | None
@@ -113,7 +116,8 @@ def scan(
     schema : Schema, SequenceSchema, dict of specifications, or path, optional
         How to parse the records, or a schema file as for :func:`load_schema`. By default the
         ``.schema.json`` beside each file, or the files of TensorFlow Datasets in the same folder;
-        without any, the schema is inferred from a sample.
+        without any, the schema is inferred from a sample. Without any record either, there are no
+        columns, and a warning says so.
     text : bool or sequence of str, default False
         The columns of byte strings that are text: names; or True for all whose strings in the
         sample are printable UTF-8. Those that the schema says are text always are.
@@ -153,7 +157,7 @@ def scan(
     length are ``list``, fixed shapes ``fixed_size_list``; byte strings are
     ``large_binary``, texts ``large_string``; times, categories and other dtypes are those of the schema's
     originals. A VarLenFeature is a list of its values; a SparseFeature has a column for each
-    of its keys. Columns of SequenceExamples are named by part, such as ``context/label``, and those of feature lists
+    of its keys. Columns of SequenceExamples are named by part, such as ``context/label``, and columns of feature lists
     are lists with an item per step.
 
     Examples
@@ -178,12 +182,21 @@ def scan(
     looked = cache(lambda: first_blocks(sources, settings, sample))
     described, hint = described_by(schema, sources, settings), None
     if described is not None:
-        described = _as_lists(described)
+        described = with_text(_as_lists(described), described.texts, list)
     else:
         policy = WHOLE if sample is None else FOR_TABLES
-        blocks = blocks_ahead(sources, settings) if sample is None else looked()
+        blocks = iter(blocks_ahead(sources, settings) if sample is None else looked())
         names, hint = names_asked_for(columns, text), policy.hint
-        described = Sidecar(inferred(blocks, policy, sources, names))
+        first = next(blocks, None)
+        if first is None:
+            described = Sidecar(Schema({}))
+            files = name_of(sources[0]) if len(sources) == 1 else plural(len(sources), "file")
+            detail = (
+                "no records, so the columns are not known; give schema, which says what they are"
+            )
+            warnings.warn(f"{files}: {detail}", UserWarning, stacklevel=levels_to_caller())
+        else:
+            described = Sidecar(inferred(chain([first], blocks), policy, sources, names))
     if text is not False:
         described = with_text(described, text, looked, columns)
     batches = RecordBatches(described, columns, hint)
@@ -207,12 +220,11 @@ class _Reading:
     def blocks(self, size: int | None, *, progress: Progress = False) -> Any:
         """Return the records of all files."""
         reader = reader_with(self.sources, self.options)
-        title = title_of(self.sources)
-        return reported(reader.blocks(size), progress, title)
+        return reported(reader.blocks(size), progress, title_of(self.sources))
 
     @cached_property
     def usual_size(self) -> int:
-        """Number of records in a batch of the usual size, by those of the first read."""
+        """Number of records in a batch of the usual size, by the records of the first read."""
         most = self.options.read_ahead
         look = replace(self.options, read_ahead=_LOOK_BYTES if most is None else most)
         with closing(blocks_ahead(self.sources, look)) as blocks:
@@ -220,6 +232,7 @@ class _Reading:
         return fitting_size(first, LEAST)
 
 
+@hinted_class
 class TFRecordTable:
     """Files of Examples or SequenceExamples as a table, read when it is asked for.
 
@@ -273,7 +286,7 @@ class TFRecordTable:
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` for a name that is not a column, or that is there twice.
+            ``BAD_ARGUMENT`` for a name that is not a column, or that occurs twice.
         TypeError
             If `names` is a single str.
 
@@ -358,7 +371,7 @@ class TFRecordTable:
         Raises
         ------
         FileNotFoundError, PermissionError
-            If a file is not there any more.
+            If a file no longer exists.
         InvalidArgumentError
             ``BAD_ARGUMENT`` for a number below 1.
 
@@ -395,9 +408,9 @@ class TFRecordTable:
         return self._batches.of(block)
 
     def head(self, n: int = 5) -> Any:
-        """Return the first `n` rows as a ``pyarrow.Table``; what comes after is not read.
+        """Return the first `n` rows as a ``pyarrow.Table``; the rest is not read.
 
-        Its own ``to_pandas`` makes floats of integers with nulls, unlike that of this table.
+        Its own ``to_pandas`` makes floats of integers with nulls, unlike this method.
 
         Examples
         --------
@@ -439,8 +452,7 @@ class TFRecordTable:
         """
         if self._is_frame_of("pandas"):
             return self._loaded("pandas", progress)
-        table = self.to_arrow(progress=progress)
-        return bridge("pandas").frame_of(table, {}, {})
+        return bridge("pandas").frame_of(self.to_arrow(progress=progress), {}, {})
 
     def to_polars(self, *, lazy: bool = False, progress: Progress = None) -> Any:
         """Return all rows as a Polars DataFrame; one that was saved comes back as it was.
@@ -505,7 +517,7 @@ class TFRecordTable:
 # ----------------------------------------------------------------------------- processes
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class _ToBatches(Stage):
     """The records of a data set as record batches."""
 
@@ -541,14 +553,12 @@ def _as_lists(described: Sidecar) -> Sidecar:
         spec, original = item.spec, item.original
         if isinstance(spec, SparseFeature):  # the lists of coordinates, and of values
             keys = [spec.index_key] if isinstance(spec.index_key, str) else list(spec.index_key)
-            indices = item._replace(spec=RaggedFeature(np.int64), original=None)
-            items |= dict.fromkeys(keys, indices)
+            items |= dict.fromkeys(keys, item._replace(spec=RaggedFeature(np.int64), original=None))
             name = spec.value_key  # noqa: PLW2901 - under which the values are
             if original is not None:  # a raw value is a string of its own, so a list of one
                 original = replace(original, shape=(None, None) if item.is_raw else (None,))
         elif isinstance(spec, FixedLenSequenceFeature):
-            shape = (None, *spec.shape)
-            original = original or Original(spec.dtype, shape)
+            original = original or Original(spec.dtype, (None, *spec.shape))
         elif not isinstance(spec, VarLenFeature):
             items[name] = item
             continue
@@ -558,7 +568,7 @@ def _as_lists(described: Sidecar) -> Sidecar:
 
 
 def with_varying_lists(table: TFRecordTable) -> TFRecordTable:
-    """Return an inferred table whose lists may have any length, not only that of those in the sample."""
+    """Return an inferred table whose lists may have any length, not only the length in the sample."""
     if isinstance(table.schema, SequenceSchema):
         return table
     items = table.schema.to_items()
@@ -660,25 +670,21 @@ class TablePartition:
 
     def __repr__(self) -> str:
         """Name the file and the part of it."""
-        part = (
-            ""
-            if self.part.is_whole
-            else f", bytes {self.part.start} to {self.part.stop or 'the end'}"
-        )
-        return f"<TablePartition of {self.source}{part}>"
+        place = f", bytes {self.part.start} to {self.part.stop or 'the end'}"
+        return f"<TablePartition of {self.source}{'' if self.part.is_whole else place}>"
 
 
 def fitting_blocks(records: PartReader, size: int | None) -> Iterator[Block]:
     """Yield the records of a part in blocks of `size`, or of about 4 MB, and close the file."""
     with closing(records):
-        wanted = size
-        while (block := records.next_block(wanted)) is not None:
-            # What the first read brings tells how many records fit.
+        n_records = size
+        while (block := records.next_block(n_records)) is not None:
+            # The first read shows how many records fit.
             most = size or fitting_size(block, LEAST)
-            step = wanted or most
+            step = n_records or most
             for first in range(0, len(block), step):
                 yield block[first : first + step]
-            wanted = most
+            n_records = most
 
 
 class PartitionReader:
@@ -696,7 +702,7 @@ class PartitionReader:
 
     def __init__(self, records: PartReader, batches: RecordBatches, size: int | None) -> None:
         self._records = records
-        self._made = self._of_blocks(batches, size)
+        self._iterator = self._of_blocks(batches, size)
 
     def _of_blocks(self, batches: RecordBatches, size: int | None) -> Iterator[Any]:
         for block in fitting_blocks(self._records, size):
@@ -713,7 +719,7 @@ class PartitionReader:
 
     def __next__(self) -> Any:
         """Return the next record batch, which owns its memory."""
-        return next(self._made)
+        return next(self._iterator)
 
     def close(self) -> None:
         """Close the file; nothing follows.
@@ -728,4 +734,4 @@ class PartitionReader:
         >>> list(batches)
         []
         """
-        self._made.close()  # type: ignore[attr-defined]
+        self._iterator.close()  # type: ignore[attr-defined]

@@ -37,6 +37,9 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from tfrecord_lite.apps.tables.batches import as_rounded, rounded_in
 from tfrecord_lite.apps.tables.byte_files import Content
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.extension import Source, form_of, imported, name_of, pairs_of, type_error
@@ -89,15 +92,15 @@ def check_columns(chosen: Iterable[str], names: Iterable[str], source: str | Non
             raise argument_error(detail, source=source)
 
 
-def _first_wrong_row(number: int, made: Callable[[int], Any]) -> int:
+def _first_wrong_row(number: int, array_of: Callable[[int], Any]) -> int:
     """Return the number of the first value that does not fit those before it, of so many.
 
-    `made` makes an array of so many of the first values, or raises.
+    `array_of` makes an array of so many of the first values, or raises.
     """
 
     def is_wrong(stop: int) -> bool:
         try:
-            made(stop)
+            array_of(stop)
         except _errors():
             return True
         return False
@@ -151,19 +154,18 @@ class _TextSource:
 
     @cached_property
     def schema(self) -> Any:
-        """The types of the columns that are read: those given, and those of the first block."""
+        """The types of the columns that are read: the given ones, and the first block's."""
         pa, types = imported(), self._types
-        given = [] if types is None else types.names
+        known = [] if types is None else types.names
         fields = [
-            types.field(name) if name in given else pa.field(name, self._type(name, self._first))
+            types.field(name) if name in known else pa.field(name, self._type(name, self._first))
             for name in (self.names if self.columns is None else self.columns)
         ]
         return pa.schema(fields, None if types is None else types.metadata)
 
     def count(self) -> int:
         """Count the rows."""
-        first = [] if self._first is None else [self._first]
-        return sum(map(len, chain(first, self._rest)))
+        return sum(map(len, chain([] if self._first is None else [self._first], self._rest)))
 
     def batches(self, first_row: int = 0) -> Iterator[Any]:
         """Yield the rows from one row on."""
@@ -238,20 +240,20 @@ def typed(cells: Any, kind: Any = None) -> Any:
 
 
 def _lists_of(cells: Any, kind: Any) -> Any:
-    """Return cells of JSON as lists; a list of nulls stands for one of any values."""
+    """Return cells of JSON as lists; a list of nulls may be a list of any values."""
     pa = imported()
     written = [cell if cell is None else cell.strip() for cell in cells.to_pylist()]
     if not all(cell is None or (cell[:1] == "[" and cell[-1:] == "]") for cell in written):
         raise ValueError("expected a list, as in [1, 2]")
-    found = json.loads(f"[{','.join('null' if cell is None else cell for cell in written)}]")
-    if len(found) != len(written):
+    document = json.loads(f"[{','.join('null' if cell is None else cell for cell in written)}]")
+    if len(document) != len(written):
         raise ValueError("more than one value")
-    values = [_decoded(value) for value in found]
+    values = [_decoded(value) for value in document]
     if kind != pa.list_(pa.null()):
         return _array_of(_formed(values, kind), kind)
     values = _as_bytes(values) if _has_bytes(values) else values
-    made = pa.array(values)
-    return pa.array(values, _large(made.type)) if pa.types.is_null(made.type.value_type) else made
+    rows = pa.array(values)
+    return pa.array(values, _large(rows.type)) if pa.types.is_null(rows.type.value_type) else rows
 
 
 class CsvSource(_TextSource):
@@ -318,17 +320,14 @@ class CsvSource(_TextSource):
         try:
             yield
         except (imported().ArrowException, UnicodeDecodeError) as error:
-            if self._bad is None:
-                detail = (
-                    f"not CSV with rows of {_CSV_BLOCK:,} bytes at most, all quotes closed: {error}"
-                )
-                raise argument_error(detail, source=self.name) from None
-            detail = (
-                f"{self._bad.actual_columns} values, but there are {self._bad.expected_columns} "
-            )
-            detail += f"columns; quote values with {self._delimiter!r}"
+            bad = self._bad
+            if bad is None:
+                detail = f"not CSV with rows of {_CSV_BLOCK:,} bytes at most, all quotes closed"
+                raise argument_error(f"{detail}: {error}", source=self.name) from None
+            detail = f"{bad.actual_columns} values, but there are {bad.expected_columns} columns; "
+            detail += f"quote values with {self._delimiter!r}"
             # The header is the first row.
-            raise _misfit(self.name, self._bad.number - 1, detail, place=_ROW) from None
+            raise _misfit(self.name, bad.number - 1, detail, place=_ROW) from None
 
     def _batch(self, block: Any) -> Any:
         columns = [self._column(field, block.column(field.name)) for field in self.schema]
@@ -353,32 +352,31 @@ class CsvSource(_TextSource):
 # -------------------------------------------------------------------------------- JSON lines
 
 
-def _decoded(found: Any) -> Any:
-    """Return a value of JSON, with bytes and floats for the objects that stand for them."""
-    if isinstance(found, list):
-        return [_decoded(item) for item in found]
-    if not isinstance(found, dict):
-        return found
-    if found.keys() == {"base64"}:
+def _decoded(value: Any) -> Any:
+    """Return a value of JSON, with bytes and floats in place of the objects that encode them."""
+    if isinstance(value, list):
+        return [_decoded(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"base64"}:
         try:
-            return base64.b64decode(found["base64"], validate=True)
+            return base64.b64decode(value["base64"], validate=True)
         except (TypeError, ValueError) as error:
-            detail = f"{str(found['base64'])[:40]!r} is not base64 ({error})"
-            raise ValueError(detail) from None
-    if found.keys() == {"float"} and found["float"] in _FLOATS:
-        return _FLOATS[found["float"]]
-    return {name: _decoded(item) for name, item in found.items()}
+            raise ValueError(f"{str(value['base64'])[:40]!r} is not base64 ({error})") from None
+    if value.keys() == {"float"} and value["float"] in _FLOATS:
+        return _FLOATS[value["float"]]
+    return {name: _decoded(item) for name, item in value.items()}
 
 
-def _as_bytes(found: Any) -> Any:
+def _as_bytes(value: Any) -> Any:
     """Return a value of JSON with bytes for all strings."""
-    if isinstance(found, list):
-        return [_as_bytes(item) for item in found]
-    return found.encode() if isinstance(found, str) else found
+    if isinstance(value, list):
+        return [_as_bytes(item) for item in value]
+    return value.encode() if isinstance(value, str) else value
 
 
-def _has_bytes(found: Any) -> bool:
-    return any(map(_has_bytes, found)) if isinstance(found, list) else isinstance(found, bytes)
+def _has_bytes(value: Any) -> bool:
+    return any(map(_has_bytes, value)) if isinstance(value, list) else isinstance(value, bytes)
 
 
 def _large(kind: Any) -> Any:
@@ -406,12 +404,11 @@ def _array_of(values: list[Any], kind: Any) -> Any:
     pa = imported()
     if not pa.types.is_integer(_leaf(kind)):
         return pa.array(values, kind)
-    made = pa.array(values)
-    found = _leaf(made.type)
-    if not (pa.types.is_integer(found) or pa.types.is_null(found)):
-        detail = f"expected integers, found {found}"
-        raise ValueError(detail)
-    return made if made.type == kind else pa.array(values, kind)
+    array = pa.array(values)
+    leaf = _leaf(array.type)
+    if not (pa.types.is_integer(leaf) or pa.types.is_null(leaf)):
+        raise ValueError(f"expected integers, found {leaf}")
+    return array if array.type == kind else pa.array(values, kind)
 
 
 def _leaf(kind: Any) -> Any:
@@ -436,13 +433,13 @@ class JsonSource(_TextSource):
         values = [row.get(name) for _, row in rows]
         values = _as_bytes(values) if _has_bytes(values) else values
         try:
-            made = imported().array(values)
+            array = imported().array(values)
         except _errors() as error:
             wrong = _first_wrong_row(len(values), lambda stop: imported().array(values[:stop]))
             detail = f"values of several types, or too large: {_first_line(error)}"
             detail += _advice(name, "text")
             raise _misfit(self.name, rows[wrong][0], detail, name) from None
-        return _large(made.type)
+        return _large(array.type)
 
     def _blocks(self) -> Iterator[list[tuple[int, dict[str, Any]]]]:
         """Yield rows, each with the number of its line."""
@@ -458,14 +455,14 @@ class JsonSource(_TextSource):
         lines = data.split(b"\n")
         numbered = [(i, line) for i, line in enumerate(lines, self._line) if line.strip()]
         self._line += len(lines)
-        found: list[Any] = []
+        objects: list[Any] = []
         with contextlib.suppress(ValueError):
-            found = json.loads(b"[" + b",".join(line for _, line in numbered) + b"]")
-        if len(found) != len(numbered):
-            found = [self._parsed_line(number, line) for number, line in numbered]
+            objects = json.loads(b"[" + b",".join(line for _, line in numbered) + b"]")
+        if len(objects) != len(numbered):
+            objects = [self._parsed_line(number, line) for number, line in numbered]
         has_objects = b'"base64"' in data or b'"float"' in data
         rows = []
-        for (number, _), row in zip(numbered, found, strict=True):
+        for (number, _), row in zip(numbered, objects, strict=True):
             if not isinstance(row, dict):
                 raise _misfit(self.name, number, 'expected an object, as in {"x": 1}')
             if row.keys() == {"base64"} and isinstance(row["base64"], str):
@@ -519,7 +516,7 @@ def _first_line(error: Exception) -> str:
 # ------------------------------------------------------------------------------- writing
 
 DELIMITERS = ",;\t"
-"""What may be between the cells of CSV; the header of a file tells which it is."""
+"""What may be between the cells of CSV; the header of a file shows which it is."""
 
 _WRITTEN_ROWS = 8 * 1024
 """Rows that become text at once."""
@@ -606,8 +603,7 @@ def _json_lists(array: Any) -> Any:
     else:
         lengths = pc.fill_null(pc.list_value_length(array), 0)
     ends = pc.cumulative_sum(lengths).cast(pa.int32())
-    splits = pa.concat_arrays([pa.array([0], pa.int32()), ends])
-    lists = pa.ListArray.from_arrays(splits, texts)
+    lists = pa.ListArray.from_arrays(pa.concat_arrays([pa.array([0], pa.int32()), ends]), texts)
     return _join("[", pc.binary_join(lists, pa.scalar(", ", pa.large_string())), "]")
 
 
@@ -628,14 +624,13 @@ def _numbers(array: Any) -> Any:
     """Return numbers and bools as text, floats in the digits that their own type needs."""
     pa, pc = imported(), imported("pyarrow.compute")
     if pa.types.is_float16(array.type):
-        array = array.cast(pa.float32())
+        return _mapped(array, lambda value: str(np.float16(value)))
     if pa.types.is_duration(array.type):
         array = array.cast(pa.int64())
     texts = array.cast(pa.large_string())
     if not pa.types.is_floating(array.type):
         return texts
-    is_whole = pc.match_substring_regex(texts, "^-?[0-9]+$")
-    return pc.if_else(is_whole, _join(texts, ".0"), texts)
+    return pc.if_else(pc.match_substring_regex(texts, "^-?[0-9]+$"), _join(texts, ".0"), texts)
 
 
 def _as_text(array: Any) -> Any:
@@ -651,16 +646,16 @@ def _as_text(array: Any) -> Any:
 def _mapped(array: Any, change: Any) -> Any:
     """Return texts made of values one by one."""
     pa = imported()
-    made = [None if value is None else change(value) for value in array.to_pylist()]
-    return pa.array(made, pa.large_string())
+    texts = [None if value is None else change(value) for value in array.to_pylist()]
+    return pa.array(texts, pa.large_string())
 
 
 def _join(*parts: Any) -> Any:
     """Return texts joined, row by row; null where one of them is."""
     pa, pc = imported(), imported("pyarrow.compute")
     large = pa.large_string()
-    given = [pa.scalar(part, large) if isinstance(part, str) else part for part in parts]
-    return pc.binary_join_element_wise(*given, pa.scalar("", large))
+    columns = [pa.scalar(part, large) if isinstance(part, str) else part for part in parts]
+    return pc.binary_join_element_wise(*columns, pa.scalar("", large))
 
 
 def _plain(array: Any) -> Any:
@@ -689,8 +684,9 @@ class TextWriter:
 
     def __init__(self, file: RowTarget, schema: Any, kind: str) -> None:
         self._file, self._n_rows = file, 0
+        self._rounded = rounded_in(schema)
         self._delimiter = {"csv": ",", "tsv": "\t"}.get(kind)
-        if self._delimiter is not None:
+        if self._delimiter is not None and schema.names:
             pa = imported()
             names = [pa.array([name], pa.large_string()) for name in schema.names]
             # In quotes whatever delimiter a reader takes, so that no name looks like two.
@@ -701,11 +697,17 @@ class TextWriter:
         """Write a batch."""
         for start in range(0, len(batch), _WRITTEN_ROWS):
             part = batch[start : start + _WRITTEN_ROWS]
+            names, columns = part.schema.names, part.columns
+            if self._rounded:
+                columns = [
+                    as_rounded(column) if name in self._rounded else column
+                    for name, column in zip(names, columns, strict=True)
+                ]
             try:
                 if self._delimiter is None:
-                    rows = json_objects(part.schema.names, list(map(json_values, part.columns)))
+                    rows = json_objects(names, list(map(json_values, columns)))
                 else:
-                    rows = csv_rows(part.columns, self._delimiter, self._delimiter)
+                    rows = csv_rows(columns, self._delimiter, self._delimiter)
             except imported().ArrowNotImplementedError:
                 raise _type_error(part) from None
             except imported().ArrowInvalid:
@@ -722,10 +724,8 @@ class TextWriter:
                 try:
                     (value or b"").decode()
                 except UnicodeDecodeError:
-                    index = self._n_rows + i
-                    return InvalidArgumentError(
-                        Reason.UNSUPPORTED, key=field.name, index=index, detail=detail
-                    )
+                    place: Any = {"key": field.name, "index": self._n_rows + i}
+                    return InvalidArgumentError(Reason.UNSUPPORTED, detail=detail, **place)
         return argument_error(detail)
 
     def close(self) -> None:

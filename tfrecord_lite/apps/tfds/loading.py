@@ -81,8 +81,8 @@ def load_tfds(
 
     Notes
     -----
-    Only the files with records of the slice are opened. What comes before it in a file is read but not
-    parsed; what comes after it is not read. For batches, see :meth:`TfdsInfo.files` and
+    Only the files with records of the slice are opened. Records before it in a file are read but not
+    parsed; records after it are not read. For batches, see :meth:`TfdsInfo.files` and
     :func:`read_batches`.
 
     Examples

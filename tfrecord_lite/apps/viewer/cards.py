@@ -88,7 +88,7 @@ def make_cards(
     sections = ("context", "feature list") if statistics.is_sequence else ("",)
     groups = zip(sections, (statistics.features, statistics.feature_lists), schemas, strict=False)
     n_bins = _FEW_BINS if len(statistics) > _MANY_CARDS else _BINS
-    made: list[Card] = []
+    cards: list[Card] = []
     for section, group, schema in groups:
         for name in group:
             if name not in chosen:
@@ -96,32 +96,32 @@ def make_cards(
             spec = spec_code(schema[name], _PRECISION) if name in schema else ""
             card = _card(section, name, group[name], statistics.num_records, spec, n_bins)
             n_characters = len(card.chart) + 2 * len(card.name) + len(spec) + _WRAPPING
-            if len(made) == MAX_CARDS or not budget.take(card_characters=n_characters):
-                return made
-            made.append(card)
-    return made
+            if len(cards) == MAX_CARDS or not budget.take(card_characters=n_characters):
+                return cards
+            cards.append(card)
+    return cards
 
 
 def _card(
-    section: str, name: str, found: FeatureStatistics, n_records: int, spec: str, n_bins: int
+    section: str, name: str, feature: FeatureStatistics, n_records: int, spec: str, n_bins: int
 ) -> Card:
-    dtype = time_dtype(name, found)
-    chart, caption = _chart(found, name, n_bins, dtype)
-    strings = found.strings
+    dtype = time_dtype(name, feature)
+    chart, caption = _chart(feature, name, n_bins, dtype)
+    strings = feature.strings
     examples = _examples(strings) if strings and (caption or not chart) else ()
     if examples:  # which say more than the sizes of short texts
         chart, caption = "", ()
-    count = found.num_records
+    count = feature.num_records
     presence = "in every record" if count == n_records else "in no record"
     if 0 < count < n_records:
         presence = f"in {percent(count / n_records)} of records"
-    lengths = _counted(found.lengths, "value")
-    if found.steps is not None:
-        lengths = f"{_counted(found.steps, 'step')}, {lengths} each"
+    lengths = _counted(feature.lengths, "value")
+    if feature.steps is not None:
+        lengths = f"{_counted(feature.steps, 'step')}, {lengths} each"
     return Card(
         name=shortened(name, _MAX_NAME) or repr(name),
         section=section,
-        kind=found.type_name or "unset",
+        kind=feature.type_name or "unset",
         share=count / n_records if n_records else 0.0,
         presence=presence,
         lengths=lengths,
@@ -130,7 +130,7 @@ def _card(
         caption=caption,
         contents=tuple(_contents(strings)) if strings else (),
         examples=examples,
-        facts=tuple(_facts(found, dtype, has_range=bool(caption))),
+        facts=tuple(_facts(feature, dtype, has_range=bool(caption))),
     )
 
 
@@ -145,11 +145,11 @@ def _counted(numbers: Distribution, noun: str) -> str:
 
 
 def _chart(
-    found: FeatureStatistics, name: str, n_bins: int, dtype: str | None
+    feature: FeatureStatistics, name: str, n_bins: int, dtype: str | None
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the chart that tells most about a feature, and what stands below it."""
+    """Return the chart that says most about a feature, and its caption."""
     shown = shortened(name, _MAX_LABEL)
-    numbers, strings = found.numbers, found.strings
+    numbers, strings = feature.numbers, feature.strings
     if numbers is not None:
         if numbers.is_integer and numbers.is_exact and 1 < numbers.values.size <= _TOP:
             values = numbers.values if dtype is None else numbers.values.astype(dtype)
@@ -171,8 +171,7 @@ def _chart(
     if counts.size < 2:  # the figures say so
         return "", ()
     is_integer = sized.is_integer and edges[0] % 1 != 0 and dtype is None
-    text = edge_text(dtype)
-    return histogram(counts, edges, title, is_integer=is_integer, text_of=text), caption
+    return histogram(counts, edges, title, is_integer=is_integer, text_of=edge_text(dtype)), caption
 
 
 def _figures(figures: Mapping[str, float], dtype: str | None) -> dict[str, str]:
@@ -186,7 +185,7 @@ def _figures(figures: Mapping[str, float], dtype: str | None) -> dict[str, str]:
 
 
 def _labels(strings: StringStatistics) -> list[tuple[str, int]]:
-    """Return the most frequent values as text; empty if they tell nothing."""
+    """Return the most frequent values as text; empty if none is frequent."""
     labels = []
     for value, count in strings.top(_TOP):
         text = text_of(value)
@@ -216,10 +215,10 @@ def _contents(strings: StringStatistics) -> Iterator[str]:
 
 
 def _facts(
-    found: FeatureStatistics, dtype: str | None, *, has_range: bool
+    feature: FeatureStatistics, dtype: str | None, *, has_range: bool
 ) -> Iterator[tuple[str, str]]:
     """Yield names and figures; the range only if it is not below a chart."""
-    numbers, strings = found.numbers, found.strings
+    numbers, strings = feature.numbers, feature.strings
     if numbers is not None:
         low, high = numbers.min, numbers.max
         figures = {"min": low, "median": numbers.quantile(0.5), "mean": numbers.mean, "max": high}
@@ -243,9 +242,8 @@ def _facts(
         if strings.num_distinct is not None:
             yield "distinct", f"{strings.num_distinct:,}"
         if not has_range:
-            few, many = (
-                human_bytes(int(n or 0)) for n in (strings.lengths.min, strings.lengths.max)
-            )
+            lengths = strings.lengths
+            few, many = (human_bytes(int(n or 0)) for n in (lengths.min, lengths.max))
             yield "size", few if few == many else f"{few} to {many}"
 
 
@@ -261,8 +259,7 @@ def spec_code(spec: FeatureSpec, left_out: str = "") -> str:
         if item.name in ("shape", "dtype"):
             parts.append(repr(spec.dtype_name if item.name == "dtype" else list(value)))
         elif item.name != left_out and repr(value) != repr(item.default):
-            named = value.name if isinstance(value, np.dtype) else value
-            parts.append(f"{item.name}={named!r}")
+            parts.append(f"{item.name}={value.name if isinstance(value, np.dtype) else value!r}")
     return f"{type(spec).__name__}({', '.join(parts)})"
 
 

@@ -116,11 +116,9 @@ def _policy(css: str, script: str) -> str:
 
 def _what(report: Report) -> str:
     """Say in one line what the files hold."""
-    sample = report.sample
-    if not sample.num_read:
-        return "There are no records in " + (
-            "this file." if len(report.files) == 1 else "these files."
-        )
+    if not report.sample.num_read:
+        files = "this file" if len(report.files) == 1 else "these files"
+        return f"There are no records in {files}."
     if report.message_name:
         return f"{report.message_name} records"
     other = {

@@ -20,7 +20,7 @@ from tfrecord_lite.schema import FeatureSummary, Kind, ListSummary
 
 
 def message_statistics(block: Block, message_class: Any) -> Statistics:
-    """Return the statistics of the messages in a block, which can be added to those of others.
+    """Return the statistics of the messages in a block, which can be added to others.
 
     Raises InvalidArgumentError for a record that is not of the class.
     """
@@ -32,8 +32,7 @@ def message_statistics(block: Block, message_class: Any) -> Statistics:
             raise block.place(i).locate(error) from None
         for path, values in leaves(message_tree(message)).items():
             rows.setdefault(path, []).append(values)
-    features = {path: _statistics(rows[path], block) for path in rows}
-    return Statistics(len(block), features)
+    return Statistics(len(block), {path: _statistics(rows[path], block) for path in rows})
 
 
 def _statistics(rows: list[list[Any]], block: Block) -> FeatureStatistics:
@@ -41,9 +40,8 @@ def _statistics(rows: list[list[Any]], block: Block) -> FeatureStatistics:
     lengths = Distribution.of(np.fromiter(map(len, rows), np.int64, len(rows)))
     values = [value for row in rows for value in row]
     first, numbers, strings = values[0], None, None
-    if any(
-        isinstance(value, str | bytes) for value in values
-    ):  # an unknown one of an enum is a number
+    # An unknown value of an enum is a number.
+    if any(isinstance(value, str | bytes) for value in values):
         kind, dtype = Kind.BYTES, "string"
         texts = [v if isinstance(v, bytes) else str(v).encode() for v in values]
         strings = StringStatistics.of(np.array(texts, object))

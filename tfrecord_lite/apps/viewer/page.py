@@ -142,7 +142,7 @@ def view(
 
         from tfrecord_lite.apps.viewer.document import render  # noqa: PLC0415 - needs Jinja2
         from tfrecord_lite.apps.viewer.report import (  # noqa: PLC0415 - the same
-            Wanted,
+            Choice,
             make_report,
         )
     except ImportError as error:
@@ -156,7 +156,7 @@ def view(
     for name in chosen:
         if not isinstance(name, str):
             raise TypeError(f"columns must be names, each a str, not {name!r}")
-    wanted = Wanted(chosen, num_records, sample_size, seed, max_bytes, message_class)
+    choice = Choice(chosen, num_records, sample_size, seed, max_bytes, message_class)
     sources = expand(paths, settings.storage_options)
     is_temporary = output is None
     if output is None:
@@ -175,8 +175,7 @@ def view(
         if not overwrite and file.replaces(file.name):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.name)  # noqa: TRY301 - as of any other error
         with metered(progress, title_of(sources), "bytes") as meter:
-            report = make_report(sources, wanted, settings, meter)
-            page = render(report)
+            page = render(make_report(sources, choice, settings, meter))
             meter.finish()
         file.write([page.encode("utf-8", "backslashreplace")])
         file.finish()

@@ -89,17 +89,17 @@ def describe_record(
         tree = tree_of(content, message_class, _MAX_CELLS)
     except InvalidArgumentError as error:
         raise place.locate(error) from None
-    made, n_hidden, budget = list[Cell](), 0, cells.budget
+    shown, n_hidden, budget = list[Cell](), 0, cells.budget
     for section, name, kind, count, form_of in _parts(content, tree, cells, restored):
         if names and name not in names:
             continue
-        if budget.is_spent or len(made) == _MAX_CELLS:
+        if budget.is_spent or len(shown) == _MAX_CELLS:
             n_hidden += 1
             continue
         form = form_of()
         budget.characters -= n_characters(form.html, form.details) + len(name)
-        made.append(Cell(section, name, kind, count, *form))
-    return RecordView(place, content.type, len(content.record), tuple(made), n_hidden)
+        shown.append(Cell(section, name, kind, count, *form))
+    return RecordView(place, content.type, len(content.record), tuple(shown), n_hidden)
 
 
 def _parts(
@@ -118,7 +118,7 @@ def _parts(
             sizes = _sizes(section.rows)
             for row in section.rows:
                 form = partial(_row_form, row, sizes, cells)
-                yield section.title, row.name, row.kind, row.count, form
+                yield section.title, row.name, row.kind, row.size_text, form
     elif content.record:
         n_bytes = plural(len(content.record), "byte")
         yield "", "content", str(content.type), n_bytes, partial(cells.bytes_form, content.record)
@@ -136,7 +136,7 @@ def _row_form(row: Row, sizes: Mapping[str, int], cells: Cells) -> Form:
 
 def n_characters(*parts: str) -> int:
     """Return the characters of markup, without pictures and sounds, which count as bytes."""
-    embedded = sum(len(found[0]) for part in parts for found in _EMBEDDED.finditer(part))
+    embedded = sum(len(match[0]) for part in parts for match in _EMBEDDED.finditer(part))
     return sum(map(len, parts)) - embedded
 
 

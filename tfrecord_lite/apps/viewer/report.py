@@ -84,7 +84,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Choice:
     """What the page is to show."""
 
     features: frozenset[str]
@@ -98,30 +98,29 @@ class Wanted:
 
 
 def make_report(
-    sources: list[Source], wanted: Wanted, options: ReadSettings, meter: Meter = SILENT
+    sources: list[Source], choice: Choice, options: ReadSettings, meter: Meter = SILENT
 ) -> Report:
-    """Read a sample of the files, and describe it; `meter` is told of its bytes twice.
+    """Read a sample of the files, and describe it; `meter` counts its bytes twice.
 
     Raises DataLossError if there is damage, and no intact record.
     """
-    sample = draw_sample(
-        sources, num_records=wanted.sample_size, seed=wanted.seed, options=options, meter=meter
-    )
+    size, seed = choice.sample_size, choice.seed
+    sample = draw_sample(sources, num_records=size, seed=seed, options=options, meter=meter)
     if not sample.num_read and sample.report.spans:
         raise sample.report.spans[0].error()
     report = Report({name_of(source): local_size(source) for source in sources}, sample)
     # A quarter each for cards and records, the rest for pictures, which take a third more as text.
-    share, rest = wanted.max_bytes // 4, wanted.max_bytes // 6
+    share, rest = choice.max_bytes // 4, choice.max_bytes // 6
     budget = Budget(share, card_characters=share, picture_bytes=rest, detail_bytes=rest)
     report.types = _types_of(sample)
-    if wanted.message_class is not None:
-        report.message_name = wanted.message_class.DESCRIPTOR.full_name
+    if choice.message_class is not None:
+        report.message_name = choice.message_class.DESCRIPTOR.full_name
     originals = originals_of(sources, options)
     if report.message_name or any(type_ in _WITH_STATISTICS for type_ in report.types):
-        _add_statistics(report, sample, originals, wanted, budget, meter)
+        _add_statistics(report, sample, originals, choice, budget, meter)
     if ContentType.EVENT in report.types and sample.is_whole:
         _add_runs(report, sources, options)
-    _add_records(report, sample, originals, wanted, budget)
+    _add_records(report, sample, originals, choice, budget)
     return report
 
 
@@ -145,7 +144,7 @@ def _types_of(sample: Sample) -> tuple[ContentType, ...]:
 
 
 def _add_statistics(
-    report: Report, sample: Sample, originals: Schema, wanted: Wanted, budget: Budget, meter: Meter
+    report: Report, sample: Sample, originals: Schema, choice: Choice, budget: Budget, meter: Meter
 ) -> None:
     """Add cards, and the schema of Examples or SequenceExamples."""
     collector, problems = Collector(originals, skip_malformed=True), report.problems
@@ -154,7 +153,7 @@ def _add_statistics(
         meter.expect_more(sum(block.nbytes for block in sample.blocks))
         for block in sample.blocks:
             if has_paths:
-                by_path += message_statistics(block, wanted.message_class)
+                by_path += message_statistics(block, choice.message_class)
             else:
                 collector.add(block)
             meter.advance(block.nbytes)
@@ -166,11 +165,11 @@ def _add_statistics(
         kind = next(type_ for type_ in report.types if type_ in _WITH_STATISTICS)
         count = f"{plural(len(malformed), 'record')} of those read cannot be parsed as {kind}"
         problems.append(f"{count}; the first: {malformed[0]}")
-    for name in sorted(wanted.features):
+    for name in sorted(choice.features):
         if name not in statistics:
             detail = f"no such feature in the records{nearest(name, statistics)}"
             raise argument_error(detail, key=name)
-    chosen = wanted.features or frozenset(statistics)
+    chosen = choice.features or frozenset(statistics)
     empty = [Schema({}), Schema({})]
     parts = empty if has_paths else _add_schema(report, statistics, chosen, budget)
     report.cards = make_cards(statistics, parts, chosen, budget)
@@ -198,7 +197,7 @@ def _add_schema(
 
 
 def _parts(schema: Schema | SequenceSchema) -> list[Schema]:
-    """Return a schema's features, or those of the context and the feature lists."""
+    """Return a schema's features, or the features of the context and the feature lists."""
     return [schema] if isinstance(schema, Schema) else [*schema]
 
 
@@ -248,17 +247,17 @@ def _add_runs(report: Report, sources: list[Source], options: ReadSettings) -> N
 
 
 def _add_records(
-    report: Report, sample: Sample, originals: Schema, wanted: Wanted, budget: Budget
+    report: Report, sample: Sample, originals: Schema, choice: Choice, budget: Budget
 ) -> None:
     """Add records of the sample, evenly spread over it, until the budget is spent."""
     likely = report.types[0] if report.types else None
     cells, restore = Cells(budget, is_page=True), row_restorer(originals)
-    for record, place in _spread(sample, wanted.num_records):
+    for record, place in _spread(sample, choice.num_records):
         if budget.is_spent:
             report.is_cut = True
             break
-        content, cls = detect(record, likely), wanted.message_class
-        view = describe_record(content, place, cells, wanted.features, cls, restore(record))
+        content, cls = detect(record, likely), choice.message_class
+        view = describe_record(content, place, cells, choice.features, cls, restore(record))
         budget.characters -= _WRAPPING * (1 + len(view.cells))
         report.records.append(view)
 
@@ -266,10 +265,10 @@ def _add_records(
 def _spread(sample: Sample, num_records: int) -> Iterator[tuple[bytes, Place]]:
     """Yield records of a sample and their places: all, or as many as asked for."""
     n_records = sample.num_read
-    wanted = np.unique(np.linspace(0, n_records - 1, min(num_records, n_records)).astype(np.int64))
+    numbers = np.unique(np.linspace(0, n_records - 1, min(num_records, n_records)).astype(np.int64))
     first = 0
     for block in sample.blocks:
-        here = wanted[(wanted >= first) & (wanted < first + len(block))] - first
+        here = numbers[(numbers >= first) & (numbers < first + len(block))] - first
         for i in here.tolist():
             yield block[i], block.place(i)
         first += len(block)

@@ -58,10 +58,9 @@ def _item(name: str, original: Original) -> SchemaItem:
     if None not in shape[1:]:
         return specification(name, original.dtype, shape)
     kind = nearest_kind(name, original.dtype)
-    partitions: list[Partition] = [
-        RaggedFeature.RowLengths(f"_rl:{shape[1:i].count(None)}:{name}")
-        if dim is None
-        else RaggedFeature.UniformRowLength(dim)
-        for i, dim in enumerate(shape[1:], 1)
-    ]
+    lengths, uniform = RaggedFeature.RowLengths, RaggedFeature.UniformRowLength
+    partitions: list[Partition] = []
+    for i, dim in enumerate(shape[1:], 1):
+        key = f"_rl:{shape[1:i].count(None)}:{name}"
+        partitions.append(lengths(key) if dim is None else uniform(dim))
     return SchemaItem(RaggedFeature(kind.dtype, None, partitions, np.int64), original)

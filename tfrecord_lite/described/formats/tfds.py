@@ -52,7 +52,7 @@ class _Tensor:
     sequences: int = 0
     """Number of its leading dimensions that are sequences."""
     encoding: str = "none"
-    """Of numbers in strings, one for each tensor: ``"bytes"`` or ``"zlib"``."""
+    """For numbers in strings, one for each tensor: ``"bytes"`` or ``"zlib"``."""
     is_optional: bool = False
     is_text: bool = False
     trait: Any = None
@@ -116,13 +116,10 @@ def from_json(features: str | bytes, info: str | bytes | None = None) -> Feature
         detail = "the features must have names, in a FeaturesDict or a Translation"
         raise argument_error(f"TFDS features: {detail}")
     traits = {tensor.name: tensor.trait for tensor in tensors}
-    return Features(
-        Schema.of_items(items),
-        refused,
-        [tensor.name for tensor in tensors if tensor.is_text and tensor.name in items],
-        {name: trait for name, trait in traits.items() if isinstance(trait, int)},
-        {name: trait for name, trait in traits.items() if isinstance(trait, str)},
-    )
+    counts = {name: trait for name, trait in traits.items() if isinstance(trait, int)}
+    words = {name: trait for name, trait in traits.items() if isinstance(trait, str)}
+    texts = [tensor.name for tensor in tensors if tensor.is_text and tensor.name in items]
+    return Features(Schema.of_items(items), refused, texts, counts, words)
 
 
 def _unsupported_error(detail: str, key: str | None = None) -> InvalidArgumentError:
@@ -212,13 +209,9 @@ def _tensor(name: str, content: Mapping[str, Any]) -> Iterator[_Tensor]:
     encoding = str(content.get("encoding") or "none").lower()
     if encoding not in ("none", "bytes", "zlib"):
         raise argument_error(f"TFDS features: unknown encoding {encoding!r}", key=name)
-    yield _Tensor(
-        name,
-        _dtype(content.get("dtype", "float32")),
-        _shape(content.get("shape")),
-        encoding=encoding,
-        is_optional=bool(content.get("optional")),
-    )
+    dtype, shape = _dtype(content.get("dtype", "float32")), _shape(content.get("shape"))
+    is_optional = bool(content.get("optional"))
+    yield _Tensor(name, dtype, shape, encoding=encoding, is_optional=is_optional)
 
 
 def _shape(dims: Any) -> Shape:

@@ -50,11 +50,9 @@ from tfrecord_lite.schema.features import Partition
 from tfrecord_lite.schema.prepare import keys_to_read, prepare
 
 _KINDS: dict[int, Kind] = {tfmd.BYTES: Kind.BYTES, tfmd.INT: Kind.INT64, tfmd.FLOAT: Kind.FLOAT}
-_DEFAULTS: dict[Kind, tuple[str, ...]] = {
-    Kind.BYTES: ("bytes_value",),
-    Kind.INT64: ("int_value", "uint_value"),
-    Kind.FLOAT: ("float_value", "int_value", "uint_value"),
-}
+_DEFAULTS: dict[Kind, tuple[str, ...]]
+_DEFAULTS = {Kind.BYTES: ("bytes_value",), Kind.INT64: ("int_value", "uint_value")}
+_DEFAULTS[Kind.FLOAT] = ("float_value", "int_value", "uint_value")
 # Our messages lack this field; a dimension without a size means the same.
 _UNKNOWN_RANK = re.compile(r"\bunknown_rank\s*:\s*(?:true|True|t|1)\b")
 _SEQUENCE = "##SEQUENCE##"

@@ -17,7 +17,7 @@ by the new keys found in each batch, and stays, so nearly all later batches are 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -33,8 +33,10 @@ from tfrecord_lite.wire.keys import KeyTable
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.example.decode.features import Features
+    from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
 
 Found = TypeVar("Found")
+AnyBatch = TypeVar("AnyBatch", "MessageBatch", "SequenceMessageBatch")
 
 _MAX_LAYOUTS = 4
 _MAX_FAILED = 2
@@ -240,13 +242,6 @@ most one key per pair of bytes in the average message."""
 _ANY_NUMBER = 2**63
 
 
-class _HasKeys(Protocol):
-    def unknown_keys(self, limit: int) -> list[bytes]: ...
-
-
-AnyBatch = TypeVar("AnyBatch", bound=_HasKeys)
-
-
 class DiscoveredKeys:
     """The keys found in batches: `table` has at least the keys of the last batch."""
 
@@ -279,7 +274,7 @@ class DiscoveredKeys:
         is_fresh = not self.table.keys
         while True:
             batch = read(self.table, self._memory)
-            unknown = batch.unknown_keys(limit)
+            unknown: list[bytes] = batch.unknown_keys(limit)
             if not unknown:
                 return batch
             keys = [*self.table.keys, *unknown]

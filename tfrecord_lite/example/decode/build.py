@@ -20,18 +20,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    BoolArray,
-    Int64Array,
-    ranges,
-    row_splits,
-)
+from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, first_true, ranges, row_splits
 from tfrecord_lite.columns import Column, SparseTensor
 from tfrecord_lite.columns.bytes import as_array
 from tfrecord_lite.convert.lists import Lists, SparseLists
@@ -67,13 +60,6 @@ _NOT_NEGATIVE = {
 """What a partition must be, that no row has a negative length."""
 
 
-def reject(key: str, wrong: BoolArray, reason: Reason, detail_of: Callable[[int], str]) -> None:
-    """Raise MisfitError for the first message that is wrong, given its number's detail."""
-    if wrong.any():
-        first = int(np.flatnonzero(wrong)[0])
-        raise MisfitError(first, reason, key, detail_of(first))
-
-
 def shown(lists: Lists, message: int, noun: str = "value", nouns: str | None = None) -> str:
     """Return the number of values in a message, with their noun."""
     return plural(int(lists.lengths[message]), noun, nouns)
@@ -81,9 +67,12 @@ def shown(lists: Lists, message: int, noun: str = "value", nouns: str | None = N
 
 def reject_sizes(key: str, lists: Lists, wrong: BoolArray, feature: Dense | Padded) -> None:
     """Raise MisfitError for the first message that is wrong: its values do not fit a shape."""
-    shape = f"expected {feature.size:,} for shape {list(feature.shape)}"
-    advice = "RaggedFeature and VarLenFeature take any number"
-    reject(key, wrong, Reason.WRONG_COUNT, lambda i: f"found {shown(lists, i)}, {shape}; {advice}")
+    if (i := first_true(wrong)) is not None:
+        shape = f"expected {feature.size:,} for shape {list(feature.shape)}"
+        detail = (
+            f"found {shown(lists, i)}, {shape}; RaggedFeature and VarLenFeature take any number"
+        )
+        raise MisfitError(i, Reason.WRONG_COUNT, key, detail)
 
 
 def own_type(feature: Prepared) -> Type:
@@ -132,12 +121,10 @@ def dense(key: str, lists: Lists, feature: Dense, own: Type) -> Lists:
     counts, present, flat = lists.levels[0], lists.present, lists.flat
     if present is not None or not isinstance(counts, int) or counts != feature.size:
         present = np.ones(lists.n, np.bool_) if present is None else present
-        if feature.default is None:
-            detail = (
-                f"required feature {key!r} is missing and has no default; "
-                "pass default_value=, or use VarLenFeature"
-            )
-            reject(key, ~present, Reason.MISSING, lambda _: detail)
+        if feature.default is None and (i := first_true(~present)) is not None:
+            detail = f"required feature {key!r} is missing and has no default; "
+            detail += "pass default_value=, or use VarLenFeature"
+            raise MisfitError(i, Reason.MISSING, key, detail)
         reject_sizes(key, lists, present & (lists.lengths != feature.size), feature)
         if feature.default is not None and not present.all():
             flat = _filled(lists, present, feature.default)
@@ -186,16 +173,15 @@ def _filled(lists: Lists, present: BoolArray, default: AnyArray) -> Any:
     order = np.empty((present.size, size), np.int64)
     order[present] = np.arange(len(lists.flat)).reshape(-1, size)
     order[~present] = len(lists.flat) + np.arange(size)
-    return both[order.ravel()] if isinstance(both, np.ndarray) else both.take(order.ravel())
+    return both.take(order.ravel())
 
 
 def raw(strings: Any, spec: RawFeature, key: str) -> AnyArray:
     """Return byte strings, one per array, as the values of the arrays, end to end."""
-    wrong = np.flatnonzero(strings.lengths != spec.n_bytes)
-    if wrong.size:
-        n_bytes, dims = plural(int(strings.lengths[wrong[0]]), "byte"), list(spec.shape)
+    if (i := first_true(strings.lengths != spec.n_bytes)) is not None:
+        n_bytes, dims = plural(int(strings.lengths[i]), "byte"), list(spec.shape)
         detail = f"found {n_bytes}, expected {spec.n_bytes:,} for {spec.dtype_name} {dims}"
-        raise MisfitError(int(wrong[0]), Reason.WRONG_COUNT, key, detail)
+        raise MisfitError(i, Reason.WRONG_COUNT, key, detail)
     return numbers_of(strings.joined(), spec.dtype)  # rule D3
 
 
@@ -214,12 +200,10 @@ def shaped(strings: Lists, shapes: Lists, feature: Shaped, own: Type) -> Lists:
     rows = np.cumprod(sizes, axis=1, dtype=np.float64)
     wrong = (sizes < 0).any(axis=1) | np.any(is_other, axis=0) | (rows[:, -1] != values.lengths)
     wrong |= rows.max(axis=1) > np.maximum(values.lengths, _MAX_MEAN_GAPS)
-
-    def detail(message: int) -> str:
-        actual = f"the shape {sizes[message].tolist()} for {shown(values, message)}"
-        return f"{actual}, expected {list(dims)}".replace("None", "any")
-
-    reject(shape.key, wrong, Reason.WRONG_COUNT, detail)
+    if (i := first_true(wrong)) is not None:
+        actual = f"the shape {sizes[i].tolist()} for {shown(values, i)}"
+        detail = f"{actual}, expected {list(dims)}".replace("None", "any")
+        raise MisfitError(i, Reason.WRONG_COUNT, shape.key, detail)
     counts = np.ones(shapes.n, np.int64)
     levels: list[Any] = []
     for size, dim in zip(sizes.T, dims, strict=True):
@@ -231,13 +215,9 @@ def shaped(strings: Lists, shapes: Lists, feature: Shaped, own: Type) -> Lists:
 def blocks(key: str, lists: Lists, feature: Padded, own: Type) -> Lists:
     """Divide the values of a FixedLenSequenceFeature into blocks of its shape (rules S2, S3)."""
     size, counts = feature.size, lists.levels[0]
-    if size > 1:
-        reject(
-            key,
-            lists.lengths % size != 0,
-            Reason.WRONG_COUNT,
-            lambda i: f"found {shown(lists, i)}, expected a multiple of {size:,}",
-        )
+    if size > 1 and (i := first_true(lists.lengths % size != 0)) is not None:
+        detail = f"found {shown(lists, i)}, expected a multiple of {size:,}"
+        raise MisfitError(i, Reason.WRONG_COUNT, key, detail)
     return Lists(lists.n, own, (counts // size, *feature.shape), lists.flat)
 
 
@@ -284,7 +264,7 @@ def padding_of(lists: Lists, feature: Padded, dtype: np.dtype[Any]) -> AnyArray:
         return padding
     flat: Any = as_strings(padding) if feature.kind is Kind.BYTES else padding
     one = Lists(1, Type(feature.kind, shape=()), (), flat)
-    one = restore(feature.key, one, replace(lists.type, shape=()))
+    one = restore(feature.key, one, lists.type._replace(shape=()))
     return as_array(values_of(one, with_objects=True))
 
 
@@ -324,9 +304,7 @@ def sparse(values: Lists, indices: dict[str, Lists], feature: Sparse) -> SparseL
     """Check the coordinates of a SparseFeature, and sort the values by them (rules Z1 to Z4)."""
     counts = values.lengths
     for key, index in indices.items():
-        differs = np.flatnonzero(index.lengths != counts)
-        if differs.size:
-            first = int(differs[0])
+        if (first := first_true(index.lengths != counts)) is not None:
             counts_text = (
                 f"{shown(index, first, 'index', 'indices')} for the {shown(values, first)}"
             )
@@ -335,16 +313,13 @@ def sparse(values: Lists, indices: dict[str, Lists], feature: Sparse) -> SparseL
     places = [np.asarray(index.flat) for index in indices.values()]
     for key, place, size in zip(indices, places, feature.sizes, strict=True):
         wrong = (place < 0) | (place >= size if size != -1 else False)
-        if wrong.any():
-            first = int(np.flatnonzero(wrong)[0])
+        if (first := first_true(wrong)) is not None:
             detail = f"an index is {place[first]}, expected 0 to {size - 1}"
             raise MisfitError(values.record_of(first), Reason.BAD_INDEX, key, detail)
     if not feature.already_sorted:
         order = np.lexsort([*reversed(places), np.repeat(np.arange(values.n), counts)])
         places = [place[order] for place in places]
-        flat = values.flat
-        flat = flat[order] if isinstance(flat, np.ndarray) else flat.take(order)
-        values = values.with_(flat=flat)
+        values = values.with_(flat=values.flat.take(order))
     coordinates = [values.with_(flat=place, type=WIRE[Kind.INT64]) for place in places]
     return SparseLists(values, tuple(coordinates), feature.sizes)
 
@@ -369,7 +344,7 @@ def ragged(
         else:
             column = partitions[partition.key]
             if single and isinstance(partition, RaggedFeature.RowSplits):
-                # In a batch, what comes before the first row is dropped (rule G5).
+                # In a batch, values before the first row are dropped (rule G5).
                 first = np.asarray(column.flat[:1]).astype(feature.splits_dtype)
                 if first.any():
                     detail = f"the first split is {first[0]}, expected 0"
@@ -389,22 +364,16 @@ def _uniform(
     For length 0, a plain vector is one row, and anything else has no rows.
     """
     if length:
-        reject(
-            key,
-            items % length != 0,
-            Reason.BAD_PARTITION,
-            lambda i: f"{shown(values, i)} cannot be divided into rows of {length:,}",
-        )
+        if (i := first_true(items % length != 0)) is not None:
+            detail = f"{shown(values, i)} cannot be divided into rows of {length:,}"
+            raise MisfitError(i, Reason.BAD_PARTITION, key, detail)
         return items // length
     if not single:  # nothing says how many there are in each message (rule G4)
         detail = "a batch cannot have rows of length 0, since they cannot be counted"
         raise InvalidArgumentError(Reason.BAD_PARTITION, key=key, detail=detail)
-    reject(
-        key,
-        (values.lengths if is_plain else items) != 0,
-        Reason.BAD_PARTITION,
-        lambda i: f"{shown(values, i)} cannot make rows of length 0",
-    )
+    if (i := first_true((values.lengths if is_plain else items) != 0)) is not None:
+        detail = f"{shown(values, i)} cannot make rows of length 0"
+        raise MisfitError(i, Reason.BAD_PARTITION, key, detail)
     return np.full_like(items, is_plain)
 
 
@@ -430,9 +399,7 @@ def _partition(
                 message = int(np.flatnonzero(counts)[bad[0]])
                 detail = f"the first row starts at {numbers[firsts[bad[0]]]}, expected 0"
                 raise MisfitError(message, Reason.BAD_PARTITION, partition.key, detail)
-            stops = np.roll(
-                numbers, -1
-            )  # the next start, or for the last row the end of its message
+            stops = np.roll(numbers, -1)  # the next start, or for the last the end of its message
             stops[firsts + counts[counts > 0] - 1] = items[counts > 0]
             return stops - numbers, counts
         case _:
@@ -451,33 +418,23 @@ def _row_ids(
     key: str, column: Lists, ids: Int64Array, items: Int64Array
 ) -> tuple[Int64Array, Int64Array]:
     """Count the items of each row, given the row of each item; gaps make empty rows."""
-    reject(
-        key,
-        column.lengths != items,
-        Reason.BAD_PARTITION,
-        lambda i: (
-            f"{shown(column, i, 'row id')} for {plural(int(items[i]), 'value')}; expected one each"
-        ),
-    )
+    if (i := first_true(column.lengths != items)) is not None:
+        n_values = plural(int(items[i]), "value")
+        detail = f"{shown(column, i, 'row id')} for {n_values}; expected one each"
+        raise MisfitError(i, Reason.BAD_PARTITION, key, detail)
     message = np.repeat(np.arange(items.size), items)
     falls = np.diff(ids, prepend=0) < 0
     falls[row_splits(items)[:-1][items > 0]] = False
-    wrong = np.flatnonzero(falls | (ids < 0))
-    if wrong.size:
+    if (first := first_true(falls | (ids < 0))) is not None:
         detail = "row ids must neither decrease nor be negative"
-        raise MisfitError(int(message[wrong[0]]), Reason.BAD_PARTITION, key, detail)
+        raise MisfitError(int(message[first]), Reason.BAD_PARTITION, key, detail)
     highest = np.full_like(items, -1)
     highest[items > 0] = ids[(row_splits(items)[1:] - 1)[items > 0]]
     empty = np.maximum(highest + 1.0 - items, 0.0).cumsum()  # as floats, so that no sum overflows
-    reject(
-        key,
-        empty > _MAX_GAPS + _MAX_MEAN_GAPS * items.size,
-        Reason.BAD_PARTITION,
-        lambda i: (
-            f"{shown(column, i, 'row id')} leave too many rows empty: "
-            f"over {_MAX_GAPS:,} in the batch up to here"
-        ),
-    )
+    if (i := first_true(empty > _MAX_GAPS + _MAX_MEAN_GAPS * items.size)) is not None:
+        detail = f"{shown(column, i, 'row id')} leave too many rows empty: "
+        detail += f"over {_MAX_GAPS:,} in the batch up to here"
+        raise MisfitError(i, Reason.BAD_PARTITION, key, detail)
     rows = highest + 1
     starts = row_splits(rows)[:-1]
     return np.bincount(starts[message] + ids, minlength=int(rows.sum())), rows
@@ -491,9 +448,7 @@ def _check(
     taken = np.bincount(message, lengths, minlength=rows.size)  # floats, exact where it is right
     negative = np.zeros(rows.size, np.bool_)
     negative[message[lengths < 0]] = True
-    wrong = negative | (taken != items)
-    if wrong.any():
-        first = int(np.flatnonzero(wrong)[0])
+    if (first := first_true(negative | (taken != items))) is not None:
         described = plural(int(taken[first]), "item")
         detail = f"this partition describes {described}, found {items[first]:,}"
         if negative[first]:

@@ -23,7 +23,7 @@ whether they are right::
 
 The others are split into fields, as messages are.
 
-Of the lists of each Feature one counts (:class:`MergedFeatures`)::
+One list of each Feature counts (:class:`MergedFeatures`)::
 
     Feature    1 bytes_list, 2 float_list, 3 int64_list ─> 1 value, repeated
 
@@ -57,7 +57,7 @@ from tfrecord_lite.arrays import (
     row_splits,
     views,
 )
-from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.convert.lists import Level, Lists
 from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.features import Features
 from tfrecord_lite.schema import Kind
@@ -69,7 +69,6 @@ from tfrecord_lite.wire.scalar import LEN, MAX_VARINT_BYTES, WireError
 from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
-    from tfrecord_lite.convert.lists import Level
     from tfrecord_lite.wire.keys import KeyTable
 
     _PlainEntries = tuple[ByteRanges, Uint8Array, Int64Array]
@@ -172,8 +171,7 @@ def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, Lists]]) -> Li
     place = np.concatenate([ranges(splits[numbers], counts[numbers]) for numbers, _ in filled])
     order = np.empty_like(place)
     order[place] = np.arange(place.size)
-    flat = Lists.join([lists for _, lists in filled]).flat
-    flat = flat[order] if isinstance(flat, np.ndarray) else flat.take(order)
+    flat = Lists.join([lists for _, lists in filled]).flat.take(order)
     return Lists(n_lists, WIRE[kind], (counts,), flat)
 
 
@@ -186,11 +184,8 @@ def chunk_values(kind: Kind, chunks: ByteRanges) -> tuple[Level, Flat]:
     return varint_runs(chunks)
 
 
-LIST_READERS: dict[Kind, Callable[..., tuple[Int64Array, Any]]] = {
-    Kind.BYTES: repeated_len,
-    Kind.FLOAT: repeated_float,
-    Kind.INT64: repeated_varint,
-}
+LIST_READERS: dict[Kind, Callable[..., tuple[Int64Array, Any]]]
+LIST_READERS = {Kind.BYTES: repeated_len, Kind.FLOAT: repeated_float, Kind.INT64: repeated_varint}
 
 
 # A plain entry: the known bits of its first two bytes, and of the four after its key, which
@@ -246,7 +241,7 @@ class MapEntries:
         """The key of each entry."""
         match_plain = self._plain_features if of_features else self._plain_lists
         self.key, self._kind, self._list_start = match_plain(entries)
-        """The key of each entry: of several the last, and "" if there is none."""
+        """The key of each entry: the last of several, and "" if there is none."""
         self.is_void: BoolArray = np.zeros(self.message.size, np.bool_)
         """Which entries have an unknown field: the runtime skips them as unknown."""
         self._odd = np.flatnonzero(self._kind == 0)  # the entries that are not plain
@@ -288,9 +283,8 @@ class MapEntries:
         """Split the entries that are not plain into fields, and find their keys."""
         with renumbered(self.message[self._odd]):
             parts = tokenise(self._data, odd.start, odd.stop, depth=2)
-        is_known = (parts.wire_type == LEN) & (
-            (parts.number == proto.KEY) | (parts.number == proto.VALUE)
-        )
+        is_part = (parts.number == proto.KEY) | (parts.number == proto.VALUE)
+        is_known = (parts.wire_type == LEN) & is_part
         self.is_void[self._odd[parts.owner[~is_known]]] = True
         self._values = submessages(parts, proto.VALUE)
         self._keys = submessages(parts, proto.KEY)
@@ -339,15 +333,14 @@ class MapEntries:
         An entry may have several values, which are to be merged, or none.
         """
         odd = np.flatnonzero(self._kind[chosen] == 0)
-        odd_fields = _values_of(
-            self._values, np.searchsorted(self._odd, chosen[odd]), self._odd.size
-        )
+        places = np.searchsorted(self._odd, chosen[odd])
+        odd_fields = _values_of(self._values, places, self._odd.size)
         if odd.size == chosen.size:
             return odd_fields
         fields = self._plain(chosen)
-        return (
-            join([fields, odd_fields._replace(owner=odd[odd_fields.owner])]) if odd.size else fields
-        )
+        if not odd.size:
+            return fields
+        return join([fields, odd_fields._replace(owner=odd[odd_fields.owner])])
 
     def features(self, chosen: Int64Array) -> Fields:
         """Return the fields of some entries' Features; the owner is an index into `chosen`."""
@@ -417,9 +410,11 @@ class GeneralMessages(Features):
         self._n_cells = len(table.keys) * n_messages
         lists = entries.features(located.entry)
         lists = lists._replace(owner=located.cell[lists.owner])
-        self._merged = MergedFeatures(
-            data, lists, self._n_cells, lambda cells: cells % n_messages, _LIST_DEPTH
-        )
+
+        def message_of(cells: Int64Array) -> Int64Array:
+            return cells % n_messages
+
+        self._merged = MergedFeatures(data, lists, self._n_cells, message_of, _LIST_DEPTH)
         aside = located.aside
         if aside.size:  # the runtime rejects what is malformed there, too
             lists = entries.features(aside)

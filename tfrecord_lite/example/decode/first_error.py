@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
-from tfrecord_lite.arrays import row_splits
+from tfrecord_lite.arrays import Int64Array, row_splits
 from tfrecord_lite.convert.types import record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema.text import FOR_SEQUENCES
@@ -25,7 +25,6 @@ from tfrecord_lite.texts import listed, short_name
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
 
 if TYPE_CHECKING:
-    from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.block import Block
 
 Found = TypeVar("Found")
@@ -53,10 +52,7 @@ class MisfitError(Exception):
     ) -> InvalidArgumentError:
         """Return the error for users; `block` is the batch, `example_name` the message's name."""
         if self.reason in (Reason.MALFORMED, Reason.MISSING):
-            from tfrecord_lite.example.content import (  # noqa: PLC0415 - for an error
-                ContentType,
-                type_error,
-            )
+            from tfrecord_lite.example.content import ContentType, type_error  # noqa: PLC0415
 
             types = ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE
             expected = types if message_type == "Example" else types[::-1]
@@ -121,7 +117,7 @@ def parse_or_first_error(
     """Parse a batch, or raise the InvalidArgumentError about the first message that is wrong.
 
     `parse` may raise WireError or MisfitError about any of the messages that are wrong. `names` are
-    those of the messages, and `message_type` what they should be, for errors.
+    the numbers of the messages, and `message_type` what they should be, for errors.
     """
     result = _attempt(block, parse)
     if not isinstance(result, MisfitError):
@@ -156,12 +152,8 @@ def _what_it_has(message: bytes, key: str | None) -> str:
 
 def _names(message: bytes, number: int) -> set[str]:
     """Return the first keys of the map in a field, short ones only as far as they are shown."""
-    entries = (
-        (start, stop)
-        for field, wire_type, first, last in walk(message, 0, len(message))
-        if (field, wire_type) == (number, LEN)
-        for _, _, start, stop in walk(message, first, last)
-    )
+    maps = [(a, b) for *field, a, b in walk(message, 0, len(message)) if field == [number, LEN]]
+    entries = ((a, b) for first, last in maps for _, _, a, b in walk(message, first, last))
     names = set()
     for start, stop in islice(entries, _MOST_NAMES):
         for field, wire_type, first, last in walk(message, start, stop):

@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from enum import Enum, auto
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -57,7 +57,7 @@ from tfrecord_lite.arrays import (
     rows,
     short_lanes,
 )
-from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.convert.lists import Level, Lists
 from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.entries import LIST_READERS, NO_VALUES, Flat, chunk_values
 from tfrecord_lite.schema import Kind
@@ -66,9 +66,6 @@ from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, content_start, read_length
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
 from tfrecord_lite.wire.varint import read_sized, read_varints
-
-if TYPE_CHECKING:
-    from tfrecord_lite.convert.lists import Level
 
 _IN_ROW_BYTES = 64
 _LARGEST_BYTE = 0x7F
@@ -108,7 +105,7 @@ class LayoutEntry(NamedTuple):
 
     key: bytes
     feature: int
-    """Number of its key in the table, -1 if it is not there."""
+    """Number of its key in the table, -1 if the table lacks it."""
     kind: int
     """The :class:`Kind` of its list, 0 for none."""
     form: ValueForm
@@ -121,32 +118,24 @@ class LayoutEntry(NamedTuple):
 
     def __str__(self) -> str:
         """Return key, kind, form, and the bytes of payload and before it."""
-        kind = Kind(self.kind).label if self.kind else "no kind"
-        return (
-            f"{self.key!r}, {kind}, {self.form.name}, {self.length} bytes after {len(self.prefix)}"
-        )
+        kind, n_before = Kind(self.kind).label if self.kind else "no kind", len(self.prefix)
+        return f"{self.key!r}, {kind}, {self.form.name}, {self.length} bytes after {n_before}"
 
 
 class _FloatRun:
     """Floats of features that lie evenly in a stretch, as many each."""
 
-    __slots__ = ("features", "n_bytes", "number", "place", "step")
-    place: int
-    """Where the first feature's floats begin."""
-    n_bytes: int
-    """Of each feature."""
-    features: list[int]
-    """The features, in order."""
-    step: int
-    """Bytes from one to the next."""
-    number: int
-    """Among all runs of a layout."""
-
-    def __init__(
-        self, place: int, n_bytes: int, features: list[int], step: int = 0, number: int = 0
-    ) -> None:
-        self.place, self.n_bytes, self.features = place, n_bytes, features
-        self.step, self.number = step, number
+    def __init__(self, place: int, n_bytes: int) -> None:
+        self.place = place
+        """Where the first feature's floats begin."""
+        self.n_bytes = n_bytes
+        """Of each feature."""
+        self.features: list[int] = []
+        """The features, in order."""
+        self.step = 0
+        """Bytes from one to the next."""
+        self.number = 0
+        """Among all runs of a layout."""
 
     def view(self, cells: AnyArray) -> AnyArray:
         """View the floats in rows of the stretch; shape (n_features, n_rows, n_values)."""
@@ -168,7 +157,7 @@ class _Stretch:
         self.unknown: list[tuple[int, int]] = [(place, entry.length) for entry, place in fixed]
         """The offset and length of each payload of fixed size in it."""
         self.runs: list[_FloatRun] = []
-        """Those of them that are asked for."""
+        """The entries that are asked for."""
         for entry, place in fixed:
             if entry.feature < 0:
                 continue
@@ -177,7 +166,7 @@ class _Stretch:
             if run is not None and n_run == 1:
                 run.step = place - run.place
             if run is None or run.n_bytes != entry.length or place - run.place != run.step * n_run:
-                self.runs.append(run := _FloatRun(place, entry.length, []))
+                self.runs.append(run := _FloatRun(place, entry.length))
             run.features.append(entry.feature)
         self.last: LayoutEntry | None = last
         """The entry whose payload follows the stretch."""
@@ -189,13 +178,12 @@ class _Stretch:
         """Bytes up to the payload that follows, or with it if its size is fixed."""
         self.hole: int = holes[-1].place if holes else 0
         """The place of the payload's own length."""
-        self.holds_floats: bool = (
-            last is not None and last.form is ValueForm.CHUNK and last.kind == Kind.FLOAT
-        )
+        is_chunk = last is not None and last.form is ValueForm.CHUNK
+        self.holds_floats: bool = is_chunk and last is not None and last.kind == Kind.FLOAT
         """Whether the payload must be whole floats."""
         self.n_words: int = -(-self.size // LANE_BYTES)
         self.template: Template | None = None
-        """To compare it by itself; None if no length takes more than a byte."""
+        """To compare it alone; None if no length takes more than a byte."""
         if any(hole.width > 1 for hole in holes):
             self.template = Template(known, self.unknown, holes)
 
@@ -207,31 +195,8 @@ class _ShortStretches:
     where `mask` has bits. All three are words, shape (n_stretches, 1, n_words).
     """
 
-    stretches: list[_Stretch]
-    mask: AnyArray
-    expected: AnyArray
-    per_length: AnyArray
-    length_words: list[int]
-    """The words that hold a length in some stretch."""
-    longest: Uint8Array
-    """The longest payload that leaves all lengths in one byte; shape (n_stretches, 1)."""
-
-    def __init__(
-        self,
-        stretches: list[_Stretch],
-        mask: AnyArray,
-        expected: AnyArray,
-        per_length: AnyArray,
-        length_words: list[int],
-        longest: Uint8Array,
-    ) -> None:
-        self.stretches, self.length_words, self.longest = stretches, length_words, longest
-        self.mask, self.expected, self.per_length = mask, expected, per_length
-        self._tiles: tuple[AnyArray, AnyArray] | None = None
-
-    @classmethod
-    def of(cls, stretches: list[_Stretch]) -> _ShortStretches:
-        """Make the words of some stretches."""
+    def __init__(self, stretches: list[_Stretch]) -> None:
+        self.stretches = stretches
         n_bytes = max(stretch.n_words for stretch in stretches) * LANE_BYTES
         mask, expected, per_length = np.zeros((3, len(stretches), 1, n_bytes), np.uint8)
         longest = np.full((len(stretches), 1), _LARGEST_BYTE, np.uint8)
@@ -245,10 +210,14 @@ class _ShortStretches:
                 expected[number, 0, hole.place] = hole.more
                 per_length[number, 0, hole.place] = 1
                 longest[number] = min(longest[number, 0], _LARGEST_BYTE - hole.more)
-        words = (expected & mask).view("<u8")
-        units = per_length.view("<u8")
-        length_words = np.flatnonzero(units.any(axis=(0, 1))).tolist()
-        return cls(stretches, mask.view("<u8"), words, units, length_words, longest)
+        self.mask: AnyArray = mask.view("<u8")
+        self.expected: AnyArray = (expected & mask).view("<u8")
+        self.per_length: AnyArray = per_length.view("<u8")
+        self.length_words: list[int] = np.flatnonzero(self.per_length.any(axis=(0, 1))).tolist()
+        """The words that hold a length in some stretch."""
+        self.longest: Uint8Array = longest
+        """The longest payload that leaves all lengths in one byte; shape (n_stretches, 1)."""
+        self._tiles: tuple[AnyArray, AnyArray] | None = None
 
     def rows_at(self, data: Uint8Array, places: Int64Array) -> AnyArray:
         """Copy the rows at the places of each stretch; words, shape (n_stretches, n, n_words)."""
@@ -330,21 +299,18 @@ class Layout:
         short = sorted((s for s in stretches if s.template is None), key=lambda s: s.n_words)
         by_size = groupby(short, key=lambda s: s.n_words // _WORDS_AHEAD)
         alike = [list(stretches_of_size) for _, stretches_of_size in by_size]
-        self.groups: list[_ShortStretches] = [
-            _ShortStretches.of(stretches_of_size[first : first + _MOST_TOGETHER])
-            for stretches_of_size in alike
-            for first in range(0, len(stretches_of_size), _MOST_TOGETHER)
-        ]
-        self.furthest: Int64Array = np.array(
-            [[stretch.n_words * LANE_BYTES + _AHEAD_BYTES] for stretch in short], np.int64
-        ).reshape(-1, 1)
+        self.groups: list[_ShortStretches] = []
+        for own in alike:
+            for first in range(0, len(own), _MOST_TOGETHER):
+                self.groups.append(_ShortStretches(own[first : first + _MOST_TOGETHER]))
+        n_read = [stretch.n_words * LANE_BYTES + _AHEAD_BYTES for stretch in short]
+        self.furthest: Int64Array = np.array(n_read, np.int64).reshape(-1, 1)
         """Bytes that may be read from the place of each short stretch on."""
         n_bytes = sum(stretch.size for stretch in stretches)
         self.at_once: int = max(min(_AT_ONCE, _BYTES_AT_ONCE // n_bytes), 1)
         row_of = {id(stretch): row for row, stretch in enumerate(short)}
-        self.walk: list[tuple[_Stretch, int | None]] = [
-            (stretch, row_of.get(id(stretch))) for stretch in stretches
-        ]
+        rows_in_order = [row_of.get(id(stretch)) for stretch in stretches]
+        self.walk: list[tuple[_Stretch, int | None]] = [*zip(stretches, rows_in_order, strict=True)]
         """The stretches in order; and the number of each among the short ones, by size, or None."""
         self.n_short: int = len(short)
         self.slots: dict[int, _Slot] = {}
@@ -360,9 +326,8 @@ class Layout:
                 run.number = len(self.runs)
                 self.runs.append(run)
                 for place, feature in enumerate(run.features):
-                    self.slots[feature] = _Slot(
-                        by_feature[feature], _Kept.FLOATS, run.number, place
-                    )
+                    entry = by_feature[feature]
+                    self.slots[feature] = _Slot(entry, _Kept.FLOATS, run.number, place)
             last = stretch.last
             if last is None or last.feature < 0:
                 continue
@@ -393,9 +358,8 @@ class Layout:
             if entry is None or not (is_unread or _is_alike(entry, expected)):
                 return f"entry {number}: {entry or 'none that can be learnt'}; expected {expected}"
             at = stop
-        return (
-            "no difference" if at == len(view) else f"{len(view) - at} bytes after the last entry"
-        )
+        n_left = len(view) - at
+        return f"{n_left} bytes after the last entry" if n_left else "no difference"
 
     def match(self, data: Uint8Array, starts: Int64Array, stops: Int64Array) -> LayoutMatch:
         """Read the messages that look like this; spare bytes follow the last in `data`."""
@@ -423,10 +387,8 @@ class LayoutMatch:
         self.chosen: Int64Array | None = None
         """The messages that match; None for all."""
         self.n_messages: int = n_messages
-        self._floats = [
-            np.empty((len(run.features), n_messages, run.n_bytes // 4), "<f4")
-            for run in layout.runs
-        ]
+        shapes = [(len(run.features), n_messages, run.n_bytes // 4) for run in layout.runs]
+        self._floats = [np.empty(shape, "<f4") for shape in shapes]
         self._numbers = np.empty((layout.n_numbers, n_messages), np.int64)
         self._starts, self._lengths = np.empty((2, layout.n_extents, n_messages), np.int64)
 
@@ -493,9 +455,9 @@ class LayoutMatch:
         at = places[numbers.rows] + numbers.places
         values, differs = read_sized(lanes(self._data), at.reshape(-1), sizes.reshape(-1))
         self._numbers[:, span] = values.reshape(at.shape)
-        return (
-            wrong if differs is None else _either(wrong, np.any(differs.reshape(at.shape), axis=0))
-        )
+        if differs is not None:
+            wrong = _either(wrong, np.any(differs.reshape(at.shape), axis=0))
+        return wrong
 
     def _keep_floats(self, stretch: _Stretch, span: slice, cells: AnyArray) -> None:
         """Copy the floats out of the rows of a stretch."""
@@ -612,19 +574,15 @@ def _join(entries: list[LayoutEntry]) -> list[_Stretch]:
 
 _MAY_BE_FIXED = (ValueForm.CHUNK, ValueForm.SKIPPED)
 _MOST_VARYING = 1000
-"""Of messages with more entries of varying size, a layout costs more than it gains."""
+"""For messages with more entries of varying size, a layout costs more than it gains."""
 
 
 class _Sample:
     """A message that is read entry by entry."""
 
-    __slots__ = ("at", "entries", "view")
-    view: memoryview
-    at: int
-    entries: list[LayoutEntry]
-
-    def __init__(self, view: memoryview, at: int, entries: list[LayoutEntry]) -> None:
-        self.view, self.at, self.entries = view, at, entries
+    def __init__(self, view: memoryview, at: int) -> None:
+        self.view, self.at = view, at
+        self.entries: list[LayoutEntry] = []
 
 
 def learn(
@@ -641,7 +599,7 @@ def learn(
         view = whole[start:stop]
         body = content_start(view, 0, len(view), proto.FEATURES_TAG[0])
         if body is not None:
-            samples.append(_Sample(view, body, []))
+            samples.append(_Sample(view, body))
     fewest = min(len(samples), 2)
     ended: list[_Sample] = []
     n_varying = 0
@@ -667,7 +625,7 @@ def learn(
     known = [entry.feature for entry in lists[0] if entry.feature >= 0] if lists else []
     if not lists or not lists[0] or len(set(known)) < len(known):
         return None
-    if max(len(entry.prefix) for entry in lists[0]) > MAX_TEMPLATE_BYTES:
+    if any(len(entry.prefix) > MAX_TEMPLATE_BYTES for entry in lists[0]):
         return None
     entries = []
     for entry, *others in zip(*lists, strict=True):
@@ -681,15 +639,10 @@ def learn(
 
 def _is_alike(entry: LayoutEntry, expected: LayoutEntry) -> bool:
     """Whether an entry is read as another one: with other lengths, unless these are fixed."""
-    is_fixed = expected.form is ValueForm.FIXED
-    form = entry.form if is_fixed else expected.form
-    length = expected.length if is_fixed else entry.length
-    return (entry.key, entry.kind, entry.form, entry.length) == (
-        expected.key,
-        expected.kind,
-        form,
-        length,
-    )
+    if expected.form is ValueForm.FIXED:
+        ours, theirs = (entry.key, entry.kind), (expected.key, expected.kind)
+        return ours == theirs and entry.length == expected.length
+    return (entry.key, entry.kind, entry.form) == (expected.key, expected.kind, expected.form)
 
 
 def _is_like(view: memoryview, start: int, entry: LayoutEntry) -> bool:
@@ -740,10 +693,8 @@ def _entry(
         around += inner
         payload = inner[-1][1]
     has_payload = payload < stop or form is ValueForm.STRING  # which may be an empty one
-    holes = [
-        Hole(field + 1 - start, content - field - 1, payload - content)
-        for field, content in (around if has_payload else ())
-    ]
+    fields = around if has_payload else ()
+    holes = [Hole(at + 1 - start, body - at - 1, payload - body) for at, body in fields]
     prefix = bytes(view[start:payload])
     return LayoutEntry(name, feature, kind, form, prefix, tuple(holes), stop - payload), stop
 

@@ -7,9 +7,9 @@ the next entry is found without reading it::
                        K bytes        r bytes, up to the end of the entry
 
 1. Walk: ``at += data[at + 1] + 2`` in all messages, until they end. Nothing is checked yet.
-2. Of each entry a few bytes are taken that tell all :class:`KnownKeys` apart, and so say which of
+2. A few bytes of each entry distinguish all :class:`KnownKeys`, and so show which of
    them it must have. Then the whole of it, from its tag up to the value's, is compared with that one.
-3. Of the entries asked for, four bytes more are the tags and lengths of the list and its chunk.
+3. In the entries asked for, four bytes more are the tags and lengths of the list and its chunk.
 
 A message with anything else (a long entry, an unknown field, a key that is not known or there
 twice) is left to the general way.
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from tfrecord_lite.arrays import (
     rows,
     short_lanes,
 )
-from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.convert.lists import Level, Lists
 from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.entries import LIST_READERS, Flat, GeneralMessages, chunk_values
 from tfrecord_lite.example.decode.layout import bodies
@@ -43,9 +43,6 @@ from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.fields import renumbered
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.varint import read_sized
-
-if TYPE_CHECKING:
-    from tfrecord_lite.convert.lists import Level
 
 MOST_KEYS = 2500
 """More keys are not known: a hash that separates them would take too long to find."""
@@ -79,7 +76,7 @@ class KnownKeys:
         self.others: Sequence[bytes] = others if is_short else [*others, b""]
         keys = [key for key in (*table.keys, *self.others) if len(key) <= _LONGEST_KEY]
         self.features: Int64Array = np.array(features, np.int64)
-        """The number in the table of each key that is there; the others come after these."""
+        """The number in the table of each key that it has; the others follow these."""
         sizes = np.array([len(key) for key in keys], np.int64)
         self._shortest, longest = int(sizes.min()), int(sizes.max())
         self.value_places: Int64Array = sizes + _KEY_PLACE
@@ -101,24 +98,19 @@ class KnownKeys:
         self._multipliers: list[np.uint32] = list(odd)
         self._slots[hashed] = np.arange(len(keys))
         self._n_words = -(-(_KEY_PLACE + longest + 2) // LANE_BYTES)
-        mask, expected, per_length, after = np.zeros(
-            (4, len(keys), self._n_words * LANE_BYTES), np.uint8
-        )
+        shape = 4, len(keys), self._n_words * LANE_BYTES
+        mask, expected, per_length, after = np.zeros(shape, np.uint8)
         for number, key in enumerate(keys):
-            head = (
-                proto.ENTRY_TAG + b"\0" + proto.KEY_TAG + bytes([len(key)]) + key + proto.VALUE_TAG
-            )
+            size = bytes([len(key)])
+            head = proto.ENTRY_TAG + b"\0" + proto.KEY_TAG + size + key + proto.VALUE_TAG
             mask[number, : len(head) + 1] = 0xFF
             expected[number, : len(head)] = np.frombuffer(head, np.uint8)
             per_length[number, [1, len(head)]] = after[number, len(head)] = 1
-        mask, expected, per_length, after = (
-            words.view("<u8") for words in (mask, expected, per_length, after)
-        )
+        views = (words.view("<u8") for words in (mask, expected, per_length, after))
+        mask, expected, per_length, after = views
         expected = expected - after * self.head_sizes[:, None].astype(np.uint64)
-        self._words = [
-            tuple(map(_shared, words))
-            for words in zip(mask.T, expected.T, per_length.T, strict=True)
-        ]
+        in_words = zip(mask.T, expected.T, per_length.T, strict=True)
+        self._words = [tuple(map(_shared, words)) for words in in_words]
         """Of each word of an entry, up to the value's length: which bits are known; what they must be, less
         `per_length` for each byte of the entry; and `per_length`. Each is one number, or one per key."""
 
@@ -274,7 +266,7 @@ class PlainMatch:
 
     @cached_property
     def _one_chunk(self) -> list[bool]:
-        """Whether each feature is a chunk wherever it is there."""
+        """Whether each feature is a chunk in every message that has it."""
         is_chunk: list[bool] = (self._are_chunks | (self._kinds == 0)).all(axis=1).tolist()
         return is_chunk
 
@@ -337,7 +329,5 @@ def _walk(
         at += 2
     bad[owner] = True
     place = np.concatenate(places)
-    np.minimum(
-        place, data.size - _FURTHEST, out=place
-    )  # the places of bad messages may be anywhere
+    np.minimum(place, data.size - _FURTHEST, out=place)  # those of bad messages may be anywhere
     return place, np.concatenate(lengths), np.concatenate(owners)

@@ -13,13 +13,12 @@ Also what a caller may pass as messages: :func:`as_block`, :func:`as_bytes`, :fu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, keep_freed_pages
+from tfrecord_lite.arrays import AnyArray, first_true, keep_freed_pages
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, Column
 from tfrecord_lite.columns.bytes import owned_slice
@@ -34,9 +33,8 @@ from tfrecord_lite.schema.prepare import Padded, Prepared, Sparse, keys_to_read
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.wire.keys import KeyTable
 
-if TYPE_CHECKING:
-    Serialized: TypeAlias = Block | Sequence[bytes | str] | AnyArray
-    StringForm: TypeAlias = Literal["ndarray", "BytesColumn"]
+Serialized: TypeAlias = "Block | Sequence[bytes | str] | AnyArray"
+StringForm: TypeAlias = 'Literal["ndarray", "BytesColumn"]'
 
 
 _MOST_OTHERS = 64
@@ -60,16 +58,15 @@ class ColumnReader:
         self.kinds: dict[str, Kind] = keys_to_read(prepared)
         self.numbers: dict[str, int] = {key: number for number, key in enumerate(self.kinds)}
         self.table: KeyTable = KeyTable([key.encode() for key in self.kinds])
-        self._own: dict[str, Type] = {
-            name: build.own_type(prepared_feature) for name, prepared_feature in prepared.items()
-        }
+        types = {name: build.own_type(feature) for name, feature in prepared.items()}
+        self._own: dict[str, Type] = types
         """What the values of a feature are by its specification."""
         self._originals: dict[str, Type] = {}
         """What they were before they were stored; for a feature list, the type of a step."""
         for name, original in originals_of(features).items():
             if self._is_stored_so(original, self._own[name]):
                 # Time zone and categories make no difference.
-                self._own[name] = replace(original, shape=self._own[name].shape)
+                self._own[name] = original._replace(shape=self._own[name].shape)
             else:
                 self._originals[name] = original
         keys: set[str] = set()
@@ -220,11 +217,9 @@ class FeatureReader(ColumnReader):
         Raises MisfitError about a feature that is not asked for. One without values is not missed.
         """
         for number, key in enumerate(table.keys[len(self.kinds) :], len(self.kinds)):
-            others = np.flatnonzero(batch.kinds(number))
-            if others.size:
-                name = key.decode(errors="replace")
-                detail = "a feature that is not in the schema"
-                raise MisfitError(int(others[0]), Reason.WRONG_KIND, name, detail)
+            if (first := first_true(np.atleast_1d(batch.kinds(number)) != 0)) is not None:
+                name, detail = key.decode(errors="replace"), "a feature that is not in the schema"
+                raise MisfitError(first, Reason.WRONG_KIND, name, detail)
         return sorted(batch.unknown_keys(_MOST_OTHERS))
 
     def _column(self, batch: MessageBatch, key: str) -> Lists:
@@ -243,11 +238,10 @@ def check_kinds(key: str, kind: Kind, kinds: Any) -> None:
     """Raise MisfitError about the first message with a feature of another kind (rules X6, V2)."""
     if isinstance(kinds, int) and kinds in (kind, 0):
         return
-    kinds_of_message = np.atleast_1d(kinds)
-    wrong = np.flatnonzero((kinds_of_message != kind) & (kinds_of_message != 0))
-    if wrong.size:
-        detail = f"found {Kind(int(kinds_of_message[wrong[0]])).label}, expected {kind.label}"
-        raise MisfitError(int(wrong[0]), Reason.WRONG_KIND, key, detail)
+    all_kinds = np.atleast_1d(kinds)
+    if (first := first_true((all_kinds != kind) & (all_kinds != 0))) is not None:
+        detail = f"found {Kind(int(all_kinds[first])).label}, expected {kind.label}"
+        raise MisfitError(first, Reason.WRONG_KIND, key, detail)
 
 
 def apart(lists: Any) -> Any:
@@ -304,9 +298,8 @@ def checked_names(names: Any, shape: tuple[int, ...]) -> Sequence[str] | None:
         return None
     if name_array.shape != shape:
         expected = f"one name for each of the {shape[0]} messages" if shape else "one name"
-        detail = (
-            f"example_names has the shape {list(name_array.shape)}, expected {expected}, or none"
-        )
+        shape_text = list(name_array.shape)
+        detail = f"example_names has the shape {shape_text}, expected {expected}, or none"
         raise argument_error(detail)
     return list(name_array.ravel())
 
@@ -320,9 +313,8 @@ def is_one_message(serialized: object) -> bool:
 
 def as_one_message(serialized: object, instead: str) -> bytes:
     """Return the only message as bytes; the error for a vector says to use `instead`."""
-    is_vector = isinstance(serialized, (list, tuple, Block)) or (
-        isinstance(serialized, np.ndarray) and serialized.ndim > 0
-    )
+    is_array = isinstance(serialized, np.ndarray) and serialized.ndim > 0
+    is_vector = is_array or isinstance(serialized, (list, tuple, Block))
     if is_vector:
         raise argument_error(f"expected one message, got several; use {instead}")
     return as_bytes(serialized)

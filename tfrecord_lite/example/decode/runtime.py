@@ -88,10 +88,8 @@ class RuntimeMessages(Features):
 
     def _read(self, name: str) -> list[tuple[int, AnyArray | None]]:
         """Read a feature of every message; getting one that a map lacks would add it."""
-        return [
-            array_of(features[name]) if name in features else (0, None)
-            for features in self._messages
-        ]
+        all_features, none = self._messages, (0, None)
+        return [array_of(own[name]) if name in own else none for own in all_features]
 
     def unknown_keys(self, limit: int) -> list[bytes]:
         """Return the keys that are not in the table, without regard to the limit."""
@@ -100,8 +98,7 @@ class RuntimeMessages(Features):
 
     def present(self, feature: int) -> BoolArray:
         """Return which messages have a feature, with or without a kind."""
-        name = self._names[feature]
-        return np.array([name in features for features in self._messages])
+        return np.array([self._names[feature] in features for features in self._messages])
 
     def kinds(self, feature: int) -> Uint8Array | int:
         """Return the kind of a feature in each message; one number if all agree."""

@@ -37,6 +37,7 @@ from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, errors_at
 from tfrecord_lite.example.encode.one import encode_features, encoded_key, entry_levels
 from tfrecord_lite.example.proto import FEATURES_TAG, KIND_TAGS, LIST_VALUE_TAG
+from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import FeatureLike, Kind
 from tfrecord_lite.texts import plural
 from tfrecord_lite.wire.emit import (
@@ -52,8 +53,6 @@ from tfrecord_lite.wire.emit import (
 from tfrecord_lite.wire.scalar import WireError
 from tfrecord_lite.wire.varint import varint_rows, varint_run
 
-__all__ = ["encode_example", "encode_examples"]
-
 _BATCH_BYTES = 1024 * 1024
 _MIN_RECORDS, _MAX_RECORDS = 64, 4096
 """About how many bytes of values a batch of columns has, and the bounds of its records."""
@@ -61,6 +60,7 @@ _SCHEMA_ROWS = 512
 """Rows that are checked against a schema at once."""
 
 
+@hinted
 def encode_examples(
     columns: Mapping[str, Any] | DataFrame, schema: Mapping[str, FeatureLike] | None = None
 ) -> Block:
@@ -247,9 +247,6 @@ def _lists(
     columns: Any, schema: Mapping[str, FeatureLike] | None, rounded: dict[str, None] | None = None
 ) -> dict[str, Lists]:
     frame = open_columns(columns)
-    if not hasattr(frame.columns, "items"):
-        actual = type(columns).__name__
-        raise TypeError(f"columns must be a dict, with one column per feature, not {actual}")
     if schema is not None:
         return stored(frame.columns, schema, rounded)
     lists: dict[str, Lists] = {}
@@ -377,8 +374,5 @@ def _bytes_payload(lists: Lists) -> Payload:
     return compact(data, splits[:-1], np.diff(splits))
 
 
-_PAYLOADS: dict[Kind, Callable[[Lists], Payload]] = {
-    Kind.BYTES: _bytes_payload,
-    Kind.FLOAT: _float_payload,
-    Kind.INT64: _int64_payload,
-}
+_PAYLOADS: dict[Kind, Callable[[Lists], Payload]]
+_PAYLOADS = {Kind.BYTES: _bytes_payload, Kind.FLOAT: _float_payload, Kind.INT64: _int64_payload}

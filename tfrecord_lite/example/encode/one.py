@@ -101,7 +101,7 @@ def only_string(value: Any) -> Any:
 
 
 def _large(key: str, raw: bytes, value: Any) -> tuple[Any, ...]:
-    """Encode the entry of a large value: what stands before it, and its payload as it is."""
+    """Encode the entry of a large value: the bytes before it, and its payload as it is."""
     kind, payload = Kind.BYTES, value
     if type(value) is not bytes:
         lists = opened(key, value.reshape(1, -1))
@@ -183,17 +183,9 @@ def _array(values: AnyArray) -> bytes | None:
     return _list(values.tolist()) if values.dtype.kind in "iuO" or values.dtype == float else None
 
 
-_ENCODERS: dict[type, Callable[[Any], bytes | None]] = {
-    bool: _integer,
-    int: _integer,
-    float: _float,
-    np.float64: _float,
-    bytes: _string,
-    str: _text,
-    list: _list,
-    tuple: _list,
-    np.ndarray: _array,
-}
+_ENCODERS: dict[type, Callable[[Any], bytes | None]]
+_ENCODERS = {bool: _integer, int: _integer, float: _float, np.float64: _float, bytes: _string}
+_ENCODERS |= {str: _text, list: _list, tuple: _list, np.ndarray: _array}
 
 
 def content_of(lists: Lists) -> bytes:

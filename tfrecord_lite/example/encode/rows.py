@@ -10,7 +10,7 @@ values. What it keeps of them is a copy, already checked::
           ╰─ struct.pack ─╯     ╰─ strings        ╰─ copies
              "<fq"
 
-The rows become lists without another look: their numbers lie in memory as in a structured
+The rows become lists without another check: their numbers are in memory as in a structured
 array, and vectors end to end. A row of a new form, or one with large, unusual or wrong
 values, is encoded alone at once, so the call that passes a bad row raises, and keeps nothing of it.
 Every row, and every record that is written between rows, has a number; they come out in order.
@@ -34,14 +34,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, Buffer, ByteItems, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import RaggedTensor
-from tfrecord_lite.convert.lists import Lists
+from tfrecord_lite.convert.lists import Level, Lists
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.types import (
     EXACT_DTYPES,
@@ -56,9 +56,6 @@ from tfrecord_lite.example.encode.one import encode_features, encoded_key, only_
 from tfrecord_lite.example.proto import FEATURES_TAG
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
-
-if TYPE_CHECKING:
-    from tfrecord_lite.convert.lists import Level
 
 _MAX_ROWS = 1024
 _MAX_BYTES = 2 * 1024 * 1024
@@ -80,11 +77,8 @@ _KIND_OF_TYPE = (
     | dict.fromkeys(PLAIN_FLOATS, Kind.FLOAT)
     | dict.fromkeys((*PLAIN_STRINGS, np.str_, np.bytes_), Kind.BYTES)
 )
-_KIND_OF_DTYPE = dict.fromkeys("biu", Kind.INT64) | {
-    "f": Kind.FLOAT,
-    "S": Kind.BYTES,
-    "U": Kind.BYTES,
-}
+_KIND_OF_DTYPE = dict.fromkeys("biu", Kind.INT64) | dict.fromkeys("SU", Kind.BYTES)
+_KIND_OF_DTYPE["f"] = Kind.FLOAT
 _ndim_of = attrgetter("ndim")
 
 
@@ -186,7 +180,7 @@ class KindsOfRows:
 
 
 def _kind_of(value: Any) -> Kind | None:
-    """Return the kind that a value of a row is stored as; None if it does not tell."""
+    """Return the kind that a value of a row is stored as; None if it is not known from it."""
     if is_list(value):
         types = set(map(type, value))
         kinds = {_KIND_OF_TYPE.get(cls) for cls in types}
@@ -241,7 +235,7 @@ class RowBuffer(Waiting):
         """Return the plan of a row's form, if the form has come before and can have one."""
         lists = [value for value in values if is_list(value)]
         lengths = tuple([min(len(value), SHORT_LIST + 1) for value in lists])
-        # The first value stands for a long list; the plan looks at all of them.
+        # The first value represents a long list; the plan looks at all of them.
         first = [value[:1] if len(value) > SHORT_LIST else value for value in lists]
         types = tuple(map(type, values))
         form = (keys, types, dtypes_of(values), lengths, tuple(map(type, chain(*first))))

@@ -150,10 +150,10 @@ def _first_step(view: memoryview) -> _StepForm | None:
     stop = feature + read_length(view, 0)[0]
     tag = view[feature] if feature < stop <= len(view) else 0
     values = content_start(view, feature, stop, tag)
-    content = (
-        content_start(view, values, stop, proto.LIST_VALUE_TAG[0]) if values is not None else None
-    )
-    if content is None or not proto.KIND_OF_TAG[tag]:
+    if values is None or not proto.KIND_OF_TAG[tag]:
+        return None
+    content = content_start(view, values, stop, proto.LIST_VALUE_TAG[0])
+    if content is None:
         return None
     kind, length = Kind(int(proto.KIND_OF_TAG[tag])), stop - content
     if kind is Kind.FLOAT and length % 4:
@@ -209,10 +209,8 @@ def _searched(
 
     Returns the steps of each list, 0 where the guess is wrong; and the contents of all others.
     """
-    parts = [
-        _search(data, starts[span], stops[span], kind)
-        for span in _slices((stops - starts) // _TYPICAL)
-    ]
+    spans = _slices((stops - starts) // _TYPICAL)
+    parts = [_search(data, starts[span], stops[span], kind) for span in spans]
     counts, start, length = (np.concatenate(column) for column in zip(*parts, strict=True))
     return counts, ByteRanges(data, start, length)
 
@@ -385,9 +383,8 @@ class SequenceMessageBatch:
         values = entries.values(located.entry)
         if values.owner.size != left.size or (values.owner[1:] == values.owner[:-1]).any():
             return  # an entry has several values, or none
-        bounds = np.searchsorted(
-            located.cell, np.arange(0, self._n_steps.size + 1, max(self.n_messages, 1))
-        )
+        firsts = np.arange(0, self._n_steps.size + 1, max(self.n_messages, 1))
+        bounds = np.searchsorted(located.cell, firsts)
         for number, (first, last) in enumerate(pairwise(bounds.tolist())):
             plain = find_plain(self._data, values.start[first:last], values.stop[first:last])
             if plain is not None:
@@ -415,13 +412,8 @@ class SequenceMessageBatch:
         if len(parts) > 1:
             places = [self._places(number, in_cells=in_cells) for in_cells in (False, True)]
             values = merge(kind, int(n_steps.sum()), list(zip(places, parts, strict=True)))
-        return Lists(
-            self.n_messages,
-            values.type,
-            (n_steps, *values.levels),
-            values.flat,
-            self._is_present[cells],
-        )
+        levels, present = (n_steps, *values.levels), self._is_present[cells]
+        return Lists(self.n_messages, values.type, levels, values.flat, present)
 
     def kinds(self, number: int) -> Uint8Array | int:
         """Return the kind of each step of a list, one number if all are of one."""

@@ -28,12 +28,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, ByteItems, Int64Array, gather, row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    BoolArray,
+    ByteItems,
+    Int64Array,
+    first_true,
+    gather,
+    row_splits,
+)
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.normalize import opened
-from tfrecord_lite.convert.types import EXACT_DTYPES, column_error, unmasked
+from tfrecord_lite.convert.types import EXACT_DTYPES, column_error, rows_of, unmasked
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.first_error import in_steps
@@ -61,11 +69,11 @@ from tfrecord_lite.example.encode.rows import (
     Waiting,
     plain_values,
 )
+from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema.kinds import array_of
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.emit import Part, compact, emit_fields, emit_run
-
-__all__ = ["encode_sequence_example", "encode_sequence_examples"]
 
 _LARGE_BYTES = 256 * 1024
 """A record with a larger list is encoded alone."""
@@ -121,10 +129,9 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
         pieces += encode_features(proto.FEATURES_TAG, row["context"])
     if "feature_lists" in row:
         lists = _checked_dict("feature_lists", row["feature_lists"])
+        pairs = [(raw, _feature_list(key, lists[key])) for raw, key in sorted_keys(lists)]
         entries = [
-            delimited(proto.KEY_TAG, raw)
-            + delimited(proto.VALUE_TAG, _feature_list(key, lists[key]))
-            for raw, key in sorted_keys(lists)
+            delimited(proto.KEY_TAG, raw) + delimited(proto.VALUE_TAG, own) for raw, own in pairs
         ]
         content = b"".join([delimited(proto.ENTRY_TAG, entry) for entry in entries])
         pieces.append(delimited(proto.FEATURE_LISTS_TAG, content))
@@ -133,14 +140,13 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
 
 def _checked_dict(name: str, values: Any) -> Mapping[str, Any]:
     if not isinstance(values, Mapping):
-        raise TypeError(
-            f"{name} must be a dict with an entry per list, not {type(values).__name__}"
-        )
+        actual = type(values).__name__
+        raise TypeError(f"{name} must be a dict with an entry per list, not {actual}")
     return values
 
 
 def _check_is_sequence(key: str, steps: Any) -> None:
-    is_single = isinstance(steps, np.ndarray) and steps.ndim == 0
+    is_single = getattr(steps, "ndim", 1) == 0
     is_single |= isinstance(steps, str | bytes | Mapping) or not hasattr(steps, "__iter__")
     if is_single:
         raise TypeError(f"feature list {key!r} must be a sequence of steps, not {steps!r:.40}")
@@ -180,6 +186,7 @@ def _values_of(step: Any) -> Any:
 # ------------------------------------------------------------------------------------ columns
 
 
+@hinted
 def encode_sequence_examples(
     context: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None,
     feature_lists: Mapping[str, Any] | None = None,
@@ -213,7 +220,7 @@ def encode_sequence_examples(
     InvalidArgumentError
         With `key` and, where one record is at fault, `index`: ``BAD_ARGUMENT`` for no
         columns, columns of different lengths, lengths that do not fit, a column without
-        steps; ``UNSUPPORTED`` for a SparseTensor, which does not tell the number of steps;
+        steps; ``UNSUPPORTED`` for a SparseTensor, which does not record the number of steps;
         ``UNREPRESENTABLE``, ``UNSUPPORTED`` and ``RECORD_TOO_LARGE`` as for
         :func:`~tfrecord_lite.encode_examples`.
     TypeError
@@ -236,10 +243,9 @@ def encode_sequence_examples(
     if context is not None and not isinstance(context, Mapping):
         if feature_lists is not None or lengths is not None:
             raise TypeError("give feature_lists with columns only; records have their own")
-        return _encode_rows(context)
-    features = {
-        key: opened(key, column) for key, column in (context or {}).items() if column is not None
-    }
+        return _encode_rows(rows_of(context))
+    columns = {} if context is None else context
+    features = {k: opened(k, column) for k, column in columns.items() if column is not None}
     lists = _feature_lists(
         {} if feature_lists is None else _checked_dict("feature_lists", feature_lists),
         {} if lengths is None else _checked_dict("lengths", lengths),
@@ -284,11 +290,8 @@ def _feature_lists(columns: Mapping[str, Any], lengths: Mapping[str, Any]) -> di
     for key in lengths:
         if columns.get(key) is None:
             raise column_error(str(key), "lengths are given for this list, but not the list")
-    return {
-        key: _lists_of(key, column, lengths.get(key))
-        for key, column in columns.items()
-        if column is not None
-    }
+    present = {key: column for key, column in columns.items() if column is not None}
+    return {key: _lists_of(key, column, lengths.get(key)) for key, column in present.items()}
 
 
 def _lists_of(key: str, column: Any, lengths: Any) -> Lists:
@@ -302,7 +305,7 @@ def _lists_of(key: str, column: Any, lengths: Any) -> Lists:
         return _lists_of_steps(key, column.below(), column.lengths, column.present)
     is_array = not isinstance(column, RaggedTensor | list | tuple)
     if is_array:
-        column = column if isinstance(column, np.ma.MaskedArray) else np.asarray(column)
+        column = column if isinstance(column, np.ma.MaskedArray) else array_of(column, key)
         if column.ndim == 1 and column.dtype == object:
             column, is_array = column.tolist(), False
     if lengths is not None and not is_array:
@@ -343,9 +346,7 @@ def _lists_of_array(key: str, column: AnyArray, lengths: Any) -> Lists:
     if n_steps.shape != (n_records,) or (n_steps.size and n_steps.dtype.kind not in "iu"):
         actual = f"the lengths are {n_steps.dtype} of shape {list(n_steps.shape)}"
         raise column_error(key, f"{actual}, expected an integer for each of {n_records} records")
-    wrong = (n_steps < 0) | (n_steps > longest)
-    if wrong.any():
-        first = int(wrong.argmax())
+    if (first := first_true((n_steps < 0) | (n_steps > longest))) is not None:
         detail = f"the length is {n_steps[first]}, expected 0 to {longest} as the array has"
         raise column_error(key, detail, first)
     is_step = np.arange(longest) < n_steps[:, None]
@@ -355,12 +356,12 @@ def _lists_of_array(key: str, column: AnyArray, lengths: Any) -> Lists:
 def _lists_of_sequences(key: str, column: Sequence[Any]) -> Lists:
     """Convert a column with a sequence of steps per record."""
     present = None
-    column = [
-        record
-        if isinstance(record, np.ma.MaskedArray) and record.ndim
-        else unmasked(key, [record])[0]
-        for record in column
-    ]
+
+    def steps_of(record: Any) -> Any:
+        is_masked = isinstance(record, np.ma.MaskedArray) and record.ndim
+        return record if is_masked else unmasked(key, [record])[0]
+
+    column = list(map(steps_of, column))
     if any(record is None for record in column):
         present = np.array([record is not None for record in column], np.bool_)
         column = [() if record is None else record for record in column]
@@ -426,9 +427,8 @@ class SequenceRowBuffer(Waiting):
             return False
         context = {key: _as_list(value) for key, value in context.items()}
         step_values = [values for steps in lists.values() if (values := _step_values(steps))]
-        if len(step_values) < len(lists) or any(
-            values.n_bytes > _LARGE_BYTES for values in step_values
-        ):
+        sizes = [values.n_bytes for values in step_values]
+        if len(step_values) < len(lists) or max(sizes, default=0) > _LARGE_BYTES:
             return False
         types = tuple([(values.dtype, values.counts is None) for values in step_values])
         alike = self._plans.setdefault((tuple(row), tuple(lists), types), [])
@@ -479,7 +479,7 @@ class _SequencePlan:
             encoded_key(key)
         self._context = RowPlan(tuple(context), tuple(context.values())) if context else None
         self.rows: list[tuple[int, tuple[TakenRow, tuple[_StepValues, ...]]]] = []
-        """Of each record its number, its context, and its lists."""
+        """For each record its number, its context, and its lists."""
 
     def take(self, context: dict[str, Any]) -> TakenRow | None:
         """Take the context of a record; None if it has another form."""
@@ -495,15 +495,11 @@ class _SequencePlan:
         """Return the records taken as messages."""
         contexts, lists = zip(*[taken for _, taken in self.rows], strict=True)
         context = {} if self._context is None else self._context.columns(contexts)
-        steps = {
-            key: _joined(key, taken)
-            for key, taken in zip(self._lists, zip(*lists, strict=True), strict=True)
-        }
-        return _encode_columns(
-            context if "context" in self._parts else None,
-            steps if "feature_lists" in self._parts else None,
-            len(self.rows),
-        )
+        of_keys = zip(self._lists, zip(*lists, strict=True), strict=True)
+        steps = {key: _joined(key, taken) for key, taken in of_keys}
+        own_context = context if "context" in self._parts else None
+        own_steps = steps if "feature_lists" in self._parts else None
+        return _encode_columns(own_context, own_steps, len(self.rows))
 
 
 class _StepValues(NamedTuple):

@@ -7,14 +7,13 @@ so that most of the code for Examples serves both.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, Int64Array
+from tfrecord_lite.arrays import AnyArray, Int64Array, first_true
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import Column
 from tfrecord_lite.convert.lists import Lists, SparseLists, row_of
@@ -30,6 +29,7 @@ from tfrecord_lite.example.decode.first_error import (
 from tfrecord_lite.example.decode.reader import (
     ColumnReader,
     FeatureReader,
+    Serialized,
     apart,
     as_block,
     as_bytes,
@@ -41,6 +41,7 @@ from tfrecord_lite.example.decode.reader import (
 )
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch, sequences_in
+from tfrecord_lite.options import hinted, hinted_class
 from tfrecord_lite.schema import FeatureLike, Schema
 from tfrecord_lite.schema.prepare import (
     Dense,
@@ -55,16 +56,12 @@ from tfrecord_lite.schema.schema import check_steps
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.texts import listed
 
-if TYPE_CHECKING:
-    from tfrecord_lite.example.decode.reader import Serialized
-
-    Features = Mapping[str, FeatureLike]
-    Results = dict[str, Column]
-    Lengths = dict[str, Int64Array]
-
-__all__ = ["SequenceExampleParser", "parse_sequence_example", "parse_single_sequence_example"]
+Features: TypeAlias = "Mapping[str, FeatureLike]"
+Results: TypeAlias = "dict[str, Column]"
+Lengths: TypeAlias = "dict[str, Int64Array]"
 
 
+@hinted_class
 class SequenceExampleParser:
     r"""Parse batches of SequenceExample messages into columns; prepared once, used many times.
 
@@ -117,11 +114,8 @@ class SequenceExampleParser:
             check_steps(list_specs)
         self.features: tuple[Features, Features] = context_specs, list_specs
         self.strings = strings
-        self._required = [
-            feature
-            for feature in context.values()
-            if isinstance(feature, Dense) and feature.default is None and feature.size
-        ]
+        dense = [feature for feature in context.values() if isinstance(feature, Dense)]
+        self._required = [f for f in dense if f.default is None and f.size]
         self._context = FeatureReader(context, context_specs, strings, no_kind_is_missing=False)
         self._lists = FeatureListReader(lists, list_specs, strings, pad=pad)
 
@@ -211,11 +205,11 @@ class SequenceExampleParser:
         named = np.ravel([] if name is None else name)  # also a name in a list (rule Q1)
         names = checked_names(named, (1,))
         context, lists, lengths = self._parse(block, [0, 1], names, single=True)[0]
-        return (
-            {name: row_of(column, 0) for name, column in context.items()},
-            {name: row_of(column, 0) for name, column in lists.items()},
-            {name: row_of(n_steps, 0) for name, n_steps in lengths.items()},
-        )
+
+        def first_of(columns: Mapping[str, Any]) -> dict[str, Any]:
+            return {name: row_of(column, 0) for name, column in columns.items()}
+
+        return first_of(context), first_of(lists), first_of(lengths)
 
     def parse_batches(
         self, block: Block, splits: Sequence[int]
@@ -287,10 +281,8 @@ class SequenceExampleParser:
     def __repr__(self) -> str:
         """Return the numbers of features and lists, and the names of the first."""
         context, lists = self.features
-        return (
-            f"SequenceExampleParser({listed(context, 'context feature')}; "
-            f"{listed(lists, 'feature list')})"
-        )
+        features, names = listed(context, "context feature"), listed(lists, "feature list")
+        return f"SequenceExampleParser({features}; {names})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the specifications, not what was learnt."""
@@ -336,7 +328,7 @@ class FeatureListReader(ColumnReader):
         self.pad = pad
         for name, own in self._own.items():
             if isinstance(prepared[name], Ragged):  # in each step
-                self._own[name] = replace(own, shape=(None, *(own.shape or ())))
+                self._own[name] = own._replace(shape=(None, *(own.shape or ())))
 
     def read(
         self, batch: SequenceMessageBatch, splits: list[int], *, single: bool
@@ -407,12 +399,12 @@ def _restored(name: str, lists: Lists, original: Type, feature: Prepared) -> Lis
     own = lists.type
     restore_steps = restore_values
     if not isinstance(feature, VarLen):
-        own = replace(own, shape=(own.shape or ())[1:])
+        own = own._replace(shape=(own.shape or ())[1:])
         restore_steps = restore
     with misfits(), in_steps(lists.lengths):
         steps = restore_steps(name, lists.below().with_(type=own), original)
     whole = steps.above(lists.lengths, lists.present)
-    return whole.with_(type=replace(steps.type, shape=(None, *(steps.type.shape or ()))))
+    return whole.with_(type=steps.type._replace(shape=(None, *(steps.type.shape or ()))))
 
 
 def _padded(lists: Lists, feature: Padded) -> AnyArray:
@@ -444,9 +436,7 @@ def _ragged(values: Lists, partitions: dict[str, Lists], feature: Ragged, own: T
     """Divide the values of a RaggedFeature (rule L5), with steps in the place of messages."""
     n_steps = values.lengths
     for key, column in partitions.items():
-        wrong = np.flatnonzero(column.lengths != n_steps)
-        if wrong.size:
-            first = int(wrong[0])
+        if (first := first_true(column.lengths != n_steps)) is not None:
             actual, expected = column.lengths[first], n_steps[first]
             detail = f"found {actual} steps, expected {expected} as the values have"
             raise MisfitError(first, Reason.BAD_PARTITION, key, detail)
@@ -456,6 +446,7 @@ def _ragged(values: Lists, partitions: dict[str, Lists], feature: Ragged, own: T
     return Lists(values.n, own, (n_steps, *rows.levels), values.flat)
 
 
+@hinted
 def parse_sequence_example(
     serialized: Serialized | bytes | str,
     context_features: Features | None = None,
@@ -510,6 +501,7 @@ def parse_sequence_example(
     return parser(batch, example_names)
 
 
+@hinted
 def parse_single_sequence_example(
     serialized: bytes | str,
     context_features: Features | None = None,

@@ -70,13 +70,10 @@ def _as_specified(element: Any, specs: Any) -> Any:
     if isinstance(specs, dict):
         return {name: _as_specified(element[name], spec) for name, spec in specs.items()}
     if isinstance(specs, tuple):
-        pairs = zip(element, specs, strict=True)
-        return tuple(_as_specified(item, spec) for item, spec in pairs)
-    array = plain_array(element, specs.dtype)
-    if specs.shape is not None and not fits(np.shape(array), specs.shape):
-        detail = (
-            f"the generator yielded an element of shape {np.shape(array)}, expected {specs.shape}"
-        )
+        return tuple(_as_specified(item, spec) for item, spec in zip(element, specs, strict=True))
+    array, expected = plain_array(element, specs.dtype), specs.shape
+    if expected is not None and not fits(np.shape(array), expected):
+        detail = f"the generator yielded an element of shape {np.shape(array)}, expected {expected}"
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
     return array
 
@@ -96,10 +93,10 @@ def _numbered(number: int, element: Any) -> Any:
 def _specs_of(types: Any, shapes: Any) -> Any:
     """Return TensorSpecs in the structure of `types`; all shapes are unknown if `shapes` is None."""
     if isinstance(types, dict):
-        return {name: _specs_of(each, shapes and shapes[name]) for name, each in types.items()}
+        return {name: _specs_of(dtype, shapes and shapes[name]) for name, dtype in types.items()}
     if isinstance(types, (tuple, list)):
         parts = [None] * len(types) if shapes is None else shapes
-        return tuple(_specs_of(each, part) for each, part in zip(types, parts, strict=True))
+        return tuple(_specs_of(dtype, part) for dtype, part in zip(types, parts, strict=True))
     return TensorSpec(shapes, types)
 
 
@@ -110,11 +107,9 @@ class _PlanOf:
     function: Callable[..., Any]
 
     def __call__(self, element: Any) -> PlanNode:
-        parts = element if type(element) is tuple else (element,)
-        result = self.function(*map(wrap, parts))
+        result = self.function(*map(wrap, element if type(element) is tuple else (element,)))
         if not isinstance(result, Dataset):
-            detail = f"the function must return a Dataset, not {type(result).__name__}"
-            raise TypeError(detail)
+            raise TypeError(f"the function must return a Dataset, not {type(result).__name__}")
         return _plan_of(result)
 
 
@@ -175,14 +170,12 @@ class Dataset(metaclass=_HintingType):
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
         """Make a data set of the rows of arrays, or of dictionaries and tuples of arrays."""
         arrays = map_structure(_sliceable, unwrap(tensors))
-        plan = nodes.Slices(arrays=arrays, n_rows=nodes.rows_of(arrays))
-        return Dataset(library.Dataset(plan))
+        return Dataset(library.Dataset(nodes.Slices(arrays=arrays, n_rows=nodes.rows_of(arrays))))
 
     @staticmethod
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
         """Make a data set of one element."""
-        plain = unwrap(tensors)
-        return Dataset(library.Dataset(nodes.Calls(function=partial(iter, (plain,)))))
+        return Dataset(library.Dataset(nodes.Calls(function=partial(iter, (unwrap(tensors),)))))
 
     @staticmethod
     def from_generator(
@@ -270,9 +263,8 @@ class Dataset(metaclass=_HintingType):
                 shards.setdefault(number, []).append(element)
             elements = itertools.chain.from_iterable(shards.values())
             sizes = {number: len(rows) for number, rows in shards.items()}
-        storage.save_elements(
-            _paths(path), elements, shard_sizes=sizes, compression=compression or ""
-        )
+        codec = compression or ""
+        storage.save_elements(_paths(path), elements, shard_sizes=sizes, compression=codec)
 
     @staticmethod
     def list_files(
@@ -344,10 +336,9 @@ class Dataset(metaclass=_HintingType):
     ) -> Dataset:
         """Make a data set of each element, and yield their elements in turns."""
         if cycle_length is None or cycle_length == AUTOTUNE:
-            is_open = num_parallel_calls == AUTOTUNE
-            cycle_length = (
-                num_files_in_turns() if is_open else num_parallel_calls or num_processors()
-            )
+            cycle_length = num_parallel_calls or num_processors()
+            if num_parallel_calls == AUTOTUNE:
+                cycle_length = num_files_in_turns()
         cycle = int(cycle_length)
         block = 1 if block_length is None else block_length
         if cycle < 1 or block < 1:
@@ -402,8 +393,7 @@ class Dataset(metaclass=_HintingType):
         name: str | None = None,
     ) -> Dataset:
         """Stack `batch_size` elements into one; sparse tensors get one more dimension."""
-        size = _size(batch_size)
-        return self._then(nodes.StackedBatch, n=size, drop_remainder=drop_remainder)
+        return self._then(nodes.StackedBatch, n=_size(batch_size), drop_remainder=drop_remainder)
 
     def padded_batch(
         self,
@@ -541,10 +531,8 @@ class TFRecordDataset(Dataset):
         name: str | None = None,
     ) -> None:
         paths = _paths(filenames)
-        compression = compression_type or None
-        super().__init__(
-            library.TFRecordDataset(paths, compression, buffer_size, num_parallel_reads)
-        )
+        codec = compression_type or None
+        super().__init__(library.TFRecordDataset(paths, codec, buffer_size, num_parallel_reads))
 
 
 def _plan_of(dataset: Dataset) -> PlanNode:

@@ -47,7 +47,7 @@ def rows_of(structure: Any) -> int:
     return sizes.pop()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Slices(Source):
     """The rows of arrays."""
 
@@ -70,7 +70,7 @@ class Slices(Source):
         return map_structure(lambda array: array[i], self.arrays)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Calls(Source):
     """The elements that a function yields, called again for each epoch."""
 
@@ -84,7 +84,7 @@ class Calls(Source):
                 yield ObjectChunk([element]), {"done": i + 1}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Records(Stage):
     """Records, and batches of records, as tensors that know their block."""
 
@@ -107,7 +107,7 @@ def _with_blocks(chunk: Chunk) -> list[Any]:
     return [RecordTensor(item, groups, i) for i, item in enumerate(items)]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Interleave(Stage):
     """The elements of many data sets, one made from each input element, in turns.
 
@@ -153,7 +153,7 @@ class Interleave(Stage):
             turn = (turn + 1) % self.cycle_length
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Unbatch(Stage):
     """The rows of each element."""
 
@@ -199,7 +199,7 @@ def files_of(plan: PlanNode, function: Callable[[Any], PlanNode]) -> Files | Non
     return replace(first, names=tuple(names), **order)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class StackedBatch(Batch):
     """Batches of elements, sparse tensors included."""
 
@@ -225,7 +225,7 @@ def _stacked(parts: list[Any]) -> SparseTensor:
     return SparseTensor(indices, values, [len(parts), *shape.tolist()])
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class PaddedBatch(Batch):
     """Batches of elements, whose arrays are padded to one shape."""
 
@@ -264,9 +264,7 @@ def _of(structure: Any, key: Any) -> Any:
 
 
 def _filled(elements: list[Any], shape: Any, fill: Any) -> Any:
-    arrays = [
-        np.asarray(element, object if isinstance(element, bytes) else None) for element in elements
-    ]
+    arrays = [np.asarray(item, object if isinstance(item, bytes) else None) for item in elements]
     dtype = arrays[0].dtype
     if fill is None:
         fill = b"" if dtype.kind == "O" else dtype.type(0)

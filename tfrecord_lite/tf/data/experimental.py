@@ -60,8 +60,7 @@ def make_batched_features_dataset(
     opened = reader(names, *(reader_args or ()))
     records = opened._dataset if isinstance(opened, Dataset) else opened  # noqa: SLF001 - ours
     if not isinstance(records, library.Dataset):
-        detail = "The `reader` argument must return a `Dataset` object."
-        raise TypeError(detail)
+        raise TypeError("The `reader` argument must return a `Dataset` object.")
     n_files = reader_num_threads or 1
     if isinstance(records, library.TFRecordDataset):
         if n_files > 1:

@@ -107,9 +107,7 @@ _recent: list[tuple[Any, Any]] = []
 
 def _parser(make: type[Any], *features: Any) -> Any:
     """Return a parser, one made before if there is any, for specifications only (rule E2)."""
-    items = [
-        tuple(feature.items()) if isinstance(feature, Mapping) else feature for feature in features
-    ]
+    items = [tuple(f.items()) if isinstance(f, Mapping) else f for f in features]
     for known, parser in _recent:  # an Example's has one set of features, a SequenceExample's two
         if known == items:  # fast for identical specifications
             return parser
@@ -139,8 +137,7 @@ def decode_raw(
     name: str | None = None,
 ) -> Tensor:
     """View bytes as numbers, as :func:`tfrecord_lite.decode_raw`."""
-    plain = unwrap(input_bytes)
-    return Tensor(raw.decode_raw(plain, out_type, little_endian, fixed_length, name))
+    return Tensor(raw.decode_raw(unwrap(input_bytes), out_type, little_endian, fixed_length, name))
 
 
 def decode_image(
