@@ -33,20 +33,9 @@ from typing import Any, Self
 from tfrecord_lite.texts import plural, repr_html, short_name
 
 __all__ = [
-    "DamageReport",
-    "DamagedSpan",
-    "DataLossError",
-    "DataLossWarning",
-    "FailedPreconditionError",
-    "FileReport",
-    "InvalidArgumentError",
-    "Reason",
-    "TFRecordError",
-    "argument_error",
-    "errors_at",
-    "lost_of",
-    "require_int",
-]
+    "DamageReport", "DamagedSpan", "DataLossError", "DataLossWarning", "FailedPreconditionError", "FileReport",
+    "InvalidArgumentError", "Reason", "TFRecordError", "argument_error", "errors_at", "lost_of", "require_int",
+]  # fmt: skip
 
 
 class Reason(StrEnum):

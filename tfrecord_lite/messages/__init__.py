@@ -31,21 +31,9 @@ if TYPE_CHECKING:
     from tfrecord_lite.messages.summary_pb2 import HistogramProto, Summary, SummaryMetadata
 
 __all__ = [
-    "BytesList",
-    "Event",
-    "Example",
-    "ExampleListWithContext",
-    "Feature",
-    "FeatureList",
-    "FeatureLists",
-    "Features",
-    "FloatList",
-    "HistogramProto",
-    "Int64List",
-    "SequenceExample",
-    "Summary",
-    "SummaryMetadata",
-]
+    "BytesList", "Event", "Example", "ExampleListWithContext", "Feature", "FeatureList", "FeatureLists", "Features",
+    "FloatList", "HistogramProto", "Int64List", "SequenceExample", "Summary", "SummaryMetadata",
+]  # fmt: skip
 
 if not TYPE_CHECKING:
     _SUMMARIES = dict.fromkeys(

@@ -54,32 +54,11 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "DenseLike",
-    "FeatureLike",
-    "FeatureListSummary",
-    "FeatureSpec",
-    "FeatureSummary",
-    "FixedLenFeature",
-    "FixedLenSequenceFeature",
-    "Kind",
-    "ListSummary",
-    "Original",
-    "Partition",
-    "RaggedFeature",
-    "RawFeature",
-    "Schema",
-    "SchemaItem",
-    "SequenceSchema",
-    "SequenceSummary",
-    "SparseFeature",
-    "SparseSpec",
-    "Summary",
-    "VarLenFeature",
-    "Variable",
-    "is_raw",
-    "require_specifications",
-    "summary_rows",
-]
+    "DenseLike", "FeatureLike", "FeatureListSummary", "FeatureSpec", "FeatureSummary", "FixedLenFeature",
+    "FixedLenSequenceFeature", "Kind", "ListSummary", "Original", "Partition", "RaggedFeature", "RawFeature",
+    "Schema", "SchemaItem", "SequenceSchema", "SequenceSummary", "SparseFeature", "SparseSpec", "Summary",
+    "VarLenFeature", "Variable", "is_raw", "require_specifications", "summary_rows",
+]  # fmt: skip
 
 if not TYPE_CHECKING:
     __getattr__ = names_from(__name__, dict.fromkeys(__all__, "schema.summary"))
