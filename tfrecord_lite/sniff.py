@@ -554,7 +554,7 @@ def recognize_value(value: bytes) -> ValueContent:
     recognized = _tensor(value) or _array(value)
     if recognized is not None:
         label, shape, size = recognized
-        shown = [str(side) for side in shape[:8]] + ["..."] * (len(shape) > 8)
+        shown = [str(side) for side in shape[:8]] + (["..."] if len(shape) > 8 else [])
         details = f"[{', '.join(shown)}]"
         return ValueContent(label, details, n_bytes if size is None else size, shape=shape)
     is_text = text_of(value[:_MAX_TEXT_BYTES], is_cut=n_bytes > _MAX_TEXT_BYTES) is not None

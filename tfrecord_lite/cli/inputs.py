@@ -431,6 +431,6 @@ def text_of(error: Any, name: str) -> str:
     name = name if name.strip() else repr(name)
     if reason := getattr(error, "strerror", None):
         can_replace = isinstance(error, FileExistsError) and reason == os.strerror(error.errno or 0)
-        return f"{name}: {reason}" + "; --overwrite replaces it" * can_replace
+        return f"{name}: {reason}{'; --overwrite replaces it' if can_replace else ''}"
     text = str(error) or type(error).__name__
     return text if name in text else f"{name}: {text}"

@@ -77,15 +77,15 @@ _ALL = -(2**63)
 """The smallest count; as any negative one, it means all elements."""
 _STATE_VERSION = 2
 _NODES = {
-    "batching": "Batch Parse",
-    "lengths": "Buckets Pack",
-    "mixtures": "Concatenated Mixed Zipped",
-    "shuffle": "Shuffle",
-    "stages": "Cache Enumerate Filter Map Prefetch Repeat Shard Skip Take",
-    "workers": "Processes",
-}
+    "batching": ("Batch", "Parse"),
+    "lengths": ("Buckets", "Pack"),
+    "mixtures": ("Concatenated", "Mixed", "Zipped"),
+    "shuffle": ("Shuffle",),
+    "stages": ("Cache", "Enumerate", "Filter", "Map", "Prefetch", "Repeat", "Shard", "Skip", "Take"),
+    "workers": ("Processes",),
+}  # fmt: skip
 """The nodes that methods make, by the module that defines them, which is loaded when it is first used."""
-_MODULE_OF = {name: module for module, names in _NODES.items() for name in names.split()}
+_MODULE_OF = {name: module for module, names in _NODES.items() for name in names}
 
 
 def _node(name: str, **settings: Any) -> PlanNode:

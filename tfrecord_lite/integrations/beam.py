@@ -74,13 +74,8 @@ else:
     _FileSinkBase = FileBasedSink
 
 __all__ = [
-    "ReadAllExamples",
-    "ReadAllTFRecords",
-    "ReadExamples",
-    "ReadTFRecords",
-    "WriteExamples",
-    "WriteTFRecords",
-]
+    "ReadAllExamples", "ReadAllTFRecords", "ReadExamples", "ReadTFRecords", "WriteExamples", "WriteTFRecords",
+]  # fmt: skip
 
 _ROWS_AT_ONCE = 8192
 _SEQUENCE = {"context", "feature_lists"}

@@ -170,7 +170,7 @@ class TFRecordDatasource(_SourceBase):
             detail = "there is a column 'path' already, so include_paths= cannot add it"
             raise argument_error(detail)
         self._table: TFRecordTable = table
-        everything = [*table.column_names, *["path"] * include_paths]
+        everything = table.column_names + (["path"] if include_paths else [])
         names = dict(zip(everything, everything, strict=True))
         self._form = _BlockForm(table.arrow_schema, names, tensors, include_paths)
         self._num_tasks = num_tasks

@@ -106,7 +106,8 @@ _HELD_BYTES = 256 * 1024 * 1024
 _OF_FILES = "compression", "lossless", "sidecar", "storage_options"
 """The options of a write that are about each file."""
 _BYTE_ARRAY = "byteArray"
-_PARTS = _CONTEXT, _LISTS = "context/", "feature_lists/"
+_CONTEXT, _LISTS = "context/", "feature_lists/"
+_PARTS = _CONTEXT, _LISTS
 """How names of columns of SequenceExamples begin."""
 
 

@@ -113,8 +113,8 @@ class DamageLog:
         self.is_over = True
         limit, report = "max_errors=0 allows nothing to be left out", self.report()
         damaged, misfits = report.num_damaged, report.num_message_errors
-        places = [plural(damaged, "damaged place")] * (damaged > 0)
-        places += [plural(misfits, "misfit")] * (misfits > 0)
+        counts = (damaged, "damaged place"), (misfits, "misfit")
+        places = [plural(count, noun) for count, noun in counts if count]
         if places:
             were = "was" if damaged + misfits == 1 else "were"
             limit = f"{' and '.join(places)} before it {were} skipped, the limit of max_errors"

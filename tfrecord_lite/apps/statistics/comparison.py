@@ -723,7 +723,8 @@ def _side(values: list[Any] | None, at: int, byte: int) -> str:
     shown = values[at : at + _MAX_VALUES]
     if shown and isinstance(shown[0], bytes):
         shown = [_bytes_text(shown[0], byte)]
-    before, after = ["..."] * bool(at), ["..."] * (at + len(shown) < len(values))
+    before = ["..."] if at else []
+    after = ["..."] if at + len(shown) < len(values) else []
     text = ", ".join([*before, *shown, *after])
     return text if len(values) == len(shown) else f"{text} ({plural(len(values), 'value')})"
 

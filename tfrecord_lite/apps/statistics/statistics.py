@@ -370,7 +370,7 @@ class Statistics(Mapping[str, FeatureStatistics]):
             shown = {n: f for n, f in features.items() if columns is None or n in columns}
             if not shown:
                 continue
-            lines += ["", *[f"{section.replace('_', ' ')}:"] * self.is_sequence]
+            lines += ["", f"{section.replace('_', ' ')}:"] if self.is_sequence else [""]
             rows = [
                 cells_of(name, feature, self.num_records, has_blocks=has_blocks)
                 for name, feature in shown.items()

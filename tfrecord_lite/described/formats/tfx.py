@@ -131,7 +131,7 @@ class _Reader:
             keys, value = [part.name for part in sparse.index_feature], sparse.value_feature.name
             make = partial(self._sparse, sparse.name, keys, value, sparse.dense_shape)
             makers[0][sparse.name] = partial(make, is_sorted=sparse.is_sorted)
-        specs = self._made(makers[0], self._features, "context/" * self._is_sequence)
+        specs = self._made(makers[0], self._features, "context/" if self._is_sequence else "")
         lists = self._made(makers[1], self._steps, "feature_lists/")
         if not specs and not lists:
             error = _schema_error("there are no features; expected a Schema of tensorflow-metadata")
