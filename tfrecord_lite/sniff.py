@@ -123,8 +123,7 @@ def _size(width: int, height: int) -> _Details:
 def _sound(rate: int, channels: int, n_samples: float = 0) -> _Details:
     """Return a sound's rate, channels and length, unless they are zero."""
     seconds = n_samples / rate if n_samples and rate else None
-    known = {"sample_rate": rate, "n_channels": channels or None, "seconds": seconds}
-    return known if rate else {}
+    return {"sample_rate": rate, "n_channels": channels or None, "seconds": seconds} if rate else {}
 
 
 def _jpeg(data: bytes) -> _Details:

@@ -32,8 +32,7 @@ VERBS = {
 """Words for each verb; ``to-csv`` and the like are ``convert`` too."""
 
 OPTIONS = {
-    "--limit": ("records", "num-records", "rows", "num-rows", "max-rows", "max-records", "head", "take", "count", "num", "number", "lines",
-        "n", "sample", "size"),
+    "--limit": ("records", "num-records", "rows", "num-rows", "max-rows", "max-records", "head", "take", "count", "num", "number", "lines", "n", "sample", "size"),
     "--sample": ("sample-size",),
     "--skip-damage": ("on-error", "ignore-errors", "skip-errors", "skip", "skip-bad", "keep-going"),
     "--compression": ("compression-type", "codec", "input-compression", "decompress"),

@@ -569,8 +569,7 @@ def paths_of(name: str, column: Array) -> list[str]:
 def open_column(name: str, column: Array) -> dict[str, tuple[Lists, Word]]:
     """Return the values and words of the columns that an array becomes; views where nothing is missing."""
     opened = dict(_opened(name, column))
-    kinds = fields_of(name, column.type)
-    return {path: (opened[path], word_of(kind)) for path, kind, _ in kinds}
+    return {path: (opened[path], word_of(kind)) for path, kind, _ in fields_of(name, column.type)}
 
 
 def _opened(name: str, column: Array) -> Iterator[tuple[str, Lists]]:
@@ -1004,8 +1003,7 @@ def _chosen_array(name: str, lists: Lists, kind: ArrowType) -> Array:
     codes = kind.index_type
     if len(listed) > np.iinfo(codes.to_pandas_dtype()).max + 1:  # of two files, as it may be
         codes = pa.int32()
-    indices = places.cast(codes)
-    return pa.DictionaryArray.from_arrays(indices, categories, ordered=kind.ordered)
+    return pa.DictionaryArray.from_arrays(places.cast(codes), categories, ordered=kind.ordered)
 
 
 def _tick_array(name: str, lists: Lists, kind: ArrowType) -> Array:

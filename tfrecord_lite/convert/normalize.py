@@ -436,8 +436,7 @@ def _of_sparse(key: str, column: SparseTensor) -> SparseLists:
     order = np.argsort(column.indices[:, 0], kind="stable")
     indices = column.indices[order]
     counts = np.bincount(indices[:, 0], minlength=n_records).astype(np.int64)
-    splits = row_splits(counts)
-    with at_records(splits):
+    with at_records(row_splits(counts)):
         values, make = column.values.take(order), partial(_rows, leaf=values_of_objects)
         below = _required(key, _lists(key, values, make))
     flats = [np.ascontiguousarray(own, np.int64) for own in indices.T[1:]]

@@ -308,8 +308,7 @@ def _divided_by(
 ) -> dict[str, Lists]:
     """Return how the values of each record are divided, by the keys of the partitions."""
     if rank != 1 + len(partitions):
-        levels = plural(rank, "ragged level")
-        detail = f"{levels}, but the schema has {1 + len(partitions)}"
+        detail = f"{plural(rank, 'ragged level')}, but the schema has {1 + len(partitions)}"
         raise column_error(key, detail, None, Reason.BAD_PARTITION)
     lengths_by_key = {}
     rows = values
@@ -327,8 +326,7 @@ def _divided_by(
                 raise column_error(key, detail, index, Reason.WRONG_COUNT)
         else:
             numbers, ends = _divided(partition, splits, bounds)
-            level = (np.diff(ends),)
-            own = Lists(values.n, WIRE[Kind.INT64], level, numbers, values.present)
+            own = Lists(values.n, WIRE[Kind.INT64], (np.diff(ends),), numbers, values.present)
             lengths_by_key[partition.key] = own
         bounds = splits[bounds]
     return lengths_by_key
@@ -417,8 +415,7 @@ def _kind_error(lists: Lists, kind: Kind) -> InvalidArgumentError:
 
 
 def _value_error(wrong: BoolArray, detail: str) -> InvalidArgumentError:
-    number = int(wrong.argmax())
-    return InvalidArgumentError(Reason.UNREPRESENTABLE, index=number, detail=detail)
+    return InvalidArgumentError(Reason.UNREPRESENTABLE, index=int(wrong.argmax()), detail=detail)
 
 
 def _numbers(lists: Lists, own: Type) -> AnyArray:

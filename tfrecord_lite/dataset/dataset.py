@@ -936,8 +936,7 @@ class Dataset(Generic[T_co]):
         # Workers may start each epoch with a copy of the data set as it was at first; torch's seed
         # distinguishes the epochs. It differs between ranks, so where these share an order, only
         # set_epoch can.
-        is_fixed = self._is_epoch_set or sharding.is_rank_bound(self._plan)
-        salt = () if is_fixed else (worker.salt,)
+        salt = () if self._is_epoch_set or sharding.is_rank_bound(self._plan) else (worker.salt,)
         return DatasetIterator(self, self._parts[part], epoch, salt)
 
     def _adopt(self, stages: list[dict[str, Any]]) -> None:
@@ -1039,8 +1038,7 @@ class Dataset(Generic[T_co]):
         >>> [(part["worker"], part["file"], part["step"]) for part in batches.epoch_plan()]
         [(0, 'people-00000-of-00002.tfrecord', 1), (1, 'people-00001-of-00002.tfrecord', 1)]
         """
-        nodes = chain(self._plan)
-        n_workers = max(getattr(node, "n_workers", 1) for node in nodes)
+        n_workers = max(getattr(node, "n_workers", 1) for node in chain(self._plan))
         run, parts = Run((require_int("epoch", epoch, 0),)), []
         for worker in range(n_workers):
             plan = self._plan
@@ -1131,8 +1129,7 @@ def _dropping(plan: PlanNode, check: Callable[[Block], object]) -> PlanNode:
     if hasattr(plan, "inputs"):
         joined: Any = plan  # a node of mixtures
         inputs = tuple(_dropping(each, check) for each in joined.inputs)
-        are_same = all(a is b for a, b in zip(inputs, joined.inputs, strict=True))
-        if not are_same:
+        if not all(a is b for a, b in zip(inputs, joined.inputs, strict=True)):
             plan = replace(joined, inputs=inputs)
     if isinstance(plan, Files) and plan.options.on_misfit != "raise":
         return replace(plan, options=plan.options.dropping(check))

@@ -134,15 +134,13 @@ class _Buffer:
         # Slot i holds element held[i]; if the input was shorter, the last slots are empty.
         kept = np.concatenate(numbers)
         self._held = held[held < self._n_read]
-        places = kept.searchsorted(self._held)
-        self._contents = _hold(chunks, places)
+        self._contents = _hold(chunks, kept.searchsorted(self._held))
 
     def _swap(self, pieces: list[Chunk], slots: Int64Array) -> Chunk:
         """Put each element into its slot; return the elements that go out."""
         contents: Any = self._contents
         out: Chunk = contents.swap(pieces, order.origins(slots, self._n_slots), slots)
-        first = self._n_read - slots.size
-        self._held[slots] = np.arange(first, self._n_read)
+        self._held[slots] = np.arange(self._n_read - slots.size, self._n_read)
         return out
 
 

@@ -273,8 +273,7 @@ def _work(
                     continue
                 while not free.acquire(timeout=_PATIENCE_SECONDS):
                     outlet.send(("waiting",))  # fails if nobody reads any more
-                places = _copy(views, memory.buffer, next(slots))
-                outlet.send(("made", places, is_cut, after))
+                outlet.send(("made", _copy(views, memory.buffer, next(slots)), is_cut, after))
             outlet.send(("end",))
         except BaseException as error:  # noqa: BLE001 - raised again where the elements are wanted
             outlet.send(("error", _sendable(error), traceback.format_exc()))

@@ -38,8 +38,7 @@ def merged_sidecars(
         if merged is None:
             merged = one
         elif without(merged) == without(one):
-            described = merged_description(merged.dataframe, one.dataframe)
-            merged = merged._replace(dataframe=described)
+            merged = merged._replace(dataframe=merged_description(merged.dataframe, one.dataframe))
         else:
             merged = _merged(merged, one, source)
     return merged

@@ -257,8 +257,7 @@ def remove_stale(name: str, storage_options: StorageOptions = None) -> None:
 def check_path(argument: str, path: object) -> None:
     """Raise TypeError unless an argument is a str, or a PathLike of one."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        actual = type(path).__name__
-        raise TypeError(f"{argument} must be a str or PathLike, not {actual}")
+        raise TypeError(f"{argument} must be a str or PathLike, not {type(path).__name__}")
 
 
 def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:

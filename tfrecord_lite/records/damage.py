@@ -221,8 +221,7 @@ class SkippingStream:
                     self._log.admit(error)
                 except InvalidArgumentError as last:  # after the records before
                     self._last_misfit = last
-                    before = [n for n in range(i) if n not in misfits]
-                    return block[before]
+                    return block[[n for n in range(i) if n not in misfits]]
                 self._n_misfits += 1
                 self._misfit_bytes += int(block.lengths[i])
                 if self._n_misfits <= MAX_SPANS:

@@ -170,8 +170,7 @@ def recover(
                     record_bytes += part.nbytes
                 else:
                     index = n_records + damage.num_damaged
-                    span = replace(part, offset=n_bytes, index=index, records_before=n_records)
-                    damage.add(span)
+                    damage.add(replace(part, offset=n_bytes, index=index, records_before=n_records))
                 n_bytes = record_bytes + n_records * OVERHEAD_BYTES + damage.lost_bytes
                 if excess := limits.excess(n_bytes, 0):
                     too_large = Reason.INFLATED_TOO_LARGE

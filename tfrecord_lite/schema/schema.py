@@ -157,8 +157,7 @@ def _categories(categories: Any, dtype: str, text: str | None) -> tuple[Any, ...
     for value in listed:
         if type(value) is not item_type:
             actual = f"{item_type.__name__}, not {value!r}"
-            detail = f"the categories of {text or dtype} must be {actual}"
-            raise argument_error(detail)
+            raise argument_error(f"the categories of {text or dtype} must be {actual}")
     if len(set(listed)) < len(listed) or any(value != value for value in listed):  # noqa: PLR0124
         raise argument_error("the categories must be different from each other, and not NaN")
     return listed
@@ -543,8 +542,7 @@ class Schema(Mapping[str, FeatureSpec]):
         """Create a schema from one member of what was read of JSON."""
         features, described = text.read_features(member, document)
         try:
-            originals = {name: Original(**members) for name, members in described.items()}
-            return cls(features, originals)
+            return cls(features, {name: Original(**members) for name, members in described.items()})
         except TypeError as error:
             raise argument_error(f"schema JSON: {error}") from error
 

@@ -284,8 +284,7 @@ class _Column:
         """Return the column with another type."""
         if own == self.type:
             return self
-        item = SchemaItem(own.specification(self.name), own.original)
-        return replace(self, item=item, type=own)
+        return replace(self, item=SchemaItem(own.specification(self.name), own.original), type=own)
 
     def with_values(self, values: list[Any]) -> tuple[_Column, Lists | None]:
         """Return the column with more rows, and these rows as lists (None if their kind is unknown).

@@ -436,8 +436,7 @@ def _row_ids(
         detail += f"over {_MAX_GAPS:,} in the batch up to here"
         raise MisfitError(i, Reason.BAD_PARTITION, key, detail)
     rows = highest + 1
-    starts = row_splits(rows)[:-1]
-    return np.bincount(starts[message] + ids, minlength=int(rows.sum())), rows
+    return np.bincount(row_splits(rows)[:-1][message] + ids, minlength=int(rows.sum())), rows
 
 
 def _check(

@@ -105,8 +105,7 @@ class MergedFeatures:
         self._data = data
         self._message_of = message_of
         self._depth = depth
-        is_list = (lists.number <= Kind.INT64) & (lists.wire_type == LEN)
-        lists = lists.only(is_list)
+        lists = lists.only((lists.number <= Kind.INT64) & (lists.wire_type == LEN))
         self.kind: Uint8Array = np.zeros(n_owners, np.uint8)
         """The :class:`Kind` of each owner, 0 for none; shape (n_owners,)."""
         self.kind[lists.owner] = lists.number  # of several assignments to one place, the last stays

@@ -527,8 +527,7 @@ def bodies(
                 more = 0x80 if place < width else 0
                 expected += (sizes & 0x7F | more) << 8 * place
                 sizes >>= 7
-            first_bytes = short_lanes(data)[starts] & np.uint32((1 << 8 * (1 + width)) - 1)
-            wrong = first_bytes != expected
+            wrong = short_lanes(data)[starts] & np.uint32((1 << 8 * (1 + width)) - 1) != expected
             return starts + (1 + width), wrong if np.count_nonzero(wrong) else None
     lengths, n_bytes = read_varints(lanes(data), starts + 1)
     at = starts + 1 + n_bytes

@@ -159,8 +159,7 @@ def _telling(columns: Uint8Array) -> list[int]:
     while classes.size and int(classes.max()) + 1 < len(columns):
         pairs = (classes[:, None] << 8) + columns
         ordered = np.sort(pairs, axis=0)
-        n_classes = np.count_nonzero(ordered[1:] != ordered[:-1], axis=0)
-        chosen.append(int(n_classes.argmax()))
+        chosen.append(int(np.count_nonzero(ordered[1:] != ordered[:-1], axis=0).argmax()))
         classes = np.unique(pairs[:, chosen[-1]], return_inverse=True)[1]
     return chosen
 

@@ -199,8 +199,7 @@ def encode_column_batches(
     """Encode columns as :func:`encode_examples`, in blocks that fit the cache."""
     features = _lists(columns, schema, rounded)
     n_records = count_records(features.items())
-    n_bytes = sum(lists.n_bytes for lists in features.values())
-    step = _BATCH_BYTES * n_records // max(n_bytes, 1)
+    step = _BATCH_BYTES * n_records // max(sum(lists.n_bytes for lists in features.values()), 1)
     step = min(max(step, _MIN_RECORDS), _MAX_RECORDS)
     splits = [*range(0, n_records, step), n_records]
     parts = {key: iter(lists.parts(splits)) for key, lists in features.items()}

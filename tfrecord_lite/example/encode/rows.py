@@ -182,8 +182,7 @@ class KindsOfRows:
 def _kind_of(value: Any) -> Kind | None:
     """Return the kind that a value of a row is stored as; None if it is not known from it."""
     if is_list(value):
-        types = set(map(type, value))
-        kinds = {_KIND_OF_TYPE.get(cls) for cls in types}
+        kinds = {_KIND_OF_TYPE.get(cls) for cls in set(map(type, value))}
         if None in kinds:
             kinds = set(map(_kind_of, value))
         return Kind.FLOAT if Kind.FLOAT in kinds else next(iter(kinds - {None}), None)
@@ -381,8 +380,7 @@ class RowPlan:
         lists = self._choose_lists(values)
         self._list_lengths = tuple(map(len, lists))
         self._all_single = set(self._list_lengths) == {1}
-        flat = tuple(chain.from_iterable(lists))
-        self._list_types = tuple(map(type, flat))
+        self._list_types = tuple(map(type, chain.from_iterable(lists)))
         objects = [values[i] for i in arrays_of if values[i].dtype == _OBJECT]
         if not PLAIN_STRINGS.issuperset(map(type, chain(*objects))):
             raise UnplannedError

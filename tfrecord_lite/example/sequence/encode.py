@@ -340,8 +340,7 @@ def _lists_of_array(key: str, column: AnyArray, lengths: Any) -> Lists:
     n_records, longest = column.shape[:2]
     if lengths is None:
         n_steps = np.full(n_records, longest, np.int64)
-        steps = column.reshape(n_records * longest, *column.shape[2:])
-        return _lists_of_steps(key, steps, n_steps)
+        return _lists_of_steps(key, column.reshape(n_records * longest, *column.shape[2:]), n_steps)
     n_steps = np.asarray(lengths)
     if n_steps.shape != (n_records,) or (n_steps.size and n_steps.dtype.kind not in "iu"):
         actual = f"the lengths are {n_steps.dtype} of shape {list(n_steps.shape)}"
