@@ -120,7 +120,6 @@ def test_extensions_stand_on_names_of_the_codec_that_are_not_public() -> None:
         for name in names:
             assert getattr(extension, name) is getattr(codec, name)
             assert name not in tfrecord_lite.__all__
-
     assert extension.__all__ == sorted(set(extension.__all__))
     with pytest.raises(AttributeError, match="no attribute 'Exampel'"):
         extension.Exampel  # type: ignore[attr-defined]  # noqa: B018

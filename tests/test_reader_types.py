@@ -58,7 +58,6 @@ def test_examples_of_other_records(tmp_path: Path, record: bytes, said: str, n_e
 def test_batches_without_a_value_of_other_records(tmp_path: Path, feature: Any) -> None:
     path = write(tmp_path / "a", [sequence(i) for i in range(4)])
     empty = write(tmp_path / "b", [b"", NO_FEATURES] * 2)
-
     for batches in (
         read_batches(path, {"word": feature}, 3),
         read_batches(path, {"word": feature}, 3, shuffle=True, seed=1),

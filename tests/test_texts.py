@@ -75,10 +75,8 @@ def test_they_say_what_they_are_of_and_what_they_have_done(tmp_path: Path) -> No
 def test_a_report_is_true_if_all_is_sound(tmp_path: Path) -> None:
     (tmp_path / "good").write_bytes(data := bytes(frame([b"one", b"two"])))
     (tmp_path / "bad").write_bytes(data[:15] + b"." + data[16:])
-
     good = verify(tmp_path / "good", messages=False)
     bad = verify([tmp_path / "good", tmp_path / "bad", tmp_path / "none"])
-
     assert good
     assert repr(good) == "<DamageReport of 1 file: 2 records, sound>"
     assert not bad
@@ -108,7 +106,6 @@ def test_a_ragged_tensor_is_short_whatever_it_holds(rank: int, inner: list[int],
     for _ in range(rank - 1):
         length = round(n_values ** (1 / (rank - 1)))
         values = RaggedTensor.from_row_splits(values, np.arange(0, len(values) + 1, length))
-
     assert len(repr(values)) < 8000
     assert (
         len(repr(SparseTensor(np.zeros((900, 1), int), np.array([b"x" * 99] * 900, object), [900])))

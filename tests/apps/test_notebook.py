@@ -281,7 +281,6 @@ def test_pixels_are_pictures_and_masked_values_missing() -> None:
 def test_only_some_records_and_features_are_shown() -> None:
     batch = {f"f{i}": np.arange(1000) for i in range(100)}
     page = page_of(show(batch, 5))
-
     assert "... and 995 more records" in page.text
     assert "... and 85 more" in page.text
     assert "... and 84 more features" in repr(show(batch))

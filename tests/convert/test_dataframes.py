@@ -110,7 +110,6 @@ framed = pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: type(frame).
 @framed
 def test_frames_are_encoded_as_their_columns(tmp_path: Path, frame: Any) -> None:
     expected = list(encode_examples(DATA))
-
     assert list(encode_examples(frame)) == expected
     with TFRecordWriter(tmp_path / "d") as writer:
         writer.write_examples(frame)

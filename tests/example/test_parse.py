@@ -258,7 +258,6 @@ def test_results_own_their_memory(splits: list[int], strings: Any) -> None:
         for name, result in batch.items()
         for array in arrays_of(result)
     ]
-
     for name, array in arrays:
         assert not np.shares_memory(array, block.data), name
     for (one, first), (other, second) in combinations(arrays, 2):

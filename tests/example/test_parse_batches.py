@@ -63,7 +63,6 @@ def test_any_messages(data: st.DataObject, is_sequence: bool, batch_sizes: Any, 
     few = [data.draw(one).SerializeToString() for _ in range(3)]
     splits = splits_of(batch_sizes)
     messages = [few[i % 3] for i in range(splits[-1])]
-
     assert_batches_are_same(parser, Block.from_records(messages), splits)
 
 
@@ -177,9 +176,7 @@ def test_a_reader_makes_batches(tmp_path: Path, batch_size: int, drop_remainder:
         (tmp_path / f"{n}.tfrecord").write_bytes(frame(messages[100 * n : 100 * n + 100]))
     records = TFRecordReader(f"{tmp_path}/*.tfrecord")
     parser = ExampleParser(FEATURES)
-
     found = list(records.batches(FEATURES, batch_size, drop_remainder=drop_remainder))
-
     stop = 300 // batch_size * batch_size if drop_remainder else 300
     expected = [parser(messages[at : at + batch_size]) for at in range(0, stop, batch_size)]
     assert_same(found, expected)

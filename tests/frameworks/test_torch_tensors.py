@@ -120,7 +120,6 @@ def test_tensors_are_resumed_in_the_epoch_of_the_data_set(names: list[str]) -> N
     next(run)
     again: Any = StatefulDataLoader(IterableTensors(batches.set_epoch(0)), batch_size=None)
     again.load_state_dict(loader.state_dict())
-
     assert [check_batch(batch) for batch in again] == whole[1:]
     pairs = batches.map(lambda batch: (batch["n"], batch["s"])).set_epoch(2)
     assert [n.tolist() for n, _ in IterableTensors(pairs)] == whole
@@ -134,7 +133,6 @@ def test_sparse_and_ragged_columns_come_from_workers(tmp_path: Path) -> None:
             writer.write_example({"v": np.arange(i), "w": np.arange(i)})
     features = {"v": VarLenFeature(int), "w": RaggedFeature(int)}
     dataset = IterableTensors(read_batches(path, features, 2))
-
     for n_workers in (0, 2):
         rows = []
         for batch in DataLoader(dataset, batch_size=None, num_workers=n_workers):
@@ -240,7 +238,6 @@ def test_a_loader_takes_sampled_batches_or_stacks(names: list[str], n_workers: i
 
 def test_one_record_and_many_are_the_same(names: list[str]) -> None:
     dataset = pickle.loads(pickle.dumps(IndexedTensors(names, FEATURES)))
-
     assert len(dataset) == N_RECORDS
     batch = dataset[[40, 0, -1]]
     assert check_batch(batch) == [40, 0, 40]

@@ -114,9 +114,7 @@ def test_the_others_come_in_order_and_batches_are_full(
     rows, misfits = records(are_sequences=are_sequences)
     write_records(path, rows, compression)
     schema = SEQUENCES if are_sequences else SCHEMA
-
     batches = IN_ORDER[door](path, schema, "drop")
-
     assert sum(batches, []) == [i for i in range(30) if i not in misfits]  # noqa: RUF017 - short
     if "batches" in door:
         assert {len(batch) for batch in batches[:-1]} == {4}
@@ -173,12 +171,10 @@ def test_damage_and_a_limit(path: Path) -> None:
 def test_data_sets(path: Path) -> None:
     rest = [i for i in range(30) if i not in NOT_EXAMPLES]
     both = [path, path]
-
     shuffled = read_batches(both, SCHEMA, 5, shuffle=8, seed=1, num_epochs=2, on_misfit="drop")
     parts = [read_batches(path, SCHEMA, 5, shard=(2, i), on_misfit="drop") for i in (0, 1)]
     workers = read_batches(both, SCHEMA, 5, num_workers=2, on_misfit="drop")
     bare = TFRecordDataset(path, on_misfit="drop")
-
     for batches, expected in ((shuffled, 4 * rest), (workers, 2 * rest)):
         assert sorted(sum(map(numbers, batches), [])) == sorted(expected)  # noqa: RUF017 - short
     assert sorted(sum((numbers(b) for part in parts for b in part), [])) == rest  # noqa: RUF017
@@ -197,7 +193,6 @@ def test_without_a_schema_that_of_the_file_decides_or_the_type_of_message(tmp_pa
     described, bare = tmp_path / "a", [tmp_path / str(i) for i in range(3)]
     (tmp_path / "a").write_bytes(b"".join(path.read_bytes() for path in [described, *bare]))
     schema = tmp_path / "a.schema.json"
-
     assert load(described, schema=schema, on_misfit="drop")["n"].tolist() == [1, 2, 3]
     assert merge_files(TFRecordReader(bare, on_misfit="drop"), tmp_path / "b").num_records == 2
     assert load(bare[1:], on_misfit="drop")["n"].tolist() == [3]
@@ -216,7 +211,6 @@ def test_many_cost_little_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         return call(parser, block, *rest)
 
     monkeypatch.setattr(ExampleParser, "__call__", counted)
-
     assert list(reader.batches({"n": int})) == []
     assert len(calls) < 2100
     assert sum(calls) < 8000

@@ -70,7 +70,6 @@ def error_of(call: Any, *args: Any, **keywords: Any) -> InvalidArgumentError:
 
 def test_the_schema_is_what_a_parser_takes(videos: Path) -> None:
     schema = infer_schema(videos)
-
     assert schema == SequenceSchema(
         {"id": FixedLenFeature([], bytes), "label": FixedLenFeature([], "int64")},
         {

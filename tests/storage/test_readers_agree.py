@@ -163,7 +163,6 @@ def test_the_first_misfit_of_an_original_is_named(tmp_path: Path, strings: Any) 
     save(path, {"x": [1, 2, 3, 300, 5, 600]})
     schema = Schema({"x": FixedLenFeature([], "int64")}, {"x": Original("uint8", [])})
     batches = TFRecordReader(path).batches(schema, 2, strings=strings)
-
     same(next(batches)["x"], np.array([1, 2], "u1"))
     for read in (lambda: next(batches), lambda: TFRecordFile(path).parse([0, 3, 5], schema)):
         error = raised(InvalidArgumentError, read)

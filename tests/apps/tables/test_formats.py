@@ -96,7 +96,6 @@ class TestNames:
 
     def test_content_tells_it_where_the_name_does_not(self, tmp_path: Path) -> None:
         import pyarrow as pa
-
         from tfrecord_lite.apps.tables.formats import format_of_file
 
         batch = pa.record_batch({"x": [1]})
@@ -228,7 +227,6 @@ class TestColumns:
             pa.record_batch({"x": range(i, i + 100), "y": ["a"] * 100}) for i in range(0, 1000, 100)
         ]
         path = write(tmp_path / f"a.{ending}", batches)
-
         assert [row["x"] for row in read(path)] == list(range(1000))
         assert read(path, 950, columns=("y", "x"))[0] == {"y": "a", "x": 950}
         assert read(path, 1000) == []
@@ -399,9 +397,7 @@ class TestJsonLines:
             '{"b": [{"base64": "/w=="}], "f": [0.1], "l": [1, 2], "nan": [{"float": "NaN"}], '
             '"t": ["text"], "x": [3]}\n'
         )
-
         copied(tmp_path / "a.jsonl", tmp_path / "b.tfrecord")
-
         assert list(TFRecordReader(tmp_path / "b.tfrecord")) == list(
             TFRecordReader(tmp_path / "a.tfrecord")
         )

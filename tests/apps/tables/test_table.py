@@ -70,7 +70,6 @@ def test_a_table_has_the_values_of_the_messages(drawn: Any, tmp_path_factory: An
     if not any(feature_values(e, key) for e in examples for key in e.features.feature):
         return
     found = scan(path)
-
     assert found.count_rows() == len(examples)
     for row, example in zip(rows_of(found), examples, strict=True):
         for name, value in row.items():
@@ -239,7 +238,6 @@ def test_a_feature_that_comes_after_the_sample_is_not_lost(path: Path) -> None:
     write(path, [*rows, {"x": 0, "late": 1}, *rows])
     table = scan(path, sample=10)
     error = raised(InvalidArgumentError, table.to_arrow, match=r"not in the schema; .*sample")
-
     assert (error.key, error.index) == ("late", 5000)
     assert table.select(["x"]).to_arrow().num_rows == 10_001
     assert scan(path, schema={"x": int}).to_arrow().num_rows == 10_001
@@ -325,7 +323,6 @@ def test_head_does_not_read_what_comes_after(path: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[:-3])
     table = scan(path, sample=10)
-
     assert table.head().column("x").to_pylist() == [0, 1, 2, 3, 4]
     assert table.head(0).num_rows == 0
     assert table.head(0).schema == table.arrow_schema

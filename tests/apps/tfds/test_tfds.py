@@ -447,7 +447,6 @@ def test_a_directory_given_as_a_file_leads_on(today: Path) -> None:
         with pytest.raises(IsADirectoryError, match=r"load_tfds reads it.*\.files\(") as caught:
             load(directory)
         assert caught.value.filename == str(directory)
-
     (today / "plain" / "below").mkdir(parents=True)
     raised(FileNotFoundError, load, today / "plain", match=r"only 1 folder \(below\): '.*/plain'")
     raised(FileNotFoundError, load, today / "plain" / "below", match="the folder is empty")

@@ -281,7 +281,6 @@ def test_the_page_never_replaces_what_it_shows_and_arguments_are_checked(tmp_pat
     before = Path(paths[1]).read_bytes()
     link = tmp_path / "link"
     link.hardlink_to(paths[1])
-
     for output in (paths[1], str(link), tmp_path / "." / "b.tfrecord"):
         with pytest.raises(InvalidArgumentError, match="would replace a file that it shows"):
             view(paths, output=output)
