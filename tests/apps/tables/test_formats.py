@@ -96,6 +96,7 @@ class TestNames:
 
     def test_content_tells_it_where_the_name_does_not(self, tmp_path: Path) -> None:
         import pyarrow as pa
+
         from tfrecord_lite.apps.tables.formats import format_of_file
 
         batch = pa.record_batch({"x": [1]})
