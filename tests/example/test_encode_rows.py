@@ -102,8 +102,8 @@ def test_arrays_are_taken_by_a_plan(monkeypatch: pytest.MonkeyPatch, *, is_even:
 
 BAD = [
     2**63, 1e39, "\ud800", object(), 1j, [1, b"a"], [0.5] * 20 + [1e39], [1] * 20 + [2**63],
-    np.array([1e39]), np.float64(1e39), np.array([0.1] * 70 + [-1e39]), [1] * 20 + ["a"], (1, "\ud800"),
-    [1, None], [1] * 20 + [np.ma.masked], [1, np.ma.MaskedArray(5, True)],
+    np.array([1e39]), np.float64(1e39), np.array([0.1] * 70 + [-1e39]), [1] * 20 + ["a"],
+    (1, "\ud800"), [1, None], [1] * 20 + [np.ma.masked], [1, np.ma.MaskedArray(5, True)],
 ]  # fmt: skip
 
 

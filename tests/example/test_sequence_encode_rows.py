@@ -153,7 +153,8 @@ def others() -> list[Any]:
         {"feature_lists": {"long": [[1]] * 39 + [[None]]}}, {"feature_lists": {"ints": [1, 2**64]}},
         {"feature_lists": {"arrays": np.ones((3, 2), np.float32)}},
         {"feature_lists": {"arrays": np.ma.masked_array([[1, 2]], np.array([[False, True]]))}},
-        {"feature_lists": {"\ud800": [1]}}, {"context": {}, "feature_lists": {"x": [1]}}, None, 5, sorted,
+        {"feature_lists": {"\ud800": [1]}}, {"context": {}, "feature_lists": {"x": [1]}}, None, 5,
+        sorted,
     ]  # fmt: skip
 
 
