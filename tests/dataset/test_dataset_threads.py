@@ -172,7 +172,6 @@ def test_workers_killed_in_writing_fail(names: list[str], monkeypatch: pytest.Mo
     next(run)
     (process,) = multiprocessing.active_children()
     process.kill()
-
     raised(RuntimeError, list, run, match="SIGKILL")
     assert multiprocessing.active_children() == []
 
@@ -213,6 +212,5 @@ def test_a_program_that_starts_workers_while_it_is_imported_is_told_of_the_guard
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
-
     *_, last = [line for line in done.stderr.splitlines() if line.startswith("RuntimeError: a ")]
     assert 'if __name__ == "__main__":' in last

@@ -259,9 +259,7 @@ def test_skipped_damage_is_counted_once(damaged: list[str], max_bytes: int | Non
     local = TFRecordReader(damaged, on_error="skip")
     with pytest.warns(match="skipped 2 damaged places"):
         records = list(local)
-
     found, result = run(ReadTFRecords(damaged, on_error="skip", max_bytes=max_bytes))
-
     assert local.report is not None
     assert sorted(found) == sorted(records)
     assert counters(result) == {

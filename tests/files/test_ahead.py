@@ -130,7 +130,6 @@ def test_what_is_held_has_a_bound_over_all_files(server: FileServer) -> None:
     server.files = {f"/{i}": bytes(frame(RECORDS)) for i in range(8)}
     urls = [f"{server.url}{name}" for name in server.files]
     n_read = 0
-
     for _ in TFRecordReader(urls, **SMALL_PIECES):
         n_read += FRAME
         assert server.n_sent <= n_read + 80_000 + 1024 * 1024  # and what the decoder has read
@@ -147,7 +146,6 @@ def test_what_is_held_has_a_bound_over_all_files(server: FileServer) -> None:
 def test_files_in_turns_are_fetched_equally_from_the_start(server: FileServer) -> None:
     server.files = {f"/{i}": bytes(frame(RECORDS)) for i in range(6)}
     urls = [f"{server.url}{name}" for name in server.files]
-
     with ReadAhead(urls, {"block_size": 10_000}, 80_000, 4) as ahead:
         files = [ahead.open(url) for url in urls[:4]]
         assert files[0] is not None
@@ -278,7 +276,6 @@ def test_a_fork_reads_on_by_itself(server: FileServer, n_read: int) -> None:
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
     child = context.Process(target=rest_of, args=(records, queue))
-
     child.start()
     theirs = queue.get(timeout=30)
     child.join()

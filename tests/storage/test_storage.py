@@ -722,7 +722,6 @@ class TestAppend:
                 save(
                     path, iter(rows) if data.draw(st.booleans()) else rows, schema=schema, mode="a"
                 )
-
             loaded, numbers = load(path), list(itertools.chain(*parts))
             assert loaded["x"].dtype == np.int16
             assert loaded["x"].tolist() == numbers
