@@ -233,7 +233,7 @@ class Block:
         Parameters
         ----------
         numbers : int64, shape (n,)
-            Of records of this block, each 0 or more.
+            Numbers of records in this block, each 0 or more.
 
         Examples
         --------

@@ -272,7 +272,7 @@ class SparseLists(NamedTuple):
     """The values of a SparseTensor, record by record, and where they are."""
 
     values: Lists
-    """Of one level."""
+    """The values, of one level."""
     places: tuple[Lists, ...]
     """For each dimension after the records, the int64 indices; of the same level."""
     sizes: tuple[int, ...]
@@ -303,7 +303,7 @@ class SparseLists(NamedTuple):
 
 
 class Joiner:
-    """Joins Lists, or SparseLists, as they come: numbers in one buffer that grows where it is.
+    """Joins Lists, or SparseLists, one after the other: numbers in one buffer that grows in place.
 
     So a column is in memory once, and only its own pages are new. Linux moves pages when an array
     grows; other systems copy it, so there the parts wait for the end.

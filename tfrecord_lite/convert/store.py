@@ -116,7 +116,7 @@ def stored(
 ) -> dict[str, Lists]:
     """Return columns as the lists to write, one per key that the schema's features read.
 
-    Adds to `rounded` the columns of float64 of which a number is another one as float32.
+    Adds to `rounded` the columns of float64 in which a number changes as float32.
     """
     for name in columns:
         if name not in schema:
@@ -468,7 +468,7 @@ def _misfit(what: str) -> str:
 
 
 def _strings(lists: Lists, own: Type) -> Any:
-    """Return strings, which are to come back as the type of strings that they are."""
+    """Return strings whose own type of strings is to be restored."""
     flat, text = lists.flat, lists.type.text
     if isinstance(flat, np.ndarray):
         if flat.size:
@@ -527,7 +527,7 @@ def _raw(lists: Lists, own: Type, n_levels: int) -> Lists:
 
 
 def _check_categories(key: str, lists: Lists, own: Type) -> None:
-    """Reject values that are not among the categories, of which a data frame could not be made."""
+    """Reject values that are not among the categories, which a data frame could not hold."""
     flat: Any = lists.flat
     if isinstance(flat, np.ndarray):
         stored = flat.astype(np.float32) if own.kind is Kind.FLOAT else flat

@@ -361,7 +361,7 @@ _DTYPES |= {"U": (Kind.BYTES, _fixed_texts), "T": (Kind.BYTES, _variable_texts)}
 _DTYPES |= dict.fromkeys("biu", (Kind.INT64, _integers)) | dict.fromkeys("Mm", (Kind.INT64, _times))
 
 EXACT_DTYPES = frozenset(map(np.dtype, ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "f2", "f4"]))
-"""The dtypes of which a list holds every value: fast paths need not look at those."""
+"""The dtypes whose every value a list holds: fast paths need not look at the values."""
 
 
 # --------------------------------------------------------------- Python's types, and NumPy's
@@ -622,7 +622,7 @@ _MAX_DAYS = 2**63 // (24 * 60 * 60 * 10**6) - 1
 
 
 class _Family(NamedTuple):
-    """Types whose values may stand together, and what converts them under each policy."""
+    """Types whose values may be mixed, and what converts them under each policy."""
 
     types: Any
     to_list: Any
@@ -668,7 +668,7 @@ def first_difference(array: AnyArray, items: Iterable[Any]) -> int | None:
 
 
 def _exact(value: Any) -> Any:
-    """Return numbers of which Python's comparison is exact."""
+    """Return numbers that Python compares exactly."""
     if isinstance(value, complex | np.complexfloating):
         return _real(value.real), _real(value.imag)
     return _real(value), 0

@@ -25,7 +25,7 @@ from tfrecord_lite.reader import batches_at_once
 from tfrecord_lite.schema import FixedLenFeature, RawFeature
 
 _MOST_CHARS = 60
-"""Of the names of features in a fingerprint."""
+"""The most characters of the names of features in a fingerprint."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -134,7 +134,7 @@ class Parse(Stage):
                 try:
                     parsed_chunk = self._parse_all(chunk)
                 except TFRecordError:
-                    pass  # parse batch by batch, so that those before the bad one come first
+                    pass  # parse batch by batch, so that batches before the bad one are returned first
                 else:
                     yield parsed_chunk, {"feed": feed.state()}
                     continue

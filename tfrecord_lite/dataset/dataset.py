@@ -111,7 +111,7 @@ class DatasetIterator(Generic[T_co]):
     ) -> None:
         self._dataset = dataset
         self._plan = plan
-        """Of the data set, or of a worker's part of it."""
+        """The plan of the data set, or of a worker's part of it."""
         self._begin(Run((epoch,), salt=salt), None)
 
     def _begin(self, run: Run, state: Any) -> None:
@@ -339,7 +339,8 @@ class Dataset(Generic[T_co]):
         seed : int, optional
             The same seed gives the same order on every machine. None draws a seed now.
         reshuffle_each_iteration : bool, optional
-            Whether each epoch has an order of its own.
+            Whether each epoch has an order of its own. Then :meth:`take` and :meth:`skip` after it do not
+            divide the elements into parts, since each epoch draws others: divide first, then shuffle.
 
         Raises
         ------
@@ -578,6 +579,9 @@ class Dataset(Generic[T_co]):
     def take(self, count: int) -> Dataset[T_co]:
         """Give the first `count` elements; all if it is negative.
 
+        After a :meth:`shuffle` these are others in each epoch: ``take(n)`` for tests and ``skip(n)`` for training
+        would share elements. Divide first, or use :func:`~tfrecord_lite.split_records`.
+
         Examples
         --------
         >>> with TFRecordWriter("names.tfrecord") as writer:
@@ -590,6 +594,8 @@ class Dataset(Generic[T_co]):
 
     def skip(self, count: int) -> Dataset[T_co]:
         """Leave out the first `count` elements; all if it is negative.
+
+        After a :meth:`shuffle` these are others in each epoch, see :meth:`take`.
 
         Examples
         --------
@@ -844,7 +850,7 @@ class Dataset(Generic[T_co]):
     def in_processes(self, num_workers: int, start_method: str | None = None) -> Dataset[T_co]:
         """Make the elements in `num_workers` processes, each from its part of the records.
 
-        They come in turns from each process; arrays come back through shared memory. Each worker
+        They are returned from each process in turns; arrays are sent through shared memory. Each worker
         batches its own part, so up to `num_workers` batches may be short.
 
         Parameters
@@ -1047,10 +1053,10 @@ class Dataset(Generic[T_co]):
             a ``DataLoader`` reports this length, however many batches its workers make.
         """
         if sharding.is_torch_there() and sharding.has_own_batches(self._plan):
-            detail = "the number of batches depends on how many workers torch's DataLoader has; "
-            detail += (
-                "count(num_workers) returns it, and len(IterableTensors(data_set)) is for a loader"
+            detail = (
+                "the number of batches depends on how many workers torch's DataLoader has; count() "
             )
+            detail += "returns it without one, count(num_workers) with one, len(IterableTensors(data_set)) for a loader"
             raise TypeError(detail)
         return self.count(read=False)
 

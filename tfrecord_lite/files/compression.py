@@ -94,7 +94,7 @@ class _Zlib:
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         if self._inner is None:
-            # ISA-L misreads a gzip header that comes in pieces and has optional parts other
+            # ISA-L misreads a gzip header that arrives in pieces and has optional parts other
             # than a name (flags, the fourth byte: 8).
             is_plain = self._window_bits < _GZIP_BITS or data[3:4] in (b"\0", b"\x08")
             module = _inflate_module() if is_plain else zlib

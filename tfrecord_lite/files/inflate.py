@@ -65,7 +65,7 @@ class Inflated:
     Memory is constant whatever the ratio: no call inflates more than it was asked for. A
     decompressor that meets corrupt data drops what it had inflated in that call. If `raw` can be
     rewound, it starts again, and reads small pieces and then single bytes near the damage, so
-    that everything before it comes out.
+    that everything before it is returned.
     """
 
     def __init__(

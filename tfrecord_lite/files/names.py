@@ -43,30 +43,11 @@ from tfrecord_lite.files.urls import (
 from tfrecord_lite.texts import plural
 
 __all__ = [
-    "INDEX_SUFFIX",
-    "SIDECAR_SUFFIX",
-    "Source",
-    "Sources",
-    "StorageOptions",
-    "check_storage_options",
-    "companion",
-    "expand",
-    "is_companion",
-    "is_data",
-    "is_file_object",
-    "is_folder",
-    "is_hidden",
-    "is_same_file",
-    "is_saved",
-    "is_url",
-    "listing",
-    "local_size",
-    "name_of",
-    "opening_error",
-    "position_of",
-    "shard_names",
+    "INDEX_SUFFIX", "SIDECAR_SUFFIX", "Source", "Sources", "StorageOptions", "check_storage_options", "companion",
+    "expand", "is_companion", "is_data", "is_file_object", "is_folder", "is_hidden", "is_same_file", "is_saved",
+    "is_url", "listing", "local_size", "name_of", "opening_error", "position_of", "shard_names",
     "without_companions",
-]
+]  # fmt: skip
 
 Source: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes] | IO[bytes]"
 """One file: a path, a URL, or a file object."""

@@ -648,7 +648,7 @@ def tf_record_random_reader(path: str | bytes | os.PathLike[str]) -> RandomReade
     Parameters
     ----------
     path : str, bytes or PathLike
-        A local file, or a URL (extra ``remote``), of which each record takes two requests.
+        A local file, or a URL (extra ``remote``), where each record takes two requests.
 
     Returns
     -------

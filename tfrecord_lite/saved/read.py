@@ -389,7 +389,7 @@ def _sparse(
             before = [number, row] if is_batch else [number]
             indices.append(np.hstack([np.tile(np.array(before), (len(places), 1)), places]))
             values.append(own)
-            dense.append([*[len(variants) // 3] * is_batch, *size.tolist()])
+            dense.append([len(variants) // 3, *size.tolist()] if is_batch else size.tolist())
     rank = len(dense[0]) if dense else rank
     known = component.shape or (None,) * rank
     largest = np.array(dense or [[1] * rank], np.int64).max(0).tolist()
@@ -402,7 +402,7 @@ def _sparse(
 
 
 def _optional(component: Component, records: list[tuple[tuple[int, ...], list[Variant]]]) -> Lists:
-    """Return values of which some are missing."""
+    """Return values, some of which are missing."""
     tensors = [variants[0][2] for _, variants in records]
     present = np.array([bool(own) for own in tensors], np.bool_)
     own = Block.from_records([items[0] for items in tensors if items])

@@ -61,7 +61,7 @@ class Dense(NamedTuple):
     key: str
     kind: Kind
     shape: tuple[int, ...]
-    """Of one example's values; not negative."""
+    """The shape of one example's values; not negative."""
     default: AnyArray | None
     r"""kind.dtype, shape (\*shape,), read-only; None if the feature is required, or the shape
     holds no values, which have no default in TensorFlow (rule X8)."""
@@ -84,7 +84,7 @@ class Padded(NamedTuple):
     key: str
     kind: Kind
     shape: tuple[int, ...]
-    """Of one block; all positive."""
+    """The shape of one block; all positive."""
     padding: AnyArray
     """kind.dtype, shape (), read-only: fills the shorter rows of a batch."""
     allow_missing: bool = True

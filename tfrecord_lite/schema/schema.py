@@ -110,7 +110,7 @@ class Original:
         if self.compression not in (None, "zlib") or (self.compression and self.dtype == "string"):
             raise argument_error(f"compression must be 'zlib', of numbers: {self.compression!r}")
         if self.ordered and self.categories is None:
-            raise argument_error("ordered is for categories, of which there are none")
+            raise argument_error("ordered is for categories, but there are none")
         if self.categories is not None:
             listed = _categories(self.categories, self.dtype, self.text)
             object.__setattr__(self, "categories", listed)
@@ -130,7 +130,7 @@ class Original:
 
 
 def _dtype_name(dtype: Any) -> str:
-    """Return the name that stands for an original dtype."""
+    """Return the name of an original dtype."""
     # Dtypes of NumPy, ml_dtypes and TensorFlow have names; scalar types do not.
     name = getattr(dtype, "name", dtype)
     if isinstance(name, str) and name in _OTHER_DTYPES:

@@ -92,12 +92,12 @@ class SchemaBuilder:
         self._structure: Structure | None = None
         self._columns: dict[str, _Column] = {}
         self._schema: Schema | None = None
-        """Of the columns, if none has become wider since it was made."""
+        """The schema of the columns, if none has become wider since it was made."""
         self._n_rows = 0
         self.originals: dict[str, Original] = {}
         """The frame's own, if a schema is given."""
         self.rounded: dict[str, None] = {}
-        """Columns of which a float64 was not exact in float32: whoever encodes them fills it."""
+        """Columns with a float64 that was not exact in float32; filled by the encoder."""
         self.negative: dict[str, None] = {}
         """Columns for others that see integers from 2**63 on as negative numbers."""
 

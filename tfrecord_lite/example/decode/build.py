@@ -97,7 +97,7 @@ def divided(
 ) -> Lists | SparseLists:
     """Check the columns of a feature, and divide its values into lists of its :func:`own_type`.
 
-    With `single` the batch is one message, of which single-example calls check more (rules G4, G5).
+    With `single` the batch is one message, for which single-example calls check more (rules G4, G5).
     """
     match feature:
         case Dense():

@@ -297,7 +297,7 @@ def _feature_lists(columns: Mapping[str, Any], lengths: Mapping[str, Any]) -> di
 def _lists_of(key: str, column: Any, lengths: Any) -> Lists:
     """Convert a column, with its steps as the first level."""
     if isinstance(column, SparseTensor):
-        detail = "a SparseTensor does not tell the number of steps; give a RaggedTensor"
+        detail = "a SparseTensor does not record the number of steps; give a RaggedTensor"
         raise column_error(key, detail, None, Reason.UNSUPPORTED)
     if isinstance(column, BytesColumn) or (isinstance(column, Lists) and not column.levels):
         raise column_error(key, "a feature list needs a dimension of steps")
