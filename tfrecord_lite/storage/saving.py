@@ -277,9 +277,7 @@ def _append(
     if described is None:
         return None
     if schema is not None and schema != described.schema:
-        detail = (
-            "the schema differs from the sidecar's, by which the file is read; omit it"
-        )
+        detail = "the schema differs from the sidecar's, by which the file is read; omit it"
         raise argument_error(detail, source=name)
     builder = SchemaBuilder(described.schema)
     with metered(progress, name, "records") as meter:
