@@ -174,6 +174,7 @@ def test_numbers_have_the_digits_that_they_are_stored_with(run: Run) -> None:
     assert Path("n.csv").read_text().split() == ["w,l,h", "1.65,[0.1],1.65", "nan,[2.0],nan"]
     assert "  w  float64  1  1.65" in run("head", "n").out
     assert run("sql", "--csv", "select w, w, 1 w from 'n' limit 1").out == ["w,w,w", "1.65,1.65,1"]
+    assert run("sql", "--csv", "select max(w) m from 'n' where w < 9").out == ["m", "1.65"]
     query = "select {'a': w::float, 'b': [w::float]} s, w / 3 w from 'n' where h > 1"
     assert run("sql", query).out[2].split("  ")[0] == '{"a": 1.65, "b": [1.65]}'
     assert scan("n").to_arrow()["w"][0].as_py() == np.float32(1.65)

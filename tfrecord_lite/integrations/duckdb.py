@@ -122,9 +122,9 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
         raise
     fields = list(without_decimals(reader.schema))
     chosen = [i for i, field in enumerate(fields) if field.name != _NO_COLUMN]
-    rounded = set().union(*(rounded_in(table.arrow_schema) for table in run.tables.values()))
-    metadata = {ROUNDED_KEY: json.dumps(sorted(rounded))} if rounded else None
-    kept = arrow().schema([fields[i] for i in chosen], metadata)
+    kept = arrow().schema([fields[i] for i in chosen])
+    if any(rounded_in(table.arrow_schema) for table in run.tables.values()):
+        kept = kept.with_metadata({ROUNDED_KEY: json.dumps(kept.names)})
     rows = (batch.select(chosen).cast(kept) for batch in run.batches(reader))
     return arrow().RecordBatchReader.from_batches(kept, rows)
 
