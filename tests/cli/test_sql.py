@@ -136,11 +136,14 @@ def test_without_duckdb_the_extra_is_named(run: Run, monkeypatch: pytest.MonkeyP
     ("condition", "hint"),
     [
         ('name = "rose"', "; text is in single quotes: 'rose'"),
+        ("name <> rose", "; text is in single quotes: 'rose'"),
+        ("rose is null", "there is no column 'rose'"),
         ("labels = 1", "; the nearest: 'label'"),
         ("name.x = 1 or names.x = 1", "'names.x'; the nearest: 'name'"),
     ],
 )
 def test_a_name_that_is_no_column(run: Run, condition: str, hint: str) -> None:
+    assert "select * from 'x-00000" in run("sql", "x-00000-of-00002").err[0]
     assert hint in run("filter", "--where", condition, "x@2", "y").err[0]
     if "x" not in condition:
         assert hint in run("sql", f"select * from 'x@2' where {condition}").err[0]
