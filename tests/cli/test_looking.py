@@ -81,9 +81,7 @@ def test_records_by_number_are_shown(run: Run, tmp_path: Path, way: str, asked: 
     if way == "index":
         TFRecordFile(path).save_index()
     more = [way] if way.startswith("--") else []
-
     done = run("head", *more, *(f"--record={n}" for n in asked), path)
-
     there = {n % 70 for n in asked if -70 <= n < 70}
     missing = {n for n in asked if not -70 <= n < 70}
     from_start = sorted({n for n in asked if 0 <= n < 70})
@@ -173,7 +171,6 @@ def test_an_index_is_used_unless_it_is_old(run: Run, tmp_path: Path) -> None:
     path.write_bytes(data)
     done = run("head", "--record=0", path)
     assert (done.status, numbers(done.out), done.err) == (0, [0], [])
-
     path = write(tmp_path / "b", map(flower, range(5)))
     damage(path, 40)
     TFRecordFile(path).save_index()
@@ -312,7 +309,6 @@ class TestView:
             return len(opened) == 1
 
         monkeypatch.setattr(webbrowser, "open", open_it)
-
         assert run("view", "x") == (0, [], [])
         (url,) = opened
         assert url.startswith("file:///")

@@ -37,9 +37,7 @@ class TestInputs:
     ) -> None:
         names = [f"train-{i:05d}-of-00002" for i in range(2)]
         paths = [write(tmp_path / name, map(flower, range(5)), "ZLIB") for name in names]
-
         given = run(verb, *paths)
-
         assert given.status == 0
         assert given.out == run(verb, tmp_path / "train-*").out
         assert given.out == run(verb, tmp_path / "train@2").out

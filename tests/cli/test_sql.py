@@ -35,7 +35,6 @@ def test_columns_of_sequences(run: Run, folder: Path, options: list[str], types:
     write(folder / "s", records)
     columns = """typeof("context/name") t, typeof("feature_lists/words") u, len("feature_lists/words") n"""
     done = run("sql", "--csv", *options, f"select {columns} from 's'")
-
     assert done == (0, ["t,u,n", *(f"{','.join(types)},{n}" for n in (2, 1))], [])
     unknown = run("sql", "select name from 's'")
     dotted = run("sql", "select context.name from 's'")
@@ -153,7 +152,6 @@ def test_a_file_without_records_is_an_empty_table(run: Run) -> None:
     write(Path("none.tfrecord"), [])
     note = "tfrecord: none.tfrecord: no records, so the columns are not known; "
     note += "give --schema, which says what they are"
-
     assert run("sql", "--csv", "select count(*) n from 'none.tfrecord'") == (0, ["n", "0"], [note])
     assert run("sql", "--json", "select * from 'none.tfrecord'") == (0, [], [note])
     where = ("filter", "--where", "label = 1", "none.tfrecord", "some")

@@ -244,7 +244,7 @@ def _is_like_a_file(name: str) -> bool:
 
 
 def _wrong_verb(first: list[str]) -> str:
-    """Return an error about a word that is no verb, with the one that was probably meant; "" if there is none."""
+    """Return an error about a word that is not a verb, with the one that was probably meant; "" if there is none."""
     name = "".join(first)
     if not name or name in VERBS or name.startswith("-"):
         return ""

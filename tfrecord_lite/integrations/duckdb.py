@@ -56,7 +56,7 @@ _FILE = re.compile(
 _DUCKDB_FILES = re.compile(
     r"\.(csv|tsv|parquet|json|jsonl|ndjson|xlsx|avro|db|duckdb)(\.(gz|zst))?$", re.IGNORECASE
 )
-"""The names of files that DuckDB reads by itself."""
+"""The names of files that DuckDB reads directly."""
 
 _BARE_NAME = re.compile(r"""(?i)\b(?:from|join|describe|summarize|table)\s+([^\s'"(),;]+)""")
 _QUOTED = re.compile(r"""'((?:[^']|'')+)'|"((?:[^"]|"")+)\"""")
@@ -69,7 +69,7 @@ _NUMBER = "__number_of_row__"
 """The column with the rows for which a condition holds."""
 
 _NO_COLUMN = "__no_column__"
-"""The column of a file without records, of which nothing is known."""
+"""The column of a file without records, about which nothing is known."""
 
 _OWN_NAMES = ("LAMBDA", "SUBQUERY")
 """Expressions that bring names of their own, which need not be columns."""
@@ -82,7 +82,7 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
     ----------
     query : str
         Quoted names in its FROM clauses are files of Examples or SequenceExamples, whatever ``paths`` of
-        :func:`scan` may be: paths, patterns, shards (``train@8``), URLs, directories of TensorFlow Datasets with all splits. Files that DuckDB reads by itself
+        :func:`scan` may be: paths, patterns, shards (``train@8``), URLs, directories of TensorFlow Datasets with all splits. Files that DuckDB reads directly
         (``.csv``, ``.parquet``, ``.json``, ...) are left to it.
     schema : Schema, SequenceSchema, dict of specifications, or path, optional
     **options
@@ -101,7 +101,7 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
     FileNotFoundError
         If there is no such file.
     DataLossError
-        For damage, when a query comes to it.
+        For damage, when a query reaches it.
     ImportError
         If duckdb or pyarrow is not installed (the extra ``sql``).
 
@@ -262,7 +262,7 @@ def _dataset_class() -> Any:
             # An expression does not list its fields, but its text has their names.
             tested = [] if filter is None else [name for name in names if name in str(filter)]
             chosen = list(dict.fromkeys([*asked, *tested]))
-            # The table itself notices features that come after the sample; a selection does not.
+            # The table itself notices features that first occur after the sample; a selection does not.
             is_whole = columns is None or {*chosen} == {*names}
             table = self._table if is_whole else self._table.select(chosen)
             schema = _readable(table.select(asked).arrow_schema)
