@@ -33,7 +33,7 @@ from tfrecord_lite.apps.markup.charts import sparkline
 from tfrecord_lite.apps.markup.tables import Cell, Html, panel, table
 from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
 from tfrecord_lite.errors import DamageReport, InvalidArgumentError, Reason, levels_to_caller
-from tfrecord_lite.options import hinted_class
+from tfrecord_lite.options import hinted
 from tfrecord_lite.texts import plural
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
 
@@ -103,7 +103,7 @@ class Series:
         return panel(title, table(["tag", "step", "value"], rows, n_rows=len(self), noun="value"))
 
 
-@hinted_class
+@hinted
 class Events:
     """The values in some event files.
 
