@@ -89,6 +89,8 @@ _MEANT = {
     "where": "filter filters predicate query",
     "prefetch": "prefetch_factor prefetch_buffer_size buffer_size",
     "as_": "format engine library",
+    "directory": "data_dir folder",
+    "with_info": "as_supervised",
     "on_error": "errors ignore_errors skip_errors",
 }
 """The keywords of this package, and what other libraries call them."""
@@ -106,6 +108,7 @@ _ELSEWHERE = {
     "num_workers": "read_batches, scan and Dataset.in_processes take num_workers",
     "shuffle": _SHUFFLED,
     "seed": _SHUFFLED,
+    "with_info": "tfds_info(directory) of tfrecord_lite.apps.tfds has the splits and supervised_keys",
     "where": "Dataset.filter, and sql of tfrecord_lite.integrations.duckdb, choose records by their values",
     "prefetch": "read_batches(paths, num_workers=2) and Dataset.prefetch(n) read ahead",
 }

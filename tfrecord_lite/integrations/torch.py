@@ -229,7 +229,7 @@ class IterableTensors:
     def __init__(self, dataset: Dataset[Any], length: int | None = None) -> None:
         _torch()
         if not isinstance(dataset, Dataset):
-            raise TypeError(f"expected a Dataset, not {type(dataset).__name__}")
+            raise TypeError(f"expected a Dataset, as of read_batches, not {type(dataset).__name__}")
         self._length = None if length is None else require_int("length", length, 0)
         self._made = dataset.map(_made)
         vars(self._made).update({**vars(dataset), "_plan": self._made._plan, "_parts": {}})  # noqa: SLF001 - in its epoch
