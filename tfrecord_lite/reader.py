@@ -44,7 +44,7 @@ from tfrecord_lite.files.names import (
     refuse_folder,
     seek_to,
 )
-from tfrecord_lite.options import MAX_RECORD_BYTES, OnError, OnMisfit, ReadSettings, hinted_class
+from tfrecord_lite.options import MAX_RECORD_BYTES, OnError, OnMisfit, ReadSettings, hinted
 from tfrecord_lite.records.damage import DamageLog, SkippingStream
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.texts import short_name
@@ -65,7 +65,7 @@ _PARSED_BYTES = 3 * 1024 * 1024
 """About how many records, and bytes of them, are parsed at once: more do not cost less each, but memory."""
 
 
-@hinted_class
+@hinted
 class TFRecordReader:
     """Read the records of one file or many.
 

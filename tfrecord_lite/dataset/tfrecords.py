@@ -18,7 +18,7 @@ from tfrecord_lite.files.names import expand, is_file_object, name_of
 from tfrecord_lite.options import (
     ReadOptions,
     ReadSettings,
-    hinted_class,
+    hinted,
     num_files_in_turns,
     read_settings,
 )
@@ -52,7 +52,7 @@ _MOST_IN_TURN = 256
 """Largest number of records that a file gives in its turn before a shuffle."""
 
 
-@hinted_class
+@hinted
 class TFRecordDataset(Dataset[bytes]):
     r"""The records of files, as ``tf.data.TFRecordDataset``; see :class:`Dataset` for what follows.
 
