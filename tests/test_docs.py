@@ -137,6 +137,5 @@ def test_every_extra_that_is_named_exists() -> None:
         names = re.findall(r"\bextra\s+`+(\w+)`", text)
         for name in [*names, *(name for one in lists for name in re.split(r"[, ]+", one))]:
             found[name] = str(path)
-
     assert "remote" in found
     assert {n: path for n, path in found.items() if n not in project["optional-dependencies"]} == {}

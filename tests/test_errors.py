@@ -76,7 +76,6 @@ def test_a_place_is_added_to_the_same_exception() -> None:
         errors_at(key="x"),
     ):
         raise error from OSError("gone")
-
     assert raised.value is error
     assert str(error) == "a.tfrecord: record 12, feature 'x': too short"
     assert error.__notes__ == ["a hint"]

@@ -42,12 +42,14 @@ def test_reading_records_loads_numpy_and_nothing_else_heavy() -> None:
 
 NOT_FOR_A_BATCH = {
     "tfrecord_lite.convert.arrow", "tfrecord_lite.convert.store", "tfrecord_lite.dataset.lengths",
-    "tfrecord_lite.dataset.mixtures", "tfrecord_lite.dataset.shuffle", "tfrecord_lite.dataset.stages",
-    "tfrecord_lite.dataset.workers", "tfrecord_lite.described.formats", "tfrecord_lite.described.inferred",
-    "tfrecord_lite.example.sequence.parse", "tfrecord_lite.example.survey", "tfrecord_lite.files.output",
-    "tfrecord_lite.index.file", "tfrecord_lite.index.index", "tfrecord_lite.progress",
-    "tfrecord_lite.records.resync", "tfrecord_lite.saved", "tfrecord_lite.schema.summary", "tfrecord_lite.sniff",
-    "bz2", "concurrent.futures", "decimal", "difflib", "hashlib", "logging", "numpy.ma", "numpy.typing", "tempfile", "threading",
+    "tfrecord_lite.dataset.mixtures", "tfrecord_lite.dataset.shuffle",
+    "tfrecord_lite.dataset.stages", "tfrecord_lite.dataset.workers",
+    "tfrecord_lite.described.formats", "tfrecord_lite.described.inferred",
+    "tfrecord_lite.example.sequence.parse", "tfrecord_lite.example.survey",
+    "tfrecord_lite.files.output", "tfrecord_lite.index.file", "tfrecord_lite.index.index",
+    "tfrecord_lite.progress", "tfrecord_lite.records.resync", "tfrecord_lite.saved",
+    "tfrecord_lite.schema.summary", "tfrecord_lite.sniff", "bz2", "concurrent.futures", "decimal",
+    "difflib", "hashlib", "logging", "numpy.ma", "numpy.typing", "tempfile", "threading",
 }  # fmt: skip
 MOST_OWN_MODULES = 81
 """Of this package that a first batch loads."""
@@ -92,8 +94,8 @@ def test_dir_shows_the_public_names_and_nothing_else() -> None:
 def stub(module: ModuleType) -> str:
     """Return what type checkers see: the same names as in the table."""
     lines = [
-        f"# Made of the table in {Path(str(module.__file__)).name}: pytest --update-golden tests/test_import.py"
-    ]
+        f"# Made of the table in {Path(str(module.__file__)).name}: pytest --update-golden tests/test_import.py",
+    ]  # fmt: skip
     for home, names in sorted(vars(module)["_NAMES"].items()):
         listed = ", ".join(f"{name} as {name}" for name in names)
         lines.append(f"from tfrecord_lite.{home} import {listed}")
@@ -120,7 +122,6 @@ def test_extensions_stand_on_names_of_the_codec_that_are_not_public() -> None:
         for name in names:
             assert getattr(extension, name) is getattr(codec, name)
             assert name not in tfrecord_lite.__all__
-
     assert extension.__all__ == sorted(set(extension.__all__))
     with pytest.raises(AttributeError, match="no attribute 'Exampel'"):
         extension.Exampel  # type: ignore[attr-defined]  # noqa: B018

@@ -138,7 +138,6 @@ def test_what_is_written_in_any_order_is_in_its_file(
         file.finish()
         file.finish()
         file.commit()
-
     for i in range(5):
         expected = b"".join(data for number, data in writes if number == i)
         assert (folder / str(i)).read_bytes() == expected

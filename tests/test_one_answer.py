@@ -6,43 +6,32 @@ from typing import Any
 
 import pytest
 
+import tfrecord_lite as tl
 from tests.cli.samples import JPEG, event, flower, ranking, write
 from tests.support.corpus import CorpusFile, corpus_files
 from tests.support.errors import raised
 from tests.support.foreign_messages import RECORDS
-from tfrecord_lite import (
-    FixedLenFeature,
-    RaggedFeature,
-    SequenceSchema,
-    TFRecordDataset,
-    TFRecordReader,
-    infer_schema,
-    load,
-    read_batches,
-    scan,
-    summarize,
-)
 from tfrecord_lite.apps.statistics import compute_statistics
 from tfrecord_lite.cli import main
 from tfrecord_lite.cli.words import shell_text
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
-RAGGED = {"x": RaggedFeature("int64")}
-FIXED = {"x": FixedLenFeature([], "int64")}
+RAGGED = {"x": tl.RaggedFeature("int64")}
+FIXED = {"x": tl.FixedLenFeature([], "int64")}
 
 READERS: dict[str, Any] = {
-    "infer_schema": infer_schema, "summarize": summarize, "load": load,
-    "load with a schema": lambda path: load(path, schema=RAGGED),
-    "scan": lambda path: list(scan(path).to_batches()),
-    "scan with a schema": lambda path: list(scan(path, schema=RAGGED).to_batches()),
-    "read_batches": lambda path: list(read_batches(path, RAGGED, 2)),
-    "read_batches of what is required": lambda path: list(read_batches(path, FIXED, 2)),
-    "batches": lambda path: list(TFRecordReader(path).batches(FIXED, 2)),
-    "read_batches alone": lambda path: list(read_batches(path)),
-    "batches alone": lambda path: list(TFRecordReader(path).batches()),
-    "examples": lambda path: list(TFRecordReader(path).examples()),
-    "sequence_examples": lambda path: list(TFRecordReader(path).sequence_examples()),
-    "data set": lambda path: list(TFRecordDataset(path).batch(2).parse_example(FIXED)),
+    "infer_schema": tl.infer_schema, "summarize": tl.summarize, "load": tl.load,
+    "load with a schema": lambda path: tl.load(path, schema=RAGGED),
+    "scan": lambda path: list(tl.scan(path).to_batches()),
+    "scan with a schema": lambda path: list(tl.scan(path, schema=RAGGED).to_batches()),
+    "read_batches": lambda path: list(tl.read_batches(path, RAGGED, 2)),
+    "read_batches of what is required": lambda path: list(tl.read_batches(path, FIXED, 2)),
+    "batches": lambda path: list(tl.TFRecordReader(path).batches(FIXED, 2)),
+    "read_batches alone": lambda path: list(tl.read_batches(path)),
+    "batches alone": lambda path: list(tl.TFRecordReader(path).batches()),
+    "examples": lambda path: list(tl.TFRecordReader(path).examples()),
+    "sequence_examples": lambda path: list(tl.TFRecordReader(path).sequence_examples()),
+    "data set": lambda path: list(tl.TFRecordDataset(path).batch(2).parse_example(FIXED)),
     "statistics": compute_statistics,
 }  # fmt: skip
 VERBS = ["schema", "stats", "stats --sample 1"]
@@ -103,9 +92,9 @@ CUT, WRONG = flower(1)[:-3], b"\n\x04\n\x02\n\x07"
 def test_odd_examples_are_examples(tmp_path: Path, records: list[bytes], wrong: int | None) -> None:
     path = write(tmp_path / "x.tfrecord", records)
     for read in (
-        lambda: load(path, schema=RAGGED),
-        lambda: summarize(path),
-        lambda: list(TFRecordReader(path).examples()),
+        lambda: tl.load(path, schema=RAGGED),
+        lambda: tl.summarize(path),
+        lambda: list(tl.TFRecordReader(path).examples()),
     ):
         if wrong is None:
             read()
@@ -131,19 +120,19 @@ def test_real_files(sample: CorpusFile, tmp_path: Path, capsys: pytest.CaptureFi
             ):
                 reader(path)
         return
-    schema = infer_schema(path)
+    schema = tl.infer_schema(path)
     names = {
         name.partition(":")[2] or name if sample.truth["kind"] == "sequence_example" else name
         for name in sample.truth["keys"]
     }
-    if isinstance(schema, SequenceSchema):
+    if isinstance(schema, tl.SequenceSchema):
         assert {*schema.context, *schema.feature_lists} == names
-        loaded = load(path)
+        loaded = tl.load(path)
         assert {*loaded["context"], *loaded["feature_lists"]} == names
-        assert len(list(TFRecordReader(path).sequence_examples())) == n_records
+        assert len(list(tl.TFRecordReader(path).sequence_examples())) == n_records
         return
     assert set(schema) == names
-    assert len(next(iter(load(path, schema=schema).values()))) == n_records
-    assert sum(batch.num_rows for batch in scan(path).to_batches()) == n_records
-    batches = list(read_batches(path, schema, 3))
+    assert len(next(iter(tl.load(path, schema=schema).values()))) == n_records
+    assert sum(batch.num_rows for batch in tl.scan(path).to_batches()) == n_records
+    batches = list(tl.read_batches(path, schema, 3))
     assert sum(len(next(iter(batch.values()))) for batch in batches) == n_records

@@ -139,14 +139,12 @@ class TestRecords:
         with path.open("wb") as file:
             for _ in range(20):
                 file.write(frame([bytes(size)] * (1_000_000 // size)))
-
         tracemalloc.start()
         try:
             n_records = sum(1 for _ in read(path))
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-
         assert n_records == 20_000_000 // size
         assert peak < 8 * 2**20
 
@@ -178,9 +176,7 @@ class TestLargeRecords:
             records = iter(TFRecordReader(written(path, items)))
             out = [next(records), next(records)]
             os.truncate(path, keep)
-
             rest, loss = outcome_of(records)
-
             index = 2 if keep < starts[3] else 3
             assert out + rest == items[:index]
             assert loss == (Reason.TRUNCATED, starts[index], index)
@@ -228,7 +224,6 @@ class TestLargeRecords:
         data = bytearray(STREAM)
         data[STARTS[index] + at % (SIZES[index] + 16)] ^= 1
         (tmp_path / "damaged").write_bytes(data)
-
         for method in ("next_records", "next_block"):
             stream = RecordStream(tmp_path / "damaged", ReadSettings(""))
             opened = DamageLog("skip", None).skipping(stream)
@@ -236,7 +231,6 @@ class TestLargeRecords:
             while (some := getattr(opened, method)()) is not None:
                 out += some
             stream.close()
-
             assert opened.report().lost_bytes == SIZES[index] + 16
             assert out == ITEMS[:index] + ITEMS[index + 1 :]
 
@@ -310,7 +304,6 @@ class TestErrors:
         second = tmp_path / "second"
         second.write_bytes(reference.encode([b"3", b"4"])[:-1])
         third = written(tmp_path / "third", [b"5"])
-
         for records in (
             iter(TFRecordReader([first, second, third])),
             (item for block in TFRecordReader([first, second, third]).blocks(n_records)
@@ -390,7 +383,6 @@ class TestIterator:
         path = tmp_path / "growing"
         path.write_bytes(b"")
         iterator = tf_record_iterator(str(path))
-
         out = []
         for i in range(len(stream)):
             at_edge = i in (0, 19)
@@ -399,7 +391,6 @@ class TestIterator:
                 file.write(stream[i : i + 1])
             if i + 1 in (19, 38):
                 out.append(next(iterator))
-
         assert out == [b"one", b"two"]
 
     @pytest.mark.parametrize("compression", ["GZIP", "ZLIB", "BZ2", ""])
@@ -437,7 +428,6 @@ class TestIterator:
                 out += part
         assert iterator is not None
         out += list(iterator)
-
         assert out == [b"0", b"1", b"2", b"3", b"4"]
 
     @pytest.mark.parametrize("at", [0, 12])

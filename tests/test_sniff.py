@@ -54,10 +54,10 @@ def test_cut_images_have_the_size_of_the_whole_or_none(name: str) -> None:
 
 BEGINNINGS = [
     b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"GIF89a", b"RIFF\0\0\0\0WEBPVP8 ",
-    b"RIFF\0\0\0\0WEBPVP8L", b"RIFF\0\0\0\0WEBPVP8X", b"BM" + bytes(12) + b"\x28\0\0\0", b"II*\0", b"MM\0*",
-    b"RIFF\0\0\0\0WAVE", b"RIFF\0\0\0\0AVI ", b"fLaC\0", b"OggS\0", b"ID3\x04\0\0\0\0\0\0", b"\xff\xfb\x90\x00",
-    b"\0\0\0\x18ftypisom", b"\0\0\0\x08ftypavif", b"\0\0\0\x0cjP  \r\n\x87\n", b"\xff\x4f\xff\x51",
-    b"\x1a\x45\xdf\xa3webm",
+    b"RIFF\0\0\0\0WEBPVP8L", b"RIFF\0\0\0\0WEBPVP8X", b"BM" + bytes(12) + b"\x28\0\0\0", b"II*\0",
+    b"MM\0*", b"RIFF\0\0\0\0WAVE", b"RIFF\0\0\0\0AVI ", b"fLaC\0", b"OggS\0",
+    b"ID3\x04\0\0\0\0\0\0", b"\xff\xfb\x90\x00", b"\0\0\0\x18ftypisom", b"\0\0\0\x08ftypavif",
+    b"\0\0\0\x0cjP  \r\n\x87\n", b"\xff\x4f\xff\x51", b"\x1a\x45\xdf\xa3webm",
 ]  # fmt: skip
 
 
@@ -220,17 +220,12 @@ def test_large_tensors_are_neither_built_nor_read(data: bytes, label: str) -> No
     assert time.process_time() - begin < 0.1
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (b"", "empty"),
-        (b"hello", "text, 5 bytes"),
-        (b"\xff", "1 byte"),
-        (b"GIF89a\x80\x02\xe0\x01" + bytes(43_000), "GIF 640 x 480, 42.0 KiB"),
-        (serialize_tensor(np.zeros((3, 4), np.float32)), "float32 tensor [3, 4], 48 bytes"),
-        (serialize_tensor(np.zeros(0, np.float32)), "float32 tensor [0], 0 bytes"),
-        (serialize_tensor(np.zeros((1,) * 9, np.int8)), "int8 tensor [1, 1, 1, 1, 1, 1, 1, 1, ...], 1 byte"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "text"), [
+    (b"", "empty"), (b"hello", "text, 5 bytes"), (b"\xff", "1 byte"),
+    (b"GIF89a\x80\x02\xe0\x01" + bytes(43_000), "GIF 640 x 480, 42.0 KiB"),
+    (serialize_tensor(np.zeros((3, 4), np.float32)), "float32 tensor [3, 4], 48 bytes"),
+    (serialize_tensor(np.zeros(0, np.float32)), "float32 tensor [0], 0 bytes"),
+    (serialize_tensor(np.zeros((1,) * 9, np.int8)), "int8 tensor [1, 1, 1, 1, 1, 1, 1, 1, ...], 1 byte"),
+])  # fmt: skip
 def test_lines(value: bytes, text: str) -> None:
     assert str(recognize_value(value)) == text

@@ -18,10 +18,8 @@ def test_the_program_of_the_page_on_types_passes_mypy_strict(tmp_path: Path) -> 
     )
     path = tmp_path / "program.py"
     path.write_text(program)
-
     out, err, status = api.run(
         ["--strict", "--config-file=", f"--cache-dir={ROOT / '.mypy_cache'}", str(path)]
     )
-
     assert (status, err) == (0, ""), out
     assert len(program.splitlines()) >= 60

@@ -248,7 +248,6 @@ class TestClosing:
                 expected.append(item)
                 writer.write(item)
                 writer.flush()
-
                 found, loss = outcome_of(TFRecordReader(path, compression))
                 assert found == expected
                 if compression in ("", "BZ2"):
@@ -288,7 +287,6 @@ class TestAtomic:
     ) -> None:
         path = tmp_path / "a"
         path.write_bytes(FRAMES)
-
         with contextlib.suppress(KeyError), TFRecordWriter(path, atomic=True) as writer:
             for item in LARGE_ITEMS:
                 writer.write(item)
@@ -298,7 +296,6 @@ class TestAtomic:
             assert list(TFRecordReader(tmp_path / "*")) == ITEMS  # what is beside is in no pattern
             if is_broken_off:
                 raise KeyError
-
         assert list(TFRecordReader(path)) == (ITEMS if is_broken_off else LARGE_ITEMS)
         assert names_in(tmp_path) == ["a"]
 

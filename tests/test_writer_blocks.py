@@ -119,7 +119,6 @@ def test_a_damaged_record_has_no_new_crc(tmp_path: Path, items: list[bytes], sha
                 writer.write(block)
             raised(DataLossError, writer.write_blocks, [block[:0], block])
             writer.write(b"last")
-
         error = caught.value
         offset = len(reference.encode(items[:-2]))
         assert (error.reason, error.source) == (Reason.DATA_CRC, str(tmp_path / "damaged"))

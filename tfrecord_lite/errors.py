@@ -521,7 +521,7 @@ def require_int(name: str, value: Any, at_least: int | None = None) -> int:
     Parameters
     ----------
     name : str
-        Of the argument, for errors.
+        The name of the argument, for errors.
     value : int
         Or anything with ``__index__``, except a bool.
     at_least : int, optional

@@ -1,4 +1,4 @@
-"""What apps, bridges and the command line stand on besides the public names: for authors of extensions.
+"""What apps, integrations and the command line use besides the public names: for authors of extensions.
 
 A program in the manner of ``tfrecord_lite.apps`` or ``tfrecord_lite.integrations`` imports what it needs of the codec
 from the package's root and from here. These names may change in any release, which the changelog then says.
@@ -44,7 +44,7 @@ _NAMES = {
     "example.to_dicts": ("SequenceRow",),
     # Values, in the forms between a message and a user.
     "convert.arrow": (
-        "SCHEMA_KEY", "Library", "array_of", "bridge", "changed_schema", "changed_type", "check_library", "form_of",
+        "SCHEMA_KEY", "Library", "adapter", "array_of", "changed_schema", "changed_type", "check_library", "form_of",
         "imported", "joined_frame", "library", "open_columns", "pairs_of", "target", "type_error", "without_decimals",
     ),
     "convert.lists": ("Lists", "SparseLists", "row_of"),

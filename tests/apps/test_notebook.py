@@ -12,34 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tfrecord_lite as tl
 from tests.apps.events.event_messages import event
 from tests.apps.markup.test_tables import HOSTILE
 from tests.support.errors import raised
 from tests.support.shown_html import parsed
-from tfrecord_lite import (
-    Block,
-    BytesColumn,
-    ExampleParser,
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    RaggedFeature,
-    RaggedTensor,
-    Schema,
-    SequenceSchema,
-    SparseTensor,
-    TFRecordWriter,
-    VarLenFeature,
-    decode_example,
-    decode_sequence_examples,
-    encode_example,
-    encode_examples,
-    encode_sequence_examples,
-    parse_sequence_example,
-    parse_single_example,
-    scan,
-    serialize_tensor,
-    summarize,
-)
 from tfrecord_lite.apps import notebook
 from tfrecord_lite.apps.events import read_events
 from tfrecord_lite.apps.notebook import show
@@ -91,7 +68,7 @@ def png(width: int = 3, height: int = 2) -> bytes:
 
 def in_memory(name: str, value: bytes) -> list[Any]:
     """Things with a hostile name and value that no file is needed for."""
-    column = BytesColumn.from_list([value, name.encode("utf-8", "surrogatepass"), png()])
+    column = tl.BytesColumn.from_list([value, name.encode("utf-8", "surrogatepass"), png()])
     key = name.encode("utf-8", "replace").decode()
     events = read_events(io.BytesIO(frame([
         event(1, scalar(key or "-", 0.5)), event(2, scalar(key or "-", 1.5)),
@@ -102,17 +79,18 @@ def in_memory(name: str, value: bytes) -> list[Any]:
         (FileReport(name, 9, 72, (span,), 1, 19), FileReport(name, 1, 1, (), 0, 0, (error,), 1),
          FileReport(name, 1, 1, failure=OSError(name)))
     )  # fmt: skip
-    columns = {key: BytesColumn.from_list([value, value])}
+    columns = {key: tl.BytesColumn.from_list([value, value])}
     rows = [{key: np.array([value], object)}] * 2
     return [
-        Schema({key: FixedLenFeature([], "string", value), "b-": RaggedFeature("int64", key or "-")}),
-        SequenceSchema({key: FixedLenFeature([], "string", value)}, {key: RaggedFeature("string")}),
-        column, RaggedTensor(column, [0, 2, 3]),
-        RaggedTensor(np.array([name, value], object), [0, 2]), SparseTensor([[0], [1], [2]], column, [3]),
-        damage, events, events.scalars(),
-        compute_statistics([encode_example({key: value}), encode_example({key: [value, b"x" * 99]})]),
-        summarize([encode_example({key: value})]), summarize(encode_sequence_examples({key: [1]}, {key: [[[value]]]})),
-        compare([encode_example({key: value})], [encode_example({key: value + b"!"})]),
+        tl.Schema({key: tl.FixedLenFeature([], "string", value), "b-": tl.RaggedFeature("int64", key or "-")}),
+        tl.SequenceSchema({key: tl.FixedLenFeature([], "string", value)}, {key: tl.RaggedFeature("string")}),
+        column, tl.RaggedTensor(column, [0, 2, 3]),
+        tl.RaggedTensor(np.array([name, value], object), [0, 2]),
+        tl.SparseTensor([[0], [1], [2]], column, [3]), damage, events, events.scalars(),
+        compute_statistics([tl.encode_example({key: value}), tl.encode_example({key: [value, b"x" * 99]})]),
+        tl.summarize([tl.encode_example({key: value})]),
+        tl.summarize(tl.encode_sequence_examples({key: [1]}, {key: [[[value]]]})),
+        compare([tl.encode_example({key: value})], [tl.encode_example({key: value + b"!"})]),
         *map(show, (columns, rows, rows[0], (columns, columns), {"a": columns}, {"s": {key: [name]}})),
     ]  # fmt: skip
 
@@ -131,14 +109,15 @@ def test_names_and_values_are_never_markup(name: str, value: bytes) -> None:
 @pytest.mark.slow
 def test_no_representation_grows_with_what_it_shows() -> None:
     name, value = "long" * 5_000, b"long" * 500_000
-    many = {f"{i}{name}": FixedLenFeature([], "int64") for i in range(2_000)}
+    many = {f"{i}{name}": tl.FixedLenFeature([], "int64") for i in range(2_000)}
     numbers = np.arange(1_000_000)
-    column = BytesColumn.from_list([value] * 3 + [b"x"] * 100_000)
+    column = tl.BytesColumn.from_list([value] * 3 + [b"x"] * 100_000)
     spans = tuple(DamagedSpan(name, i, 1, Reason.DATA_CRC, None, i, 0) for i in range(10_000))
-    wide = SparseTensor(np.stack([numbers, numbers], 1), numbers, [1_000_000, 1_000_000])
+    wide = tl.SparseTensor(np.stack([numbers, numbers], 1), numbers, [1_000_000, 1_000_000])
     for thing in [
-        Schema(many), SequenceSchema(many), column, RaggedTensor(numbers, [0, 500_000, 1_000_000]),
-        RaggedTensor(column, [0, 100_003]), RaggedTensor(numbers, np.arange(1_000_001)), wide,
+        tl.Schema(many), tl.SequenceSchema(many), column,
+        tl.RaggedTensor(numbers, [0, 500_000, 1_000_000]), tl.RaggedTensor(column, [0, 100_003]),
+        tl.RaggedTensor(numbers, np.arange(1_000_001)), wide,
         DamageReport((FileReport(name, 1, 1, spans, 20_000, 20_000),) * 100),
     ]:  # fmt: skip
         page_of(thing)
@@ -155,13 +134,14 @@ def test_the_text_of_a_batch_says_what_byte_strings_are() -> None:
 
 
 def test_comparisons_and_summaries_have_the_cells_of_their_text() -> None:
-    comparison = compare(encode_examples({"x": [1, 2]}), encode_examples({"x": [1, 300]}))
+    comparison = compare(tl.encode_examples({"x": [1, 2]}), tl.encode_examples({"x": [1, 300]}))
     page = page_of(comparison)
     assert page.cells[-4:] == ["1", "x", "2", "300"]
     assert ["x", "range", "1 .. 2", "1 .. 300", "0.5", "0.01"] in body(page, 6)
     assert "no difference" in page_of(compare(SEQUENCES, SEQUENCES)).text
     for summary in (
-        summarize(SEQUENCES), summarize(encode_examples({"x": [1, 2]})), summarize([b""]),
+        tl.summarize(SEQUENCES), tl.summarize(tl.encode_examples({"x": [1, 2]})),
+        tl.summarize([b""]),
     ):  # fmt: skip
         words = set(str(summary).replace("context feature", "").split())
         assert {word for cell in page_of(summary).cells for word in cell.split()} <= words
@@ -169,7 +149,7 @@ def test_comparisons_and_summaries_have_the_cells_of_their_text() -> None:
 
 @pytest.mark.needs("image")
 def test_why_pictures_are_left_out_is_said_once() -> None:
-    images = {"a": BytesColumn.from_list([png(i, 9) for i in range(1, 100)])}
+    images = {"a": tl.BytesColumn.from_list([png(i, 9) for i in range(1, 100)])}
     page = page_of(show(images, num_records=99))
     assert page.text.count("enough pictures") == 1
     assert page.text.count("PNG ") == 99 - page.tags.count("img")
@@ -177,8 +157,8 @@ def test_why_pictures_are_left_out_is_said_once() -> None:
 
 @pytest.mark.needs("image")
 def test_images_are_pictures_and_other_values_what_they_are() -> None:
-    tensor = serialize_tensor(np.ones((2, 3), np.float32))
-    column = BytesColumn.from_list(
+    tensor = tl.serialize_tensor(np.ones((2, 3), np.float32))
+    column = tl.BytesColumn.from_list(
         [png(), b"text", b"", b"\xff\x00" * 20, "ä".encode() * 1_000, b"RIFF\x24\0\0\0WAVE", tensor]
     )
     page = page_of(column)
@@ -191,8 +171,10 @@ def test_images_are_pictures_and_other_values_what_they_are() -> None:
 
 
 def test_rows_are_those_of_the_column() -> None:
-    ragged = page_of(RaggedTensor(np.arange(100), [0, 0, 2, 100])).cells
-    sparse = page_of(SparseTensor([[0, 1], [2, 0]], np.array([0.5, 8], np.float32), [3, 2])).cells
+    ragged = page_of(tl.RaggedTensor(np.arange(100), [0, 0, 2, 100])).cells
+    sparse = page_of(
+        tl.SparseTensor([[0, 1], [2, 0]], np.array([0.5, 8], np.float32), [3, 2])
+    ).cells
     assert ragged[:9] == ["row", "length", "values", "0", "0", "no values", "1", "2", "0, 1"]
     assert ragged[11] == "2, 3, 4, 5, 6, 7, 8, 9 … 98 values"
     assert sparse[2:] == ["[0, 1]", "0.5", "[2, 0]", "8"]
@@ -206,22 +188,22 @@ def test_events_have_a_curve_per_scalar() -> None:
 
 
 FEATURES = {
-    "image": FixedLenFeature([], "string"), "label": FixedLenFeature([], "int64"),
-    "box": FixedLenFeature([2], "float32"), "tags": RaggedFeature("string"),
-    "ids": VarLenFeature("int64"),
+    "image": tl.FixedLenFeature([], "string"), "label": tl.FixedLenFeature([], "int64"),
+    "box": tl.FixedLenFeature([2], "float32"), "tags": tl.RaggedFeature("string"),
+    "ids": tl.VarLenFeature("int64"),
 }  # fmt: skip
 ROWS = [
     {"image": png(), "label": 7, "box": [0.5, 2.0], "tags": ["a", "b"], "ids": [1, 2]},
     {"image": png(4, 4), "label": 1234, "box": [1.0, 0.1], "tags": [], "ids": []},
 ]
-BLOCK = Block.from_records([encode_example(row) for row in ROWS])
-SEQUENCES = encode_sequence_examples({"id": [3, 4]}, {"tokens": [[[5, 6], [7]], [[8]]]})
+BLOCK = tl.Block.from_records([tl.encode_example(row) for row in ROWS])
+SEQUENCES = tl.encode_sequence_examples({"id": [3, 4]}, {"tokens": [[[5, 6], [7]], [[8]]]})
 
 
 @pytest.mark.needs("image")
 @pytest.mark.parametrize("strings", ["ndarray", "BytesColumn"])
 def test_a_batch_is_a_row_per_record_and_a_column_per_feature(strings: Any) -> None:
-    page = page_of(show(ExampleParser(FEATURES, strings=strings)(BLOCK)))
+    page = page_of(show(tl.ExampleParser(FEATURES, strings=strings)(BLOCK)))
     assert page.text.split(" #")[0].endswith("2 records, 5 features")
     assert page.cells[1:6] == [
         "imagestring", "labelint64", "boxfloat32 [2]", "tagsragged string", "idssparse int64",
@@ -234,10 +216,10 @@ def test_a_batch_is_a_row_per_record_and_a_column_per_feature(strings: Any) -> N
 
 
 def test_parsed_sequence_examples_are_a_table_each() -> None:
-    parts = parse_sequence_example(
-        encode_sequence_examples({"id": [3, 4]}, {"n": [[[5], [7]], [[8]]]}),
-        {"id": FixedLenFeature([], "int64")},
-        {"n": FixedLenSequenceFeature([], "int64")},
+    parts = tl.parse_sequence_example(
+        tl.encode_sequence_examples({"id": [3, 4]}, {"n": [[[5], [7]], [[8]]]}),
+        {"id": tl.FixedLenFeature([], "int64")},
+        {"n": tl.FixedLenSequenceFeature([], "int64")},
     )
     page = page_of(show(parts))
     assert page.tags.count("table") == 3
@@ -252,7 +234,7 @@ def test_columns_are_named_by_their_path() -> None:
 
     batch = {"a": {"x": np.arange(2), "y": Tensor()}, "b": (np.arange(2), np.ones(2, bool))}
     page = page_of(show(batch))
-    rows = page_of(show(decode_sequence_examples(SEQUENCES)))
+    rows = page_of(show(tl.decode_sequence_examples(SEQUENCES)))
     assert page.cells[:5] == ["#", "a/xint64", "a/yint64", "b/0int64", "b/1bool"]
     assert rows.cells[:3] == ["#", "context/id", "feature_lists/tokens"]
     assert body(rows, 3) == [["0", "3", "5, 67"], ["1", "4", "8"]]
@@ -260,7 +242,7 @@ def test_columns_are_named_by_their_path() -> None:
 
 @pytest.mark.needs("image")
 def test_a_single_record_is_a_row_per_feature() -> None:
-    for record in (parse_single_example(BLOCK[0], FEATURES), decode_example(BLOCK[0])):
+    for record in (tl.parse_single_example(BLOCK[0], FEATURES), tl.decode_example(BLOCK[0])):
         page = page_of(show(record))
         assert page.cells[:3] == ["feature", "type", "value"]
         assert len(page.sources) == 1
@@ -281,7 +263,6 @@ def test_pixels_are_pictures_and_masked_values_missing() -> None:
 def test_only_some_records_and_features_are_shown() -> None:
     batch = {f"f{i}": np.arange(1000) for i in range(100)}
     page = page_of(show(batch, 5))
-
     assert "... and 995 more records" in page.text
     assert "... and 85 more" in page.text
     assert "... and 84 more features" in repr(show(batch))
@@ -296,16 +277,17 @@ def test_only_some_records_and_features_are_shown() -> None:
 
 BATCHES: list[Any] = [
     {"a": np.arange(3)},
-    {"a": BytesColumn.from_list([b"<b>"]), "b": RaggedTensor([1], [0, 1])},
-    {"s": SparseTensor([[0, 0]], [5], [4, 4]), "n": np.zeros((4, 2))},
-    {"context": {"id": np.arange(2)}, "feature_lists": {"x": RaggedTensor([1], [0, 0, 1])}},
-    decode_sequence_examples(SEQUENCES)[0],
-    ({"id": np.arange(2)}, {"x": RaggedTensor([1], [0, 0, 1])}, {"x": np.arange(2)}),
+    {"a": tl.BytesColumn.from_list([b"<b>"]), "b": tl.RaggedTensor([1], [0, 1])},
+    {"s": tl.SparseTensor([[0, 0]], [5], [4, 4]), "n": np.zeros((4, 2))},
+    {"context": {"id": np.arange(2)}, "feature_lists": {"x": tl.RaggedTensor([1], [0, 0, 1])}},
+    tl.decode_sequence_examples(SEQUENCES)[0],
+    ({"id": np.arange(2)}, {"x": tl.RaggedTensor([1], [0, 0, 1])}, {"x": np.arange(2)}),
 ]
 OTHERS: list[Any] = [
     {}, {"a": 1}, {"a": [1, 2]}, {"a": np.arange(3), "b": np.arange(4)}, {1: np.arange(3)},
     {"context": 1, "feature_lists": {}}, ({}, {}), (1, 2), ({"a": np.arange(2)}, np.arange(2)),
-    {"a": np.float32(1)}, {"a": np.array(5)}, {"a": np.arange(2), "b": "text"}, {"a": {"b": np.arange(2)}},
+    {"a": np.float32(1)}, {"a": np.array(5)}, {"a": np.arange(2), "b": "text"},
+    {"a": {"b": np.arange(2)}},
 ]  # fmt: skip
 
 
@@ -338,9 +320,9 @@ def test_tables_of_files_and_of_arrow(tmp_path: Path) -> None:
     formatter: Any = DisplayFormatter()
     notebook.load_ipython_extension(SimpleNamespace(display_formatter=formatter))
     columns = {"<b>": np.arange(20), "lists": [["x", "y"], []] * 10, "floats": np.ones((20, 2))}
-    with TFRecordWriter(tmp_path / "a") as writer:
+    with tl.TFRecordWriter(tmp_path / "a") as writer:
         writer.write_examples(columns)
-    files = scan(tmp_path / "a")
+    files = tl.scan(tmp_path / "a")
     tables = (
         page_of(files),
         *(

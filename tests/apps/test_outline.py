@@ -107,10 +107,10 @@ def test_bytes_are_looked_at_ten_deep() -> None:
     assert tree == b"\n\x04\n\x02\x08\x01"
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [(0.0, "f"), (1.5, "f"), (1e17, "f"), (1e-11, "f"), (1e19, "u"), (float("nan"), "u"), (5e-324, "u"), (float("-inf"), "u")],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "expected"), [
+    (0.0, "f"), (1.5, "f"), (1e17, "f"), (1e-11, "f"), (1e19, "u"), (float("nan"), "u"),
+    (5e-324, "u"), (float("-inf"), "u"),
+])  # fmt: skip
 def test_a_fixed_number_is_a_float_of_usual_size(value: float, expected: str) -> None:
     (double,) = raw_tree(tagged(1, I64, struct.pack("<d", value))) or [("", None)]
     (single,) = raw_tree(tagged(1, I32, struct.pack("<f", value))) or [("", None)]

@@ -71,7 +71,6 @@ def test_a_task_runs_and_a_side_with_other_values_is_not_timed(tmp_path: Path) -
         ours, other = turns.run(task, sides, 1.0)
     finally:
         turns.close()
-
     assert len(ours.seconds) == 2
     assert not ours.error
     assert "DifferentError: other values of f0, f2" in other.error

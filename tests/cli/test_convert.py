@@ -100,12 +100,10 @@ class TestSettings:
         (tmp_path / "a.csv").write_text("x,y,z\n0.1,0.5,nan\n123456789.123,,inf\n")
         run("convert", tmp_path / "a.csv", tmp_path / "a.parquet")
         arguments = ("convert", tmp_path / f"a.{ending}", tmp_path / "b.tfrecord")
-
         done = run(*arguments)
         line = "tfrecord: float64 was rounded to float32 in 'x'; --lossless keeps every bit"
         assert (done.status, done.err) == (0, [line])
         assert json.loads(run(*arguments, "--overwrite", "--json").out[0])["rounded"] == ["x"]
-
         done = run(*arguments, "--overwrite", "--lossless")
         assert (done.status, done.err) == (0, [])
         run("convert", tmp_path / "b.tfrecord", tmp_path / "c.csv")

@@ -95,7 +95,6 @@ def test_columns_of_sequences(run: Run, tmp_path: Path, condition: str, kept: li
         for i in range(5)
     ]
     path = write(tmp_path / "a", records)
-
     assert run("filter", "--where", condition, path, tmp_path / "x").err == []
     assert list(TFRecordReader(tmp_path / "x")) == [records[i] for i in kept]
 

@@ -20,9 +20,7 @@ def test_each_is_named(run: Run, tmp_path: Path, kind: str, verb: str) -> None:
     path, new = tmp_path / "a file", tmp_path / "new"
     path.write_bytes(KINDS[kind].data)
     said = f"{path}: not a TFRecord file; it looks like {KINDS[kind].name}"
-
     done = run(verb, path, *[new] * (verb == "recover"))
-
     where, other = (done.out, done.err) if verb == "verify" else (done.err, done.out)
     assert (done.status, len(where), other) == (2, 1, [])
     assert where[0].removeprefix("tfrecord: ").startswith(said)

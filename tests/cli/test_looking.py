@@ -81,9 +81,7 @@ def test_records_by_number_are_shown(run: Run, tmp_path: Path, way: str, asked: 
     if way == "index":
         TFRecordFile(path).save_index()
     more = [way] if way.startswith("--") else []
-
     done = run("head", *more, *(f"--record={n}" for n in asked), path)
-
     there = {n % 70 for n in asked if -70 <= n < 70}
     missing = {n for n in asked if not -70 <= n < 70}
     from_start = sorted({n for n in asked if 0 <= n < 70})
@@ -122,6 +120,15 @@ def test_events_as_json_and_csv_have_wall_time_step_tag_and_value(run: Run, tmp_
     logs, line = tmp_path / "logs", 'a,"loss, old",-3,1.5,0.5'
     assert run("events", logs).out == ["run,tag,step,wall_time,value", line]
     assert run("events", "--runs", logs).out == ['run,"loss, old"', "a,0.5"]
+    (tmp_path / "b").mkdir()
+    more = write(tmp_path / "b" / "events.out.tfevents.2", [event.SerializeToString()])
+    both = run("events", "--tag", "loss*", "--tag", "lss", logs, tmp_path / "b")
+    names = [logs / "a", tmp_path / "b"]
+    assert both.out[1:] == [line.replace("a,", f"{name},", 1) for name in names]
+    assert run("events", tmp_path / "*" / "events*").out == run("events", more).out
+    assert both.err == ["tfrecord: --tag: no run has a scalar 'lss'; there are 'loss, old'"]
+    for verb in (["count"], ["head"], ["verify"], []):  # a log directory is the files of its runs
+        assert run(*verb, logs) == run(*verb, path)
     damage(path, 30)
     assert [run("events", *skip, logs).status for skip in ([], ["--skip-damage"])] == [1, 1]
 
@@ -164,7 +171,6 @@ def test_an_index_is_used_unless_it_is_old(run: Run, tmp_path: Path) -> None:
     path.write_bytes(data)
     done = run("head", "--record=0", path)
     assert (done.status, numbers(done.out), done.err) == (0, [0], [])
-
     path = write(tmp_path / "b", map(flower, range(5)))
     damage(path, 40)
     TFRecordFile(path).save_index()
@@ -303,7 +309,6 @@ class TestView:
             return len(opened) == 1
 
         monkeypatch.setattr(webbrowser, "open", open_it)
-
         assert run("view", "x") == (0, [], [])
         (url,) = opened
         assert url.startswith("file:///")

@@ -56,9 +56,7 @@ def test_long_work_shows_rate_and_time_left_and_then_nothing(folder: Path, verb:
         pytest.skip("needs an extra")
     if verb in ("pack", "unpack"):
         add_images(folder)
-
     shown = terminal.on_terminal("-c", RUN, verb, *VERBS[verb])
-
     assert shown.status == 0, shown.text
     assert "/s]" in shown.text
     if verb not in ("convert", "unpack"):  # which do not know how many there are

@@ -45,9 +45,7 @@ class TestAll:
         save(tmp_path / "a", {"x": [1, 2]})
         (tmp_path / "a.schema.json").unlink()
         path = damage(tmp_path / "a", (tmp_path / "a").stat().st_size // 2 + 15)
-
         done = run(verb, *VERBS[verb], path, tmp_path / "x")
-
         assert (done.status, done.out) == (1, [])
         assert done.err[0].startswith(f"tfrecord: {path}: record 1, byte ")
         assert list(tmp_path.iterdir()) == [path]
@@ -65,9 +63,7 @@ class TestAll:
         data = (tmp_path / "a").read_bytes()
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
         more = ["--schema", tmp_path / "a.schema.json"] if verb == "filter" else []
-
         done = run(verb, *VERBS[verb], *more, "-", tmp_path / "x")
-
         if verb == "sample":
             assert (done.status, len(done.err)) == (2, 1)
             assert "the records are read twice" in done.err[0]
@@ -84,7 +80,6 @@ def test_what_a_sidecar_says_is_one_line(run: Run, tmp_path: Path) -> None:
     cut = run("merge", "--skip-damage", tmp_path / "a", tmp_path / "y")
     (tmp_path / "b").write_bytes(frame([b""]))  # by another program
     other = run("merge", tmp_path / "b", tmp_path / "z")
-
     assert (disagreeing.status, cut.status, other.status) == (0, 1, 2)
     assert len(disagreeing.err) == len(other.err) == 1
     assert "the new files get no sidecar" in disagreeing.err[0]

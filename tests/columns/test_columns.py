@@ -41,7 +41,6 @@ def ragged_deep(nested: list[list[list[int]]], dtype: Any = np.int64) -> RaggedT
 @given(st.lists(strings))
 def test_byte_strings_come_back_as_they_were(values: list[bytes]) -> None:
     column = BytesColumn.from_list(values)
-
     assert column.to_list() == values
     assert list(column) == values
     assert [column[i] for i in range(len(values))] == values
@@ -57,7 +56,6 @@ def test_byte_strings_come_back_as_they_were(values: list[bytes]) -> None:
 
 def test_fixed_widths_are_given_when_asked_for_and_nothing_is_cut() -> None:
     column: Any = BytesColumn.from_list([b"one", b"", b"a\0b"])
-
     assert np.asarray(column, "S").dtype == "S3"
     assert np.asarray(column, "S5").tolist() == [b"one", b"", b"a\0b"]
     assert np.asarray(column, np.dtypes.StringDType()).tolist() == ["one", "", "a\0b"]
@@ -196,7 +194,6 @@ def test_strings_in_lists_keep_their_last_zeros() -> None:
 
 def test_values_may_be_arrays_themselves() -> None:
     made = RaggedTensor.from_row_lengths(np.arange(8).reshape(4, 2), [1, 3])
-
     assert made.shape == (2, None, 2)
     assert made.to_list() == [[[0, 1]], [[2, 3], [4, 5], [6, 7]]]
     assert made.row_lengths(2).to_list() == [[2], [2, 2, 2]]
@@ -283,7 +280,6 @@ def test_slices_of_two_levels_are_those_of_nested_lists(
     nested: list[list[list[int]]], outer: slice, middle: slice, inner: slice
 ) -> None:
     tensor = ragged_deep(nested)
-
     assert tensor[outer].to_list() == nested[outer]
     assert tensor[outer, middle].to_list() == [rows[middle] for rows in nested[outer]]
     assert tensor[outer, middle, inner].to_list() == [

@@ -891,7 +891,6 @@ def test_categories_of_several_files_may_be_more_than_each_has_codes_for(tmp_pat
         one = pa.FixedSizeListArray.from_arrays(plain, 1)
         save(path, pa.table({"x": plain, "l": one}))
         assert load(path, as_="arrow").schema.types[0] == kinds[0]
-
     for table in (load(paths, as_="arrow"), scan(paths).to_arrow()):
         assert table["x"].type == pa.dictionary(pa.int32(), pa.string())
         assert table["x"].to_pylist() == [*values[0], *values[1]]

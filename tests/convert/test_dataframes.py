@@ -6,19 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tfrecord_lite as tl
 from tests.support.errors import raised
-from tfrecord_lite import (
-    FixedLenFeature,
-    ShardedTFRecordWriter,
-    TFRecordReader,
-    TFRecordWriter,
-    decode_examples,
-    encode_examples,
-    infer_schema,
-    load,
-    save,
-    summarize,
-)
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import opened
@@ -62,13 +51,15 @@ def test_a_series_is_what_its_values_are(tmp_path: Path, column: Any) -> None:
     assert found.dtype == np.int64
     assert found.tolist() == [BIG, None]
     assert schema_of({"x": column})["x"] == schema_of(values)["x"]
-    for schema in (None, {"x": FixedLenFeature([], "int64", 7)}):
-        assert list(encode_examples({"x": column}, schema)) == list(encode_examples(values, schema))
+    for schema in (None, {"x": tl.FixedLenFeature([], "int64", 7)}):
+        assert list(tl.encode_examples({"x": column}, schema)) == list(
+            tl.encode_examples(values, schema)
+        )
 
 
 def load_saved(folder: Path, data: Any) -> Any:
-    save(folder / "saved", data, lossless=True)
-    return load(folder / "saved")
+    tl.save(folder / "saved", data, lossless=True)
+    return tl.load(folder / "saved")
 
 
 @pytest.mark.parametrize(("column", "expected"), [
@@ -91,10 +82,10 @@ def test_a_series_alone_or_in_a_dict_is_saved(tmp_path: Path, column: Any, expec
 def test_a_series_has_the_zone_and_categories_of_its_own(tmp_path: Path) -> None:
     times = pd.Series(pd.to_datetime([0, 1]).tz_localize("UTC").tz_convert("Europe/Berlin"))
     columns = {"t": times, "c": pl.Series(["a", "b"], dtype=pl.Enum(["b", "a"]))}
-    for schema in (schema_of(columns), save(tmp_path / "d", columns)):
+    for schema in (schema_of(columns), tl.save(tmp_path / "d", columns)):
         assert schema.originals["t"].zone == "Europe/Berlin"
         assert schema.originals["c"].categories == ("b", "a")
-    found = load(tmp_path / "d", as_="pandas")
+    found = tl.load(tmp_path / "d", as_="pandas")
     pd.testing.assert_series_equal(found["t"], times, check_names=False)
     assert found["c"].cat.categories.tolist() == ["b", "a"]
 
@@ -109,26 +100,29 @@ framed = pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: type(frame).
 
 @framed
 def test_frames_are_encoded_as_their_columns(tmp_path: Path, frame: Any) -> None:
-    expected = list(encode_examples(DATA))
-
-    assert list(encode_examples(frame)) == expected
-    with TFRecordWriter(tmp_path / "d") as writer:
+    expected = list(tl.encode_examples(DATA))
+    assert list(tl.encode_examples(frame)) == expected
+    with tl.TFRecordWriter(tmp_path / "d") as writer:
         writer.write_examples(frame)
-        specs: list[Any] = [FixedLenFeature([], int, 0), FixedLenFeature([], bytes, b""), "float32"]
+        specs: list[Any] = [
+            tl.FixedLenFeature([], int, 0),
+            tl.FixedLenFeature([], bytes, b""),
+            "float32",
+        ]
         writer.write_examples(frame, dict(zip(DATA, specs, strict=True)))
-    assert list(TFRecordReader(tmp_path / "d")) == [*expected, *expected]
-    with ShardedTFRecordWriter(tmp_path / "s@1") as sharded:
+    assert list(tl.TFRecordReader(tmp_path / "d")) == [*expected, *expected]
+    with tl.ShardedTFRecordWriter(tmp_path / "s@1") as sharded:
         sharded.write_examples(frame)
     (file,) = tmp_path.glob("s*")
-    assert list(TFRecordReader(file)) == expected
-    assert list(infer_schema(frame)) == list(DATA)
-    assert summarize(frame)["i"].n_records == 2
-    assert summarize(frame, num_records=1).n_records == 1
+    assert list(tl.TFRecordReader(file)) == expected
+    assert list(tl.infer_schema(frame)) == list(DATA)
+    assert tl.summarize(frame)["i"].n_records == 2
+    assert tl.summarize(frame, num_records=1).n_records == 1
 
 
 def test_an_index_that_is_not_a_range_is_encoded_too() -> None:
     frame = pd.DataFrame({"x": [1, 2]}, index=pd.Index(["a", "b"], name="key"))
-    rows = list(decode_examples(encode_examples(frame)))
+    rows = list(tl.decode_examples(tl.encode_examples(frame)))
     assert [sorted(row) for row in rows] == [["key", "x"]] * 2
     assert list(schema_of(frame)) == ["x", "key"]
     assert schema_of(frame).originals["key"] == Original("string", (), "str")
@@ -152,10 +146,10 @@ def with_null(items: list[Any]) -> Any:
 def test_a_null_in_a_dictionary_is_missing(tmp_path: Path, items: Any, expected: Any) -> None:
     array = with_null(items)
     frame = pd.DataFrame({"x": pd.Series(array, dtype=pd.ArrowDtype(array.type))})
-    assert list(encode_examples({"x": array})) == list(encode_examples({"x": expected}))
+    assert list(tl.encode_examples({"x": array})) == list(tl.encode_examples({"x": expected}))
     for data, kind in ((pa.table({"x": array}), "arrow"), (frame, "pandas")):
         assert load_saved(tmp_path, data)["x"].tolist() == expected
-        found: Any = load(tmp_path / "saved", as_=kind)  # type: ignore[arg-type]
+        found: Any = tl.load(tmp_path / "saved", as_=kind)  # type: ignore[arg-type]
         column = found["x"] if kind == "arrow" else found["x"].array.__arrow_array__()
         assert column.to_pylist() == expected
         assert column.type == array.type
@@ -175,7 +169,7 @@ def test_times_have_the_schemas_zone(tmp_path: Path, ours: str | None, wanted: s
     for data in (
         frame, {"t": frame["t"]}, pl.from_pandas(frame), table, {"t": rows_of(table["t"])},
     ):  # fmt: skip
-        for call in (encode_examples, lambda d, s: save(tmp_path / "d", d, schema=s)):
+        for call in (tl.encode_examples, lambda d, s: tl.save(tmp_path / "d", d, schema=s)):
             if ours == wanted and isinstance(data, dict) and data["t"] is not frame["t"]:
                 continue  # lists are not of this schema
             if ours == wanted:
@@ -186,8 +180,8 @@ def test_times_have_the_schemas_zone(tmp_path: Path, ours: str | None, wanted: s
             assert str(ours or "without") in str(error)
             assert str(wanted or "no time zone") in str(error)
     utc = np.array(["2024-06-01T12:00"], "M8[us]")  # NumPy's are in UTC
-    save(tmp_path / "u", {"t": utc}, schema=schema)
-    assert load(tmp_path / "u")["t"] == utc
+    tl.save(tmp_path / "u", {"t": utc}, schema=schema)
+    assert tl.load(tmp_path / "u")["t"] == utc
 
 
 def rows_of(times: Any) -> Any:
@@ -208,19 +202,19 @@ def test_values_outside_categories_are_named(tmp_path: Path, listed: list[Any], 
     several: list[Any] = [bad, pd.Categorical(bad, categories=[*listed, other])]
     several.append(np.ma.MaskedArray([listed[0], other, other], [False, True, False]))
     for column in several:
-        for call in (encode_examples, lambda d, s: save(tmp_path / "d", d, schema=s)):
+        for call in (tl.encode_examples, lambda d, s: tl.save(tmp_path / "d", d, schema=s)):
             with pytest.raises(InvalidArgumentError, match="is not one of the") as caught:
                 call({"x": column}, schema)
             assert (caught.value.key, caught.value.index) == ("x", len(column) - 1)
             assert caught.value.reason == Reason.UNREPRESENTABLE
             assert repr(other) in str(caught.value)
     with pytest.raises(InvalidArgumentError, match="is not one of the") as caught:
-        save(tmp_path / "d", [{"x": value} for value in bad], schema=schema)
+        tl.save(tmp_path / "d", [{"x": value} for value in bad], schema=schema)
     assert caught.value.index == 3
     hidden = np.ma.MaskedArray([listed[0], other], [False, True])
     for data in ({"x": good}, {"x": hidden}, [{"x": value} for value in good]):
-        save(tmp_path / "d", data, schema=schema)
-        found = load(tmp_path / "d", as_="pandas")["x"]
+        tl.save(tmp_path / "d", data, schema=schema)
+        found = tl.load(tmp_path / "d", as_="pandas")["x"]
         assert found.cat.categories.tolist() == listed
 
 
@@ -228,16 +222,16 @@ def test_categories_are_rounded_as_their_values(tmp_path: Path) -> None:
     column = pd.Categorical([0.1, 0.5, None, 0.1], categories=[0.7, 0.5, 0.1])
     for data in (pd.DataFrame({"x": column}), {"x": column}):
         with pytest.warns(UserWarning, match="rounded to float32 in 'x'"):
-            save(tmp_path / "d", data)
-        found = load(tmp_path / "d", as_="pandas")["x"]
+            tl.save(tmp_path / "d", data)
+        found = tl.load(tmp_path / "d", as_="pandas")["x"]
         assert found.cat.categories.tolist() == np.array([0.7, 0.5, 0.1], np.float32).tolist()
         assert found.cat.codes.tolist() == [2, 1, -1, 2]
 
 
 def test_zeros_of_both_signs_are_one_category(tmp_path: Path) -> None:
     schema = schema_of({"x": pd.Categorical([0.0, 1.0])})
-    save(tmp_path / "d", {"x": np.array([-0.0, 1.0])}, schema=schema)
-    assert load(tmp_path / "d", as_="pandas")["x"].tolist() == [0.0, 1.0]
+    tl.save(tmp_path / "d", {"x": np.array([-0.0, 1.0])}, schema=schema)
+    assert tl.load(tmp_path / "d", as_="pandas")["x"].tolist() == [0.0, 1.0]
 
 
 def test_a_value_of_a_list_that_is_not_one_of_the_categories_is_an_error() -> None:
@@ -248,7 +242,7 @@ def test_a_value_of_a_list_that_is_not_one_of_the_categories_is_an_error() -> No
         kinds = [pa.DictionaryArray.from_arrays(indices, each) for each in values]
         good, bad = (pa.ListArray.from_arrays(pa.array([0, 0, 2, 3]), kind) for kind in kinds)
         schema = schema_of({"x": good})
-        encode_examples({"x": good}, schema)
+        tl.encode_examples({"x": good}, schema)
         with pytest.raises(InvalidArgumentError, match="is not one of the") as caught:
-            encode_examples({"x": bad}, schema)
+            tl.encode_examples({"x": bad}, schema)
         assert caught.value.index == 1

@@ -82,8 +82,8 @@ def test_stored_lists_have_one_level_and_the_values_of_their_kind(column: Any) -
 
 
 FILLERS = {
-    "float64": np.inf, "float32": np.nan, "uint64": 2**64 - 1, "int64": 2**62, "datetime64[s]": "NaT",
-    "complex128": np.nan, "U3": "\ud800", "S2": b"\xff",
+    "float64": np.inf, "float32": np.nan, "uint64": 2**64 - 1, "int64": 2**62,
+    "datetime64[s]": "NaT", "complex128": np.nan, "U3": "\ud800", "S2": b"\xff",
 }  # fmt: skip
 ORIGINALS = ["int8", "bool", "float16", "float32", "datetime64[s]", "uint64", "string"]
 

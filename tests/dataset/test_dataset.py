@@ -93,9 +93,7 @@ def test_files_in_random_order_are_whole(tmp_path: Path) -> None:
     names = write_files(tmp_path, [3, 4, 2, 5, 1])
     files = [range(3), range(3, 7), range(7, 9), range(9, 14), range(14, 15)]
     dataset = TFRecordDataset(names).shuffle_files(seed=1)
-
     orders = [numbers(dataset) for _ in range(8)]
-
     assert numbers(dataset.set_epoch(0)) == orders[0]
     assert len({tuple(order) for order in orders}) > 4
     for order in orders:
@@ -249,10 +247,8 @@ def test_columns_that_cannot_be_cut_are_parsed_batch_by_batch(names: list[str]) 
         "n": RaggedFeature("int64"),
         "s": FixedLenSequenceFeature([], "string", allow_missing=True),
     }
-
     parsed: Any = TFRecordDataset(names).batch(7).parse_example(features)
     first, second = parsed
-
     assert first["v"].dense_shape.tolist() == [7, 0]
     assert isinstance(second["n"], RaggedTensor)
     assert second["n"].to_list() == [[7], [8], [9], [10], [11]]
@@ -348,7 +344,6 @@ def test_compression_is_found_out_or_said(tmp_path: Path) -> None:
 
 def test_len_is_known_where_it_can_be(names: list[str]) -> None:
     known: Any = TFRecordDataset(names).shuffle_all(1)
-
     makes: list[Callable[[Any], Any]] = [
         lambda d: d,
         lambda d: d.shard(5, 3),
@@ -478,7 +473,6 @@ def test_a_cache_reads_once_unless_it_was_left_early(names: list[str]) -> None:
     next(iter(dataset))  # not a whole epoch: nothing is kept
     raised(ZeroDivisionError, list, dataset)
     assert [list(dataset) for _ in range(3)] == [list(range(12))] * 3
-
     assert made == [0, *range(8), *range(12)]
 
 

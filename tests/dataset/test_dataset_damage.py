@@ -92,7 +92,6 @@ def test_a_resumed_iterator_has_a_new_report(paths: list[str]) -> None:
     whole = run.report
     assert whole is not None
     assert whole.num_damaged == N_PLACES
-
     run.load_state_dict(state)
     assert run.report == dataset.report == DamageReport(())
     list(run)
@@ -103,11 +102,9 @@ def test_the_report_is_that_of_a_reader(paths: list[str]) -> None:
     spans: list[DamagedSpan] = []
     dataset = TFRecordDataset(paths, on_error=spans.append)
     reader = TFRecordReader(paths, on_error=skip)
-
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert list(dataset) == list(reader)
-
     assert dataset.report == reader.report
     assert [(span.source, span.index) for span in spans] == [
         (span.source, span.index + i)  # type: ignore[operator]
@@ -158,7 +155,6 @@ def test_processes_give_sound_data_and_warn(paths: list[str], stage: str, n_work
     dataset = IN_PROCESSES[stage](TFRecordDataset(paths, on_error="skip"))
     n_rounds = 2 if "rounds" in stage else 1
     dataset = dataset.in_processes(n_workers, "fork")
-
     with warnings.catch_warnings():  # the warnings are in the processes
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", DataLossWarning)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import tfrecord_lite as tl
 from tests.support.errors import raised
 from tests.support.http_files import serving
 from tests.support.small_files import (
@@ -20,16 +21,6 @@ from tests.support.small_files import (
     rest_after,
     write_files,
     write_records,
-)
-from tfrecord_lite import (
-    Block,
-    Dataset,
-    FixedLenFeature,
-    TFRecordDataset,
-    TFRecordWriter,
-    VarLenFeature,
-    read_batches,
-    reader,
 )
 from tfrecord_lite.dataset import shuffle, shuffled, sources, turns
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
@@ -44,7 +35,7 @@ def double(element: Any) -> Any:
     return element, element
 
 
-STEPS: dict[str, Callable[[Dataset, int], Dataset]] = {
+STEPS: dict[str, Callable[[tl.Dataset, int], tl.Dataset]] = {
     "shuffle": lambda d, n: d.shuffle(n, seed=n), "take": lambda d, n: d.take(3 * n),
     "skip": lambda d, n: d.skip(n), "shard": lambda d, n: d.shard(n, n // 2),
     "repeat": lambda d, n: d.repeat((n + 1) % 3 + 1), "enumerate": lambda d, n: d.enumerate(n),
@@ -53,15 +44,15 @@ STEPS: dict[str, Callable[[Dataset, int], Dataset]] = {
     "filter": lambda d, n: d.filter(lambda *element: len(repr(plain(element))) % 3 != n % 3),
     "cache": lambda d, _: d.cache(), "prefetch": lambda d, n: d.prefetch(n),
 }  # fmt: skip
-SOURCES: dict[str, Callable[[list[str], int], Dataset]] = {
-    "in order": lambda names, _: TFRecordDataset(names),
-    "interleaved": lambda names, n: TFRecordDataset(names).interleave(n, 1 + n % 2),
-    "long turns": lambda names, n: TFRecordDataset(names).interleave(n, 1024),
-    "files": lambda names, n: TFRecordDataset(names).shuffle_files(n),
-    "some files": lambda names, n: TFRecordDataset(names).interleave(n).shuffle_files(1),
-    "all": lambda names, n: TFRecordDataset(names).shuffle_all(n),
+SOURCES: dict[str, Callable[[list[str], int], tl.Dataset]] = {
+    "in order": lambda names, _: tl.TFRecordDataset(names),
+    "interleaved": lambda names, n: tl.TFRecordDataset(names).interleave(n, 1 + n % 2),
+    "long turns": lambda names, n: tl.TFRecordDataset(names).interleave(n, 1024),
+    "files": lambda names, n: tl.TFRecordDataset(names).shuffle_files(n),
+    "some files": lambda names, n: tl.TFRecordDataset(names).interleave(n).shuffle_files(1),
+    "all": lambda names, n: tl.TFRecordDataset(names).shuffle_all(n),
 }
-ENDS: dict[str, Callable[[Dataset, int], Dataset]] = {
+ENDS: dict[str, Callable[[tl.Dataset, int], tl.Dataset]] = {
     "records": lambda d, _: d,
     "batches": lambda d, n: d.batch(n),
     "columns": lambda d, n: d.batch(n, drop_remainder=n % 2 == 0).parse_example(FEATURES),
@@ -74,14 +65,14 @@ small = st.integers(1, 5)
 
 
 @st.composite
-def pipelines(draw: st.DrawFn) -> Callable[[list[str]], Dataset]:
+def pipelines(draw: st.DrawFn) -> Callable[[list[str]], tl.Dataset]:
     """Return what makes a data set of files: some source, some stages, some end."""
     source, n_source = draw(st.sampled_from(list(SOURCES))), draw(small)
     first = draw(st.lists(st.tuples(st.sampled_from(RECORD_STEPS), small), max_size=3))
     end, n_end = draw(st.sampled_from(list(ENDS))), draw(small)
     last = draw(st.lists(st.tuples(st.sampled_from(list(STEPS)), small), max_size=2))
 
-    def make(names: list[str]) -> Dataset:
+    def make(names: list[str]) -> tl.Dataset:
         dataset = SOURCES[source](names, n_source)
         for name, n in first:
             dataset = STEPS[name](dataset, n)
@@ -100,7 +91,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = itertools.cycle((1, 3, 2, 4, 1, 1, 5))
 
     class Stream(RecordStream):
-        def next_block(self, n_records: int | None = None) -> Block | None:
+        def next_block(self, n_records: int | None = None) -> tl.Block | None:
             size = next(sizes)
             return super().next_block(min(n_records or size, size))
 
@@ -110,7 +101,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "_MOST_RECORDS", 3)
     monkeypatch.setattr(shuffle, "_MOST_STEPS", 4)
     monkeypatch.setattr(shuffle, "_FEW", 2)
-    monkeypatch.setattr(reader, "_PARSED_RECORDS", 8)
+    monkeypatch.setattr(tl.reader, "_PARSED_RECORDS", 8)
 
 
 @pytest.mark.usefixtures("small_chunks")
@@ -124,7 +115,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_run_resumed_at_any_step_gives_the_rest(
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
-    make: Callable[[list[str]], Dataset],
+    make: Callable[[list[str]], tl.Dataset],
     counts: list[int],
     epoch: int,
     large: int,
@@ -143,8 +134,8 @@ def test_large_files_and_buffers_are_resumed(tmp_path: Path, n_given: int) -> No
     for i in range(2):
         write_records(tmp_path / str(i), items[i::2])
 
-    def make() -> Dataset:
-        files = TFRecordDataset([tmp_path / "0", tmp_path / "1"])
+    def make() -> tl.Dataset:
+        files = tl.TFRecordDataset([tmp_path / "0", tmp_path / "1"])
         return files.interleave(2, 3).shuffle(700, 3).repeat(2)
 
     whole = list(make())
@@ -154,20 +145,20 @@ def test_large_files_and_buffers_are_resumed(tmp_path: Path, n_given: int) -> No
 
 def test_a_state_is_small(tmp_path: Path) -> None:
     names = write_files(tmp_path, [400] * 8)
-    run = iter(TFRecordDataset(names).interleave(8).shuffle(1_000, 1).repeat().batch(4))
+    run = iter(tl.TFRecordDataset(names).interleave(8).shuffle(1_000, 1).repeat().batch(4))
     for _ in range(500):
         next(run)
     assert len(json.dumps(run.state_dict())) < 2_000
 
 
 def test_a_state_of_another_pipeline_is_rejected(tmp_path: Path) -> None:
-    files = TFRecordDataset(write_files(tmp_path, [4, 4]))
+    files = tl.TFRecordDataset(write_files(tmp_path, [4, 4]))
     shuffled, batches = files.shuffle(2, 1), files.batch(2)
-    int_n, wide_n = FixedLenFeature([], "int64"), FixedLenFeature([1], "int64")
-    texts = {"n": int_n, "s": FixedLenFeature([], "string")}
-    lists = {"n": VarLenFeature("int64")}
+    int_n, wide_n = tl.FixedLenFeature([], "int64"), tl.FixedLenFeature([1], "int64")
+    texts = {"n": int_n, "s": tl.FixedLenFeature([], "string")}
+    lists = {"n": tl.VarLenFeature("int64")}
     parsed = batches.parse_example(texts)
-    pairs: list[tuple[Dataset, Dataset, str]] = [
+    pairs: list[tuple[tl.Dataset, tl.Dataset, str]] = [
         (shuffled, files, "stages: TFRecordDataset now, TFRecordDataset.shuffle in the state"),
         (shuffled, batches, r"TFRecordDataset\.batch now, TFRecordDataset\.shuffle in the state"),
         (shuffled, files.shuffle(3, 1), "buffer_size of shuffle: 3 now, 2 in the state"),
@@ -197,11 +188,11 @@ def test_a_state_of_another_pipeline_is_rejected(tmp_path: Path) -> None:
 
 def test_other_files_are_noticed(tmp_path: Path) -> None:
     names = write_files(tmp_path, [4, 9])
-    makes: list[Callable[[list[str]], Dataset]] = [
-        lambda names: TFRecordDataset(names).batch(1),
-        lambda names: TFRecordDataset(names).interleave(2).shuffle(2, 1),
-        lambda names: TFRecordDataset(names).shuffle_all(1),
-        lambda names: TFRecordDataset(names).batch(2).parse_example(FEATURES).prefetch(1),
+    makes: list[Callable[[list[str]], tl.Dataset]] = [
+        lambda names: tl.TFRecordDataset(names).batch(1),
+        lambda names: tl.TFRecordDataset(names).interleave(2).shuffle(2, 1),
+        lambda names: tl.TFRecordDataset(names).shuffle_all(1),
+        lambda names: tl.TFRecordDataset(names).batch(2).parse_example(FEATURES).prefetch(1),
     ]
     states = []
     for make in makes:
@@ -239,8 +230,8 @@ def test_a_state_knows_the_sizes_of_remote_files_unasked(tmp_path: Path, shuffle
         server.files = {f"/{i}": Path(name).read_bytes() for i, name in enumerate(names)}
         urls = [f"{server.url}/{i}" for i in (0, 1)]
 
-        def make() -> Dataset:
-            return read_batches(urls, FEATURES, 2, shuffle=shuffle, seed=1)
+        def make() -> tl.Dataset:
+            return tl.read_batches(urls, FEATURES, 2, shuffle=shuffle, seed=1)
 
         run = iter(make())
         head = list(itertools.islice(run, 6))
@@ -258,12 +249,12 @@ def test_a_state_knows_the_sizes_of_remote_files_unasked(tmp_path: Path, shuffle
 
 def test_a_file_that_was_not_read_yet_may_change(tmp_path: Path) -> None:
     names = write_files(tmp_path, [4, 9])
-    run = iter(TFRecordDataset(names))
+    run = iter(tl.TFRecordDataset(names))
     next(run)
     state = run.state_dict()
-    with TFRecordWriter(names[1], mode="a") as writer:
+    with tl.TFRecordWriter(names[1], mode="a") as writer:
         writer.write(example(13))
-    again = iter(TFRecordDataset(names))
+    again = iter(tl.TFRecordDataset(names))
     again.load_state_dict(state)
     assert numbers(again) == list(range(1, 14))
 
@@ -272,8 +263,8 @@ def test_a_file_that_was_not_read_yet_may_change(tmp_path: Path) -> None:
 def test_a_state_keeps_the_seeds_that_were_drawn(tmp_path: Path, n_given: int) -> None:
     names = write_files(tmp_path, [7, 13])
 
-    def make() -> Dataset:
-        files = TFRecordDataset(names).shuffle_files().interleave(2).shuffle(9)
+    def make() -> tl.Dataset:
+        files = tl.TFRecordDataset(names).shuffle_files().interleave(2).shuffle(9)
         return files.map(bytes).shuffle(3, seed=1)
 
     whole, other = make(), make()
@@ -294,8 +285,8 @@ def test_a_state_keeps_the_seeds_that_were_drawn(tmp_path: Path, n_given: int) -
 def test_worker_processes_are_resumed(tmp_path: Path) -> None:
     names = write_files(tmp_path, [7, 4, 9])
 
-    def make() -> Dataset:
-        dataset = TFRecordDataset(names).shuffle(5, 1).batch(2).parse_example(FEATURES)
+    def make() -> tl.Dataset:
+        dataset = tl.TFRecordDataset(names).shuffle(5, 1).batch(2).parse_example(FEATURES)
         return dataset.in_processes(2)
 
     whole = list(map(plain, make()))
@@ -304,7 +295,7 @@ def test_worker_processes_are_resumed(tmp_path: Path) -> None:
         assert rest_after(make, n_given, 0) == whole[n_given:]
 
 
-CACHED: dict[str, Callable[[Any], Dataset]] = {
+CACHED: dict[str, Callable[[Any], tl.Dataset]] = {
     "repeat before": lambda d: d.shuffle_all(2).repeat(3).cache(),
     "repeat after": lambda d: d.shuffle_all(2).cache().repeat(2).batch(4).map(double).prefetch(1),
     "two": lambda d: d.shuffle(9, seed=1).cache().shuffle(9, seed=2).cache().shuffle(3, seed=1),
@@ -314,12 +305,12 @@ CACHED: dict[str, Callable[[Any], Dataset]] = {
 @pytest.mark.parametrize("cached", CACHED)
 def test_a_cache_gives_the_same_epoch_full_or_empty(tmp_path: Path, cached: str) -> None:
     names = write_files(tmp_path, [30])
-    dataset = CACHED[cached](TFRecordDataset(names)).set_epoch(2)
+    dataset = CACHED[cached](tl.TFRecordDataset(names)).set_epoch(2)
     list(dataset)
     whole = list(map(plain, dataset.set_epoch(5)))
     for n_given in range(len(whole) + 1):
         assert (
-            rest_after(lambda: CACHED[cached](TFRecordDataset(names)), n_given, 5)
+            rest_after(lambda: CACHED[cached](tl.TFRecordDataset(names)), n_given, 5)
             == whole[n_given:]
         )
 
@@ -328,8 +319,8 @@ def test_a_cache_gives_the_same_epoch_full_or_empty(tmp_path: Path, cached: str)
 def test_the_epoch_after_one_that_is_resumed_is_the_next(tmp_path: Path, n_given: int) -> None:
     names = write_files(tmp_path, [30])
 
-    def make() -> Dataset:
-        return TFRecordDataset(names).shuffle(30, 1)
+    def make() -> tl.Dataset:
+        return tl.TFRecordDataset(names).shuffle(30, 1)
 
     epochs = [numbers(make().set_epoch(i)) for i in range(4)]
     run = iter(make().set_epoch(1))
@@ -345,7 +336,7 @@ def test_the_epoch_after_one_that_is_resumed_is_the_next(tmp_path: Path, n_given
 
 
 def test_what_is_not_a_state_is_rejected(tmp_path: Path) -> None:
-    run = iter(TFRecordDataset(write_files(tmp_path, [4])))
+    run = iter(tl.TFRecordDataset(write_files(tmp_path, [4])))
     state = run.state_dict()
     others: list[Any] = [{**state, "version": 7}, {"version": 2}, {}, [], None]
     others += [{k: v for k, v in state.items() if k != key} for key in state]

@@ -91,7 +91,6 @@ def test_each_record_comes_once_per_epoch(
     tmp_path: Path, torch_data: FakeTorch, shuffle: str, counts: list[int]
 ) -> None:
     names = write_files(tmp_path, counts)
-
     for n_workers, n_ranks in product((0, 1, 3), (1, 3)):
         # No ranks need have the same number of workers, or the same torch seed.
         ranks = [SHUFFLES[shuffle](TFRecordDataset(names), n_ranks, i) for i in range(n_ranks)]
@@ -108,7 +107,6 @@ def test_each_record_comes_once_per_epoch(
 
 def test_stages_that_count_see_all_elements(tmp_path: Path, torch_data: FakeTorch) -> None:
     dataset = TFRecordDataset(write_files(tmp_path, [9, 12, 20]))
-
     for made, expected in (
         (dataset.take(10), range(10)),
         (dataset.skip(30), range(30, 41)),

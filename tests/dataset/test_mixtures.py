@@ -106,9 +106,7 @@ def test_errors_of_shuffled_joined_data_sets_name_the_file(tmp_path: Path, n_byt
             names.append(write(tmp_path / f"{number}", records))
         sets = [TFRecordDataset(name) for name in names]
         joined = sets[0].concatenate(*sets[1:]).shuffle(3, n_bad).batch(2).parse_example(FEATURES)
-
         error = raised(InvalidArgumentError, list, joined)
-
         assert (error.source, error.index) == (names[n_bad], count - 1)
 
 

@@ -11,20 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tfrecord_lite as tl
 from tests.support.errors import raised
 from tests.support.small_files import write
 from tests.support.untyped import infer_schema, load, summarize
-from tfrecord_lite import (
-    Block,
-    SequenceSchema,
-    TFRecordReader,
-    TFRecordWriter,
-    encode_example,
-    encode_sequence_example,
-    read_batches,
-    save,
-    scan,
-)
 from tfrecord_lite.cli.app import main
 from tfrecord_lite.described.inferred import FOR_BATCHES, blocks_ahead
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -37,8 +27,8 @@ STEPS = st.lists(st.lists(st.integers(-9, 9), max_size=3), min_size=1, max_size=
 def sequence(number: int, steps: list[int]) -> bytes:
     """Return a record whose list is left out if it has no steps, which then is an Example's bytes."""
     if not steps:
-        return encode_example({"n": number})
-    return encode_sequence_example({"context": {"n": number}, "feature_lists": {"x": steps}})
+        return tl.encode_example({"n": number})
+    return tl.encode_sequence_example({"context": {"n": number}, "feature_lists": {"x": steps}})
 
 
 @given(STEPS, st.integers(1, 40), st.sampled_from(["load", "summary", "shards", "batches"]))
@@ -54,7 +44,7 @@ def test_lists_make_all_sequence_examples(steps: list[list[int]], cut: int, read
         assert loaded["context"]["n"].tolist() == list(range(len(steps)))
         assert loaded["feature_lists"]["x"].to_list() == steps
     elif reading == "batches":
-        (batch,) = TFRecordReader(file).batches(batch_size=len(steps))
+        (batch,) = tl.TFRecordReader(file).batches(batch_size=len(steps))
         context, lists, lengths = batch
         assert context["n"].tolist() == list(range(len(steps)))
         assert lengths["x"].tolist() == list(map(len, steps))
@@ -62,7 +52,7 @@ def test_lists_make_all_sequence_examples(steps: list[list[int]], cut: int, read
     else:
         shards = [records[:cut], records[cut:]] if reading == "shards" else [records]
         summary = sum(map(summarize, shards), start=0)
-        assert isinstance(summary.schema(), SequenceSchema)
+        assert isinstance(summary.schema(), tl.SequenceSchema)
         assert summary.n_records == len(steps)
         assert summary.feature_lists["x"].n_records == sum(map(bool, steps))
         assert summary.feature_lists["x"].n_steps == sum(map(len, steps))
@@ -73,9 +63,9 @@ def test_the_shell_and_scan_agree(tmp_path: Path, capsys: pytest.CaptureFixture[
     path = str(write(tmp_path / "s.tfrecord", [sequence(0, []), sequence(1, [5, 6])]))
     assert main(["schema", "--json", path]) == 0
     assert "feature_lists" in json.loads(capsys.readouterr().out)
-    assert scan(path).to_arrow()["feature_lists/x"].to_pylist() == [[], [5, 6]]
-    assert scan(path, ["context/n"]).to_arrow().to_pydict() == {"context/n": [0, 1]}
-    ((context, _, lengths),) = read_batches(path)
+    assert tl.scan(path).to_arrow()["feature_lists/x"].to_pylist() == [[], [5, 6]]
+    assert tl.scan(path, ["context/n"]).to_arrow().to_pydict() == {"context/n": [0, 1]}
+    ((context, _, lengths),) = tl.read_batches(path)
     assert (context["n"].tolist(), lengths["x"].tolist()) == ([0, 1], [0, 2])
 
 
@@ -83,23 +73,25 @@ def test_lists_only_after_a_sample_fail(tmp_path: Path, monkeypatch: pytest.Monk
     of_two = FOR_BATCHES._replace(num_records=2)
     monkeypatch.setattr("tfrecord_lite.described.inferred.FOR_BATCHES", of_two)
     path = write(tmp_path / "s", [sequence(i, [7] * (i == 5)) for i in range(9)])
-    for batches in (read_batches(path, batch_size=2), TFRecordReader(path).batches(batch_size=2)):
+    for batches in (
+        tl.read_batches(path, batch_size=2),
+        tl.TFRecordReader(path).batches(batch_size=2),
+    ):
         error = raised(InvalidArgumentError, list, batches, match="SequenceSchema")
         assert (error.source, error.index) == (str(path), 5)
 
 
 READINGS: dict[str, Callable[..., Any]] = {
-    "load": load,
-    "load the first": lambda path, names: load(path, names, num_records=9),
+    "load": load, "load the first": lambda path, names: load(path, names, num_records=9),
     "load for arrow": lambda path, names: load(path, names, as_="arrow").to_pydict(),
-    "scan": lambda path, names: scan(path, names).to_arrow().to_pydict(),
-    "scan all": lambda path, names: scan(path, names, sample=None).to_arrow().to_pydict(),
-    "scan in workers": lambda path, names: scan(path, names).partitions()[0].read().__next__().to_pydict(),
-    "text": lambda path, names: scan(path, names, text=True).to_arrow().to_pydict(),
+    "scan": lambda path, names: tl.scan(path, names).to_arrow().to_pydict(),
+    "scan all": lambda path, names: tl.scan(path, names, sample=None).to_arrow().to_pydict(),
+    "scan in workers": lambda path, names: tl.scan(path, names).partitions()[0].read().__next__().to_pydict(),
+    "text": lambda path, names: tl.scan(path, names, text=True).to_arrow().to_pydict(),
 }  # fmt: skip
-TWO_KINDS = [encode_example({"id": i, "s": b"a", "price": [1, 1.5][i]}) for i in range(2)]
+TWO_KINDS = [tl.encode_example({"id": i, "s": b"a", "price": [1, 1.5][i]}) for i in range(2)]
 TWO_KINDS_OF_STEPS = [
-    encode_sequence_example({"context": {"id": i}, "feature_lists": {"x": [[1], [1.5]][i]}})
+    tl.encode_sequence_example({"context": {"id": i}, "feature_lists": {"x": [[1], [1.5]][i]}})
     for i in range(2)
 ]
 
@@ -135,7 +127,7 @@ def test_a_list_of_two_kinds_stops_its_readers(read: Callable[..., Any], tmp_pat
 @every_reading
 def test_a_column_arrow_lacks_stops_its_readers(read: Callable[..., Any], tmp_path: Path) -> None:
     path = tmp_path / "x"
-    save(path, {"id": np.arange(2), "wave": np.ones(2, np.complex64)})
+    tl.save(path, {"id": np.arange(2), "wave": np.ones(2, np.complex64)})
     assert [*read(path, ["id"])["id"]] == [0, 1]
 
 
@@ -163,12 +155,12 @@ def test_a_summary_has_a_schema_of_some_features() -> None:
     assert list(summary.schema(names=["s", "id"])) == ["s", "id"]
     raised(KeyError, summary.schema, names=["idd"], match="idd")
     lists = summarize(TWO_KINDS_OF_STEPS)
-    assert lists.schema(names=["context/id"]) == SequenceSchema(lists.context.schema(), {})
+    assert lists.schema(names=["context/id"]) == tl.SequenceSchema(lists.context.schema(), {})
 
 
 @given(st.integers(0, 5), st.integers(0, 3))
 def test_a_first_look_leaves_a_file_object_where_it_stood(n: int, n_read: int) -> None:
-    records = [encode_example({"a": i}) for i in range(n)]
+    records = [tl.encode_example({"a": i}) for i in range(n)]
     before = b"something else"
     file = io.BytesIO(before + frame(records))
     file.seek(len(before))
@@ -181,8 +173,8 @@ def test_a_first_look_leaves_a_file_object_where_it_stood(n: int, n_read: int) -
 
 def test_damage_that_is_skipped_is_reported_once(tmp_path: Path) -> None:
     path = tmp_path / "x"
-    with TFRecordWriter(path) as writer:
-        writer.write(Block.from_records([encode_example({"a": i}) for i in range(9)]))
+    with tl.TFRecordWriter(path) as writer:
+        writer.write(tl.Block.from_records([tl.encode_example({"a": i}) for i in range(9)]))
     content = bytearray(path.read_bytes())
     content[20] ^= 1
     path.write_bytes(content)

@@ -152,7 +152,6 @@ def test_tensors_of_tfx_have_names_of_their_own(tmp_path: Path) -> None:
         writer.write_example({"x": 5, "y": [0.5, 1.5]})
         writer.write_example({"y": []})
     schema: Any = load_schema(tmp_path / "schema.pbtxt")
-
     with pytest.raises(InvalidArgumentError, match="STRUCT"):
         load(path, schema=tmp_path / "schema.pbtxt")
     found: Any = load(path, ["two", "all"], schema=tmp_path / "schema.pbtxt")
@@ -170,7 +169,6 @@ def test_steps_of_tfx_are_feature_lists(tmp_path: Path) -> None:
         for number, rows in enumerate([[[1, 2], [], [3]], []]):
             lists = {"r": rows, "f": [[0.5]], "n": []}
             writer.write_sequence_example({"context": {"id": number}, "feature_lists": lists})
-
     found: Any = load(path, schema=tmp_path / "schema.pbtxt")
     assert found["context"]["id"].tolist() == [0, 1]
     assert found["feature_lists"]["own"].to_list() == [[[1, 2], [], [3]], []]

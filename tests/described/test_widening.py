@@ -163,7 +163,6 @@ def test_lists_of_empty_lists_are_kept(tmp_path: Path) -> None:
     save(tmp_path / "0", [{"x": [[], []]}, {"x": []}])
     save(tmp_path / "1", [{"x": [[1]]}] * 2048 + [{"x": [[], []]}])
     save(tmp_path / "3", [{"x": [["a"]]}] * 2048 + [{"x": [[], []]}])
-
     assert load(tmp_path / "3")["x"].to_list()[2047:] == [[["a"]], [[], []]]
     assert load(tmp_path / "0")["x"].to_list() == [[[], []], []]
     assert load(tmp_path / "1")["x"].to_list()[-1] == [[], []]

@@ -70,9 +70,7 @@ def check_example(engine: str, folder: Path) -> None:
         path.rename(path.with_name(path.name.replace("data", "train")))
     before = {path: path.read_bytes() for path in folder.glob("train-*")}
     program = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "engine_parquet.py"))
-
     program["ENGINES"][engine](str(folder))
-
     assert {path: path.read_bytes() for path in folder.glob("train-*")} == before
     found = rows_of(
         [str(path) for path in (folder / "again").glob("*.tfrecord*") if path.suffix != ".json"]

@@ -71,7 +71,6 @@ def test_dtypes_do_not_depend_on_the_values(tmp_path: Path) -> None:
         save(tmp_path / f"{i}.tfrecord", pa.table({"n": [1, None] if i else [1, 2], **columns}))
     with TFRecordWriter(tmp_path / "2.tfrecord") as writer:
         writer.write(encode_example({"n": [3], "s": ["c"]}))
-
     frame = read_tfrecord(tmp_path, schema=scan(str(tmp_path / "1*")).schema)
     assert [str(dtype) for dtype in frame.dtypes] == ["Int64", "boolean", "string", "float64"]
     for i in range(3):
@@ -192,14 +191,13 @@ def test_names_and_empty_partitions(folder: Path, tmp_path: Path) -> None:
 def test_frames_of_pandas(tmp_path: Path) -> None:
     data = {"i": [1, 2, 3], "s": ["a", "b", "c"], "x": [0.5, 0.1, 1.5], "b": [True, False, True]}
     frame = dd.from_pandas(pd.DataFrame(data, index=[5, 6, 7]), npartitions=2)
-
     to_tfrecord(frame, tmp_path / "a", lossless=True)
     assert rows_of(str(tmp_path / "a/*")) == pd.DataFrame(data).to_dict("records")
     with pytest.warns(UserWarning, match="b: float64 was rounded to float32 in 'x'; lossless=True"):
         rounded = to_tfrecord(frame, tmp_path / "b")
     assert [part.rounded for part in rounded] == [("x",), ()]
     assert [row["x"] for row in rows_of(str(tmp_path / "b/*"))] == [0.5, np.float32(0.1), 1.5]
-    with pytest.raises(InvalidArgumentError, match="without a sidecar nobody can read"):
+    with pytest.raises(InvalidArgumentError, match="without a sidecar, what lossless=True stores"):
         to_tfrecord(frame, tmp_path / "c", lossless=True, sidecar=False)
     indexed = dd.from_pandas(pd.DataFrame(data).set_index("i"), npartitions=2)
     to_tfrecord(indexed, tmp_path / "c", write_index=True, lossless=True)

@@ -67,7 +67,6 @@ def test_the_numbers_of_rows_come_from_indexes_alone(folder: Path) -> None:
     paths = sorted(folder.glob("*.tfrecord"))
     tasks = TFRecordDatasource(folder).get_read_tasks(2)
     assert [task.metadata.num_rows for task in tasks] == [None] * 3  # nothing is read for it
-
     TFRecordFile(paths).save_index()
     tasks = TFRecordDatasource(folder).get_read_tasks(2)
     assert [task.metadata.num_rows for task in tasks] == [1000] * 3
@@ -242,7 +241,6 @@ def test_a_worker_that_is_killed_while_it_reads_doubles_and_loses_nothing(folder
 
     ds = read_tfrecords(folder, schema=schema, on_error="skip").map_batches(work, batch_size=100)
     found = [row["row"] for row in rows_in(ds)]
-
     assert Path(flag).exists()
     assert found == [row for row in range(3000) if row != 1100]
 

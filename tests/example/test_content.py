@@ -91,7 +91,6 @@ class TestDetect:
     def test_what_is_likely_decides_where_the_bytes_do_not(self) -> None:
         no_kinds = Example(features=features(a=Feature())).SerializeToString()
         context_only = SequenceExample(context=features(a=feature(1))).SerializeToString()
-
         assert detect(b"", ContentType.EXAMPLE).message == Example()
         assert detect(no_kinds).type is ContentType.EXAMPLE
         no_values = b"\n\x05\n\x03\n\x01a"  # a string in a message in a message
@@ -144,7 +143,6 @@ class TestJson:
             "ratio": [0.1, {"float": "NaN"}, 3.0],
             "zero": [],
         }
-
         assert json_of(detect(ranking(1))) == {
             "context": {"query": ["tulip"]},
             "examples": [{"relevance": [0]}],

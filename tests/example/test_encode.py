@@ -9,23 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tfrecord_lite as tl
 from tests.support.errors import raised
 from tests.support.specifications import tables
-from tfrecord_lite import (
-    FixedLenFeature,
-    RaggedTensor,
-    TFRecordReader,
-    TFRecordWriter,
-    decode_example,
-    decode_examples,
-    decode_sequence_example,
-    encode_example,
-    encode_examples,
-    encode_sequence_example,
-    encode_sequence_examples,
-    parse_example,
-    testing,
-)
+from tfrecord_lite import testing
 from tfrecord_lite.block import SPARE_BYTES
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -52,7 +39,7 @@ def in_byte_order(example: Example) -> bool:
 @given(tables(min_rows=0, allow_nan=False))
 def test_columns_become_the_messages_that_protobuf_makes(table: Table) -> None:
     columns, examples = table
-    block = encode_examples(columns)
+    block = tl.encode_examples(columns)
     assert len(block) == len(examples)
     for record, wanted in zip(block.to_list(), examples, strict=True):
         assert Example.FromString(record) == wanted
@@ -64,8 +51,8 @@ def test_columns_become_the_messages_that_protobuf_makes(table: Table) -> None:
 @given(tables())
 def test_a_block_has_its_spare_bytes_and_the_same_bytes_every_time(table: Table) -> None:
     columns, _ = table
-    block = encode_examples(columns)
-    backwards = encode_examples(dict(reversed(columns.items())))
+    block = tl.encode_examples(columns)
+    backwards = tl.encode_examples(dict(reversed(columns.items())))
     assert block.data.size - SPARE_BYTES >= (block.offsets + block.lengths).max()
     assert block.data.flags.owndata
     assert backwards.to_list() == block.to_list()
@@ -77,7 +64,7 @@ def test_batches_are_the_whole_in_parts(table: Table, n: int) -> None:
     with mock.patch.multiple(encode_columns, _MIN_RECORDS=n, _MAX_RECORDS=n):
         blocks = list(encode_columns.encode_column_batches(columns, None))
     records = [record for block in blocks for record in block.to_list()]
-    assert records == encode_examples(columns).to_list()
+    assert records == tl.encode_examples(columns).to_list()
     assert len(blocks) == -(-len(rows) // n)
 
 
@@ -85,7 +72,7 @@ def test_batches_are_the_whole_in_parts(table: Table, n: int) -> None:
 def test_lengths_around_those_that_take_a_byte_more(size: int) -> None:
     # Each record of another class, so that one batch has all of them.
     values = [bytes(size), b"", bytes(size // 2), bytes(1)]
-    records = encode_examples({"key": values, "n": [1, 2, 3, 4]}).to_list()
+    records = tl.encode_examples({"key": values, "n": [1, 2, 3, 4]}).to_list()
     for number, (value, record) in enumerate(zip(values, records, strict=True), 1):
         wanted = Example()
         wanted.features.feature["key"].bytes_list.value.append(value)
@@ -113,18 +100,18 @@ values = st.one_of(
 
 @given(st.dictionaries(keys, values, max_size=6))
 def test_one_dictionary_is_encoded_as_a_column_of_one_is(row: dict[str, Any]) -> None:
-    record = encode_example(row)
+    record = tl.encode_example(row)
     found = {key: value for key, value in row.items() if value is not None}
     if found:
-        assert encode_examples({key: [value] for key, value in row.items()})[0] == record
+        assert tl.encode_examples({key: [value] for key, value in row.items()})[0] == record
     assert set(Example.FromString(record).features.feature) == set(found)
 
 
 def test_what_was_left_out_of_a_sequence_is_not_in_the_message() -> None:
-    assert encode_sequence_example({}) == b""
-    assert encode_sequence_example({"context": {}}) == b"\x0a\x00"
-    assert encode_sequence_example({"feature_lists": {"a": []}}).endswith(b"\x12\x00")
-    assert decode_sequence_example(b"") == {"context": {}, "feature_lists": {}}
+    assert tl.encode_sequence_example({}) == b""
+    assert tl.encode_sequence_example({"context": {}}) == b"\x0a\x00"
+    assert tl.encode_sequence_example({"feature_lists": {"a": []}}).endswith(b"\x12\x00")
+    assert tl.decode_sequence_example(b"") == {"context": {}, "feature_lists": {}}
 
 
 @pytest.mark.parametrize(
@@ -154,8 +141,8 @@ def test_what_was_left_out_of_a_sequence_is_not_in_the_message() -> None:
     ],
 )
 def test_what_numpy_has_becomes_lists(column: Any, wanted: list[Any]) -> None:
-    block = encode_examples({"x": column})
-    assert [decode_example(record)["x"].tolist() for record in block] == [[v] for v in wanted]
+    block = tl.encode_examples({"x": column})
+    assert [tl.decode_example(record)["x"].tolist() for record in block] == [[v] for v in wanted]
 
 
 @pytest.mark.parametrize("view", [
@@ -165,12 +152,12 @@ def test_what_numpy_has_becomes_lists(column: Any, wanted: list[Any]) -> None:
 def test_a_memoryview_of_any_items_is_stored_as_all_its_bytes(view: memoryview) -> None:
     whole = view.tobytes()
     for column in ([view, b"tail"], ["head", view, b"tail"], [[b"x", view], [b"tail"]]):
-        rows = decode_examples(encode_examples({"x": column}))
+        rows = tl.decode_examples(tl.encode_examples({"x": column}))
         assert whole in [value for row in rows for value in row["x"].tolist()]
         assert rows[-1]["x"].tolist() == [b"tail"]
-    assert decode_example(encode_example({"x": view}))["x"].tolist() == [whole]
-    sequence = encode_sequence_example({"feature_lists": {"x": [[view, b"tail"]]}})
-    (step,) = decode_sequence_example(sequence)["feature_lists"]["x"]
+    assert tl.decode_example(tl.encode_example({"x": view}))["x"].tolist() == [whole]
+    sequence = tl.encode_sequence_example({"feature_lists": {"x": [[view, b"tail"]]}})
+    (step,) = tl.decode_sequence_example(sequence)["feature_lists"]["x"]
     assert step.tolist() == [whole, b"tail"]
 
 
@@ -178,10 +165,10 @@ def test_a_float32_keeps_its_bits() -> None:
     bits = np.array([0x7FA12345, 0xFFC00001, 1, 0x80000000], np.uint32)
     odd = bits.view(np.float32)
     row: Any = {"context": {"x": odd}, "feature_lists": {"y": [odd, odd[:1]]}}
-    found = decode_sequence_example(encode_sequence_example(row))
+    found = tl.decode_sequence_example(tl.encode_sequence_example(row))
     for values in (
-        np.concatenate([decode_example(r)["x"] for r in encode_examples({"x": odd})]),
-        decode_example(encode_example({"x": odd}))["x"],
+        np.concatenate([tl.decode_example(r)["x"] for r in tl.encode_examples({"x": odd})]),
+        tl.decode_example(tl.encode_example({"x": odd}))["x"],
         found["context"]["x"],
         found["feature_lists"]["y"][0],
     ):
@@ -189,9 +176,11 @@ def test_a_float32_keeps_its_bits() -> None:
 
 
 def test_several_levels_and_dimensions_are_flattened() -> None:
-    rows = RaggedTensor.from_nested_row_splits(np.arange(8).reshape(4, 2), [[0, 2, 2], [0, 3, 4]])
-    block = encode_examples({"x": rows, "y": np.arange(8).reshape(2, 2, 2)})
-    found = [decode_example(record) for record in block]
+    rows = tl.RaggedTensor.from_nested_row_splits(
+        np.arange(8).reshape(4, 2), [[0, 2, 2], [0, 3, 4]]
+    )
+    block = tl.encode_examples({"x": rows, "y": np.arange(8).reshape(2, 2, 2)})
+    found = [tl.decode_example(record) for record in block]
     assert [row["x"].tolist() for row in found] == [list(range(8)), []]
     assert [row["y"].tolist() for row in found] == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
@@ -199,16 +188,18 @@ def test_several_levels_and_dimensions_are_flattened() -> None:
 def test_large_strings_and_what_is_missing_between_them() -> None:
     large = [bytes([i]) * (5000 + i) for i in range(30)]
     items = [None if i % 7 == 3 else item for i, item in enumerate(large)]
-    block = encode_examples({"x": items, "n": np.arange(30)})
-    pairs = encode_examples({"x": [[item, item] for item in large]})
-    assert block.to_list() == [encode_example({"x": x, "n": n}) for n, x in enumerate(items)]
-    assert [decode_example(r)["x"].tolist() for r in pairs] == [[item, item] for item in large]
+    block = tl.encode_examples({"x": items, "n": np.arange(30)})
+    pairs = tl.encode_examples({"x": [[item, item] for item in large]})
+    assert block.to_list() == [tl.encode_example({"x": x, "n": n}) for n, x in enumerate(items)]
+    assert [tl.decode_example(r)["x"].tolist() for r in pairs] == [[item, item] for item in large]
 
 
 def test_no_records_are_an_empty_block_and_no_values_no_kind() -> None:
-    assert encode_examples({"x": np.zeros((0, 3), np.float32), "y": [], "z": None}).to_list() == []
-    (record,) = encode_examples({"x": [[]]})
-    assert record == encode_example({"x": []}) == b"\x0a\x07\x0a\x05\x0a\x01x\x12\x00"
+    assert (
+        tl.encode_examples({"x": np.zeros((0, 3), np.float32), "y": [], "z": None}).to_list() == []
+    )
+    (record,) = tl.encode_examples({"x": [[]]})
+    assert record == tl.encode_example({"x": []}) == b"\x0a\x07\x0a\x05\x0a\x01x\x12\x00"
 
 
 MASKED = np.ma.MaskedArray([1, 2, 3], [True, True, True])
@@ -218,19 +209,19 @@ MASKED = np.ma.MaskedArray([1, 2, 3], [True, True, True])
 def test_what_is_masked_is_missing(value: Any) -> None:
     rows = [{"k": value, "n": 1}, {"k": np.ma.MaskedArray([7, 8], [False, False]), "n": 2}] * 3
     file = BytesIO()
-    with TFRecordWriter(file) as writer:
+    with tl.TFRecordWriter(file) as writer:
         writer.write_examples(rows)
-    written = list(TFRecordReader(BytesIO(file.getvalue())))
-    assert written == list(map(encode_example, rows))
-    found = [{key: v.tolist() for key, v in row.items()} for row in decode_examples(written)]
+    written = list(tl.TFRecordReader(BytesIO(file.getvalue())))
+    assert written == list(map(tl.encode_example, rows))
+    found = [{key: v.tolist() for key, v in row.items()} for row in tl.decode_examples(written)]
     assert found == [{"n": [1]}, {"k": [7, 8], "n": [2]}] * 3
-    found = decode_examples(encode_examples({"k": [1, value, 3]}))
+    found = tl.decode_examples(tl.encode_examples({"k": [1, value, 3]}))
     assert [row["k"].tolist() if "k" in row else None for row in found] == [[1], None, [3]]
     with pytest.raises(InvalidArgumentError) as caught:
-        encode_example({"k": value}, {"k": FixedLenFeature([], "int64")})
+        tl.encode_example({"k": value}, {"k": tl.FixedLenFeature([], "int64")})
     assert caught.value.reason == Reason.MISSING
-    optional = {"k": FixedLenFeature([], "int64", 7)}
-    assert decode_example(encode_example({"k": value}, optional)) == {}
+    optional = {"k": tl.FixedLenFeature([], "int64", 7)}
+    assert tl.decode_example(tl.encode_example({"k": value}, optional)) == {}
 
 
 @pytest.mark.parametrize("hidden", [2**63, "a", None, [1]])
@@ -238,15 +229,15 @@ def test_what_is_masked_is_missing(value: Any) -> None:
 def test_masked_records_of_an_object_array_are_missing(kept: Any, hidden: Any) -> None:
     data = np.empty(2, object)
     data[0], data[1] = kept, hidden
-    rows = decode_examples(encode_examples({"k": np.ma.MaskedArray(data, [False, True])}))
-    wanted = decode_example(encode_example({"k": kept}))
+    rows = tl.decode_examples(tl.encode_examples({"k": np.ma.MaskedArray(data, [False, True])}))
+    wanted = tl.decode_example(tl.encode_example({"k": kept}))
     assert [[v.tolist() for v in row.values()] for row in rows] == [[wanted["k"].tolist()], []]
 
 
 def test_a_masked_value_is_missing_in_a_column_that_is_stored() -> None:
     column = [1, np.ma.masked, np.ma.MaskedArray(3, False)]
     schema = schema_of({"k": column})
-    found: Any = parse_example(encode_examples({"k": column}, schema), schema)["k"]
+    found: Any = tl.parse_example(tl.encode_examples({"k": column}, schema), schema)["k"]
     assert found.tolist() == [1, None, 3]
 
 
@@ -261,25 +252,25 @@ def test_masked_values_of_sequences() -> None:
         ([[1, 2], np.ma.masked, MASKED], [[1, 2], [], []]),
     ):
         row: Any = {"context": {"c": np.ma.masked, "n": 1}, "feature_lists": {"x": steps}}
-        record = encode_sequence_example(row)
-        found = decode_sequence_example(record)
+        record = tl.encode_sequence_example(row)
+        found = tl.decode_sequence_example(record)
         assert found["context"].keys() == {"n"}
         assert [step.tolist() for step in found["feature_lists"]["x"]] == wanted
         context = {"c": [np.ma.masked], "n": [1]}
-        assert encode_sequence_examples(context, {"x": [steps]}).to_list() == [record]
+        assert tl.encode_sequence_examples(context, {"x": [steps]}).to_list() == [record]
     for bad in (part, [[1, np.ma.masked]], [np.ma.MaskedArray([1, 2], [True, False])]):
         for call in (
-            lambda bad=bad: encode_sequence_example({"feature_lists": {"x": bad}}),
-            lambda bad=bad: encode_sequence_examples(None, {"x": [bad]}),
-            lambda bad=bad: encode_sequence_examples({}, {"x": [none, bad]}),
-            lambda bad=bad: encode_sequence_example({"context": {"x": bad}}),
+            lambda bad=bad: tl.encode_sequence_example({"feature_lists": {"x": bad}}),
+            lambda bad=bad: tl.encode_sequence_examples(None, {"x": [bad]}),
+            lambda bad=bad: tl.encode_sequence_examples({}, {"x": [none, bad]}),
+            lambda bad=bad: tl.encode_sequence_example({"context": {"x": bad}}),
         ):
             error = raised(InvalidArgumentError, call)
             assert (error.reason, error.key) == (Reason.UNREPRESENTABLE, "x")
-    raised(TypeError, encode_sequence_example, {"feature_lists": {"x": np.ma.masked}})
-    assert len(encode_sequence_examples(None, {"x": [np.ma.masked, [1]]})) == 2
+    raised(TypeError, tl.encode_sequence_example, {"feature_lists": {"x": np.ma.masked}})
+    assert len(tl.encode_sequence_examples(None, {"x": [np.ma.masked, [1]]})) == 2
 
 
 def test_lists_of_mixed_depth_are_flattened() -> None:
-    found = decode_examples(encode_examples({"x": [[1, [2, [3]]], [[[4]]]]}))
+    found = tl.decode_examples(tl.encode_examples({"x": [[1, [2, [3]]], [[[4]]]]}))
     assert [row["x"].tolist() for row in found] == [[1, 2, 3], [4]]

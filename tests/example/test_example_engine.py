@@ -228,7 +228,6 @@ def test_lengths_around_where_a_length_takes_one_more_byte(border: int, kind: in
         contents = [Feature(kind, (1,) * length) for length in lengths]
     repeats = 2 if border < 2**20 else 1
     batch = [plain({b"a": FIVE, b"key": f, b"z": SIX}) for f in contents * repeats]
-
     assert_engine_agrees(batch)
     assert_engine_agrees(batch[::-1])
     assert_engine_agrees(batch, [b"a", b"z"])
@@ -371,7 +370,6 @@ RULES: dict[str, tuple[bytes, Features | None]] = {
 @pytest.mark.parametrize("rule", RULES)
 def test_rule(rule: str, n: int) -> None:
     message, expected = RULES[rule]
-
     if expected is None:
         assert refused(message)
         if api_implementation.Type() != "python":

@@ -95,9 +95,7 @@ def test_what_a_parser_gives_is_written_back() -> None:
     pairs = FixedLenSequenceFeature([2], "float32")
     lists = {"tokens": FixedLenSequenceFeature([], "int64"), "vectors": pairs}
     parser = SequenceExampleParser({"id": FixedLenFeature([], "int64")}, lists)
-
     parsed = parser(block)
-
     assert {name: found.tolist() for name, found in parsed[2].items()} == lengths
     assert encode_sequence_examples(*parsed).to_list() == block.to_list()
 

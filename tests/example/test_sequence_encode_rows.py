@@ -153,7 +153,8 @@ def others() -> list[Any]:
         {"feature_lists": {"long": [[1]] * 39 + [[None]]}}, {"feature_lists": {"ints": [1, 2**64]}},
         {"feature_lists": {"arrays": np.ones((3, 2), np.float32)}},
         {"feature_lists": {"arrays": np.ma.masked_array([[1, 2]], np.array([[False, True]]))}},
-        {"feature_lists": {"\ud800": [1]}}, {"context": {}, "feature_lists": {"x": [1]}}, None, 5, sorted,
+        {"feature_lists": {"\ud800": [1]}}, {"context": {}, "feature_lists": {"x": [1]}}, None, 5,
+        sorted,
     ]  # fmt: skip
 
 
@@ -229,7 +230,6 @@ def put(writer: TFRecordWriter, item: Any) -> None:
 def test_a_writer_keeps_the_order_of_sequences_and_others(seed: int) -> None:
     items = items_of(random.Random(seed))
     file = io.BytesIO()
-
     wanted: list[bytes] = []
     with TFRecordWriter(file) as writer:
         for item in items:
@@ -239,7 +239,6 @@ def test_a_writer_keeps_the_order_of_sequences_and_others(seed: int) -> None:
             else:
                 put(writer, item)
                 wanted.append(encoded(item))
-
     assert list(TFRecordReader(io.BytesIO(file.getvalue()))) == wanted
 
 
@@ -260,13 +259,11 @@ def test_a_wrong_sequence_is_named_and_those_before_it_are_written() -> None:
     rows: list[Any] = [row_of(number) for number in range(9)]
     rows[7]["feature_lists"]["ints"] = [[1], [2**64]]
     file = io.BytesIO()
-
     with TFRecordWriter(file) as writer:
         writer.write_example({"x": 1})
         raised(InvalidArgumentError, writer.write_sequence_example, rows[7])
         with pytest.raises(InvalidArgumentError) as caught:
             writer.write_sequence_examples(rows)
-
     assert (caught.value.index, caught.value.key) == (7, "ints")
     wanted = [{"x": 1}, *rows[:7]]
     assert list(TFRecordReader(io.BytesIO(file.getvalue()))) == list(map(encoded, wanted))

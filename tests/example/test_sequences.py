@@ -11,32 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tfrecord_lite as tl
 from tests.support.corpus import CorpusFile, corpus_files
 from tests.support.errors import raised
 from tests.support.example_messages import len_field, plain_sequence, some_sequence
 from tests.support.reference_example import BYTES, FLOAT, INT64, NO_KIND, Feature, Sequence
 from tests.support.small_files import write_records
-from tfrecord_lite import (
-    Block,
-    BytesColumn,
-    ExampleParser,
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    RaggedFeature,
-    RawFeature,
-    Schema,
-    SequenceExampleParser,
-    TFRecordReader,
-    VarLenFeature,
-    decode_examples,
-    decode_sequence_example,
-    decode_sequence_examples,
-    encode_examples,
-    encode_sequence_example,
-    encode_sequence_examples,
-    parse_sequence_example,
-    parse_single_sequence_example,
-)
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode import batch as engine_batch
 
@@ -51,14 +31,14 @@ def message(number: int, n_steps: int) -> bytes:
         "vectors": [np.array([1, 2], np.float32)] * n_steps,
         "names": [b"x" * i for i in steps],
     }
-    return encode_sequence_example({"context": {"id": number}, "feature_lists": lists})
+    return tl.encode_sequence_example({"context": {"id": number}, "feature_lists": lists})
 
 
-CONTEXT: dict[str, Any] = {"id": FixedLenFeature([], "int64")}
+CONTEXT: dict[str, Any] = {"id": tl.FixedLenFeature([], "int64")}
 LISTS: dict[str, Any] = {
-    "tokens": FixedLenSequenceFeature([], "int64"),
-    "vectors": FixedLenSequenceFeature([2], "float32"),
-    "names": RaggedFeature("string"),
+    "tokens": tl.FixedLenSequenceFeature([], "int64"),
+    "vectors": tl.FixedLenSequenceFeature([2], "float32"),
+    "names": tl.RaggedFeature("string"),
 }
 BATCH = [message(i, i % 7) for i in range(50)]
 
@@ -74,22 +54,22 @@ def plain(results: Any) -> Any:
 def test_one_message_is_parsed_without_the_dimension_of_the_batch() -> None:
     context: Any
     lists: Any
-    context, lists = parse_single_sequence_example(BATCH[2], CONTEXT, LISTS)
+    context, lists = tl.parse_single_sequence_example(BATCH[2], CONTEXT, LISTS)
     assert context["id"].shape == ()
     assert lists["tokens"].tolist() == [2, 3]
     assert lists["vectors"].tolist() == [[1.0, 2.0]] * 2
     assert lists["names"].to_list() == [[b""], [b"x"]]
-    for result in parse_sequence_example(BATCH[2], CONTEXT, LISTS)[2].values():
+    for result in tl.parse_sequence_example(BATCH[2], CONTEXT, LISTS)[2].values():
         assert result.shape == ()
 
 
 @given(st.integers(1, 40), st.integers(0, 12))
 def test_a_batch_is_what_its_messages_are(n: int, longest: int) -> None:
     batch = [message(i, (i * 5) % (longest + 1)) for i in range(n)]
-    parser = SequenceExampleParser(CONTEXT, LISTS)
+    parser = tl.SequenceExampleParser(CONTEXT, LISTS)
     context: Any
     context, lists, lengths = parser(batch)
-    for form in (tuple(batch), np.array(batch, object), Block.from_records(batch)):
+    for form in (tuple(batch), np.array(batch, object), tl.Block.from_records(batch)):
         assert plain(parser(form)) == plain((context, lists, lengths))
     results: Any = lists
     for i, record in enumerate(batch):
@@ -104,27 +84,27 @@ def test_a_batch_is_what_its_messages_are(n: int, longest: int) -> None:
 
 
 def test_lists_are_not_padded_unless_asked_for_and_strings_come_as_columns() -> None:
-    parser = SequenceExampleParser(CONTEXT, LISTS, pad=False, strings="BytesColumn")
+    parser = tl.SequenceExampleParser(CONTEXT, LISTS, pad=False, strings="BytesColumn")
     lists: Any
     _, lists, lengths = parser(BATCH)
     assert lengths == {}
-    assert isinstance(lists["names"].flat_values, BytesColumn)
+    assert isinstance(lists["names"].flat_values, tl.BytesColumn)
     assert lists["names"].to_list() == [[[b"x" * k] for k in range(i % 7)] for i in range(50)]
     assert lists["tokens"].to_list() == [[i + k for k in range(i % 7)] for i in range(50)]
     assert lists["vectors"].to_list() == [[[1.0, 2.0]] * (i % 7) for i in range(50)]
 
 
 def test_results_of_one_list_share_no_memory() -> None:
-    record = encode_sequence_example({"feature_lists": {"list": [[1, 2], [3]]}})
-    specs = {name: RaggedFeature("int64", value_key="list") for name in "ab"}
-    specs["c"] = RaggedFeature("int64", "list", [RaggedFeature.UniformRowLength(1)])
-    lists: Any = SequenceExampleParser({}, specs)([record] * 9)[1]
+    record = tl.encode_sequence_example({"feature_lists": {"list": [[1, 2], [3]]}})
+    specs = {name: tl.RaggedFeature("int64", value_key="list") for name in "ab"}
+    specs["c"] = tl.RaggedFeature("int64", "list", [tl.RaggedFeature.UniformRowLength(1)])
+    lists: Any = tl.SequenceExampleParser({}, specs)([record] * 9)[1]
     flat = [lists["a"].flat_values, lists["b"].flat_values, lists["c"].flat_values]
     assert not any(np.shares_memory(x, y) for x, y in combinations(flat, 2))
 
 
 def test_a_parser_is_pickled_and_shared_by_threads() -> None:
-    parser = SequenceExampleParser(CONTEXT, LISTS)
+    parser = tl.SequenceExampleParser(CONTEXT, LISTS)
     expected = plain(parser(BATCH))
     assert plain(pickle.loads(pickle.dumps(parser))(BATCH)) == expected
     with ThreadPoolExecutor(4) as pool:
@@ -132,15 +112,15 @@ def test_a_parser_is_pickled_and_shared_by_threads() -> None:
 
 
 def test_a_schema_is_a_mapping_of_features_too() -> None:
-    context, lists, _ = SequenceExampleParser(Schema(CONTEXT), Schema(LISTS))(BATCH)
+    context, lists, _ = tl.SequenceExampleParser(tl.Schema(CONTEXT), tl.Schema(LISTS))(BATCH)
     assert (context.keys(), lists.keys()) == (CONTEXT.keys(), LISTS.keys())
-    raised(InvalidArgumentError, SequenceExampleParser, Schema({}), Schema({}))
+    raised(InvalidArgumentError, tl.SequenceExampleParser, tl.Schema({}), tl.Schema({}))
 
 
 def test_features_are_mappings_of_names_and_strings_have_two_forms() -> None:
-    raised(InvalidArgumentError, SequenceExampleParser, CONTEXT, strings="arrow")
-    for wrong in ([1], {b"a": VarLenFeature("int64")}):
-        raised(TypeError, SequenceExampleParser, None, wrong)
+    raised(InvalidArgumentError, tl.SequenceExampleParser, CONTEXT, strings="arrow")
+    for wrong in ([1], {b"a": tl.VarLenFeature("int64")}):
+        raised(TypeError, tl.SequenceExampleParser, None, wrong)
 
 
 def bad_messages() -> dict[str, tuple[bytes, Reason, str | None]]:
@@ -165,8 +145,8 @@ def test_an_error_says_which_record_of_which_file(tmp_path: Path, name: str, pla
     path = tmp_path / "file"
     records = [*BATCH[:place], bad, *BATCH[place:40], later]
     write_records(path, records)
-    (block,) = TFRecordReader(path).blocks()
-    error = raised(InvalidArgumentError, SequenceExampleParser(CONTEXT, LISTS), block)
+    (block,) = tl.TFRecordReader(path).blocks()
+    error = raised(InvalidArgumentError, tl.SequenceExampleParser(CONTEXT, LISTS), block)
     assert (error.reason, error.key, error.index, error.source) == (reason, key, place, str(path))
     assert error.offset == sum(len(record) + 16 for record in records[:place])
 
@@ -174,11 +154,11 @@ def test_an_error_says_which_record_of_which_file(tmp_path: Path, name: str, pla
 def test_errors_name_the_example_and_the_step() -> None:
     bad = bad_messages()["count"][0]
     with pytest.raises(InvalidArgumentError) as caught:
-        parse_sequence_example([BATCH[0], bad], CONTEXT, LISTS, ["first", "second"])
+        tl.parse_sequence_example([BATCH[0], bad], CONTEXT, LISTS, ["first", "second"])
     assert "second" in str(caught.value)
     assert "step 1" in str(caught.value)
     with pytest.raises(InvalidArgumentError) as caught:
-        parse_sequence_example([BATCH[0], bad_messages()["kind"][0]], CONTEXT, LISTS)
+        tl.parse_sequence_example([BATCH[0], bad_messages()["kind"][0]], CONTEXT, LISTS)
     assert caught.value.detail == "in step 0 of the list: found float32, expected int64"
 
 
@@ -209,14 +189,14 @@ def test_a_wrong_message_of_a_file_is_named_after_those_before_it(tmp_path: Path
     path = tmp_path / "file"
     broken = len_field(2, len_field(1, b"\xff"))
     write_records(path, [*BATCH, broken, BATCH[0]])
-    found = iter(TFRecordReader(path).sequence_examples())
+    found = iter(tl.TFRecordReader(path).sequence_examples())
     rows = [next(found) for _ in BATCH]
     assert [row["context"]["id"].tolist() for row in rows] == [[i] for i in range(len(BATCH))]
     for read, index in (
         (lambda: next(found), len(BATCH)),
-        (lambda: decode_sequence_examples([broken]), 0),
-        (lambda: decode_sequence_examples([BATCH[0], broken]), 1),
-        (lambda: decode_sequence_example(broken), 0),
+        (lambda: tl.decode_sequence_examples([broken]), 0),
+        (lambda: tl.decode_sequence_examples([BATCH[0], broken]), 1),
+        (lambda: tl.decode_sequence_example(broken), 0),
     ):
         error = raised(InvalidArgumentError, read)
         assert (error.reason, error.index) == (Reason.MALFORMED, index)
@@ -226,9 +206,9 @@ def test_a_wrong_message_of_a_file_is_named_after_those_before_it(tmp_path: Path
 def test_dictionaries_hold_what_messages_do(randoms: Any, times: int) -> None:
     sequences = [some_sequence(rng.randrange) for rng in randoms] * times
     batch = [plain_sequence(sequence) for sequence in sequences]
-    for row, expected in zip(decode_sequence_examples(batch), sequences, strict=True):
+    for row, expected in zip(tl.decode_sequence_examples(batch), sequences, strict=True):
         assert_row_is(row, expected)
-    assert_row_is(decode_sequence_example(batch[0]), sequences[0])
+    assert_row_is(tl.decode_sequence_example(batch[0]), sequences[0])
 
 
 def test_more_keys_than_a_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,27 +218,27 @@ def test_more_keys_than_a_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:
         Sequence({b"c%d" % i: five}, {b"k%d" % (i + k): [five] * i for k in range(i % 5)})
         for i in range(20)
     ]
-    rows = decode_sequence_examples([plain_sequence(s) for s in sequences])
+    rows = tl.decode_sequence_examples([plain_sequence(s) for s in sequences])
     for row, expected in zip(rows, sequences, strict=True):
         assert_row_is(row, expected)
     broken = plain_sequence(sequences[15]).replace(b"\x0a\x01\x05", b"\x0a\x01\x85")
-    for decode in (decode_examples, decode_sequence_examples):
+    for decode in (tl.decode_examples, tl.decode_sequence_examples):
         error = raised(InvalidArgumentError, decode, [*map(plain_sequence, sequences[:15]), broken])
         assert (error.reason, error.index) == (Reason.MALFORMED, 15)
     # A message alone may have any number; with a NaN it is not left to the runtime.
     nan = Feature(FLOAT, (0x7FA12345,))
     many = {b"k%d" % i: nan for i in range(9)}
     alone = Sequence(many, {key: [nan] for key in many})
-    assert_row_is(decode_sequence_example(plain_sequence(alone)), alone)
+    assert_row_is(tl.decode_sequence_example(plain_sequence(alone)), alone)
 
 
 @pytest.mark.parametrize("file", corpus_files("sequence_example"))
 @pytest.mark.parametrize("times", [1, 20])
 def test_keys_kinds_and_counts_are_tensorflows(file: CorpusFile, times: int) -> None:
-    block = Block.concat(list(TFRecordReader(file.path).blocks()))
+    block = tl.Block.concat(list(tl.TFRecordReader(file.path).blocks()))
     found: dict[str, dict[str, list[int]]] = {}
     lengths: dict[str, list[int]] = {}
-    for row in decode_sequence_examples(Block.concat([block] * times))[-len(block) :]:
+    for row in tl.decode_sequence_examples(tl.Block.concat([block] * times))[-len(block) :]:
         features = [(f"context:{name}", [values]) for name, values in row["context"].items()]
         for name, steps in row["feature_lists"].items():
             features.append((f"sequence:{name}", steps))
@@ -279,8 +259,8 @@ def test_keys_kinds_and_counts_are_tensorflows(file: CorpusFile, times: int) -> 
     "one", [b"", BATCH[1], "", "text", bytearray(BATCH[1]), memoryview(b""), None, 5, {b"": 1}]
 )
 @pytest.mark.parametrize("read", [
-    ExampleParser({"id": CONTEXT["id"]}), SequenceExampleParser(CONTEXT, LISTS), decode_examples,
-    decode_sequence_examples,
+    tl.ExampleParser({"id": CONTEXT["id"]}), tl.SequenceExampleParser(CONTEXT, LISTS),
+    tl.decode_examples, tl.decode_sequence_examples,
 ])  # fmt: skip
 def test_one_message_where_many_are_asked_for_is_a_type_error(read: Any, one: Any) -> None:
     raised(TypeError, read, one, match="a sequence of messages")
@@ -290,9 +270,9 @@ def test_one_message_where_many_are_asked_for_is_a_type_error(read: Any, one: An
 def test_too_much_padding_names_the_longest(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = [1, 5000, *[3] * 60]  # so that nothing else is as large as what is padded
     lists: Any = {"a": [[b"x" if dtype == "string" else 1] * n for n in sizes]}
-    features = {"a": FixedLenSequenceFeature([], dtype, allow_missing=True)}
-    as_examples = ExampleParser(features), encode_examples(lists)
-    as_sequences = SequenceExampleParser(None, features), encode_sequence_examples({}, lists)
+    features = {"a": tl.FixedLenSequenceFeature([], dtype, allow_missing=True)}
+    as_examples = tl.ExampleParser(features), tl.encode_examples(lists)
+    as_sequences = tl.SequenceExampleParser(None, features), tl.encode_sequence_examples({}, lists)
     for name in ("zeros", "full", "empty"):
         make = getattr(np, name)
 
@@ -311,14 +291,14 @@ def test_steps_that_are_arrays() -> None:
     frames = [np.arange(12, dtype=np.uint8).reshape(3, 2, 2), np.ones((1, 2, 2), np.uint8)]
     means = [np.array([i], np.float64).tobytes() for i in range(2)]
     steps = [[frame.tobytes() for frame in video] for video in frames]
-    block = encode_sequence_examples({"mean": means}, {"rgb": steps})
-    features: Any = {"mean": RawFeature([1], "float64")}, {"rgb": RawFeature([2, 2], "uint8")}
+    block = tl.encode_sequence_examples({"mean": means}, {"rgb": steps})
+    features: Any = {"mean": tl.RawFeature([1], "float64")}, {"rgb": tl.RawFeature([2, 2], "uint8")}
 
-    found: Any = parse_sequence_example(block, *features)
+    found: Any = tl.parse_sequence_example(block, *features)
     context, lists, lengths = found
-    unpadded: Any = SequenceExampleParser(*features, pad=False)(block)[1]
+    unpadded: Any = tl.SequenceExampleParser(*features, pad=False)(block)[1]
     ragged = unpadded["rgb"]
-    single: Any = parse_single_sequence_example(block[0], *features)
+    single: Any = tl.parse_single_sequence_example(block[0], *features)
 
     assert context["mean"].tolist() == [[0.0], [1.0]]
     assert lists["rgb"].dtype == ragged.dtype == np.uint8
@@ -327,5 +307,5 @@ def test_steps_that_are_arrays() -> None:
     assert ragged.to_list() == [video.tolist() for video in frames]
     assert lengths["rgb"].tolist() == [3, 1]
     with pytest.raises(InvalidArgumentError, match=r"in step 0 .* found 4 bytes, exp") as caught:
-        parse_sequence_example(block[1:], {}, {"rgb": RawFeature([3], "uint8")})
+        tl.parse_sequence_example(block[1:], {}, {"rgb": tl.RawFeature([3], "uint8")})
     assert (caught.value.reason, caught.value.key) == (Reason.WRONG_COUNT, "rgb")

@@ -152,13 +152,11 @@ class TestCutStreams:
         if n_before and name == "ZLIB":
             return  # one stream only
         stream = compress(name, STREAM)
-
         for n_bytes in range(1, len(stream)):
             cut = stream * n_before + stream[:n_bytes]
             inflated = STREAM * n_before + inflatable(name, stream[:n_bytes])
             before, _ = reference.decode(inflated)
             expected = (before, (Reason.COMPRESSED_TRUNCATED, len(frame(before)), len(before)))
-
             assert read(io.BytesIO(cut), name) == expected
             assert read_blocks(io.BytesIO(cut), name) == expected
             assert read(Pipe(cut, 5), name) == expected
@@ -225,9 +223,7 @@ class TestDamagedStreams:
         stream[header + 3] ^= 0xFF
         inflated = inflatable(name, bytes(stream[:header]))
         whole = large_items_in(inflated)
-
         outcome = read(io.BytesIO(stream), name)
-
         assert outcome.records == whole
         assert outcome.loss == (Reason.COMPRESSED_CORRUPT, len(frame(whole)), len(whole))
 
@@ -342,14 +338,12 @@ class TestMemory:
         reader = TFRecordReader(
             source(self.bomb(name, n_bytes, head)), name, max_record_bytes=2**20
         )
-
         tracemalloc.start()
         try:
             outcome = outcome_of(iter(reader))
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-
         assert outcome == ([], (reason, 0, 0))
         assert peak <= self.MOST_BYTES
 

@@ -9,25 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tfrecord_lite as tl
 from tests.support.errors import raised
 from tests.support.parameter_ids import named
-from tfrecord_lite import (
-    FixedLenFeature,
-    ShardedTFRecordWriter,
-    TFRecordReader,
-    TFRecordWriter,
-    load,
-    read_batches,
-    recover,
-    save,
-    summarize,
-    verify,
-)
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.files.compression import CODECS, TFRecordOptions, detect
 from tfrecord_lite.records.framing import frame
 
-FEATURES = {"x": FixedLenFeature([], "int64")}
+FEATURES = {"x": tl.FixedLenFeature([], "int64")}
 ENDINGS = {
     "": ["a", "a.tfrecord", "gz", "a.gz.tfrecord"],
     "GZIP": ["a.gz", "a.tfrecord.gz", "a.TFRECORD.GZ", "a.gzip"], "ZLIB": ["a.zlib", "a.zz"],
@@ -41,27 +30,27 @@ def skip_without(compression: str) -> None:
 
 
 def write(path: Path, **keywords: Any) -> list[str]:
-    with TFRecordWriter(path, **keywords) as writer:
+    with tl.TFRecordWriter(path, **keywords) as writer:
         writer.write(b"record")
     return [str(path)]
 
 
 def write_shards(path: Path, **keywords: Any) -> list[str]:
-    with ShardedTFRecordWriter(path.parent / f"{{shard}}{path.name}", 2, **keywords) as writer:
+    with tl.ShardedTFRecordWriter(path.parent / f"{{shard}}{path.name}", 2, **keywords) as writer:
         writer.write(b"record")
         writer.write(b"record")
     return writer.paths
 
 
 def save_columns(path: Path, **keywords: Any) -> list[str]:
-    save(path, {"x": np.arange(3)}, **keywords)
+    tl.save(path, {"x": np.arange(3)}, **keywords)
     return [str(path)]
 
 
 def recover_to(path: Path, compression: Any = "infer") -> list[str]:
     source = path.parent / "source"
     source.write_bytes(frame([b"record"]))
-    recover(source, path, output_compression=compression)
+    tl.recover(source, path, output_compression=compression)
     return [str(path)]
 
 
@@ -77,7 +66,7 @@ def compressions_of(paths: list[str]) -> set[str]:
     found = set()
     for path in paths:
         found.add(detect(Path(path).read_bytes()[:4]))
-        assert list(TFRecordReader(path))
+        assert list(tl.TFRecordReader(path))
     return found
 
 
@@ -122,14 +111,14 @@ def test_an_unknown_name_fails_before_any_writing(tmp_path: Path, writer: str, g
 def test_recovered_records_keep_their_compression_without_an_ending(tmp_path: Path) -> None:
     (tmp_path / "source").write_bytes(gzip.compress(frame([b"record"])))
     for name, compression in {"a": "GZIP", "a.bz2": "BZ2", "a.tfrecord": "GZIP"}.items():
-        recover(tmp_path / "source", tmp_path / name)
+        tl.recover(tmp_path / "source", tmp_path / name)
         assert compressions_of([str(tmp_path / name)]) == {compression}
-    recover(tmp_path / "source", tmp_path / "b", output_compression=None)
+    tl.recover(tmp_path / "source", tmp_path / "b", output_compression=None)
     assert compressions_of([str(tmp_path / "b")]) == {""}
 
 
 def test_a_file_object_is_not_compressed_whatever_its_name(tmp_path: Path) -> None:
-    with (tmp_path / "a.gz").open("wb") as file, TFRecordWriter(file) as writer:
+    with (tmp_path / "a.gz").open("wb") as file, tl.TFRecordWriter(file) as writer:
         writer.write(b"record")
     assert (tmp_path / "a.gz").read_bytes() == frame([b"record"])
 
@@ -139,7 +128,7 @@ def test_appending_goes_by_the_content(tmp_path: Path, compression: str) -> None
     path = tmp_path / "a.gz"
     write(path, compression=compression)
     write(path, mode="a")
-    assert list(TFRecordReader(path, compression)) == [b"record"] * 2
+    assert list(tl.TFRecordReader(path, compression)) == [b"record"] * 2
     with pytest.raises(InvalidArgumentError, match="first bytes"):
         write(path, mode="a", compression="BZ2" if compression != "BZ2" else None)
 
@@ -151,28 +140,28 @@ class TestTensorFlowsOptions:
         ("ZLIB", "ZLIB"), ("", ""), (TFRecordOptions(), ""), (0, ""), (None, "GZIP"),
     ], ids=named)  # fmt: skip
     def test_they_precede_the_ending(self, tmp_path: Path, options: Any, compression: str) -> None:
-        with TFRecordWriter(tmp_path / "a.gz", options) as writer:
+        with tl.TFRecordWriter(tmp_path / "a.gz", options) as writer:
             writer.write(b"record")
         assert compressions_of([str(tmp_path / "a.gz")]) == {compression}
 
     @pytest.mark.parametrize("compression", ["GZIP", "", None, "ZLIB"])
     def test_both_are_an_error(self, tmp_path: Path, compression: Any) -> None:
         with pytest.raises(InvalidArgumentError, match="both") as caught:
-            TFRecordWriter(tmp_path / "a", "GZIP", compression=compression)
+            tl.TFRecordWriter(tmp_path / "a", "GZIP", compression=compression)
         assert caught.value.reason is Reason.BAD_ARGUMENT
         assert not (tmp_path / "a").exists()
 
     def test_they_are_never_inferred(self, tmp_path: Path) -> None:
-        raised(InvalidArgumentError, TFRecordWriter, tmp_path / "a", "infer")
+        raised(InvalidArgumentError, tl.TFRecordWriter, tmp_path / "a", "infer")
 
 
 READERS: dict[str, Callable[..., Any]] = {
-    "reader": lambda path, **keywords: list(TFRecordReader(path, **keywords)),
-    "load": load,
-    "batches": lambda path, **keywords: list(read_batches(path, FEATURES, 1, **keywords)),
-    "summarize": summarize,
-    "verify": lambda path, **keywords: [f.failure for f in verify(path, **keywords).files],
-    "recover": lambda path, **keywords: recover(path, f"{path}.new", overwrite=True, **keywords),
+    "reader": lambda path, **keywords: list(tl.TFRecordReader(path, **keywords)),
+    "load": tl.load,
+    "batches": lambda path, **keywords: list(tl.read_batches(path, FEATURES, 1, **keywords)),
+    "summarize": tl.summarize,
+    "verify": lambda path, **keywords: [f.failure for f in tl.verify(path, **keywords).files],
+    "recover": lambda path, **keywords: tl.recover(path, f"{path}.new", overwrite=True, **keywords),
 }
 
 
@@ -181,7 +170,7 @@ READERS: dict[str, Callable[..., Any]] = {
 def test_readers_take_names_in_any_case(tmp_path: Path, reader: str, name: str) -> None:
     skip_without(name)
     path = tmp_path / "a.tfrecord"
-    save(path, {"x": np.arange(3)}, compression=name)
+    tl.save(path, {"x": np.arange(3)}, compression=name)
     for compression in (name, name.lower(), name.title(), "infer", "Infer", None):
         READERS[reader](path, compression=compression)
     raised(InvalidArgumentError, READERS[reader], path, compression="lzma")

@@ -6,18 +6,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+import tfrecord_lite as tl
 from tests.support.errors import raised
-from tfrecord_lite import (
-    TFRecordDataset,
-    TFRecordFile,
-    TFRecordReader,
-    TFRecordWriter,
-    infer_schema,
-    load,
-    load_schema,
-    save,
-    verify,
-)
 from tfrecord_lite.errors import FailedPreconditionError
 
 fsspec = pytest.importorskip("fsspec")
@@ -106,17 +96,17 @@ def store() -> Iterator[dict[str, bytes]]:
 
 def put(name: str, n_records: int) -> None:
     content = io.BytesIO()
-    with TFRecordWriter(content) as writer:
+    with tl.TFRecordWriter(content) as writer:
         writer.write_examples([{"n": i} for i in range(n_records)])
     Store.store[f"bucket/folder/{name}"] = content.getvalue()
 
 
 WAYS: dict[str, Callable[[str], int]] = {
-    "reader": lambda url: sum(1 for _ in TFRecordReader(url)),
-    "data set": lambda url: sum(1 for _ in TFRecordDataset(url)),
-    "by number": lambda url: len(TFRecordFile(url)),
-    "load": lambda url: len(load(url)["n"]),
-    "verify": lambda url: verify(url).records,
+    "reader": lambda url: sum(1 for _ in tl.TFRecordReader(url)),
+    "data set": lambda url: sum(1 for _ in tl.TFRecordDataset(url)),
+    "by number": lambda url: len(tl.TFRecordFile(url)),
+    "load": lambda url: len(tl.load(url)["n"]),
+    "verify": lambda url: tl.verify(url).records,
 }
 
 
@@ -140,29 +130,29 @@ def test_a_folder_is_listed_once_a_call_unless_its_user_keeps_listings() -> None
     put("a.tfrecord", 3)
     put("b.tfrecord", 3)
     Store.n_listed.clear()
-    reader = TFRecordReader(f"{URL}/*.tfrecord")
+    reader = tl.TFRecordReader(f"{URL}/*.tfrecord")
     assert Store.n_listed.count("bucket/folder") == 1
     put("a.tfrecord", 5)  # each iteration opens the files that are there
     assert sum(1 for _ in reader) == 8
     keeping = {"use_listings_cache": True}
-    assert len(TFRecordReader(f"{URL}/*.tfrecord", storage_options=keeping).sources) == 2
+    assert len(tl.TFRecordReader(f"{URL}/*.tfrecord", storage_options=keeping).sources) == 2
     put("c.tfrecord", 3)
-    assert len(TFRecordReader(f"{URL}/*.tfrecord", storage_options=keeping).sources) == 2
+    assert len(tl.TFRecordReader(f"{URL}/*.tfrecord", storage_options=keeping).sources) == 2
 
 
 def test_sidecars_and_what_this_process_wrote_are_seen() -> None:
-    raised(FileNotFoundError, load_schema, f"{URL}/a.tfrecord.schema.json")
-    save(f"{URL}/a.tfrecord", {"n": [1.5, 2.5]}, lossless=True)
-    assert load(f"{URL}/a.tfrecord")["n"].tolist() == [1.5, 2.5]
-    assert list(load_schema(f"{URL}/a.tfrecord.schema.json")) == ["n"]
-    save(f"{URL}/a.tfrecord", {"m": [1]})
-    assert list(infer_schema(f"{URL}/a.tfrecord")) == ["m"]
-    assert list(load_schema(f"{URL}/a.tfrecord.schema.json")) == ["m"]
+    raised(FileNotFoundError, tl.load_schema, f"{URL}/a.tfrecord.schema.json")
+    tl.save(f"{URL}/a.tfrecord", {"n": [1.5, 2.5]}, lossless=True)
+    assert tl.load(f"{URL}/a.tfrecord")["n"].tolist() == [1.5, 2.5]
+    assert list(tl.load_schema(f"{URL}/a.tfrecord.schema.json")) == ["n"]
+    tl.save(f"{URL}/a.tfrecord", {"m": [1]})
+    assert list(tl.infer_schema(f"{URL}/a.tfrecord")) == ["m"]
+    assert list(tl.load_schema(f"{URL}/a.tfrecord.schema.json")) == ["m"]
 
 
 def test_a_file_by_number_knows_that_it_is_stale() -> None:
     put("a.tfrecord", 3)
-    file = TFRecordFile(f"{URL}/a.tfrecord")
+    file = tl.TFRecordFile(f"{URL}/a.tfrecord")
     assert not file.is_stale
     put("a.tfrecord", 20)
     assert file.is_stale
@@ -176,7 +166,7 @@ def test_a_file_by_number_knows_that_it_is_stale() -> None:
 @pytest.mark.parametrize("name", ["none/x.tfrecord", "none/*.tfrecord"])
 def test_a_missing_bucket_is_file_not_found(way: str, name: str) -> None:
     if way == "verify" and "*" not in name:
-        failure = verify(f"kept://{name}").files[0].failure
+        failure = tl.verify(f"kept://{name}").files[0].failure
         assert isinstance(failure, FileNotFoundError)
         return
     assert raised(FileNotFoundError, WAYS[way], f"kept://{name}").filename == f"kept://{name}"

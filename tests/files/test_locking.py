@@ -62,11 +62,9 @@ def test_the_second_writer_is_rejected_until_the_first_is_closed(tmp_path: Path,
     first = TFRecordWriter(path, mode=mode)
     first.write(b"first")
     first.flush()
-
     assert_rejected(path)
     assert_rejected(path, torn="cut")
     assert len(list(TFRecordReader(path))) in (1, 2)  # who reads is not held up
-
     first.close()
     append(path)
     assert list(TFRecordReader(path))[-2:] == [b"first", b"added"]
@@ -114,7 +112,6 @@ def test_a_file_replaced_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(fcntl, "flock", replace_first)
     assert raised(FailedPreconditionError, append, path).reason is Reason.IN_USE
-
     append(path)
     assert list(TFRecordReader(path)) == [b"new", b"added"]
 
@@ -130,10 +127,8 @@ def test_without_locks_files_are_written_all_the_same(
         monkeypatch.setattr(output, "fcntl", None)
     else:
         monkeypatch.setattr(fcntl, "flock", reject)
-
     append(tmp_path / "a", b"one")
     append(tmp_path / "a", b"two")
     with TFRecordWriter(tmp_path / "b") as writer:
         writer.write(b"three")
-
     assert list(TFRecordReader([tmp_path / "a", tmp_path / "b"])) == [b"one", b"two", b"three"]

@@ -52,9 +52,7 @@ class TestChangingFiles:
             first = [next(records)]
             with path.open("r+b") as file:
                 file.truncate(n_left)
-
             rest, loss = outcome_of(records)
-
             found = [*first, *rest]
             assert found == RECORDS[: len(found)]
             assert loss is not None
@@ -124,10 +122,8 @@ class TestReadErrors:
             reader = TFRecordReader(file, on_error=on_error)
             records = chain.from_iterable(reader.blocks(1500)) if by_block else iter(reader)
             found: list[bytes] = []
-
             with pytest.raises(type(error)) as caught:
                 found.extend(records)
-
             assert caught.value is error
             assert found == RECORDS[: len(found)]
             assert len(found) > 1000

@@ -252,8 +252,9 @@ def test_readers_of_memory_share_no_position() -> None:
 
 
 NOT_DATA = [
-    ".hidden", "_SUCCESS", "_temporary/part", "below/c", "a.idx", "a.schema.json", "b.schema.json", "COMPLETED",
-    "x.json", "y.TXT", "z.csv.gz", "m.md", "l.pbtxt", "g.pb", "t.parquet", "p.html", "c.yaml", "n.npz", "._a.crc",
+    ".hidden", "_SUCCESS", "_temporary/part", "below/c", "a.idx", "a.schema.json", "b.schema.json",
+    "COMPLETED", "x.json", "y.TXT", "z.csv.gz", "m.md", "l.pbtxt", "g.pb", "t.parquet", "p.html",
+    "c.yaml", "n.npz", "._a.crc",
 ]  # fmt: skip
 
 
@@ -406,7 +407,8 @@ def test_a_name_of_another_language_leads_on(name: Any, text: str) -> None:
     if "{" not in str(name):
         for write in (
             TFRecordWriter, lambda name: save(name, {"id": [1]}),
-            lambda name: TFRecordWriter(name, atomic=True), lambda name: ShardedTFRecordWriter(f"{name}@2"),
+            lambda name: TFRecordWriter(name, atomic=True),
+            lambda name: ShardedTFRecordWriter(f"{name}@2"),
         ):  # fmt: skip
             raised(FileNotFoundError, write, name, match=text)
 

@@ -8,20 +8,10 @@ from typing import Any
 
 import pytest
 
+import tfrecord_lite as tl
 from tests.support import reference
 from tests.support.errors import raised
 from tests.support.http_files import FileServer, serving
-from tfrecord_lite import (
-    TFRecordFile,
-    TFRecordReader,
-    TFRecordWriter,
-    load,
-    load_schema,
-    read_batches,
-    recover,
-    save,
-    verify,
-)
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.files import remote
 from tfrecord_lite.reader import tf_record_iterator
@@ -32,9 +22,9 @@ pytest.importorskip("aiohttp")
 ITEMS = [b"%03d" % i * 20 for i in range(100)]
 FRAME = 60 + 16
 WAYS: dict[str, Callable[[str], Any]] = {
-    "records": lambda url: list(TFRecordReader(url)),
-    "skipping": lambda url: list(TFRecordReader(url, "", on_error="skip")),
-    "blocks": lambda url: list(TFRecordReader(url, "").blocks()),
+    "records": lambda url: list(tl.TFRecordReader(url)),
+    "skipping": lambda url: list(tl.TFRecordReader(url, "", on_error="skip")),
+    "blocks": lambda url: list(tl.TFRecordReader(url, "").blocks()),
     "iterator": lambda url: list(tf_record_iterator(url)),
 }
 
@@ -57,12 +47,12 @@ def test_an_answer_cut_at_a_record_fails(server: FileServer, way: str, n_records
     server.cut = n_records * FRAME
     error = raised(OSError, WAYS[way], f"{server.url}/a", match=r"end at byte .* of 7,600")
     assert error.filename == f"{server.url}/a"
-    assert not verify(f"{server.url}/a").is_sound
+    assert not tl.verify(f"{server.url}/a").is_sound
 
 
 def test_nothing_is_saved_of_a_file_that_is_cut(server: FileServer, tmp_path: Path) -> None:
     server.cut = 40 * FRAME
-    raised(OSError, recover, f"{server.url}/a", tmp_path / "saved", match="end at byte")
+    raised(OSError, tl.recover, f"{server.url}/a", tmp_path / "saved", match="end at byte")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -77,8 +67,8 @@ def test_a_refusal_is_the_error_that_it_means(
 ) -> None:
     url, server.status = f"{server.url}/a", status
     with pytest.raises(OSError, match=f"the server answered {status}") as caught:
-        WAYS.get(way, TFRecordFile)(url)
-    failure = verify(url).files[0].failure
+        WAYS.get(way, tl.TFRecordFile)(url)
+    failure = tl.verify(url).files[0].failure
     for error in caught.value, failure:
         assert isinstance(error, OSError)
         assert type(error) is kind
@@ -87,12 +77,13 @@ def test_a_refusal_is_the_error_that_it_means(
 
 def test_many_files_are_asked_about_at_once_and_read_without_a_pause(server: FileServer) -> None:
     content = io.BytesIO()
-    with TFRecordWriter(content) as writer:
+    with tl.TFRecordWriter(content) as writer:
         writer.write_examples([{"n": 1}, {"n": 2}])
     server.files = {f"/{i}": content.getvalue() for i in range(30)}
     urls = [f"{server.url}{name}" for name in server.files]
     ways: list[Callable[[], Any]] = [
-        lambda: read_batches(urls), lambda: verify(urls), lambda: TFRecordFile(urls).is_stale,
+        lambda: tl.read_batches(urls), lambda: tl.verify(urls),
+        lambda: tl.TFRecordFile(urls).is_stale,
     ]  # fmt: skip
     server.latency = 0.05
     for way in ways:
@@ -103,24 +94,24 @@ def test_many_files_are_asked_about_at_once_and_read_without_a_pause(server: Fil
 
 def test_a_refusal_while_a_pattern_is_matched_is_the_same(server: FileServer) -> None:
     server.status = 403
-    raised(PermissionError, TFRecordReader, f"{server.url}/*.tfrecord", match="403")
+    raised(PermissionError, tl.TFRecordReader, f"{server.url}/*.tfrecord", match="403")
 
 
 def test_a_server_that_is_not_there_is_an_oserror_with_the_url() -> None:
     url = "http://127.0.0.1:1/a"
-    assert raised(ConnectionRefusedError, list, TFRecordReader(url)).filename == url
+    assert raised(ConnectionRefusedError, list, tl.TFRecordReader(url)).filename == url
 
 
 @pytest.mark.parametrize("atomic", [False, True])
 def test_a_url_that_cannot_be_written_to_says_so(server: FileServer, atomic: bool) -> None:
     with pytest.raises(InvalidArgumentError, match="http URLs cannot be written to") as caught:
-        TFRecordWriter(f"{server.url}/new", atomic=atomic)
+        tl.TFRecordWriter(f"{server.url}/new", atomic=atomic)
     assert caught.value.reason is Reason.UNSUPPORTED
 
 
 @pytest.mark.parametrize("read", [
-    lambda url: list(TFRecordReader(url)), lambda url: TFRecordReader(f"{url}*"), TFRecordFile,
-    load, load_schema, lambda url: save(url, {"n": [1]}),
+    lambda url: list(tl.TFRecordReader(url)), lambda url: tl.TFRecordReader(f"{url}*"),
+    tl.TFRecordFile, tl.load, tl.load_schema, lambda url: tl.save(url, {"n": [1]}),
 ])  # fmt: skip
 def test_a_url_without_a_file_system_is_one_clear_error(read: Callable[[str], Any]) -> None:
     with pytest.raises(InvalidArgumentError, match="no file system for foo:// is known") as caught:
@@ -133,6 +124,6 @@ def test_a_file_system_whose_package_is_missing_names_it(monkeypatch: pytest.Mon
     registry = pytest.importorskip("fsspec.registry")
     implementation = {"class": "no_such_package.FileSystem", "err": "Install it"}
     monkeypatch.setitem(registry.known_implementations, "nosuch", implementation)
-    for read in (lambda url: list(TFRecordReader(url)), TFRecordFile):
+    for read in (lambda url: list(tl.TFRecordReader(url)), tl.TFRecordFile):
         with pytest.raises(ImportError, match=r"^nosuch://b/x: .* pip install no_such_package$"):
             read("nosuch://b/x")

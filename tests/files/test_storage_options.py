@@ -8,24 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+import tfrecord_lite as tl
 from tests.support.errors import raised
-from tfrecord_lite import (
-    FixedLenFeature,
-    Schema,
-    ShardedTFRecordWriter,
-    TFRecordDataset,
-    TFRecordReader,
-    TFRecordWriter,
-    encode_examples,
-    infer_schema,
-    load,
-    load_schema,
-    read_batches,
-    recover,
-    save,
-    summarize,
-    verify,
-)
 from tfrecord_lite.apps.events import find_runs, read_events
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.messages import Event, Summary
@@ -36,12 +20,12 @@ memory = pytest.importorskip("fsspec.implementations.memory")
 
 SECRET = {"token": "secret"}
 ROOT = "guarded://data"
-FEATURES = {"n": FixedLenFeature([], "int64")}
+FEATURES = {"n": tl.FixedLenFeature([], "int64")}
 COLUMNS = {"n": np.arange(5)}
 EVENT = Event(step=7, summary=Summary(value=[Summary.Value(tag="loss", simple_value=0.5)]))
 FILES = {
-    "a.tfrecord": bytes(frame(list(encode_examples(COLUMNS)))),
-    "a.schema.json": Schema(FEATURES).to_json().encode(),
+    "a.tfrecord": bytes(frame(list(tl.encode_examples(COLUMNS)))),
+    "a.schema.json": tl.Schema(FEATURES).to_json().encode(),
     "one/x.tfevents.1": bytes(frame([EVENT.SerializeToString()])),
     "one/notes.txt": b"",
 }
@@ -77,34 +61,34 @@ def store() -> Iterator[Any]:
 
 
 def write_and_read(root: str, *, atomic: bool = False, **keywords: Any) -> None:
-    with TFRecordWriter(f"{root}/new", atomic=atomic, **keywords) as writer:
+    with tl.TFRecordWriter(f"{root}/new", atomic=atomic, **keywords) as writer:
         writer.write(b"one")
-    assert list(TFRecordReader(f"{root}/new", **keywords)) == [b"one"]
+    assert list(tl.TFRecordReader(f"{root}/new", **keywords)) == [b"one"]
 
 
 def write_shards(root: str, **keywords: Any) -> None:
-    with ShardedTFRecordWriter(f"{root}/new@2", **keywords) as writer:
+    with tl.ShardedTFRecordWriter(f"{root}/new@2", **keywords) as writer:
         writer.write(b"one")
         writer.write(b"two")
-    assert list(TFRecordReader(f"{root}/new@2", **keywords)) == [b"one", b"two"]
+    assert list(tl.TFRecordReader(f"{root}/new@2", **keywords)) == [b"one", b"two"]
 
 
 def save_and_load(root: str, **keywords: Any) -> None:
-    save(f"{root}/new", COLUMNS, **keywords)
-    assert load(f"{root}/new", **keywords)["n"].tolist() == [0, 1, 2, 3, 4]
-    assert list(load_schema(f"{root}/new.schema.json", **keywords)) == ["n"]
+    tl.save(f"{root}/new", COLUMNS, **keywords)
+    assert tl.load(f"{root}/new", **keywords)["n"].tolist() == [0, 1, 2, 3, 4]
+    assert list(tl.load_schema(f"{root}/new.schema.json", **keywords)) == ["n"]
 
 
 def save_sidecar_elsewhere(root: str, **keywords: Any) -> None:
-    save(f"{root}/new", COLUMNS, f"{root}/elsewhere.json", **keywords)
-    found = load(f"{root}/new", schema=f"{root}/elsewhere.json", **keywords)
+    tl.save(f"{root}/new", COLUMNS, f"{root}/elsewhere.json", **keywords)
+    found = tl.load(f"{root}/new", schema=f"{root}/elsewhere.json", **keywords)
     assert found["n"].tolist() == [0, 1, 2, 3, 4]
 
 
 def recover_there(root: str, **keywords: Any) -> None:
-    report = recover(f"{root}/a.tfrecord", f"{root}/new", output_compression="GZIP", **keywords)
+    report = tl.recover(f"{root}/a.tfrecord", f"{root}/new", output_compression="GZIP", **keywords)
     assert report.records == 5
-    assert recover(f"{root}/new", f"{root}/new.again", overwrite=True, **keywords).records == 5
+    assert tl.recover(f"{root}/new", f"{root}/new.again", overwrite=True, **keywords).records == 5
 
 
 def iterate(dataset: Any) -> None:
@@ -124,18 +108,20 @@ WAYS: dict[str, Callable[..., Any]] = {
     "atomic writer": lambda root, **keywords: write_and_read(root, atomic=True, **keywords),
     "shards": write_shards,
     "save": save_and_load,
-    "load": lambda root, **keywords: load(f"{root}/a.tfrecord", **keywords),
-    "load_schema": lambda root, **keywords: load_schema(f"{root}/a.schema.json", **keywords),
+    "load": lambda root, **keywords: tl.load(f"{root}/a.tfrecord", **keywords),
+    "load_schema": lambda root, **keywords: tl.load_schema(f"{root}/a.schema.json", **keywords),
     "sidecar elsewhere": save_sidecar_elsewhere,
     "recover": recover_there,
-    "reader": lambda root, **keywords: iterate(TFRecordReader(f"{root}/*.tfrecord", **keywords)),
-    "data set": lambda root, **keywords: iterate(TFRecordDataset(f"{root}/a.tfrecord", **keywords)),
-    "batches": lambda root, **keywords: iterate(
-        read_batches(f"{root}/a.tfrecord", FEATURES, 2, **keywords)
+    "reader": lambda root, **keywords: iterate(tl.TFRecordReader(f"{root}/*.tfrecord", **keywords)),
+    "data set": lambda root, **keywords: iterate(
+        tl.TFRecordDataset(f"{root}/a.tfrecord", **keywords)
     ),
-    "verify": lambda root, **keywords: raise_failure(verify(f"{root}/a.tfrecord", **keywords)),
-    "summarize": lambda root, **keywords: summarize(f"{root}/a.tfrecord", **keywords),
-    "infer_schema": lambda root, **keywords: infer_schema([f"{root}/a.tfrecord"], **keywords),
+    "batches": lambda root, **keywords: iterate(
+        tl.read_batches(f"{root}/a.tfrecord", FEATURES, 2, **keywords)
+    ),
+    "verify": lambda root, **keywords: raise_failure(tl.verify(f"{root}/a.tfrecord", **keywords)),
+    "summarize": lambda root, **keywords: tl.summarize(f"{root}/a.tfrecord", **keywords),
+    "infer_schema": lambda root, **keywords: tl.infer_schema([f"{root}/a.tfrecord"], **keywords),
     "events of a file": lambda root, **keywords: read_events(
         f"{root}/one/x.tfevents.1", **keywords
     ),
@@ -180,7 +166,7 @@ def test_events_of_a_remote_run_are_read() -> None:
 
 def test_an_atomic_writer_leaves_what_was_there(store: Any) -> None:
     store.pipe("/data/old", b"old")
-    writer = TFRecordWriter(f"{ROOT}/old", atomic=True, storage_options=SECRET)
+    writer = tl.TFRecordWriter(f"{ROOT}/old", atomic=True, storage_options=SECRET)
     writer.write(b"new")
     assert store.cat("/data/old") == b"old"
     writer.close()
@@ -190,7 +176,7 @@ def test_an_atomic_writer_leaves_what_was_there(store: Any) -> None:
 def test_one_url_among_paths_is_enough(tmp_path: Path) -> None:
     path = tmp_path / "local"
     path.write_bytes(frame([b"local"]))
-    found = list(TFRecordReader([path, f"{ROOT}/a.tfrecord"], storage_options=SECRET))
+    found = list(tl.TFRecordReader([path, f"{ROOT}/a.tfrecord"], storage_options=SECRET))
     assert found[0] == b"local"
     assert len(found) == 6
-    assert recover(f"{ROOT}/a.tfrecord", tmp_path / "new", storage_options=SECRET).records == 5
+    assert tl.recover(f"{ROOT}/a.tfrecord", tmp_path / "new", storage_options=SECRET).records == 5

@@ -76,7 +76,6 @@ def test_examples_are_parsed_alone_or_together(file: TFRecordFile, layout: str) 
     parser = ExampleParser(features)
     wanted = [40, 0, 7, 7]
     expected = [parser.parse_single(file[i]) for i in wanted]
-
     assert isinstance(source, grain.sources.RandomAccessDataSource)
     assert len(source) == len(file)
     for found in (
@@ -184,7 +183,6 @@ def test_a_checkpoint_of_orbax_is_restored(file: TFRecordFile, tmp_path: Path) -
         asked = ocp.args.Composite(data=grain.checkpoint.CheckpointRestore(again))
         manager.restore(2, args=asked)
     rest = numbers(list(run))
-
     assert numbers(list(again)) == rest
     assert len(rest) == N_RECORDS - 8
     run.close()

@@ -55,7 +55,6 @@ def test_each_record_comes_once_per_epoch(
         dataset = SHUFFLES[shuffle](TFRecordDataset(names), n_ranks, rank)
         workers = n_workers + rank if n_workers else 0  # no two ranks need be alike
         ranks.append(loader_of(columns(dataset), workers))
-
     for epoch in range(2):
         found: Counter[int] = Counter()
         for rank, loader in enumerate(ranks):
@@ -87,7 +86,6 @@ def test_workers_count_epochs_and_new_ones_hear_of_set_epoch(tmp_path: Path, met
         return [n for batch in loader for n in batch["n"].tolist()]
 
     found = [epoch(loader), epoch(loader), epoch(loader)]
-
     assert [sorted(each) for each in found] == [list(range(N_RECORDS))] * 3
     assert len(set(map(tuple, found))) == 3
     for number in (2, 0, 1):

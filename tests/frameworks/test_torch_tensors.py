@@ -12,28 +12,10 @@ import torch
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler
 from torchdata.stateful_dataloader import StatefulDataLoader
 
+import tfrecord_lite as tl
 from tests.support.errors import raised
 from tests.support.small_files import FEATURES, write_files
-from tfrecord_lite import (
-    Dataset,
-    ExampleParser,
-    FixedLenFeature,
-    RaggedFeature,
-    RaggedTensor,
-    SparseTensor,
-    TFRecordFile,
-    TFRecordWriter,
-    VarLenFeature,
-    encode_example,
-    encode_sequence_example,
-    encode_sequence_examples,
-    infer_schema,
-    load,
-    read_batches,
-    save,
-    serialize_tensor,
-    tf,
-)
+from tfrecord_lite import tf
 from tfrecord_lite.cli import main
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.integrations.torch import IndexedTensors, IterableTensors, as_tensors, jagged
@@ -85,9 +67,9 @@ def test_what_must_not_be_written_is_copied_without_a_warning() -> None:
 
 def test_other_columns() -> None:
     indices = np.array([[0, 1], [1, 0]])
-    sparse = SparseTensor(indices, np.array([2, 3], np.float32), [2, 2])
-    of_strings = SparseTensor(indices, np.array([b"a", b"b"], object), [2, 2])
-    ragged = RaggedTensor.from_row_splits(np.arange(5.0), [0, 2, 2, 5])
+    sparse = tl.SparseTensor(indices, np.array([2, 3], np.float32), [2, 2])
+    of_strings = tl.SparseTensor(indices, np.array([b"a", b"b"], object), [2, 2])
+    ragged = tl.RaggedTensor.from_row_splits(np.arange(5.0), [0, 2, 2, 5])
     strings = np.array([[b"a", b"b"]], object)
 
     made = as_tensors({"s": sparse, "t": of_strings, "r": ragged, "b": strings, "one": b"x"})
@@ -104,15 +86,15 @@ def test_other_columns() -> None:
     assert nested.to_padded_tensor(0).tolist() == [[0, 1, 0], [0, 0, 0], [2, 3, 4]]
     assert jagged(ragged[:0]).shape[0] == 0
     for column in (
-        RaggedTensor.from_row_splits(ragged, [0, 3]),
-        RaggedTensor.from_row_splits(np.array([b"a"], object), [0, 1]),
+        tl.RaggedTensor.from_row_splits(ragged, [0, 3]),
+        tl.RaggedTensor.from_row_splits(np.array([b"a"], object), [0, 1]),
     ):
         raised(InvalidArgumentError, jagged, column)
     raised(TypeError, as_tensors, np.array(["2020-01-01"], "M8[s]"))
 
 
 def test_tensors_are_resumed_in_the_epoch_of_the_data_set(names: list[str]) -> None:
-    batches = read_batches(names, FEATURES, 4, shuffle=11, seed=1).set_epoch(2)
+    batches = tl.read_batches(names, FEATURES, 4, shuffle=11, seed=1).set_epoch(2)
     dataset = IterableTensors(batches)
     whole = [check_batch(batch) for batch in dataset]
     loader = StatefulDataLoader(IterableTensors(batches), batch_size=None)
@@ -120,7 +102,6 @@ def test_tensors_are_resumed_in_the_epoch_of_the_data_set(names: list[str]) -> N
     next(run)
     again: Any = StatefulDataLoader(IterableTensors(batches.set_epoch(0)), batch_size=None)
     again.load_state_dict(loader.state_dict())
-
     assert [check_batch(batch) for batch in again] == whole[1:]
     pairs = batches.map(lambda batch: (batch["n"], batch["s"])).set_epoch(2)
     assert [n.tolist() for n, _ in IterableTensors(pairs)] == whole
@@ -129,12 +110,11 @@ def test_tensors_are_resumed_in_the_epoch_of_the_data_set(names: list[str]) -> N
 
 def test_sparse_and_ragged_columns_come_from_workers(tmp_path: Path) -> None:
     path = tmp_path / "x"
-    with TFRecordWriter(path) as writer:
+    with tl.TFRecordWriter(path) as writer:
         for i in range(6):
             writer.write_example({"v": np.arange(i), "w": np.arange(i)})
-    features = {"v": VarLenFeature(int), "w": RaggedFeature(int)}
-    dataset = IterableTensors(read_batches(path, features, 2))
-
+    features = {"v": tl.VarLenFeature(int), "w": tl.RaggedFeature(int)}
+    dataset = IterableTensors(tl.read_batches(path, features, 2))
     for n_workers in (0, 2):
         rows = []
         for batch in DataLoader(dataset, batch_size=None, num_workers=n_workers):
@@ -149,7 +129,7 @@ def test_a_loader_has_the_length_of_all_its_workers(tmp_path: Path, shuffle: Any
     names = write_files(tmp_path, [5, 9, 2, 25])
 
     def loader(n_workers: int, rank: int, **settings: Any) -> Any:
-        batches = read_batches(names, FEATURES, 4, shuffle=shuffle, seed=1, shard=(2, rank))
+        batches = tl.read_batches(names, FEATURES, 4, shuffle=shuffle, seed=1, shard=(2, rank))
         return DataLoader(
             IterableTensors(batches, **settings), batch_size=None, num_workers=n_workers
         )
@@ -166,7 +146,7 @@ def test_a_loader_has_the_length_of_all_its_workers(tmp_path: Path, shuffle: Any
 
 
 def test_where_elements_decide_there_is_no_length(names: list[str]) -> None:
-    batches = read_batches(names, FEATURES, 4, num_epochs=None)
+    batches = tl.read_batches(names, FEATURES, 4, num_epochs=None)
     main(["index", *names])
     for dataset in (batches, batches.take(9).filter(len)):
         with pytest.raises(TypeError, match="depends on what they are, or there is no end"):
@@ -176,7 +156,7 @@ def test_where_elements_decide_there_is_no_length(names: list[str]) -> None:
 def test_files_in_a_store_take_its_options(names: list[str]) -> None:
     assert len(IndexedTensors(names, FEATURES, verify=False)) == N_RECORDS
     with pytest.raises(InvalidArgumentError, match="verify: give it to the TFRecordFile"):
-        IndexedTensors(TFRecordFile(names), FEATURES, verify=False)
+        IndexedTensors(tl.TFRecordFile(names), FEATURES, verify=False)
 
 
 class _Batches(torch.utils.data.IterableDataset):  # type: ignore[misc]
@@ -220,14 +200,14 @@ def test_small_tensors_travel_in_the_message() -> None:
 def test_only_data_sets_are_taken(names: list[str]) -> None:
     raised(TypeError, IterableTensors, names)
     assert isinstance(
-        IterableTensors(read_batches(names, FEATURES, 4)), torch.utils.data.IterableDataset
+        IterableTensors(tl.read_batches(names, FEATURES, 4)), torch.utils.data.IterableDataset
     )
-    assert isinstance(read_batches(names, FEATURES, 4), Dataset)
+    assert isinstance(tl.read_batches(names, FEATURES, 4), tl.Dataset)
 
 
 @pytest.mark.parametrize("n_workers", [0, 2])
 def test_a_loader_takes_sampled_batches_or_stacks(names: list[str], n_workers: int) -> None:
-    dataset: Any = IndexedTensors(TFRecordFile(names), ExampleParser(FEATURES))
+    dataset: Any = IndexedTensors(tl.TFRecordFile(names), tl.ExampleParser(FEATURES))
     sampler: Any = BatchSampler(RandomSampler(dataset), 4, drop_last=False)
     sampled: Any = DataLoader(dataset, batch_size=None, sampler=sampler, num_workers=n_workers)
     stacked: Any = DataLoader(dataset, batch_size=4, shuffle=True, num_workers=n_workers)
@@ -240,7 +220,6 @@ def test_a_loader_takes_sampled_batches_or_stacks(names: list[str], n_workers: i
 
 def test_one_record_and_many_are_the_same(names: list[str]) -> None:
     dataset = pickle.loads(pickle.dumps(IndexedTensors(names, FEATURES)))
-
     assert len(dataset) == N_RECORDS
     batch = dataset[[40, 0, -1]]
     assert check_batch(batch) == [40, 0, 40]
@@ -254,9 +233,9 @@ def test_one_record_and_many_are_the_same(names: list[str]) -> None:
         dataset[41]
 
 
-@pytest.mark.parametrize("other", [FixedLenFeature([], np.int64), VarLenFeature(np.int64)])
+@pytest.mark.parametrize("other", [tl.FixedLenFeature([], np.int64), tl.VarLenFeature(np.int64)])
 def test_an_error_names_the_record_of_its_file(names: list[str], other: Any) -> None:
-    dataset = IndexedTensors(names, {"n": FixedLenFeature([2], np.int64), "m": other})
+    dataset = IndexedTensors(names, {"n": tl.FixedLenFeature([2], np.int64), "m": other})
     for ask in (lambda: dataset[7], lambda: dataset[[7]], lambda: dataset.__getitems__([7, 8])):
         error = raised(InvalidArgumentError, ask)
         assert (error.source, error.index) == (names[1], 2)
@@ -283,11 +262,11 @@ def test_without_a_schema_tensors_have_the_dtypes_that_were_saved(tmp_path: Path
     dtypes = ("?", "u1", "i4", "f2", "f8", ml_dtypes.bfloat16)
     columns: dict[str, Any] = {np.dtype(d).str: np.arange(4).astype(d) for d in dtypes}
     columns |= {"t": ["a", "b", "c", "d"], "none": np.ma.masked_equal(["-", "a", "a", "a"], "-")}
-    save(path, columns)
+    tl.save(path, columns)
 
     for found in (
         IndexedTensors(path)[[0, 1, 2, 3]],
-        *IterableTensors(read_batches(path, batch_size=4)),
+        *IterableTensors(tl.read_batches(path, batch_size=4)),
     ):
         kinds = [str(found[name].dtype) for name in list(columns)[:6]]
         wanted = ("bool", "uint8", "int32", "float16", "float64", "bfloat16")
@@ -299,14 +278,14 @@ def test_without_a_schema_tensors_have_the_dtypes_that_were_saved(tmp_path: Path
 
 def test_a_missing_value_is_not_stacked_as_what_is_under_its_mask(tmp_path: Path) -> None:
     path = tmp_path / "x.tfrecord"
-    save(
+    tl.save(
         path,
         {
             "x": np.ma.masked_equal([1.5, 2, 3, 4], 2),
             "s": np.ma.masked_equal(["-", "a", "a", "a"], "-"),
         },
     )
-    rows, batches = IndexedTensors(path), read_batches(path, batch_size=4)
+    rows, batches = IndexedTensors(path), tl.read_batches(path, batch_size=4)
 
     assert [rows[i]["x"] for i in range(4)] == [torch.tensor(1.5), None, 3, 4]
     assert [rows[i]["s"] for i in range(2)] == [None, "a"]
@@ -334,22 +313,22 @@ def test_a_missing_value_is_not_stacked_as_what_is_under_its_mask(tmp_path: Path
 )
 def test_tensors_are_values_of_rows_and_columns(tmp_path: Path, make: Any, cure: str) -> None:
     good, bad = torch.tensor([1, 2]), make()
-    assert encode_example({"x": good}) == encode_example({"x": [1, 2]})
-    assert encode_example({"x": good[0]}) == encode_example({"x": 1})
-    assert encode_example({"x": [good[0], good[1:]]}) == encode_example({"x": [1, 2]})
+    assert tl.encode_example({"x": good}) == tl.encode_example({"x": [1, 2]})
+    assert tl.encode_example({"x": good[0]}) == tl.encode_example({"x": 1})
+    assert tl.encode_example({"x": [good[0], good[1:]]}) == tl.encode_example({"x": [1, 2]})
     steps = {"feature_lists": {"x": [good, good]}}
-    assert encode_sequence_example(steps) == encode_sequence_example(
+    assert tl.encode_sequence_example(steps) == tl.encode_sequence_example(
         {"feature_lists": {"x": [[1, 2], [1, 2]]}}
     )
     for data in ({"x": [good, good[:1]]}, [{"x": good}, {"x": good[:1]}]):
-        save(tmp_path / "x", data)
-        assert [row.tolist() for row in load(tmp_path / "x")["x"]] == [[1, 2], [1]]
+        tl.save(tmp_path / "x", data)
+        assert [row.tolist() for row in tl.load(tmp_path / "x")["x"]] == [[1, 2], [1]]
     for call in (
-        lambda: encode_example({"x": bad}),
-        lambda: encode_example({"x": [good, bad]}),
-        lambda: encode_sequence_example({"feature_lists": {"x": [bad]}}),
-        lambda: save(tmp_path / "y", {"x": bad}),
-        lambda: save(tmp_path / "y", [{"x": bad}]),
+        lambda: tl.encode_example({"x": bad}),
+        lambda: tl.encode_example({"x": [good, bad]}),
+        lambda: tl.encode_sequence_example({"feature_lists": {"x": [bad]}}),
+        lambda: tl.save(tmp_path / "y", {"x": bad}),
+        lambda: tl.save(tmp_path / "y", [{"x": bad}]),
     ):
         with pytest.raises(InvalidArgumentError) as caught:
             call()
@@ -362,12 +341,12 @@ def test_small_floats_are_values_as_those_of_jax(tmp_path: Path, dtype: torch.dt
     column = torch.tensor([[1.5, -2], [0.25, float("inf")]]).to(dtype)
     same = column.float().numpy().astype(str(dtype).removeprefix("torch."))
     for data in ({"x": column}, [{"x": row} for row in column]):
-        save(tmp_path / "x", data)
-        np.testing.assert_array_equal(load(tmp_path / "x")["x"], same, strict=True)
-    assert serialize_tensor(column) == serialize_tensor(same)
-    assert encode_example({"x": column[0, 0]}) == encode_example({"x": 1.5})
-    steps = encode_sequence_examples({}, {"x": column[None]})
-    assert steps.to_list() == encode_sequence_examples({}, {"x": same[None]}).to_list()
+        tl.save(tmp_path / "x", data)
+        np.testing.assert_array_equal(tl.load(tmp_path / "x")["x"], same, strict=True)
+    assert tl.serialize_tensor(column) == tl.serialize_tensor(same)
+    assert tl.encode_example({"x": column[0, 0]}) == tl.encode_example({"x": 1.5})
+    steps = tl.encode_sequence_examples({}, {"x": column[None]})
+    assert steps.to_list() == tl.encode_sequence_examples({}, {"x": same[None]}).to_list()
 
 
 @pytest.mark.parametrize("format_", ["tfrecord", "tf.data"])
@@ -380,9 +359,9 @@ def test_rows_may_be_a_map_style_data_set(tmp_path: Path, format_: Any) -> None:
             return {"x": torch.full((2,), index), "y": index**2}
 
     squares: Any = Squares()
-    save(tmp_path / "x", squares, format=format_)
-    assert load(tmp_path / "x")["x"].tolist() == [[0, 0], [1, 1], [2, 2]]
-    with TFRecordWriter(tmp_path / "y") as writer:
+    tl.save(tmp_path / "x", squares, format=format_)
+    assert tl.load(tmp_path / "x")["x"].tolist() == [[0, 0], [1, 1], [2, 2]]
+    with tl.TFRecordWriter(tmp_path / "y") as writer:
         writer.write_examples(squares)
-    assert load(tmp_path / "y")["y"].tolist() == [0, 1, 4]
-    assert len(infer_schema(squares)) == 2
+    assert tl.load(tmp_path / "y")["y"].tolist() == [0, 1, 4]
+    assert len(tl.infer_schema(squares)) == 2

@@ -164,4 +164,4 @@ def schemas() -> list[bytes]:
         b'feature { name: "x" type: FLOAT presence { min_fraction: 1.0 } shape { dim { size: 2 } } }',
         b'feature { name: "y" type: BYTES value_count { min: 1 max: 3 } }',
         b'sparse_feature { name: "s" index_feature { name: "i" } value_feature { name: "v" } }',
-    ]
+    ]  # fmt: skip

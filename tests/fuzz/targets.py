@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError
 
+import tfrecord_lite as tl
 from tests.apps.events.event_messages import accepts, rows_of_engine, rows_of_runtime
 from tests.fuzz import seeds
 from tests.support import reference
@@ -25,19 +26,6 @@ from tests.support.example_messages import EMPTY, is_settled, seen
 from tests.support.read_outcome import outcome_of
 from tests.tensors.reference_tensor import agrees, n_values_of
 from tests.tensors.reference_tensor import reference as reference_tensor
-from tfrecord_lite import (
-    Block,
-    ExampleParser,
-    FixedLenFeature,
-    RaggedFeature,
-    Schema,
-    SequenceSchema,
-    SparseFeature,
-    TFRecordError,
-    TFRecordReader,
-    VarLenFeature,
-    parse_tensor,
-)
 from tfrecord_lite.apps.events import read_events
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.formats import superserial, tfds, tfx
@@ -78,7 +66,7 @@ def framing(data: bytes) -> str:
     if options & 8:
         stream = mended(stream)
     verify, most = not options & 1, 2**31 if options & 2 else 100
-    reader = TFRecordReader(io.BytesIO(stream), "", verify=verify, max_record_bytes=most)
+    reader = tl.TFRecordReader(io.BytesIO(stream), "", verify=verify, max_record_bytes=most)
     records = reader if options & 4 else (r for b in reader.blocks(2) for r in b)
     found = outcome_of(records, len(stream))
     wanted = reference.decode(stream, verify=verify, max_record_bytes=most)
@@ -108,7 +96,7 @@ def streams(data: bytes) -> str:
     """Read a compressed file; the oracle inflates with zlib, and goes byte by byte."""
     data = compressed(data)
     for compression, wbits in (("GZIP", GZIP_WBITS), ("ZLIB", 15)):
-        found = outcome_of(TFRecordReader(io.BytesIO(data), compression))
+        found = outcome_of(tl.TFRecordReader(io.BytesIO(data), compression))
         inflated, is_whole = inflate(data, wbits)
         wanted, loss = reference.decode(inflated)
         # Nothing after a broken stream is compared: its last record may be whole.
@@ -118,7 +106,7 @@ def streams(data: bytes) -> str:
             raise differ(f"{compression}: read {found}, the reference {wanted}, {loss}")
         if found.loss is None and not (is_whole and loss is None):
             raise differ(f"{compression}: read {found} without a word; {loss}, whole {is_whole}")
-    outcome = outcome_of(TFRecordReader(io.BytesIO(data)))
+    outcome = outcome_of(tl.TFRecordReader(io.BytesIO(data)))
     return READ if outcome.loss is None else REJECTED
 
 
@@ -146,20 +134,20 @@ def members(data: bytes) -> str:
     sink = RecordSink(open_output(saved), "")
     try:
         for part in MemberReader(file, "members", ReadSettings("GZIP"), lambda _: None).parts():
-            if isinstance(part, Block):
+            if isinstance(part, tl.Block):
                 sink.add_framed(part)
         sink.finish()
     except DataLossError as error:
         if error.reason is not Reason.COMPRESSION:
             raise
         return REJECTED
-    records = [*TFRecordReader(io.BytesIO(saved.getvalue()), "")]
+    records = [*tl.TFRecordReader(io.BytesIO(saved.getvalue()), "")]
     inflated, is_whole = inflate(data, GZIP_WBITS)
     # What is stored in a damaged record, and looks like a member, may take over: that is not promised.
     has_candidates = b"\x1f\x8b\x08" in inflated
     if is_whole and not has_candidates and records != (wanted := reference.decode_on(inflated)[0]):
         raise differ(f"saved {records}, the reference {wanted}")
-    read = outcome_of(TFRecordReader(io.BytesIO(data), "GZIP")).records
+    read = outcome_of(tl.TFRecordReader(io.BytesIO(data), "GZIP")).records
     if records[: len(read)] != read:
         raise differ(f"saved {records}, a reader finds {read} before the damage")
     return READ if is_whole else REJECTED
@@ -192,13 +180,13 @@ def events(data: bytes) -> str:
             found = read_events(io.BytesIO(data[1:]))
             for kind in found.tags:
                 getattr(found, kind)()
-        except TFRecordError:
+        except tl.TFRecordError:
             return REJECTED
         return READ
     message = data[1:]
     messages = [seeds.EVENT] * (data[0] % 32 if data else 0) + [message, seeds.EVENT]
     try:
-        rows = rows_of_engine(Block.from_records(messages))
+        rows = rows_of_engine(tl.Block.from_records(messages))
     except InvalidArgumentError as error:
         if error.reason is not Reason.MALFORMED:
             raise
@@ -259,13 +247,13 @@ def _unsettled(runtimes_differ: bool) -> str:
     return UNSETTLED
 
 
-_PARSE = ExampleParser(
+_PARSE = tl.ExampleParser(
     {
-        "a": FixedLenFeature([2], "float32", default_value=[0.0, 1.0]),
-        "b": VarLenFeature("int64"),
-        "label": FixedLenFeature([], "int64", default_value=-1),
-        "longer/name": RaggedFeature("string"),
-        "sparse": SparseFeature("käse", "x" * 9, "float32", 10),
+        "a": tl.FixedLenFeature([2], "float32", default_value=[0.0, 1.0]),
+        "b": tl.VarLenFeature("int64"),
+        "label": tl.FixedLenFeature([], "int64", default_value=-1),
+        "longer/name": tl.RaggedFeature("string"),
+        "sparse": tl.SparseFeature("käse", "x" * 9, "float32", 10),
     }
 )
 
@@ -283,7 +271,7 @@ def _word(read: Callable[[Any], object], data: object) -> str:
         read(data)
     except InvalidArgumentError as error:
         return REJECTED if is_settled(error) else UNSETTLED
-    except TFRecordError:
+    except tl.TFRecordError:
         return REJECTED
     return READ
 
@@ -292,8 +280,8 @@ def tensors(data: bytes) -> str:
     """Parse a TensorProto; the oracle is a scalar reading of what the runtime makes of it."""
     wanted = reference_tensor(data) if n_values_of(data) < 10_000 else None
     try:
-        found = parse_tensor(data, max_bytes=10_000)
-    except TFRecordError as error:
+        found = tl.parse_tensor(data, max_bytes=10_000)
+    except tl.TFRecordError as error:
         if wanted is not None and error.reason is not Reason.TENSOR_TOO_LARGE:
             raise differ(f"rejected ({error}), the reference reads {wanted}") from error
         return REJECTED
@@ -304,9 +292,9 @@ def tensors(data: bytes) -> str:
     return READ
 
 
-_READERS: tuple[Callable[[bytes], Schema | SequenceSchema], ...] = (
+_READERS: tuple[Callable[[bytes], tl.Schema | tl.SequenceSchema], ...] = (
     lambda data: sidecar.parse_sidecar("x.json", data).schema,
-    lambda data: Schema.from_json(data.decode("utf-8", "replace")), superserial.from_yaml,
+    lambda data: tl.Schema.from_json(data.decode("utf-8", "replace")), superserial.from_yaml,
     lambda data: tfds.from_json(data).schema, lambda data: tfx.from_text(data)[0],
 )  # fmt: skip
 
@@ -317,7 +305,7 @@ def schemas(data: bytes) -> str:
     for read in _READERS:
         try:
             schema = read(data)
-        except TFRecordError:
+        except tl.TFRecordError:
             words.add(REJECTED)
             continue
         if type(schema).from_json(schema.to_json()) != schema:

@@ -310,7 +310,6 @@ def test_the_reader_at_offsets_walks_through_a_file_rule_r10(shards: list[Path])
     while offset < shards[0].stat().st_size:
         record, offset = reader.read(offset)
         records.append(record)
-
     assert records == list(TFRecordReader(shards[0]))
     for end in (offset, offset + 5, -1):
         raised(IndexError, reader.read, end, match=f"offset {end}")

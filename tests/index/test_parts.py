@@ -74,9 +74,7 @@ def test_every_record_is_in_one_part(
     path = written(tmp_path_factory.mktemp("r") / "a", records)
     if with_index:
         TFRecordFile(path).save_index()
-
     parts = file_parts(path, max_bytes=max_bytes, num_parts=num_parts)
-
     assert read(pickle.loads(pickle.dumps(parts))) == records
     known = [part for part in parts if part.n_records is not None]
     if records and (with_index or max_bytes):
@@ -241,10 +239,8 @@ def check_skipped(path: Path, data: bytes, num_parts: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataLossWarning)
         expected = list(reader)
-
     readers = [PartReader(part, options) for part in file_parts(path, options, num_parts=num_parts)]
     found = [record for each in readers for block in each.blocks(3) for record in block]
-
     assert found == expected
     reports = [each.report for each in readers if each.report is not None]
     assert join_reports(reversed(reports)) == reader.report
@@ -273,12 +269,10 @@ def test_damage_is_raised_where_the_reader_raises_it(
     expected: list[bytes] = []
     with pytest.raises(DataLossError) as raised:
         expected.extend(TFRecordReader(path, compression=""))
-
     options = ReadSettings(compression="")
     found: list[bytes] = []
     with pytest.raises(DataLossError) as met:
         found.extend(each_of(file_parts(path, options, num_parts=num_parts), options))
-
     assert found == expected
     assert str(met.value) == str(raised.value)
 
@@ -320,7 +314,6 @@ def test_a_file_that_has_changed_since_it_was_cut(tmp_path: Path, what: str) -> 
     parts = file_parts(path, num_parts=4)
     changed = {"longer": [b"x" * 14] * 200, "shorter": [b"x" * 14] * 80, "other": [b"x" * 44] * 50}
     written(path, changed[what])
-
     if what == "longer":  # what was there is there
         assert read(parts) == [b"x" * 14] * 100
         return
@@ -387,11 +380,9 @@ def test_urls_are_cut_by_their_indexes_alone() -> None:
         server.files["/a"] = server.files["/b"] = bytes(frame(records))
         server.files["/b.idx"] = b"".join(b"%d 21\n" % (21 * i) for i in range(500))
         url = server.url
-
         whole = file_parts(f"{url}/a", max_bytes=1000)
         cut = file_parts(f"{url}/b", max_bytes=1000)
         both = file_parts([f"{url}/a", f"{url}/b"], max_bytes=1000)
-
         assert whole == [FilePart(f"{url}/a", nbytes=10_500)]
         assert len(cut) == 11
         assert both == whole + cut

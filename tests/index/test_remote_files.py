@@ -87,7 +87,6 @@ def test_what_is_far_apart_is_not_fetched_and_requests_have_a_bound(server: File
     server.files["/many"], server.files["/many.idx"] = bytes(frame(many)), index_of(many)
     file = TFRecordFile(f"{server.url}/many")
     server.forget()
-
     assert file.__getitems__([0, 4]) == [many[0], many[4]]
     assert sorted(server.ranges) == [("/many", 3_000_016 * i, 3_000_016) for i in (0, 4)]
     server.forget()

@@ -87,7 +87,6 @@ def test_small_files_are_read_whole(tmp_path: Path, compression: str) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_sample_is_from_all_over_a_large_file(large: Path, many: list[bytes], seed: int) -> None:
     sample = draw_sample(large, num_records=500, max_bytes=1 << 20, seed=seed)
-
     check_places(sample, many, str(large))
     assert len(taken(sample)) == 500
     assert sample.method == "records at 16 places"

@@ -63,7 +63,6 @@ def pair(request: pytest.FixtureRequest, tf: Any) -> tuple[Any, RaggedTensor]:
 
 def test_rows_dtypes_and_shapes_are_the_same(pair: tuple[Any, RaggedTensor]) -> None:
     theirs, ours = pair
-
     assert plain(ours) == plain(theirs)
     assert ours.dtype == theirs.dtype.as_numpy_dtype
     assert ours.ragged_rank == theirs.ragged_rank

@@ -54,7 +54,6 @@ def test_files_take_turns(
 ) -> None:
     names = write_files(tmp_path_factory.mktemp("a"), sizes)
     files = tf.data.Dataset.from_tensor_slices(names)
-
     theirs = tf.data.TFRecordDataset(names, num_parallel_reads=cycle).as_numpy_iterator()
     assert list(TFRecordDataset(names, num_parallel_reads=cycle)) == list(theirs)
     for calls in (None, tf.data.AUTOTUNE):

@@ -60,7 +60,6 @@ def test_tensorflow_reads_the_numbers_of_any_column(tf: Any, column: Any) -> Non
     after = flat_of(rounded(column))
     assume(after.dtype != np.float64 or np.isfinite(after).all())
     assert_same(through_tensorflow(tf, column, lossless=False), rounded(column))
-
     items = schema_of({"x": column}).to_items()
     is_raw = items["x"].is_raw
     assert not is_raw or after.dtype.kind == "c" or after.dtype == np.uint8
@@ -92,12 +91,10 @@ def test_tensorflow_has_the_same_messages(tf: Any, table: tuple[Any, list[Exampl
 def test_tensorflow_reads_a_file_of_rows(tf: Any, tmp_path: Path) -> None:
     rows = [{"i": i, "x": i / 2, "s": b"%d" % i, "v": [1.0] * (i % 3)} for i in range(3000)]
     path = tmp_path / "a.tfrecord"
-
     with TFRecordWriter(path) as writer:
         for row in rows:
             writer.write_example(row)
         writer.write_examples({"i": np.arange(3000)})
-
     records = [record.numpy() for record in tf.data.TFRecordDataset(str(path))]
     features = {"i": tf.io.FixedLenFeature([], tf.int64), "v": tf.io.RaggedFeature(tf.float32)}
     found = tf.io.parse_example(records, features)

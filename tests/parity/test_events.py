@@ -107,7 +107,6 @@ def test_scalars(request: pytest.FixtureRequest, style: str) -> None:
 
 def test_tensors_of_all_plugins(new: Path) -> None:
     theirs, ours = accumulated(new), read_events(new)
-
     tags = {tag for kind in ours.tags.values() for tag in kind}
     assert tags == set(theirs.Tags()["tensors"])
     for tag in tags:

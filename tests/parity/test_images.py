@@ -39,7 +39,6 @@ def test_we_decode_what_tensorflow_encodes(tf: Any, n_channels: int) -> None:
 def test_of_16_bits_all_are_kept(tf: Any, n_channels: int) -> None:
     image = np.random.default_rng(n_channels).integers(0, 65536, (7, 5, n_channels), np.uint16)
     data = tf.io.encode_png(image).numpy()
-
     assert (decode_image(data, dtype=np.uint16) == image).all()
     assert (our_tf.io.decode_png(data, dtype="uint16").numpy() == image).all()
     for channels in {1, 3, 4} - {1 if n_channels == 4 else 0}:

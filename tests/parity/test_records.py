@@ -140,7 +140,6 @@ def test_both_read_the_same(
     both: Both, data: bytes, name: str, records: list[bytes], reason: Any, offset: int | None
 ) -> None:
     theirs, ours = both.read(data, name)
-
     assert_same(theirs, ours)
     assert_same(both.read_dataset(both.path(data), name), ours)
     assert ours.value == records

@@ -24,5 +24,4 @@ def test_every_deviation_is_in_a_table_of_the_docs_and_the_reverse() -> None:
 
 def test_every_rule_is_in_the_docs() -> None:
     headings = re.findall(r"^#### (\w+)$", DOCS.read_text("utf-8"), re.MULTILINE)
-
     assert [name for name in headings if name[0] in FAMILIES] == list(RULES)

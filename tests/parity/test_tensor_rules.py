@@ -278,7 +278,6 @@ def test_odd_tags_are_as_to_protobuf_in_python(tensors: Tensors) -> None:
     assert type(ask(TensorProto.FromString, beyond_32_bits).error).__name__ == "DecodeError"
     assert isinstance(ours.error, InvalidArgumentError)
     assert ours.error.reason is Reason.MALFORMED
-
     zero_in_a_group = good + b"\xa3\x06\x00\x01\xa4\x06"
     theirs, ours = tensors.ask_parse(zero_in_a_group, "int32")
     assert type(theirs.error).__name__ == "InvalidArgumentError"

@@ -102,7 +102,6 @@ def test_an_image_pipeline_takes_files_and_says_what_is_wrong_with_them(tmp_path
             writer.write_example(image_row(np.full((3, 4, 3), 200, np.uint8)))
     with TFRecordWriter(tmp_path / "bad") as writer:
         writer.write_example({"image/encoded": b"not an image"})
-
     done = run("imagenet_pipeline.py", tmp_path / "good-*", "--unlabelled", "--size", 8)
     assert done.stdout.count("1 images, the last batch float32 of shape (1, 8, 8, 3)") == 2
     for arguments, text in (
@@ -119,14 +118,12 @@ def test_a_folder_of_ones_own(tmp_path: Path) -> None:
         (tmp_path / "in" / label).mkdir(parents=True)
         image = np.full((4, 4, 3), shade, np.uint8)
         (tmp_path / "in" / label / "a.png").write_bytes(encode_image(image))
-
     run("image_folder.py", "pack", tmp_path / "in", tmp_path / "out@1.tfrecord")
     rows = list(TFRecordReader(tmp_path / "out-*.tfrecord").examples())
     assert [row["image/class/label"].tolist() for row in rows] == [[0], [1]]
     run("image_folder.py", "unpack", tmp_path / "out-*.tfrecord", tmp_path / "back")
     again = ("unpack", tmp_path / "out-*.tfrecord", tmp_path / "back")
     assert "the folder is not empty" in run("image_folder.py", *again, code=1).stderr
-
     for label, shade in (("cats", 10), ("dogs", 200)):
         assert decode_image((tmp_path / "back" / label / "a.png").read_bytes())[0, 0, 0] == shade
 
@@ -139,10 +136,8 @@ def test_records_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
         for name, label in (("../../evil", ".."), ("/etc/evil", "a/../.."), ("..\\evil", ".")):
             text = {"image/filename": name, "image/class/text": label}
             writer.write_example({"image/encoded": content, **text})
-
     (tmp_path / "to").mkdir()
     run("image_folder.py", "unpack", tmp_path / "x", tmp_path / "to" / "folder")
-
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     inside = [path for path in written if (tmp_path / "to" / "folder") in path.parents]
     assert len(inside) == 3

@@ -23,7 +23,6 @@ def test_torch_learns_from_files(tmp_path: Path) -> None:
     write_table(tmp_path / "short", 3)
     with TFRecordWriter(tmp_path / "negative") as writer:
         writer.write_examples({"x": np.ones(9), "class": np.full(9, -1)})
-
     done = run("train_torch.py", tmp_path / "table", "--label", "class", "--workers", 2)
     assert done.stdout.startswith("500 records, 3 numbers each, 2 classes")
     assert float(done.stdout.split(" % right")[-2].split()[-1]) > 90

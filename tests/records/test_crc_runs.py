@@ -54,13 +54,11 @@ def test_a_decoder_finds_the_damaged_one_of_many_short_records(n_records: int) -
     records = [b"%d" % i * (i % 40) for i in range(n_records)]
     stream = frame(records)
     starts = np.concatenate([[0], np.cumsum([len(r) + OVERHEAD_BYTES for r in records])])
-
     for hit in (1, n_records // 2, n_records - 1):
         damaged = bytearray(stream)
         damaged[starts[hit + 1] - 1] ^= 0x10  # in the stored CRC of the data
         decoder = FrameDecoder()
         found = decoder.feed(damaged).to_list()
         error = raised(DataLossError, decoder.close)
-
         assert found == records[:hit]
         assert (error.reason, error.index, error.offset) == (Reason.DATA_CRC, hit, starts[hit])

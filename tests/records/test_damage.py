@@ -188,9 +188,7 @@ class TestRecordsInsideADamagedOne:
         stream = stream[:at] + stream[at + n_inside * len(self.FRAMES[2]) :]
         path = written(tmp_path, "", stream)
         whole = [record for record in self.RECORDS if not record.startswith(b"b")]
-
         records, report = skipping(path, "")
-
         assert records == whole
         assert (records, spans_of(report)) == decode_on(stream)
         assert verify(path) == report
@@ -216,9 +214,7 @@ class TestRecordsInsideADamagedOne:
             [frames[hit][:start], frames[hit][stop:]]
         )
         stream = b"".join([*frames[:hit], removed, *frames[hit + 1 :]])
-
         found = list(TFRecordReader(io.BytesIO(stream), "", on_error=str))
-
         whole = [*records[:hit], *records[hit + 1 :]]
         assert [record for record in found if record in whole] == whole
 
@@ -246,9 +242,7 @@ class TestCompressedBytes:
         """Check what a reader skips, what verify says, and what is recovered."""
         path = folder / "damaged"
         path.write_bytes(data)
-
         records, report = skipping(path, None)
-
         assert len(records) == n_records == report.records
         assert [span.reason for span in report.spans] == reasons
         assert verify(path) == report

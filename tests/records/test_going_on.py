@@ -123,12 +123,10 @@ class TestSkip:
         (tmp_path / "a").write_bytes(stream)
         reader = TFRecordReader(tmp_path / "a", on_error="skip")
         left = [0, 1, 2, 3, 5, 6, 7, 8, 9]
-
         with pytest.warns(DataLossWarning) as caught:
             rows = list(reader.examples())
         with pytest.warns(DataLossWarning) as caught_too:
             messages = list(reader.messages(Example))
-
         assert [int(row["n"][0]) for row in rows] == left
         assert [m.features.feature["n"].int64_list.value[0] for m in messages] == left
         assert {warning.filename for warning in [*caught, *caught_too]} == {__file__}
@@ -254,13 +252,11 @@ class TestLoad:
         data = bytearray((tmp_path / "a").read_bytes())
         data[len(data) // 2] ^= 1
         (tmp_path / "a").write_bytes(data)
-
         # The sidecar is of other data than these are now.
         schema = tmp_path / "a.schema.json"
         raised(DataLossError, load, tmp_path / "a", schema=schema)
         with pytest.warns(DataLossWarning) as caught:
             loaded = load(tmp_path / "a", schema=schema, on_error="skip")["n"]
-
         assert len(caught) == 1
         assert len(loaded) == 99
         assert set(loaded) < set(range(100))

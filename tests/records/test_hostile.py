@@ -11,35 +11,24 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import tfrecord_lite as tl
 from tests.support.errors import raised
 from tests.support.example_messages import len_field, plain, plain_sequence, varint
 from tests.support.reference_example import FLOAT, INT64, Feature, Sequence
-from tfrecord_lite import (
-    ExampleParser,
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    Schema,
-    SequenceExampleParser,
-    TFRecordError,
-    TFRecordReader,
-    VarLenFeature,
-    decode_examples,
-    decode_sequence_examples,
-    infer_schema,
-    parse_tensor,
-    serialize_tensor,
-)
 from tfrecord_lite.apps.events import read_events
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.messages import Event, Summary
 from tfrecord_lite.records.framing import frame
 
-PARSE = ExampleParser(
-    {"a": VarLenFeature("float32"), "b": FixedLenFeature([], "int64", default_value=0)}
+PARSE = tl.ExampleParser(
+    {"a": tl.VarLenFeature("float32"), "b": tl.FixedLenFeature([], "int64", default_value=0)}
 )
-PARSE_SEQUENCE = SequenceExampleParser(
+PARSE_SEQUENCE = tl.SequenceExampleParser(
     {},
-    {"a": VarLenFeature("float32"), "p": FixedLenSequenceFeature([], "int64", allow_missing=True)},
+    {
+        "a": tl.VarLenFeature("float32"),
+        "p": tl.FixedLenSequenceFeature([], "int64", allow_missing=True),
+    },
 )
 NUMBER, FLOATS = Feature(INT64, (1,)), Feature(FLOAT, (1,) * 9)
 
@@ -69,7 +58,7 @@ def event(*values: Summary.Value) -> bytes:
 
 
 def count_blocks(data: bytes) -> int:
-    return sum(len(block) for block in TFRecordReader(io.BytesIO(data)).blocks())
+    return sum(len(block) for block in tl.TFRecordReader(io.BytesIO(data)).blocks())
 
 
 class Case(NamedTuple):
@@ -88,17 +77,17 @@ class Case(NamedTuple):
 
 CASES = {
     "an Example of many features": Case(lambda n: [example(n)], PARSE, 5000),
-    "many features, decoded": Case(lambda n: [example(n)], decode_examples, 1000),
-    "many features in a batch": Case(lambda n: [example(n // 40)] * 40, decode_examples, 800),
+    "many features, decoded": Case(lambda n: [example(n)], tl.decode_examples, 1000),
+    "many features in a batch": Case(lambda n: [example(n // 40)] * 40, tl.decode_examples, 800),
     "a key of its own in each record": Case(
-        lambda n: [plain({b"k%d" % i: NUMBER}) for i in range(n)], decode_examples, 1000
+        lambda n: [plain({b"k%d" % i: NUMBER}) for i in range(n)], tl.decode_examples, 1000
     ),
     "keys nobody asked for": Case(
         lambda n: [plain({b"k%d" % i: NUMBER}) for i in range(n)], PARSE, 1000
     ),
     "keys to infer": Case(
         lambda n: file_of([plain({b"k%d" % i: NUMBER}) for i in range(n)]),
-        lambda data: infer_schema(io.BytesIO(data)),
+        lambda data: tl.infer_schema(io.BytesIO(data)),
         150,
         most=100,
     ),
@@ -114,12 +103,12 @@ CASES = {
     "many groups": Case(
         lambda n: [(b"\xa3\x06" * 50 + b"\xa4\x06" * 50) * (n // 50)] * 40, PARSE, 100
     ),
-    "long keys": Case(lambda n: [plain({b"k" * n: NUMBER})] * 20, decode_examples, 100_000),
+    "long keys": Case(lambda n: [plain({b"k" * n: NUMBER})] * 20, tl.decode_examples, 100_000),
     "unknown fields": Case(lambda n: [b"\x20\x01" * (n // 40)] * 40, PARSE, 10_000),
     "empty records": Case(lambda n: file_of([b""] * n), count_blocks, 10_000),
     "many steps": Case(lambda n: [steps(n // 40)] * 40, PARSE_SEQUENCE, 10_000),
     "many steps of one record": Case(lambda n: [steps(n)], PARSE_SEQUENCE, 2000, most=80),
-    "many lists": Case(lambda n: [lists(n // 40)] * 40, decode_sequence_examples, 2000),
+    "many lists": Case(lambda n: [lists(n // 40)] * 40, tl.decode_sequence_examples, 2000),
     "many tags": Case(
         lambda n: file_of([event(tag(i)) for i in range(n)]),
         lambda data: read_events(io.BytesIO(data)),
@@ -132,14 +121,14 @@ CASES = {
         most=100,
     ),
     "many dimensions": Case(
-        lambda n: serialize_tensor(1)[:2] + len_field(2, b"\x12\x02\x08\x01" * n),
-        parse_tensor,
+        lambda n: tl.serialize_tensor(1)[:2] + len_field(2, b"\x12\x02\x08\x01" * n),
+        tl.parse_tensor,
         2000,
         rejected=Reason.BAD_SHAPE,
     ),
     "JSON in JSON": Case(
         lambda n: '{"features":' + "[" * n + "]" * n + "}",
-        Schema.from_json,
+        tl.Schema.from_json,
         10_000,
         rejected=Reason.BAD_ARGUMENT,
     ),
@@ -182,7 +171,7 @@ def work_of(read: Callable[[Any], object], data: Any) -> Work:
     sys.setprofile(profile)
     sys.settrace(trace)
     try:
-        with contextlib.suppress(TFRecordError):
+        with contextlib.suppress(tl.TFRecordError):
             read(data)
     finally:
         sys.setprofile(before[0])
@@ -194,7 +183,7 @@ def work_of(read: Callable[[Any], object], data: Any) -> Work:
 def outcome(read: Callable[[Any], object], data: Any) -> Reason | None:
     try:
         read(data)
-    except TFRecordError as error:
+    except tl.TFRecordError as error:
         return error.reason
     return None
 
@@ -202,7 +191,7 @@ def outcome(read: Callable[[Any], object], data: Any) -> Reason | None:
 def peak_of(read: Callable[[Any], object], data: Any) -> int:
     tracemalloc.start()
     try:
-        with contextlib.suppress(TFRecordError):
+        with contextlib.suppress(tl.TFRecordError):
             read(data)
         return tracemalloc.get_traced_memory()[1]
     finally:
@@ -229,7 +218,7 @@ def test_what_an_input_takes_grows_with_its_size(name: str) -> None:
 @pytest.mark.parametrize("field", [b"\x0a", b"\x0a\xff\x01\x0a", b"\x0a\x14\x0a\x0a\x0a\x01a\x12"])
 def test_a_length_that_lies_takes_nothing(length: int, field: bytes) -> None:
     message = field + varint(length) + bytes(40)
-    raised(TFRecordError, PARSE, [message])
+    raised(tl.TFRecordError, PARSE, [message])
     assert peak_of(PARSE, [message] * 40) < 2**20
 
 
@@ -240,7 +229,7 @@ def test_a_compressed_record_takes_what_options_allow(compress: Callable[[bytes]
     data = compress(file_of([bytes(n_bytes)]))
 
     def peak(**limits: Any) -> int:
-        return peak_of(lambda data: list(TFRecordReader(io.BytesIO(data), **limits)), data)
+        return peak_of(lambda data: list(tl.TFRecordReader(io.BytesIO(data), **limits)), data)
 
     assert len(data) < n_bytes / 1000
     assert n_bytes < peak() < 2.1 * n_bytes

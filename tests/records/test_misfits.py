@@ -7,31 +7,16 @@ from typing import Any
 
 import pytest
 
+import tfrecord_lite as tl
 from tests.support.errors import raised
 from tests.support.small_files import write_records
 from tests.support.untyped import load
-from tfrecord_lite import (
-    ExampleParser,
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    Schema,
-    SequenceSchema,
-    TFRecordDataset,
-    TFRecordReader,
-    TFRecordWriter,
-    encode_example,
-    encode_sequence_example,
-    infer_schema,
-    read_batches,
-    save,
-    scan,
-)
 from tfrecord_lite.apps.rearrange import merge_files
 from tfrecord_lite.errors import DataLossWarning, InvalidArgumentError, Reason
 
-SCHEMA = Schema({"n": FixedLenFeature([], int), "box": FixedLenFeature([2], float)})
-SEQUENCES = SequenceSchema(
-    {"n": FixedLenFeature([], int)}, {"steps": FixedLenSequenceFeature([2], int)}
+SCHEMA = tl.Schema({"n": tl.FixedLenFeature([], int), "box": tl.FixedLenFeature([2], float)})
+SEQUENCES = tl.SequenceSchema(
+    {"n": tl.FixedLenFeature([], int)}, {"steps": tl.FixedLenSequenceFeature([2], int)}
 )
 GARBAGE = b"\xff\xff garbage"
 NOT_EXAMPLES = {
@@ -59,8 +44,8 @@ def records(*, are_sequences: bool) -> tuple[list[bytes], dict[int, Any]]:
         if isinstance(row, bytes):
             return row
         if are_sequences:
-            return encode_sequence_example({"context": row[0], "feature_lists": row[1]})
-        return encode_example(row)
+            return tl.encode_sequence_example({"context": row[0], "feature_lists": row[1]})
+        return tl.encode_example(row)
 
     return [record(i) for i in range(30)], misfits
 
@@ -78,18 +63,18 @@ def arrow_numbers(table: Any) -> list[int]:
 Batches = Callable[[Any, Any, Any], list[list[int]]]
 IN_ORDER: dict[str, Batches] = {
     "batches": lambda path, schema, how: [
-        numbers(batch) for batch in TFRecordReader(path, on_misfit=how).batches(schema, 4)
+        numbers(batch) for batch in tl.TFRecordReader(path, on_misfit=how).batches(schema, 4)
     ],
     "read_batches": lambda path, schema, how: [
-        numbers(batch) for batch in read_batches(path, schema, 4, on_misfit=how)
+        numbers(batch) for batch in tl.read_batches(path, schema, 4, on_misfit=how)
     ],
     "load": lambda path, schema, how: [numbers(load(path, schema=schema, on_misfit=how))],
     "to_arrow": lambda path, schema, how: [
-        arrow_numbers(scan(path, schema=schema, on_misfit=how).to_arrow())
+        arrow_numbers(tl.scan(path, schema=schema, on_misfit=how).to_arrow())
     ],
     "partitions": lambda path, schema, how: [
         arrow_numbers(batch)
-        for part in scan(path, schema=schema, on_misfit=how).partitions(num_partitions=3)
+        for part in tl.scan(path, schema=schema, on_misfit=how).partitions(num_partitions=3)
         for batch in pickle.loads(pickle.dumps(part)).read()
     ],
 }
@@ -97,30 +82,28 @@ IN_ORDER: dict[str, Batches] = {
 
 @pytest.mark.filterwarnings("ignore::tfrecord_lite.errors.DataLossWarning")
 @pytest.mark.parametrize(
-    "door",
+    "call",
     [
         pytest.param(
-            door, marks=pytest.mark.needs("arrow") if door in ("to_arrow", "partitions") else ()
+            call, marks=pytest.mark.needs("arrow") if call in ("to_arrow", "partitions") else ()
         )
-        for door in IN_ORDER
+        for call in IN_ORDER
     ],
 )
 @pytest.mark.parametrize("compression", ["", "GZIP"])
 @pytest.mark.parametrize("are_sequences", [False, True])
 def test_the_others_come_in_order_and_batches_are_full(
-    tmp_path: Path, door: str, compression: str, are_sequences: bool
+    tmp_path: Path, call: str, compression: str, are_sequences: bool
 ) -> None:
     path = tmp_path / "a"
     rows, misfits = records(are_sequences=are_sequences)
     write_records(path, rows, compression)
     schema = SEQUENCES if are_sequences else SCHEMA
-
-    batches = IN_ORDER[door](path, schema, "drop")
-
+    batches = IN_ORDER[call](path, schema, "drop")
     assert sum(batches, []) == [i for i in range(30) if i not in misfits]  # noqa: RUF017 - short
-    if "batches" in door:
+    if "batches" in call:
         assert {len(batch) for batch in batches[:-1]} == {4}
-    raised(InvalidArgumentError, IN_ORDER[door], path, schema, "raise")
+    raised(InvalidArgumentError, IN_ORDER[call], path, schema, "raise")
 
 
 @pytest.fixture
@@ -130,7 +113,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_each_is_told_with_its_place_key_and_reason(path: Path) -> None:
-    reader = TFRecordReader(path, on_misfit="drop")
+    reader = tl.TFRecordReader(path, on_misfit="drop")
 
     with pytest.warns(
         DataLossWarning, match=r"^dropped 5 records that do not fit .* read 25 rec"
@@ -160,7 +143,7 @@ def test_damage_and_a_limit(path: Path) -> None:
     with pytest.warns(DataLossWarning, match="skipped 1 damaged place .* dropped 4 records"):
         assert len(load(path, schema=SCHEMA, on_error="skip", on_misfit="drop")["n"]) == 25
     raised(ValueError, load, path, schema=SCHEMA, on_misfit="drop", match="data CRC mismatch")
-    batches = TFRecordReader(path, on_misfit="drop", max_errors=2).batches(SCHEMA, 3)
+    batches = tl.TFRecordReader(path, on_misfit="drop", max_errors=2).batches(SCHEMA, 3)
     taken: list[list[int]] = []
     with pytest.raises(
         InvalidArgumentError, match=r"record 11, .* 2 misfits before it were skipped"
@@ -173,50 +156,48 @@ def test_damage_and_a_limit(path: Path) -> None:
 def test_data_sets(path: Path) -> None:
     rest = [i for i in range(30) if i not in NOT_EXAMPLES]
     both = [path, path]
-
-    shuffled = read_batches(both, SCHEMA, 5, shuffle=8, seed=1, num_epochs=2, on_misfit="drop")
-    parts = [read_batches(path, SCHEMA, 5, shard=(2, i), on_misfit="drop") for i in (0, 1)]
-    workers = read_batches(both, SCHEMA, 5, num_workers=2, on_misfit="drop")
-    bare = TFRecordDataset(path, on_misfit="drop")
-
+    shuffled = tl.read_batches(both, SCHEMA, 5, shuffle=8, seed=1, num_epochs=2, on_misfit="drop")
+    parts = [tl.read_batches(path, SCHEMA, 5, shard=(2, i), on_misfit="drop") for i in (0, 1)]
+    workers = tl.read_batches(both, SCHEMA, 5, num_workers=2, on_misfit="drop")
+    bare = tl.TFRecordDataset(path, on_misfit="drop")
     for batches, expected in ((shuffled, 4 * rest), (workers, 2 * rest)):
         assert sorted(sum(map(numbers, batches), [])) == sorted(expected)  # noqa: RUF017 - short
     assert sorted(sum((numbers(b) for part in parts for b in part), [])) == rest  # noqa: RUF017
     assert len(list(bare)) == 29  # all but what is no Example
     assert len(list(bare.take(27).batch(2).parse_example(SCHEMA))) == 13  # of what fits
     with pytest.raises(InvalidArgumentError, match="on_misfit"):
-        read_batches(path, SCHEMA, shuffle="all", on_misfit="drop")
+        tl.read_batches(path, SCHEMA, shuffle="all", on_misfit="drop")
 
 
 @pytest.mark.filterwarnings("ignore::tfrecord_lite.errors.DataLossWarning")
 def test_without_a_schema_that_of_the_file_decides_or_the_type_of_message(tmp_path: Path) -> None:
-    save(tmp_path / "a", {"n": [1, 2]})
-    for i, record in enumerate((encode_example({"n": "x"}), GARBAGE, encode_example({"n": 3}))):
-        with TFRecordWriter(tmp_path / str(i)) as writer:
+    tl.save(tmp_path / "a", {"n": [1, 2]})
+    for i, record in enumerate(
+        (tl.encode_example({"n": "x"}), GARBAGE, tl.encode_example({"n": 3}))
+    ):
+        with tl.TFRecordWriter(tmp_path / str(i)) as writer:
             writer.write(record)
     described, bare = tmp_path / "a", [tmp_path / str(i) for i in range(3)]
     (tmp_path / "a").write_bytes(b"".join(path.read_bytes() for path in [described, *bare]))
     schema = tmp_path / "a.schema.json"
-
     assert load(described, schema=schema, on_misfit="drop")["n"].tolist() == [1, 2, 3]
-    assert merge_files(TFRecordReader(bare, on_misfit="drop"), tmp_path / "b").num_records == 2
+    assert merge_files(tl.TFRecordReader(bare, on_misfit="drop"), tmp_path / "b").num_records == 2
     assert load(bare[1:], on_misfit="drop")["n"].tolist() == [3]
-    assert list(infer_schema(bare[1:], on_misfit="drop")) == ["n"]
-    assert len(list(TFRecordReader(bare, on_misfit="drop").examples())) == 2
+    assert list(tl.infer_schema(bare[1:], on_misfit="drop")) == ["n"]
+    assert len(list(tl.TFRecordReader(bare, on_misfit="drop").examples())) == 2
 
 
 def test_many_cost_little_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with TFRecordWriter(tmp_path / "a") as writer:
+    with tl.TFRecordWriter(tmp_path / "a") as writer:
         writer.write_examples({"n": ["x"] * 2000})
-    reader = TFRecordReader(tmp_path / "a", on_misfit=lambda error: None)  # noqa: ARG005
-    call, calls = ExampleParser.__call__, []
+    reader = tl.TFRecordReader(tmp_path / "a", on_misfit=lambda error: None)  # noqa: ARG005
+    call, calls = tl.ExampleParser.__call__, []
 
     def counted(parser: Any, block: Any, *rest: Any) -> Any:
         calls.append(len(block))
         return call(parser, block, *rest)
 
-    monkeypatch.setattr(ExampleParser, "__call__", counted)
-
+    monkeypatch.setattr(tl.ExampleParser, "__call__", counted)
     assert list(reader.batches({"n": int})) == []
     assert len(calls) < 2100
     assert sum(calls) < 8000

@@ -135,9 +135,7 @@ class TestRuns:
 @example(b"ab", 2**32, 2**32)
 def test_heads_are_found_whatever_they_say(data: bytes, length: int, limit: int) -> None:
     stream = data + reference.encode_header(length) + data
-
     starts, lengths = find_headers(as_array(stream), limit)
-
     expected = [
         at
         for at in range(len(stream) - 11)

@@ -261,7 +261,6 @@ class TestLimits:
         choose = random.Random(1)
         data = packed([bytes(2_000_000)]) + packed([choose.randbytes(60_000)])
         (tmp_path / "a").write_bytes(data + data[:-5])
-
         for ratio in (20, 600):
             limits: Any = {"max_inflated_ratio": ratio}
             read = outcome_of(TFRecordReader(tmp_path / "a", on_error=str, **limits))

@@ -264,13 +264,11 @@ class TestSidecars:
         save(path, {"x": np.arange(5, dtype="u1"), "y": np.arange(5) / 3}, lossless=True)
         size = path.stat().st_size
         damaged(path, size // 2)
-
         recover(path, new)
         first = load(new)
         save(new, {"z": [1]})
         Path(f"{path}.schema.json").unlink()
         recover(path, new, overwrite=True)
-
         assert (first["x"].dtype, first["x"].tolist()) == (np.uint8, [0, 1, 3, 4])
         assert first["y"].tolist() == [0, 1 / 3, 1, 4 / 3]
         assert not Path(f"{new}.schema.json").exists()  # that of what was replaced

@@ -14,23 +14,11 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import tfrecord_lite as tl
 from tests.support.agreement import EXAMPLES, batches, damaged, encodings, look_alikes
 from tests.support.corpus import CorpusFile, corpus_files
 from tests.support.errors import raised
 from tests.support.small_files import write_records as write
-from tfrecord_lite import (
-    Block,
-    ExampleParser,
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    RaggedFeature,
-    Schema,
-    TFRecordReader,
-    VarLenFeature,
-    encode_example,
-    infer_schema,
-    summarize,
-)
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind, Original, Summary
@@ -39,7 +27,7 @@ KINDS = {"bytes_list": Kind.BYTES, "float_list": Kind.FLOAT, "int64_list": Kind.
 
 
 def example(**features: Any) -> bytes:
-    return encode_example(features)
+    return tl.encode_example(features)
 
 
 Found = dict[str, dict[Kind, list[tuple[int, Any]]]]
@@ -61,7 +49,7 @@ def found_by_protobuf(records: list[bytes]) -> Found:
 @pytest.mark.parametrize("n", [1, 40])
 def test_an_entry_put_aside_is_not_a_feature(n: int) -> None:
     aside = b"\n\r\n\x0b\x08\x01a\x12\x06\n\x04\n\x02xx"  # a field 1 that is not a key, then more
-    summary = summarize([aside, *[example(a=[1])] * n])
+    summary = tl.summarize([aside, *[example(a=[1])] * n])
     assert set(summary) == {"a"}
     assert set(found_by_protobuf([aside])) == set()
 
@@ -100,7 +88,7 @@ def summary_of(records: list[bytes]) -> Any:
     So are those with a field 0 in an unknown group, which protobuf's runtime alone skips.
     """
     try:
-        return summarize(records)
+        return tl.summarize(records)
     except InvalidArgumentError as error:
         assume(not re.search("look like|are no messages|has the number 0", str(error)))
         raise
@@ -111,7 +99,7 @@ def test_a_summary_is_what_protobuf_finds(records: list[bytes]) -> None:
     if first_misfit(records) is None:
         check(summary_of(records), records)
     else:
-        error = raised(InvalidArgumentError, summarize, records)
+        error = raised(InvalidArgumentError, tl.summarize, records)
         assert error.reason in {Reason.MALFORMED, Reason.UNSUPPORTED}
 
 
@@ -129,28 +117,28 @@ def test_summaries_of_shards_add_up(records: list[bytes], data: st.DataObject) -
 
 @given(look_alikes(EXAMPLES, 40))
 def test_what_is_inferred_parses_all_it_was_inferred_from(records: list[bytes]) -> None:
-    summary = summarize(records)
+    summary = tl.summarize(records)
     if any(len(found.lists) > 1 for found in summary.values()) or not any(
         found.lists for found in summary.values()
     ):
         return
     for variable in ("ragged", "varlen", "padded"):
-        schema = infer_schema(records, variable=variable)
+        schema = tl.infer_schema(records, variable=variable)
 
-        columns: dict[str, Any] = dict(ExampleParser(schema)(records))
+        columns: dict[str, Any] = dict(tl.ExampleParser(schema)(records))
 
         assert set(columns) == {name for name, found in summary.items() if found.lists}
         for name, spec in schema.items():
             low, high = summary[name].lengths
             is_everywhere = summary[name].n_records == len(records)
-            assert isinstance(spec, FixedLenFeature) == (is_everywhere and 0 < low == high)
+            assert isinstance(spec, tl.FixedLenFeature) == (is_everywhere and 0 < low == high)
             if variable == "ragged":
                 protobuf = [Example.FromString(record).features.feature[name] for record in records]
                 counts = [f.ByteSize() and len(_values(f)) for f in protobuf]
                 column = columns[name]
                 ours = (
                     [high] * len(records)
-                    if isinstance(spec, FixedLenFeature)
+                    if isinstance(spec, tl.FixedLenFeature)
                     else column.row_lengths().tolist()
                 )
                 assert ours == counts
@@ -163,33 +151,33 @@ def _values(feature: Any) -> Any:
 
 def test_one_length_is_dense_and_others_are_what_was_asked_for() -> None:
     records = [example(one=[i], two=[0.5, 1.5], many=[b"x"] * (i + 1)) for i in range(3)]
-    assert infer_schema(records) == Schema(
+    assert tl.infer_schema(records) == tl.Schema(
         {
-            "one": FixedLenFeature([], "int64"),
-            "two": FixedLenFeature([2], "float32"),
-            "many": RaggedFeature("string", row_splits_dtype="int64"),
+            "one": tl.FixedLenFeature([], "int64"),
+            "two": tl.FixedLenFeature([2], "float32"),
+            "many": tl.RaggedFeature("string", row_splits_dtype="int64"),
         }
     )
-    assert infer_schema(records, variable="varlen")["many"] == VarLenFeature(bytes)
-    assert infer_schema(records, variable="padded")["many"] == FixedLenSequenceFeature(
+    assert tl.infer_schema(records, variable="varlen")["many"] == tl.VarLenFeature(bytes)
+    assert tl.infer_schema(records, variable="padded")["many"] == tl.FixedLenSequenceFeature(
         [], bytes, allow_missing=True
     )
 
 
 def test_a_feature_that_some_record_lacks_is_never_given_values_unasked() -> None:
     records = [example(a=[1], b=[2]), example(b=[3]), example(a=None, b=[4])]
-    assert infer_schema(records)["a"] == RaggedFeature("int64", row_splits_dtype="int64")
-    assert infer_schema(records)["b"] == FixedLenFeature([], "int64")
-    assert infer_schema(records).originals == {"a": Original("int64", [], missing=True)}
-    assert infer_schema(records, variable="varlen").originals == {}
-    with_default = infer_schema(records, defaults={"a": -1})
-    assert with_default["a"] == FixedLenFeature([], "int64", -1)
-    parsed: Any = ExampleParser(with_default)(records)
+    assert tl.infer_schema(records)["a"] == tl.RaggedFeature("int64", row_splits_dtype="int64")
+    assert tl.infer_schema(records)["b"] == tl.FixedLenFeature([], "int64")
+    assert tl.infer_schema(records).originals == {"a": Original("int64", [], missing=True)}
+    assert tl.infer_schema(records, variable="varlen").originals == {}
+    with_default = tl.infer_schema(records, defaults={"a": -1})
+    assert with_default["a"] == tl.FixedLenFeature([], "int64", -1)
+    parsed: Any = tl.ExampleParser(with_default)(records)
     assert parsed["a"].tolist() == [1, -1, -1]
 
 
 def test_a_summary_is_a_mapping_that_pickles() -> None:
-    summary = summarize([example(age=[1])])
+    summary = tl.summarize([example(age=[1])])
     assert pickle.loads(pickle.dumps(summary)) == summary
     assert dict(summary) == {"age": summary["age"]}
     with pytest.raises(KeyError, match="nearest: 'age'"):
@@ -200,42 +188,43 @@ def test_files_patterns_readers_and_records_say_the_same(tmp_path: Path) -> None
     records = [example(a=[i], b=[0.5] * (i % 3 + 1)) for i in range(200)]
     first = write(tmp_path / "x-0.tfrecord", records[:120])
     second = write(tmp_path / "x-1.tfrecord", records[120:], "GZIP")
-    expected = infer_schema(records)
+    expected = tl.infer_schema(records)
 
     with (tmp_path / "all").open("w+b") as file:
         write(tmp_path / "all", records)
         sources: list[Any] = [
             str(tmp_path / "x-*.tfrecord"), [first, second], iter([str(first), str(second)]),
-            TFRecordReader([first, second]), Block.from_records(records), np.array(records, object),
-            iter(records), file, summarize(first) + summarize(second),
+            tl.TFRecordReader([first, second]), tl.Block.from_records(records),
+            np.array(records, object), iter(records), file,
+            tl.summarize(first) + tl.summarize(second),
         ]  # fmt: skip
         for source in sources:
-            assert infer_schema(source) == expected
+            assert tl.infer_schema(source) == expected
 
-    raised(DataLossError, infer_schema, second, compression="")
+    raised(DataLossError, tl.infer_schema, second, compression="")
 
 
 def test_a_sample_reads_no_further(tmp_path: Path) -> None:
     records = [example(a=[i]) for i in range(10)]
     path = write(tmp_path / "cut", records)
     path.write_bytes(path.read_bytes()[:-5])
-    assert summarize(path, num_records=9).n_records == 9
-    assert summarize([*records, b"junk"], num_records=10).n_records == 10
-    assert raised(DataLossError, summarize, path, num_records=10).reason is Reason.TRUNCATED
+    assert tl.summarize(path, num_records=9).n_records == 9
+    assert tl.summarize([*records, b"junk"], num_records=10).n_records == 10
+    assert raised(DataLossError, tl.summarize, path, num_records=10).reason is Reason.TRUNCATED
 
 
 @pytest.mark.parametrize("source", [b"path or record?", bytearray(b"x"), 5, [5], None, [{}, b"x"]])
 def test_what_is_not_a_source_is_a_type_error(source: Any) -> None:
-    raised(TypeError, infer_schema, source)
+    raised(TypeError, tl.infer_schema, source)
 
 
 @pytest.mark.parametrize("num_records", ["3", 1.5, True])
 def test_a_number_of_records_is_an_int(num_records: Any) -> None:
     with pytest.raises(TypeError, match="num_records"):
-        infer_schema([{"a": 1}, {"a": 2}], num_records=num_records)
+        tl.infer_schema([{"a": 1}, {"a": 2}], num_records=num_records)
 
 
-@pytest.mark.parametrize("ask", [summarize, infer_schema])
+@pytest.mark.parametrize("ask", [tl.summarize, tl.infer_schema])
 @pytest.mark.parametrize("num_records", [None, np.int64(2)])
 def test_rows_may_come_from_any_iterable(ask: Any, num_records: Any) -> None:
     rows = [{"a": i, "b": [i] * i} for i in range(5)]
@@ -248,7 +237,7 @@ def test_rows_may_come_from_any_iterable(ask: Any, num_records: Any) -> None:
 
 
 def error_of(records: Any, **arguments: Any) -> InvalidArgumentError:
-    return raised(InvalidArgumentError, infer_schema, records, **arguments)
+    return raised(InvalidArgumentError, tl.infer_schema, records, **arguments)
 
 
 def test_a_feature_of_two_kinds_is_rejected_with_the_place_of_the_rarer(tmp_path: Path) -> None:
@@ -256,7 +245,7 @@ def test_a_feature_of_two_kinds_is_rejected_with_the_place_of_the_rarer(tmp_path
     error = error_of(path)
     assert (error.reason, error.key, error.index) == (Reason.WRONG_KIND, "a", 20)
     assert (error.source, error.offset) == (str(path), 20 * (len(example(a=[1])) + 16))
-    assert summarize(path)["a"].kind is None
+    assert tl.summarize(path)["a"].kind is None
 
 
 @pytest.mark.parametrize("sample", corpus_files(kind="elwc"))
@@ -273,7 +262,7 @@ def test_junk_is_rejected_with_its_place(n_before: int) -> None:
 @pytest.mark.parametrize("records", [[], [b""], [b"", b""]])
 def test_from_nothing_nothing_is_inferred(records: list[bytes]) -> None:
     assert error_of(records).reason is Reason.BAD_ARGUMENT
-    assert summarize(records).n_records == len(records)
+    assert tl.summarize(records).n_records == len(records)
 
 
 @pytest.mark.parametrize(("arguments", "key"), [
@@ -288,7 +277,7 @@ def test_invalid_arguments_are_rejected(arguments: dict[str, Any], key: str | No
 
 @pytest.mark.parametrize("sample", corpus_files(kind="example"))
 def test_real_files_have_the_keys_kinds_and_counts_tensorflow_finds(sample: CorpusFile) -> None:
-    summary = summarize(sample.path)
+    summary = tl.summarize(sample.path)
     found = {
         name: {
             {"string": "bytes", "float32": "float", "int64": "int64"}[kind.label]: [

@@ -15,24 +15,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from hypothesis.strategies import DrawFn
 
+import tfrecord_lite as tl
 from tests.support.errors import raised
 from tests.support.untyped import load
-from tfrecord_lite import (
-    BytesColumn,
-    FixedLenFeature,
-    RaggedTensor,
-    Schema,
-    SparseTensor,
-    TFRecordFile,
-    TFRecordReader,
-    VarLenFeature,
-    encode_examples,
-    infer_schema,
-    load_schema,
-    parse_example,
-    save,
-    to_dense,
-)
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.files.output import OutputFile
@@ -50,14 +35,14 @@ SHARDS: dict[str, list[dict[str, Any]]] = {
 @pytest.mark.parametrize("n_shards", [2, 3, 5])
 def test_shards_saved_by_themselves_load_as_one_in_any_order(tmp_path: Path, n_shards: int) -> None:
     for name, rows in SHARDS.items():
-        save(tmp_path / name, rows)
+        tl.save(tmp_path / name, rows)
     for names in itertools.permutations(SHARDS, n_shards):
         if "values" not in names:
             continue
         found = load([tmp_path / name for name in names])
         rows = [row for name in names for row in SHARDS[name]]
         assert found["n"].tolist() == [row["n"] for row in rows]
-        assert isinstance(found["tags"], RaggedTensor)
+        assert isinstance(found["tags"], tl.RaggedTensor)
         assert found["tags"].to_list() == [row.get("tags") or [] for row in rows]
         assert found["h"].dtype == np.float64
         assert found["h"].tolist() == [row.get("h") for row in rows]
@@ -75,8 +60,8 @@ BOXES: list[Any] = [[{"box": {"x": 1}}], [{"box": {"x": 2, "y": 0.5}}]]
     ([{"x": None}], [{"x": 5}], {"x": [None, 5]}),
 ])  # fmt: skip
 def test_columns_of_shards_join(tmp_path: Path, one: Any, other: Any, expected: Any) -> None:
-    save(tmp_path / "0", one)
-    save(tmp_path / "1", other)
+    tl.save(tmp_path / "0", one)
+    tl.save(tmp_path / "1", other)
     found = load([tmp_path / "0", tmp_path / "1"])
     assert to_lists(found) == expected
     if "p" not in found:
@@ -95,8 +80,8 @@ def test_columns_of_shards_join(tmp_path: Path, one: Any, other: Any, expected: 
 def test_shards_that_are_stored_in_other_ways_are_rejected(
     tmp_path: Path, one: Any, other: Any, key: str | None, text: str
 ) -> None:
-    save(tmp_path / "0", one)
-    save(tmp_path / "1", other)
+    tl.save(tmp_path / "0", one)
+    tl.save(tmp_path / "1", other)
     error = raised(InvalidArgumentError, load, [tmp_path / "0", tmp_path / "1"], match=text)
     assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, key)
     assert error.source == str(tmp_path / "1")
@@ -109,10 +94,10 @@ def alike(one: Any, other: Any) -> None:
         assert one.keys() == other.keys()
         for key in one:
             alike(one[key], other[key])
-    elif isinstance(one, RaggedTensor):
+    elif isinstance(one, tl.RaggedTensor):
         assert one.row_splits.dtype == other.row_splits.dtype
         alike(one.values, other.values)
-    elif isinstance(one, SparseTensor):
+    elif isinstance(one, tl.SparseTensor):
         assert one.dense_shape[1:].tolist() == other.dense_shape[1:].tolist()
         alike(one.values, other.values)
     else:
@@ -126,7 +111,7 @@ def to_lists(data: Any) -> Any:
         return {key: to_lists(column) for key, column in data.items()}
     if isinstance(data, tuple):
         return tuple(map(to_lists, data))
-    return data.to_list() if isinstance(data, RaggedTensor) else data.tolist()
+    return data.to_list() if isinstance(data, tl.RaggedTensor) else data.tolist()
 
 
 small = st.integers(-(2**7), 2**7 - 1)
@@ -178,7 +163,7 @@ def test_every_shard_and_batch_of_a_schema_has_the_same_types(
         "texts": [], "bytes": [], "nested": [[], [1]], "floats": [], "varying": np.zeros(3)
     }  # fmt: skip
     seen = [{name: each.get(name) for name in names} for each in (FULL, FULL | varying, EXAMPLE)]
-    schema = save(folder / "seen", seen, lossless=True)
+    schema = tl.save(folder / "seen", seen, lossless=True)
 
     paths = []
     for number, (first, last) in enumerate(itertools.pairwise([0, *cuts, len(rows)])):
@@ -186,8 +171,8 @@ def test_every_shard_and_batch_of_a_schema_has_the_same_types(
         if as_columns:
             part = {name: [row[name] for row in part] for name in names}
         paths.append(folder / f"part-{number}")
-        assert save(paths[-1], part, schema=schema) == schema
-    save(folder / "whole", rows, schema=schema)
+        assert tl.save(paths[-1], part, schema=schema) == schema
+    tl.save(folder / "whole", rows, schema=schema)
 
     expected = load(folder / "seen")
     whole = load(folder / "whole")
@@ -195,9 +180,9 @@ def test_every_shard_and_batch_of_a_schema_has_the_same_types(
     assert to_lists(load(paths)) == to_lists(whole)
     for path in paths:
         alike(load(path), expected)
-        if records := list(TFRecordReader(path)):
-            stored = parse_example(records[:1], schema)
-            alike(stored, parse_example(list(TFRecordReader(folder / "seen")), schema))
+        if records := list(tl.TFRecordReader(path)):
+            stored = tl.parse_example(records[:1], schema)
+            alike(stored, tl.parse_example(list(tl.TFRecordReader(folder / "seen")), schema))
     for name in names:
         values = [row[name] for row in rows]
         values = [value.tolist() if isinstance(value, np.ndarray) else value for value in values]
@@ -226,9 +211,9 @@ def test_rows_are_stored_alike_wherever_a_batch_ends(
         kinds = [{name: FULL[name] for name in rows[0]}] if rows else []
         for part in (rows, kinds + rows):
             with warnings.catch_warnings(action="ignore"):  # of what is rounded
-                schema = save(folder / "whole", part, lossless=lossless)
+                schema = tl.save(folder / "whole", part, lossless=lossless)
                 with mock.patch.object(builder, "_BATCH_ROWS", size):
-                    assert save(folder / "batches", iter(part), lossless=lossless) == schema
+                    assert tl.save(folder / "batches", iter(part), lossless=lossless) == schema
             assert to_lists(load(folder / "batches")) == to_lists(load(folder / "whole"))
         # Where an earlier row tells the kind of an empty list, the records are the same.
         assert (folder / "batches").read_bytes() == (folder / "whole").read_bytes()
@@ -236,7 +221,7 @@ def test_rows_are_stored_alike_wherever_a_batch_ends(
 
 GIVEN = {
     "n": np.arange(2, dtype=np.int8), "f": np.zeros((2, 3)), "s": np.array(["a", "bc"]),
-    "r": RaggedTensor(np.zeros((3, 2)), np.array([0, 1, 3])),
+    "r": tl.RaggedTensor(np.zeros((3, 2)), np.array([0, 1, 3])),
     "m": np.ma.MaskedArray([1.5, 2], [True, False], np.float32),
 }  # fmt: skip
 
@@ -253,25 +238,25 @@ GIVEN = {
 def test_a_row_that_does_not_fit_the_schema_is_named(
     tmp_path: Path, change: dict[str, Any], reason: Reason, key: str
 ) -> None:
-    schema = save(tmp_path / "d", GIVEN)
+    schema = tl.save(tmp_path / "d", GIVEN)
     row = {"n": 1, "f": [1.0, 2, 3], "s": "a", "r": [[1, 2.5]], "m": 0.1}
     with pytest.raises(InvalidArgumentError) as caught:
-        save(tmp_path / "rows", [row] * 1500 + [row | change], schema=schema)
+        tl.save(tmp_path / "rows", [row] * 1500 + [row | change], schema=schema)
     assert (caught.value.reason, caught.value.key) == (reason, key)
     assert caught.value.index in (None, 1500)
     assert not (tmp_path / "rows").exists()
 
 
 def test_byte_strings_are_text_if_they_are_utf8(tmp_path: Path) -> None:
-    schema = save(tmp_path / "d", {"x": ["a"]})
+    schema = tl.save(tmp_path / "d", {"x": ["a"]})
     for items in ([b"a", b"\xe4"], [b"a", "ä".encode()]):
-        for column in (items, np.array(items, "S2"), BytesColumn.from_list(items)):
+        for column in (items, np.array(items, "S2"), tl.BytesColumn.from_list(items)):
             if b"\xe4" not in items:
-                save(tmp_path / "d", {"x": column}, schema=schema)
+                tl.save(tmp_path / "d", {"x": column}, schema=schema)
                 assert load(tmp_path / "d")["x"].tolist() == ["a", "ä"]
                 continue
             with pytest.raises(InvalidArgumentError, match="not UTF-8") as caught:
-                save(tmp_path / "d", {"x": column}, schema=schema)
+                tl.save(tmp_path / "d", {"x": column}, schema=schema)
             error = caught.value
             assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 1)
 
@@ -282,7 +267,7 @@ LARGE = 2**24 + 1
 
 @pytest.mark.parametrize(("example", "column"), [
     (np.zeros(1, np.float32), [0.5, LARGE]), (np.zeros((1, 2), np.float32), [[0.5, 1], [2, LARGE]]),
-    (RaggedTensor(np.zeros(0, np.float32), [0]), [[0.5, 2.0], [LARGE]]),
+    (tl.RaggedTensor(np.zeros(0, np.float32), [0]), [[0.5, 2.0], [LARGE]]),
     (np.ma.MaskedArray(np.zeros(2, np.float32), [False, True]), [None, LARGE, 0.5]),
     (np.zeros(1, np.complex64), [1j, LARGE]),
 ])  # fmt: skip
@@ -292,18 +277,18 @@ def test_integers_are_never_rounded(tmp_path: Path, example: Any, column: Any, f
     data = {"x": column} if form == "columns" else [{"x": value} for value in column]
 
     with pytest.raises(InvalidArgumentError, match="not exact") as caught:
-        save(tmp_path / "d", data, schema=schema)
+        tl.save(tmp_path / "d", data, schema=schema)
 
     assert (caught.value.reason, caught.value.key) == (Reason.UNREPRESENTABLE, "x")
     assert caught.value.index == 1
     assert not (tmp_path / "d").exists()
     rounded = schema_of({"x": np.zeros(1)})
-    raw = Schema({"x": FixedLenFeature([], bytes)}, {"x": Original("float32", [])})
+    raw = tl.Schema({"x": tl.FixedLenFeature([], bytes)}, {"x": Original("float32", [])})
     for each in (rounded, raw):
         with pytest.raises(InvalidArgumentError, match="not exact"):
-            save(tmp_path / "d", {"x": [0.5, LARGE]}, schema=each)
+            tl.save(tmp_path / "d", {"x": [0.5, LARGE]}, schema=each)
     with pytest.warns(UserWarning, match="rounded to float32 in 'x'"):
-        save(tmp_path / "d", {"x": [0.5, LARGE - 1, float(LARGE)]}, schema=rounded)
+        tl.save(tmp_path / "d", {"x": [0.5, LARGE - 1, float(LARGE)]}, schema=rounded)
     assert load(tmp_path / "d")["x"].tolist() == [0.5, LARGE - 1, LARGE - 1]
 
 
@@ -313,44 +298,48 @@ def test_strings_that_numpy_cuts_are_rejected(tmp_path: Path, dtype: str, value:
     objects = np.array([b"ab" if dtype == "S2" else "ab", value], object)
     for data in ({"x": objects.tolist()}, {"x": objects}, [{"x": item} for item in objects]):
         with pytest.raises(InvalidArgumentError, match="NULs at the end") as caught:
-            save(tmp_path / "d", data, schema=schema)
+            tl.save(tmp_path / "d", data, schema=schema)
         assert (caught.value.reason, caught.value.index) == (Reason.UNREPRESENTABLE, 1)
-    raised(InvalidArgumentError, encode_examples, {"x": objects}, schema, match="NULs at the end")
-    save(tmp_path / "d", {"x": objects.astype(dtype)}, schema=schema)
+    raised(
+        InvalidArgumentError, tl.encode_examples, {"x": objects}, schema, match="NULs at the end"
+    )
+    tl.save(tmp_path / "d", {"x": objects.astype(dtype)}, schema=schema)
     assert load(tmp_path / "d")["x"].tolist() == objects.astype(dtype).tolist()
 
 
 def test_a_schema_of_another_program_is_kept(tmp_path: Path) -> None:
-    features = {"x": FixedLenFeature([2], np.float32), "y": VarLenFeature(bytes)}
-    schema = save(tmp_path / "d", [{"x": [0.1, 2], "y": None}, {"x": [3, 4]}], schema=features)
-    assert schema == load_schema(f"{tmp_path}/d.schema.json") == Schema(features)
+    features = {"x": tl.FixedLenFeature([2], np.float32), "y": tl.VarLenFeature(bytes)}
+    schema = tl.save(tmp_path / "d", [{"x": [0.1, 2], "y": None}, {"x": [3, 4]}], schema=features)
+    assert schema == tl.load_schema(f"{tmp_path}/d.schema.json") == tl.Schema(features)
     found = load(tmp_path / "d")
     assert (found["x"].dtype, found["x"].shape) == (np.float32, (2, 2))
-    assert isinstance(found["y"], SparseTensor)
+    assert isinstance(found["y"], tl.SparseTensor)
     for rows in ([{"y": "a"}], [{"x": None}]):
-        raised(InvalidArgumentError, save, tmp_path / "d", rows, schema=features, match="required")
+        raised(
+            InvalidArgumentError, tl.save, tmp_path / "d", rows, schema=features, match="required"
+        )
     with pytest.raises(TypeError, match="schema must be a Schema, a dict of"):
-        save(tmp_path / "d", rows, schema=[1])  # type: ignore[arg-type]
+        tl.save(tmp_path / "d", rows, schema=[1])  # type: ignore[arg-type]
 
 
 def test_what_a_schema_adds_is_nested_as_its_path(tmp_path: Path) -> None:
-    schema = save(tmp_path / "0", [{"n": 1, "box": {"x": None, "tags": ["a"]}}])
-    save(tmp_path / "1", [{"n": 2}], schema=schema)
-    save(tmp_path / "2", [], schema=schema)
-    save(tmp_path / "4", {"n": [None, None]}, schema={"n": VarLenFeature(int)})
+    schema = tl.save(tmp_path / "0", [{"n": 1, "box": {"x": None, "tags": ["a"]}}])
+    tl.save(tmp_path / "1", [{"n": 2}], schema=schema)
+    tl.save(tmp_path / "2", [], schema=schema)
+    tl.save(tmp_path / "4", {"n": [None, None]}, schema={"n": tl.VarLenFeature(int)})
     for name in "12":
         alike(load(tmp_path / name), load(tmp_path / "0"))
     assert load([tmp_path / name for name in "012"])["box"]["tags"].to_list() == [["a"], []]
     assert load(tmp_path / "4")["n"].shape[0] == 2
     with pytest.raises(InvalidArgumentError, match="no place for this feature"):
-        save(tmp_path / "5", [(1, 2)], schema={n: VarLenFeature(int) for n in "012"})
+        tl.save(tmp_path / "5", [(1, 2)], schema={n: tl.VarLenFeature(int) for n in "012"})
 
 
 COLUMNS = {
     "n": np.arange(10),
-    "r": RaggedTensor(np.arange(45), np.array([0, 0, 1, 3, 6, 10, 15, 21, 28, 36, 45])),
+    "r": tl.RaggedTensor(np.arange(45), np.array([0, 0, 1, 3, 6, 10, 15, 21, 28, 36, 45])),
     "m": np.ma.MaskedArray(np.arange(10.0), np.arange(10) % 3 == 0),
-    "s": SparseTensor(np.array([[1, 0], [4, 2], [9, 1]]), np.array([1.5, 2, 3]), (10, 3)),
+    "s": tl.SparseTensor(np.array([[1, 0], [4, 2], [9, 1]]), np.array([1.5, 2, 3]), (10, 3)),
 }
 
 
@@ -360,32 +349,32 @@ def names_in(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("num_shards", [1, 3, 10, 12])
 def test_columns_are_divided_evenly_and_in_order(tmp_path: Path, num_shards: int) -> None:
-    schema = save(tmp_path / "train.tfrecord", COLUMNS, num_shards=num_shards)
+    schema = tl.save(tmp_path / "train.tfrecord", COLUMNS, num_shards=num_shards)
 
     paths = sorted(tmp_path.glob("train-*.tfrecord"))
     assert [path.name for path in paths] == [
         f"train-{i:05d}-of-{num_shards:05d}.tfrecord" for i in range(num_shards)
     ]
-    save(tmp_path / "whole", COLUMNS)
+    tl.save(tmp_path / "whole", COLUMNS)
     whole = load(tmp_path / "whole")
     for source in (f"{tmp_path}/train-*", f"{tmp_path}/train@{num_shards}.tfrecord", paths):
         found = load(source)
         alike(found, whole)
         for name in ("n", "r", "m"):
             assert to_lists(found[name]) == to_lists(whole[name])
-        assert to_dense(found["s"]).tolist() == to_dense(whole["s"]).tolist()
+        assert tl.to_dense(found["s"]).tolist() == tl.to_dense(whole["s"]).tolist()
     sizes = [len(load(path)["n"]) for path in paths]
     assert max(sizes) - min(sizes) <= 1
     for path in paths:
         alike(load(path), whole)
-        assert load_schema(f"{path}.schema.json") == schema
+        assert tl.load_schema(f"{path}.schema.json") == schema
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 5, 2500])
 def test_rows_keep_their_order(tmp_path: Path, n_rows: int) -> None:
     rows = [{"n": i, "tags": ["x"] * (i % 3)} for i in range(n_rows)]
-    save(tmp_path / "a@3.tfrecord", rows, num_shards=3)
-    save(tmp_path / "b@3.tfrecord", iter(rows), num_shards=3)
+    tl.save(tmp_path / "a@3.tfrecord", rows, num_shards=3)
+    tl.save(tmp_path / "b@3.tfrecord", iter(rows), num_shards=3)
     for name in ("a", "b") if n_rows else ():
         assert load(tmp_path / f"{name}@3.tfrecord")["n"].tolist() == list(range(n_rows))
     files = [[path.read_bytes() for path in sorted(tmp_path.glob(f"{c}-*.tfrecord"))] for c in "ab"]
@@ -402,7 +391,7 @@ def test_rows_keep_their_order(tmp_path: Path, n_rows: int) -> None:
     ("a@b", None, "a@b", 2),
 ])  # fmt: skip
 def test_shards(tmp_path: Path, name: str, num_shards: Any, first: str, n_files: int) -> None:
-    save(tmp_path / name, {"n": np.arange(3)}, num_shards=num_shards)
+    tl.save(tmp_path / name, {"n": np.arange(3)}, num_shards=num_shards)
     assert load(tmp_path / first)["n"].tolist() == [0, 1, 2][: 1 if n_files == 4 else 3]
     assert len(names_in(tmp_path)) == n_files
 
@@ -421,22 +410,22 @@ def test_shards(tmp_path: Path, name: str, num_shards: Any, first: str, n_files:
 )
 def test_wrong_names(tmp_path: Path, name: str, num_shards: Any, error: type[Exception]) -> None:
     (tmp_path / "there@2").touch()
-    raised(error, save, tmp_path / name, {"n": [1]}, num_shards=num_shards)
+    raised(error, tl.save, tmp_path / name, {"n": [1]}, num_shards=num_shards)
     assert names_in(tmp_path) == ["there@2"]
 
 
 def test_shards_may_share_a_schema_file(tmp_path: Path) -> None:
-    save(tmp_path / "d", COLUMNS, num_shards=2)
-    save(tmp_path / "d", COLUMNS, tmp_path / "schema", num_shards=2)
+    tl.save(tmp_path / "d", COLUMNS, num_shards=2)
+    tl.save(tmp_path / "d", COLUMNS, tmp_path / "schema", num_shards=2)
     assert names_in(tmp_path) == ["d-00000-of-00002", "d-00001-of-00002", "schema"]
     assert load(tmp_path / "d@2", schema=tmp_path / "schema")["n"].tolist() == list(range(10))
     with pytest.raises(InvalidArgumentError, match="another file than the data"):
-        save(tmp_path / "d", COLUMNS, tmp_path / "d-00001-of-00002", num_shards=2)
+        tl.save(tmp_path / "d", COLUMNS, tmp_path / "d-00001-of-00002", num_shards=2)
 
 
 def test_a_pattern_does_not_mix_shards_of_two_saves(tmp_path: Path) -> None:
     for num_shards in (4, 2):
-        save(tmp_path / "d.tfrecord", COLUMNS, num_shards=num_shards)
+        tl.save(tmp_path / "d.tfrecord", COLUMNS, num_shards=num_shards)
     for pattern in ("d-*.tfrecord", "*"):
         error = raised(InvalidArgumentError, load, tmp_path / pattern, match=r"d@2.*d@4")
         assert error.reason is Reason.BAD_ARGUMENT
@@ -446,8 +435,8 @@ def test_a_pattern_does_not_mix_shards_of_two_saves(tmp_path: Path) -> None:
 
 def test_a_missing_file_whose_shards_are_there_says_so(tmp_path: Path) -> None:
     path = tmp_path / "p.tfrecord"
-    save(path, COLUMNS, num_shards=4)
-    for read in (load, TFRecordFile, infer_schema, lambda p: list(TFRecordReader(p))):
+    tl.save(path, COLUMNS, num_shards=4)
+    for read in (load, tl.TFRecordFile, tl.infer_schema, lambda p: list(tl.TFRecordReader(p))):
         assert raised(FileNotFoundError, read, path, match=r"p@4\.tfrecord").filename == str(path)
 
 
@@ -457,7 +446,7 @@ def test_shards_that_cannot_appear_leave_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int, is_new: bool
 ) -> None:
     if not is_new:
-        save(tmp_path / "d", {"old": [1]}, num_shards=3)
+        tl.save(tmp_path / "d", {"old": [1]}, num_shards=3)
     commit, calls = OutputFile.commit, itertools.count()
 
     def failing(file: OutputFile) -> None:
@@ -466,7 +455,7 @@ def test_shards_that_cannot_appear_leave_none(
         commit(file)
 
     monkeypatch.setattr(OutputFile, "commit", failing)
-    raised(OSError, save, tmp_path / "d", COLUMNS, num_shards=3, match="no space")
+    raised(OSError, tl.save, tmp_path / "d", COLUMNS, num_shards=3, match="no space")
 
     names = names_in(tmp_path)
     assert not [name for name in names if name.endswith(".tmp")]
@@ -484,8 +473,8 @@ def test_an_error_leaves_no_shard(tmp_path: Path) -> None:
         yield from ({"n": i} for i in range(3000))
         raise KeyboardInterrupt
 
-    raised(KeyboardInterrupt, save, tmp_path / "d", rows(), num_shards=3)
-    raised(FileNotFoundError, save, tmp_path / "none/{shard}", [{"n": 1}], num_shards=3)
+    raised(KeyboardInterrupt, tl.save, tmp_path / "d", rows(), num_shards=3)
+    raised(FileNotFoundError, tl.save, tmp_path / "none/{shard}", [{"n": 1}], num_shards=3)
     (tmp_path / "e-00001-of-00002").mkdir()
-    raised(IsADirectoryError, save, tmp_path / "e", [{"n": 1}], num_shards=2)
+    raised(IsADirectoryError, tl.save, tmp_path / "e", [{"n": 1}], num_shards=2)
     assert names_in(tmp_path) == ["e-00001-of-00002"]

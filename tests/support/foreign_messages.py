@@ -25,19 +25,16 @@ _FIELDS = {
     "Transform": "transform=1* double",
     "CameraImage": "name=1 Camera, image=2 bytes, pose=3 Transform, shutter=6 float",
     "PredictionLog": "log_metadata=1 LogMetadata, predict_log=6 PredictLog",
-    "LogMetadata": "model_spec=1 ModelSpec",
-    "PredictLog": "request=1 PredictRequest",
+    "LogMetadata": "model_spec=1 ModelSpec", "PredictLog": "request=1 PredictRequest",
     "PredictRequest": "model_spec=1 ModelSpec, inputs=2* Input, output_filter=3* string",
     "ModelSpec": "name=1 string, version=2 Version, signature_name=3 string",
-    "Version": "value=1 int64",
-    "Input": "key=1 string, value=2 Tensor",
-    "Tensor": "dtype=1 int32, tensor_shape=2 Shape, tensor_content=4 bytes",
-    "Shape": "dim=2* Dim",
+    "Version": "value=1 int64", "Input": "key=1 string, value=2 Tensor",
+    "Tensor": "dtype=1 int32, tensor_shape=2 Shape, tensor_content=4 bytes", "Shape": "dim=2* Dim",
     "Dim": "size=1 int64",
     "NoteSequence": "id=1 string, filename=2 string, ticks_per_quarter=4 int32, notes=8* Note, total_time=9 double",
     "Note": "pitch=1 int32, velocity=2 int32, start_time=3 double, end_time=4 double",
     "Read": "fragment_name=4 string, aligned_sequence=10 string, aligned_quality=11+ int32",
-}
+}  # fmt: skip
 
 
 CLASSES = classes_of(_FIELDS, {"Camera": ["UNKNOWN", "FRONT", "FRONT_LEFT"]})

@@ -18,7 +18,8 @@ from tfrecord_lite.testing.reencode import len_field
 from tfrecord_lite.wire.scalar import varint
 
 __all__ = [
-    "FIELDS", "NUMBERS", "content", "dims", "field", "len_field", "proto", "random_proto", "typed", "varint",
+    "FIELDS", "NUMBERS", "content", "dims", "field", "len_field", "proto", "random_proto", "typed",
+    "varint",
 ]  # fmt: skip
 
 # dtype number: name, typed field, bytes an element (0: strings)

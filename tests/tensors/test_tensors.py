@@ -152,7 +152,6 @@ def test_a_batch_is_its_tensors_stacked(form: Any, array: Any, forms: list[int])
     ]
     items = [others[i] for i in forms]
     found = parse_tensors(form(items), array.dtype)
-
     assert found.shape == (len(items), *shape)
     assert found.flags.writeable
     for i, item in enumerate(items):

@@ -16,30 +16,14 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+import tfrecord_lite as tl
 from tests.support import reference, reference_example
 from tests.support.errors import raised
 from tests.support.reference_example import RejectedError
 from tests.support.specifications import feature_specs, sequence_feature_specs, tables
 from tests.support.streams import any_stream
 from tests.support.subprocesses import run_fresh
-from tfrecord_lite import (
-    BytesColumn,
-    ExampleParser,
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    RaggedFeature,
-    RaggedTensor,
-    RawFeature,
-    SequenceExampleParser,
-    SparseFeature,
-    SparseTensor,
-    TFRecordReader,
-    TFRecordWriter,
-    VarLenFeature,
-    parse_single_example,
-    parse_single_sequence_example,
-    testing,
-)
+from tfrecord_lite import testing
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.messages import Event, Example, HistogramProto, SequenceExample, Summary
 from tfrecord_lite.records.framing import frame
@@ -154,10 +138,10 @@ def test_encodings_come_in_every_way(way: str) -> None:
 def test_examples_for_features_parse(features: dict[str, Any], data: st.DataObject) -> None:
     examples = data.draw(st.lists(testing.examples_for(features), min_size=1, max_size=6))
     serialized = [example.SerializeToString() for example in examples]
-    columns = ExampleParser(features)(serialized)
+    columns = tl.ExampleParser(features)(serialized)
     assert columns.keys() == features.keys()
     for message in serialized:
-        parse_single_example(message, features)
+        tl.parse_single_example(message, features)
 
 
 @given(
@@ -183,8 +167,8 @@ def test_limits_are_kept(
     assert 1 <= len(records) <= 3
     assert max(map(len, records)) <= 5
     for name, column in batch.items():
-        assert isinstance(column, (np.ndarray, RaggedTensor, SparseTensor)), name
-        n_rows = column.dense_shape[0] if isinstance(column, SparseTensor) else len(column)
+        assert isinstance(column, (np.ndarray, tl.RaggedTensor, tl.SparseTensor)), name
+        n_rows = column.dense_shape[0] if isinstance(column, tl.SparseTensor) else len(column)
         assert 2 <= n_rows <= 3
 
 
@@ -199,10 +183,10 @@ def test_sequence_examples_for_features_parse_with_them(specs: Any, data: st.Dat
     one = testing.sequence_examples_for(*specs)
     messages = data.draw(st.lists(one, min_size=1, max_size=4))
     serialized = [message.SerializeToString() for message in messages]
-    context, lists, _ = SequenceExampleParser(*specs)(serialized)
+    context, lists, _ = tl.SequenceExampleParser(*specs)(serialized)
     assert (context.keys(), lists.keys()) == tuple(spec.keys() for spec in specs)
     for message in serialized:
-        parse_single_sequence_example(message, *specs)
+        tl.parse_single_sequence_example(message, *specs)
 
 
 def steps_of(message: SequenceExample) -> list[Any] | None:
@@ -238,17 +222,17 @@ def drawn() -> Iterable[Drawn]:
     yield sequence_feature_specs(1), lambda specs: f"{specs[0]},", context
     lists = ["{},", "FixedLenSequenceFeature", "VarLenFeature", "RaggedFeature"]
     yield sequence_feature_specs(1), lambda specs: f"{specs[1]},", lists
-    one = testing.examples_for({"a": FixedLenFeature([], int, 7)})
+    one = testing.examples_for({"a": tl.FixedLenFeature([], int, 7)})
     yield one, lambda example: {"a" in example.features.feature}, [True, False]
     every = product(("bytes_list", "float_list", "int64_list"), (True, False))
     yield testing.feature_messages(), lambda one: {content_of(one)}, [(None, False), *every]
-    forms = [np.ndarray, np.ma.MaskedArray, list, BytesColumn, RaggedTensor, SparseTensor]
+    forms = [np.ndarray, np.ma.MaskedArray, list, tl.BytesColumn, tl.RaggedTensor, tl.SparseTensor]
     yield tables(max_rows=2), lambda table: set(map(type, table[0].values())), forms
-    optional = FixedLenSequenceFeature([2], "int64", allow_missing=True)
-    for spec in (optional, VarLenFeature("float32"), RaggedFeature("string")):
+    optional = tl.FixedLenSequenceFeature([2], "int64", allow_missing=True)
+    for spec in (optional, tl.VarLenFeature("float32"), tl.RaggedFeature("string")):
         some_steps = testing.sequence_examples_for(None, {"a": spec}, max_steps=2)
         yield some_steps, lambda message: {n_steps_of(message)}, [None, 0, 1, 2]
-    steps = testing.sequence_examples_for(None, {"a": VarLenFeature("float32")})
+    steps = testing.sequence_examples_for(None, {"a": tl.VarLenFeature("float32")})
     without = [(None, False), ("float_list", False)]
     yield steps, lambda message: set(map(content_of, steps_of(message) or [])), without
     yield damaged_messages(INTS), result_of, ["rejected", "more"]
@@ -263,12 +247,12 @@ def test_everything_is_drawn_sooner_or_later(strategy: Any, look: Any, wanted: A
     some(strategy, lambda found: wanted in look(found))
 
 
-@given(testing.examples_for({"a": FixedLenFeature([], int)}))
+@given(testing.examples_for({"a": tl.FixedLenFeature([], int)}))
 def test_a_feature_that_must_be_there_is(example: Example) -> None:
     assert "a" in example.features.feature
 
 
-REQUIRED = {"a": FixedLenSequenceFeature([2], "int64")}
+REQUIRED = {"a": tl.FixedLenSequenceFeature([2], "int64")}
 
 
 @given(testing.sequence_examples_for(None, REQUIRED, max_steps=2))
@@ -280,9 +264,9 @@ def test_a_list_that_must_be_there_is(message: SequenceExample) -> None:
 
 
 @pytest.mark.parametrize("specs", [
-    ({"a": FixedLenSequenceFeature([], "int64")}, None),
-    (None, {"a": FixedLenFeature([], "int64")}), (None, {"a": SparseFeature("i", "v", "int64", 3)}),
-    (None, None),
+    ({"a": tl.FixedLenSequenceFeature([], "int64")}, None),
+    (None, {"a": tl.FixedLenFeature([], "int64")}),
+    (None, {"a": tl.SparseFeature("i", "v", "int64", 3)}), (None, None),
 ])  # fmt: skip
 @given(data=st.data())
 def test_features_that_no_parser_takes_are_rejected(specs: Any, data: st.DataObject) -> None:
@@ -324,9 +308,9 @@ SAME: list[tuple[Any, Any]] = [
     (np.ma.masked, np.ma.masked), ({1: NAN, "a": 2, None: 3}, {None: 3, "a": 2, 1: NAN}),
     (np.array([NAN, 1.5], np.float32), np.array([-NAN, 1.5], np.float32)),
     ({"a": np.arange(3)}, {"a": np.arange(3)}), (Example(), Example()),
-    (BytesColumn.from_list([b"a", b"b", b"c"])[1:], BytesColumn.from_list([b"b", b"c"])),
-    (RaggedTensor(np.array([NAN]), [0, 1]), RaggedTensor(np.array([NAN]), [0, 1])),
-    (SparseTensor([[0]], [NAN], [2]), SparseTensor([[0]], [NAN], [2])),
+    (tl.BytesColumn.from_list([b"a", b"b", b"c"])[1:], tl.BytesColumn.from_list([b"b", b"c"])),
+    (tl.RaggedTensor(np.array([NAN]), [0, 1]), tl.RaggedTensor(np.array([NAN]), [0, 1])),
+    (tl.SparseTensor([[0]], [NAN], [2]), tl.SparseTensor([[0]], [NAN], [2])),
     (np.empty((0, 2)), np.empty((0, 2))),
 ]  # fmt: skip
 DIFFERENT: list[tuple[Any, Any]] = [
@@ -336,9 +320,10 @@ DIFFERENT: list[tuple[Any, Any]] = [
     (np.zeros(1), -np.zeros(1)), (np.array([NAN]), np.array([1.0])),
     (np.array([b"a", b"b"], object), np.array([b"a", b"c"], object)), ({"a": 1}, {"a": 2}),
     ({"a": 1}, {"b": 1}), ({"a": 1}, {"a": 1, "b": 2}), (Example(), SequenceExample()),
-    (INTS, Example()), (BytesColumn.from_list([b"ab", b""]), BytesColumn.from_list([b"a", b"b"])),
-    (RaggedTensor(np.array([1, 2]), [0, 1, 2]), RaggedTensor(np.array([1, 2]), [0, 0, 2])),
-    (SparseTensor([[0]], [1], [2]), SparseTensor([[1]], [1], [2])),
+    (INTS, Example()),
+    (tl.BytesColumn.from_list([b"ab", b""]), tl.BytesColumn.from_list([b"a", b"b"])),
+    (tl.RaggedTensor(np.array([1, 2]), [0, 1, 2]), tl.RaggedTensor(np.array([1, 2]), [0, 0, 2])),
+    (tl.SparseTensor([[0]], [1], [2]), tl.SparseTensor([[1]], [1], [2])),
     (np.array([complex(0.0, -0.0)]), np.array([complex(0.0, 0.0)])), (None, 0), ([1], (1,)),
     ({"a": [1]}, {"a": (1,)}), ({1: 0}, {True: 0}), ({1: 0, "a": 0, None: 0}, {2: 0, b"a": 0}),
     (np.float32(0.0), -np.float32(0.0)), (np.float32(0.0), np.float64(0.0)), (np.float64(0.0), 0.0),
@@ -349,9 +334,9 @@ DIFFERENT: list[tuple[Any, Any]] = [
     (masked([1, 2], [0, 1]), masked([1, 2], [1, 1])),
     (masked([1, 2], [0, 1]), masked([2, 2], [0, 1])), (masked([1, 2], [0, 0]), np.array([1, 2])),
     (masked([b"a", b"b"], [0, 1], object), masked([b"a", b"b"], [0, 0], object)),
-    (np.ma.masked, masked(0.0, True)), (BytesColumn.from_list([b"a"]), np.array([b"a"], object)),
-    (RaggedTensor(np.array([1]), [0, 1]), {"flat_values": np.array([1]), "row_splits": [np.array([0, 1])]}),
-    (SparseTensor([[0]], [1], [2]), {"indices": np.array([[0]]), "values": np.array([1]), "dense_shape": np.array([2])}),
+    (np.ma.masked, masked(0.0, True)), (tl.BytesColumn.from_list([b"a"]), np.array([b"a"], object)),
+    (tl.RaggedTensor(np.array([1]), [0, 1]), {"flat_values": np.array([1]), "row_splits": [np.array([0, 1])]}),
+    (tl.SparseTensor([[0]], [1], [2]), {"indices": np.array([[0]]), "values": np.array([1]), "dense_shape": np.array([2])}),
     (Example(), {"tensorflow.Example": b""}),
 ]  # fmt: skip
 
@@ -378,7 +363,7 @@ def test_the_error_says_where() -> None:
 
 
 def write(path: str, records: Iterable[bytes]) -> None:
-    with TFRecordWriter(path) as writer:
+    with tl.TFRecordWriter(path) as writer:
         for record in records:
             writer.write(record)
 
@@ -387,7 +372,7 @@ def of_stubborn_reader(path: str) -> list[bytes]:
     """Read what comes before damage, and say nothing of it."""
     found = []
     try:
-        for record in TFRecordReader(path):
+        for record in tl.TFRecordReader(path):
             found.append(record)  # noqa: PERF402
     except ValueError:
         pass
@@ -401,7 +386,7 @@ class Once:
         self.read: set[str] = set()
 
     def __call__(self, path: str) -> list[bytes]:
-        records = [] if path in self.read else list(TFRecordReader(path))
+        records = [] if path in self.read else list(tl.TFRecordReader(path))
         self.read.add(path)
         return records
 
@@ -419,16 +404,18 @@ MUTANTS: dict[str, Callable[[list[bytes]], Iterable[bytes]]] = {
 
 @given(testing.records())
 def test_our_own_files_make_the_round_trip(records: list[bytes]) -> None:
-    assert_round_trip(write, TFRecordReader, records)
+    assert_round_trip(write, tl.TFRecordReader, records)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS.values(), ids=MUTANTS)
 def test_a_wrong_reader_or_writer_fails(mutant: Callable[[list[bytes]], Iterable[bytes]]) -> None:
     with pytest.raises(AssertionError):
-        assert_round_trip(write, lambda path: mutant(list(TFRecordReader(path))), ITEMS)
+        assert_round_trip(write, lambda path: mutant(list(tl.TFRecordReader(path))), ITEMS)
     if mutant is not MUTANTS["gives text"]:
         with pytest.raises(AssertionError):
-            assert_round_trip(lambda path, items: write(path, mutant(items)), TFRecordReader, ITEMS)
+            assert_round_trip(
+                lambda path, items: write(path, mutant(items)), tl.TFRecordReader, ITEMS
+            )
 
 
 def test_a_reader_that_reads_once_is_found_out() -> None:
@@ -437,7 +424,7 @@ def test_a_reader_that_reads_once_is_found_out() -> None:
 
 def test_what_is_read_may_have_another_form() -> None:
     def lengths(path: str) -> list[int]:
-        return [len(record) for record in TFRecordReader(path)]
+        return [len(record) for record in tl.TFRecordReader(path)]
 
     assert_round_trip(write, lengths, ITEMS, expected=[4, 0, 1, 4])
     raised(AssertionError, assert_round_trip, write, lengths, ITEMS)
@@ -446,22 +433,22 @@ def test_what_is_read_may_have_another_form() -> None:
 @given(testing.records(min_size=1), st.data())
 def test_our_reader_notices_damage(records: list[bytes], data: st.DataObject) -> None:
     intact = bytes(frame(records))
-    assert_damage_is_noticed(TFRecordReader, intact, data.draw(testing.damaged(intact)))
+    assert_damage_is_noticed(tl.TFRecordReader, intact, data.draw(testing.damaged(intact)))
 
 
 @pytest.mark.parametrize("reader", [
-    of_stubborn_reader, lambda path: TFRecordReader(path, verify=False),
-    lambda path: chain([b"more"], TFRecordReader(path)),
+    of_stubborn_reader, lambda path: tl.TFRecordReader(path, verify=False),
+    lambda path: chain([b"more"], tl.TFRecordReader(path)),
     lambda path: sorted(of_stubborn_reader(path)),
 ], ids=["stops in silence", "checks no data", "makes data up", "sorts"])  # fmt: skip
 def test_a_reader_that_takes_damage_for_data_is_found_out(reader: Any) -> None:
     intact = bytes(frame([b"one", b"two", b"three"]))
     flipped = bytearray(intact)
     flipped[19 + 12] ^= 1  # in the data of the second record
-    assert_damage_is_noticed(TFRecordReader, intact, bytes(flipped))
+    assert_damage_is_noticed(tl.TFRecordReader, intact, bytes(flipped))
     with pytest.raises(AssertionError):
         assert_damage_is_noticed(
-            lambda path: reader(path) if "damaged" in Path(path).name else TFRecordReader(path),
+            lambda path: reader(path) if "damaged" in Path(path).name else tl.TFRecordReader(path),
             intact,
             bytes(flipped),
         )
@@ -482,11 +469,11 @@ def test_it_is_not_loaded_with_the_package_and_says_what_it_needs() -> None:
 
 @given(st.data())
 def test_arrays_in_byte_strings_are_drawn(data: st.DataObject) -> None:
-    features = {"a": RawFeature([2, 2], "int16"), "b": RawFeature([3], "bool")}
+    features = {"a": tl.RawFeature([2, 2], "int16"), "b": tl.RawFeature([3], "bool")}
     columns: Any = data.draw(testing.columns(features))
     assert (columns["a"].dtype, columns["a"].shape[1:]) == (np.int16, (2, 2))
     sequence = data.draw(testing.sequence_examples_for(features, features))
     message = sequence.SerializeToString()
-    context, lists = parse_single_sequence_example(message, features, features)
+    context, lists = tl.parse_single_sequence_example(message, features, features)
     assert context["b"].shape == (3,)
     assert lists["a"].shape[1:] == (2, 2)

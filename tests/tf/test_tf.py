@@ -552,5 +552,4 @@ def test_the_reader_of_batches_may_return_a_data_set_of_either_kind(tmp_path: Pa
         num_epochs=1,
         shuffle=False,
     )
-
     assert [batch["n"].numpy().tolist() for batch in batches] == [[0, 1], [2]]

@@ -89,7 +89,6 @@ def test_one_number_of_any_size_is_written_and_read() -> None:
 
 def test_the_content_of_a_field_follows_its_tag_and_length() -> None:
     data = memoryview(b"??\x0a\x03abc")
-
     assert read_length(data, 2) == (3, 4)
     assert [content_start(data, 2, stop, 0x0A) for stop in (None, 7, 6, 8)] == [4, 4, None, None]
     assert content_start(data, 2, None, 0x12) is None

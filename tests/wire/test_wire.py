@@ -107,9 +107,7 @@ def test_varints_of_known_sizes(longest: int, fill: bytes) -> None:
     numbers = [*numbers, varint(1), varint(1, longest)]
     data, starts, stops = buffer_of(numbers, fill=fill)
     sizes = (stops - starts).astype(np.uint8)
-
     values, wrong = read_sized(lanes(data), starts, sizes.copy())
-
     assert [n % 2**64 for n in values.tolist()] == [reference.varint(n, 0)[0] for n in numbers]
     assert wrong is None
     for i, size in itertools.product(range(len(numbers)), range(longest + 1)):
@@ -372,9 +370,7 @@ def assert_same_runs(runs: list[bytes]) -> None:
             error = raised(WireError, varint_runs, ByteRanges(data, starts, stops - starts))
             assert (error.message, error.offset) == (number, starts[number])
             return
-
     counts, values = varint_runs(ByteRanges(data, starts, stops - starts))
-
     assert counts.tolist() == [len(numbers) for numbers in expected]
     assert [n % 2**64 for n in values.tolist()] == [n for numbers in expected for n in numbers]
 

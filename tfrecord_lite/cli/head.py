@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     Numbered: TypeAlias = Iterator[tuple[int, bytes]]
 
 _MAX_FIELDS = 1000
-"""Of each message, unless everything is printed."""
+"""The most fields of each message, unless everything is printed."""
 _HINTS = {
-    ContentType.EVENT: " (tfrecord_lite.apps.events.read_events reads these)",
+    ContentType.EVENT: " (tfrecord events prints the scalars)",
     ContentType.TENSOR: " ({way_on})",
     ContentType.PROTOBUF: " (--message MODULE:CLASS names its fields)",
 }

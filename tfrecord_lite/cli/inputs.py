@@ -238,7 +238,7 @@ def message_class(text: str) -> Any:
             member = getattr(member, part)
         check_message_class(member)
     except (ImportError, AttributeError, ValueError, TypeError) as error:
-        detail = f"{text!r} is no protobuf class, given as package.module:Class: {error}"
+        detail = f"{text!r} is not a protobuf class, given as package.module:Class: {error}"
         if module.endswith(".proto"):
             compiled = f"{module.removesuffix('.proto').replace('/', '.')}_pb2"
             detail += f"; compile it with protoc first, and name the module {compiled}"
@@ -331,6 +331,16 @@ def sources_of(name: str) -> list[Source]:
         from tfrecord_lite.apps.tfds.info import files_of  # noqa: PLC0415 - not light
 
         return files_of(name)
+    except FileNotFoundError:
+        if not os.path.isdir(name):  # noqa: PTH112 - may be a URL
+            raise
+        from tfrecord_lite.apps.events.run import find_runs  # noqa: PLC0415 - not light
+
+        # Below the log directory of TensorBoard each run has a folder.
+        events = [f"{run}/*tfevents*" for run in find_runs(name).values()]
+        if not events:
+            raise
+        return [file for pattern in events for file in expand(pattern)]
 
 
 def find(args: argparse.Namespace, console: Console) -> list[Source]:

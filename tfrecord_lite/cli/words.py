@@ -32,14 +32,14 @@ VERBS = {
 """Words for each verb; ``to-csv`` and the like are ``convert`` too."""
 
 OPTIONS = {
-    "--limit": ("records", "num-records", "rows", "num-rows", "max-rows", "max-records", "head", "take", "count", "num", "number", "lines"),
+    "--limit": ("records", "num-records", "rows", "num-rows", "max-rows", "max-records", "head", "take", "count", "num", "number", "lines", "n", "sample", "size"),
     "--sample": ("sample-size",),
     "--skip-damage": ("on-error", "ignore-errors", "skip-errors", "skip", "skip-bad", "keep-going"),
     "--compression": ("compression-type", "codec", "input-compression", "decompress"),
     "--output-compression": ("compress",),
     "--where": ("filter", "condition", "expr", "predicate"),
     "--columns": ("features", "fields", "select", "keys", "cols", "column", "feature", "usecols"),
-    "--output": ("out", "html", "output-file", "file", "dest"),
+    "--output": ("o", "out", "html", "output-file", "file", "dest"),
     "--overwrite": ("force", "yes", "replace", "clobber"),
     "--num-shards": ("shards", "num-files", "files"),
     "--bytes-per-shard": ("shard-bytes", "shard-size", "max-shard-size", "size"),
@@ -121,14 +121,18 @@ def verb_meant(word: str, verbs: Collection[str]) -> str | None:
 def option_hint(option: str, verb: str, options_of: Mapping[str, Sequence[str]]) -> str:
     """Return what to say of an unknown option: the one that was probably meant, or the verbs that have it."""
     name = option.partition("=")[0].replace("_", "-").lower()
-    names = [name, *(own for own, words in OPTIONS.items() if name[2:] in words)]
+    word = name.lstrip("-")
+    names = [name, *(own for own, words in OPTIONS.items() if word in words)]
     from difflib import get_close_matches  # noqa: PLC0415 - for errors alone
 
     own = options_of[verb]
-    near = [one for one in names if one in own] or get_close_matches(name, own, 1, 0.7)
+    if "--output" in names and "--output" not in own:
+        writes = "--overwrite" in own or verb in ("recover", "unpack")
+        printed = "it writes FILE.idx" if verb == "index" else "redirect what it prints: > FILE"
+        return "the last argument is what to write" if writes else printed
+    near = [one for one in names if one in own] or [one for one in own if one.startswith(name)]
+    near = near or get_close_matches(name, own, 1, 0.7)
     if near:
         return f"did you mean {near[0]}?"
     others = [other for other, options in options_of.items() if set(names) & set(options)]
-    if "--output" in names and "--overwrite" in own:
-        return "the last argument is what to write"
     return f"it is an option of {', '.join(others)}" if others else ""

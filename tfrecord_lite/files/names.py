@@ -68,8 +68,7 @@ def check_storage_options(storage_options: StorageOptions, *sources: object) -> 
         raise TypeError(f"storage_options must be a dict of options for fsspec, not {actual}")
     paths = (os.fsdecode(s) for s in sources if isinstance(s, (str, bytes, os.PathLike)))
     if storage_options and not any(map(is_url, paths)):
-        detail = "storage_options are for URLs, which fsspec opens; none was given"
-        raise argument_error(detail)
+        raise argument_error("storage_options are for URLs, which fsspec opens; none was given")
 
 
 def is_same_file(one: str, other: str, storage_options: StorageOptions = None) -> bool:
@@ -188,8 +187,7 @@ def expand(
     except TypeError:
         raise TypeError(not_a_source(sources)) from None
     if not items:
-        detail = "an empty list of files was given; expected at least one path"
-        raise FileNotFoundError(detail)
+        raise FileNotFoundError("an empty list of files was given; expected at least one path")
     check_storage_options(storage_options, *items)
     places = [place for item in items for place in _in_archives(item, storage_options)]
     urls = [place for place in places if isinstance(place, str) and is_url(place)]

@@ -475,7 +475,7 @@ class _Written(WriterCommitMessage):  # type: ignore[misc]
     folder: str
     files: list[str]
     rounded: list[str]
-    """Columns of which a float64 was not exact in float32."""
+    """Columns with a float64 that was not exact in float32."""
 
 
 class TFRecordBatchWriter(_WriterBase):

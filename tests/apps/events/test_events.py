@@ -148,9 +148,7 @@ def test_the_first_malformed_event_is_named(tmp_path: Path) -> None:
     path = tmp_path / "tfevents"
     for bad in (no_utf8, no_metadata, twice, cut):
         path.write_bytes(frame([*good, bad, *good, cut, *good]))
-
         error = raised(InvalidArgumentError, read_events, path)
-
         assert (error.reason, error.index, error.offset) == (Reason.MALFORMED, 50, len(frame(good)))
         assert error.source == str(path)
 

@@ -123,7 +123,6 @@ class TestPack:
 
         source = pets(here)
         plain = names("plain", shuffle=False)
-
         assert plain == sorted(plain)
         assert names("a") == names("b") != plain
         assert names("c", seed=1) not in (names("d"), plain)
@@ -157,7 +156,6 @@ class TestPack:
 
     def test_without_a_sound_image_nothing_is_written(self, here: Path) -> None:
         write(here, {"in/a/bad.jpg": JPEG[:-40], "in/a/bad.png": b"", "none/readme.txt": b""})
-
         error = raised(InvalidArgumentError, pack_images, "in", "out.tfrecord", on_error="skip")
         assert (error.reason, error.source) == (Reason.MALFORMED, "in/a/bad.jpg")
         write(here, {"in/a/good.png": PNG})
@@ -165,7 +163,6 @@ class TestPack:
         assert (caught.reason, caught.source) == (Reason.MALFORMED, "in/a/bad.jpg")
         with pytest.raises(InvalidArgumentError, match="no image was found"):
             pack_images("none", "out.tfrecord")
-
         assert listed() == ["in", "none"]
         Path("in/a/bad.png").unlink()
         assert pack_images("in", "out.tfrecord", check=False).num_images == 2
@@ -183,9 +180,7 @@ class TestPack:
         source = pets(here)
         pack_images(source, "a@2.tfrecord")
         before = tree(here)
-
         error = raised(FileExistsError, pack_images, source, "a@2.tfrecord", seed=1)
-
         assert error.filename == "a-00000-of-00002.tfrecord"
         assert tree(here) == before
         pack_images(source, "a@2.tfrecord", seed=1, overwrite=True)
@@ -296,9 +291,7 @@ class TestManifests:
     def test_labels_that_are_numbers_are_kept(self, here: Path, name: str) -> None:
         write(here, {"1.png": PNG, "2.png": PNG})
         path = write_table(name, {"path": ["1.png", "2.png"], "label": [10, 2]})
-
         report = pack_images(path, "out.tfrecord", shuffle=False)
-
         rows = rows_of("out.tfrecord")
         assert [row["image/class/label"] for row in rows] == [10, 2]
         assert "image/class/text" not in rows[0]
@@ -315,9 +308,7 @@ class TestManifests:
             "image/object/bbox/xmin": [[0.5, 0.25], None],
             "image/object/class/text": [["a"], ["b", "c"]],
         }
-
         pack_images(write_table("a.jsonl", columns), "out.tfrecord", shuffle=False)
-
         first, second = rows_of("out.tfrecord")
         assert first["image/object/bbox/xmin"] == [0.5, 0.25]
         assert second.get("image/object/bbox/xmin", []) == []
@@ -361,9 +352,7 @@ class TestManifests:
             "label": ["a", "a", None, "a"],
         }
         path = write_table("a.jsonl", columns)
-
         report = pack_images(path, "out.tfrecord", on_error="skip")
-
         assert report.num_images == 1
         assert report.problems == [
             ("2.png", "No such file or directory"),
@@ -407,10 +396,8 @@ class TestRoundTrip:
             for i, file in enumerate(sorted(names))
         }
         source = write(folder / "in", files)
-
         pack_images(source, folder / "a", num_threads=1)
         unpack_images(folder / "a", folder / "out")
-
         assert tree(folder / "out") == files
         pack_images(folder / "out", folder / "b", num_threads=1)
         assert (folder / "b").read_bytes() == (folder / "a").read_bytes()
@@ -485,7 +472,6 @@ class TestUnpack:
     ) -> None:
         write_records(here / "a", row)
         unpack_images("a", "out", **options)
-
         assert {*tree(here / "out")} == {*expected.split()}
 
     def test_records_without_an_image(self, here: Path) -> None:

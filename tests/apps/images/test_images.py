@@ -110,7 +110,6 @@ def test_a_palette_with_transparency_has_four_channels() -> None:
 def test_images_of_more_than_8_bits(dtype: str) -> None:
     depth = np.add.outer(np.arange(16) * 4000, np.arange(8)).astype(dtype)
     png = encode_image(depth if dtype == "uint16" else depth.view(np.uint8).reshape(16, 8, 4))
-
     assert decode_image(png, dtype=dtype).tobytes() == depth.tobytes()
     whole: Any = decode_images([png, png], channels=1, dtype=dtype)
     assert [each.tobytes() for each in whole] == [depth.tobytes()] * 2
@@ -238,7 +237,6 @@ def test_an_image_as_a_parsed_record_has_it() -> None:
 def test_a_column_is_decoded_as_its_images(form: Any) -> None:
     images = [noise(4, 5, 3), noise(6, 2, 1), noise(40, 30, 4)]
     column = form([encode_image(image) for image in images])
-
     for n in (None, 1, 3):
         for channels in (0, 1, 3, 4):
             found = decode_images(column, None, n, channels=channels)

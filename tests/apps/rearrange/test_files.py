@@ -146,9 +146,7 @@ class TestFilter:
         with tempfile.TemporaryDirectory() as folder:
             paths = write_all(Path(folder), [(records, ending)])
             target = Path(folder, "new")
-
             kept = filter_records(paths, target, keep)
-
             expected = [record for record in records if len(record) % step == 0]
             assert read_all(target) == expected
             assert (kept.num_records, kept.num_read) == (len(expected), len(records))
@@ -177,7 +175,6 @@ class TestChecksums:
             return mask
 
         filter_records(paths, tmp_path / "new", spoil)
-
         report = verify(tmp_path / "new")
         assert [(s.index, s.reason) for s in report.spans] == [(60, Reason.DATA_CRC)]
 
@@ -267,10 +264,8 @@ class TestSidecars:
         labels = pd.Index(["p", "q", "r"], name="key")
         save(tmp_path / "0", pd.DataFrame({"x": [1, None, 3]}, labels, dtype="Int16"))
         save(tmp_path / "1", pd.DataFrame({"x": [1, None, 3]}, pd.RangeIndex(5, 8), dtype="Int16"))
-
         for name in ("0", "1"):
             filter_records(tmp_path / name, tmp_path / f"new{name}", every_other)
-
         kept = load(tmp_path / "new0", as_="pandas")
         assert (kept.index.tolist(), kept["x"].tolist()) == (["p", "r"], [1, 3])
         assert kept["x"].dtype == "Int16"

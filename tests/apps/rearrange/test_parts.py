@@ -74,9 +74,7 @@ class TestSplit:
             targets = [Path(folder, f"{name}{ending}") for name in ("a", "b@2", "c")]
             for given_records in (records, mixed):
                 (path,) = write_all(Path(folder), [(given_records, "")])
-
                 parts = split_records(path, targets, FRACTIONS, seed=seed, overwrite=True)
-
                 expected = [part_of(record, seed) for record in given_records]
                 for number, part in enumerate(parts):
                     own = [r for r, e in zip(given_records, expected, strict=True) if e == number]
@@ -164,7 +162,6 @@ class TestSplit:
         monkeypatch.setattr("os.replace", failing)
         with pytest.raises(PermissionError):
             split_records(tmp_path / "all", [tmp_path / "a", tmp_path / "b"], [0.5, 0.5])
-
         assert sorted(tmp_path.iterdir()) == before
 
 

@@ -37,13 +37,11 @@ class TestOrder:
         records = [record for records, _ in files for record in records]
         with tempfile.TemporaryDirectory() as folder:
             target = Path(folder, "new")
-
             paths = write_all(Path(folder), files)
             shuffled = shuffle_records(paths, target, seed=seed)
             again = shuffle_records(
                 [one_way(path) for path in paths], Path(folder, "again"), seed=seed, num_shards=3
             )
-
             assert Counter(read_all(target)) == Counter(records)
             assert shuffled.num_records == len(records)
             assert read_all(*again.paths) == read_all(target)
@@ -138,9 +136,7 @@ def test_memory_is_bounded(tmp_path: Path, size: int) -> None:
     n_blocks = 10 * memory // block.nbytes + 1
     with TFRecordWriter(path) as writer:
         writer.write_blocks([block] * n_blocks)
-
     grown = int(run_fresh(MEASURE, path, target, memory))
-
     assert grown < memory + 16 * 2**20
     blocks = TFRecordReader(target).blocks()
     counts = Counter(view[:8].tobytes() for block in blocks for view in block.views())

@@ -25,7 +25,6 @@ def test_a_table_has_the_figures_of_the_text_and_a_chart_or_values() -> None:
     n_columns = page.cells.index("distribution") + 1
     rows = [page.cells[i : i + n_columns] for i in range(0, len(page.cells), n_columns)]
     words = {word for row in rows for cell in row[:-1] for word in cell.split()}
-
     assert words <= set(str(TABLE).split())
     assert [row[0] for row in rows] == ["name", "age", "city", "id", "image", "score"]
     assert rows[2][-1] == "4 bytes: Bern (60), Rome (40)"

@@ -128,9 +128,7 @@ class TestOutputs:
         )
         (folder / "2.tfrecord.schema.json").rename(folder / "other.schema.json")
         (folder / "notes.txt").write_text("notes")
-
         convert(folder, target=f"{tmp_path}/out/", to="parquet", num_jobs=2)
-
         assert made(tmp_path / "out") == ["0.parquet", "1.parquet", "2.parquet"]
         assert ids(*sorted((tmp_path / "out").glob("*.parquet"))) == [*range(5)] * 3
 
@@ -187,11 +185,9 @@ class TestRows:
         save(tmp_path / "x.tfrecord", {"x": np.array([0.1, 0.2])}, lossless=True)
         save(tmp_path / "n.tfrecord", {"n": np.array([1, 2], np.uint8)})
         paths = [tmp_path / f"{name}.tfrecord" for name in "xna"]
-
         convert(*paths, target=f"{tmp_path}/out/", to=to, sample=10)
         for path in (tmp_path / "out").glob("*.parquet"):
             convert(path, target=path.with_suffix(".tfrecord"))
-
         out = tmp_path / "out"
         x: Any = load(out / "x.tfrecord")
         n: Any = load(out / "n.tfrecord")

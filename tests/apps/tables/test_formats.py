@@ -228,7 +228,6 @@ class TestColumns:
             pa.record_batch({"x": range(i, i + 100), "y": ["a"] * 100}) for i in range(0, 1000, 100)
         ]
         path = write(tmp_path / f"a.{ending}", batches)
-
         assert [row["x"] for row in read(path)] == list(range(1000))
         assert read(path, 950, columns=("y", "x"))[0] == {"y": "a", "x": 950}
         assert read(path, 1000) == []
@@ -399,9 +398,7 @@ class TestJsonLines:
             '{"b": [{"base64": "/w=="}], "f": [0.1], "l": [1, 2], "nan": [{"float": "NaN"}], '
             '"t": ["text"], "x": [3]}\n'
         )
-
         copied(tmp_path / "a.jsonl", tmp_path / "b.tfrecord")
-
         assert list(TFRecordReader(tmp_path / "b.tfrecord")) == list(
             TFRecordReader(tmp_path / "a.tfrecord")
         )

@@ -96,12 +96,10 @@ def test_a_file_that_has_changed(path: str) -> None:
 def test_tasks_write_files_that_come_back(path: str, tmp_path: Path) -> None:
     table = scan(path)
     parts = table.partitions(num_partitions=3)
-
     written = [
         write_part(str(tmp_path / f"out/part-{i}.tfrecord.gz"), part.read())
         for i, part in enumerate(parts)
     ]
-
     assert [w.n_records for w in written if w] == [part.num_rows for part in parts]
     assert [w.nbytes for w in written if w] == [os.stat(w.path).st_size for w in written if w]  # noqa: PTH116
     back = scan(str(tmp_path / "out/*.gz"))
@@ -168,7 +166,6 @@ def test_after_an_error_there_is_what_was_there_before(tmp_path: Path) -> None:
     write_part(target, [pa.table({"x": [1]})])
     before = sorted(os.listdir(tmp_path)), (tmp_path / "a").read_bytes()  # noqa: PTH208
     batches = [pa.table({"x": [[1]]}), pa.table({"x": [[2, None]]})]
-
     with pytest.raises(InvalidArgumentError, match=r"a: record 1, feature 'x': a null"):
         write_part(target, batches)
 

@@ -8,27 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+import tfrecord_lite as tl
 from tests.support.errors import raised
 from tests.support.small_files import write_records
 from tests.support.specifications import tables
-from tfrecord_lite import (
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    RaggedFeature,
-    Schema,
-    SequenceSchema,
-    SparseFeature,
-    SparseTensor,
-    TFRecordTable,
-    TFRecordWriter,
-    VarLenFeature,
-    encode_sequence_examples,
-    infer_schema,
-    load,
-    load_schema,
-    save,
-    scan,
-)
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError
 from tfrecord_lite.messages import Example
 
@@ -41,12 +24,12 @@ def path(tmp_path: Path) -> Path:
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
-    with TFRecordWriter(path) as writer:
+    with tl.TFRecordWriter(path) as writer:
         writer.write_examples(rows)
     return path
 
 
-def rows_of(table: TFRecordTable) -> list[dict[str, Any]]:
+def rows_of(table: tl.TFRecordTable) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = table.to_arrow().to_pylist()
     return found
 
@@ -69,8 +52,7 @@ def test_a_table_has_the_values_of_the_messages(drawn: Any, tmp_path_factory: An
     write_records(path, (example.SerializeToString() for example in examples))
     if not any(feature_values(e, key) for e in examples for key in e.features.feature):
         return
-    found = scan(path)
-
+    found = tl.scan(path)
     assert found.count_rows() == len(examples)
     for row, example in zip(rows_of(found), examples, strict=True):
         for name, value in row.items():
@@ -99,19 +81,19 @@ def test_a_saved_table_has_the_values_that_load_has(drawn: Any, tmp_path_factory
     columns, _ = drawn
     path = tmp_path_factory.mktemp("table") / "x.tfrecord"
     try:
-        save(path, columns)
+        tl.save(path, columns)
     except InvalidArgumentError:  # what the strict policy does not store
         return
-    loaded: Any = load(path)
+    loaded: Any = tl.load(path)
     # The column "" is stored under another name, as a path is not empty.
-    if "" in loaded or any(isinstance(column, SparseTensor) for column in loaded.values()):
+    if "" in loaded or any(isinstance(column, tl.SparseTensor) for column in loaded.values()):
         return
     expected = {
         name: column.to_list() if hasattr(column, "to_list") else column.tolist()
         for name, column in loaded.items()
     }
 
-    assert alike_columns(scan(path).to_arrow().to_pydict(), expected)
+    assert alike_columns(tl.scan(path).to_arrow().to_pydict(), expected)
 
 
 def alike_columns(found: dict[str, Any], expected: dict[str, Any]) -> bool:
@@ -138,8 +120,8 @@ def test_original_types_are_arrows(path: Path) -> None:
         "missing": ([None, "x"], "large_string"),
         "most": (np.ma.MaskedArray([2**63 - 1, 0], [False, True]), "int64"),
     }
-    save(path, {name: column for name, (column, _) in whole.items()}, lossless=True)
-    table = scan(path)
+    tl.save(path, {name: column for name, (column, _) in whole.items()}, lossless=True)
+    table = tl.scan(path)
 
     assert [str(field.type) for field in table.arrow_schema] == [word for _, word in whole.values()]
     found = table.to_arrow()
@@ -153,12 +135,12 @@ def test_original_types_are_arrows(path: Path) -> None:
 
 def test_specifications_that_depend_on_the_batch_are_lists(path: Path) -> None:
     write(path, [{"a": [1], "i": [2], "v": [0.5]}, {"a": [1, 2, 3, 4], "i": [], "v": []}])
-    table = scan(
+    table = tl.scan(
         path,
         schema={
-            "a": VarLenFeature("int64"),
-            "p": FixedLenSequenceFeature([2], "int64", allow_missing=True),
-            "s": SparseFeature("i", "v", "float32", 4),
+            "a": tl.VarLenFeature("int64"),
+            "p": tl.FixedLenSequenceFeature([2], "int64", allow_missing=True),
+            "s": tl.SparseFeature("i", "v", "float32", 4),
         },
     )
 
@@ -173,32 +155,34 @@ def test_specifications_that_depend_on_the_batch_are_lists(path: Path) -> None:
 def test_sparse_columns_keep_the_types_of_their_values(path: Path) -> None:
     indices, shape = np.array([[0, 1], [1, 0]]), np.array([2, 3])
     numbers, texts = np.array([1, 255], np.uint8), np.array(["a", "ü"], object)
-    save(path, {k: SparseTensor(indices, v, shape) for k, v in (("n", numbers), ("t", texts))})
-    table = scan(path)
+    tl.save(
+        path, {k: tl.SparseTensor(indices, v, shape) for k, v in (("n", numbers), ("t", texts))}
+    )
+    table = tl.scan(path)
     assert rows_of(table) == [
         {"n/indices_0": [1], "n/values": [1], "t/indices_0": [1], "t/values": ["a"]},
         {"n/indices_0": [0], "n/values": [255], "t/indices_0": [0], "t/values": ["ü"]},
     ]
     assert str(table.arrow_schema.field("n/values").type) == "list<item: uint8>"
-    save(path, {"x": SparseTensor(indices, np.array([0.1, 0.2]), shape)}, lossless=True)
-    assert scan(path).to_arrow().column("x/values").to_pylist() == [[[0.1]], [[0.2]]]
+    tl.save(path, {"x": tl.SparseTensor(indices, np.array([0.1, 0.2]), shape)}, lossless=True)
+    assert tl.scan(path).to_arrow().column("x/values").to_pylist() == [[[0.1]], [[0.2]]]
 
 
 def test_partitions_are_lists_of_lists(path: Path) -> None:
     write(path, [{"v": [1, 2, 3], "n": [2, 1]}, {"v": [], "n": [0]}])
-    spec = RaggedFeature("int64", "v", [RaggedFeature.RowLengths("n")])
-    assert rows_of(scan(path, schema={"x": spec})) == [{"x": [[1, 2], [3]]}, {"x": [[]]}]
+    spec = tl.RaggedFeature("int64", "v", [tl.RaggedFeature.RowLengths("n")])
+    assert rows_of(tl.scan(path, schema={"x": spec})) == [{"x": [[1, 2], [3]]}, {"x": [[]]}]
 
 
 def test_sequences_are_lists_of_lists(path: Path) -> None:
-    rows = encode_sequence_examples(
+    rows = tl.encode_sequence_examples(
         context={"label": [1, 2]},
         feature_lists={"ids": [[[1], [2, 3]], []], "words": [[[b"a"]], [[b"b"], [b"c"]]]},
     )
-    with TFRecordWriter(path) as writer:
+    with tl.TFRecordWriter(path) as writer:
         writer.write_blocks([rows])
-    table = scan(path)
-    assert isinstance(table.schema, SequenceSchema)
+    table = tl.scan(path)
+    assert isinstance(table.schema, tl.SequenceSchema)
     assert table.column_names == ["context/label", "feature_lists/ids", "feature_lists/words"]
     assert table.to_arrow().to_pydict()["feature_lists/ids"] == [[[1], [2, 3]], []]
     assert table.select(["context/label"]).to_arrow().to_pydict() == {"context/label": [1, 2]}
@@ -206,27 +190,27 @@ def test_sequences_are_lists_of_lists(path: Path) -> None:
 
 def test_a_given_schema_a_file_of_one_and_specifications_are_taken(path: Path) -> None:
     write(path, [{"x": 1.5, "y": 2}])
-    schema = infer_schema(path)
+    schema = tl.infer_schema(path)
     document = path.parent / "schema.json"
     document.write_text(schema.to_json())
-    for features in (schema, document, str(document), {"x": FixedLenFeature([], "float32")}):
-        assert rows_of(scan(path, ["x"], schema=features)) == [{"x": 1.5}]
+    for features in (schema, document, str(document), {"x": tl.FixedLenFeature([], "float32")}):
+        assert rows_of(tl.scan(path, ["x"], schema=features)) == [{"x": 1.5}]
 
 
 def test_the_schema_is_in_the_metadata(path: Path) -> None:
-    save(path, {"x": [0.1], "n": [None], "i": np.zeros(1, np.uint8)}, lossless=True)
-    table = scan(path)
-    assert Schema.from_json(table.arrow_schema.metadata[b"tfrecord_lite"]) == load_schema(
+    tl.save(path, {"x": [0.1], "n": [None], "i": np.zeros(1, np.uint8)}, lossless=True)
+    table = tl.scan(path)
+    assert tl.Schema.from_json(table.arrow_schema.metadata[b"tfrecord_lite"]) == tl.load_schema(
         f"{path}.schema.json"
     )
     chosen = table.select(["i"])
-    assert [*Schema.from_json(chosen.arrow_schema.metadata[b"tfrecord_lite"])] == ["i"]
+    assert [*tl.Schema.from_json(chosen.arrow_schema.metadata[b"tfrecord_lite"])] == ["i"]
     assert [*chosen.schema] == ["i"]
 
 
 def test_what_the_sample_has_and_later_records_lack_is_null(path: Path) -> None:
     write(path, [{"x": 1, "v": [1.0, 2.0], "s": "a"}, {}, {"x": 3, "s": "b"}])
-    table = scan(path, sample=1)
+    table = tl.scan(path, sample=1)
     assert rows_of(table) == [
         {"x": 1, "v": [1.0, 2.0], "s": b"a"},
         {"x": None, "v": None, "s": None},
@@ -237,16 +221,15 @@ def test_what_the_sample_has_and_later_records_lack_is_null(path: Path) -> None:
 def test_a_feature_that_comes_after_the_sample_is_not_lost(path: Path) -> None:
     rows: list[dict[str, Any]] = [{"x": i, "e": []} for i in range(5000)]
     write(path, [*rows, {"x": 0, "late": 1}, *rows])
-    table = scan(path, sample=10)
+    table = tl.scan(path, sample=10)
     error = raised(InvalidArgumentError, table.to_arrow, match=r"not in the schema; .*sample")
-
     assert (error.key, error.index) == ("late", 5000)
     assert table.select(["x"]).to_arrow().num_rows == 10_001
-    assert scan(path, schema={"x": int}).to_arrow().num_rows == 10_001
-    assert scan(path, sample=None).column_names == ["late", "x"]
+    assert tl.scan(path, schema={"x": int}).to_arrow().num_rows == 10_001
+    assert tl.scan(path, sample=None).column_names == ["late", "x"]
     write(path, [*rows, {"x": 0, "e": 1}])
     with pytest.raises(InvalidArgumentError, match="not in the schema") as caught:
-        scan(path, sample=10, num_workers=1).to_arrow()
+        tl.scan(path, sample=10, num_workers=1).to_arrow()
     assert (caught.value.key, caught.value.index) == ("e", 5000)
 
 
@@ -256,7 +239,7 @@ def test_a_feature_that_comes_after_the_sample_is_not_lost(path: Path) -> None:
 )
 def test_a_late_misfit_says_what_to_do(path: Path, row: dict[str, Any], detail: str) -> None:
     write(path, [{"x": 1}, row])
-    error = raised(InvalidArgumentError, scan(path, sample=1).to_arrow, match=detail)
+    error = raised(InvalidArgumentError, tl.scan(path, sample=1).to_arrow, match=detail)
     assert (error.key, error.index, error.source) == ("x", 1, str(path))
     assert "sample" in str(error)
 
@@ -265,9 +248,9 @@ def test_a_late_misfit_says_what_to_do(path: Path, row: dict[str, Any], detail: 
 def test_no_record_at_all_is_a_table_without_columns(path: Path, sample: int | None) -> None:
     write(path, [])
     with pytest.warns(UserWarning, match=f"{path.name}: no records, .* give schema"):
-        table = scan(path, sample=sample)
+        table = tl.scan(path, sample=sample)
     assert (table.to_arrow().shape, table.count_rows()) == ((0, 0), 0)
-    assert scan(path, schema={"x": int}).to_arrow().shape == (0, 1)
+    assert tl.scan(path, schema={"x": int}).to_arrow().shape == (0, 1)
 
 
 def test_text_is_what_the_sample_shows_or_what_is_named(path: Path) -> None:
@@ -279,41 +262,41 @@ def test_text_is_what_the_sample_shows_or_what_is_named(path: Path) -> None:
     words = {"large_string", "list<item: large_string>"}
 
     def texts(**options: Any) -> list[str]:
-        table = scan(path, **options)
+        table = tl.scan(path, **options)
         return [f.name for f in table.arrow_schema if str(f.type) in words]
 
     assert texts() == []
     assert texts(text=True) == ["a", "c"]
     assert texts(text=["d"]) == ["d"]
-    assert rows_of(scan(path, text=True))[0]["c"] == ["x", ""]
+    assert rows_of(tl.scan(path, text=True))[0]["c"] == ["x", ""]
 
 
 def test_bytes_in_a_column_of_text_name_their_record(path: Path) -> None:
     write(path, [{"a": "x"}, {"a": "y"}, {"a": b"\xff"}])
-    error = raised(InvalidArgumentError, scan(path, text=["a"]).to_arrow, match="not UTF-8")
+    error = raised(InvalidArgumentError, tl.scan(path, text=["a"]).to_arrow, match="not UTF-8")
     assert (error.index, error.key, error.source) == (2, "a", str(path))
 
 
 def test_text_names_must_be_columns_of_byte_strings(path: Path) -> None:
     write(path, [{"name": "x", "n": 1}])
-    raised(InvalidArgumentError, scan, path, text=["nam"], match="nearest: 'name'")
-    raised(InvalidArgumentError, scan, path, text=["n"], match="'n' in text")
-    raised(TypeError, scan, path, text="name", match="not the str")
+    raised(InvalidArgumentError, tl.scan, path, text=["nam"], match="nearest: 'name'")
+    raised(InvalidArgumentError, tl.scan, path, text=["n"], match="'n' in text")
+    raised(TypeError, tl.scan, path, text="name", match="not the str")
 
 
 def test_columns_come_in_the_order_asked_for(path: Path) -> None:
     write(path, [{"a": 1, "b": 2, "c": 3}])
-    assert scan(path).select(["c", "a"]).column_names == ["c", "a"]
-    assert rows_of(scan(path, columns=["b"])) == [{"b": 2}]
-    assert scan(path).select([]).to_arrow().num_rows == 1
+    assert tl.scan(path).select(["c", "a"]).column_names == ["c", "a"]
+    assert rows_of(tl.scan(path, columns=["b"])) == [{"b": 2}]
+    assert tl.scan(path).select([]).to_arrow().num_rows == 1
     for names, detail in ((["x"], "no column 'x'"), (["a", "a"], "twice")):
-        raised(InvalidArgumentError, scan(path).select, names, match=detail)
-    raised(TypeError, scan(path).select, "abc", match="not the str")
+        raised(InvalidArgumentError, tl.scan(path).select, names, match=detail)
+    raised(TypeError, tl.scan(path).select, "abc", match="not the str")
 
 
 def test_columns_that_are_not_selected_are_not_parsed(path: Path) -> None:
     write(path, [{"good": i, "bad": i if i != 2 else [1, 2]} for i in range(4)])
-    table = scan(path, schema={"good": int, "bad": int})
+    table = tl.scan(path, schema={"good": int, "bad": int})
     assert table.select(["good"]).to_arrow().column("good").to_pylist() == [0, 1, 2, 3]
     raised(InvalidArgumentError, table.to_arrow)
 
@@ -324,8 +307,7 @@ def test_head_does_not_read_what_comes_after(path: Path) -> None:
     write(path, [{"x": i} for i in range(1000)])
     whole = path.read_bytes()
     path.write_bytes(whole[:-3])
-    table = scan(path, sample=10)
-
+    table = tl.scan(path, sample=10)
     assert table.head().column("x").to_pylist() == [0, 1, 2, 3, 4]
     assert table.head(0).num_rows == 0
     assert table.head(0).schema == table.arrow_schema
@@ -339,37 +321,37 @@ def test_damage_comes_after_the_rows_before_it(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
-    found, n_rows = scan(path, sample=10).to_batches(), 0
+    found, n_rows = tl.scan(path, sample=10).to_batches(), 0
     with pytest.raises(DataLossError) as caught:  # noqa: PT012 - batches come before it
         while True:
             n_rows += next(found).num_rows
     assert n_rows == caught.value.index
-    kept = scan(path, sample=10, on_error=lambda span: None)  # noqa: ARG005
+    kept = tl.scan(path, sample=10, on_error=lambda span: None)  # noqa: ARG005
     assert kept.to_arrow().num_rows == 999
 
 
 def test_batches_have_the_size_asked_for(path: Path) -> None:
     write(path, [{"x": i} for i in range(10)])
-    assert [len(b) for b in scan(path).to_batches(4)] == [4, 4, 2]
-    assert [len(b) for b in scan(path, batch_size=5).to_batches()] == [5, 5]
-    raised(InvalidArgumentError, scan, path, batch_size=0, match="batch_size")
+    assert [len(b) for b in tl.scan(path).to_batches(4)] == [4, 4, 2]
+    assert [len(b) for b in tl.scan(path, batch_size=5).to_batches()] == [5, 5]
+    raised(InvalidArgumentError, tl.scan, path, batch_size=0, match="batch_size")
 
 
 def test_a_file_object_cannot_be_read_twice(path: Path) -> None:
     write(path, [{"x": 1}])
     with path.open("rb") as file, pytest.raises(TypeError, match="opened again"):
-        scan(file)
+        tl.scan(file)
 
 
 def test_workers_give_all_rows_in_some_order(tmp_path: Path) -> None:
     for i in range(3):
         write(tmp_path / f"x-{i}.tfrecord", [{"n": 1000 * i + j, "s": "a"} for j in range(1000)])
-    table = scan(tmp_path / "x-*", num_workers=2, text=True)
-    assert scan(tmp_path / "x-*").to_arrow().column("n").to_pylist() == list(range(3000))
+    table = tl.scan(tmp_path / "x-*", num_workers=2, text=True)
+    assert tl.scan(tmp_path / "x-*").to_arrow().column("n").to_pylist() == list(range(3000))
     assert sorted(table.to_arrow().column("n").to_pylist()) == list(range(3000))
     assert table.head(2).column("n").to_pylist() == [0, 1]
     assert max(len(batch) for batch in table.to_batches(100)) <= 100
-    one = scan(tmp_path / "x-1.tfrecord", columns=["n"], num_workers=2)
+    one = tl.scan(tmp_path / "x-1.tfrecord", columns=["n"], num_workers=2)
     assert sorted(one.to_arrow().column("n").to_pylist()) == list(range(1000, 2000))
 
 
@@ -378,11 +360,11 @@ def test_errors_in_workers_name_the_record(tmp_path: Path) -> None:
         rows = [{"n": 0 if (i, j) != (1, 7) else [1, 2]} for j in range(50)]
         write(tmp_path / f"x-{i}.tfrecord", rows)
     with pytest.raises(InvalidArgumentError, match="sample") as caught:
-        scan(tmp_path / "x-*", num_workers=2, sample=5).to_arrow()
+        tl.scan(tmp_path / "x-*", num_workers=2, sample=5).to_arrow()
     assert (caught.value.source, caught.value.index) == (str(tmp_path / "x-1.tfrecord"), 7)
 
 
-def query(text: str, table_of_records: TFRecordTable) -> list[Any]:  # noqa: ARG001 - by name
+def query(text: str, table_of_records: tl.TFRecordTable) -> list[Any]:  # noqa: ARG001 - by name
     import duckdb
 
     relation: Any = duckdb.sql(text)
@@ -396,8 +378,8 @@ def test_libraries_read_it_as_it_is(path: Path) -> None:
     import polars as pl
     import pyarrow as pa
 
-    save(path, {"x": [1, None, 2**63 - 1], "s": ["a", None, "ü"], "l": [[1.5], [], [2.5, 3.5]]})
-    table = scan(path)
+    tl.save(path, {"x": [1, None, 2**63 - 1], "s": ["a", None, "ü"], "l": [[1.5], [], [2.5, 3.5]]})
+    table = tl.scan(path)
     expected = {"x": [1, None, 2**63 - 1], "s": ["a", None, "ü"], "l": [[1.5], [], [2.5, 3.5]]}
 
     assert pa.table(table).to_pydict() == expected
@@ -422,11 +404,11 @@ def test_frames_that_were_saved_come_back(path: Path) -> None:
     import polars as pl
 
     frame = pd.DataFrame({"x": [1, 2], "s": ["a", "b"]}, index=pd.Index([5, 7], name="key"))
-    save(path, frame)
-    pd.testing.assert_frame_equal(scan(path).to_pandas(), frame)
-    pd.testing.assert_frame_equal(scan(path).select(["s"]).to_pandas(), frame[["s"]])
-    assert scan(path).column_names == ["x", "s", "key"]
+    tl.save(path, frame)
+    pd.testing.assert_frame_equal(tl.scan(path).to_pandas(), frame)
+    pd.testing.assert_frame_equal(tl.scan(path).select(["s"]).to_pandas(), frame[["s"]])
+    assert tl.scan(path).column_names == ["x", "s", "key"]
     polars = pl.DataFrame({"x": [1, None], "c": pl.Series(["a", "b"], dtype=pl.Categorical)})
-    save(path, polars)
-    assert scan(path).to_polars().equals(polars)
-    assert scan(path).to_polars().schema == polars.schema
+    tl.save(path, polars)
+    assert tl.scan(path).to_polars().equals(polars)
+    assert tl.scan(path).to_polars().schema == polars.schema

@@ -343,27 +343,24 @@ def test_what_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
             read(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("expression", "text"),
-    [
-        ("validtion", "no split 'validtion'; the nearest: 'validation'"),
-        ("zzz", "no split 'zzz'; there are 'train', 'test', 'validation'"),
-        ("train[13:]", "'train[13:]' is out of range: 'train' has 12 records"),
-        ("train[:-13]", "'train[:-13]' is out of range: 'train' has 12 records"),
-        ("train[5:5]", "'train[5:5]' has no records: 'train' has 12 records"),
-        ("train[7:3]", "'train[7:3]' has no records: 'train' has 12 records"),
-        ("test[:1%]", "'test[:1%]' has no records: 'test' has 2 records"),
-        ("train[9shard]", "'train[9shard]' has no records: 'train' has 12 records"),
-        ("train[:150%]", "the percents of 'train[:150%]' must be between -100 and 100"),
-        ("train[10%:20]", "both ends of 'train[10%:20]' must be in the same unit"),
-        ("all[:3]", "'all' cannot be sliced; slice each split"),
-        *[
-            (text, f"{text.strip()!r} is not a split; expected such as ")
-            for text in ("", "train[5]", "train[50%]", "train[]", "train[::2]", "train[a:]", "train [:3]", "train[1.5:]")
-        ],
-        ("train+", "'' is not a split; expected such as "),
+@pytest.mark.parametrize(("expression", "text"), [
+    ("validtion", "no split 'validtion'; the nearest: 'validation'"),
+    ("zzz", "no split 'zzz'; there are 'train', 'test', 'validation'"),
+    ("train[13:]", "'train[13:]' is out of range: 'train' has 12 records"),
+    ("train[:-13]", "'train[:-13]' is out of range: 'train' has 12 records"),
+    ("train[5:5]", "'train[5:5]' has no records: 'train' has 12 records"),
+    ("train[7:3]", "'train[7:3]' has no records: 'train' has 12 records"),
+    ("test[:1%]", "'test[:1%]' has no records: 'test' has 2 records"),
+    ("train[9shard]", "'train[9shard]' has no records: 'train' has 12 records"),
+    ("train[:150%]", "the percents of 'train[:150%]' must be between -100 and 100"),
+    ("train[10%:20]", "both ends of 'train[10%:20]' must be in the same unit"),
+    ("all[:3]", "'all' cannot be sliced; slice each split"),
+    *[
+        (text, f"{text.strip()!r} is not a split; expected such as ")
+        for text in ("", "train[5]", "train[50%]", "train[]", "train[::2]", "train[a:]", "train [:3]", "train[1.5:]")
     ],
-)  # fmt: skip
+    ("train+", "'' is not a split; expected such as "),
+])  # fmt: skip
 def test_a_split_that_cannot_be_is_named(today: Path, expression: str, text: str) -> None:
     error = raised(InvalidArgumentError, load_tfds, today, expression)
     assert str(error).startswith(text)
@@ -447,7 +444,6 @@ def test_a_directory_given_as_a_file_leads_on(today: Path) -> None:
         with pytest.raises(IsADirectoryError, match=r"load_tfds reads it.*\.files\(") as caught:
             load(directory)
         assert caught.value.filename == str(directory)
-
     (today / "plain" / "below").mkdir(parents=True)
     raised(FileNotFoundError, load, today / "plain", match=r"only 1 folder \(below\): '.*/plain'")
     raised(FileNotFoundError, load, today / "plain" / "below", match="the folder is empty")

@@ -14,23 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tfrecord_lite as tl
 from tests.apps.viewer.view_files import HOSTILE, KINDS
 from tests.support.errors import raised
 from tests.support.foreign_messages import Frame, frame
 from tests.support.shown_html import parsed
 from tests.support.small_files import write
-from tfrecord_lite import (
-    Schema,
-    TFRecordReader,
-    encode_example,
-    encode_examples,
-    encode_sequence_example,
-    infer_schema,
-    read_batches,
-    save,
-    serialize_tensor,
-    view,
-)
 from tfrecord_lite.errors import InvalidArgumentError
 
 pytestmark = pytest.mark.needs("view")
@@ -40,7 +29,7 @@ URLS = {"href", "src", "srcset", "action", "formaction", "poster", "xlink:href",
 
 def page_of(paths: Any, **options: Any) -> str:
     folder = Path(paths[0]).parent
-    path = view(paths, output=folder / "page.html", overwrite=True, **options)
+    path = tl.view(paths, output=folder / "page.html", overwrite=True, **options)
     return Path(path).read_text("utf-8")
 
 
@@ -102,7 +91,7 @@ def test_the_policy_allows_our_own_style_and_script_and_nothing_else(tmp_path: P
 
 
 def test_records_are_spread_evenly_and_counted(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.tfrecord", encode_examples({"x": range(1000)}))
+    path = write(tmp_path / "a.tfrecord", tl.encode_examples({"x": range(1000)}))
     outline = parsed(page_of([path], num_records=10))
     titles = outline.values("data-title")
     assert (len(titles), titles[0], titles[-1]) == (10, "record 0", "record 999")
@@ -113,7 +102,7 @@ def test_records_of_several_files_have_the_file_in_the_table(tmp_path: Path) -> 
     def titles(*names: str) -> list[str]:
         for name in names:
             (tmp_path / name).parent.mkdir(exist_ok=True)
-            write(tmp_path / name, [encode_example({"x": [1]})] * 2)
+            write(tmp_path / name, [tl.encode_example({"x": [1]})] * 2)
         outline = parsed(page_of([tmp_path / name for name in names]))
         assert outline.count("source") == (2 * len(names) if len(names) > 1 else 0)
         assert ("and 1 more file" in outline.text) == (len(names) == 2)
@@ -127,14 +116,14 @@ def test_records_of_several_files_have_the_file_in_the_table(tmp_path: Path) -> 
 
 def test_features_can_be_chosen(tmp_path: Path) -> None:
     columns = {"a": [1, 2], "b": ["only-in-b", "y"], "": [3, 4]}
-    path = write(tmp_path / "a.tfrecord", encode_examples(columns))
+    path = write(tmp_path / "a.tfrecord", tl.encode_examples(columns))
     outline = parsed(page_of([path], columns=["a"]))
     assert outline.count("card") == 1
     assert "only-in-b" not in outline.text
     assert "have no card" not in outline.text
     assert set(parsed(page_of([path])).values("data-name")) == {"a", "b", "''"}
     with pytest.raises(InvalidArgumentError, match=r"feature 'aa': no such feature.*'a'"):
-        view(path, output=tmp_path / "b.html", columns={"aa"})
+        tl.view(path, output=tmp_path / "b.html", columns={"aa"})
     assert not (tmp_path / "b.html").exists()
 
 
@@ -150,13 +139,13 @@ def test_the_schema_is_python_that_reads_the_files(tmp_path: Path, kind: str) ->
     (code,) = re.findall('<pre class="code" id="schema-code">(.*?)</pre>', page, re.DOTALL)
     found: dict[str, Any] = {}
     exec(unescape(code).replace("print(batch)", "pass"), found)  # noqa: S102 - that is what it is for
-    made, expected = found["schema"], infer_schema(paths)
+    made, expected = found["schema"], tl.infer_schema(paths)
     assert found["paths"] == (str(paths[0]) if len(paths) == 1 else [str(path) for path in paths])
     assert page.count("row_splits_dtype") == code.count("row_splits_dtype")  # not in cards
-    (batch,) = read_batches(found["paths"], made, 10**6)
+    (batch,) = tl.read_batches(found["paths"], made, 10**6)
     assert found["batch"]
     assert batch
-    if isinstance(expected, Schema):
+    if isinstance(expected, tl.Schema):
         assert made.features == expected.features
     else:
         assert made == expected
@@ -172,7 +161,7 @@ def test_integers_are_exact_in_cards_and_times_dates(tmp_path: Path) -> None:
         "time": [1_700_000_000_000 + 1000 * i for i in range(rows)],
         "when": [1_700_000_000, 1_700_000_001] * (rows // 2),
     }
-    path = write(tmp_path / "a.tfrecord", encode_examples(columns))
+    path = write(tmp_path / "a.tfrecord", tl.encode_examples(columns))
 
     page = page_of([path], num_records=0)
     cards = dict(re.findall(r'<article.*?<h3 title="(\w+)">(.*?)</article>', page, re.DOTALL))
@@ -192,7 +181,7 @@ def test_events_and_messages_of_a_class_have_a_column_per_path(tmp_path: Path) -
 
     summary = Summary()
     summary.value.add(tag="x", simple_value=42.5)
-    vector = TensorProto.FromString(serialize_tensor(np.array([7.0, 8.0, 9.0])))
+    vector = TensorProto.FromString(tl.serialize_tensor(np.array([7.0, 8.0, 9.0])))
     summary.value.add(tag="y", tensor=vector)
     event = Event(wall_time=1e9, step=1, summary=summary)
     events = write(tmp_path / "tfevents.1", [event.SerializeToString()])
@@ -227,11 +216,13 @@ def test_events_and_messages_of_a_class_have_a_column_per_path(tmp_path: Path) -
 def test_a_page_of_mixed_files_names_what_each_holds(tmp_path: Path) -> None:
     from tfrecord_lite.messages import Event
 
-    sequence = encode_sequence_example({"feature_lists": {"x": [[1.0]]}})
+    sequence = tl.encode_sequence_example({"feature_lists": {"x": [[1.0]]}})
     event = Event(wall_time=1.5, file_version="brain.Event:2").SerializeToString()
     path = write(tmp_path / "e", [event] * 9)
     paths = [path, write(tmp_path / "s", [sequence]), write(tmp_path / "t", [b"some text"])]
-    paths += [write(tmp_path / f"x{i}", [encode_example({"id": 1})] * 2 + [b""]) for i in range(3)]
+    paths += [
+        write(tmp_path / f"x{i}", [tl.encode_example({"id": 1})] * 2 + [b""]) for i in range(3)
+    ]
     outline = parsed(page_of(paths))
 
     kinds = "TensorBoard event records, tf.train.Example records, tf.train.SequenceExample records and text records"
@@ -244,7 +235,7 @@ def test_a_page_of_mixed_files_names_what_each_holds(tmp_path: Path) -> None:
 
 
 def test_records_that_cannot_be_parsed_are_named_and_the_others_shown(tmp_path: Path) -> None:
-    good = encode_example({"x": [1]})
+    good = tl.encode_example({"x": [1]})
     path = write(tmp_path / "a.tfrecord", [good] * 9 + [b"\xff\xff\xff"])
     outline = parsed(page_of([path]))
     assert (outline.count("record"), outline.count("card")) == (10, 1)
@@ -254,7 +245,7 @@ def test_records_that_cannot_be_parsed_are_named_and_the_others_shown(tmp_path: 
 def test_the_size_is_bounded_and_the_page_says_so(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [{"x": rng.random(2000).astype(np.float32), "t": "long " * 900} for _ in range(300)]
-    path = write(tmp_path / "a.tfrecord", [encode_example(row) for row in rows])
+    path = write(tmp_path / "a.tfrecord", [tl.encode_example(row) for row in rows])
     page = page_of([path], num_records=300, max_bytes=1_000_000)
     assert len(page) < 1_500_000
     assert "as many as the page has room for" in page
@@ -265,7 +256,7 @@ def test_cards_and_schema_count_as_well(tmp_path: Path) -> None:
     names = [f"feature_{i:04}" for i in range(1500)]
     rng = np.random.default_rng(0)
     rows = [dict(zip(names, rng.random((1500, 1)), strict=True)) for _ in range(20)]
-    path = write(tmp_path / "a.tfrecord", [encode_example(row) for row in rows])
+    path = write(tmp_path / "a.tfrecord", [tl.encode_example(row) for row in rows])
     page = page_of([path], max_bytes=1_000_000)
     outline = parsed(page)
     n_cards = outline.count("card")
@@ -276,18 +267,17 @@ def test_cards_and_schema_count_as_well(tmp_path: Path) -> None:
 
 
 def test_the_page_never_replaces_what_it_shows_and_arguments_are_checked(tmp_path: Path) -> None:
-    record = encode_example({"x": [1]})
+    record = tl.encode_example({"x": [1]})
     paths = [write(tmp_path / name, [record]) for name in ("a.tfrecord", "b.tfrecord")]
     before = Path(paths[1]).read_bytes()
     link = tmp_path / "link"
     link.hardlink_to(paths[1])
-
     for output in (paths[1], str(link), tmp_path / "." / "b.tfrecord"):
         with pytest.raises(InvalidArgumentError, match="would replace a file that it shows"):
-            view(paths, output=output)
-    raised(InvalidArgumentError, view, paths, output="", match="output is empty")
+            tl.view(paths, output=output)
+    raised(InvalidArgumentError, tl.view, paths, output="", match="output is empty")
     for name in "num_records", "sample_size", "max_bytes":
-        raised(InvalidArgumentError, view, "missing.tfrecord", **{name: -1}, match=name)
+        raised(InvalidArgumentError, tl.view, "missing.tfrecord", **{name: -1}, match=name)
     assert Path(paths[1]).read_bytes() == before
 
 
@@ -296,21 +286,21 @@ def test_a_missing_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name
     monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, "tfrecord_lite.apps.viewer.document", raising=False)
     with pytest.raises(ImportError, match=r"pip install jinja2 pillow"):
-        view(tmp_path / "missing", output=tmp_path / "page.html")
+        tl.view(tmp_path / "missing", output=tmp_path / "page.html")
 
 
 def test_a_page_without_a_name_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    path = write(tmp_path / "a.tfrecord", [encode_example({"x": [1]})])
-    assert view(path, output=tmp_path / "b.html") == str(tmp_path / "b.html")
+    path = write(tmp_path / "a.tfrecord", [tl.encode_example({"x": [1]})])
+    assert tl.view(path, output=tmp_path / "b.html") == str(tmp_path / "b.html")
     assert opened == []
-    page = view(path)
+    page = tl.view(path)
     assert opened == [Path(page).as_uri()]
     assert Path(page).is_relative_to(tmp_path)
     with (tmp_path / "c.html").open("wb") as file:
-        view(path, output=file)
+        tl.view(path, output=file)
     assert (tmp_path / "c.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
@@ -321,13 +311,13 @@ def test_a_notebook_shows_or_names_a_page(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     monkeypatch.setattr(webbrowser, "open", pytest.fail)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    path = write(tmp_path / "a.tfrecord", [encode_example({"x": ["<b>&amp;"]})])
-    page = view(path)
+    path = write(tmp_path / "a.tfrecord", [tl.encode_example({"x": ["<b>&amp;"]})])
+    page = tl.view(path)
     (source,) = parsed(shown[0]).values("srcdoc")
     assert source == Path(page).read_text("utf-8")
-    view(path, output=tmp_path / "b.html")
+    tl.view(path, output=tmp_path / "b.html")
     monkeypatch.setattr("tfrecord_lite.apps.viewer.page._MAX_FRAMED_BYTES", 10)
-    page = view(path)
+    page = tl.view(path)
     assert len(shown) == 2
     assert page in parsed(shown[1]).text
 
@@ -336,11 +326,11 @@ def test_progress_may_fail_and_leave_no_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tfrecord_lite.progress.INTERVAL_SECONDS", 0)
-    save(tmp_path / "a", {"x": np.arange(90_000.0).reshape(3000, 30)})
-    n_bytes = 2 * sum(map(len, TFRecordReader(tmp_path / "a")))
+    tl.save(tmp_path / "a", {"x": np.arange(90_000.0).reshape(3000, 30)})
+    n_bytes = 2 * sum(map(len, tl.TFRecordReader(tmp_path / "a")))
     seen: list[tuple[int, int | None]] = []
 
-    view(tmp_path / "a", output=tmp_path / "b", progress=lambda *now: seen.append(now))
+    tl.view(tmp_path / "a", output=tmp_path / "b", progress=lambda *now: seen.append(now))
 
     assert seen == sorted(seen, key=lambda now: now[0])
     assert {total for _, total in seen} == {None, n_bytes}
@@ -350,7 +340,7 @@ def test_progress_may_fail_and_leave_no_page(
         if done == total:
             raise KeyboardInterrupt
 
-    raised(KeyboardInterrupt, view, tmp_path / "a", output=tmp_path / "c", progress=stop)
+    raised(KeyboardInterrupt, tl.view, tmp_path / "a", output=tmp_path / "c", progress=stop)
     assert not (tmp_path / "c").exists()
     with pytest.raises(TypeError, match="progress must be"):
-        view(tmp_path / "a", output=tmp_path / "c", progress=1)  # type: ignore[arg-type]
+        tl.view(tmp_path / "a", output=tmp_path / "c", progress=1)  # type: ignore[arg-type]

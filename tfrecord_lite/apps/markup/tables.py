@@ -55,7 +55,7 @@ _ESCAPES = str.maketrans(
 
 
 class Html(str):
-    """Markup, of which every text has been escaped."""
+    """Markup, in which every text has been escaped."""
 
     __slots__ = ()
 

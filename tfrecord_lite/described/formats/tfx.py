@@ -165,7 +165,7 @@ class _Reader:
     def _kind(
         self, name: str, owner: str, features: Mapping[str, tfmd.Feature] | None = None
     ) -> Kind:
-        """Return the kind of a feature; errors name `owner`, of which it is a part."""
+        """Return the kind of a feature; errors name `owner`, which it is part of."""
         features = self._features if features is None else features
         if name not in features:
             raise _schema_error(f"its part {name!r} is not a feature", owner)
