@@ -29,7 +29,6 @@ PUBLIC = {
     "apps.notebook": ("show",),
     "apps.tables": None,
     "apps.tfds": None,
-    "convert.lossless": None,
     "errors": (
         "DamageReport", "DamagedSpan", "DataLossError", "DataLossWarning",
         "FailedPreconditionError", "FileReport", "InvalidArgumentError", "Reason",
