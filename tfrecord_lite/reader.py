@@ -448,10 +448,11 @@ class TFRecordReader:
     def _rows(self, *, of_sequences: bool) -> Iterator[Any]:
         """Check and decode records a block at a time; an error follows all rows before it."""
         from tfrecord_lite.example.content import ContentType  # noqa: PLC0415 - loads the engine
-        from tfrecord_lite.example.survey import TypeCheck, check_of_either  # noqa: PLC0415
+        from tfrecord_lite.example.survey import TypeCheck  # noqa: PLC0415
         from tfrecord_lite.example.to_dicts import Decoder  # noqa: PLC0415
 
-        check = check_of_either() if of_sequences else TypeCheck(ContentType.EXAMPLE)
+        types = (ContentType.SEQUENCE_EXAMPLE, ContentType.EXAMPLE)
+        check = TypeCheck(*(types if of_sequences else types[1:]))
         decode = Decoder(of_sequences=of_sequences)
 
         def check_rows(block: Block) -> None:
