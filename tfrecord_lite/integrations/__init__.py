@@ -18,8 +18,9 @@
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 from tfrecord_lite.lazy import modules_of as _modules_of
 
 if not _TYPE_CHECKING:
-    __getattr__ = _modules_of(__name__)
+    __getattr__: _Any = _modules_of(__name__)
