@@ -62,10 +62,7 @@ def run_pack(args: argparse.Namespace, console: Console) -> None:
     exit status: 0 if all images were packed; 1 if some were left out or, with --strict, DST was not
     written; 2 after any other error.
     """
-    from tfrecord_lite.apps.images.pack import (  # noqa: PLC0415 - only this verb needs it
-        NotPackedError,
-        pack_images,
-    )
+    from tfrecord_lite.apps.images.pack import NotPackedError, pack_images  # noqa: PLC0415 - only this verb needs it
 
     if args.target == "-":
         console.complain("images are written to files, not to standard output; name DST")

@@ -7,7 +7,7 @@ import dataclasses
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from tfrecord_lite.arrays import AnyArray, BoolArray
 from tfrecord_lite.columns import BytesColumn, RaggedTensor
 from tfrecord_lite.testing.records import is_intact
 
-if TYPE_CHECKING:
-    Item = TypeVar("Item")
+Item = TypeVar("Item")
 
 
 _BYTES = (bytes, bytearray, memoryview)

@@ -14,28 +14,20 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite import infer_schema
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.formats import tfds
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, errors_at
-from tfrecord_lite.extension import (
-    Source,
-    StorageOptions,
-    check_storage_options,
-    expand,
-    is_data,
-    listing,
-    name_of,
-)
+from tfrecord_lite.extension import Source, StorageOptions
 from tfrecord_lite.options import hinted, hinted_class
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.texts import abridged, nearest, plural, repr_html
 
-if TYPE_CHECKING:
-    Path = str | os.PathLike[str]
+Path = str | os.PathLike[str]
 
 _LABELS = ".labels.txt"
 _TEMPLATE = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}"
@@ -198,14 +190,14 @@ def files_of(name: str, storage_options: StorageOptions = None) -> list[Source]:
     Data files beside them follow.
     """
     try:
-        return expand(name, storage_options)
+        return ext.expand(name, storage_options)
     except IsADirectoryError:
-        places = expand(name, storage_options, folders="keep")
+        places = ext.expand(name, storage_options, folders="keep")
     if len(places) > 1:
-        return [file for place in places for file in files_of(name_of(place), storage_options)]
-    folder = Directory(name_of(places[0]), storage_options)
+        return [file for place in places for file in files_of(ext.name_of(place), storage_options)]
+    folder = Directory(ext.name_of(places[0]), storage_options)
     counts = {file: count for files in folder.splits.values() for file, count in files}
-    others = filter(is_data, listing(folder.path, storage_options).files)
+    others = filter(ext.is_data, ext.listing(folder.path, storage_options).files)
     names = [file for file, count in counts.items() if count]
     return [*names, *(file for file in others if file not in counts)]
 
@@ -214,7 +206,7 @@ class Directory:
     """A directory with a ``dataset_info.json``, whose parts are read when they are asked for."""
 
     def __init__(self, directory: Path, storage_options: StorageOptions) -> None:
-        check_storage_options(storage_options, directory)
+        ext.check_storage_options(storage_options, directory)
         self.options: StorageOptions = storage_options
         self.path: str = sidecar.tfds_directory(directory, storage_options)
         self._folder = f"{self.path}/" if self.path else ""
@@ -261,14 +253,9 @@ class Directory:
         files = []
         for number, length in enumerate(lengths):
             index = f"{number:0{width}}"
-            words = {
-                "DATASET": self.name,
-                "SPLIT": item["name"],
-                "FILEFORMAT": "tfrecord",
-                "SHARD_INDEX": index,
-                "NUM_SHARDS": n_shards,
-                "SHARD_X_OF_Y": f"{index}-of-{n_shards}",
-            }
+            words = {"DATASET": self.name, "SPLIT": item["name"], "FILEFORMAT": "tfrecord"}
+            words |= {"SHARD_INDEX": index, "NUM_SHARDS": n_shards}
+            words["SHARD_X_OF_Y"] = f"{index}-of-{n_shards}"
             if self.name is None and "{DATASET}" in template:
                 raise argument_error("this dataset_info.json names no data set, for {DATASET}")
             # Literally: in a format, {SPLIT.x} would be an attribute.
@@ -290,12 +277,8 @@ class Directory:
 
     def _whole(self) -> TFRecordReader:
         """Return a reader of all existing files, to look at."""
-        paths = [
-            path
-            for files in self.splits.values()
-            for path, count in files
-            if count and sidecar.is_there(path, self.options)
-        ]
+        counts = {path: count for files in self.splits.values() for path, count in files}
+        paths = [path for path, n in counts.items() if n and sidecar.is_there(path, self.options)]
         if not paths:
             detail = "there is no features.json, and there are no data files to look at"
             raise argument_error(detail, source=self.path)
