@@ -74,9 +74,8 @@ def record_lines(
         if next(lines, None) is not None:
             yield "  ... --full prints all fields"
     elif content.message is not None:
-        shown = outline.sections(
-            content.message, None if width is None else _MAX_EXAMPLES, restored
-        )
+        most = None if width is None else _MAX_EXAMPLES
+        shown = outline.sections(content.message, most, restored)
         yield from feature_lines(shown, width, with_values=True)
     elif content.type is ContentType.TEXT:
         yield from _text_lines(content.record.decode(), width)

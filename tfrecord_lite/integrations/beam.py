@@ -312,9 +312,8 @@ class ReadExamples(_Read):
         **options: Unpack[ScanOptions],
     ) -> None:
         self.table: TFRecordTable = scan(paths, columns, schema=schema, **options)
-        super().__init__(
-            self.table.sources, *_elements_of(self.table, elements), options, max_bytes
-        )
+        parts = _elements_of(self.table, elements)
+        super().__init__(self.table.sources, *parts, options, max_bytes)
 
     @property
     def arrow_schema(self) -> Any:
@@ -409,9 +408,8 @@ class _Sink(_FileSinkBase):
                 f"{written.name}{ext.SIDECAR_SUFFIX}",
                 compression_type=CompressionTypes.UNCOMPRESSED,
             ) as beside:
-                beside.write(
-                    ext.content_to_write(described._replace(fingerprint=written.fingerprint))
-                )
+                described = described._replace(fingerprint=written.fingerprint)
+                beside.write(ext.content_to_write(described))
 
     def pre_finalize(self, init_result: Any, writer_results: Any) -> None:
         """Remove existing files of these names, and their sidecars."""
@@ -424,10 +422,9 @@ class _Sink(_FileSinkBase):
         """Rename the sidecars before the files; return the paths of these."""
         for number, source in enumerate(sorted(writer_results)):
             target = self._get_final_name(number, len(writer_results))
-            if FileSystems.exists(f"{source}{ext.SIDECAR_SUFFIX}"):
-                FileSystems.rename(
-                    [f"{source}{ext.SIDECAR_SUFFIX}"], [f"{target}{ext.SIDECAR_SUFFIX}"]
-                )
+            old, new = (f"{place}{ext.SIDECAR_SUFFIX}" for place in (source, target))
+            if FileSystems.exists(old):
+                FileSystems.rename([old], [new])
         return super().finalize_write(init_result, writer_results, *more)  # type: ignore[misc]
 
 

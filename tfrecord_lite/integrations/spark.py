@@ -388,9 +388,8 @@ class TFRecordBatchReader(_ReaderBase):
         number = options.get("num_partitions")
         parts: Sequence[Any]
         if table is None:
-            parts = ext.file_parts(
-                self._files.names, self._settings, max_bytes=max_bytes, num_parts=number
-            )
+            names, settings = self._files.names, self._settings
+            parts = ext.file_parts(names, settings, max_bytes=max_bytes, num_parts=number)
         else:
             parts = with_columns(table, self._columns).partitions(max_bytes, number)
         # Parts that follow each other share a task if the middles of both are in its share of all bytes.
@@ -514,9 +513,8 @@ class TFRecordBatchWriter(_WriterBase):
         ending = ".tfrecord.deflate" if is_zlib else part_ending(options["compression"])
         name = f"{stem}{ending}"
         path = f"{self._job.folder}/{written.folder}/{name}"
-        if ext.is_url(
-            path
-        ):  # some of fsspec's file systems do not make folders of their own accord
+        # Some of fsspec's file systems do not make folders of their own accord.
+        if ext.is_url(path):
             system, place = file_system(path, options["storage_options"])
             system.create_dir(os.path.dirname(place))
         part = write_part(

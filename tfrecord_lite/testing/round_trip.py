@@ -212,9 +212,7 @@ def _plain(value: Any) -> Any:
         return {"flat_values": value.flat_values, "row_splits": list(value.nested_row_splits)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-    if _is_message(value):
-        return value.SerializeToString(deterministic=True)
-    return value
+    return value.SerializeToString(deterministic=True) if _is_message(value) else value
 
 
 def _assert_same_array(actual: Any, expected: Any, where: str) -> None:

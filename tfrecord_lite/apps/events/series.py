@@ -357,9 +357,8 @@ class Events:
         chosen = np.flatnonzero(is_chosen)
         if tag is not None and not chosen.size:
             own = [name for name, tags in self.tags.items() if tag in tags]
-            advice = (
-                f"{tag!r} has {' and '.join(own)}, not {category}; {own[0]}({tag!r}) returns them"
-            )
+            advice = f"{tag!r} has {' and '.join(own)}, not {category}"
+            advice += f"; {own[0]}({tag!r}) returns them"
             warnings.warn(advice, stacklevel=levels_to_caller())
         if category != "scalars":
             return self._decoded(chosen, category)

@@ -491,9 +491,8 @@ def _mode_of(picture: Any) -> str:
     """Return a mode with one letter per channel that loses nothing of the image."""
     if picture.mode == "P":
         return "RGBA" if "transparency" in picture.info else "RGB"
-    if picture.mode.startswith("I"):  # 16-bit grey
-        return "L"
-    return _PIXELS.get(picture.mode, "RGB")
+    # 16-bit grey is of several modes.
+    return "L" if picture.mode.startswith("I") else _PIXELS.get(picture.mode, "RGB")
 
 
 def _converted(picture: Any, mode: str | None) -> Any:

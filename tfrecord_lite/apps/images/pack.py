@@ -193,9 +193,8 @@ def pack_images(
         others = f"{report.num_other:,} of other kinds" if report.num_other else "none"
         raise argument_error(f"no image was found; files: {others}", source=source)
     if shuffle:
-        pictures = [
-            pictures[i] for i in ext.permutation((ext.seed_of(seed),), len(pictures)).tolist()
-        ]
+        order = ext.permutation((ext.seed_of(seed),), len(pictures))
+        pictures = [pictures[i] for i in order.tolist()]
     paths = ext.data_names(target, num_shards)
     labels_path = os.path.join(os.path.dirname(target), LABELS_NAME) if classes else None
     has_labels = False

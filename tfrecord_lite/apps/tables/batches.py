@@ -136,9 +136,8 @@ def with_pandas(schema: Any, described: Sidecar) -> Any:
     frame = described.dataframe or {}
     metadata = json.dumps(frame["pandas"]).encode() if "pandas" in frame else None
     if frame.get("library") == "pandas":
-        if not set(ext.index_names(frame)) <= set(
-            schema.names
-        ):  # of some columns, without the index
+        # Of some columns, without the index.
+        if not set(ext.index_names(frame)) <= set(schema.names):
             frame = {key: word for key, word in frame.items() if key != "index"}
         with contextlib.suppress(ImportError):
             tables = [schema.empty_table()]

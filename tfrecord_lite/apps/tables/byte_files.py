@@ -91,9 +91,8 @@ class RowTarget(io.RawIOBase):
 
     def __init__(self, target: Source, compression: str = "") -> None:
         is_path = isinstance(target, (str, os.PathLike))
-        is_device = (
-            is_path and not ext.is_url(ext.name_of(target)) and _is_special(ext.name_of(target))
-        )
+        name = ext.name_of(target)
+        is_device = is_path and not ext.is_url(name) and _is_special(name)
         self._output: OutputFile = ext.open_output(target, atomic=is_path and not is_device)
         codec = codec_named(compression)
         self._compressor = None if codec is None else codec.compressor(ext.TFRecordOptions())

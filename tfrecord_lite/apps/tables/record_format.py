@@ -208,9 +208,8 @@ class _ExampleEncoder:
     def __init__(self, schema: Any, *, lossless: bool, has_sidecar: bool) -> None:
         pa = ext.imported()
         self._schema = pa.schema([_without_categories(field) for field in schema], schema.metadata)
-        self._frames = ext.SchemaBuilder(
-            lossless=lossless, raw_images=has_sidecar, null_as_empty=True
-        )
+        options: Any = {"lossless": lossless, "raw_images": has_sidecar}
+        self._frames = ext.SchemaBuilder(null_as_empty=True, **options)
         self.rounded: dict[str, None] = self._frames.rounded
         frame = ext.open_columns(pa.RecordBatch.from_pylist([], self._schema))
         self._frames.add_frame(frame)
@@ -238,9 +237,8 @@ class RowEncoder:
     """Encodes dictionaries as Examples, by a schema or the first of them."""
 
     def __init__(self, schema: Any = None, *, lossless: bool = False) -> None:
-        self._builder = ext.SchemaBuilder(
-            None if schema is None else Schema(schema), lossless=lossless
-        )
+        features = None if schema is None else Schema(schema)
+        self._builder = ext.SchemaBuilder(features, lossless=lossless)
         self.rounded: dict[str, None] = self._builder.rounded
         self._names: dict[str, None] = {}
 

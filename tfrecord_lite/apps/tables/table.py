@@ -157,10 +157,9 @@ def scan(
         if first is None:
             described = Sidecar(Schema({}))
             files = ext.name_of(sources[0]) if len(sources) == 1 else plural(len(sources), "file")
-            detail = (
-                "no records, so the columns are not known; give schema, which says what they are"
-            )
-            warnings.warn(f"{files}: {detail}", UserWarning, stacklevel=levels_to_caller())
+            detail = f"{files}: no records, so the columns are not known"
+            detail += "; give schema, which says what they are"
+            warnings.warn(detail, UserWarning, stacklevel=levels_to_caller())
         else:
             described = Sidecar(ext.inferred(chain([first], blocks), policy, sources, names))
     if text is not False:
@@ -520,9 +519,8 @@ def _as_lists(described: Sidecar) -> Sidecar:
         spec, original = item.spec, item.original
         if isinstance(spec, specs.SparseFeature):  # the lists of coordinates, and of values
             keys = [spec.index_key] if isinstance(spec.index_key, str) else list(spec.index_key)
-            items |= dict.fromkeys(
-                keys, item._replace(spec=specs.RaggedFeature(np.int64), original=None)
-            )
+            indices = specs.RaggedFeature(np.int64)
+            items |= dict.fromkeys(keys, item._replace(spec=indices, original=None))
             name = spec.value_key  # noqa: PLW2901 - under which the values are
             if original is not None:  # a raw value is a string of its own, so a list of one
                 original = replace(original, shape=(None, None) if item.is_raw else (None,))

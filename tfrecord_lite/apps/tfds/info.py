@@ -383,7 +383,5 @@ def _slice(text: str, name: str, ends: str, lengths: Sequence[int]) -> tuple[int
 
 
 def _syntax_error(text: str) -> InvalidArgumentError:
-    return argument_error(
-        f"{text!r} is not a split; expected such as 'train', 'train[:10%]', 'train[100:200]', "
-        "'train[-5%:]', 'train[0shard]', 'train+test' or 'all'"
-    )
+    known = "'train', 'train[:10%]', 'train[100:200]', 'train[-5%:]', 'train[0shard]', 'train+test'"
+    return argument_error(f"{text!r} is not a split; expected such as {known} or 'all'")

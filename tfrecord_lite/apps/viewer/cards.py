@@ -163,9 +163,8 @@ def _chart(
     if counts.size < 2:  # the figures say so
         return "", ()
     is_integer = sized.is_integer and edges[0] % 1 != 0 and dtype is None
-    return histogram(
-        counts, edges, title, is_integer=is_integer, text_of=stats.edge_text(dtype)
-    ), caption
+    text_of = stats.edge_text(dtype)
+    return histogram(counts, edges, title, is_integer=is_integer, text_of=text_of), caption
 
 
 def _figures(figures: Mapping[str, float], dtype: str | None) -> dict[str, str]:
