@@ -117,8 +117,7 @@ def _summary(*reports: FileReport) -> str:
 def _losses(*reports: FileReport) -> str:
     """Return the number of damaged places, and the bytes lost there."""
     all_of = DamageReport(reports)
-    is_lost = all_of.lost_bytes > 0 or all_of.breaks_off
-    lost = f", {lost_of(all_of)} lost" if is_lost else ""
+    lost = f", {lost_of(all_of)} lost" if all_of.lost_bytes > 0 or all_of.breaks_off else ""
     return plural(all_of.num_damaged, "damaged place") + lost
 
 

@@ -268,10 +268,8 @@ def json_of(
         return value if isinstance(value, dict) else {"text": value}
     if is_list(message):
         examples = [_features_as_json(example.features.feature) for example in message.examples]
-        return {
-            "context": _features_as_json(message.context.features.feature),
-            "examples": examples,
-        }
+        context = _features_as_json(message.context.features.feature)
+        return {"context": context, "examples": examples}
     if is_sequence(message):
         lists = sorted(message.feature_lists.feature_list.items())
         steps = {name: list(map(_values_as_json, items.feature)) for name, items in lists}

@@ -82,11 +82,8 @@ def run_pack(args: argparse.Namespace, console: Console) -> None:
             )
         except NotPackedError as error:
             report = error.report
-    left_out = {
-        "image": len(report.problems),
-        "hidden file": report.num_hidden,
-        "other file": report.num_other,
-    }
+    left_out = {"image": len(report.problems), "hidden file": report.num_hidden}
+    left_out["other file"] = report.num_other
     if args.json:
         names = {"source": args.source, "output": report.paths or None}
         _say_json(report, console, names, {"hidden": report.num_hidden, "other": report.num_other})

@@ -177,11 +177,8 @@ def _features(parts: list[Section]) -> list[dict[str, object]]:
     for section in parts:
         for row in section.rows:
             low, high = row.counts
-            count = (
-                {"steps": len(row.steps), "min": low, "max": high}
-                if row.is_list
-                else {"count": low}
-            )
+            count = {"steps": len(row.steps), "min": low, "max": high}
+            count = count if row.is_list else {"count": low}
             entry = {"section": section.title or None, "name": row.name, "kind": row.kind}
             described.append({**entry, **count})
     return described

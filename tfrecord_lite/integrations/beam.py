@@ -502,9 +502,8 @@ class _Examples:
             value = value.replace_schema_metadata(None)
         table = value if isinstance(value, pa.Table) else pa.table(value)
         if self._of_tables is None or not self._sidecar:
-            self._of_tables = encoder_of(
-                table.schema, lossless=self._lossless, has_sidecar=self._sidecar
-            )
+            form = {"lossless": self._lossless, "has_sidecar": self._sidecar}
+            self._of_tables = encoder_of(table.schema, **form)
         for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
             self._writer.write_blocks(self._of_tables.blocks(batch))
         self._rounded |= getattr(self._of_tables, "rounded", {})

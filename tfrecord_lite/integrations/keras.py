@@ -164,10 +164,8 @@ class _RecordDataset(PyDataset):  # type: ignore[misc]
             _check(self._labels, list(columns))
         for name, column in columns.items():
             if np.ma.is_masked(column):  # Keras would take what is under the mask
-                raise argument_error(
-                    f"feature {name!r} has missing values; let transform fill them: column.filled(0)",
-                    key=name,
-                )
+                detail = f"feature {name!r} has missing values; let transform fill them"
+                raise argument_error(f"{detail}: column.filled(0)", key=name)
         targets = {name: columns[name] for name in self._labels}
         inputs = {name: column for name, column in columns.items() if name not in targets}
         return (_alone(inputs), _alone(targets)) if targets else (_alone(inputs),)

@@ -77,12 +77,8 @@ def _draw_lists(draw: DrawFn, name: str, spec: Any, *, allow_nan: bool) -> Lists
 def _divided(partition: Any, lengths: list[int]) -> list[int]:
     """Return the values that a partition stores for rows of these lengths."""
     ends: list[int] = np.cumsum([0, *lengths]).tolist()
-    forms = {
-        "RowSplits": ends,
-        "RowStarts": ends[:-1],
-        "RowLimits": ends[1:],
-        "RowLengths": lengths,
-    }
+    forms = {"RowSplits": ends, "RowStarts": ends[:-1], "RowLimits": ends[1:]}
+    forms["RowLengths"] = lengths
     rows = [row for row, length in enumerate(lengths) for _ in range(length)]
     return forms.get(type(partition).__name__, rows)
 

@@ -203,11 +203,8 @@ def tabulate_runs(
     >>> tabulate_runs("logs")
     {'run': array(['a', 'b'], dtype=object), 'loss': array([0.5 , 0.25])}
     """
-    options: Any = {
-        "on_error": on_error,
-        "max_errors": max_errors,
-        "storage_options": storage_options,
-    }
+    options: Any = {"on_error": on_error, "max_errors": max_errors}
+    options["storage_options"] = storage_options
     runs = find_runs(folder, storage_options=storage_options)
     return table_of((name, read_events(path, **options)) for name, path in runs.items())
 

@@ -184,9 +184,7 @@ class Outputs(ext.DataFiles):
 
     def _check_names(self) -> None:
         """Raise if a file that is read would be replaced, or any other without being asked to."""
-        sources = (
-            ext.name_of(source) for source in self._sources if not ext.is_file_object(source)
-        )
+        sources = (ext.name_of(one) for one in self._sources if not ext.is_file_object(one))
         read = set(map(place_of, sources))
         for name in map(ext.name_of, self.names if self._is_named else ()):
             if place_of(name) in read:
@@ -249,9 +247,8 @@ class Input:
             is_one = isinstance(sources, (str, bytes, os.PathLike)) or ext.is_file_object(sources)
             is_list = not is_one and hasattr(sources, "__iter__")
             items: list[Any] = list(sources) if is_list else [sources]  # type: ignore[arg-type]
-            has_url = any(
-                not ext.is_file_object(item) and ext.is_url(ext.name_of(item)) for item in items
-            )
+            names = (ext.name_of(item) for item in items if not ext.is_file_object(item))
+            has_url = any(map(ext.is_url, names))
             sources = TFRecordReader(items, storage_options=storage_options if has_url else None)
         self._reader = sources
         self.sources: list[Source] = self._reader.sources

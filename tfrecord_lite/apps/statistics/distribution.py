@@ -208,8 +208,7 @@ class Distribution:
             raise argument_error(f"q is {q}, expected a share from 0 to 1")
         if not self.num_finite:
             return None
-        rank = q * (self.num_finite - 1)
-        place = np.searchsorted(np.cumsum(self.counts), rank, side="right")
+        place = np.searchsorted(np.cumsum(self.counts), q * (self.num_finite - 1), side="right")
         number: float = self.values[place].item()
         return number
 

@@ -315,9 +315,8 @@ def _outputs(
 
 def _check_places(names: list[str], pieces: list[_Piece]) -> None:
     """Raise if an output would replace another one, or a source."""
-    sources = [
-        ext.name_of(piece.source) for piece in pieces if not ext.is_file_object(piece.source)
-    ]
+    places = [piece.source for piece in pieces]
+    sources = [ext.name_of(place) for place in places if not ext.is_file_object(place)]
     for i, name in enumerate(names):
         if name in names[:i]:
             detail = "two sources would become this file; convert them in two calls"
@@ -332,14 +331,8 @@ def _table_of(files: Sequence[Source], settings: Settings) -> TFRecordTable:
     paths: Any = list(files)
     # The columns of a condition are known only to the table of all.
     columns = settings.columns if settings.condition is None else None
-    return scan(
-        paths,
-        columns,
-        schema=settings.schema,
-        text=settings.text,
-        sample=settings.sample,
-        **options,
-    )
+    options |= {"schema": settings.schema, "text": settings.text, "sample": settings.sample}
+    return scan(paths, columns, **options)
 
 
 def _target_kind(target: Source, settings: Settings) -> str:
@@ -426,12 +419,10 @@ def _name_in(folder: str, piece: _Piece, plan: _Plan) -> str:
     if plan.kind == "arrow" and (plan.settings.to or "").lower().endswith("feather"):
         ending = ".feather"
     is_whole = plan.kind in (*formats.UNTYPED, "tfrecord")
-    codec = ext.CODECS.get(
-        ext.COMPRESSION_WORDS[plan.settings.compression or "none"] if is_whole else ""
-    )
-    stem = (
-        "stdin" if ext.is_file_object(piece.source) else formats.stem_of(ext.name_of(piece.source))
-    )
+    word = plan.settings.compression or "none"
+    codec = ext.CODECS.get(ext.COMPRESSION_WORDS[word] if is_whole else "")
+    source = piece.source
+    stem = "stdin" if ext.is_file_object(source) else formats.stem_of(ext.name_of(source))
     return os.path.join(folder, f"{stem}{ending}{codec.endings[0] if codec else ''}")  # noqa: PTH118
 
 
@@ -555,9 +546,8 @@ def _begin(
                 hint += ", --resume keeps what an interrupted conversion has completed"
             raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}{hint}", name)
     if log is not None and log.is_there and resume:
-        _remove_leftovers(
-            [ext.name_of(place) for i, (place, _) in enumerate(plan.outputs) if i not in done]
-        )
+        places = enumerate(place for place, _ in plan.outputs)
+        _remove_leftovers([ext.name_of(place) for i, place in places if i not in done])
     if log is not None and not done:
         log.forget()
     if _is_folder(target) and not ext.is_url(ext.name_of(target)):
@@ -649,9 +639,8 @@ class _Maker:
         if whole is not None:
             whole = self._plan.schema or whole
             names = whole.names if columns is None else columns
-            self._schema = ext.imported().schema(
-                [whole.field(name) for name in names], whole.metadata
-            )
+            fields = [whole.field(name) for name in names]
+            self._schema = ext.imported().schema(fields, whole.metadata)
         mark = [piece.mark] if piece.kind == "tfrecord" else []
         self._batches = self._source.batches(piece.first, *mark)
 
@@ -707,9 +696,8 @@ class _Maker:
         schema = self._schema
         if plan.kind in ("parquet", "arrow") and isinstance(self._source, RecordSource):
             schema = self._source.with_pandas(schema)
-        return formats.open_target(
-            place, plan.kind, schema, settings.compression, lossless=settings.lossless
-        )
+        codec, lossless = settings.compression, settings.lossless
+        return formats.open_target(place, plan.kind, schema, codec, lossless=lossless)
 
     def close(self) -> None:
         """Close the open source."""

@@ -384,14 +384,8 @@ def write_part(
     if not ext.is_url(path):
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     codec: Any = "" if compression is None else compression
-    target = RecordTarget(
-        path,
-        schema,
-        codec,
-        lossless=lossless,
-        with_sidecar=sidecar,
-        storage_options=storage_options,
-    )
+    options: Any = {"lossless": lossless, "with_sidecar": sidecar}
+    target = RecordTarget(path, schema, codec, storage_options=storage_options, **options)
     n_records = 0
     try:
         for batch in rest if first is None else chain([first], rest):
@@ -416,11 +410,8 @@ def _write(target: RecordTarget, batch: Any, *, is_rows: bool) -> int:
 
 def _bounded(batch: Any) -> Iterator[Any]:
     """Yield a batch or table in batches of so many rows at most, whatever its chunks are."""
-    table = (
-        batch
-        if isinstance(batch, ext.imported().Table)
-        else ext.imported().Table.from_batches([batch])
-    )
+    whole = ext.imported().Table
+    table = batch if isinstance(batch, whole) else whole.from_batches([batch])
     yield from table.to_batches(max_chunksize=_RECORDS_AT_ONCE)
 
 

@@ -459,8 +459,7 @@ class TFRecordTable:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return a PyCapsule with a stream of record batches, which opens the files."""
-        reader = ext.imported().RecordBatchReader
-        stream = reader.from_batches(self.arrow_schema, self.to_batches())
+        stream = ext.imported().RecordBatchReader.from_batches(self.arrow_schema, self.to_batches())
         return stream.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:

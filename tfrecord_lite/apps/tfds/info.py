@@ -29,6 +29,8 @@ from tfrecord_lite.texts import abridged, nearest, plural, repr_html
 
 Path = str | os.PathLike[str]
 
+_OF_FOLDER = "name", "config", "version", "supervised_keys"
+_OF_FEATURES = "schema", "num_classes", "bbox_formats", "texts"
 _LABELS = ".labels.txt"
 _TEMPLATE = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}"
 _FIELD = re.compile(r"\{(DATASET|SPLIT|FILEFORMAT|SHARD_INDEX|NUM_SHARDS|SHARD_X_OF_Y)\}")
@@ -93,9 +95,7 @@ class TfdsInfo:
 
     def __repr__(self) -> str:
         """Return the call that would make it, without the middle of long members."""
-        members = (
-            (item.name, repr(getattr(self, item.name))) for item in fields(self) if item.repr
-        )
+        members = ((f.name, repr(getattr(self, f.name))) for f in fields(self) if f.repr)
         return f"TfdsInfo({', '.join(f'{name}={abridged(text, 800)}' for name, text in members)})"
 
     _repr_html_ = repr_html
@@ -172,13 +172,8 @@ def tfds_info(directory: Path, *, storage_options: StorageOptions = None) -> Tfd
         directory=folder.path,
         splits={name: sum(n for _, n in files) for name, files in folder.splits.items()},
         label_names=folder.label_names(features.schema),
-        **{
-            name: getattr(folder, name) for name in ("name", "config", "version", "supervised_keys")
-        },
-        **{
-            name: getattr(features, name)
-            for name in ("schema", "num_classes", "bbox_formats", "texts")
-        },
+        **{name: getattr(folder, name) for name in _OF_FOLDER},
+        **{name: getattr(features, name) for name in _OF_FEATURES},
         refused={name: str(error.detail) for name, error in features.refused.items()},
         _files={name: [path for path, n in files if n] for name, files in folder.splits.items()},
     )

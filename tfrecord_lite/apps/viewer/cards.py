@@ -224,11 +224,8 @@ def _facts(
             if not (has_range and name in {"min", "max"}):
                 yield name, text
         zeros = 0 if low == high else numbers.num_zeros
-        for name, count in (
-            ("zeros", zeros),
-            ("NaN", numbers.num_nan),
-            ("infinite", numbers.num_inf),
-        ):
+        counts = ("zeros", zeros), ("NaN", numbers.num_nan), ("infinite", numbers.num_inf)
+        for name, count in counts:
             if count:
                 yield name, stats.percent(count / numbers.count)
     if strings is not None:

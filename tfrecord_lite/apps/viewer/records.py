@@ -148,9 +148,6 @@ def _feature_form(feature: Feature, sizes: Mapping[str, int], cells: Cells) -> F
 
 def _sizes(rows: list[Row]) -> dict[str, int]:
     """Return the features of one integer that may say how the pixels of others lie."""
-    known = {
-        row.name: values_of(row.steps[0])
-        for row in rows
-        if row.name in SIZE_NAMES and not row.is_list
-    }
+    rows = [row for row in rows if row.name in SIZE_NAMES and not row.is_list]
+    known = {row.name: values_of(row.steps[0]) for row in rows}
     return {name: v[0] for name, v in known.items() if len(v) == 1 and isinstance(v[0], int)}
