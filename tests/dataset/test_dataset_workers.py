@@ -387,9 +387,7 @@ def test_ranks_and_workers_read_each_record_once(
     def part(rank: int, worker: int) -> PlanNode:
         shard = n_ranks, rank
         keywords = {"shuffle": shuffle, "seed": 1, "shard": shard, "even": even, **options}
-        batches = [
-            read_batches(group, FEATURES, 1, num_epochs=1 + repeats, **keywords) for group in groups
-        ]
+        batches = [read_batches(g, FEATURES, 1, num_epochs=1 + repeats, **keywords) for g in groups]
         mixed = Dataset.mix(batches, seed=2, stop="all") if len(batches) > 1 else batches[0]
         return worker_part(mixed._plan, n_workers, worker)
 
@@ -433,9 +431,7 @@ def test_runs_are_read_by_one_rank_each(tmp_path: Path, monkeypatch: pytest.Monk
 
     def n_read(epoch: int) -> int:
         SmallBlocks.n_read = 0
-        ranks = [
-            read_batches(names, FEATURES, 4, shard=(4, rank)).set_epoch(epoch) for rank in range(4)
-        ]
+        ranks = [read_batches(names, FEATURES, 4, shard=(4, r)).set_epoch(epoch) for r in range(4)]
         assert sorted(n for rank in ranks for n in numbers(rank)) == list(range(201))
         return SmallBlocks.n_read
 

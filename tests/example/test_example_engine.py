@@ -84,9 +84,7 @@ def test_many_floats_are_compared_in_one_stretch() -> None:
 
     def message(first: int) -> bytes:
         floats = enumerate(keys, first)
-        return plain(
-            {key: Feature(FLOAT, (i,) * (1 + (i - first) % 50 // 49)) for i, key in floats}
-        )
+        return plain({k: Feature(FLOAT, (i,) * (1 + (i - first) % 50 // 49)) for i, k in floats})
 
     batch, memory = [message(i) for i in range(40)], LayoutMemory()
     asked = [key for key in keys if not key.endswith(b"5")]

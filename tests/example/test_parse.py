@@ -355,9 +355,7 @@ def test_a_raw_feature_is_the_array(dtype: str, shape: tuple[int, ...], n: int, 
     )
     assert found.flags.writeable
     splits = [0, *sorted(data.draw(st.lists(st.integers(0, n), max_size=3))), n]
-    parts: list[Any] = [
-        part["x"] for part in tl.ExampleParser(features).parse_batches(block, splits)
-    ]
+    parts: list[Any] = [p["x"] for p in tl.ExampleParser(features).parse_batches(block, splits)]
     assert [part.tobytes() for part in parts] == [
         array[a:b].tobytes() for a, b in itertools.pairwise(splits)
     ]

@@ -142,9 +142,7 @@ def test_large_strings_stay_in_the_buffer_they_were_read_into(
         else:
             read()
     intact = messages[:damaged] if damaged < len(lengths) else messages * 2
-    expected = [
-        parser(intact[first : first + batch_size]) for first in range(0, len(intact), batch_size)
-    ]
+    expected = [parser(intact[f : f + batch_size]) for f in range(0, len(intact), batch_size)]
     assert_same(found, expected)
 
 

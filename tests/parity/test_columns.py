@@ -185,9 +185,7 @@ def test_partitions_make_the_same_tensors_or_none(tf: Any, validate: bool) -> No
 
 
 def test_values_without_starts_are_dropped_there_and_rejected_here(tf: Any) -> None:
-    theirs, ours = (
-        ask(cls.from_row_starts, VALUES, NONE) for cls in (tf.RaggedTensor, RaggedTensor)
-    )
+    theirs, ours = (ask(c.from_row_starts, VALUES, NONE) for c in (tf.RaggedTensor, RaggedTensor))
     assert theirs.value.to_list() == []
     assert isinstance(ours.error, ValueError)
 

@@ -317,9 +317,7 @@ def test_percents_are_those_of_tfds(total: int) -> None:
         text = f"train[{start and start + '%'}:{stop and stop + '%'}]"
         try:
             files = splits[text].file_instructions
-            expected = [
-                (file.skip, file.skip + file.take if file.take >= 0 else total) for file in files
-            ]
+            expected = [(f.skip, f.skip + f.take if f.take >= 0 else total) for f in files]
         except ValueError:
             continue
         try:

@@ -52,10 +52,7 @@ def listed() -> list[str]:
 
 def rows_of(path: Path | str) -> list[dict[str, Any]]:
     rows = decode_examples(list(TFRecordReader(path)))
-    return [
-        {key: v.tolist()[0] if len(v) == 1 else v.tolist() for key, v in row.items()}
-        for row in rows
-    ]
+    return [{k: v.tolist()[0] if len(v) == 1 else v.tolist() for k, v in r.items()} for r in rows]
 
 
 def pets(folder: Path) -> Path:
@@ -421,9 +418,7 @@ HOSTILE = [
 class TestUnpack:
     @pytest.mark.parametrize("key", ["image/filename", "image/class/text"])
     def test_nothing_is_written_outside_of_the_folder(self, here: Path, key: str) -> None:
-        rows: list[Any] = [
-            {"image/encoded": picture(i), key: name} for i, name in enumerate(HOSTILE)
-        ]
+        rows: list[Any] = [{"image/encoded": picture(i), key: n} for i, n in enumerate(HOSTILE)]
         write_records(here / "a", *rows)
         inner = here / "deep" / "inner"
         inner.mkdir(parents=True)

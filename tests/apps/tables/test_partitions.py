@@ -140,9 +140,7 @@ def test_a_null_list_stays_out_and_an_empty_one_has_its_kind(tmp_path: Path) -> 
     table = pa.table({"x": pa.array([[0.5], None, []]), "y": pa.array([None, [["a"]], []])})
     for lossless, kind in (False, "float_list"), (True, "bytes_list"):
         write_part(str(tmp_path / "a"), [table], lossless=lossless)
-        features = [
-            Example.FromString(record).features.feature for record in TFRecordReader(tmp_path / "a")
-        ]
+        features = [Example.FromString(r).features.feature for r in TFRecordReader(tmp_path / "a")]
         kinds = [each["x"].WhichOneof("kind") if "x" in each else None for each in features]
         assert kinds == [kind, None, kind]
         assert [sorted(each) for each in features] == [
