@@ -12,6 +12,12 @@ from hypothesis import strategies as st
 
 import tfrecord_lite
 import tfrecord_lite as tl
+from tfrecord_lite import (
+    save,
+    scan,
+    summarize,
+)
+from tfrecord_lite.apps.statistics import compare, compute_statistics
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.index.file import tf_record_random_reader
@@ -77,6 +83,27 @@ def test_a_mode_is_not_a_compression(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="a mode is a keyword: mode='a'"):
         tl.TFRecordWriter(tmp_path / "a", "a")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.needs("arrow")
+@pytest.mark.parametrize("n_features", [20, 800])
+def test_a_table_is_shown_without_its_middle(tmp_path: Path, n_features: int) -> None:
+    for name in ("a", "b"):
+        columns = {f"{name} feature {i}": np.arange(3) for i in range(n_features)}
+        save(tmp_path / name, {**columns, "x" * 2000: np.arange(3)})
+    first = tmp_path / "a"
+
+    things = [
+        summarize(first),
+        compute_statistics(first),
+        scan(first),
+        compare(first, tmp_path / "b"),
+    ]
+
+    for thing in things:
+        assert len(repr(thing)) < 5000
+        assert "a feature 0" in repr(thing)
+        assert f"a feature {n_features - 1}" in str(thing if n_features < 99 else things[0])
 
 
 @given(

@@ -233,7 +233,7 @@ class Block:
         Parameters
         ----------
         numbers : int64, shape (n,)
-            Of records of this block, each 0 or more.
+            Numbers of records in this block, each 0 or more.
 
         Examples
         --------
@@ -336,8 +336,7 @@ class Block:
         n_records = len(self)
         if key.dtype == np.bool_:
             if key.shape != (n_records,):
-                detail = f"the mask has the shape {key.shape}, expected ({n_records},)"
-                raise IndexError(detail)
+                raise IndexError(f"the mask has the shape {key.shape}, expected ({n_records},)")
             return np.flatnonzero(key)
         if key.dtype.kind not in "iu" or key.ndim != 1:
             actual = f"{key.dtype} of shape {key.shape}"
@@ -354,8 +353,7 @@ class Block:
         i = require_int("index", i)
         number = i + len(self) if i < 0 else i
         if not 0 <= number < len(self):
-            detail = f"record {i} of a block of {plural(len(self), 'record')}"
-            raise IndexError(detail)
+            raise IndexError(f"record {i} of a block of {plural(len(self), 'record')}")
         return number
 
     def __repr__(self) -> str:
@@ -454,8 +452,7 @@ def _check_array(name: str, value: object, dtype: type[np.generic]) -> None:
         actual = f"{value.dtype} of shape {value.shape}"
     else:
         return
-    detail = f"{name} is {actual}, expected a vector of {dtype.__name__}"
-    raise argument_error(detail)
+    raise argument_error(f"{name} is {actual}, expected a vector of {dtype.__name__}")
 
 
 def as_bytes_like(records: Sequence[Buffer]) -> Sequence[Buffer]:

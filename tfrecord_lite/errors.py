@@ -33,20 +33,9 @@ from typing import Any, Self
 from tfrecord_lite.texts import plural, repr_html, short_name
 
 __all__ = [
-    "DamageReport",
-    "DamagedSpan",
-    "DataLossError",
-    "DataLossWarning",
-    "FailedPreconditionError",
-    "FileReport",
-    "InvalidArgumentError",
-    "Reason",
-    "TFRecordError",
-    "argument_error",
-    "errors_at",
-    "lost_of",
-    "require_int",
-]
+    "DamageReport", "DamagedSpan", "DataLossError", "DataLossWarning", "FailedPreconditionError", "FileReport",
+    "InvalidArgumentError", "Reason", "TFRecordError", "argument_error", "errors_at", "lost_of", "require_int",
+]  # fmt: skip
 
 
 class Reason(StrEnum):
@@ -488,13 +477,14 @@ def lost_of(report: FileReport | DamageReport, in_words: Callable[[int], str] | 
 def _found(files: tuple[FileReport, ...]) -> str:
     """Return what was found in files, in numbers."""
     damaged = sum(file.num_damaged for file in files)
-    wrong, failed = sum(file.num_message_errors for file in files), [f for f in files if f.failure]
+    wrong = sum(file.num_message_errors for file in files)
     parts = [plural(sum(file.records for file in files), "record")]
-    parts += [f"{plural(damaged, 'damaged place')} ({lost_of(DamageReport(files))})"] * (
-        damaged > 0
-    )
-    parts += [plural(wrong, "wrong message")] * (wrong > 0)
-    parts += [f"{plural(len(failed), 'file')} not read to the end"] * (len(failed) > 0)
+    if damaged:
+        parts.append(f"{plural(damaged, 'damaged place')} ({lost_of(DamageReport(files))})")
+    if wrong:
+        parts.append(plural(wrong, "wrong message"))
+    if n_failed := sum(file.failure is not None for file in files):
+        parts.append(f"{plural(n_failed, 'file')} not read to the end")
     return ", ".join(parts if len(parts) > 1 else [*parts, "sound"])
 
 
@@ -531,7 +521,7 @@ def require_int(name: str, value: Any, at_least: int | None = None) -> int:
     Parameters
     ----------
     name : str
-        Of the argument, for errors.
+        The name of the argument, for errors.
     value : int
         Or anything with ``__index__``, except a bool.
     at_least : int, optional

@@ -1,4 +1,4 @@
-"""What apps, bridges and the command line stand on besides the public names: for authors of extensions.
+"""What apps, integrations and the command line use besides the public names: for authors of extensions.
 
 A program in the manner of ``tfrecord_lite.apps`` or ``tfrecord_lite.integrations`` imports what it needs of the codec
 from the package's root and from here. These names may change in any release, which the changelog then says.
@@ -12,14 +12,13 @@ from tfrecord_lite.lazy import names_from
 _NAMES = {
     # Files by name, opened and written.
     "files.compression": (
-        "CODECS", "COMPRESSION_WORDS", "CompressionType", "TFRecordCompressionType",
-        "TFRecordOptions", "compression_of_name", "compression_to_write",
+        "CODECS", "COMPRESSION_WORDS", "CompressionType", "TFRecordCompressionType", "TFRecordOptions",
+        "compression_of_name", "compression_to_write",
     ),
     "files.names": (
-        "INDEX_SUFFIX", "SIDECAR_SUFFIX", "Source", "Sources", "StorageOptions",
-        "check_storage_options", "companion", "expand", "is_companion", "is_data", "is_file_object",
-        "is_folder", "is_hidden", "is_pipe", "is_same_file", "is_saved", "is_url", "listing",
-        "local_size", "name_of", "position_of", "shard_names", "without_companions",
+        "INDEX_SUFFIX", "SIDECAR_SUFFIX", "Source", "Sources", "StorageOptions", "check_storage_options", "companion",
+        "expand", "is_companion", "is_data", "is_file_object", "is_folder", "is_hidden", "is_pipe", "is_same_file",
+        "is_saved", "is_url", "listing", "local_size", "name_of", "position_of", "shard_names", "without_companions",
     ),
     "files.output": ("open_output", "remove"),
     "files.remote": ("remote_place",),
@@ -36,8 +35,8 @@ _NAMES = {
     "recovery.verify": ("verify_each",),
     # Messages, and what they are.
     "example.content": (
-        "Content", "ContentType", "Message", "detect", "detect_all", "is_list", "is_sequence",
-        "parse_message", "way_on_of_tensors",
+        "Content", "ContentType", "Message", "detect", "detect_all", "is_list", "is_sequence", "parse_message",
+        "way_on_of_tensors",
     ),
     "example.digests": ("Digests",),
     "example.encode.columns": ("encode_column_batches",),
@@ -45,9 +44,8 @@ _NAMES = {
     "example.to_dicts": ("SequenceRow",),
     # Values, in the forms between a message and a user.
     "convert.arrow": (
-        "SCHEMA_KEY", "Library", "array_of", "bridge", "changed_schema", "changed_type", "check_library", "form_of", "imported",
-        "joined_frame", "library", "open_columns", "pairs_of", "target", "type_error",
-        "without_decimals",
+        "SCHEMA_KEY", "Library", "adapter", "array_of", "changed_schema", "changed_type", "check_library", "form_of",
+        "imported", "joined_frame", "library", "open_columns", "pairs_of", "target", "type_error", "without_decimals",
     ),
     "convert.lists": ("Lists", "SparseLists", "row_of"),
     "convert.store": ("stored", "warn_of_rounding"),
@@ -58,12 +56,11 @@ _NAMES = {
     "described.columns": ("items_of", "names_asked_for", "names_of", "schema_like", "with_text"),
     "described.frames": ("index_names", "without_numbers"),
     "described.inferred": (
-        "FOR_TABLES", "SAMPLE", "WHOLE", "blocks_ahead", "feature_names", "first_blocks",
-        "first_of", "inferred",
+        "FOR_TABLES", "SAMPLE", "WHOLE", "blocks_ahead", "feature_names", "first_blocks", "first_of", "inferred",
     ),
     "described.sidecar": (
-        "FingerprintingFile", "SchemaLike", "Sidecar", "content_to_write", "parse_sidecar",
-        "read_beside", "remove_stale",
+        "FingerprintingFile", "SchemaLike", "Sidecar", "content_to_write", "parse_sidecar", "read_beside",
+        "remove_stale",
     ),
     "described.sources": ("carried_by", "described_by", "dropping", "originals_of", "row_restorer"),
     "described.widening": ("as_missing",),

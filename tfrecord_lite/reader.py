@@ -438,8 +438,7 @@ class TFRecordReader:
         from tfrecord_lite.example.content import check_class  # noqa: PLC0415 - loads the engine
 
         checked: str | None = ""  # the last file
-        check = partial(_parse_all, message_class=message_class)
-        for block in self._blocks(lambda: None, check):
+        for block in self._blocks(lambda: None, partial(_parse_all, message_class=message_class)):
             source = block.place(0).source if len(block) else checked
             if source != checked:
                 check_class(block, message_class)
@@ -449,11 +448,10 @@ class TFRecordReader:
     def _rows(self, *, of_sequences: bool) -> Iterator[Any]:
         """Check and decode records a block at a time; an error follows all rows before it."""
         from tfrecord_lite.example.content import ContentType  # noqa: PLC0415 - loads the engine
-        from tfrecord_lite.example.survey import TypeCheck  # noqa: PLC0415
+        from tfrecord_lite.example.survey import TypeCheck, check_of_either  # noqa: PLC0415
         from tfrecord_lite.example.to_dicts import Decoder  # noqa: PLC0415
 
-        types = [ContentType.SEQUENCE_EXAMPLE] * of_sequences + [ContentType.EXAMPLE]
-        check = TypeCheck(*types)
+        check = check_of_either() if of_sequences else TypeCheck(ContentType.EXAMPLE)
         decode = Decoder(of_sequences=of_sequences)
 
         def check_rows(block: Block) -> None:
@@ -611,8 +609,7 @@ class TFRecordReader:
 
 def batches_at_once(size: int, n_records: int, n_bytes: int) -> int:
     """Return how many batches of a size are to be parsed at once, if so many records have so many bytes."""
-    most = min(_PARSED_RECORDS, _PARSED_BYTES * n_records // max(n_bytes, 1))
-    return max(most // size, 1)
+    return max(min(_PARSED_RECORDS, _PARSED_BYTES * n_records // max(n_bytes, 1)) // size, 1)
 
 
 def _parsed(parser: Any, block: Block, size: int) -> Iterator[list[Any]]:
@@ -729,8 +726,7 @@ def tf_record_iterator(
     [b'Grace']
     """
     if not isinstance(path, (str, bytes)) and not hasattr(path, "__fspath__"):
-        detail = f"path must be str, bytes or PathLike, not {type(path).__name__}"
-        raise TypeError(detail)
+        raise TypeError(f"path must be str, bytes or PathLike, not {type(path).__name__}")
     return RecordIterator(path, TFRecordOptions.get_compression_type_string(options))
 
 

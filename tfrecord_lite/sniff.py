@@ -67,7 +67,7 @@ def text_of(data: bytes, *, is_cut: bool = False) -> str | None:
 
 
 class Media(NamedTuple):
-    """What an encoded image, sound or film is; None for what its header does not tell."""
+    """What an encoded image, sound or film is; None for what its header does not have."""
 
     format: str
     """Its usual name: ``"JPEG"``, ``"PNG"``, ``"WAV"``, ``"MP4"``."""
@@ -76,13 +76,13 @@ class Media(NamedTuple):
     ending: str
     """The usual ending of the names of such files, such as ``".jpg"``."""
     width: int | None = None
-    """Of the picture, in pixels."""
+    """A picture's, in pixels."""
     height: int | None = None
-    """Of the picture, in pixels."""
+    """A picture's, in pixels."""
     sample_rate: int | None = None
-    """Of the sound, in Hz."""
+    """A sound's, in Hz."""
     n_channels: int | None = None
-    """Of the sound."""
+    """A sound's."""
     seconds: float | None = None
     """How long the sound is."""
 
@@ -123,8 +123,7 @@ def _size(width: int, height: int) -> _Details:
 def _sound(rate: int, channels: int, n_samples: float = 0) -> _Details:
     """Return a sound's rate, channels and length, unless they are zero."""
     seconds = n_samples / rate if n_samples and rate else None
-    known = {"sample_rate": rate, "n_channels": channels or None, "seconds": seconds}
-    return known if rate else {}
+    return {"sample_rate": rate, "n_channels": channels or None, "seconds": seconds} if rate else {}
 
 
 def _jpeg(data: bytes) -> _Details:
@@ -520,9 +519,9 @@ class ValueContent(NamedTuple):
     n_bytes: int
     """For the byte string; for a tensor or array of numbers, for its elements."""
     media: Media | None = None
-    """Of an encoded image, sound or film."""
+    """What an encoded image, sound or film is."""
     shape: tuple[int, ...] | None = None
-    """Of a tensor or array."""
+    """The shape of a tensor or array."""
 
     def __str__(self) -> str:
         """Say all of it in one line."""
@@ -554,7 +553,7 @@ def recognize_value(value: bytes) -> ValueContent:
     recognized = _tensor(value) or _array(value)
     if recognized is not None:
         label, shape, size = recognized
-        shown = [str(side) for side in shape[:8]] + ["..."] * (len(shape) > 8)
+        shown = [str(side) for side in shape[:8]] + (["..."] if len(shape) > 8 else [])
         details = f"[{', '.join(shown)}]"
         return ValueContent(label, details, n_bytes if size is None else size, shape=shape)
     is_text = text_of(value[:_MAX_TEXT_BYTES], is_cut=n_bytes > _MAX_TEXT_BYTES) is not None

@@ -71,6 +71,19 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
+def abridged(text: str, most: int = 4000) -> str:
+    """Return the text of a table as a repr shows it: without the middle of long lines, and of many."""
+    if len(text) <= most:
+        return text
+    lines = [
+        line if len(line) <= 400 else f"{line[:300]} ... {line[-90:]}" for line in text.split("\n")
+    ]
+    count = most // (max(map(len, lines)) + 1)
+    if len(lines) > count:
+        lines[count * 3 // 4 : -(count // 4)] = ["..."]
+    return "\n".join(lines)
+
+
 def aligned(rows: Sequence[Sequence[str]], alignment: str = "") -> list[str]:
     """Return the lines of a table, with a rule after the first row; ``>`` is a column to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -104,18 +104,17 @@ def _first_line(text: str) -> str:
 def names_page() -> str:
     """Return the page of all public names, by topic."""
     text = f"# All names\n\n{NOTE}A line each, by topic; the topics have a page per name, with examples.\n"
-    for title, page in re.findall(
-        r"^- \[(.+)\]\((\w+\.md)\)$", _api("index.md"), re.MULTILINE
-    ):
-        rows, module = "", ""
-        for line in _api(page).splitlines():
+    for topic in re.findall(r"^(\w+)$", _api("index.md"), re.MULTILINE):
+        page, rows, module = f"{topic}.md", "", ""
+        title, *lines = _api(page).splitlines()
+        for line in lines:
             if match := re.match(r"\.\. currentmodule:: (\S+)", line):
                 module = match[1]
             if match := re.fullmatch(r"   ~?([\w.]+)", line):
                 name = f"{module}.{match[1]}"
                 rows += _row(name, name.removeprefix("tfrecord_lite."))
         if rows:
-            text += f"\n## [{title}]({page})\n\n| name | |\n| --- | --- |\n{rows}"
+            text += f"\n## [{title.removeprefix('# ')}]({page})\n\n| name | |\n| --- | --- |\n{rows}"
     return text
 
 

@@ -120,6 +120,15 @@ def test_events_as_json_and_csv_have_wall_time_step_tag_and_value(run: Run, tmp_
     logs, line = tmp_path / "logs", 'a,"loss, old",-3,1.5,0.5'
     assert run("events", logs).out == ["run,tag,step,wall_time,value", line]
     assert run("events", "--runs", logs).out == ['run,"loss, old"', "a,0.5"]
+    (tmp_path / "b").mkdir()
+    more = write(tmp_path / "b" / "events.out.tfevents.2", [event.SerializeToString()])
+    both = run("events", "--tag", "loss*", "--tag", "lss", logs, tmp_path / "b")
+    names = [logs / "a", tmp_path / "b"]
+    assert both.out[1:] == [line.replace("a,", f"{name},", 1) for name in names]
+    assert run("events", tmp_path / "*" / "events*").out == run("events", more).out
+    assert both.err == ["tfrecord: --tag: no run has a scalar 'lss'; there are 'loss, old'"]
+    for verb in (["count"], ["head"], ["verify"], []):  # a log directory is the files of its runs
+        assert run(*verb, logs) == run(*verb, path)
     damage(path, 30)
     assert [run("events", *skip, logs).status for skip in ([], ["--skip-damage"])] == [1, 1]
 

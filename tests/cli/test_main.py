@@ -127,6 +127,10 @@ class TestArguments:
         ("schema --max_records 3 x", "did you mean --limit?"),
         ("merge --force a b", "did you mean --overwrite?"),
         ("convert a.csv b.csv --output x", "the last argument is what to write"),
+        ("unpack -o x a", "the last argument is what to write"),
+        ("stats a -o x", "redirect what it prints: > FILE"),
+        ("sample --num 3 a b", "did you mean --limit?"),
+        ("stats --col x a", "did you mean --columns?"),
         ("count --where x", "it is an option of"),
         ("convert a b --compression snappy", "--output-compression is what to write"),
     ])  # fmt: skip
@@ -137,6 +141,8 @@ class TestArguments:
 
     def test_options_may_come_before_a_file_without_a_verb(self, run: Run, tmp_path: Path) -> None:
         path = write(tmp_path / "a", [b"one", b"two"])
+        assert run("head", "-1", path) == run("cat", path, "-1") == run("head", "-n", 1, path)
+        assert run("head", "--record", "-1", path).out[0].startswith("record 1:")
         assert run("-n", "2", path).out == run(path, "-n", 2).out
         assert run("--json", path).out[-1] == '{"text": "one"}'
 

@@ -37,7 +37,11 @@ def test_columns_of_sequences(run: Run, folder: Path, options: list[str], types:
     done = run("sql", "--csv", *options, f"select {columns} from 's'")
     assert done == (0, ["t,u,n", *(f"{','.join(types)},{n}" for n in (2, 1))], [])
     unknown = run("sql", "select name from 's'")
-    assert unknown.err == ["tfrecord: sql: there is no column 'name'; the nearest: 'context/name'"]
+    dotted = run("sql", "select context.name from 's'")
+    assert dotted.err[0].endswith('; write "context/name" in double quotes if this is the column')
+    assert unknown.err == [
+        "tfrecord: sql: there is no column 'name'; the nearest: 'context/name', in double quotes"
+    ]
     assert load("s", text=True)["feature_lists"]["words"].to_list() == words
 
 
@@ -125,6 +129,20 @@ def test_without_duckdb_the_extra_is_named(run: Run, monkeypatch: pytest.MonkeyP
         done = run(*arguments)
         assert done.status == 2
         assert "SQL needs duckdb: pip install duckdb pyarrow" in done.err[0]
+
+
+@pytest.mark.parametrize(
+    ("condition", "hint"),
+    [
+        ('name = "rose"', "; text is in single quotes: 'rose'"),
+        ("labels = 1", "; the nearest: 'label'"),
+        ("name.x = 1 or names.x = 1", "'names.x'; the nearest: 'name'"),
+    ],
+)
+def test_a_name_that_is_no_column(run: Run, condition: str, hint: str) -> None:
+    assert hint in run("filter", "--where", condition, "x@2", "y").err[0]
+    if "x" not in condition:
+        assert hint in run("sql", f"select * from 'x@2' where {condition}").err[0]
 
 
 def test_a_file_without_records_is_an_empty_table(run: Run) -> None:

@@ -67,9 +67,16 @@ def test_prefetching_works_ahead_and_no_further(names: list[str]) -> None:
     run.close()
 
 
-def test_processes_may_be_spawned(names: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("method", "is_file"), [("spawn", True), ("forkserver", True), ("spawn", False)]
+)
+def test_processes_may_be_spawned(
+    names: list[str], monkeypatch: pytest.MonkeyPatch, method: str, is_file: bool
+) -> None:
+    if not is_file:  # as on other systems than Linux
+        monkeypatch.delattr(os, "memfd_create", raising=False)
     dataset = TFRecordDataset(names).shuffle(3, 1).batch(2).parse_example(FEATURES)
-    found = list(map(plain, dataset.in_processes(2, start_method="spawn").set_epoch(0)))
+    found = list(map(plain, dataset.in_processes(2, start_method=method).set_epoch(0)))
     assert found == list(map(plain, dataset.in_processes(2).set_epoch(0)))
     assert sorted(numbers(found)) == list(range(12))
 
@@ -133,12 +140,12 @@ def test_a_worker_that_dies_is_noticed(names: list[str]) -> None:
         list(TFRecordDataset(names).map(die).in_processes(1, "fork"))
 
 
-@pytest.mark.parametrize("memory", ["large slots", "small slots", "the temporary folder"])
+@pytest.mark.parametrize("memory", ["large slots", "small slots", "an array"])
 def test_large_arrays_return(names: Any, monkeypatch: pytest.MonkeyPatch, memory: str) -> None:
     """In shared memory, and through the pipe if they do not fit."""
     if memory == "small slots":
         monkeypatch.setattr(workers, "_LARGE_SLOT_BYTES", 1024 * 1024)
-    if memory == "the temporary folder":
+    if memory == "an array":
         monkeypatch.delattr(os, "memfd_create", raising=False)
 
     def large(record: bytes) -> Any:

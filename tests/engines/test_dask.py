@@ -197,7 +197,7 @@ def test_frames_of_pandas(tmp_path: Path) -> None:
         rounded = to_tfrecord(frame, tmp_path / "b")
     assert [part.rounded for part in rounded] == [("x",), ()]
     assert [row["x"] for row in rows_of(str(tmp_path / "b/*"))] == [0.5, np.float32(0.1), 1.5]
-    with pytest.raises(InvalidArgumentError, match="without a sidecar nobody can read"):
+    with pytest.raises(InvalidArgumentError, match="without a sidecar, what lossless=True stores"):
         to_tfrecord(frame, tmp_path / "c", lossless=True, sidecar=False)
     indexed = dd.from_pandas(pd.DataFrame(data).set_index("i"), npartitions=2)
     to_tfrecord(indexed, tmp_path / "c", write_index=True, lossless=True)

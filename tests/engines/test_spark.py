@@ -297,7 +297,7 @@ def test_what_cannot_be_written_is_refused_before_any_task(spark: Any, tmp_path:
         (
             "select 1 x",
             {"lossless": "true", "sidecar": "false"},
-            "without a sidecar nobody can read",
+            "without a sidecar, what lossless=True stores",
         ),
         ("select cast(1 as decimal) x", {}, "give .option('sidecar', 'false')"),
         ("select 1 x", {"compression": "snappy"}, "compression cannot be 'snappy'"),

@@ -82,28 +82,28 @@ IN_ORDER: dict[str, Batches] = {
 
 @pytest.mark.filterwarnings("ignore::tfrecord_lite.errors.DataLossWarning")
 @pytest.mark.parametrize(
-    "door",
+    "call",
     [
         pytest.param(
-            door, marks=pytest.mark.needs("arrow") if door in ("to_arrow", "partitions") else ()
+            call, marks=pytest.mark.needs("arrow") if call in ("to_arrow", "partitions") else ()
         )
-        for door in IN_ORDER
+        for call in IN_ORDER
     ],
 )
 @pytest.mark.parametrize("compression", ["", "GZIP"])
 @pytest.mark.parametrize("are_sequences", [False, True])
 def test_the_others_come_in_order_and_batches_are_full(
-    tmp_path: Path, door: str, compression: str, are_sequences: bool
+    tmp_path: Path, call: str, compression: str, are_sequences: bool
 ) -> None:
     path = tmp_path / "a"
     rows, misfits = records(are_sequences=are_sequences)
     write_records(path, rows, compression)
     schema = SEQUENCES if are_sequences else SCHEMA
-    batches = IN_ORDER[door](path, schema, "drop")
+    batches = IN_ORDER[call](path, schema, "drop")
     assert sum(batches, []) == [i for i in range(30) if i not in misfits]  # noqa: RUF017 - short
-    if "batches" in door:
+    if "batches" in call:
         assert {len(batch) for batch in batches[:-1]} == {4}
-    raised(InvalidArgumentError, IN_ORDER[door], path, schema, "raise")
+    raised(InvalidArgumentError, IN_ORDER[call], path, schema, "raise")
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ from typing import Any
 class FileServer(http.server.ThreadingHTTPServer):
     """Serves the bytes of `files`, by path.
 
+    Each reset begins with another URL: requests that clients sent before, and that come late, count nowhere.
+
     Attributes
     ----------
     ranges : list of tuple
@@ -38,11 +40,12 @@ class FileServer(http.server.ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.lock = threading.Lock()
-        self.n_at_once = 0
+        self.n_at_once = self.n_resets = 0
         self.reset()
 
     def reset(self) -> None:
         """Begin without files, as a server that answers rightly."""
+        self.n_resets += 1
         self.files: dict[str, bytes] = {}
         self.cut = self.status = 0
         self.absent = 404
@@ -56,7 +59,7 @@ class FileServer(http.server.ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
+        return f"http://127.0.0.1:{self.server_port}/{self.n_resets}"
 
     def forget(self) -> None:
         self.ranges: list[tuple[str, int, int]] = []
@@ -75,7 +78,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def do_HEAD(self) -> None:
-        self.server.heads += 1
         self._answer(has_content=False)
 
     def do_GET(self) -> None:
@@ -83,9 +85,15 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _answer(self, *, has_content: bool) -> None:
         server = self.server
+        _, reset, path = self.path.split("/", 2)
+        if reset != str(server.n_resets):
+            self.close_connection = True
+            return
+        self.path = f"/{path}"
         with server.lock:
             server.n_at_once += 1
             server.n_requests += 1
+            server.heads += not has_content
             server.most_at_once = max(server.most_at_once, server.n_at_once)
         try:
             time.sleep(server.latency)

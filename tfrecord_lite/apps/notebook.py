@@ -208,7 +208,9 @@ def _type_of(value: Any) -> str:
 def _brief(value: Any) -> str:
     """Return the beginning of a value's text on one line."""
     if isinstance(value, np.ma.MaskedArray):  # whose masked values NumPy cannot format
-        text = f"[{', '.join(map(value_text, value.ravel()[:8]))}{', ...' * (value.size > 8)}]"
+        text = (
+            f"[{', '.join(map(value_text, value.ravel()[:8]))}{', ...' if value.size > 8 else ''}]"
+        )
     elif isinstance(value, np.ndarray):
         options: Any = {
             "edgeitems": 3,
@@ -217,7 +219,7 @@ def _brief(value: Any) -> str:
         }
         text = np.array2string(value, threshold=8, **options)
     elif isinstance(value, list):
-        text = f"[{', '.join(map(_brief, value[:3]))}{', ...' * (len(value) > 3)}]"
+        text = f"[{', '.join(map(_brief, value[:3]))}{', ...' if len(value) > 3 else ''}]"
     else:
         text = value_text(value) if isinstance(value, bytes) else repr(value)
     text = " ".join(text.split())

@@ -159,7 +159,7 @@ def tree_of(content: Content, message_class: Any = None, most: int | None = None
 def message_tree(message: Any) -> Tree:
     """Return the fields of a message that are set, by name; entries of a map as ``name['key']``.
 
-    Numbers of proto3 that are 0 are not stored, and are added to a message of which anything is.
+    Numbers of proto3 that are 0 are not stored, and are added to a message that has other fields.
     """
     tree: Tree = []
     fields = dict(message.ListFields())

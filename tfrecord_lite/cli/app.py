@@ -92,6 +92,7 @@ class _Parser(argparse.ArgumentParser):
             settings["color"] = False  # which would be printed as escapes
         self.verb: str | None = settings.pop("verb", None)
         self.verbs: dict[str, _Parser] = {}
+        self.given: list[str] = []
         super().__init__(**settings, allow_abbrev=False)
 
     def options(self) -> list[str]:
@@ -123,6 +124,14 @@ class _Parser(argparse.ArgumentParser):
         if self.verb is None:
             return super().parse_known_args(*args, **more)
         self.load()
+        self.given = list(args[0])
+        if "-n" in self._option_string_actions:  # head -2 is head -n 2
+            pairs = zip(["", *self.given], self.given, strict=False)
+            few = [
+                re.sub(r"^-(?=\d+$)", "-" if last == "--record" else "-n", one)
+                for last, one in pairs
+            ]
+            args = (few, *args[1:])
         # Options may be between files.
         namespace, unknown = self.parse_known_intermixed_args(*args, **more)
         if unknown:
@@ -136,6 +145,12 @@ class _Parser(argparse.ArgumentParser):
         console.flush()
 
     def error(self, message: str) -> NoReturn:
+        known = self._option_string_actions
+        others = [
+            one for one in self.given if one[:2] == "--" and one.partition("=")[0] not in known
+        ]
+        if message.endswith("required") and others and others[0] != "--":  # the cause of it, maybe
+            message = f"unrecognized arguments: {others[0]}"
         Console().complain(f"{message}{_hint(message, self.prog)} (see {self.prog} --help)")
         self.exit(Status.FAILED)
 
@@ -229,7 +244,7 @@ def _is_like_a_file(name: str) -> bool:
 
 
 def _wrong_verb(first: list[str]) -> str:
-    """Return an error about a word that is no verb, with the one that was probably meant; "" if there is none."""
+    """Return an error about a word that is not a verb, with the one that was probably meant; "" if there is none."""
     name = "".join(first)
     if not name or name in VERBS or name.startswith("-"):
         return ""
@@ -266,6 +281,11 @@ def _run(args: argparse.Namespace, console: Console) -> None:
         raise OutputError from error
     except (OSError, ImportError, ValueError, TypeError) as error:
         inputs.complain_of(error, args.verb, console)
+    is_told = getattr(args, "compression", "infer") != "infer"
+    if console.status and is_told and getattr(args, "output_compression", "") is None:
+        console.note(
+            "--compression is for what is read; --output-compression is for what is written"
+        )
     console.flush()
 
 

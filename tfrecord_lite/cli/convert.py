@@ -165,7 +165,7 @@ def parse_features(text: str, *, lossless: bool = False) -> Schema:
             columns[name] = RaggedTensor(flat, np.array([0, len(flat)][: len(flat) + 1]))
         else:
             columns[name] = flat
-            lacking += [name] * bool(match["lacking"])
+            lacking += [name] if match["lacking"] else []
     items = schema_of(columns, lossless=lossless).to_items()
     return Schema.of_items(items | {name: as_missing(name, items[name]) for name in lacking})
 

@@ -254,7 +254,7 @@ _NOT_JSON = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 def json_of(
     content: Content, message_class: Any = None, columns: Collection[str] | None = None
 ) -> dict[str, Any]:
-    """Return the object that stands for a record; for a message of a class, protobuf's JSON."""
+    """Return the object that shows a record as JSON; for a message of a class, protobuf's JSON."""
     if message_class is not None:
         from google.protobuf.json_format import MessageToDict  # noqa: PLC0415 - not light
 

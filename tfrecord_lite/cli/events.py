@@ -6,22 +6,31 @@ import argparse
 import csv
 import os
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
 
 from tfrecord_lite.apps.events.run import find_runs, read_events, table_of
 from tfrecord_lite.apps.events.series import Events
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console
+from tfrecord_lite.extension import expand, name_of
+from tfrecord_lite.texts import choices
 
 
 def add_events(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    group = parser.add_mutually_exclusive_group()
     text = "a line per run instead: hyperparameters, and the last value of each scalar"
-    inputs.add(parser, "--runs", text)
+    inputs.add(group, "--runs", text)
+    text = "these scalars only, or patterns such as 'train/*'"
+    inputs.add(group, "--tag A,B", text, inputs.names, action="extend")
     text = "continue after damage with the next intact event, and sum up what was lost"
     inputs.add(parser, "--skip-damage", text)
     text = "a log directory, with runs below it; or the event files of a run"
-    inputs.add(parser, "folder FOLDER", text)
+    inputs.add(parser, "folders FOLDER", text, nargs="+")
 
 
 def run_events(args: argparse.Namespace, console: Console) -> None:
@@ -31,6 +40,7 @@ def run_events(args: argparse.Namespace, console: Console) -> None:
 
     examples:
       tfrecord events logs > scalars.csv
+      tfrecord events --tag loss,accuracy logs/first logs/second
       tfrecord events --runs logs > runs.csv
     """
     output = console.open_output(is_text=True)
@@ -39,20 +49,44 @@ def run_events(args: argparse.Namespace, console: Console) -> None:
     if args.runs:
         table = table_of(_runs(args, console))
         writer.writerow(table)
-        writer.writerows(zip(*table.values(), strict=True))
+        writer.writerows(map(_shortest, row) for row in zip(*table.values(), strict=True))
         return
     writer.writerow(["run", "tag", "step", "wall_time", "value"])
+    tags, unmatched = dict[str, None](), set(args.tag or ())
     for name, run in _runs(args, console):
         columns = (column.tolist() for column in run.scalars().as_dict().values())
-        writer.writerows((name, *row) for row in zip(*columns, strict=True))
+        for tag, step, wall_time, value in zip(*columns, strict=True):
+            tags[tag] = None
+            fitting = {pattern for pattern in args.tag or () if fnmatchcase(tag, pattern)}
+            unmatched -= fitting
+            if fitting or not args.tag:
+                writer.writerow([name, tag, step, wall_time, _shortest(value)])
+    for tag in sorted(unmatched):
+        console.complain(f"--tag: no run has a scalar {tag!r}{choices(tag, tags)}")
+
+
+def _shortest(value: Any) -> Any:
+    """Return a number that is a float32, as TensorBoard's are, with as many digits as that needs."""
+    is_single = isinstance(value, float) and np.float32(value) == value
+    return str(np.float32(value)) if is_single else value
 
 
 def _runs(args: argparse.Namespace, console: Console) -> Iterator[tuple[str, Events]]:
-    """Yield the runs below a folder, or one of event files, with their names."""
-    is_folder = os.path.isdir(args.folder)  # noqa: PTH112 - may be a URL
-    runs = find_runs(args.folder) if is_folder else {args.folder: args.folder}
-    if not runs:
-        console.complain(f"{args.folder}: no file below it is named *tfevents*")
+    """Yield the runs below folders, or those of event files, with their names."""
+    runs: dict[str, Any] = {}
+    for folder in args.folders:
+        try:
+            below: dict[str, Any] = find_runs(folder)
+            if len(args.folders) > 1:
+                below = {os.path.normpath(f"{folder}/{name}"): below[name] for name in below}
+        except (FileNotFoundError, NotADirectoryError):
+            below, files = {}, list(map(name_of, expand(folder)))
+            for file in files:
+                name = os.path.dirname(file) if len(files) > 1 else file  # noqa: PTH120 - may be a URL
+                below.setdefault(name, []).append(file)
+        if not below:
+            console.complain(f"{folder}: no file below it is named *tfevents*")
+        runs |= below
     for name, path in runs.items():
         run = read_events(path, on_error=inputs.skip_quietly if args.skip_damage else "raise")
         inputs.complain_of_skipped(run.report, console)

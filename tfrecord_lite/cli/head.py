@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     Numbered: TypeAlias = Iterator[tuple[int, bytes]]
 
 _MAX_FIELDS = 1000
-"""Of each message, unless everything is printed."""
+"""The most fields of each message, unless everything is printed."""
 _HINTS = {
-    ContentType.EVENT: " (tfrecord_lite.apps.events.read_events reads these)",
+    ContentType.EVENT: " (tfrecord events prints the scalars)",
     ContentType.TENSOR: " ({way_on})",
     ContentType.PROTOBUF: " (--message MODULE:CLASS names its fields)",
 }
@@ -185,7 +185,7 @@ class Printer:
         self._is_first = False
         hint = _HINTS.get(content.type, "") if is_new and not self._message_class else ""
         hint = hint.format(way_on=way_on_of_tensors(name))
-        label = f"record {index}" + f" of {name}" * self._with_names
+        label = f"record {index} of {name}" if self._with_names else f"record {index}"
         type_ = self._message_class.DESCRIPTOR.full_name if self._message_class else content.type
         say(label + f": {type_}, {plural(len(record), 'byte')}{hint}")
         for line in record_lines(content, self._width, tree, self._restore(record)):

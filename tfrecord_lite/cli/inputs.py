@@ -238,7 +238,7 @@ def message_class(text: str) -> Any:
             member = getattr(member, part)
         check_message_class(member)
     except (ImportError, AttributeError, ValueError, TypeError) as error:
-        detail = f"{text!r} is no protobuf class, given as package.module:Class: {error}"
+        detail = f"{text!r} is not a protobuf class, given as package.module:Class: {error}"
         if module.endswith(".proto"):
             compiled = f"{module.removesuffix('.proto').replace('/', '.')}_pb2"
             detail += f"; compile it with protoc first, and name the module {compiled}"
@@ -331,6 +331,16 @@ def sources_of(name: str) -> list[Source]:
         from tfrecord_lite.apps.tfds.info import files_of  # noqa: PLC0415 - not light
 
         return files_of(name)
+    except FileNotFoundError:
+        if not os.path.isdir(name):  # noqa: PTH112 - may be a URL
+            raise
+        from tfrecord_lite.apps.events.run import find_runs  # noqa: PLC0415 - not light
+
+        # Below the log directory of TensorBoard each run has a folder.
+        events = [f"{run}/*tfevents*" for run in find_runs(name).values()]
+        if not events:
+            raise
+        return [file for pattern in events for file in expand(pattern)]
 
 
 def find(args: argparse.Namespace, console: Console) -> list[Source]:
@@ -421,6 +431,6 @@ def text_of(error: Any, name: str) -> str:
     name = name if name.strip() else repr(name)
     if reason := getattr(error, "strerror", None):
         can_replace = isinstance(error, FileExistsError) and reason == os.strerror(error.errno or 0)
-        return f"{name}: {reason}" + "; --overwrite replaces it" * can_replace
+        return f"{name}: {reason}{'; --overwrite replaces it' if can_replace else ''}"
     text = str(error) or type(error).__name__
     return text if name in text else f"{name}: {text}"

@@ -47,7 +47,7 @@ def run_sql(args: argparse.Namespace, console: Console) -> None:
     """Run a query over files of Examples or SequenceExamples, and print its rows.
 
     A quoted name in the FROM clause is a path, a
-    URL, a pattern or shards; files that DuckDB reads by itself (.csv, .parquet, .json) can be joined. Columns of
+    URL, a pattern or shards; files that DuckDB reads directly (.csv, .parquet, .json) can be joined. Columns of
     SequenceExamples are "context/NAME" and "feature_lists/NAME", lists of steps. With
     -o, the ending of FILE is its format. Needs pip install duckdb pyarrow.
 
@@ -184,7 +184,7 @@ def _print_table(reader: Any, max_rows: int, console: Console) -> None:
 
 
 def _values(column: Any) -> Any:
-    """Return the values of a column; each float32, at any depth, as the shortest number that stands for it."""
+    """Return the values of a column; each float32, at any depth, as the shortest number that gives it."""
     import pyarrow as pa  # noqa: PLC0415 - needs pyarrow
 
     from tfrecord_lite.extension import changed_type  # noqa: PLC0415 - needs pyarrow

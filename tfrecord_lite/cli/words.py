@@ -6,57 +6,57 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 VERBS = {
-    "info": "ls list inspect describe file size du summary",
-    "head": "show print peek first take top less tail get",
-    "cat": "dump records",
-    "view": "open browse browser html page visualize plot explore",
-    "schema": "features columns fields types infer keys",
-    "stats": "statistics profile histogram summarize",
-    "diff": "compare cmp",
-    "verify": "validate check fsck lint test crc checksum",
-    "recover": "repair fix salvage rescue restore",
-    "count": "wc len length num",
-    "index": "idx reindex tfrecord2idx",
-    "merge": "join concat concatenate combine append collect",
-    "split": "shard reshard partition chunk divide",
-    "unique": "dedup dedupe deduplicate uniq distinct",
-    "sample": "subset subsample random",
-    "shuffle": "shuf mix randomize permute",
-    "filter": "grep where find search",
-    "sql": "query select duckdb",
-    "convert": "export import csv parquet json jsonl arrow save load write create",
-    "pack": "images",
-    "unpack": "extract",
-    "events": "tensorboard scalars",
-}
+    "info": ("ls", "list", "inspect", "describe", "file", "size", "du", "summary"),
+    "head": ("show", "print", "peek", "first", "take", "top", "less", "tail", "get"),
+    "cat": ("dump", "records"),
+    "view": ("open", "browse", "browser", "html", "page", "visualize", "plot", "explore"),
+    "schema": ("features", "columns", "fields", "types", "infer", "keys"),
+    "stats": ("statistics", "profile", "histogram", "summarize"),
+    "diff": ("compare", "cmp"),
+    "verify": ("validate", "check", "fsck", "lint", "test", "crc", "checksum"),
+    "recover": ("repair", "fix", "salvage", "rescue", "restore"),
+    "count": ("wc", "len", "length", "num"),
+    "index": ("idx", "reindex", "tfrecord2idx"),
+    "merge": ("join", "concat", "concatenate", "combine", "append", "collect"),
+    "split": ("shard", "reshard", "partition", "chunk", "divide"),
+    "unique": ("dedup", "dedupe", "deduplicate", "uniq", "distinct"),
+    "sample": ("subset", "subsample", "random"),
+    "shuffle": ("shuf", "mix", "randomize", "permute"),
+    "filter": ("grep", "where", "find", "search"),
+    "sql": ("query", "select", "duckdb"),
+    "convert": ("export", "import", "csv", "parquet", "json", "jsonl", "arrow", "save", "load", "write", "create"),
+    "pack": ("images",),
+    "unpack": ("extract",),
+    "events": ("tensorboard", "scalars"),
+}  # fmt: skip
 """Words for each verb; ``to-csv`` and the like are ``convert`` too."""
 
 OPTIONS = {
-    "--limit": "records num-records rows num-rows max-rows max-records head take count num number lines",
-    "--sample": "sample-size",
-    "--skip-damage": "on-error ignore-errors skip-errors skip skip-bad keep-going",
-    "--compression": "compression-type codec input-compression decompress",
-    "--output-compression": "compress",
-    "--where": "filter condition expr predicate",
-    "--columns": "features fields select keys cols column feature usecols",
-    "--output": "out html output-file file dest",
-    "--overwrite": "force yes replace clobber",
-    "--num-shards": "shards num-files files",
-    "--bytes-per-shard": "shard-bytes shard-size max-shard-size size",
-    "--records-per-shard": "shard-records",
-    "--jobs": "workers num-workers threads num-threads processes parallel",
-    "--message": "proto message-class message-type type class",
-    "--seed": "random-state random-seed",
-    "--from": "input-format from-format",
-    "--to": "format output-format to-format",
-    "--text": "utf8 strings decode",
-    "--full": "verbose wide long no-truncate",
-    "--json": "jsonl as-json",
-    "--memory": "memory-bytes buffer-size",
-    "--record": "index row",
-    "--fraction": "frac ratio rate",
-    "--variable": "ragged",
-}
+    "--limit": ("records", "num-records", "rows", "num-rows", "max-rows", "max-records", "head", "take", "count", "num", "number", "lines", "n", "sample", "size"),
+    "--sample": ("sample-size",),
+    "--skip-damage": ("on-error", "ignore-errors", "skip-errors", "skip", "skip-bad", "keep-going"),
+    "--compression": ("compression-type", "codec", "input-compression", "decompress"),
+    "--output-compression": ("compress",),
+    "--where": ("filter", "condition", "expr", "predicate"),
+    "--columns": ("features", "fields", "select", "keys", "cols", "column", "feature", "usecols"),
+    "--output": ("o", "out", "html", "output-file", "file", "dest"),
+    "--overwrite": ("force", "yes", "replace", "clobber"),
+    "--num-shards": ("shards", "num-files", "files"),
+    "--bytes-per-shard": ("shard-bytes", "shard-size", "max-shard-size", "size"),
+    "--records-per-shard": ("shard-records",),
+    "--jobs": ("workers", "num-workers", "threads", "num-threads", "processes", "parallel"),
+    "--message": ("proto", "message-class", "message-type", "type", "class"),
+    "--seed": ("random-state", "random-seed"),
+    "--from": ("input-format", "from-format"),
+    "--to": ("format", "output-format", "to-format"),
+    "--text": ("utf8", "strings", "decode"),
+    "--full": ("verbose", "wide", "long", "no-truncate"),
+    "--json": ("jsonl", "as-json"),
+    "--memory": ("memory-bytes", "buffer-size"),
+    "--record": ("index", "row"),
+    "--fraction": ("frac", "ratio", "rate"),
+    "--variable": ("ragged",),
+}  # fmt: skip
 """What Python, other programs, and this one before call an option."""
 
 OF_PYTHON = {
@@ -102,7 +102,9 @@ def shell_text(text: str) -> str:
     """Return an error of the package in the words of the command line."""
     for of_python, of_shell in OF_PYTHON.items():
         text = re.sub(of_python, of_shell, text)
-    return _KEYWORD.sub(lambda match: f"--{match[1].replace('_', '-')}{' ' * bool(match[2])}", text)
+    return _KEYWORD.sub(
+        lambda match: f"--{match[1].replace('_', '-')}{' ' if match[2] else ''}", text
+    )
 
 
 def verb_meant(word: str, verbs: Collection[str]) -> str | None:
@@ -112,21 +114,25 @@ def verb_meant(word: str, verbs: Collection[str]) -> str | None:
         return "convert"
     from difflib import get_close_matches  # noqa: PLC0415 - for errors alone
 
-    exact = [verb for verb, words in VERBS.items() if verb in verbs and word in words.split()]
+    exact = [verb for verb, words in VERBS.items() if verb in verbs and word in words]
     return next(iter(exact or get_close_matches(word, verbs, 1)), None)
 
 
 def option_hint(option: str, verb: str, options_of: Mapping[str, Sequence[str]]) -> str:
     """Return what to say of an unknown option: the one that was probably meant, or the verbs that have it."""
     name = option.partition("=")[0].replace("_", "-").lower()
-    names = [name, *(own for own, words in OPTIONS.items() if name[2:] in words.split())]
+    word = name.lstrip("-")
+    names = [name, *(own for own, words in OPTIONS.items() if word in words)]
     from difflib import get_close_matches  # noqa: PLC0415 - for errors alone
 
     own = options_of[verb]
-    near = [one for one in names if one in own] or get_close_matches(name, own, 1, 0.7)
+    if "--output" in names and "--output" not in own:
+        writes = "--overwrite" in own or verb in ("recover", "unpack")
+        printed = "it writes FILE.idx" if verb == "index" else "redirect what it prints: > FILE"
+        return "the last argument is what to write" if writes else printed
+    near = [one for one in names if one in own] or [one for one in own if one.startswith(name)]
+    near = near or get_close_matches(name, own, 1, 0.7)
     if near:
         return f"did you mean {near[0]}?"
     others = [other for other, options in options_of.items() if set(names) & set(options)]
-    if "--output" in names and "--overwrite" in own:
-        return "the last argument is what to write"
     return f"it is an option of {', '.join(others)}" if others else ""

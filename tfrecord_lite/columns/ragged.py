@@ -469,8 +469,7 @@ class RaggedTensor:
         TypeError
             If an index is not an int, a slice or ``...``.
         """
-        keys = self._expand(key if isinstance(key, tuple) else (key,))
-        first, *rest = keys
+        first, *rest = self._expand(key if isinstance(key, tuple) else (key,))
         if isinstance(first, slice):
             rows = self._slice_rows(first)
             return rows._index_each(rest) if rest else rows  # noqa: SLF001 - this class

@@ -98,7 +98,7 @@ Table: TypeAlias = Any
 Source: TypeAlias = Any
 """What may be a data frame, a table, a stream or a column of any library."""
 
-_BRIDGES = {
+_ADAPTERS = {
     "arrow": __name__,
     "pandas": "tfrecord_lite.integrations.pandas",
     "polars": "tfrecord_lite.integrations.polars",
@@ -163,7 +163,7 @@ class Frame(NamedTuple):
     """The schema that came along with Arrow data."""
     n_rows: int = 0
     described: Callable[[], Description] | None = None
-    """Returns the types of a data frame; may raise about what would not come back."""
+    """Returns the types of a data frame; may raise about values that would not come back."""
 
 
 def library(name: str) -> ModuleType:
@@ -221,9 +221,9 @@ def _origin(data: Source) -> str:
     return next((name for name in ("pandas", "polars") if name in names), "arrow")
 
 
-def bridge(name: str) -> ModuleType:
+def adapter(name: str) -> ModuleType:
     """Return the module for the frames of a library."""
-    return sys.modules[__name__] if name == "arrow" else import_module(_BRIDGES[name])
+    return sys.modules[__name__] if name == "arrow" else import_module(_ADAPTERS[name])
 
 
 def _library_of(data: Source) -> str | None:
@@ -231,7 +231,7 @@ def _library_of(data: Source) -> str | None:
     if isinstance(data, dict | list | tuple | np.ndarray):
         return None
     name = _origin(data)
-    is_one = _is_source(data) if name == "arrow" else bridge(name).is_frame(data)
+    is_one = _is_source(data) if name == "arrow" else adapter(name).is_frame(data)
     return name if is_one else None
 
 
@@ -245,7 +245,7 @@ def is_series(data: Source) -> bool:
     if isinstance(data, np.ndarray | list | tuple):
         return False
     name = _origin(data)
-    return _is_array(data) if name == "arrow" else bool(bridge(name).is_series(data))
+    return _is_array(data) if name == "arrow" else bool(adapter(name).is_series(data))
 
 
 def is_stream(data: Source) -> bool:
@@ -259,8 +259,8 @@ def is_stream(data: Source) -> bool:
 
 def check_library(name: object) -> None:
     """Raise if this is not the name of a library, or if it is not installed."""
-    if name not in [*_BRIDGES]:
-        hint = nearest(str(name), _BRIDGES)
+    if name not in [*_ADAPTERS]:
+        hint = nearest(str(name), _ADAPTERS)
         raise argument_error(f"as_ must be 'pandas', 'polars', 'arrow' or None, not {name!r}{hint}")
     imported()
     if name != "arrow":
@@ -287,11 +287,11 @@ def open_columns(data: Source, *, is_later: bool = False) -> Frame:
         columns = data
     else:
         data = table_of(data) if name == "arrow" else data
-        columns = bridge(name).columns_of(data)
+        columns = adapter(name).columns_of(data)
     series = {key: column for key, column in columns.items() if is_series(column)}
     if name is None and not series:
         return Frame(data)
-    paths = {key: bridge(_origin(column)).paths_of(key, column) for key, column in series.items()}
+    paths = {key: adapter(_origin(column)).paths_of(key, column) for key, column in series.items()}
     check_names([path for key in columns for path in paths.get(key, [key])])
     if not is_later:
         _warn_of_structs(paths)
@@ -301,7 +301,7 @@ def open_columns(data: Source, *, is_later: bool = False) -> Frame:
         if key not in paths:
             opened[key] = column
             continue
-        for path, (values, word) in bridge(_origin(column)).open_column(key, column).items():
+        for path, (values, word) in adapter(_origin(column)).open_column(key, column).items():
             opened[path], words[path] = values, word
     if name is None:
         return Frame(opened)
@@ -309,13 +309,13 @@ def open_columns(data: Source, *, is_later: bool = False) -> Frame:
     carried = _carried_schema(data) if name == "arrow" else None
 
     def described() -> Description:
-        return {"library": name, **bridge(name).describe(data, leaves, words)}
+        return {"library": name, **adapter(name).describe(data, leaves, words)}
 
     return Frame(opened, carried, len(data), described)
 
 
 def _warn_of_structs(paths: Mapping[str, list[str]]) -> None:
-    """Warn about columns of structs, of which there are only the fields from here on."""
+    """Warn about columns of structs, of which only the fields are stored."""
     divided = [
         f"{name!r} as {', '.join(map(repr, own))}" for name, own in paths.items() if own != [name]
     ]
@@ -358,7 +358,7 @@ def frame_of_types(stream: Source) -> Frame:
 def open_series(key: str, column: Array) -> Lists | ObjectArray:
     """Return the values of a Series or Arrow array; Python's objects as an array."""
     fields: dict[str, tuple[Lists | ObjectArray, Word]]
-    fields = bridge(_origin(column)).open_column(key, column)
+    fields = adapter(_origin(column)).open_column(key, column)
     if key not in fields:
         raise type_error(key, getattr(column, "dtype", None) or column.type)
     return fields[key][0]
@@ -569,8 +569,7 @@ def paths_of(name: str, column: Array) -> list[str]:
 def open_column(name: str, column: Array) -> dict[str, tuple[Lists, Word]]:
     """Return the values and words of the columns that an array becomes; views where nothing is missing."""
     opened = dict(_opened(name, column))
-    kinds = fields_of(name, column.type)
-    return {path: (opened[path], word_of(kind)) for path, kind, _ in kinds}
+    return {path: (opened[path], word_of(kind)) for path, kind, _ in fields_of(name, column.type)}
 
 
 def _opened(name: str, column: Array) -> Iterator[tuple[str, Lists]]:
@@ -719,7 +718,7 @@ def _whole(column: Array) -> Array:
 
 
 def _categories(name: str, column: Array) -> Lists:
-    """Return the values that codes stand for; a null in a dictionary is not a category."""
+    """Return the values of codes; a null in a dictionary is not a category."""
     pa, kind = imported(), column.type
     if form_of(kind.value_type) not in ("number", "text", "bytes", "null"):
         raise category_error(name)
@@ -890,7 +889,7 @@ def table_for(
 
     The description is used if it is of the same library; otherwise the columns' types follow from the lists.
     """
-    pa, own_table = imported(), bridge(name)
+    pa, own_table = imported(), adapter(name)
     known = description if description and description.get("library") == name else {}
     words, required = known.get("columns", {}), known.get("required", [])
     fields, arrays = [], []
@@ -913,7 +912,7 @@ def joined_frame(
     else:
         table = rows_alone(sum(map(len, tables)))
     known = description if description and description.get("library") == name else {}
-    return bridge(name).frame_of(table, originals, known)
+    return adapter(name).frame_of(table, originals, known)
 
 
 def frame_of(table: Table, *_: object) -> Table:
@@ -1004,8 +1003,7 @@ def _chosen_array(name: str, lists: Lists, kind: ArrowType) -> Array:
     codes = kind.index_type
     if len(listed) > np.iinfo(codes.to_pandas_dtype()).max + 1:  # of two files, as it may be
         codes = pa.int32()
-    indices = places.cast(codes)
-    return pa.DictionaryArray.from_arrays(indices, categories, ordered=kind.ordered)
+    return pa.DictionaryArray.from_arrays(places.cast(codes), categories, ordered=kind.ordered)
 
 
 def _tick_array(name: str, lists: Lists, kind: ArrowType) -> Array:

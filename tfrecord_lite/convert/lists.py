@@ -155,8 +155,7 @@ class Lists:
 
     def below(self) -> Lists:
         """Return the rows of the first level as records of their own: steps, elements of lists."""
-        n = n_values(self.n, self.levels[0])
-        return Lists(n, self.type, self.levels[1:], self.flat)
+        return Lists(n_values(self.n, self.levels[0]), self.type, self.levels[1:], self.flat)
 
     def above(self, lengths: Int64Array, present: BoolArray | None = None) -> Lists:
         """Return records of which these are the rows, given how many each has; as :meth:`below` undoes."""
@@ -240,8 +239,7 @@ def _joined_level(rows: list[int], own: Sequence[Level]) -> Level:
 
 def _joined_flat(flats: list[Any]) -> Any:
     """Join values: arrays of one dtype, or byte strings."""
-    first = flats[0]
-    if isinstance(first, np.ndarray):
+    if isinstance(flats[0], np.ndarray):
         return np.concatenate(flats)
     if all(isinstance(flat, ByteItems) for flat in flats):
         lengths = np.concatenate([flat.lengths for flat in flats])
@@ -274,7 +272,7 @@ class SparseLists(NamedTuple):
     """The values of a SparseTensor, record by record, and where they are."""
 
     values: Lists
-    """Of one level."""
+    """The values, of one level."""
     places: tuple[Lists, ...]
     """For each dimension after the records, the int64 indices; of the same level."""
     sizes: tuple[int, ...]
@@ -305,7 +303,7 @@ class SparseLists(NamedTuple):
 
 
 class Joiner:
-    """Joins Lists, or SparseLists, as they come: numbers in one buffer that grows where it is.
+    """Joins Lists, or SparseLists, one after the other: numbers in one buffer that grows in place.
 
     So a column is in memory once, and only its own pages are new. Linux moves pages when an array
     grows; other systems copy it, so there the parts wait for the end.
@@ -354,8 +352,7 @@ def cleared(lists: Lists) -> Lists:
     """Return lists whose absent records hold zeros or empty strings, which no check rejects."""
     if lists.present is None:
         return lists
-    counts = lists.counts()
-    absent = np.repeat(~lists.present, counts)
+    absent = np.repeat(~lists.present, lists.counts())
     if not absent.any():
         return lists
     if isinstance(lists.flat, np.ndarray):

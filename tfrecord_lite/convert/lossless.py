@@ -84,7 +84,7 @@ from tfrecord_lite.schema.types import WIRE, Type
 
 @hinted
 def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False) -> Schema:
-    """Return the schema that stores columns, and from which they come back as what they were.
+    """Return the schema that stores columns, and with which they are restored.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def _flat(values: Any) -> Any:
 
 _TIMES = ("datetime64[", "timedelta64[")
 _UNITS = ("D", "s", "ms", "us", "ns")
-"""Of times in Arrow, the coarsest first."""
+"""The units of times in Arrow, the coarsest first."""
 
 
 def with_carried(frame: Frame, *, any_category: bool = False) -> tuple[Frame, Schema]:
@@ -325,6 +325,6 @@ def _in_unit(name: str, lists: Lists, dtype: str) -> Lists:
     flat = lists.flat.astype(dtype)
     wrong = (flat.astype(lists.flat.dtype) != lists.flat) & ~np.isnat(lists.flat)
     if wrong.any():
-        detail = f"a time that is not exact in {dtype}, which the schema has that came along; "
+        detail = f"a time that is not exact in {dtype}, the dtype in the data's own schema; "
         raise column_error(name, detail + "give another schema", None, Reason.UNREPRESENTABLE)
     return lists.with_(flat=flat, type=lists.type._replace(dtype=dtype))

@@ -242,7 +242,7 @@ def _of_array(key: str, array: AnyArray) -> Lists:
 
 
 def _masked(lists: Lists, present: BoolArray | None) -> Lists:
-    """Return lists of which records may lack the feature, whether or not one of these does."""
+    """Return lists marked as records that may lack the feature, whether or not one of these does."""
     own = lists.type
     missing = Type(own.kind, own.dtype, own.shape, own.text, missing=True)
     both = lists.present if present is None or present.all() else present
@@ -328,7 +328,7 @@ def _of_items(key: str, items: list[Any], make: Maker) -> Lists:
     types.discard(type(None))
     with errors_at(index=lambda number: int(np.flatnonzero(present)[number])):
         lists = make(key, [item for item in items if item is not None], types)
-    if 0 in (lists.type.shape or ()):  # nothing would tell missing records from empty ones
+    if 0 in (lists.type.shape or ()):  # nothing would distinguish missing records from empty ones
         raise missing_row_error(key, ~present)
     return _masked(scattered(lists, present), present)
 
@@ -436,8 +436,7 @@ def _of_sparse(key: str, column: SparseTensor) -> SparseLists:
     order = np.argsort(column.indices[:, 0], kind="stable")
     indices = column.indices[order]
     counts = np.bincount(indices[:, 0], minlength=n_records).astype(np.int64)
-    splits = row_splits(counts)
-    with at_records(splits):
+    with at_records(row_splits(counts)):
         values, make = column.values.take(order), partial(_rows, leaf=values_of_objects)
         below = _required(key, _lists(key, values, make))
     flats = [np.ascontiguousarray(own, np.int64) for own in indices.T[1:]]

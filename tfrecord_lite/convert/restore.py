@@ -197,9 +197,8 @@ def numbers_of(data: Uint8Array, dtype: np.dtype[Any]) -> AnyArray:
     if dtype == np.bool:
         return np.not_equal(data, 0)
     data = data if data.flags.writeable else data.copy()
-    numbers = data.view(dtype.newbyteorder("<")).astype(dtype, copy=False)
     # Viewed as the native dtype once more, which is the same one, but prints as float64.
-    same: AnyArray = numbers.view(dtype)
+    same: AnyArray = data.view(dtype.newbyteorder("<")).astype(dtype, copy=False).view(dtype)
     return same
 
 

@@ -116,7 +116,7 @@ def stored(
 ) -> dict[str, Lists]:
     """Return columns as the lists to write, one per key that the schema's features read.
 
-    Adds to `rounded` the columns of float64 of which a number is another one as float32.
+    Adds to `rounded` the columns of float64 in which a number changes as float32.
     """
     for name in columns:
         if name not in schema:
@@ -308,8 +308,7 @@ def _divided_by(
 ) -> dict[str, Lists]:
     """Return how the values of each record are divided, by the keys of the partitions."""
     if rank != 1 + len(partitions):
-        levels = plural(rank, "ragged level")
-        detail = f"{levels}, but the schema has {1 + len(partitions)}"
+        detail = f"{plural(rank, 'ragged level')}, but the schema has {1 + len(partitions)}"
         raise column_error(key, detail, None, Reason.BAD_PARTITION)
     lengths_by_key = {}
     rows = values
@@ -327,8 +326,7 @@ def _divided_by(
                 raise column_error(key, detail, index, Reason.WRONG_COUNT)
         else:
             numbers, ends = _divided(partition, splits, bounds)
-            level = (np.diff(ends),)
-            own = Lists(values.n, WIRE[Kind.INT64], level, numbers, values.present)
+            own = Lists(values.n, WIRE[Kind.INT64], (np.diff(ends),), numbers, values.present)
             lengths_by_key[partition.key] = own
         bounds = splits[bounds]
     return lengths_by_key
@@ -417,8 +415,7 @@ def _kind_error(lists: Lists, kind: Kind) -> InvalidArgumentError:
 
 
 def _value_error(wrong: BoolArray, detail: str) -> InvalidArgumentError:
-    number = int(wrong.argmax())
-    return InvalidArgumentError(Reason.UNREPRESENTABLE, index=number, detail=detail)
+    return InvalidArgumentError(Reason.UNREPRESENTABLE, index=int(wrong.argmax()), detail=detail)
 
 
 def _numbers(lists: Lists, own: Type) -> AnyArray:
@@ -471,7 +468,7 @@ def _misfit(what: str) -> str:
 
 
 def _strings(lists: Lists, own: Type) -> Any:
-    """Return strings, which are to come back as the type of strings that they are."""
+    """Return strings whose own type of strings is to be restored."""
     flat, text = lists.flat, lists.type.text
     if isinstance(flat, np.ndarray):
         if flat.size:
@@ -530,7 +527,7 @@ def _raw(lists: Lists, own: Type, n_levels: int) -> Lists:
 
 
 def _check_categories(key: str, lists: Lists, own: Type) -> None:
-    """Reject values that are not among the categories, of which a data frame could not be made."""
+    """Reject values that are not among the categories, which a data frame could not hold."""
     flat: Any = lists.flat
     if isinstance(flat, np.ndarray):
         stored = flat.astype(np.float32) if own.kind is Kind.FLOAT else flat

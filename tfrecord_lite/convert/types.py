@@ -310,8 +310,7 @@ def inexact_integers(values: AnyArray, floats: AnyArray) -> BoolArray:
 
 def _times(values: AnyArray) -> FlatList:
     if (first := first_true(np.isnat(values))) is not None:
-        detail = f"NaT is not a number; mask it in a masked array, or {_AS_IT_IS}"
-        raise _value_error(first, detail)
+        raise _value_error(first, f"NaT is not a number; mask it in a masked array, or {_AS_IT_IS}")
     return Kind.INT64, ticks(values)
 
 
@@ -329,8 +328,7 @@ def _fixed_texts(values: AnyArray) -> FlatList:
     native = np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<"), copy=False))
     # The code points of each text in a row, with zeros after them; then of all, end to end.
     codes = native.view("<u4").reshape(values.size, values.dtype.itemsize // 4)
-    chosen = codes[np.arange(codes.shape[1]) < counts[:, None]]
-    return Kind.BYTES, _utf8(chosen, counts)
+    return Kind.BYTES, _utf8(codes[np.arange(codes.shape[1]) < counts[:, None]], counts)
 
 
 def _utf8(codes: Uint32Array, counts: Int64Array) -> ByteRanges:
@@ -363,7 +361,7 @@ _DTYPES |= {"U": (Kind.BYTES, _fixed_texts), "T": (Kind.BYTES, _variable_texts)}
 _DTYPES |= dict.fromkeys("biu", (Kind.INT64, _integers)) | dict.fromkeys("Mm", (Kind.INT64, _times))
 
 EXACT_DTYPES = frozenset(map(np.dtype, ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "f2", "f4"]))
-"""The dtypes of which a list holds every value: fast paths need not look at those."""
+"""The dtypes whose every value a list holds: fast paths need not look at the values."""
 
 
 # --------------------------------------------------------------- Python's types, and NumPy's
@@ -374,8 +372,7 @@ def values_for_list(items: list[Any], types: set[type]) -> tuple[Kind | None, An
     if not types:
         return None, np.zeros(0, np.float32)
     if type(None) in types:
-        number = next(i for i, item in enumerate(items) if item is None)
-        raise _value_error(number, MISSING_VALUE)
+        raise _value_error(next(i for i, item in enumerate(items) if item is None), MISSING_VALUE)
     family = _family_of(frozenset(types), is_strict=False)
     if family is None:
         raise _no_family_error(items, types)
@@ -483,8 +480,7 @@ def _texts(items: list[Any]) -> FlatList:
     if len(data) == len(whole):
         ranges = ByteRanges(np.frombuffer(data, np.uint8), row_splits(counts)[:-1], counts)
         return Kind.BYTES, ranges
-    codes = np.frombuffer(whole.encode("utf-32-le"), np.uint32)
-    return Kind.BYTES, _utf8(codes, counts)
+    return Kind.BYTES, _utf8(np.frombuffer(whole.encode("utf-32-le"), np.uint32), counts)
 
 
 def _mixed_strings(items: list[Any]) -> FlatList:
@@ -626,7 +622,7 @@ _MAX_DAYS = 2**63 // (24 * 60 * 60 * 10**6) - 1
 
 
 class _Family(NamedTuple):
-    """Types whose values may stand together, and what converts them under each policy."""
+    """Types whose values may be mixed, and what converts them under each policy."""
 
     types: Any
     to_list: Any
@@ -672,7 +668,7 @@ def first_difference(array: AnyArray, items: Iterable[Any]) -> int | None:
 
 
 def _exact(value: Any) -> Any:
-    """Return numbers of which Python's comparison is exact."""
+    """Return numbers that Python compares exactly."""
     if isinstance(value, complex | np.complexfloating):
         return _real(value.real), _real(value.imag)
     return _real(value), 0

@@ -25,7 +25,7 @@ from tfrecord_lite.reader import batches_at_once
 from tfrecord_lite.schema import FixedLenFeature, RawFeature
 
 _MOST_CHARS = 60
-"""Of the names of features in a fingerprint."""
+"""The most characters of the names of features in a fingerprint."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -67,13 +67,11 @@ class Batch(Stage):
                 if n_used < len(chunk) and not self.drop_remainder:
                     yield self._cut(chunk[n_used:]), {"feed": feed.state()}
                 if isinstance(chunk, Block):
-                    n_bytes = chunk.nbytes
-                    n_batches = batches_at_once(self.n, len(chunk), n_bytes)
+                    n_batches = batches_at_once(self.n, len(chunk), chunk.nbytes)
 
     def _cut(self, chunk: Any) -> BatchChunk | ObjectChunk:
         if isinstance(chunk, Block):
-            splits = np.append(np.arange(0, len(chunk), self.n), len(chunk))
-            return BatchChunk(chunk, splits)
+            return BatchChunk(chunk, np.append(np.arange(0, len(chunk), self.n), len(chunk)))
         return ObjectChunk([stack(chunk.to_list())])
 
 
@@ -89,8 +87,7 @@ def stack(elements: list[Any], stack_columns: Callable[[list[Any]], Any] | None 
         if isinstance(first, dict):
             keys = list(first)
             rows = [[element.pop(key) for key in keys] for element in map(dict, elements)]
-            columns = zip(*rows, strict=True)
-            stacked = (stack(list(column), stack_columns) for column in columns)
+            stacked = (stack(list(column), stack_columns) for column in zip(*rows, strict=True))
             return dict(zip(keys, stacked, strict=True))
         if isinstance(first, (tuple, list)):
             parts = zip(*elements, strict=True)
@@ -137,7 +134,7 @@ class Parse(Stage):
                 try:
                     parsed_chunk = self._parse_all(chunk)
                 except TFRecordError:
-                    pass  # parse batch by batch, so that those before the bad one come first
+                    pass  # parse batch by batch, so that batches before the bad one are returned first
                 else:
                     yield parsed_chunk, {"feed": feed.state()}
                     continue

@@ -50,8 +50,7 @@ class BatchChunk:
 
     def to_list(self) -> list[Any]:
         """Make an object array of ``bytes`` of each batch."""
-        bounds = pairwise(self.splits.tolist())
-        return [objects(self.records[a:b].to_list()) for a, b in bounds]
+        return [objects(self.records[a:b].to_list()) for a, b in pairwise(self.splits.tolist())]
 
 
 class ObjectChunk:
@@ -98,8 +97,7 @@ class ColumnChunk:
     def __getitem__(self, key: slice) -> ColumnChunk:
         """Return a range of batches of the same columns."""
         start, stop, _ = key.indices(len(self))
-        splits = self.splits[start : max(stop, start) + 1]
-        return ColumnChunk(self.columns, splits, self.label_key)
+        return ColumnChunk(self.columns, self.splits[start : max(stop, start) + 1], self.label_key)
 
     def take(self, numbers: Int64Array) -> ObjectChunk:
         """Cut batches out, in any order."""

@@ -77,15 +77,15 @@ _ALL = -(2**63)
 """The smallest count; as any negative one, it means all elements."""
 _STATE_VERSION = 2
 _NODES = {
-    "batching": "Batch Parse",
-    "lengths": "Buckets Pack",
-    "mixtures": "Concatenated Mixed Zipped",
-    "shuffle": "Shuffle",
-    "stages": "Cache Enumerate Filter Map Prefetch Repeat Shard Skip Take",
-    "workers": "Processes",
-}
+    "batching": ("Batch", "Parse"),
+    "lengths": ("Buckets", "Pack"),
+    "mixtures": ("Concatenated", "Mixed", "Zipped"),
+    "shuffle": ("Shuffle",),
+    "stages": ("Cache", "Enumerate", "Filter", "Map", "Prefetch", "Repeat", "Shard", "Skip", "Take"),
+    "workers": ("Processes",),
+}  # fmt: skip
 """The nodes that methods make, by the module that defines them, which is loaded when it is first used."""
-_MODULE_OF = {name: module for module, names in _NODES.items() for name in names.split()}
+_MODULE_OF = {name: module for module, names in _NODES.items() for name in names}
 
 
 def _node(name: str, **settings: Any) -> PlanNode:
@@ -117,7 +117,7 @@ class DatasetIterator(Generic[T_co]):
     ) -> None:
         self._dataset = dataset
         self._plan = plan
-        """Of the data set, or of a worker's part of it."""
+        """The plan of the data set, or of a worker's part of it."""
         self._begin(Run((epoch,), salt=salt), None)
 
     def _begin(self, run: Run, state: Any) -> None:
@@ -348,7 +348,8 @@ class Dataset(Generic[T_co]):
         seed : int, optional
             The same seed gives the same order on every machine. None draws a seed now.
         reshuffle_each_iteration : bool, optional
-            Whether each epoch has an order of its own.
+            Whether each epoch has an order of its own. Then :meth:`take` and :meth:`skip` after it do not
+            divide the elements into parts, since each epoch draws others: divide first, then shuffle.
 
         Raises
         ------
@@ -587,6 +588,9 @@ class Dataset(Generic[T_co]):
     def take(self, count: int) -> Dataset[T_co]:
         """Give the first `count` elements; all if it is negative.
 
+        After a :meth:`shuffle` these are others in each epoch: ``take(n)`` for tests and ``skip(n)`` for training
+        would share elements. Divide first, or use :func:`~tfrecord_lite.split_records`.
+
         Examples
         --------
         >>> with TFRecordWriter("names.tfrecord") as writer:
@@ -599,6 +603,8 @@ class Dataset(Generic[T_co]):
 
     def skip(self, count: int) -> Dataset[T_co]:
         """Leave out the first `count` elements; all if it is negative.
+
+        After a :meth:`shuffle` these are others in each epoch, see :meth:`take`.
 
         Examples
         --------
@@ -854,7 +860,7 @@ class Dataset(Generic[T_co]):
     def in_processes(self, num_workers: int, start_method: str | None = None) -> Dataset[T_co]:
         """Make the elements in `num_workers` processes, each from its part of the records.
 
-        They come in turns from each process; arrays come back through shared memory. Each worker
+        They are returned from each process in turns; arrays are sent through shared memory. Each worker
         batches its own part, so up to `num_workers` batches may be short.
 
         Parameters
@@ -930,8 +936,7 @@ class Dataset(Generic[T_co]):
         # Workers may start each epoch with a copy of the data set as it was at first; torch's seed
         # distinguishes the epochs. It differs between ranks, so where these share an order, only
         # set_epoch can.
-        is_fixed = self._is_epoch_set or sharding.is_rank_bound(self._plan)
-        salt = () if is_fixed else (worker.salt,)
+        salt = () if self._is_epoch_set or sharding.is_rank_bound(self._plan) else (worker.salt,)
         return DatasetIterator(self, self._parts[part], epoch, salt)
 
     def _adopt(self, stages: list[dict[str, Any]]) -> None:
@@ -1033,8 +1038,7 @@ class Dataset(Generic[T_co]):
         >>> [(part["worker"], part["file"], part["step"]) for part in batches.epoch_plan()]
         [(0, 'people-00000-of-00002.tfrecord', 1), (1, 'people-00001-of-00002.tfrecord', 1)]
         """
-        nodes = chain(self._plan)
-        n_workers = max(getattr(node, "n_workers", 1) for node in nodes)
+        n_workers = max(getattr(node, "n_workers", 1) for node in chain(self._plan))
         run, parts = Run((require_int("epoch", epoch, 0),)), []
         for worker in range(n_workers):
             plan = self._plan
@@ -1062,8 +1066,8 @@ class Dataset(Generic[T_co]):
         """
         if sharding.is_torch_there() and sharding.has_own_batches(self._plan):
             detail = (
-                "the number of batches depends on how many workers torch's DataLoader has; "
-                "count(num_workers) returns it, and len(IterableTensors(data_set)) is for a loader"
+                "the number of batches depends on how many workers torch's DataLoader has; count() "
+                "returns it without one, count(num_workers) with one, len(IterableTensors(data_set)) for a loader"
             )
             raise TypeError(detail)
         return self.count(read=False)
@@ -1125,8 +1129,7 @@ def _dropping(plan: PlanNode, check: Callable[[Block], object]) -> PlanNode:
     if hasattr(plan, "inputs"):
         joined: Any = plan  # a node of mixtures
         inputs = tuple(_dropping(each, check) for each in joined.inputs)
-        are_same = all(a is b for a, b in zip(inputs, joined.inputs, strict=True))
-        if not are_same:
+        if not all(a is b for a, b in zip(inputs, joined.inputs, strict=True)):
             plan = replace(joined, inputs=inputs)
     if isinstance(plan, Files) and plan.options.on_misfit != "raise":
         return replace(plan, options=plan.options.dropping(check))

@@ -163,7 +163,7 @@ class Source(PlanNode):
     """Node without input, of whose elements every `n_parts`-th is given, from `number` on."""
 
     names: tuple[str, ...] = ()
-    """Of the files."""
+    """The names of the files."""
     n_parts: int = 1
     number: int = 0
     ranks: tuple[int, int] = (1, 0)

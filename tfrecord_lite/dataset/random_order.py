@@ -8,11 +8,11 @@ those before it, so a shuffle can go on from any step.
 
 1. the buffer is filled: slot i holds element i;
 2. step t, for t = 0, 1, ...: slot ``floor(b * u_t)`` is drawn, where ``u_t`` is the upper 53
-   bits of word t, as a fraction of 1. Its element goes out, element ``b + t`` comes in;
-3. when there is no element ``b + t``, the rest of the buffer goes out, sorted by the words of a
+   bits of word t, as a fraction of 1. Its element is returned, element ``b + t`` takes its place;
+3. when there is no element ``b + t``, the rest of the buffer is returned, sorted by the words of a
    second generator (word i for slot i).
 
-Each element in the buffer is equally likely to go out next.
+Each element in the buffer is equally likely to be next.
 
 **Shuffle of all** n elements: sorted by the words of a generator, word i for element i.
 """
@@ -71,7 +71,7 @@ def origins(slots: Int64Array, n_slots: int) -> Int64Array:
     >>> origins(np.array([1, 0, 1, 1]), 3).tolist()
     [1, 0, 3, 5]
     """
-    # Sorted by slot and then by step, each step comes right after the previous one that drew the
+    # Sorted by slot and then by step, each step follows the previous one that drew the
     # same slot. NumPy sorts 16-bit integers many times as fast.
     is_short = n_slots <= np.iinfo(np.uint16).max
     order = np.argsort(slots.astype(np.uint16) if is_short else slots, kind="stable")

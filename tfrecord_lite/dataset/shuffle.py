@@ -1,6 +1,6 @@
 """Shuffle with a buffer, by the rule in :mod:`tfrecord_lite.dataset.random_order`.
 
-The buffer of records is one array of bytes, to which chunks are appended as they come. When it is
+The buffer of records is one array of bytes, to which chunks are appended. When it is
 full, the records that the slots still hold are copied to a new one. So each record is copied a few
 times, thousands at once, and never becomes an object. Large records, of which there are fewer, are
 held as one object each, so that the buffer takes no more memory than they do.
@@ -105,7 +105,7 @@ class _Buffer:
             return []
         is_small = not isinstance(first, Block) or first.nbytes < _LARGE_RECORD_BYTES
         n_elements, times = (min(most, _FEW), 1) if is_small else (1, most)
-        # Small records come at once, also where a file's turn ends; of large ones, some are enough.
+        # Small records are taken at once, also where a file's turn ends; some large ones are enough.
         are_small = isinstance(first, Block) and first.nbytes < _LARGE_RECORD_BYTES * len(first)
         pieces = self._feed.pieces(n_elements, times, first=first, many=1 if are_small else _FEW)
         self._n_read += sum(map(len, pieces))
@@ -116,7 +116,7 @@ class _Buffer:
     def _fill(self) -> None:
         """Read the elements that the buffer holds at this step."""
         held = order.buffer_at(self._key, self._n_slots, self._step)
-        stop = self._n_slots + self._step  # number of elements that have come in
+        stop = self._n_slots + self._step  # number of elements read so far
         kept_numbers = np.sort(held)
         chunks: list[Chunk] = []
         numbers: list[Int64Array] = []  # of the elements in `chunks`
@@ -134,15 +134,13 @@ class _Buffer:
         # Slot i holds element held[i]; if the input was shorter, the last slots are empty.
         kept = np.concatenate(numbers)
         self._held = held[held < self._n_read]
-        places = kept.searchsorted(self._held)
-        self._contents = _hold(chunks, places)
+        self._contents = _hold(chunks, kept.searchsorted(self._held))
 
     def _swap(self, pieces: list[Chunk], slots: Int64Array) -> Chunk:
         """Put each element into its slot; return the elements that go out."""
         contents: Any = self._contents
         out: Chunk = contents.swap(pieces, order.origins(slots, self._n_slots), slots)
-        first = self._n_read - slots.size
-        self._held[slots] = np.arange(first, self._n_read)
+        self._held[slots] = np.arange(self._n_read - slots.size, self._n_read)
         return out
 
 
@@ -252,7 +250,7 @@ class _HeldRecords:
         held.offsets[slots] = both.offsets[n_held:]
         held.lengths[slots] = both.lengths[n_held:]
         if places is not None:
-            if sources is not held.sources:  # pieces of another data set have come in
+            if sources is not held.sources:  # pieces of another data set were added
                 origin = sources, places[:n_held].copy()
                 held = self._records = block_of(held.data, held.offsets, held.lengths, *origin)
             held.places[slots] = places[n_held:]  # type: ignore[index]

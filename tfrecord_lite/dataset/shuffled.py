@@ -70,7 +70,9 @@ class ShuffledRecords(Source):
             except TFRecordError:
                 if numbers.size == 1:
                     raise
-                most = 1  # read one by one, so that those before the damaged one come first
+                most = (
+                    1  # read one by one, so that records before the damaged one are returned first
+                )
                 continue
             at += numbers.size
             yield block, {"taken": at, "of": len(file)}

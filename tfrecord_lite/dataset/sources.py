@@ -130,7 +130,7 @@ class Files(Source):
     def groups(self, run: Run, are_runs: bool | None = None) -> tuple[list[list[FilePart]], bool]:
         """Return what is read of each file in this epoch, in order, and whether all of that is given.
 
-        That are runs, dealt among ranks and workers; or the files, of which every n-th record is given. Which it is depends on the files and the number of the epoch alone; a state knows it.
+        Runs that are dealt among ranks and workers, or files whose every n-th record is taken. Which of the two depends on the files and the number of the epoch alone; a state records it.
         """
         names = self._order(run)
         if names and self._can_be_dealt and are_runs is not False:

@@ -134,8 +134,7 @@ class Map(Stage):
                 yield from self._in_threads(feed)
                 return
             for element, chunk, i, after in elements(feed):
-                result = _call(self.function, element, chunk, i)
-                yield ObjectChunk([result]), {"feed": after}
+                yield ObjectChunk([_call(self.function, element, chunk, i)]), {"feed": after}
 
     def _in_threads(self, feed: Feed) -> Iterator[Pair]:
         pool = ThreadPoolExecutor(self.n_threads, thread_name_prefix="tfrecord-map")
@@ -206,8 +205,7 @@ class Repeat(Stage):
         epoch = state["epoch"] if state else 0
         while self.n is None or epoch < self.n:
             is_empty = state is None
-            now = replace(run, epoch=(*run.epoch, epoch))
-            with self.feed(now, state, run.demand) as feed:
+            with self.feed(replace(run, epoch=(*run.epoch, epoch)), state, run.demand) as feed:
                 while (chunk := feed.take()) is not None:
                     is_empty = False
                     yield chunk, {"epoch": epoch, "feed": feed.state()}

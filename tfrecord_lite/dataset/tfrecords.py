@@ -181,8 +181,7 @@ class TFRecordDataset(Dataset[bytes]):
         >>> list(TFRecordDataset("names-*.tfrecord").shuffle_files(seed=1))
         [b'Alan', b'Grace', b'Ada']
         """
-        settings = self._order(seed, reshuffle_each_iteration)
-        return dataset_of(replace(self._files(), **settings))
+        return dataset_of(replace(self._files(), **self._order(seed, reshuffle_each_iteration)))
 
     def shuffle_all(
         self, seed: int | None = None, reshuffle_each_iteration: bool = True
@@ -271,8 +270,7 @@ def files_of(
     """Return the node that reads files in order."""
     sources = expand(paths, options.storage_options, folders=folders)
     if any(map(is_file_object, sources)):
-        detail = "filenames must be paths: files are opened again for each epoch"
-        raise TypeError(detail)
+        raise TypeError("filenames must be paths: files are opened again for each epoch")
     if options.on_misfit != "raise" and options.check is None:
         from tfrecord_lite.described.sources import dropping  # noqa: PLC0415 - loads the engine
 

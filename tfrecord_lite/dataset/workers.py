@@ -21,6 +21,7 @@ Each worker warns of the damage that it skips, and counts it, separately.
 from __future__ import annotations
 
 import contextlib
+import mmap
 import multiprocessing
 import os
 import pickle
@@ -31,7 +32,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import cycle
 from multiprocessing.connection import Connection
-from multiprocessing.heap import Arena
 from typing import Any, ClassVar
 
 from tfrecord_lite.dataset.chunks import Chunk, ColumnChunk, ObjectChunk
@@ -43,7 +43,7 @@ from tfrecord_lite.errors import FailedPreconditionError, Reason
 _SLOTS = 3
 _LARGE_SLOT_BYTES = 64 * 1024 * 1024
 _SMALL_SLOT_BYTES = 4 * 1024 * 1024
-"""Where shared memory is a file of the system's temporary folder."""
+"""Where shared memory is an array of multiprocessing, all of which is written at once."""
 _ALIGN = 64
 _PATIENCE_SECONDS = 1.0
 """Interval at which each side, while it waits, checks that the other still runs."""
@@ -115,15 +115,29 @@ def _in_turns(feeds: list[Feed], turn: int) -> Iterator[Pair]:
             yield chunk, {"turn": turn, "workers": [feed.state() for feed in feeds]}
 
 
-def _shared_memory() -> Arena:
-    """Return a ring of slots that processes share."""
-    if not hasattr(os, "memfd_create"):
-        return Arena(_SLOTS * _SMALL_SLOT_BYTES)
-    fd = os.memfd_create("tfrecord-worker")
-    os.ftruncate(fd, _SLOTS * _LARGE_SLOT_BYTES)
-    memory = Arena(_SLOTS * _LARGE_SLOT_BYTES, fd)
-    weakref.finalize(memory, os.close, fd)
-    return memory
+class _SharedMemory:
+    """A ring of slots that processes share: a file of Linux without a name, or an array of multiprocessing.
+
+    Not multiprocessing.shared_memory: its blocks are in /dev/shm, and have names.
+    """
+
+    def __init__(self, shared: Any) -> None:
+        self._shared = shared
+        is_file = isinstance(shared, Connection)
+        self.buffer = mmap.mmap(shared.fileno(), 0) if is_file else memoryview(shared).cast("B")
+
+    @classmethod
+    def new(cls) -> _SharedMemory:
+        """Return new memory."""
+        if not hasattr(os, "memfd_create"):
+            return cls(multiprocessing.RawArray("B", _SLOTS * _SMALL_SLOT_BYTES))
+        fd = os.memfd_create("tfrecord-worker")
+        os.ftruncate(fd, _SLOTS * _LARGE_SLOT_BYTES)
+        return cls(Connection(fd))  # which closes it, and can be sent to a process that starts
+
+    def __reduce__(self) -> Any:
+        """Pickle what is shared."""
+        return _SharedMemory, (self._shared,)
 
 
 class _Worker:
@@ -135,7 +149,7 @@ class _Worker:
         self._processes: Any = multiprocessing.get_context(start_method)
         # A fork has no module to import first.
         self._has_begun = self._processes.get_start_method() == "fork"
-        self._memory: Any = _shared_memory()
+        self._memory: Any = _SharedMemory.new()
         self._process: Any = None
         self._inlet: Any = None
 
@@ -231,15 +245,15 @@ def _death_error(code: int, *, has_begun: bool) -> RuntimeError:
 
 
 def _work(
-    plan: PlanNode, run: Run, state: State, memory: Arena, free: Any, outlet: Connection
+    plan: PlanNode, run: Run, state: State, memory: _SharedMemory, free: Any, outlet: Connection
 ) -> None:
     """Run a plan and send its elements: the main function of a worker process."""
     # Ctrl-C goes to all processes of a terminal; the main process decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A handler that the parent has set must not keep this process from being stopped.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    slot_bytes = memory.size // _SLOTS
-    slots = cycle(range(0, memory.size, slot_bytes))
+    slot_bytes = len(memory.buffer) // _SLOTS
+    slots = cycle(range(0, len(memory.buffer), slot_bytes))
     n_sizes = 0
     with contextlib.suppress(BrokenPipeError):
         try:
@@ -259,8 +273,7 @@ def _work(
                     continue
                 while not free.acquire(timeout=_PATIENCE_SECONDS):
                     outlet.send(("waiting",))  # fails if nobody reads any more
-                places = _copy(views, memory.buffer, next(slots))
-                outlet.send(("made", places, is_cut, after))
+                outlet.send(("made", _copy(views, memory.buffer, next(slots)), is_cut, after))
             outlet.send(("end",))
         except BaseException as error:  # noqa: BLE001 - raised again where the elements are wanted
             outlet.send(("error", _sendable(error), traceback.format_exc()))

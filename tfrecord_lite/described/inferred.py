@@ -80,7 +80,7 @@ def inferred(
     sources: Sequence[Source],
     names: Sequence[str] | None = None,
 ) -> Schema | SequenceSchema:
-    """Return the schema of the records in some blocks, which come from `sources`, or the first ones.
+    """Return the schema of the records in some blocks of `sources`, or the first ones.
 
     With `names`, the schema has these features alone, named by path in SequenceExamples, and the
     others are not judged. Raises InvalidArgumentError as :meth:`Summary.schema`, for an unknown name,

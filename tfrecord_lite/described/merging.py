@@ -20,7 +20,7 @@ from tfrecord_lite.schema.types import IncompatibleError
 def merged_sidecars(
     pairs: list[tuple[Source, Sidecar | None]], options: ReadSettings
 ) -> Sidecar | None:
-    """Merge the sidecars of files, of which some may have none."""
+    """Merge the sidecars of files, some of which may have none."""
 
     def without(one: Sidecar | None) -> Sidecar | None:
         """Return what the sidecars of a frame's shards have in common."""
@@ -38,8 +38,7 @@ def merged_sidecars(
         if merged is None:
             merged = one
         elif without(merged) == without(one):
-            described = merged_description(merged.dataframe, one.dataframe)
-            merged = merged._replace(dataframe=described)
+            merged = merged._replace(dataframe=merged_description(merged.dataframe, one.dataframe))
         else:
             merged = _merged(merged, one, source)
     return merged

@@ -141,9 +141,9 @@ class Sidecar(NamedTuple):
     structure: Structure | None = None
     """None for a flat dict."""
     fingerprint: object = None
-    """Of the data file, as parsed from JSON; None if the schema fits any data."""
+    """The fingerprint of the data file, as parsed from JSON; None if the schema fits any data."""
     dataframe: Description | None = None
-    """Of a data frame: its library, types and index."""
+    """What describes a data frame: its library, types and index."""
     refused: Mapping[str, InvalidArgumentError] = {}
     """The features that a file describes, but that cannot be read, with the reasons."""
     texts: Sequence[str] = ()
@@ -193,10 +193,12 @@ def read_beside(
         actual = None if expected is None else fingerprint_of(name, storage_options)
     except FileNotFoundError:
         return None
-    if expected != actual and may_be_damaged and _may_be_damaged(expected, actual):
+    if is_of(expected, actual, name):
+        return description._replace(fingerprint=None)
+    if may_be_damaged and _may_be_damaged(expected, actual):
         text = f"{name}: not the bytes that its sidecar was written for, which is used all the same"
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
-    elif expected != actual:
+    else:
         _raise_damage(name, storage_options)
         raise argument_error(
             f"the sidecar was written for other data than are now in {name}; tfrecord verify "
@@ -215,6 +217,15 @@ def _raise_damage(name: str, storage_options: StorageOptions) -> None:
     with closing(RecordStream(name, ReadSettings(storage_options=storage_options))) as stream:
         while stream.file_offset < _CHECKED_BYTES and stream.next_block() is not None:
             pass
+
+
+def is_of(expected: Any, actual: Fingerprint | None, name: str) -> bool:
+    """Whether a sidecar's fingerprint is that of its data, or of a local file before it began to grow."""
+    if expected == actual or is_url(name) or "grows" not in (expected or ()) or actual is None:
+        return bool(expected == actual)
+    with closing(open_seekable(name, None, 1)) as file:
+        _, crc32 = _head_of(file, min(expected["bytes"], _HEAD_BYTES))
+    return bool(crc32 == expected["crc32_of_head"] and actual["bytes"] >= expected["bytes"])
 
 
 def _may_be_damaged(expected: object, actual: Fingerprint | None) -> bool:
@@ -237,7 +248,7 @@ def remove_stale(name: str, storage_options: StorageOptions = None) -> None:
         expected = read(place, storage_options).fingerprint
     except (OSError, InvalidArgumentError):
         return
-    if expected is not None and expected != fingerprint_of(name, storage_options):
+    if expected is not None and not is_of(expected, fingerprint_of(name, storage_options), name):
         from tfrecord_lite.files.output import remove  # noqa: PLC0415 - for writers
 
         remove(place, storage_options)
@@ -246,8 +257,7 @@ def remove_stale(name: str, storage_options: StorageOptions = None) -> None:
 def check_path(argument: str, path: object) -> None:
     """Raise TypeError unless an argument is a str, or a PathLike of one."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        actual = type(path).__name__
-        raise TypeError(f"{argument} must be a str or PathLike, not {actual}")
+        raise TypeError(f"{argument} must be a str or PathLike, not {type(path).__name__}")
 
 
 def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
@@ -433,7 +443,8 @@ def content_to_write(sidecar: Sidecar) -> bytes:
 # -------------------------------------------------------------------------- fingerprints
 
 Fingerprint: TypeAlias = dict[str, int]
-"""Ties a sidecar to its data file: ``bytes``, its size; ``crc32_of_head``, of its first 64 KiB."""
+"""Ties a sidecar to its data file: ``bytes``, its size; ``crc32_of_head``, of its first 64 KiB; and ``grows``
+while records are appended, so that the file may be longer."""
 
 _HEAD_BYTES = 64 * 1024
 
@@ -476,10 +487,10 @@ def fingerprint_of(name: str, storage_options: StorageOptions = None) -> Fingerp
         return {"bytes": whole.seek(0, os.SEEK_END), "crc32_of_head": crc32}
 
 
-def _head_of(file: Any) -> tuple[int, int]:
+def _head_of(file: Any, most: int = _HEAD_BYTES) -> tuple[int, int]:
     """Return how many bytes a file begins with, 64 KiB at most, and their CRC."""
     n_bytes = crc32 = 0
-    while n_bytes < _HEAD_BYTES and (data := file.read(_HEAD_BYTES - n_bytes)):
+    while n_bytes < most and (data := file.read(most - n_bytes)):
         crc32 = zlib.crc32(data, crc32)
         n_bytes += len(data)
     return n_bytes, crc32

@@ -30,8 +30,7 @@ def widened(
     is_known = old.original is not None and new.original is not None
     if not is_known or SparseFeature in (type(old.spec), type(new.spec)):
         raise IncompatibleError(f"{new} here, but {old} before")
-    both = Type.of(old).widened(Type.of(new), missing_as_empty=missing_as_empty)
-    return _stored(name, both)
+    return _stored(name, Type.of(old).widened(Type.of(new), missing_as_empty=missing_as_empty))
 
 
 def _stored(name: str, both: Type, splits_dtype: npt.DTypeLike = np.int64) -> SchemaItem:
@@ -65,7 +64,6 @@ def as_ragged(name: str, item: SchemaItem, *, missing_as_empty: bool = False) ->
         raise IncompatibleError("an empty list in a column of single values")
     empty = replace(original, shape=(None, *original.shape[1:]))
     if original != empty:
-        varying = item._replace(original=empty)
-        return widened(name, item, varying, missing_as_empty=missing_as_empty)
+        return widened(name, item, item._replace(original=empty), missing_as_empty=missing_as_empty)
     lists = Type.of(item._replace(original=empty))
     return _stored(name, lists, getattr(item.spec, "row_splits_dtype", np.int64))

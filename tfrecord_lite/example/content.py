@@ -90,7 +90,7 @@ _OTHERS = {
 
 
 Message: TypeAlias = "Example | SequenceExample | ExampleListWithContext"
-"""A message of which the content of a record is known."""
+"""A message whose record has known content."""
 
 
 class Content(NamedTuple):
@@ -232,7 +232,7 @@ def _is_plain_example(record: bytes) -> bool:
 
 
 def parse_message(record: bytes, message_class: Any) -> Any:
-    """Parse a record by a protobuf class; raise InvalidArgumentError if it is no such message."""
+    """Parse a record by a protobuf class; raise InvalidArgumentError if it is not such a message."""
     from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
 
     try:
@@ -242,7 +242,7 @@ def parse_message(record: bytes, message_class: Any) -> Any:
 
 
 def misfit_error(record: bytes, message_class: Any) -> InvalidArgumentError:
-    """Return the error about a record that is no message of a class."""
+    """Return the error about a record that is not a message of a class."""
     name = message_class.DESCRIPTOR.full_name
     detail = f"the {len(record)} bytes of the record are not a {name}"
     return InvalidArgumentError(Reason.MALFORMED, detail=detail)

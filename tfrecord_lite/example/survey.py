@@ -192,8 +192,7 @@ def _feature_list(
     for kind, having in kinds_in(kinds, n_steps):
         values = _having(lists[kind].below(), having)
         steps.append(values)
-        record = record_of(splits, _first(having))
-        summaries[kind] = _summary_of(values, block.place(record))
+        summaries[kind] = _summary_of(values, block.place(record_of(splits, _first(having))))
     step_counts = one.lengths if present is None else one.lengths[present]
     spread = int(step_counts.min()), int(step_counts.max())
     summary = FeatureListSummary(step_counts.size, n_steps, spread, FeatureSummary(summaries))

@@ -185,8 +185,7 @@ def _arrays_of(lists: Lists) -> Any:
         rows: Any = flat.reshape(lists.n, count)
     else:
         rows = [flat[start:stop] for start, stop in pairwise(row_splits(count).tolist())]
-    is_wide = lists.n_bytes > _WIDE_BYTES * lists.n
-    return [row.copy() for row in rows] if is_wide else rows
+    return [row.copy() for row in rows] if lists.n_bytes > _WIDE_BYTES * lists.n else rows
 
 
 @hinted

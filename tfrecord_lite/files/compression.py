@@ -94,7 +94,7 @@ class _Zlib:
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         if self._inner is None:
-            # ISA-L misreads a gzip header that comes in pieces and has optional parts other
+            # ISA-L misreads a gzip header that arrives in pieces and has optional parts other
             # than a name (flags, the fourth byte: 8).
             is_plain = self._window_bits < _GZIP_BITS or data[3:4] in (b"\0", b"\x08")
             module = _inflate_module() if is_plain else zlib
@@ -122,15 +122,13 @@ def _checking(library: str, options: TFRecordOptions) -> Iterator[None]:
     try:
         yield
     except (ValueError, OverflowError) as error:
-        detail = f"{library} rejects {options!r}: {error}"
-        raise argument_error(detail) from None
+        raise argument_error(f"{library} rejects {options!r}: {error}") from None
 
 
 class _ZlibCompressor:
     def __init__(self, options: TFRecordOptions, window_bits: int) -> None:
         """Use TensorFlow's defaults (rules O7, O8) for what the options do not say."""
-        flushes = (zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH)
-        known = options.flush_mode in flushes
+        known = options.flush_mode in (zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH)
         self._flush_mode = cast("int", options.flush_mode) if known else zlib.Z_PARTIAL_FLUSH
 
         def given(value: int | None, default: int) -> int:
@@ -192,8 +190,7 @@ def _zstd_module() -> Any:
         else:
             from backports import zstd  # noqa: PLC0415 - optional
     except ImportError:
-        detail = "ZSTD needs backports.zstd: pip install backports.zstd"
-        raise ImportError(detail) from None
+        raise ImportError("ZSTD needs backports.zstd: pip install backports.zstd") from None
     return zstd
 
 
@@ -501,5 +498,4 @@ def compression_of_name(name: str) -> str:
     >>> compression_of_name("a.tfrecord.gz"), compression_of_name("a.tfrecord")
     ('GZIP', '')
     """
-    lower = name.lower()
-    return next((c.name for c in CODECS.values() if lower.endswith(c.endings)), "")
+    return next((c.name for c in CODECS.values() if name.lower().endswith(c.endings)), "")

@@ -22,7 +22,7 @@ from tfrecord_lite.texts import plural
 _OTHER_FORMATS = r"(?i)\.(json|jsonl|txt|md|pbtxt|pb|csv|tsv|parquet|arrow|html|yaml|yml|npz|npy|log)(\.gz|\.zst)?$"
 _MARKERS = {"COMPLETED", "COMPLETE", "DONE", "SUCCESS", "FAILED", "README", "LICENSE", "MANIFEST"}
 SAVED = "snapshot.metadata"
-"""The file that stands for a folder of ``tf.data.Dataset.save`` in a list of files."""
+"""The file that represents a folder of ``tf.data.Dataset.save`` in a list of files."""
 _TFDS_INFO = "dataset_info.json"
 _MAX_NAMES = 3
 
@@ -56,7 +56,7 @@ def listing(folder: str, storage_options: Mapping[str, Any] | None = None) -> Fo
 def named_kinds(url: str, path: str, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, bool]:
     """Name entries of a file system as `url` names `path` there, and say which are folders.
 
-    Objects of no bytes that stand for a folder are left out.
+    Empty objects that represent a folder are left out.
     """
     head, rest = split_name(url)
     head = re.sub("(?<=[^:/])/+$", "", head)
@@ -114,7 +114,7 @@ def is_hidden(name: str) -> bool:
 
 
 def is_saved(name: str) -> bool:
-    """Whether a file stands for a folder of ``tf.data.Dataset.save``."""
+    """Whether a file represents a folder of ``tf.data.Dataset.save``."""
     return SAVED in name and _base(name) == SAVED
 
 

@@ -65,7 +65,7 @@ class Inflated:
     Memory is constant whatever the ratio: no call inflates more than it was asked for. A
     decompressor that meets corrupt data drops what it had inflated in that call. If `raw` can be
     rewound, it starts again, and reads small pieces and then single bytes near the damage, so
-    that everything before it comes out.
+    that everything before it is returned.
     """
 
     def __init__(
@@ -211,8 +211,7 @@ class Inflated:
             return
         self._careful_from = handed.start
         # A piece may hold what two reads brought, and be longer than a step.
-        is_large = min(self._step, len(handed)) > _CAREFUL_BYTES
-        self._step = _CAREFUL_BYTES if is_large else 1
+        self._step = _CAREFUL_BYTES if min(self._step, len(handed)) > _CAREFUL_BYTES else 1
         offset = self._offset
         self._raw.rewind()
         self._begin()

@@ -170,8 +170,7 @@ def open_seekable(
     """
     if not is_url(name):
         return cast("IO[bytes]", io.FileIO(name, "rb"))
-    file = RemoteFile(name, storage_options, block_bytes, is_fresh=is_fresh)
-    return cast("IO[bytes]", file)
+    return cast("IO[bytes]", RemoteFile(name, storage_options, block_bytes, is_fresh=is_fresh))
 
 
 def open_input(

@@ -43,30 +43,11 @@ from tfrecord_lite.files.urls import (
 from tfrecord_lite.texts import plural
 
 __all__ = [
-    "INDEX_SUFFIX",
-    "SIDECAR_SUFFIX",
-    "Source",
-    "Sources",
-    "StorageOptions",
-    "check_storage_options",
-    "companion",
-    "expand",
-    "is_companion",
-    "is_data",
-    "is_file_object",
-    "is_folder",
-    "is_hidden",
-    "is_same_file",
-    "is_saved",
-    "is_url",
-    "listing",
-    "local_size",
-    "name_of",
-    "opening_error",
-    "position_of",
-    "shard_names",
+    "INDEX_SUFFIX", "SIDECAR_SUFFIX", "Source", "Sources", "StorageOptions", "check_storage_options", "companion",
+    "expand", "is_companion", "is_data", "is_file_object", "is_folder", "is_hidden", "is_same_file", "is_saved",
+    "is_url", "listing", "local_size", "name_of", "opening_error", "position_of", "shard_names",
     "without_companions",
-]
+]  # fmt: skip
 
 Source: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes] | IO[bytes]"
 """One file: a path, a URL, or a file object."""
@@ -87,8 +68,7 @@ def check_storage_options(storage_options: StorageOptions, *sources: object) -> 
         raise TypeError(f"storage_options must be a dict of options for fsspec, not {actual}")
     paths = (os.fsdecode(s) for s in sources if isinstance(s, (str, bytes, os.PathLike)))
     if storage_options and not any(map(is_url, paths)):
-        detail = "storage_options are for URLs, which fsspec opens; none was given"
-        raise argument_error(detail)
+        raise argument_error("storage_options are for URLs, which fsspec opens; none was given")
 
 
 def is_same_file(one: str, other: str, storage_options: StorageOptions = None) -> bool:
@@ -207,8 +187,7 @@ def expand(
     except TypeError:
         raise TypeError(not_a_source(sources)) from None
     if not items:
-        detail = "an empty list of files was given; expected at least one path"
-        raise FileNotFoundError(detail)
+        raise FileNotFoundError("an empty list of files was given; expected at least one path")
     check_storage_options(storage_options, *items)
     places = [place for item in items for place in _in_archives(item, storage_options)]
     urls = [place for place in places if isinstance(place, str) and is_url(place)]

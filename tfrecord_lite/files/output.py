@@ -114,7 +114,7 @@ class OutputFile:
     """A file being written.
 
     One that is to appear complete has the name `temporary` until :meth:`commit` moves it to its
-    place. For a remote one `filesystem` is fsspec's, and `place_of` returns where a URL is there.
+    place. For a remote one `filesystem` is fsspec's, and `place_of` returns the place of a URL in it.
     """
 
     def __init__(

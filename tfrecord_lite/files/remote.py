@@ -32,8 +32,7 @@ def fsspec_module() -> Any:
     try:
         import fsspec  # noqa: PLC0415 - optional
     except ImportError:
-        detail = "URLs need fsspec: pip install fsspec aiohttp"
-        raise ImportError(detail) from None
+        raise ImportError("URLs need fsspec: pip install fsspec aiohttp") from None
     return fsspec
 
 

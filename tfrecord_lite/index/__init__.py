@@ -18,10 +18,9 @@ from tfrecord_lite.lazy import names_from
 if TYPE_CHECKING:
     from tfrecord_lite.index.file import RandomReader, TFRecordFile, tf_record_random_reader
     from tfrecord_lite.index.index import RecordIndex
-else:
-    _HOMES = dict.fromkeys(
-        ("RandomReader", "TFRecordFile", "tf_record_random_reader"), "index.file"
-    )
-    __getattr__ = names_from(__name__, {**_HOMES, "RecordIndex": "index.index"})
 
 __all__ = ["RandomReader", "RecordIndex", "TFRecordFile", "tf_record_random_reader"]
+
+if not TYPE_CHECKING:
+    _HOMES = {**dict.fromkeys(__all__, "index.file"), "RecordIndex": "index.index"}
+    __getattr__ = names_from(__name__, _HOMES)

@@ -405,8 +405,7 @@ class TFRecordFile:
         ...     people.parse([2, 0], {"name": bytes, "age": int})
         {'name': array([b'Grace', b'Ada'], dtype=object), 'age': array([37, 36])}
         """
-        parser = parser_of(self, schema)
-        columns: dict[str, Column] = parser(self.block(indices))
+        columns: dict[str, Column] = parser_of(self, schema)(self.block(indices))
         return columns
 
     def __iter__(self) -> Iterator[bytes]:
@@ -414,8 +413,7 @@ class TFRecordFile:
         first = 0
         for name, index in zip(self._names, self._indexes, strict=True):
             at_once = _REMOTE_BYTES_AT_ONCE if is_url(name) else _BYTES_AT_ONCE
-            splits = np.cumsum(index.sizes) // at_once
-            edges = np.flatnonzero(np.diff(splits)) + 1
+            edges = np.flatnonzero(np.diff(np.cumsum(index.sizes) // at_once)) + 1
             starts = [0, *edges.tolist()]
             for start, stop in zip(starts, [*starts[1:], len(index)], strict=True):
                 yield from self.block(np.arange(first + start, first + stop)).to_list()
@@ -618,8 +616,7 @@ class RandomReader:
             raise FailedPreconditionError(Reason.CLOSED, source=self._name, detail=detail)
         header = self._handle.read(HEADER_BYTES, offset) if offset >= 0 else b""
         if not header:
-            detail = f"Out of range at reading offset {offset}"
-            raise IndexError(detail)
+            raise IndexError(f"Out of range at reading offset {offset}")
         n_bytes = int.from_bytes(header[:8], "little")
         size = n_bytes + OVERHEAD_BYTES
         if not is_header(header):
@@ -628,8 +625,7 @@ class RandomReader:
             detail = f"its length says {n_bytes} bytes, the limit is {MAX_RECORD_BYTES}"
             raise DataLossError(Reason.RECORD_TOO_LARGE, offset, self._name, detail=detail)
         else:  # no memory is made for more than the file has
-            left = self._handle.size() - offset
-            frame = self._handle.read(min(size, left), offset)
+            frame = self._handle.read(min(size, self._handle.size() - offset), offset)
         data = data_of_frame(frame, size)
         if data is None:
             raise self._handle.explained(frame_error(frame, size, offset, self._name, None))
@@ -654,7 +650,7 @@ def tf_record_random_reader(path: str | bytes | os.PathLike[str]) -> RandomReade
     Parameters
     ----------
     path : str, bytes or PathLike
-        A local file, or a URL (extra ``remote``), of which each record takes two requests.
+        A local file, or a URL (extra ``remote``), where each record takes two requests.
 
     Returns
     -------

@@ -85,8 +85,7 @@ class Handle:
         """Fill `view` from an offset on; return how many bytes there were."""
         done = 0
         while done < len(view):
-            part = view[done : done + _MAX_READ_BYTES]
-            n_bytes = os.preadv(self._fd, [part], offset + done)
+            n_bytes = os.preadv(self._fd, [view[done : done + _MAX_READ_BYTES]], offset + done)
             if n_bytes == 0:
                 break
             done += n_bytes

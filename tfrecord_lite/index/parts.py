@@ -279,7 +279,7 @@ class FileMarks(NamedTuple):
 
     @classmethod
     def of(cls, source: str, borders: Int64Array) -> FileMarks:
-        """Mark a file of which all borders of records are known, shape (n_records + 1,)."""
+        """Mark a file whose borders of records are all known, shape (n_records + 1,)."""
         numbers = np.append(marks_in(borders[:-1]), borders.size - 1)
         return cls(source, borders[numbers], numbers)
 

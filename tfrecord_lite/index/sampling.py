@@ -13,7 +13,7 @@ many files some are opened, spread over all. Damage is skipped and reported.
 A place is a random offset in each of some parts of equal length. The first record after it is found by
 its two CRCs (:func:`~tfrecord_lite.records.resync.find_headers`), and those that follow are read with it.
 
-A :class:`Sample` says how its records were chosen. They stand for all of the file, except the first
+A :class:`Sample` says how its records were chosen. They represent all of the file, except the first
 records of a compressed file or of a pipe: these may be unlike the rest.
 """
 
@@ -82,7 +82,7 @@ class Sample:
     blocks: list[Block]
     """Their places have no number if that is not known."""
     num_records: int | None
-    """Of the files; None if it is not known."""
+    """The number of records in the files; None if it is not known."""
     is_whole: bool
     """Whether these are all records."""
     method: str
@@ -90,7 +90,7 @@ class Sample:
     report: DamageReport
     """What was read and lost, of the files that were opened."""
     compressions: tuple[str, ...]
-    """Of the files that were opened, sorted; "" for none."""
+    """The compressions of the opened files, sorted; "" for none."""
 
     @property
     def num_read(self) -> int:

@@ -74,13 +74,8 @@ else:
     _FileSinkBase = FileBasedSink
 
 __all__ = [
-    "ReadAllExamples",
-    "ReadAllTFRecords",
-    "ReadExamples",
-    "ReadTFRecords",
-    "WriteExamples",
-    "WriteTFRecords",
-]
+    "ReadAllExamples", "ReadAllTFRecords", "ReadExamples", "ReadTFRecords", "WriteExamples", "WriteTFRecords",
+]  # fmt: skip
 
 _ROWS_AT_ONCE = 8192
 _SEQUENCE = {"context", "feature_lists"}
@@ -543,7 +538,7 @@ class _Examples:
         if self._of_tables is None:
             return of_rows
         if of_rows is not None:
-            detail = "tables among dictionaries or rows, whose types one sidecar cannot tell; "
+            detail = "tables among dictionaries or rows, whose types do not fit into one sidecar; "
             raise argument_error(detail + "give sidecar=False")
         sidecar: Sidecar = self._of_tables.described()
         return sidecar
@@ -650,9 +645,9 @@ class WriteExamples(_Write):
         integers among floats have the kind that it says. Slower without `sidecar`.
     lossless : bool, default False
         As for :func:`save`, by the first rows of each file: True keeps every bit, and needs the sidecar. By default float64 is stored as
-        float32, and the worker warns of the columns of which that changed a number.
+        float32, and the worker warns of the columns in which that changed a number.
     sidecar : bool, default True
-        Write ``FILE.schema.json`` beside each file, from which types and shapes come back.
+        Write ``FILE.schema.json`` beside each file, with which readers restore types and shapes.
 
     Returns
     -------

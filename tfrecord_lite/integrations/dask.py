@@ -280,7 +280,7 @@ def to_tfrecord(
     Parameters
     ----------
     frame : dask.dataframe.DataFrame
-        Of columns that :func:`save` stores.
+        Its columns are of types that :func:`save` stores.
     path : str or PathLike
         The directory, or a URL, which the workers have to see under this name; it is created if it does not exist.
     overwrite : bool, default False
@@ -292,7 +292,7 @@ def to_tfrecord(
         As for :func:`save`: True keeps every bit, and needs the sidecar. By default float64 is stored as float32; a warning names the columns of
         which that changed a number, and so does `rounded` of the results.
     sidecar : bool, default True
-        Write ``FILE.schema.json`` beside each file, from which types and shapes come back.
+        Write ``FILE.schema.json`` beside each file, with which readers restore types and shapes.
     compute : bool, default True
         Whether to write now, and not return a ``Delayed``, which does not warn.
     compute_kwargs : dict, optional

@@ -56,20 +56,20 @@ _FILE = re.compile(
 _DUCKDB_FILES = re.compile(
     r"\.(csv|tsv|parquet|json|jsonl|ndjson|xlsx|avro|db|duckdb)(\.(gz|zst))?$", re.IGNORECASE
 )
-"""The names of files that DuckDB reads by itself."""
+"""The names of files that DuckDB reads directly."""
 
 _BARE_NAME = re.compile(r"""(?i)\b(?:from|join|describe|summarize|table)\s+([^\s'"(),;]+)""")
 _QUOTED = re.compile(r"""'((?:[^']|'')+)'|"((?:[^"]|"")+)\"""")
 _LIKE_A_FILE = re.compile(r"[/\\*@]|\.tfr", re.IGNORECASE)
 
-_UNKNOWN_COLUMN = re.compile(r'column "([^"]+)" not found')
+_UNKNOWN_COLUMN = re.compile(r'column "([^"]+)" not found|Referenced table "([^"]+)" not found')
 _ROWS_PER_BATCH = 100_000
 
 _NUMBER = "__number_of_row__"
 """The column with the rows for which a condition holds."""
 
 _NO_COLUMN = "__no_column__"
-"""The column of a file without records, of which nothing is known."""
+"""The column of a file without records, about which nothing is known."""
 
 _OWN_NAMES = ("LAMBDA", "SUBQUERY")
 """Expressions that bring names of their own, which need not be columns."""
@@ -82,7 +82,7 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
     ----------
     query : str
         Quoted names in its FROM clauses are files of Examples or SequenceExamples, whatever ``paths`` of
-        :func:`scan` may be: paths, patterns, shards (``train@8``), URLs, directories of TensorFlow Datasets with all splits. Files that DuckDB reads by itself
+        :func:`scan` may be: paths, patterns, shards (``train@8``), URLs, directories of TensorFlow Datasets with all splits. Files that DuckDB reads directly
         (``.csv``, ``.parquet``, ``.json``, ...) are left to it.
     schema : Schema, SequenceSchema, dict of specifications, or path, optional
     **options
@@ -101,7 +101,7 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
     FileNotFoundError
         If there is no such file.
     DataLossError
-        For damage, when a query comes to it.
+        For damage, when a query reaches it.
     ImportError
         If duckdb or pyarrow is not installed (the extra ``sql``).
 
@@ -188,11 +188,12 @@ class _Run:
         for name, absent in self._absent.items():
             if name in text:
                 return absent
-        unknown = _UNKNOWN_COLUMN.search(text)
-        if unknown:
+        if unknown := _UNKNOWN_COLUMN.search(text):
             names = [name for table in self.tables.values() for name in table.column_names]
-            detail = f"there is no column {unknown[1]!r}{_hint(unknown[1], self.query, names)}"
-            return argument_error(detail)
+            # Of context.label, DuckDB takes context for a table.
+            path = re.search(rf"\b{re.escape(unknown[2] or ' ')}\.\w+", self.query)
+            name = path[0] if path else unknown[1] or unknown[2]
+            return argument_error(f"there is no column {name!r}{_hint(name, self.query, names)}")
         detail = f"the query cannot be run: {first_line(error)}"
         for name in _BARE_NAME.findall(self.query):
             is_unknown = f"Table with name {name} does not exist" in text
@@ -259,7 +260,7 @@ def _dataset_class() -> Any:
             # An expression does not list its fields, but its text has their names.
             tested = [] if filter is None else [name for name in names if name in str(filter)]
             chosen = list(dict.fromkeys([*asked, *tested]))
-            # The table itself notices features that come after the sample; a selection does not.
+            # The table itself notices features that first occur after the sample; a selection does not.
             is_whole = columns is None or {*chosen} == {*names}
             table = self._table if is_whole else self._table.select(chosen)
             schema = _readable(table.select(asked).arrow_schema)
@@ -416,7 +417,7 @@ def _columns_of(connection: Any, expression: str, names: list[str]) -> list[str]
             # Case counts only between columns.
             alike = [name] if name in names else [n for n in names if n.lower() == name.lower()]
             used.update(alike[:1])
-            unknown.update([] if alike else [name])
+            unknown.update([] if alike else [".".join(node["column_names"])])
     if unknown and not any(node.get("class") in _OWN_NAMES for node in nodes):
         name = min(unknown, key=expression.lower().find)
         raise argument_error(f"there is no column {name!r}{_hint(name, expression, names)}")
@@ -462,6 +463,10 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
 def _hint(name: str, expression: str, names: list[str]) -> str:
     """Return the end of an error text about an unknown column."""
     for column in names:
-        if not column.isidentifier() and name in column and column in expression:
+        is_it = column == name.replace(".", "/") or (name in column and column in expression)
+        if not column.isidentifier() and is_it:
             return f'; write "{column}" in double quotes if this is the column'
-    return nearest(name, names)
+    near = nearest(name, names)
+    if not near and f'"{name}"' in expression:
+        return f"; text is in single quotes: '{name}'"
+    return near + ", in double quotes" * ("/" in near)

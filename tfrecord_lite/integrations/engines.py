@@ -107,5 +107,5 @@ def warn_of_parts(folder: str, parts: Iterable[WrittenPart]) -> None:
 def check_lossless(*, lossless: bool, sidecar: bool) -> None:
     """Raise if nothing would record how to read what is stored as bytes."""
     if lossless and not sidecar:
-        detail = "without a sidecar nobody can read what lossless=True stores as bytes; leave out "
+        detail = "without a sidecar, what lossless=True stores as bytes cannot be read; leave out "
         raise argument_error(detail + "lossless, which stores float64 as float32")

@@ -45,7 +45,7 @@ _LEVEL = "__index_level_{}__"
 _NULLABLE = {"float16": "Float32", "float32": "Float32", "float64": "Float64", "bool": "boolean"}
 _NULLABLE |= {f"int{bits}": f"Int{bits}" for bits in (8, 16, 32, 64)}
 _NULLABLE |= {f"uint{bits}": f"UInt{bits}" for bits in (8, 16, 32, 64)}
-"""The dtypes of numbers of which some may be missing."""
+"""The dtypes of numbers that may be missing."""
 _NESTED = {"list", "tuple", "array", "nested"}
 _SCALARS = {bool, int, float, str, bytes}
 
@@ -133,7 +133,7 @@ def open_column(name: str, series: Any) -> dict[str, tuple[Lists | ObjectArray, 
         raise type_error(name, dtype)
     try:
         values = arrow.imported().array(array)
-    except UnicodeError:  # of surrogates: the error with the number of the record comes later
+    except UnicodeError:  # of surrogates: the error with the number of the record is raised later
         return {name: (_objects_of(series), word)}
     except UNUSABLE:  # of categories only
         raise category_error(name) from None
@@ -270,7 +270,7 @@ def _index_of(arrays: dict[str, Any], description: Mapping[str, Any], n_rows: in
         with suppress(ValueError, TypeError, AttributeError):
             levels[0].freq = description.get("freq")
         return levels[0]
-    # The labels of several frames, one after the other. Those that pandas gives by itself go on, and
+    # The labels of several frames, one after the other. The default labels of pandas go on, and
     # nothing records how many rows the last frame has: the schema may be for other data.
     ranges, name = description.get("ranges", [[0, 0, 1]]), description.get("name")
     if len(ranges) == 1 or all(start == 0 and step == 1 for start, _, step in ranges):

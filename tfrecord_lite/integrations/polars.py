@@ -197,7 +197,7 @@ def _frames(
     used = chosen if predicate is None else [*chosen, *predicate.meta.root_names()]
     table = table.select([name for name in dict.fromkeys(used) if name in table.column_names])
     yield _frame(table.head(0))[:, : len(chosen)]  # Polars wants a frame at least
-    # Few rows come in one small batch; more than a read brings would wait for all of them.
+    # Few rows are one small batch; more than one read would wait for all of them.
     size = n_rows if n_rows is not None and 0 < n_rows < _FEW_ROWS else None
     for batch in first_of(table.to_batches(size), n_rows):
         frame = _frame(batch)

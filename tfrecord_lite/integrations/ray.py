@@ -170,7 +170,7 @@ class TFRecordDatasource(_SourceBase):
             detail = "there is a column 'path' already, so include_paths= cannot add it"
             raise argument_error(detail)
         self._table: TFRecordTable = table
-        everything = [*table.column_names, *["path"] * include_paths]
+        everything = table.column_names + (["path"] if include_paths else [])
         names = dict(zip(everything, everything, strict=True))
         self._form = _BlockForm(table.arrow_schema, names, tensors, include_paths)
         self._num_tasks = num_tasks
@@ -294,7 +294,7 @@ def write_tfrecords(
     Parameters
     ----------
     ds : ray.data.Dataset
-        Of rows with numbers, bools, texts, bytes, times, tensors of numbers, and lists of them.
+        Rows with numbers, bools, texts, bytes, times, tensors of numbers, and lists of them.
     path : str or PathLike
         The directory, which the workers have to see under this name; it is created if it does not exist. Or a URL.
     mode : {"append", "overwrite", "error"}, default "append"
@@ -307,7 +307,7 @@ def write_tfrecords(
         As for :func:`save`: True keeps every bit, and needs the sidecar. By default float64 is stored as float32; a warning names the columns of
         which that changed a number, and so does `rounded` of the results.
     sidecar : bool, default True
-        Write ``FILE.schema.json`` beside each file, from which types and shapes come back.
+        Write ``FILE.schema.json`` beside each file, with which readers restore types and shapes.
     concurrency, remote_args : optional
         As for ``ray.data.Dataset.write_datasink``.
     **options
@@ -374,7 +374,7 @@ class TFRecordDatasink(_SinkBase):
         self.written: list[WrittenPart] = []
         """The files, when all are complete."""
         self._id = uuid.uuid4().hex
-        """Of one write: a sink may write several data sets."""
+        """The id of one write: a sink may write several data sets."""
         self._before: list[str] = []
 
     @property
@@ -401,7 +401,7 @@ class TFRecordDatasink(_SinkBase):
         tables = [_without_tensors(table) for table in tables if table.num_rows]
         if not tables:
             return None
-        # Blocks may differ, such as in a column of which one has only nulls.
+        # Blocks may differ, such as in a column that has only nulls in one of them.
         whole = pa.concat_tables(tables, promote_options="permissive")
         name = f"{self._id}_{ctx.task_idx:06d}{self._ending}"
         return write_part(f"{self._folder}/{name}", [whole], **self._options)

@@ -106,7 +106,8 @@ _HELD_BYTES = 256 * 1024 * 1024
 _OF_FILES = "compression", "lossless", "sidecar", "storage_options"
 """The options of a write that are about each file."""
 _BYTE_ARRAY = "byteArray"
-_PARTS = _CONTEXT, _LISTS = "context/", "feature_lists/"
+_CONTEXT, _LISTS = "context/", "feature_lists/"
+_PARTS = _CONTEXT, _LISTS
 """How names of columns of SequenceExamples begin."""
 
 
@@ -474,7 +475,7 @@ class _Written(WriterCommitMessage):  # type: ignore[misc]
     folder: str
     files: list[str]
     rounded: list[str]
-    """Columns of which a float64 was not exact in float32."""
+    """Columns with a float64 that was not exact in float32."""
 
 
 class TFRecordBatchWriter(_WriterBase):

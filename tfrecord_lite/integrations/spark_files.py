@@ -181,7 +181,7 @@ class Job:
         """Move files to their places, and remove those that they replace.
 
         New files are in place before any old one is removed, so nothing is lost whenever this ends; without
-        ``_SUCCESS`` it did not come to its end.
+        ``_SUCCESS`` it did not finish.
 
         Parameters
         ----------

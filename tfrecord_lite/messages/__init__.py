@@ -31,30 +31,13 @@ if TYPE_CHECKING:
     from tfrecord_lite.messages.summary_pb2 import HistogramProto, Summary, SummaryMetadata
 
 __all__ = [
-    "BytesList",
-    "Event",
-    "Example",
-    "ExampleListWithContext",
-    "Feature",
-    "FeatureList",
-    "FeatureLists",
-    "Features",
-    "FloatList",
-    "HistogramProto",
-    "Int64List",
-    "SequenceExample",
-    "Summary",
-    "SummaryMetadata",
-]
+    "BytesList", "Event", "Example", "ExampleListWithContext", "Feature", "FeatureList", "FeatureLists", "Features",
+    "FloatList", "HistogramProto", "Int64List", "SequenceExample", "Summary", "SummaryMetadata",
+]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__ = names_from(
-        __name__,
-        {
-            "Event": "messages.event_pb2",
-            "ExampleListWithContext": "messages.input_pb2",
-            "HistogramProto": "messages.summary_pb2",
-            "Summary": "messages.summary_pb2",
-            "SummaryMetadata": "messages.summary_pb2",
-        },
+    _SUMMARIES = dict.fromkeys(
+        ("HistogramProto", "Summary", "SummaryMetadata"), "messages.summary_pb2"
     )
+    _HOMES = {"Event": "messages.event_pb2", "ExampleListWithContext": "messages.input_pb2"}
+    __getattr__ = names_from(__name__, _SUMMARIES | _HOMES)

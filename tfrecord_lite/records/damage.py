@@ -113,8 +113,8 @@ class DamageLog:
         self.is_over = True
         limit, report = "max_errors=0 allows nothing to be left out", self.report()
         damaged, misfits = report.num_damaged, report.num_message_errors
-        places = [plural(damaged, "damaged place")] * (damaged > 0)
-        places += [plural(misfits, "misfit")] * (misfits > 0)
+        counts = (damaged, "damaged place"), (misfits, "misfit")
+        places = [plural(count, noun) for count, noun in counts if count]
         if places:
             were = "was" if damaged + misfits == 1 else "were"
             limit = f"{' and '.join(places)} before it {were} skipped, the limit of max_errors"
@@ -174,7 +174,7 @@ class SkippingStream:
     """A stream of records that skips damage; otherwise as :class:`RecordStream`.
 
     `stream` has not been read yet; `log` decides about each damaged span. With `may_be_torn`, a
-    file may end inside a record, of which it has `torn_bytes`.
+    file may end inside a record, with `torn_bytes` of it.
     """
 
     def __init__(self, stream: RecordStream, log: DamageLog, *, may_be_torn: bool = False) -> None:
@@ -221,8 +221,7 @@ class SkippingStream:
                     self._log.admit(error)
                 except InvalidArgumentError as last:  # after the records before
                     self._last_misfit = last
-                    before = [n for n in range(i) if n not in misfits]
-                    return block[before]
+                    return block[[n for n in range(i) if n not in misfits]]
                 self._n_misfits += 1
                 self._misfit_bytes += int(block.lengths[i])
                 if self._n_misfits <= MAX_SPANS:

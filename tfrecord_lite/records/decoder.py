@@ -8,11 +8,11 @@ Reading takes three steps, and only the first is a Python loop:
 3. *check the data*: one CRC call per record, or for many short ones a single call
    over all of them (:mod:`tfrecord_lite.records.crc_runs`).
 
-:class:`FrameDecoder` does this for a stream that comes in pieces of any size. Frames
+:class:`FrameDecoder` does this for a stream in pieces of any size. Frames
 themselves are described in :mod:`tfrecord_lite.records.framing`.
 
 It never opens a file, never overwrites memory that it has given out, and never makes room for a record because its length says so: a record larger
-than the buffer grows it step by step, as the bytes come in (rule R6).
+than the buffer grows it step by step, as the bytes arrive (rule R6).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class FrameDecoder:
     r"""Turn a stream of frames, cut anywhere, into blocks of records.
 
     Bytes go in by :meth:`feed`, or without a copy by :meth:`writable` and
-    :meth:`advance`; blocks come out of :meth:`next_block` and :meth:`rest`. How
+    :meth:`advance`; :meth:`next_block` and :meth:`rest` return blocks. How
     the stream was cut changes only the borders between blocks.
 
     The CRCs of the data are checked if `verify`; the CRCs of the lengths always, since after a
@@ -139,7 +139,7 @@ class FrameDecoder:
 
     @property
     def next_length(self) -> int:
-        """Bytes of data of the record that has come in in part; 0 if not known."""
+        """Bytes of data of the record that was read in part; 0 if not known."""
         return self._next_length or 0
 
     @property
@@ -148,7 +148,7 @@ class FrameDecoder:
         return int(_read_length(self._view, self._next)[0]) + OVERHEAD_BYTES
 
     def begin_at(self, offset: int, n_records: int) -> None:
-        """Count bytes and records at the start of the stream that do not come in."""
+        """Count bytes and records at the start of the stream that are not read."""
         self._base, self._n_given = offset, n_records
 
     def writable(self, n_records: int | None = None) -> memoryview:
@@ -228,7 +228,7 @@ class FrameDecoder:
         """Read the next records, if they are large, straight into ``bytes`` of their own, past the buffer.
 
         Saves them one copy of their data. `read(n)` returns the next bytes of the stream, at most
-        n, of which the source has `n_left`. Returns about a megabyte of records; None if the next one
+        n, out of the `n_left` bytes of the source. Returns about a megabyte of records; None if the next one
         cannot be read this way. Raises as :meth:`next_block`.
         """
         length, came = self._next_length or 0, self.pending_bytes - HEADER_BYTES
@@ -261,7 +261,7 @@ class FrameDecoder:
             if not records:
                 raise
         finally:
-            # Keep what was read of a record that is damaged or not whole, as if it had come in the usual way.
+            # Keep what was read of a record that is damaged or not whole, as if it had been read in the usual way.
             self._base, self._n_given = offset, self._n_given + len(records)
             self._restart(head + data + after)
         return records or self.next_block()
@@ -279,7 +279,7 @@ class FrameDecoder:
             self._next_length = length if length <= self.max_record_bytes else None
 
     def retract(self) -> None:
-        """Forget the bytes that came in and were not given out: they come in again."""
+        """Forget the bytes that were read and not returned: they will be read again."""
         self._stop = self._start
 
     def go_to(self, offset: int) -> None:

@@ -75,7 +75,7 @@ the stream up to the start."""
 
 
 class RecordFinder:
-    """Find the next intact record, again and again, in a stream that comes piece by piece.
+    """Find the next intact record, again and again, in a stream that is read piece by piece.
 
     Records longer than `max_record_bytes` are not found.
 
@@ -157,7 +157,7 @@ class RecordFinder:
     def find_run(self, data: Uint8Array, base: int, first: int, stop: int) -> int:
         """Return the offset of the first intact record from which a run of them ends at `stop`.
 
-        A run is intact records of which each begins where the one before ends. Returns `stop` if
+        A run is intact records, each of which begins where the previous one ends. Returns `stop` if
         there is none. `data` and `base` are as for :meth:`find`, and reach to `stop` at least;
         `first` is never lower than in an earlier call.
         """

@@ -79,7 +79,7 @@ def recover(
         not one intact record is found in it. If there is a sidecar beside the damaged file, there is
         one beside the new file, too.
     output_compression : str, int, TFRecordOptions or None, optional
-        Of the new file, as for :class:`TFRecordWriter`; but ``"infer"`` means the one of the
+        The compression of the new file, as for :class:`TFRecordWriter`; but ``"infer"`` means the one of the
         damaged file if the new name's ending does not choose one.
     overwrite : bool, optional
         Replace an existing file, if a new one is written.
@@ -170,8 +170,7 @@ def recover(
                     record_bytes += part.nbytes
                 else:
                     index = n_records + damage.num_damaged
-                    span = replace(part, offset=n_bytes, index=index, records_before=n_records)
-                    damage.add(span)
+                    damage.add(replace(part, offset=n_bytes, index=index, records_before=n_records))
                 n_bytes = record_bytes + n_records * OVERHEAD_BYTES + damage.lost_bytes
                 if excess := limits.excess(n_bytes, 0):
                     too_large = Reason.INFLATED_TOO_LARGE

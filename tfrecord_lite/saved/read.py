@@ -184,8 +184,7 @@ def _shapes(
     for _, lists in lists_of(SavedData(place, options.storage_options), options, names):
         for name, own in lists.items():
             if isinstance(own, SparseLists):
-                before = shapes.get(name, own.sizes)
-                shapes[name] = tuple(map(max, before, own.sizes))
+                shapes[name] = tuple(map(max, shapes.get(name, own.sizes), own.sizes))
             else:
                 shape = tuple(map(_size, own.levels))
                 pairs = zip(shapes.get(name, shape), shape, strict=True)
@@ -218,8 +217,7 @@ def parsed(component: Component, records: Block) -> Values:
     try:
         if component.form == "tensor":
             return _tensors(records, component.dtype, component.shape)
-        variants = [_variants(record) for record in records]
-        return _FORMS[component.form](component, variants)
+        return _FORMS[component.form](component, [_variants(record) for record in records])
     except InvalidArgumentError as error:
         raise error.at(key=component.name) from None
     except (WireError, IndexError, StopIteration, ValueError, KeyError) as error:
@@ -274,8 +272,7 @@ def _check_sizes(records: Block, sizes: Int64Array, shape: Shape) -> None:
             found = sizes[first].tolist()
             expected = [-1 if s is None else s for s in shape]
             detail = f"the tensor has shape {found}, expected {expected}"
-            error = InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
-            raise records.place(first).locate(error)
+            raise records.place(first).locate(InvalidArgumentError(Reason.BAD_SHAPE, detail=detail))
 
 
 def _short_strings(records: Block) -> ByteRanges | None:
@@ -392,7 +389,7 @@ def _sparse(
             before = [number, row] if is_batch else [number]
             indices.append(np.hstack([np.tile(np.array(before), (len(places), 1)), places]))
             values.append(own)
-            dense.append([*[len(variants) // 3] * is_batch, *size.tolist()])
+            dense.append([len(variants) // 3, *size.tolist()] if is_batch else size.tolist())
     rank = len(dense[0]) if dense else rank
     known = component.shape or (None,) * rank
     largest = np.array(dense or [[1] * rank], np.int64).max(0).tolist()
@@ -405,12 +402,11 @@ def _sparse(
 
 
 def _optional(component: Component, records: list[tuple[tuple[int, ...], list[Variant]]]) -> Lists:
-    """Return values of which some are missing."""
+    """Return values, some of which are missing."""
     tensors = [variants[0][2] for _, variants in records]
     present = np.array([bool(own) for own in tensors], np.bool_)
     own = Block.from_records([items[0] for items in tensors if items])
-    lists = _tensors(own, component.dtype, component.shape, missing=True)
-    return scattered(lists, present)
+    return scattered(_tensors(own, component.dtype, component.shape, missing=True), present)
 
 
 _FORMS: dict[str, Any] = {"ragged": _ragged, "sparse": _sparse, "optional": _optional}

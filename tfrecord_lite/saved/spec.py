@@ -56,8 +56,7 @@ def refused(name: str, detail: str) -> Component:
 def fields(data: bytes) -> Iterator[tuple[int, Any]]:
     """Yield the fields of a message: their numbers and their values, bytes or integers."""
     for number, wire_type, start, stop in walk(data, 0, len(data)):
-        value = data[start:stop]
-        yield number, value if wire_type == LEN else read_varint(data, start, stop)[0]
+        yield number, data[start:stop] if wire_type == LEN else read_varint(data, start, stop)[0]
 
 
 def message(*parts: tuple[int, bytes | int]) -> bytes:

@@ -130,8 +130,7 @@ def _records(component: Component, lists: Lists | SparseLists) -> Block:
             [(name, b"\x01", [_tensor(row, kind)]) if there else (name, b"\0", [])]
             for row, there in rows
         ]
-        records = [_variant((), variants) for variants in own]
-        return Block.from_records(records)
+        return Block.from_records([_variant((), variants) for variants in own])
     return Block.from_records([_tensor(row, kind) for row in column])
 
 

@@ -52,42 +52,13 @@ if TYPE_CHECKING:
         Variable,
         summary_rows,
     )
-else:
-    _SUMMARIES = (
-        "FeatureListSummary",
-        "FeatureSummary",
-        "ListSummary",
-        "SequenceSummary",
-        "Summary",
-        "Variable",
-        "summary_rows",
-    )
-    __getattr__ = names_from(__name__, dict.fromkeys(_SUMMARIES, "schema.summary"))
 
 __all__ = [
-    "DenseLike",
-    "FeatureLike",
-    "FeatureListSummary",
-    "FeatureSpec",
-    "FeatureSummary",
-    "FixedLenFeature",
-    "FixedLenSequenceFeature",
-    "Kind",
-    "ListSummary",
-    "Original",
-    "Partition",
-    "RaggedFeature",
-    "RawFeature",
-    "Schema",
-    "SchemaItem",
-    "SequenceSchema",
-    "SequenceSummary",
-    "SparseFeature",
-    "SparseSpec",
-    "Summary",
-    "VarLenFeature",
-    "Variable",
-    "is_raw",
-    "require_specifications",
-    "summary_rows",
-]
+    "DenseLike", "FeatureLike", "FeatureListSummary", "FeatureSpec", "FeatureSummary", "FixedLenFeature",
+    "FixedLenSequenceFeature", "Kind", "ListSummary", "Original", "Partition", "RaggedFeature", "RawFeature",
+    "Schema", "SchemaItem", "SequenceSchema", "SequenceSummary", "SparseFeature", "SparseSpec", "Summary",
+    "VarLenFeature", "Variable", "is_raw", "require_specifications", "summary_rows",
+]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__ = names_from(__name__, dict.fromkeys(__all__, "schema.summary"))

@@ -441,8 +441,7 @@ class RawFeature(FeatureSpec):
     @property
     def n_bytes(self) -> int:
         """The length of the byte string; of one that varies, of each row."""
-        known = [dim for dim in self.shape if dim is not None]
-        return int(math.prod(known) * self.dtype.itemsize)
+        return int(math.prod([dim for dim in self.shape if dim is not None]) * self.dtype.itemsize)
 
 
 KeyedPartition: TypeAlias = (

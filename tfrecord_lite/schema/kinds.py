@@ -154,8 +154,7 @@ def extra_dtype(name: str) -> np.dtype[Any]:
 
         dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
     except (ImportError, AttributeError):
-        detail = f"{name} needs the package ml_dtypes: pip install ml_dtypes"
-        raise ImportError(detail) from None
+        raise ImportError(f"{name} needs the package ml_dtypes: pip install ml_dtypes") from None
     return dtype
 
 

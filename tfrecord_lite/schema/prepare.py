@@ -61,7 +61,7 @@ class Dense(NamedTuple):
     key: str
     kind: Kind
     shape: tuple[int, ...]
-    """Of one example's values; not negative."""
+    """The shape of one example's values; not negative."""
     default: AnyArray | None
     r"""kind.dtype, shape (\*shape,), read-only; None if the feature is required, or the shape
     holds no values, which have no default in TensorFlow (rule X8)."""
@@ -84,7 +84,7 @@ class Padded(NamedTuple):
     key: str
     kind: Kind
     shape: tuple[int, ...]
-    """Of one block; all positive."""
+    """The shape of one block; all positive."""
     padding: AnyArray
     """kind.dtype, shape (), read-only: fills the shorter rows of a batch."""
     allow_missing: bool = True
@@ -256,8 +256,7 @@ def _prepare_all(features: Mapping[str, FeatureLike]) -> dict[str, Prepared]:
     """Check features one by one, then whether they can be read together."""
     if not isinstance(features, Mapping):
         raise no_mapping_error(features)
-    specs = specifications(features)
-    prepared = {name: _prepare_one(name, spec) for name, spec in specs.items()}
+    prepared = {name: _prepare_one(name, spec) for name, spec in specifications(features).items()}
     _check_sharing(prepared)
     return prepared
 
@@ -381,8 +380,7 @@ def _dense(name: str, spec: FixedLenFeature) -> Dense:
     if spec.default_value is not None:
         default = _default_array(name, spec.default_value, kind, shape)
     default = default if default is not None and default.size else None
-    key = _value_key(name, spec.value_key)
-    return Dense(key, kind, shape, default)
+    return Dense(_value_key(name, spec.value_key), kind, shape, default)
 
 
 def _value_key(name: str, key: str | None) -> str:

@@ -110,7 +110,7 @@ class Original:
         if self.compression not in (None, "zlib") or (self.compression and self.dtype == "string"):
             raise argument_error(f"compression must be 'zlib', of numbers: {self.compression!r}")
         if self.ordered and self.categories is None:
-            raise argument_error("ordered is for categories, of which there are none")
+            raise argument_error("ordered is for categories, but there are none")
         if self.categories is not None:
             listed = _categories(self.categories, self.dtype, self.text)
             object.__setattr__(self, "categories", listed)
@@ -130,7 +130,7 @@ class Original:
 
 
 def _dtype_name(dtype: Any) -> str:
-    """Return the name that stands for an original dtype."""
+    """Return the name of an original dtype."""
     # Dtypes of NumPy, ml_dtypes and TensorFlow have names; scalar types do not.
     name = getattr(dtype, "name", dtype)
     if isinstance(name, str) and name in _OTHER_DTYPES:
@@ -157,8 +157,7 @@ def _categories(categories: Any, dtype: str, text: str | None) -> tuple[Any, ...
     for value in listed:
         if type(value) is not item_type:
             actual = f"{item_type.__name__}, not {value!r}"
-            detail = f"the categories of {text or dtype} must be {actual}"
-            raise argument_error(detail)
+            raise argument_error(f"the categories of {text or dtype} must be {actual}")
     if len(set(listed)) < len(listed) or any(value != value for value in listed):  # noqa: PLR0124
         raise argument_error("the categories must be different from each other, and not NaN")
     return listed
@@ -543,8 +542,7 @@ class Schema(Mapping[str, FeatureSpec]):
         """Create a schema from one member of what was read of JSON."""
         features, described = text.read_features(member, document)
         try:
-            originals = {name: Original(**members) for name, members in described.items()}
-            return cls(features, originals)
+            return cls(features, {name: Original(**members) for name, members in described.items()})
         except TypeError as error:
             raise argument_error(f"schema JSON: {error}") from error
 

@@ -32,7 +32,7 @@ from tfrecord_lite.schema.features import (
 from tfrecord_lite.schema.kinds import Kind
 from tfrecord_lite.schema.schema import Original, Schema, SequenceSchema
 from tfrecord_lite.schema.text import json_value
-from tfrecord_lite.texts import aligned, nearest, plural, repr_html, shown_name
+from tfrecord_lite.texts import abridged, aligned, nearest, plural, repr_html, shown_name
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Place
@@ -77,7 +77,7 @@ class ListSummary:
     first: Place
 
     def __add__(self, other: ListSummary) -> ListSummary:
-        """Return the summary of both sets of records; the records of `other` come later."""
+        """Return the summary of both sets of records; the records of `other` follow."""
         if not isinstance(other, ListSummary):
             return NotImplemented
         (low, high), (least, most) = self.lengths, other.lengths
@@ -112,7 +112,7 @@ class FeatureSummary:
         object.__setattr__(self, "lists", dict(sorted(self.lists.items())))
 
     def __add__(self, other: FeatureSummary) -> FeatureSummary:
-        """Return the summary of both sets of records; the records of `other` come later."""
+        """Return the summary of both sets of records; the records of `other` follow."""
         if not isinstance(other, FeatureSummary):
             return NotImplemented
         return FeatureSummary(_added(self.lists, other.lists))
@@ -197,7 +197,7 @@ class Summary(Mapping[str, FeatureSummary]):
     __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: Summary) -> Self:
-        """Return the summary of both sets of records; the records of `other` come later."""
+        """Return the summary of both sets of records; the records of `other` follow."""
         if not isinstance(other, Summary):
             return NotImplemented
         return type(self)(self.n_records + other.n_records, _added(self, other))
@@ -317,7 +317,10 @@ class Summary(Mapping[str, FeatureSummary]):
         lines = [line for _, rows in summary_rows(self) for line in aligned(rows)]
         return "\n".join([title, *lines])
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        """Return the same without the middle, if it is long."""
+        return abridged(str(self))
+
     _repr_html_ = repr_html
 
 
@@ -352,7 +355,7 @@ class FeatureListSummary:
     values: FeatureSummary
 
     def __add__(self, other: FeatureListSummary) -> FeatureListSummary:
-        """Return the summary of both sets of records; the records of `other` come later."""
+        """Return the summary of both sets of records; the records of `other` follow."""
         if not isinstance(other, FeatureListSummary):
             return NotImplemented
         n_records, n_steps = self.n_records + other.n_records, self.n_steps + other.n_steps
@@ -407,7 +410,7 @@ class SequenceSummary:
     feature_lists: Mapping[str, FeatureListSummary]
 
     def __add__(self, other: SequenceSummary | Summary) -> SequenceSummary:
-        """Return the summary of both sets of records; the records of `other` come later.
+        """Return the summary of both sets of records; the records of `other` follow.
 
         One of records without feature lists is a :class:`Summary`, of their contexts.
         """
@@ -521,7 +524,10 @@ class SequenceSummary:
         tables = ("\n".join([part, *aligned(rows)]) for part, rows in summary_rows(self))
         return "\n\n".join([title + plural(n_lists, "feature list"), *tables])
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        """Return the same without the middle, if it is long."""
+        return abridged(str(self))
+
     _repr_html_ = repr_html
 
 

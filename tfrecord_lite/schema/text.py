@@ -220,8 +220,7 @@ def table_rows(
     features: Mapping[str, FeatureSpec], originals: Mapping[str, Any], most: int | None = None
 ) -> list[list[str]]:
     """Return a header and a row per feature, without the columns that are empty in all rows."""
-    shown = islice(features.items(), most)
-    rows = [_row(name, spec, originals.get(name)) for name, spec in shown]
+    rows = [_row(name, spec, originals.get(name)) for name, spec in islice(features.items(), most)]
     header = ("name", "specification", "dtype", "shape", "default", "details", "original")
     used = [i for i in range(len(header)) if any(row[i] for row in rows)]
     return [[row[i] for i in used] for row in (header, *rows)]

@@ -111,8 +111,7 @@ class Type(NamedTuple):
         missing = self.missing or other.missing
         if self.kind is None or other.kind is None:
             typed, empty = (self, other) if other.kind is None else (other, self)
-            shape = _shape_with_empty(typed, empty)
-            both = typed._replace(shape=shape, missing=missing)
+            both = typed._replace(shape=_shape_with_empty(typed, empty), missing=missing)
         else:
             if (self.kind, self.is_raw) != (other.kind, other.is_raw):
                 detail = f"{other} here, but {self} before"

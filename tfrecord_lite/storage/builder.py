@@ -92,12 +92,12 @@ class SchemaBuilder:
         self._structure: Structure | None = None
         self._columns: dict[str, _Column] = {}
         self._schema: Schema | None = None
-        """Of the columns, if none has become wider since it was made."""
+        """The schema of the columns, if none has become wider since it was made."""
         self._n_rows = 0
         self.originals: dict[str, Original] = {}
         """The frame's own, if a schema is given."""
         self.rounded: dict[str, None] = {}
-        """Columns of which a float64 was not exact in float32: whoever encodes them fills it."""
+        """Columns with a float64 that was not exact in float32; filled by the encoder."""
         self.negative: dict[str, None] = {}
         """Columns for others that see integers from 2**63 on as negative numbers."""
 
@@ -284,8 +284,7 @@ class _Column:
         """Return the column with another type."""
         if own == self.type:
             return self
-        item = SchemaItem(own.specification(self.name), own.original)
-        return replace(self, item=item, type=own)
+        return replace(self, item=SchemaItem(own.specification(self.name), own.original), type=own)
 
     def with_values(self, values: list[Any]) -> tuple[_Column, Lists | None]:
         """Return the column with more rows, and these rows as lists (None if their kind is unknown).

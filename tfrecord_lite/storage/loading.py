@@ -166,12 +166,10 @@ def load(
     if as_ is not None:
         described = with_text(described, described.texts, list)
     if text is not False:
-        most = min(num_records or SAMPLE, SAMPLE)
-        sample = partial(first_blocks, sources, settings, most)
+        sample = partial(first_blocks, sources, settings, min(num_records or SAMPLE, SAMPLE))
         described = with_text(described, text, sample, columns)
     loader = Loader(described, columns, as_)
-    reader = reader_with(sources, settings.dropping(loader.part_of))
-    blocks = first_of(reader.blocks(), num_records)
+    blocks = first_of(reader_with(sources, settings.dropping(loader.part_of)).blocks(), num_records)
     return loader.whole(reported(blocks, progress, title_of(sources)))
 
 
@@ -272,8 +270,7 @@ class Loader:
                     parts[name].add(lists)
         if self._library is not None:
             tables = tables if n_rows else [self._table(Block.from_records([]))]
-            originals = self._schema.originals
-            return joined_frame(self._library, tables, originals, self._dataframe)
+            return joined_frame(self._library, tables, self._schema.originals, self._dataframe)
         if not n_rows:
             return rebuild(self._structure, self.columns_of(Block.from_records([])))
         columns = {}

@@ -110,7 +110,7 @@ def save(
     lossless : bool, default False
         True: keep every bit. float64 is stored as its bytes, and so are arrays of 16 or more bools, int8 or uint8, which only this library
         understands. By default float64 is rounded to float32, and a warning names the columns in which that changed a number, and columns of
-        uint64 that others see as negative; a finite number beyond float32 is an error. A `schema` decides by itself.
+        uint64 that others see as negative; a finite number beyond float32 is an error. A `schema` alone decides.
     num_shards : int, optional
         Write this many files, named as by :class:`ShardedTFRecordWriter`: `path` is
         ``"train@8.tfrecord"``, which needs no `num_shards`, a name with ``{shard}``, or a plain name, in
@@ -120,7 +120,7 @@ def save(
     format : {"tfrecord", "tf.data"}, default "tfrecord"
         ``"tf.data"``: make `path` a folder that ``tf.data.Dataset.load`` of TensorFlow reads, and :func:`load`. Its
         elements are the rows, their spec has the dtypes and shapes, and there is no sidecar, nor a `schema`; `compression` is
-        none, or GZIP or ZLIB, which TensorFlow must be given. Rows are all held in memory. Data that are there before are
+        none, or GZIP or ZLIB, which TensorFlow must be given. Rows are all held in memory. Existing data are
         replaced by the data of this call, though their files stay.
     mode : {"w", "a"}, default "w"
         ``"a"``: append to a local file of ``save``, which is read through first; or write it, if there is none. The schema of its sidecar
@@ -232,7 +232,7 @@ def save(
         described = described_by_sidecar(names[0], size)
         if described is not None:
             if resolved is not None and resolved != described.schema:
-                detail = "the schema is not equal to that in the sidecar, by which the file is read; omit it"
+                detail = "the schema differs from the sidecar's, by which the file is read; omit it"
                 raise argument_error(detail, source=name_of(path))
             builder = SchemaBuilder(described.schema)
 
@@ -322,7 +322,7 @@ def _write_columns(files: DataFiles, data: Any, builder: SchemaBuilder) -> Sidec
 
 
 def _write_frames(files: DataFiles, frames: Iterable[Frame], builder: SchemaBuilder) -> Sidecar:
-    """Write columns as they come; the columns of a list are one frame."""
+    """Write columns batch by batch; the columns of a list are one frame."""
     described: Description | None = None
     first = 0
     for frame in frames:

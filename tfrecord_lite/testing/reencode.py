@@ -152,7 +152,7 @@ class Reencoder:
 
     def unknown(self, known: dict[int, set[int]], depth_left: int = 3) -> bytes:
         """Write a field with an unknown number, or with a wire type that `known` has not for it."""
-        types = [VARINT, LEN, I32, I64] + [START_GROUP] * (depth_left > 0)
+        types = [VARINT, LEN, I32, I64] + ([START_GROUP] if depth_left > 0 else [])
         wire_type = types[self._below(len(types))]
         numbers = [n for n in UNKNOWN_NUMBERS if n not in known]
         numbers += [n for n, types in known.items() if wire_type not in types]

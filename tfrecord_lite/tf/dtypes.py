@@ -6,9 +6,8 @@ from tfrecord_lite.tf._dtype import ALL, DType, as_dtype
 from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 
 __all__ = [
-    "DType", "as_dtype", "bfloat16", "bool", "complex64", "complex128", "double", "float16",
-    "float32", "float64", "half", "int8", "int16", "int32", "int64", "string", "uint8", "uint16",
-    "uint32", "uint64",
+    "DType", "as_dtype", "bfloat16", "bool", "complex64", "complex128", "double", "float16", "float32", "float64",
+    "half", "int8", "int16", "int32", "int64", "string", "uint8", "uint16", "uint32", "uint64",
 ]  # fmt: skip
 
 float16: DType = ALL["float16"]

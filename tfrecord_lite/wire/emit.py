@@ -377,8 +377,7 @@ class _Pen:
 def _as_items(content: Uint8Array) -> AnyArray:
     """View rows of bytes as one item each, of a number's type where there is one."""
     n_bytes = content.shape[1]
-    name = {1: "u1", 2: "<u2", 4: "<u4", 8: "<u8"}.get(n_bytes, f"V{n_bytes}")
-    return content.view(name)[:, 0]
+    return content.view({1: "u1", 2: "<u2", 4: "<u4", 8: "<u8"}.get(n_bytes, f"V{n_bytes}"))[:, 0]
 
 
 def _assemble(known: bytes, parts: Sequence[tuple[int, Uint8Array]], n_rows: int) -> Uint8Array:

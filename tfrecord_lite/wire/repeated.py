@@ -71,8 +71,7 @@ def repeated_float(
     if (run := first_true(length & 3 != 0)) is not None:
         detail = f"a packed chunk of floats has {length[run]} bytes, expected a multiple of 4"
         raise WireError(int(owner[run]), int(begin[run]), detail)
-    values = gather(data, begin, length).view("<f4")
-    return _per_message(owner, starts.size, length >> 2), values
+    return _per_message(owner, starts.size, length >> 2), gather(data, begin, length).view("<f4")
 
 
 def _per_message(owner: Int64Array, n_messages: int, per_run: Int64Array) -> Int64Array:

@@ -203,8 +203,8 @@ class MessageWriter:
         Raises
         ------
         InvalidArgumentError, TypeError
-            `index` is the number of the record among `rows`. Of columns nothing is written
-            then; of an iterable all rows before that one; of a stream the batches before.
+            `index` is the number of the record among `rows`. Then nothing of columns is written,
+            all rows before that one of an iterable, and the batches before of a stream.
         FailedPreconditionError
             ``CLOSED`` after :meth:`close`.
         OSError
@@ -312,8 +312,8 @@ class MessageWriter:
         Raises
         ------
         InvalidArgumentError, TypeError
-            `index` is the number of the record. Of columns nothing is written then; of
-            dictionaries all before that one.
+            `index` is the number of the record. Then nothing of columns is written,
+            and all dictionaries before that one.
         FailedPreconditionError
             ``CLOSED`` after :meth:`close`.
         OSError
@@ -607,6 +607,8 @@ class TFRecordWriter(MessageWriter):
                     file = open_output(path, append=True)
                     end = end._replace(n_bytes=local_size(path) or 0)
                 file.keep(end.n_bytes or 0)
+                if self.described is not None:
+                    beside.note(self._name, self.described, grows=True)
                 self.end = end
             self._sink = RecordSink(file, settings)
         except BaseException:
@@ -689,6 +691,10 @@ class TFRecordWriter(MessageWriter):
         self._sink.abandon()
         if self._appends:
             os.truncate(self._name, self.end.n_bytes or 0)
+        if self._appends and self.described is not None:
+            from tfrecord_lite.writer import beside  # noqa: PLC0415 - loads the engine
+
+            beside.note(self._name, self.described)
 
     def __repr__(self) -> str:
         """Name the file and its compression, and count the records written so far."""

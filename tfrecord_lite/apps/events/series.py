@@ -235,7 +235,7 @@ class Events:
     def histograms(self, tag: str | None = None) -> Series:
         """Return histograms: float64 arrays (k, 3) of left edge, right edge and count.
 
-        As in TensorBoard, an old-style histogram comes without the empty buckets at its ends,
+        As in TensorBoard, an old-style histogram is returned without the empty buckets at its ends,
         and its outermost edges are the smallest and the largest number.
 
         Raises

@@ -429,8 +429,11 @@ def _content_of(image: Any) -> bytes:
     if isinstance(image, np.ndarray) and image.dtype == object and image.ndim == 0:
         image = image[()]
     if not isinstance(image, bytes | bytearray | memoryview):
-        is_column = isinstance(image, np.ndarray | list | tuple)
-        advice = "; decode_images takes several" if is_column else ""
+        advice = ""
+        if image is None or image is np.ma.masked:
+            advice = "; leave out what is missing, as column.compressed() does"
+        elif isinstance(image, np.ndarray | list | tuple):
+            advice = "; decode_images takes several"
         raise TypeError(f"an encoded image must be bytes, not {type(image).__name__}{advice}")
     return image  # type: ignore[return-value]
 
@@ -443,6 +446,8 @@ def _opened(contents: bytes) -> Any:
     except (pillow.DecompressionBombError, pillow.DecompressionBombWarning):
         raise _error(_TOO_LARGE, Reason.TENSOR_TOO_LARGE) from None
     except Exception as error:  # noqa: BLE001 - decoders raise anything
+        if not contents:
+            raise _error("no bytes; leave out padding, as column[column != b''] does") from None
         detail = f"the {len(contents)} bytes are not an image ({type(error).__name__})"
         raise _error(f"{detail}, expected one of {', '.join(FORMATS)}") from None
     limit = pillow.MAX_IMAGE_PIXELS

@@ -49,14 +49,14 @@ _MAX_VALUES, _MAX_STEPS, _MAX_STEPS_OF_PAGE = 8, 3, 24
 """Most numbers or strings of a cell, and inner rows."""
 _MAX_TEXT, _MAX_SMALL_TEXT, _MAX_HEX = 160, 40, 16
 _MAX_WHOLE_NUMBERS, _MAX_WHOLE_TEXT, _MAX_WHOLE_HEX, _MAX_WHOLE_LINES = 4096, 20_000, 1024, 64
-"""Of the details."""
+"""The most numbers, characters, bytes and lines in the details."""
 _MAX_EXAMINED_NUMBERS = 1 << 20
 _MAX_TENSOR_BYTES = 32 << 20
 _MAX_SOUND_BYTES = 2 << 20
 _SIZE, _PAGE_SIZE, _SMALL_SIZE, _LARGE_SIZE = 96, 128, 64, 1024  # pixels of pictures
 _MIN_PICTURE = 8  # rows and columns of an array that is a picture rather than a table
 _ENLARGED_SIZE = 256
-"""Of an image whose pixels are shown one by one."""
+"""The size of an image whose pixels are shown one by one."""
 _OF_ANOTHER_PACKAGE = 2  # what dtype.isbuiltin is of bfloat16, int4, ... of ml_dtypes
 _SIZES = (
     ("image/height", "image/width", "image/channels", "image/depth"),
@@ -194,7 +194,7 @@ class Cells:
         return Form(html, self._dump("\n".join(lines), hidden, "value", is_new=is_new))
 
     def _text_form(self, text: str, n_hidden: int = 0, *, is_small: bool = False) -> Form:
-        """Show a text on a line, of which so many bytes more are left out."""
+        """Show a text on a line, with the number of bytes that are left out."""
         line, limit = " ".join(text.split()), _MAX_SMALL_TEXT if is_small else _MAX_TEXT
         short = escaped(line, limit) if line or not text else escaped(repr(text), limit)
         name = "v-text v-long" if len(line) > _MAX_SMALL_TEXT else "v-text"

@@ -42,12 +42,12 @@ class Budget:
     characters: int = 8_000_000
     """Of markup, without pictures and sounds."""
     card_characters: int = 4_000_000
-    """Of the cards and the schema."""
+    """The most characters of the cards and the schema."""
     pictures: int = 1000
     pixels: int = 300_000_000
     """That may be decoded, which takes some seconds for all of them; a JPEG's count a quarter."""
     picture_bytes: int = 8 << 20
-    """Of thumbnails and strips."""
+    """The most bytes of thumbnails and strips."""
     detail_bytes: int = 16 << 20
     """Of large pictures and sounds."""
 
@@ -79,7 +79,7 @@ def thumbnail(
 ) -> Thumbnail | str:
     """Return an image of at most `size` pixels each way, or why there is none.
 
-    What it takes is taken from the budget, of which details have a part of their own.
+    Its size is taken from the budget; details have a part of their own.
     """
     n_pixels, broken = sys.maxsize, f"broken {media.format}, which cannot be decoded"
     if media.format.upper() not in _FORMATS:

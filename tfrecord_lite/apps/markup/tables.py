@@ -55,7 +55,7 @@ _ESCAPES = str.maketrans(
 
 
 class Html(str):
-    """Markup, of which every text has been escaped."""
+    """Markup, in which every text has been escaped."""
 
     __slots__ = ()
 
@@ -121,7 +121,7 @@ def table(
         lines = [[*line, "<td></td>"] for line in lines]
     n_hidden = 0 if n_rows is None else n_rows - len(shown)
     if n_hidden > 0:
-        more = f"... and {n_hidden:,} more {noun}{'s' * (n_hidden != 1)}"
+        more = f"... and {n_hidden:,} more {noun}{'' if n_hidden == 1 else 's'}"
         lines.append([f'<td class="tfl-more" colspan="{len(heads)}">{escaped(more)}</td>'])
     title = f"<caption>{escaped(caption)}</caption>" if caption else ""
     head, *body = (f"<tr>{''.join(line)}</tr>" for line in [heads, *lines])

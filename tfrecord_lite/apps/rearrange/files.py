@@ -36,7 +36,7 @@ def merge_files(
         The new file, a path or URL. Or its shards: ``"train@8.tfrecord"``, or with an option for them
         a name with ``{shard}``, or a plain name, in which the number goes before
         the ending: ``"train-00000-of-00008.tfrecord"``. All appear when all are complete. To a
-        file object, records are written as they come.
+        file object, records are written in order.
     progress : bool or callable, optional
         Show a progress bar; by default for work of more than a second, on a terminal or in a
         notebook, if tqdm is installed (the extra ``cli``). A callable is called with the bytes of

@@ -233,7 +233,7 @@ class RandomOrder:
 
 
 def _sorted(parts: list[_Part]) -> tuple[Uint64Array, Block]:
-    """Return the keys in order, and the records in the same order; equal keys as they come."""
+    """Return the keys in order, and the records in the same order; equal keys keep their order."""
     keys = np.concatenate([keys for keys, _, _ in parts])
     lengths = np.concatenate([lengths for _, lengths, _ in parts])
     data = np.concatenate([*(frames for _, _, frames in parts), np.zeros(SPARE_BYTES, np.uint8)])

@@ -1,4 +1,4 @@
-"""Records that are rearranged: where they come from, and the files that they are written to.
+"""Records that are rearranged: their sources, and the files that they are written to.
 
 ::
 
@@ -96,7 +96,7 @@ class Rearranged(NamedTuple):
 class TargetOptions(WriteOptions, total=False):
     """How records are divided among files, and how these are written.
 
-    Of the first three, one at most.
+    At most one of the first three.
 
     Examples
     --------

@@ -6,7 +6,7 @@
     block of b ─┘
                 └─ the same bytes? ── no, decoded: the same values? ── no ──> RecordDifference
 
-Both are read together, once. Records are compared one by one as they come; if one data set turns out to
+Both are read together, once. Records are compared one by one while they are read; if one data set turns out to
 have more of them than the other, that is dropped. Programs write the features of an Example in any order, so two records of
 different bytes may hold the same. Floats are compared bit by bit, so that NaN equals NaN.
 
@@ -66,7 +66,7 @@ from tfrecord_lite.progress import Progress, title_of
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import RaggedFeature
 from tfrecord_lite.sniff import recognize_value
-from tfrecord_lite.texts import nearest, plural, printable, repr_html, shown_name
+from tfrecord_lite.texts import abridged, nearest, plural, printable, repr_html, shown_name
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -249,7 +249,7 @@ class Comparison:
     names : tuple of two str
         What the two are called: paths, or "the first" and "the second".
     statistics : tuple of two Statistics
-        Of each.
+        The statistics of each.
     findings : tuple of Finding
         What is different beyond the thresholds: of all records, then by feature.
     records : RecordDifferences or None
@@ -316,7 +316,10 @@ class Comparison:
                 lines.append(f"  record {record.number:,}: {shown_name(name)}: {first} -> {second}")
         return "\n".join(map(printable, lines))
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        """Return the same without the middle, if it is long."""
+        return abridged(str(self))
+
     _repr_html_ = repr_html
 
 
@@ -720,7 +723,8 @@ def _side(values: list[Any] | None, at: int, byte: int) -> str:
     shown = values[at : at + _MAX_VALUES]
     if shown and isinstance(shown[0], bytes):
         shown = [_bytes_text(shown[0], byte)]
-    before, after = ["..."] * bool(at), ["..."] * (at + len(shown) < len(values))
+    before = ["..."] if at else []
+    after = ["..."] if at + len(shown) < len(values) else []
     text = ", ".join([*before, *shown, *after])
     return text if len(values) == len(shown) else f"{text} ({plural(len(values), 'value')})"
 

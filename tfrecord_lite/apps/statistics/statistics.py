@@ -42,7 +42,7 @@ from tfrecord_lite.schema import (
     Variable,
 )
 from tfrecord_lite.sniff import text_of
-from tfrecord_lite.texts import aligned, nearest, plural, shown_name
+from tfrecord_lite.texts import abridged, aligned, nearest, plural, shown_name
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -198,7 +198,7 @@ class FeatureStatistics:
         return n_numbers + (0 if self.strings is None else self.strings.lengths.count)
 
     def __add__(self, other: FeatureStatistics) -> FeatureStatistics:
-        """Return the statistics of both sets of records; the records of `other` come later."""
+        """Return the statistics of both sets of records; the records of `other` follow."""
         if not isinstance(other, FeatureStatistics):
             return NotImplemented
         names = ("summary", "lengths", "numbers", "strings", "steps")
@@ -288,7 +288,7 @@ class Statistics(Mapping[str, FeatureStatistics]):
         return len(self.features) + len(self.feature_lists)
 
     def __add__(self, other: Statistics) -> Statistics:
-        """Return the statistics of both sets of records; the records of `other` come later."""
+        """Return the statistics of both sets of records; the records of `other` follow."""
         if not isinstance(other, Statistics):
             return NotImplemented
         return Statistics(
@@ -370,7 +370,7 @@ class Statistics(Mapping[str, FeatureStatistics]):
             shown = {n: f for n, f in features.items() if columns is None or n in columns}
             if not shown:
                 continue
-            lines += ["", *[f"{section.replace('_', ' ')}:"] * self.is_sequence]
+            lines += ["", f"{section.replace('_', ' ')}:"] if self.is_sequence else [""]
             rows = [
                 cells_of(name, feature, self.num_records, has_blocks=has_blocks)
                 for name, feature in shown.items()
@@ -386,7 +386,9 @@ class Statistics(Mapping[str, FeatureStatistics]):
         n_features = plural(len(self), "feature")
         return "\n".join([f"{plural(self.num_records, 'record')}, {n_features}", *self.lines()])
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        """Return the same without the middle, if it is long."""
+        return abridged(str(self))
 
     def _repr_html_(self) -> str:
         """Return the table for notebooks, with a chart per feature."""

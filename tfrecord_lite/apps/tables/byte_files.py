@@ -97,7 +97,7 @@ class RowTarget(io.RawIOBase):
     """
 
     writer: Any = None
-    """Of the format; set by who opens the file."""
+    """The writer of the format; set by the opener of the file."""
 
     def __init__(self, target: Source, compression: str = "") -> None:
         is_path = isinstance(target, (str, os.PathLike))

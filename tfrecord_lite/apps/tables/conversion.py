@@ -164,7 +164,7 @@ class Output:
     rows: int
     n_bytes: int
     rounded: tuple[str, ...] = ()
-    """Columns of which a float64 was not exact in float32."""
+    """Columns with a float64 that was not exact in float32."""
 
 
 @dataclass
@@ -186,7 +186,7 @@ class Summary:
 
     @property
     def rounded(self) -> list[str]:
-        """Columns of the new outputs of which a float64 was not exact in float32."""
+        """Columns of the new outputs with a float64 that was not exact in float32."""
         return list(dict.fromkeys(name for output in self.outputs for name in output.rounded))
 
 
@@ -787,7 +787,7 @@ def _interrupts_blocked() -> Iterator[None]:
 
 
 _maker: _Maker
-"""Of a process that was started to make outputs."""
+"""The maker in a process that was started for outputs."""
 
 
 def _begin_process(plan: _Plan, log: _Log | None) -> None:

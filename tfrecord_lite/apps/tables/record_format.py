@@ -85,7 +85,7 @@ class RecordSource:
 
     @columns.setter
     def columns(self, chosen: list[str]) -> None:
-        # The table itself notices features that come after the sample; a selection does not.
+        # The table itself notices features that first occur after the sample; a selection does not.
         if self._table is not None and chosen != self.names:
             self._table = self._table.select(chosen)
 
@@ -169,7 +169,7 @@ class RecordTarget:
         self._sidecar = described
         self._with_sidecar = with_sidecar
         self.n_bytes: int = 0
-        """Of the file, when it is finished."""
+        """The size of the file, when it is finished."""
         self._storage_options = storage_options
         options = compression_to_write(target, "infer" if compression is None else compression)
         self._target, self._n_rows = target, 0
@@ -183,7 +183,7 @@ class RecordTarget:
 
     @property
     def rounded(self) -> tuple[str, ...]:
-        """The columns of which a float64 was not exact in float32."""
+        """The columns with a float64 that was not exact in float32."""
         return tuple(getattr(self._encoder, "rounded", ()))
 
     def write_batch(self, batch: Any) -> None:
@@ -354,7 +354,7 @@ class WrittenPart:
     nbytes: int
     """Bytes of the file."""
     rounded: tuple[str, ...] = ()
-    """Columns of which a float64 was not exact in float32."""
+    """Columns with a float64 that was not exact in float32."""
 
 
 def write_part(
@@ -374,7 +374,7 @@ def write_part(
     path : str
         Path or URL. The folder is created if it does not exist.
     batches : iterable of pyarrow.RecordBatch or pyarrow.Table, or of Block or list of bytes
-        Rows, of which each becomes an Example, or a SequenceExample if the schema in the metadata says so; all batches have
+        Rows, each of which becomes an Example, or a SequenceExample if the schema in the metadata says so; all batches have
         the schema of the first one. Or records as they are.
     schema : pyarrow.Schema, optional
         The schema of all batches; without it, nothing is written if there are no batches.
@@ -383,7 +383,7 @@ def write_part(
     lossless : bool, default False
         As for :func:`save`; columns that were rounded are in the result.
     sidecar : bool, default True
-        Write ``PATH.schema.json`` too, from which columns come back with their types.
+        Write ``PATH.schema.json`` too, with which readers restore the types of columns.
     storage_options : dict, optional
         As for :class:`TFRecordWriter`.
 
@@ -397,7 +397,7 @@ def write_part(
     InvalidArgumentError
         As :func:`save`, with the number of the record in this file and the column.
     OSError
-        As for writing. After any error there is no file, or the one that was there before.
+        As for writing. After any error there is no file, or the previous one.
     """
     rest = iter(batches)
     first = next(rest, None)
@@ -476,7 +476,7 @@ class PartFolder:
         file.finish()
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove files, of which some may be gone."""
+        """Remove files, some of which may be gone."""
         for name in names:
             with contextlib.suppress(FileNotFoundError):
                 remove(f"{self._name}/{name}", self._storage_options)

@@ -48,8 +48,8 @@ from tfrecord_lite.extension import (
     Sidecar,
     Source,
     Sources,
+    adapter,
     blocks_ahead,
-    bridge,
     described_by,
     expand,
     file_parts,
@@ -77,7 +77,7 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
 )
-from tfrecord_lite.texts import plural, repr_html
+from tfrecord_lite.texts import abridged, plural, repr_html
 
 if TYPE_CHECKING:
     from tfrecord_lite.extension import SchemaLike
@@ -452,7 +452,7 @@ class TFRecordTable:
         """
         if self._is_frame_of("pandas"):
             return self._loaded("pandas", progress)
-        return bridge("pandas").frame_of(self.to_arrow(progress=progress), {}, {})
+        return adapter("pandas").frame_of(self.to_arrow(progress=progress), {}, {})
 
     def to_polars(self, *, lazy: bool = False, progress: Progress = None) -> Any:
         """Return all rows as a Polars DataFrame; one that was saved comes back as it was.
@@ -471,7 +471,7 @@ class TFRecordTable:
         [{'name': 'Alan'}, {'name': 'Grace'}]
         """
         if lazy:
-            return bridge("polars").lazy_frame(self)
+            return adapter("polars").lazy_frame(self)
         if self._is_frame_of("polars"):
             return self._loaded("polars", progress)
         return library("polars").from_arrow(self.to_arrow(progress=progress))
@@ -501,7 +501,8 @@ class TFRecordTable:
     def __repr__(self) -> str:
         """Name the columns and their types."""
         fields = "\n".join(f"{field.name}: {field.type}" for field in self.arrow_schema)
-        return f"<TFRecordTable of {plural(len(self._reading.sources), 'file')}>\n{fields}"
+        n_files = plural(len(self._reading.sources), "file")
+        return abridged(f"<TFRecordTable of {n_files}>\n{fields}")
 
     _repr_html_ = repr_html
 

@@ -114,7 +114,7 @@ class _TextSource:
     columns: list[str] | None = None
     """Those to read, set before anything is; None for all."""
     names: list[str]
-    """Of all columns of the file."""
+    """The names of all columns of the file."""
 
     def __init__(self, source: Source, options: ReadSettings, types: Any) -> None:
         self.name: str = name_of(source)

@@ -13,7 +13,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite import infer_schema
@@ -32,7 +32,7 @@ from tfrecord_lite.extension import (
 from tfrecord_lite.options import hinted, hinted_class
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import Schema
-from tfrecord_lite.texts import nearest, plural, repr_html
+from tfrecord_lite.texts import abridged, nearest, plural, repr_html
 
 if TYPE_CHECKING:
     Path = str | os.PathLike[str]
@@ -98,6 +98,13 @@ class TfdsInfo:
     texts: list[str]
     refused: dict[str, str]
     _files: dict[str, list[str]] = field(repr=False)
+
+    def __repr__(self) -> str:
+        """Return the call that would make it, without the middle of long members."""
+        members = (
+            (item.name, repr(getattr(self, item.name))) for item in fields(self) if item.repr
+        )
+        return f"TfdsInfo({', '.join(f'{name}={abridged(text, 800)}' for name, text in members)})"
 
     _repr_html_ = repr_html
 
@@ -282,7 +289,7 @@ class Directory:
             return tfds.Features(infer_schema(self._whole()), {}, [], {}, {})
 
     def _whole(self) -> TFRecordReader:
-        """Return a reader of all files that are there, to look at."""
+        """Return a reader of all existing files, to look at."""
         paths = [
             path
             for files in self.splits.values()

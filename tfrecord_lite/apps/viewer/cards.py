@@ -27,7 +27,7 @@ from tfrecord_lite.apps.statistics.statistics import (
     time_dtype,
 )
 from tfrecord_lite.sniff import text_of
-from tfrecord_lite.texts import human_bytes
+from tfrecord_lite.texts import human_bytes, plural
 
 if TYPE_CHECKING:
     from tfrecord_lite.apps.markup.pictures import Budget
@@ -137,7 +137,8 @@ def _card(
 def _counted(numbers: Distribution, noun: str) -> str:
     """Return how many there are of something: ``1 value``, ``2 to 5 values``."""
     low, high = numbers.min or 0, numbers.max or 0
-    return f"{low:,}{f' to {high:,}' if low != high else ''} {noun}{'s' * (high != 1)}"
+    text = plural(int(high), noun)
+    return text if low == high else f"{low:,} to {text}"
 
 
 # ---------------------------------------------------------------------------------- charts
@@ -229,8 +230,12 @@ def _facts(
         for name, text in _figures(known, dtype).items():
             if not (has_range and name in {"min", "max"}):
                 yield name, text
-        zeros, nan, inf = numbers.num_zeros * (low != high), numbers.num_nan, numbers.num_inf
-        for name, count in ("zeros", zeros), ("NaN", nan), ("infinite", inf):
+        zeros = 0 if low == high else numbers.num_zeros
+        for name, count in (
+            ("zeros", zeros),
+            ("NaN", numbers.num_nan),
+            ("infinite", numbers.num_inf),
+        ):
             if count:
                 yield name, percent(count / numbers.count)
     if strings is not None:

@@ -148,7 +148,7 @@ def _damage(report: Report) -> list[str]:
     return [
         f"{plural(damage.num_damaged, 'damaged place')}, {lost_of(damage, human_bytes)} lost.",
         *(visible(str(span).removeprefix(of_one)) for span in shown),
-        *[f"and {n_more:,} more"] * (n_more > 0),
+        *([f"and {n_more:,} more"] if n_more > 0 else []),
     ]
 
 

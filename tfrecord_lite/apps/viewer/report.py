@@ -68,7 +68,7 @@ class Report:
     types: tuple[ContentType, ...] = ()
     """What the records hold, the most frequent first; empty without records."""
     message_name: str = ""
-    """Of the class by which messages of another type are shown."""
+    """The name of the class by which messages of another type are shown."""
     problems: list[str] = field(default_factory=list)
     """What could not be read or parsed, in words."""
     cards: list[Card] = field(default_factory=list)
@@ -94,7 +94,7 @@ class Choice:
     seed: int
     max_bytes: int
     message_class: Any = None
-    """Of the records, if they are messages of another type."""
+    """The class of the records, if they are messages of another type."""
 
 
 def make_report(

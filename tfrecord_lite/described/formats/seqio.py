@@ -41,8 +41,7 @@ def from_mapping(
     features = document["features"]
     for name, item in features.items() if isinstance(features, Mapping) else ():
         try:
-            original = Original(item["dtype"], item["shape"])
-            schema |= Schema.of_items({name: _item(name, original)})
+            schema |= Schema.of_items({name: _item(name, Original(item["dtype"], item["shape"]))})
         except InvalidArgumentError as error:
             refused[name] = error.at(key=name)
         except (LookupError, TypeError):

@@ -43,8 +43,7 @@ def from_yaml(text: str | bytes) -> Schema:
     try:
         import yaml  # noqa: PLC0415 - optional
     except ImportError:
-        detail = "YAML headers need PyYAML: pip install pyyaml"
-        raise ImportError(detail) from None
+        raise ImportError("YAML headers need PyYAML: pip install pyyaml") from None
 
     class Loader(yaml.SafeLoader):
         """The safe loader, and tuples."""

@@ -131,7 +131,7 @@ class _Reader:
             keys, value = [part.name for part in sparse.index_feature], sparse.value_feature.name
             make = partial(self._sparse, sparse.name, keys, value, sparse.dense_shape)
             makers[0][sparse.name] = partial(make, is_sorted=sparse.is_sorted)
-        specs = self._made(makers[0], self._features, "context/" * self._is_sequence)
+        specs = self._made(makers[0], self._features, "context/" if self._is_sequence else "")
         lists = self._made(makers[1], self._steps, "feature_lists/")
         if not specs and not lists:
             error = _schema_error("there are no features; expected a Schema of tensorflow-metadata")
@@ -165,7 +165,7 @@ class _Reader:
     def _kind(
         self, name: str, owner: str, features: Mapping[str, tfmd.Feature] | None = None
     ) -> Kind:
-        """Return the kind of a feature; errors name `owner`, of which it is a part."""
+        """Return the kind of a feature; errors name `owner`, which it is part of."""
         features = self._features if features is None else features
         if name not in features:
             raise _schema_error(f"its part {name!r} is not a feature", owner)

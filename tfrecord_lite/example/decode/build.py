@@ -97,7 +97,7 @@ def divided(
 ) -> Lists | SparseLists:
     """Check the columns of a feature, and divide its values into lists of its :func:`own_type`.
 
-    With `single` the batch is one message, of which single-example calls check more (rules G4, G5).
+    With `single` the batch is one message, for which single-example calls check more (rules G4, G5).
     """
     match feature:
         case Dense():
@@ -436,8 +436,7 @@ def _row_ids(
         detail += f"over {_MAX_GAPS:,} in the batch up to here"
         raise MisfitError(i, Reason.BAD_PARTITION, key, detail)
     rows = highest + 1
-    starts = row_splits(rows)[:-1]
-    return np.bincount(starts[message] + ids, minlength=int(rows.sum())), rows
+    return np.bincount(row_splits(rows)[:-1][message] + ids, minlength=int(rows.sum())), rows
 
 
 def _check(

@@ -27,14 +27,14 @@ One list of each Feature counts (:class:`MergedFeatures`)::
 
     Feature    1 bytes_list, 2 float_list, 3 int64_list ─> 1 value, repeated
 
-    found      Fields: all lists of all Features; the owner says of which
+    found      Fields: all lists of all Features; the owner says whose
     kind       the kind of the last list of each owner
     counting   the lists of that kind with no other kind after them; their values are joined
 
 That is what the protobuf runtime makes of a oneof whose members are messages. An *owner* is one
 feature of one Example, or one step of a feature list.
 
-The values come as :class:`.Lists`: of one level for a feature of N messages, of two for a feature list.
+The values are :class:`.Lists`: of one level for a feature of N messages, of two for a feature list.
 """
 
 from __future__ import annotations
@@ -105,13 +105,12 @@ class MergedFeatures:
         self._data = data
         self._message_of = message_of
         self._depth = depth
-        is_list = (lists.number <= Kind.INT64) & (lists.wire_type == LEN)
-        lists = lists.only(is_list)
+        lists = lists.only((lists.number <= Kind.INT64) & (lists.wire_type == LEN))
         self.kind: Uint8Array = np.zeros(n_owners, np.uint8)
         """The :class:`Kind` of each owner, 0 for none; shape (n_owners,)."""
         self.kind[lists.owner] = lists.number  # of several assignments to one place, the last stays
         is_other = lists.number != self.kind[lists.owner]
-        if is_other.any():  # a list counts if no other kind comes after it
+        if is_other.any():  # a list counts if no other kind follows
             last_other = np.full(n_owners, -1, np.int64)
             last_other[lists.owner[is_other]] = np.flatnonzero(is_other)
             counts = np.arange(lists.owner.size) > last_other[lists.owner]
@@ -167,7 +166,7 @@ def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, Lists]]) -> Li
     if not filled:
         return Lists(n_lists, WIRE[kind], (counts,), NO_VALUES[kind])
     splits = row_splits(counts)
-    # Where each value of the parts, end to end, goes; and the other way round, which one comes there.
+    # The destination of each value of the parts, end to end; and the source of each destination.
     place = np.concatenate([ranges(splits[numbers], counts[numbers]) for numbers, _ in filled])
     order = np.empty_like(place)
     order[place] = np.arange(place.size)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def kinds_in(kinds: Uint8Array | int, n_messages: int) -> list[tuple[Kind, Int64Array | None]]:
     """Return which of the `kinds` that a feature has in messages there are, with the messages that have each.
 
-    None stands for all messages.
+    None means all messages.
     """
     if isinstance(kinds, int):
         return [(Kind(kinds), None)] if kinds and n_messages else []

@@ -129,7 +129,7 @@ def parse_or_first_error(
 def _what_it_has(message: bytes, key: str | None) -> str:
     """Return the end of an error text about a name that a message lacks: the names that it has.
 
-    Those most like `key` come first. An Example has features, and a SequenceExample's context
+    The most similar to `key` are first. An Example has features, and a SequenceExample's context
     stands in the same place; its feature lists are field 2.
     """
     from difflib import SequenceMatcher  # noqa: PLC0415 - for an error

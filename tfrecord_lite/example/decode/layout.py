@@ -2,7 +2,7 @@
 
 A file's messages are written by one program: the same features in the same order, each with its
 lengths in as many bytes. A :class:`Layout`, learnt from a few messages, says
-which bytes stand where::
+which bytes are where::
 
     0a n | 0a 0d 0a 03 age 12 06 1a 04 0a 02 ·· | 0a 0f 0a 05 label 12 ...
            ╰────────── entry ─────────────────╯   ╰─ entry ──────────
@@ -129,7 +129,7 @@ class _FloatRun:
         self.place = place
         """Where the first feature's floats begin."""
         self.n_bytes = n_bytes
-        """Of each feature."""
+        """Bytes of each feature."""
         self.features: list[int] = []
         """The features, in order."""
         self.step = 0
@@ -268,7 +268,7 @@ class _Slot(NamedTuple):
     number: int
     """The number among values kept alike; for floats, the number of their run."""
     place: int = 0
-    """Of floats: the place in the run."""
+    """For floats, the place in the run."""
 
 
 class _Payloads(NamedTuple):
@@ -527,8 +527,7 @@ def bodies(
                 more = 0x80 if place < width else 0
                 expected += (sizes & 0x7F | more) << 8 * place
                 sizes >>= 7
-            first_bytes = short_lanes(data)[starts] & np.uint32((1 << 8 * (1 + width)) - 1)
-            wrong = first_bytes != expected
+            wrong = short_lanes(data)[starts] & np.uint32((1 << 8 * (1 + width)) - 1) != expected
             return starts + (1 + width), wrong if np.count_nonzero(wrong) else None
     lengths, n_bytes = read_varints(lanes(data), starts + 1)
     at = starts + 1 + n_bytes
@@ -681,7 +680,7 @@ def _entry(
         return none
     name = bytes(view[key:value])
     feature = table.index.get(name, -1)
-    # The fields around the payload, all of which end where the entry ends: start and content of each.
+    # The fields around the payload, which all end with the entry: start and content of each.
     kind, form, around = 0, ValueForm.SKIPPED, [(start, at), (value, payload)]
     if feature < 0 and payload < stop:
         kind = int(proto.KIND_OF_TAG[view[payload]])

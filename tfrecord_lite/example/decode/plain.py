@@ -111,7 +111,7 @@ class KnownKeys:
         expected = expected - after * self.head_sizes[:, None].astype(np.uint64)
         in_words = zip(mask.T, expected.T, per_length.T, strict=True)
         self._words = [tuple(map(_shared, words)) for words in in_words]
-        """Of each word of an entry, up to the value's length: which bits are known; what they must be, less
+        """For each word of an entry, up to the value's length: which bits are known; what they must be, less
         `per_length` for each byte of the entry; and `per_length`. Each is one number, or one per key."""
 
     def numbers(self, data: Uint8Array, at: Int64Array) -> Int64Array:
@@ -159,8 +159,7 @@ def _telling(columns: Uint8Array) -> list[int]:
     while classes.size and int(classes.max()) + 1 < len(columns):
         pairs = (classes[:, None] << 8) + columns
         ordered = np.sort(pairs, axis=0)
-        n_classes = np.count_nonzero(ordered[1:] != ordered[:-1], axis=0)
-        chosen.append(int(n_classes.argmax()))
+        chosen.append(int(np.count_nonzero(ordered[1:] != ordered[:-1], axis=0).argmax()))
         classes = np.unique(pairs[:, chosen[-1]], return_inverse=True)[1]
     return chosen
 

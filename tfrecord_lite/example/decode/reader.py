@@ -177,7 +177,8 @@ class FeatureReader(ColumnReader):
         extents = block.data, block.offsets, block.offsets + block.lengths
         batch = MessageBatch(*extents, table, memory)
         while self.rejects_others and (others := self._others(batch, table)):
-            self._learnt = table, memory = KeyTable([*table.keys, *others]), LayoutMemory()
+            table, memory = KeyTable([*table.keys, *others]), LayoutMemory()
+            self._learnt = table, memory
             batch = MessageBatch(*extents, table, memory)
         return batch
 

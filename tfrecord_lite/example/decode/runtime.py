@@ -74,7 +74,7 @@ def row_of(serialized: bytes) -> dict[str, AnyArray]:
 
 
 class RuntimeMessages(Features):
-    """A few messages, of which the protobuf runtime reads every feature at once; may raise UnsureError."""
+    """A few messages, whose features the protobuf runtime reads at once; may raise UnsureError."""
 
     def __init__(
         self, data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable

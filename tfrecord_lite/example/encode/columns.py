@@ -176,7 +176,7 @@ def encode_batches(
 ) -> Generator[Block | list[bytes]]:
     """Encode columns, or rows that are to fit a schema, a batch at a time.
 
-    Errors about columns come before the first batch; one about a row has the row's number, and comes
+    Errors about columns are raised before the first batch; an error about a row has the row's number, and is raised
     after all rows before it. To `rounded` are added the columns that float32 does not hold.
     """
     if is_stream(data):
@@ -199,8 +199,7 @@ def encode_column_batches(
     """Encode columns as :func:`encode_examples`, in blocks that fit the cache."""
     features = _lists(columns, schema, rounded)
     n_records = count_records(features.items())
-    n_bytes = sum(lists.n_bytes for lists in features.values())
-    step = _BATCH_BYTES * n_records // max(n_bytes, 1)
+    step = _BATCH_BYTES * n_records // max(sum(lists.n_bytes for lists in features.values()), 1)
     step = min(max(step, _MIN_RECORDS), _MAX_RECORDS)
     splits = [*range(0, n_records, step), n_records]
     parts = {key: iter(lists.parts(splits)) for key, lists in features.items()}
@@ -211,7 +210,7 @@ def encode_column_batches(
 def _encode_stream(
     stream: Any, schema: Mapping[str, FeatureLike] | None, rounded: dict[str, None]
 ) -> Generator[Block | list[bytes]]:
-    """Encode Arrow data as they come; errors have the record's number in the whole stream."""
+    """Encode Arrow data batch by batch; errors have the record's number in the whole stream."""
     first = 0
     with closing(open_frames(stream)) as frames:
         for frame in frames:
@@ -256,7 +255,7 @@ def _lists(
         frame = frame._replace(columns={k: v for k, v in frame.columns.items() if k not in carried})
     for key, column in frame.columns.items():
         if key in lists:
-            detail = "a feature of the schema that came along is written under this name, too; "
+            detail = "a feature of the data's own schema is written under this name, too; "
             detail += "rename the column, or give a schema"
             raise column_error(key, detail)
         if column is not None:

@@ -13,7 +13,7 @@ values. What it keeps of them is a copy, already checked::
 The rows become lists without another check: their numbers are in memory as in a structured
 array, and vectors end to end. A row of a new form, or one with large, unusual or wrong
 values, is encoded alone at once, so the call that passes a bad row raises, and keeps nothing of it.
-Every row, and every record that is written between rows, has a number; they come out in order.
+Every row, and every record that is written between rows, has a number; they are returned in order.
 
 Rows that are all there need not be taken apart one by one (:func:`encode_rows`): for each key the values
 of all rows are looked at together, by a few calls that run at C's speed::
@@ -69,7 +69,7 @@ LARGE_BYTES = 16 * 1024
 SHORT_LIST = 8
 """The lengths of lists up to this one are part of the form; longer lists of numbers vary."""
 _MOST_BYTES = 4 * _MAX_BYTES
-"""Of all rows; larger rows than the first of their batch go one by one, so that they take no more memory."""
+"""The most bytes of all rows; larger rows than the first of their batch go one by one, so that they take no more memory."""
 _ITEM_BYTES = 8
 _FEWEST_ROWS = 8
 _KIND_OF_TYPE = (
@@ -182,8 +182,7 @@ class KindsOfRows:
 def _kind_of(value: Any) -> Kind | None:
     """Return the kind that a value of a row is stored as; None if it is not known from it."""
     if is_list(value):
-        types = set(map(type, value))
-        kinds = {_KIND_OF_TYPE.get(cls) for cls in types}
+        kinds = {_KIND_OF_TYPE.get(cls) for cls in set(map(type, value))}
         if None in kinds:
             kinds = set(map(_kind_of, value))
         return Kind.FLOAT if Kind.FLOAT in kinds else next(iter(kinds - {None}), None)
@@ -224,7 +223,7 @@ class RowBuffer(Waiting):
                 self._keep(plan, taken, taken[0])
                 return None
         pieces = encode_features(FEATURES_TAG, row)
-        if self._kinds is not None:  # the first row of each form comes here
+        if self._kinds is not None:  # the first row of each form
             self._kinds.note(row)
         if not self._n and sum(map(len, pieces)) >= LARGE_BYTES:
             return pieces
@@ -232,7 +231,7 @@ class RowBuffer(Waiting):
         return None
 
     def _plan_for(self, keys: tuple[Any, ...], values: tuple[Any, ...]) -> RowPlan | None:
-        """Return the plan of a row's form, if the form has come before and can have one."""
+        """Return the plan of a row's form, if the form has occurred before and can have one."""
         lists = [value for value in values if is_list(value)]
         lengths = tuple([min(len(value), SHORT_LIST + 1) for value in lists])
         # The first value represents a long list; the plan looks at all of them.
@@ -240,7 +239,7 @@ class RowBuffer(Waiting):
         types = tuple(map(type, values))
         form = (keys, types, dtypes_of(values), lengths, tuple(map(type, chain(*first))))
         plan = self._forms.get(form)
-        if plan is None:  # a form that comes only once is not worth a plan
+        if plan is None:  # a form that occurs only once is not worth a plan
             if len(self._forms) >= _MAX_FORMS:
                 self._forms = {}
             self._forms[form] = True
@@ -381,8 +380,7 @@ class RowPlan:
         lists = self._choose_lists(values)
         self._list_lengths = tuple(map(len, lists))
         self._all_single = set(self._list_lengths) == {1}
-        flat = tuple(chain.from_iterable(lists))
-        self._list_types = tuple(map(type, flat))
+        self._list_types = tuple(map(type, chain.from_iterable(lists)))
         objects = [values[i] for i in arrays_of if values[i].dtype == _OBJECT]
         if not PLAIN_STRINGS.issuperset(map(type, chain(*objects))):
             raise UnplannedError

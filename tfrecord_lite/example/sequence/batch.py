@@ -388,8 +388,7 @@ class SequenceMessageBatch:
         for number, (first, last) in enumerate(pairwise(bounds.tolist())):
             plain = find_plain(self._data, values.start[first:last], values.stop[first:last])
             if plain is not None:
-                cell = located.cell[first:last][plain.is_plain]
-                self._n_steps[cell] = plain.counts
+                self._n_steps[located.cell[first:last][plain.is_plain]] = plain.counts
                 self._plain[number] = plain
                 left[first:last] = ~plain.is_plain
 
@@ -437,8 +436,7 @@ class SequenceMessageBatch:
         cells = self._cells_of(number)
         n_steps = self._n_steps[cells]
         left = np.diff(self._splits[cells.start : cells.stop + 1])
-        counts = left if in_cells else n_steps - left
-        return ranges(row_splits(n_steps)[:-1], counts)
+        return ranges(row_splits(n_steps)[:-1], left if in_cells else n_steps - left)
 
 
 def read_sequences(keys: DiscoveredKeys, block: Block) -> SequenceMessageBatch | None:
@@ -448,5 +446,4 @@ def read_sequences(keys: DiscoveredKeys, block: Block) -> SequenceMessageBatch |
 
 def sequences_in(block: Block, table: KeyTable) -> SequenceMessageBatch:
     """Read a block of SequenceExamples, with the feature lists whose keys are in a table."""
-    stops = block.offsets + block.lengths
-    return SequenceMessageBatch(block.data, block.offsets, stops, table)
+    return SequenceMessageBatch(block.data, block.offsets, block.offsets + block.lengths, table)

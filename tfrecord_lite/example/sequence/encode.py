@@ -297,7 +297,7 @@ def _feature_lists(columns: Mapping[str, Any], lengths: Mapping[str, Any]) -> di
 def _lists_of(key: str, column: Any, lengths: Any) -> Lists:
     """Convert a column, with its steps as the first level."""
     if isinstance(column, SparseTensor):
-        detail = "a SparseTensor does not tell the number of steps; give a RaggedTensor"
+        detail = "a SparseTensor does not record the number of steps; give a RaggedTensor"
         raise column_error(key, detail, None, Reason.UNSUPPORTED)
     if isinstance(column, BytesColumn) or (isinstance(column, Lists) and not column.levels):
         raise column_error(key, "a feature list needs a dimension of steps")
@@ -340,8 +340,7 @@ def _lists_of_array(key: str, column: AnyArray, lengths: Any) -> Lists:
     n_records, longest = column.shape[:2]
     if lengths is None:
         n_steps = np.full(n_records, longest, np.int64)
-        steps = column.reshape(n_records * longest, *column.shape[2:])
-        return _lists_of_steps(key, steps, n_steps)
+        return _lists_of_steps(key, column.reshape(n_records * longest, *column.shape[2:]), n_steps)
     n_steps = np.asarray(lengths)
     if n_steps.shape != (n_records,) or (n_steps.size and n_steps.dtype.kind not in "iu"):
         actual = f"the lengths are {n_steps.dtype} of shape {list(n_steps.shape)}"

@@ -14,11 +14,8 @@ from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, TFRecordDataset
 from tfrecord_lite.writer import TFRecordWriter as _Writer
 
 __all__ = [
-    "AUTOTUNE",
-    "TFRecordWriter",
-    "make_batched_features_dataset",
-    "sample_from_datasets",
-]
+    "AUTOTUNE", "TFRecordWriter", "make_batched_features_dataset", "sample_from_datasets",
+]  # fmt: skip
 
 
 def make_batched_features_dataset(

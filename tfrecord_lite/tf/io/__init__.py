@@ -32,11 +32,10 @@ if TYPE_CHECKING:
     Features = Mapping[str, FeatureSpec]
 
 __all__ = [
-    "FixedLenFeature", "FixedLenSequenceFeature", "RaggedFeature", "SparseFeature",
-    "TFRecordOptions", "TFRecordWriter", "VarLenFeature", "decode_image", "decode_jpeg",
-    "decode_png", "decode_raw", "encode_jpeg", "encode_png", "gfile", "parse_example",
-    "parse_sequence_example", "parse_single_example", "parse_single_sequence_example",
-    "parse_tensor", "read_file", "serialize_tensor", "write_file",
+    "FixedLenFeature", "FixedLenSequenceFeature", "RaggedFeature", "SparseFeature", "TFRecordOptions",
+    "TFRecordWriter", "VarLenFeature", "decode_image", "decode_jpeg", "decode_png", "decode_raw", "encode_jpeg",
+    "encode_png", "gfile", "parse_example", "parse_sequence_example", "parse_single_example",
+    "parse_single_sequence_example", "parse_tensor", "read_file", "serialize_tensor", "write_file",
 ]  # fmt: skip
 
 
