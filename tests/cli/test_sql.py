@@ -131,14 +131,11 @@ def test_without_duckdb_the_extra_is_named(run: Run, monkeypatch: pytest.MonkeyP
         assert "SQL needs duckdb: pip install duckdb pyarrow" in done.err[0]
 
 
-@pytest.mark.parametrize(
-    ("condition", "hint"),
-    [
-        ('name = "rose"', "; text is in single quotes: 'rose'"),
-        ("labels = 1", "; the nearest: 'label'"),
-        ("name.x = 1 or names.x = 1", "'names.x'; the nearest: 'name'"),
-    ],
-)
+@pytest.mark.parametrize(("condition", "hint"), [
+    ('name = "rose"', "; text is in single quotes: 'rose'"),
+    ("labels = 1", "; the nearest: 'label'"),
+    ("name.x = 1 or names.x = 1", "'names.x'; the nearest: 'name'"),
+])  # fmt: skip
 def test_a_name_that_is_no_column(run: Run, condition: str, hint: str) -> None:
     assert hint in run("filter", "--where", condition, "x@2", "y").err[0]
     if "x" not in condition:

@@ -178,7 +178,6 @@ def test_a_length_is_that_in_any_number_of_workers(
                 torch_data.worker = types.SimpleNamespace(id=i, num_workers=n_workers, seed=i)
                 n_found += sum(1 for _ in dataset)
             assert n_found == len(dataset)
-
     for dataset in (batches, batches.repeat(2), records.take(9).batch(2).prefetch(1)):
         raised(TypeError, len, dataset, match="workers")
     monkeypatch.delitem(sys.modules, "torch.utils.data")
@@ -306,12 +305,10 @@ def test_a_file_that_is_replaced_by_one_of_its_size_is_read_anew(
     whole = TFRecordDataset([str(path)]).interleave(cycle_length, 2).repeat(3)
     part = worker_part(whole._plan, 2, 1)
     found: list[int] = []
-
     for chunk, _ in part.chunks(Run(), None):
         if len(found) == 20:  # all of the first round
             (tmp_path / "3").rename(path)
         found += [record[0] for record in chunk.to_list()]
-
     assert found == [*range(1, 40, 2), *range(20, 40), *range(20, 40)]
 
 

@@ -142,11 +142,8 @@ def test_an_error_about_the_kind_says_which_was_found_and_expected(wanted: str, 
     right, wrong = plain({b"a": of[wanted]}), plain({b"a": of[found]})
     padded = tl.FixedLenSequenceFeature([], wanted, allow_missing=True)
     specs = (
-        tl.FixedLenFeature([], wanted),
-        tl.VarLenFeature(wanted),
-        tl.RaggedFeature(wanted),
-        padded,
-    )
+        tl.FixedLenFeature([], wanted), tl.VarLenFeature(wanted), tl.RaggedFeature(wanted), padded,
+    )  # fmt: skip
     for spec, n in itertools.product(specs, [0, 40]):
         error = outcome(parse, [right] * n + [wrong], {"a": spec})
         assert error.reason is Reason.WRONG_KIND

@@ -180,7 +180,6 @@ def test_the_error_is_about_the_first_wrong_message_of_all_batches() -> None:
         (tl.ExampleParser(three), examples),
         (tl.SequenceExampleParser({}, three_a_step), steps),
     )
-
     for parser, block in parsers:
         with pytest.raises(InvalidArgumentError, match=r"record 17, feature 'tokens': .*found 2"):
             parser.parse_batches(block, [0, 8, 16, 20])

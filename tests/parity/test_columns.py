@@ -226,7 +226,6 @@ def test_sparse_tensors_become_the_same_arrays(tf: Any, parts: tuple[Any, Any, A
     defaults = [None, b"x" if values.dtype == object else 9, [1, 2]]
     if np.prod(np.array(shape, np.float64)) < 2**60:
         defaults.append(9 if values.dtype == object else b"x")  # both wrong there: one is named
-
     for validate, default in itertools.product((True, False), defaults):
 
         def theirs(validate: bool = validate, default: Any = default) -> Any:

@@ -283,9 +283,7 @@ def test_what_tfds_says_of_features(tmp_path: Path) -> None:
     row = {"box": F.BBox(0, 0, 1, 1), "label": "b", "text": "t"}
     keys = ({"b": "x/box", "a": "x/text"}, "x/label")
     builder = written(tmp_path, feature, [row] * N_ROWS, supervised_keys=keys)
-
     found = tfds_info(builder.data_path)
-
     assert (found.name, found.version, found.splits) == ("small", "1.0.0", {"train": N_ROWS})
     assert found.num_classes == {"x/label": 2}
     assert found.label_names == {"x/label": builder.info.features["x"]["label"].names}

@@ -73,11 +73,9 @@ def test_damage_that_is_skipped_is_reported_by_partition(path: str) -> None:
     for record in 100, 15_000:
         data[index.offsets[record] + 20] ^= 1
     Path(path).write_bytes(data)
-
     parts = scan(path, schema=schema, on_error="skip").partitions(num_partitions=4)
     readers = [part.read() for part in parts]
     n_rows = [sum(map(len, reader)) for reader in readers]
-
     assert {part.num_rows for part in parts} == {None}
     assert sum(n_rows) == N_ROWS - 2
     reports: list[Any] = [reader.report for reader in readers]
