@@ -182,8 +182,9 @@ def pack_images(
         raise argument_error(f"on_error is {on_error!r}, expected 'raise' or 'skip'")
     settings: dict[str, Any] = {**options}  # what is left of them in the end is checked by `save`
     num_threads = settings.pop("num_threads", None)
-    num_threads = num_processors() if num_threads is None else num_threads
-    require_int("num_threads", num_threads, 1)
+    num_threads = require_int(
+        "num_threads", num_processors() if num_threads is None else num_threads, 1
+    )
     if num_shards is not None:
         require_int("num_shards", num_shards, 1)
     require_int("seed", seed)

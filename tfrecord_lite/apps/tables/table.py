@@ -64,7 +64,7 @@ from tfrecord_lite.extension import (
     names_of,
     with_text,
 )
-from tfrecord_lite.options import ReadOptions, ReadSettings, hinted_class, read_settings
+from tfrecord_lite.options import ReadOptions, ReadSettings, hinted, read_settings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import (
@@ -232,7 +232,7 @@ class _Reading:
         return fitting_size(first, LEAST)
 
 
-@hinted_class
+@hinted
 class TFRecordTable:
     """Files of Examples or SequenceExamples as a table, read when it is asked for.
 

@@ -29,7 +29,7 @@ from tfrecord_lite.extension import (
     listing,
     name_of,
 )
-from tfrecord_lite.options import hinted, hinted_class
+from tfrecord_lite.options import hinted
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.texts import abridged, nearest, plural, repr_html
@@ -44,7 +44,7 @@ _FILE_NAME = re.compile(r"(?!\.{1,2}$)[^/\\{}\0]+")
 _DASHES = str.maketrans("/.", "--")
 
 
-@hinted_class
+@hinted
 @dataclass(frozen=True)
 class TfdsInfo:
     """A directory of TensorFlow Datasets, as :func:`tfds_info` describes it.
