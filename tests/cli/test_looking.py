@@ -52,7 +52,6 @@ class TestCorpus:
     def test_info_is_what_tensorflow_found(self, run: Run, sample: CorpusFile) -> None:
         truth = sample.truth
         (found,) = json_of(run, "info", "--json", sample.path)
-
         assert found["records"] == truth["records"]
         assert (found["min"], found["max"]) == (truth["min_len"], truth["max_len"])
         assert (found["compression"] or "NONE") == truth["compression"]
@@ -185,7 +184,6 @@ def test_json(run: Run, tmp_path: Path, records: Any, cls: type[Schema | Sequenc
     path, beside = write(tmp_path / "d", records), tmp_path / "d.schema.json"
     (line,) = run("schema", "--json", path).out
     beside.write_text(line)
-
     assert cls.from_json(line) == infer_schema(path)
     assert json.loads(line)["summary"] == summarize(path).describe()
     loaded = load(path)
