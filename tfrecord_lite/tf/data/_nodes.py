@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -28,6 +28,7 @@ from tfrecord_lite.tf._tensor import map_structure
 
 _CHUNK_SIZE = 1024
 _MAX_FILES = 10_000
+_OF_FILES = "names", "options", "n_records", "marks"
 
 
 def rows_of(structure: Any) -> int:
@@ -193,10 +194,16 @@ def files_of(plan: PlanNode, function: Callable[[Any], PlanNode]) -> Files | Non
         return None
     names: list[str] = []
     for result in results:
-        if not isinstance(result, Files) or result != replace(first, names=result.names):
+        if not isinstance(result, Files) or _settings(result) != _settings(first):
             return None
         names += result.names
     return replace(first, names=tuple(names), **order)
+
+
+def _settings(files: Files) -> list[Any]:
+    """Return what a plan says of its files, besides their names and what is known of their records."""
+    own = [value for name, value in vars(files).items() if name not in _OF_FILES]
+    return [own, [getattr(files.options, option.name) for option in fields(files.options)]]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -242,15 +249,11 @@ class PaddedBatch(Batch):
 def _padded(elements: list[Any], shapes: Any, fills: Any) -> Any:
     first = elements[0]
     if isinstance(first, dict):
-        return {
-            key: _padded([element[key] for element in elements], _of(shapes, key), _of(fills, key))
-            for key in first
-        }
+        columns = {key: [element[key] for element in elements] for key in first}
+        return {k: _padded(c, _of(shapes, k), _of(fills, k)) for k, c in columns.items()}
     if isinstance(first, tuple):
-        return tuple(
-            _padded(list(parts), _of(shapes, i), _of(fills, i))
-            for i, parts in enumerate(zip(*elements, strict=True))
-        )
+        parts = enumerate(zip(*elements, strict=True))
+        return tuple(_padded(list(p), _of(shapes, i), _of(fills, i)) for i, p in parts)
     if isinstance(first, (SparseTensor, RaggedTensor)):
         detail = "padded_batch needs dense tensors; use tf.sparse.to_dense first"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
