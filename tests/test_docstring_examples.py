@@ -29,7 +29,7 @@ PUBLIC = {
     "apps.notebook": ("show",),
     "apps.tables": None,
     "apps.tfds": None,
-    "convert.lossless": None,
+    "convert.lossless": ("restore", "schema_of"),
     "errors": (
         "DamageReport", "DamagedSpan", "DataLossError", "DataLossWarning",
         "FailedPreconditionError", "FileReport", "InvalidArgumentError", "Reason",

@@ -24,8 +24,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Self
@@ -488,24 +487,34 @@ def _found(files: tuple[FileReport, ...]) -> str:
     return ", ".join(parts if len(parts) > 1 else [*parts, "sound"])
 
 
-@contextmanager
-def errors_at(
-    *,
-    index: int | Callable[[int], int] | None = None,
-    key: str | None = None,
-    source: str | None = None,
-) -> Iterator[None]:
+class errors_at:  # noqa: N801 - as context managers of the standard library
     """Give a place to errors about values from inside, which stay the same exceptions with traceback, cause and notes.
 
     A function for `index` makes the number of the record of the number that an error has, if any.
     """
-    try:
-        yield
-    except InvalidArgumentError as error:
-        if callable(index):
-            index = None if error.index is None else index(error.index)
-        InvalidArgumentError.__init__(error, *error.at(index=index, key=key, source=source).args)
-        raise
+
+    __slots__ = ("_index", "_key", "_source")
+
+    def __init__(
+        self,
+        *,
+        index: int | Callable[[int], int] | None = None,
+        key: str | None = None,
+        source: str | None = None,
+    ) -> None:
+        self._index, self._key, self._source = index, key, source
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        """Change the place in an error about a value."""
+        if isinstance(error, InvalidArgumentError):
+            index = self._index
+            if callable(index):
+                index = None if error.index is None else index(error.index)
+            placed = error.at(index=index, key=self._key, source=self._source)
+            InvalidArgumentError.__init__(error, *placed.args)
 
 
 def argument_error(

@@ -16,15 +16,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
 from types import CodeType, FunctionType
-from typing import Any, Literal, NoReturn, ParamSpec, TypeAlias, TypedDict, TypeVar
+from typing import Any, Literal, NoReturn, TypeAlias, TypedDict, TypeVar, cast
 
 from tfrecord_lite.errors import DamagedSpan, InvalidArgumentError, argument_error, require_int
 from tfrecord_lite.files.compression import INFER, CompressionType, compression_to_read
 from tfrecord_lite.files.inflate import InflationLimits
 
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
-_T = TypeVar("_T")
+_Callable = TypeVar("_Callable", bound=Callable[..., Any])
 
 MAX_RECORD_BYTES = 2**31
 """The default limit on one record: no protobuf message is larger."""
@@ -91,6 +89,8 @@ _MEANT = {
     "where": "filter filters predicate query",
     "prefetch": "prefetch_factor prefetch_buffer_size buffer_size",
     "as_": "format engine library",
+    "directory": "data_dir folder",
+    "with_info": "as_supervised",
     "on_error": "errors ignore_errors skip_errors",
 }
 """The keywords of this package, and what other libraries call them."""
@@ -108,6 +108,7 @@ _ELSEWHERE = {
     "num_workers": "read_batches, scan and Dataset.in_processes take num_workers",
     "shuffle": _SHUFFLED,
     "seed": _SHUFFLED,
+    "with_info": "tfds_info(directory) of tfrecord_lite.apps.tfds has the splits and supervised_keys",
     "where": "Dataset.filter, and sql of tfrecord_lite.integrations.duckdb, choose records by their values",
     "prefetch": "read_batches(paths, num_workers=2) and Dataset.prefetch(n) read ahead",
 }
@@ -128,33 +129,33 @@ def check_keywords(options: Mapping[str, Any], known: type = object) -> None:
         _refuse(call, parameters, next(iter(options.keys() - known_names)), known)
 
 
-def hinted(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Make a function that has no `**options` refuse other keywords in the same words as those that have."""
+def hinted(target: _Callable) -> _Callable:
+    """Make a function, or the public methods of a class, refuse other keywords as those with `**options` do."""
+    if not isinstance(target, type):
+        return cast("_Callable", _hinted(cast("FunctionType", target)))
+    for name, method in list(vars(target).items()):
+        function = getattr(method, "__func__", method)  # of static methods too
+        is_public = name == "__init__" or not name.startswith("_")
+        if is_public and isinstance(function, FunctionType) and not function.__code__.co_flags & 8:
+            call = _hinted(function)  # one without **options, which flag 8 tells
+            setattr(target, name, call if function is method else type(method)(call))
+    return target
+
+
+def _hinted(function: FunctionType) -> Callable[..., Any]:
     code = function.__code__
     names = _parameters(code)
     own = frozenset(names)
 
     @wraps(function)
-    def call(*args: _P.args, **keywords: _P.kwargs) -> _R:
+    def call(*args: Any, **keywords: Any) -> Any:
         if keywords and not keywords.keys() <= own:
-            name = code.co_qualname
-            if code.co_name == "__init__":  # which a subclass may inherit
-                name = type(args[0]).__name__
+            # A subclass may inherit __init__.
+            name = type(args[0]).__name__ if code.co_name == "__init__" else code.co_qualname
             _refuse(name, names, next(iter(keywords.keys() - own)))
         return function(*args, **keywords)
 
     return call
-
-
-def hinted_class(cls: type[_T]) -> type[_T]:
-    """Make the public methods of a class that have no `**options` (flag 8) refuse other keywords as :func:`hinted` functions do."""
-    for name, method in list(vars(cls).items()):
-        function = getattr(method, "__func__", method)  # of static methods too
-        is_public = name == "__init__" or not name.startswith("_")
-        if is_public and isinstance(function, FunctionType) and not function.__code__.co_flags & 8:
-            call = hinted(function)
-            setattr(cls, name, call if function is method else type(method)(call))
-    return cls
 
 
 def _refuse(call: str, own: Iterable[str], name: str, options: type = object) -> NoReturn:

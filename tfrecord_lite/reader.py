@@ -44,7 +44,7 @@ from tfrecord_lite.files.names import (
     refuse_folder,
     seek_to,
 )
-from tfrecord_lite.options import MAX_RECORD_BYTES, OnError, OnMisfit, ReadSettings, hinted_class
+from tfrecord_lite.options import MAX_RECORD_BYTES, OnError, OnMisfit, ReadSettings, hinted
 from tfrecord_lite.records.damage import DamageLog, SkippingStream
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.texts import short_name
@@ -65,7 +65,7 @@ _PARSED_BYTES = 3 * 1024 * 1024
 """About how many records, and bytes of them, are parsed at once: more do not cost less each, but memory."""
 
 
-@hinted_class
+@hinted
 class TFRecordReader:
     """Read the records of one file or many.
 
@@ -448,10 +448,11 @@ class TFRecordReader:
     def _rows(self, *, of_sequences: bool) -> Iterator[Any]:
         """Check and decode records a block at a time; an error follows all rows before it."""
         from tfrecord_lite.example.content import ContentType  # noqa: PLC0415 - loads the engine
-        from tfrecord_lite.example.survey import TypeCheck, check_of_either  # noqa: PLC0415
+        from tfrecord_lite.example.survey import TypeCheck  # noqa: PLC0415
         from tfrecord_lite.example.to_dicts import Decoder  # noqa: PLC0415
 
-        check = check_of_either() if of_sequences else TypeCheck(ContentType.EXAMPLE)
+        types = (ContentType.SEQUENCE_EXAMPLE, ContentType.EXAMPLE)
+        check = TypeCheck(*(types if of_sequences else types[1:]))
         decode = Decoder(of_sequences=of_sequences)
 
         def check_rows(block: Block) -> None:

@@ -27,6 +27,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable
+from functools import cache, partial
 from itertools import islice
 from math import prod
 from struct import calcsize, unpack_from
@@ -191,11 +192,14 @@ def _flac(data: bytes) -> _Details:
     return _sound(bits >> 44, (bits >> 41 & 7) + 1, bits & (1 << 36) - 1)
 
 
+_compiled = cache(partial(re.compile, flags=re.DOTALL))
+"""Compiles a pattern when it is first needed: all of them would take longer than a short file does."""
+
+
 class _Format(NamedTuple):
     """How the bytes of a format begin, and what they are."""
 
     begins: bytes
-    """A pattern, compiled when it is first needed: that takes longer than all other work for a short file."""
     name: str
     """The name of the format, with its article; for media, as :class:`Media` has it."""
     advice: str = ""
@@ -208,7 +212,7 @@ class _Format(NamedTuple):
     def details(self, data: bytes) -> _Details:
         """Return what the header says, nothing if it is cut; None if this is another format after all."""
         try:
-            return self.read(data) if re.match(self.begins, data, re.DOTALL) else None
+            return self.read(data) if _compiled(self.begins).match(data) else None
         except (StructError, IndexError):
             return None if self.media is None else {}
 

@@ -135,11 +135,14 @@ def test_without_duckdb_the_extra_is_named(run: Run, monkeypatch: pytest.MonkeyP
     ("condition", "hint"),
     [
         ('name = "rose"', "; text is in single quotes: 'rose'"),
+        ("name <> rose", "; text is in single quotes: 'rose'"),
+        ("rose is null", "there is no column 'rose'"),
         ("labels = 1", "; the nearest: 'label'"),
         ("name.x = 1 or names.x = 1", "'names.x'; the nearest: 'name'"),
     ],
 )
 def test_a_name_that_is_no_column(run: Run, condition: str, hint: str) -> None:
+    assert "select * from 'x-00000" in run("sql", "x-00000-of-00002").err[0]
     assert hint in run("filter", "--where", condition, "x@2", "y").err[0]
     if "x" not in condition:
         assert hint in run("sql", f"select * from 'x@2' where {condition}").err[0]
@@ -172,6 +175,7 @@ def test_numbers_have_the_digits_that_they_are_stored_with(run: Run) -> None:
     assert Path("n.csv").read_text().split() == ["w,l,h", "1.65,[0.1],1.65", "nan,[2.0],nan"]
     assert "  w  float64  1  1.65" in run("head", "n").out
     assert run("sql", "--csv", "select w, w, 1 w from 'n' limit 1").out == ["w,w,w", "1.65,1.65,1"]
+    assert run("sql", "--csv", "select max(w) m from 'n' where w < 9").out == ["m", "1.65"]
     query = "select {'a': w::float, 'b': [w::float]} s, w / 3 w from 'n' where h > 1"
     assert run("sql", query).out[2].split("  ")[0] == '{"a": 1.65, "b": [1.65]}'
     assert scan("n").to_arrow()["w"][0].as_py() == np.float32(1.65)

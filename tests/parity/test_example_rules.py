@@ -160,7 +160,7 @@ BROKEN = {
 }
 
 
-def read_alike() -> Iterator[tuple[str, Any, Any, Any]]:
+def read_alike() -> Iterator[tuple[str, Any, Any, Any]]:  # noqa: PLR0912, PLR0915 - a case for each rule
     """Give rule, messages, features, and values of the first feature (None: as TensorFlow)."""
     one: Any
     spec: Any
@@ -258,7 +258,7 @@ def test_both_read_the_same(parsing: Parsing, records: Any, specs: Any, expected
         assert flat(Answer(found)) == expected
 
 
-def rejected() -> Iterator[tuple[Any, ...]]:
+def rejected() -> Iterator[tuple[Any, ...]]:  # noqa: C901, PLR0912 - a case for each rule
     """Give rule, messages of which the last is wrong, features, reason, TensorFlow's class."""
     spec: Any
     for dtype in DTYPES:
@@ -330,7 +330,7 @@ def test_both_reject(parsing: Parsing, records: Any, specs: Any, reason: Any, th
     assert error.index in {None, len(records) - 1}
 
 
-def differing() -> Iterator[tuple[str, Any, Any, Any, Any]]:
+def differing() -> Iterator[tuple[str, Any, Any, Any, Any]]:  # noqa: C901, PLR0912, PLR0915 - a case for each rule
     """Give rule, messages, features, and what TensorFlow and we make of them.
 
     That is the values of the first feature, or the class of an error, or our reason.

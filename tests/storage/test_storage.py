@@ -781,7 +781,7 @@ class TestAppend:
         with TFRecordWriter("raw") as writer:
             writer.write(b"")
         save("old", {"x": [1]})
-        with pytest.raises(InvalidArgumentError, match=r"mode|no sidecar|not equal"):
+        with pytest.raises(InvalidArgumentError, match=r"mode|no sidecar|differs"):
             save(name, {"x": [1]}, **{"mode": "a", **options})
         assert len(list(tmp_path.iterdir())) == 3
 

@@ -126,14 +126,11 @@ class _Parser(argparse.ArgumentParser):
         self.load()
         self.given = list(args[0])
         if "-n" in self._option_string_actions:  # head -2 is head -n 2
-            pairs = zip(["", *self.given], self.given, strict=False)
-            few = [
-                re.sub(r"^-(?=\d+$)", "-" if last == "--record" else "-n", one)
-                for last, one in pairs
-            ]
-            args = (few, *args[1:])
+            for i, one in enumerate(self.given):
+                if re.fullmatch(r"-\d+", one) and self.given[i - 1 : i] != ["--record"]:
+                    self.given[i] = f"-n{one[1:]}"
         # Options may be between files.
-        namespace, unknown = self.parse_known_intermixed_args(*args, **more)
+        namespace, unknown = self.parse_known_intermixed_args(self.given, *args[1:], **more)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return namespace, unknown

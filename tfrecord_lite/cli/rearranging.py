@@ -14,7 +14,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
 from tfrecord_lite.cli.texts import exact_bytes
-from tfrecord_lite.errors import argument_error, errors_at
+from tfrecord_lite.errors import DamageReport, argument_error, errors_at
 from tfrecord_lite.extension import is_file_object, name_of
 from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.texts import plural
@@ -220,15 +220,20 @@ def _run(name: str, args: argparse.Namespace, console: Console, **more: Any) -> 
             raise OutputError from error
         raise
     inputs.complain_of_skipped(reader.report, console)
-    if args.target == "-":
-        return
+    if args.target != "-":
+        _say_what_was_written(done, args, console, reader.report)
+
+
+def _say_what_was_written(
+    done: Any, args: argparse.Namespace, console: Console, report: DamageReport | None
+) -> None:
+    n_dropped = 0 if report is None else report.num_message_errors
     for part in done if args.verb == "split" and args.fractions else [done]:
         files = part.paths[0]
         if len(part.paths) > 1:
             files += f" to {os.path.basename(part.paths[-1])}"  # noqa: PTH119 - may be a URL
         count, ending = plural(part.num_records, "record"), ""
         if part is not done or args.verb in ("sample", "filter", "unique"):
-            n_dropped = 0 if reader.report is None else reader.report.num_message_errors
             count = f"{part.num_records:,} of {plural(part.num_read + n_dropped, 'record')}"
         if part.seed is not None and args.seed is None:
             ending = f"; --seed {part.seed} draws the same"

@@ -8,7 +8,7 @@ import errno
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console, OutputError, Status
 from tfrecord_lite.cli.texts import terminal_width
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.extension import is_file_object, is_same_file, is_url, name_of
+from tfrecord_lite.extension import first_of, is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.progress import is_terminal, metered
 from tfrecord_lite.texts import aligned, plural, printable
 
@@ -95,16 +95,6 @@ def run_sql(args: argparse.Namespace, console: Console) -> None:
         inputs.list_dropped(dropped.values(), len(dropped), console)
 
 
-def _first(reader: Any, n_rows: int | None) -> Iterator[Any]:
-    """Yield the batches of the first rows, or all."""
-    left = n_rows
-    for batch in reader:
-        yield batch if left is None else batch[:left]
-        left = None if left is None else left - batch.num_rows
-        if left is not None and left <= 0:
-            return
-
-
 # ---------------------------------------------------------------------------------- files
 
 
@@ -144,7 +134,7 @@ def _copy(
     is_shown = not (is_file_object(target) and is_terminal(sys.stdout))
     try:
         with metered(None if is_shown else False, name_of(target), "rows") as meter:
-            for batch in _first(reader, max_rows):
+            for batch in first_of(reader, max_rows):
                 file.write_batch(batch)
                 n_rows += batch.num_rows
                 meter.update(n_rows)
@@ -168,16 +158,17 @@ def _print_table(reader: Any, max_rows: int, console: Console) -> None:
         return
     rows: list[list[str]] = []
     # One more than is printed, to know whether there are more.
-    for batch in _first(reader, max_rows + 1):
+    for batch in first_of(reader, max_rows + 1):
         columns = [
             map(_cell, _values(as_rounded(column) if name in rounded else column))
             for name, column in zip(names, batch.columns, strict=True)
         ]
         rows += [list(row) for row in zip(*columns, strict=True)]
-    alignment = "".join(">" if _is_number(field.type) else "<" for field in reader.schema)
+    words = ("int", "uint", "float", "double", "halffloat", "decimal")
+    alignment = ["<>"[str(kind).startswith(words)] for kind in reader.schema.types]
     head = [printable(name) for name in names]
     width = terminal_width()
-    for line in aligned([head, *rows[:max_rows]], alignment):
+    for line in aligned([head, *rows[:max_rows]], "".join(alignment)):
         console.say(line if len(line) <= width else f"{line[: width - 3]}...")
     if len(rows) > max_rows:
         console.say(f"(the first {plural(max_rows, 'row')}; --limit N prints more)")
@@ -196,10 +187,6 @@ def _values(column: Any) -> Any:
     if texts != column.type:
         column = column.cast(texts).cast(change(pa.float32(), pa.float64()))
     return column.to_pylist()
-
-
-def _is_number(kind: Any) -> bool:
-    return str(kind).startswith(("int", "uint", "float", "double", "halffloat", "decimal"))
 
 
 def _cell(value: Any) -> str:

@@ -261,7 +261,8 @@ def check_library(name: object) -> None:
     """Raise if this is not the name of a library, or if it is not installed."""
     if name not in [*_ADAPTERS]:
         hint = nearest(str(name), _ADAPTERS)
-        raise argument_error(f"as_ must be 'pandas', 'polars', 'arrow' or None, not {name!r}{hint}")
+        names = "'pandas', 'polars', 'arrow', or None for NumPy"
+        raise argument_error(f"as_ must be {names}, not {name!r}{hint}")
     imported()
     if name != "arrow":
         library(name)

@@ -181,9 +181,10 @@ class Lists:
     def _divided(
         self, splits: Sequence[int], flat_part: Callable[[Any, int, int], Any]
     ) -> list[Lists]:
-        masks = [None if self.present is None else self.present[a:b] for a, b in pairwise(splits)]
-        sizes = [b - a for a, b in pairwise(splits)]
-        pieces = [Lists(n, self.type, (), None, mask) for n, mask in zip(sizes, masks, strict=True)]
+        pieces = []
+        for a, b in pairwise(splits):
+            present = None if self.present is None else self.present[a:b]
+            pieces.append(Lists(b - a, self.type, (), None, present))
         bounds = [*splits]  # of the rows of a level
         for level in self.levels:
             for piece, (a, b) in zip(pieces, pairwise(bounds), strict=True):

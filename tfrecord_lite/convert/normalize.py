@@ -83,7 +83,7 @@ Leaf: TypeAlias = "Callable[[list[Any], set[type]], tuple[Type, Any]]"
 _SEQUENCES = (list, tuple, np.ndarray)
 _MAX_LEVELS = 64
 """Levels of nested lists; NumPy has no more dimensions either."""
-_NO_RECORDS = "a column needs a leading dimension, with one row per record"
+_NO_RECORDS = "a column needs a leading dimension, with one row per record; a single record is a row, [record]"
 _MIXED = "single values and lists are mixed"
 
 

@@ -418,7 +418,7 @@ def _value_error(wrong: BoolArray, detail: str) -> InvalidArgumentError:
     return InvalidArgumentError(Reason.UNREPRESENTABLE, index=int(wrong.argmax()), detail=detail)
 
 
-def _numbers(lists: Lists, own: Type) -> AnyArray:
+def _numbers(lists: Lists, own: Type) -> AnyArray:  # noqa: PLR0912 - a call for each column
     """Return numbers or times as int64 or float32; errors have the number of a value."""
     flat, kind, dtype = lists.flat, own.kind, lists.type.dtype
     if not isinstance(flat, np.ndarray):

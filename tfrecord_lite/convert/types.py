@@ -23,7 +23,6 @@ value; :func:`at_records` turns it into a record's value. No columns, schemas or
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
 from datetime import date, datetime, timedelta
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -95,7 +94,7 @@ def record_of(splits: Splits, number: int) -> int:
     return int(np.searchsorted(splits, number, "right")) - 1
 
 
-def at_records(splits: Splits) -> AbstractContextManager[None]:
+def at_records(splits: Splits) -> errors_at:
     """Make errors about one of the values name the record that has it."""
     return errors_at(index=partial(record_of, splits))
 

@@ -38,7 +38,7 @@ from tfrecord_lite.errors import (
     require_int,
 )
 from tfrecord_lite.files.remote import for_each_file
-from tfrecord_lite.options import hinted_class, num_processors
+from tfrecord_lite.options import hinted, num_processors
 from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
@@ -299,7 +299,7 @@ class DatasetIterator(Generic[T_co]):
         self._feed.close()
 
 
-@hinted_class
+@hinted
 class Dataset(Generic[T_co]):
     """Elements that are returned one after the other, from a chain of stages.
 

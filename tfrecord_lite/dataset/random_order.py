@@ -29,7 +29,8 @@ from tfrecord_lite.errors import require_int
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import Float64Array, Int64Array, Uint64Array
 
-Key = tuple[int, ...]
+OrderKey = tuple[int, ...]
+"""Numbers that decide about a random order: the seed, and what tells apart the orders of one seed."""
 
 _STEPS, _REST, _ALL = 0, 1, 2
 """Purpose of a generator: the last number of its key."""
@@ -43,7 +44,7 @@ def seed_of(seed: int | None) -> int:
     return int.from_bytes(os.urandom(8)) >> 1 if seed is None else require_int("seed", seed) % 2**64
 
 
-def _words(key: Key, purpose: int, first: int, n_words: int) -> Uint64Array:
+def _words(key: OrderKey, purpose: int, first: int, n_words: int) -> Uint64Array:
     # The count of words, then two words per number: different keys give different seeds.
     words = [word for number in (*key, purpose) for word in (number & 0xFFFFFFFF, number >> 32)]
     generator = np.random.PCG64(np.random.SeedSequence([len(words), *words]))
@@ -51,12 +52,12 @@ def _words(key: Key, purpose: int, first: int, n_words: int) -> Uint64Array:
     return generator.random_raw(n_words)
 
 
-def fractions(key: Key, first: int, n_steps: int) -> Float64Array:
+def fractions(key: OrderKey, first: int, n_steps: int) -> Float64Array:
     """Return the fractions of 1 that are drawn in the steps from `first` on: float64, shape (n_steps,)."""
     return (_words(key, _STEPS, first, n_steps) >> np.uint64(11)) * np.float64(2.0**-53)
 
 
-def draws(key: Key, n_slots: int, first: int, n_steps: int) -> Int64Array:
+def draws(key: OrderKey, n_slots: int, first: int, n_steps: int) -> Int64Array:
     """Return the slots drawn in the steps from `first` on: int64, shape (n_steps,)."""
     return (fractions(key, first, n_steps) * n_slots).astype(np.int64)
 
@@ -81,7 +82,7 @@ def origins(slots: Int64Array, n_slots: int) -> Int64Array:
     return out
 
 
-def buffer_at(key: Key, n_slots: int, n_steps: int) -> Int64Array:
+def buffer_at(key: OrderKey, n_slots: int, n_steps: int) -> Int64Array:
     """Return which element each slot holds after `n_steps` steps: int64, shape (n_slots,).
 
     Looks back until each slot was drawn: about ``n_slots * log(n_slots)`` steps.
@@ -99,11 +100,11 @@ def buffer_at(key: Key, n_slots: int, n_steps: int) -> Int64Array:
     return np.where(held < 0, np.arange(n_slots), held)
 
 
-def permutation(key: Key, n: int, *, of_buffer: bool = False) -> Int64Array:
+def permutation(key: OrderKey, n: int, *, of_buffer: bool = False) -> Int64Array:
     """Return 0 to n - 1 in random order, for a shuffle of all or (`of_buffer`) to empty a buffer."""
     return np.argsort(_words(key, _REST if of_buffer else _ALL, 0, n), kind="stable")
 
 
-def words(key: Key, first: int, n_words: int) -> Uint64Array:
+def order_words(key: OrderKey, first: int, n_words: int) -> Uint64Array:
     """Return some of the words by which a shuffle of all is sorted: uint64, shape (n_words,)."""
     return _words(key, _ALL, first, n_words)

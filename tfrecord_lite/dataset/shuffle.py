@@ -60,7 +60,7 @@ class Shuffle(Stage):
 class _Buffer:
     """The buffer of one run."""
 
-    def __init__(self, feed: Feed, key: order.Key, n_slots: int, demand: Demand) -> None:
+    def __init__(self, feed: Feed, key: order.OrderKey, n_slots: int, demand: Demand) -> None:
         self._feed = feed
         self._demand = demand
         self._key = key

@@ -18,7 +18,7 @@ from tfrecord_lite.files.names import expand, is_file_object, name_of
 from tfrecord_lite.options import (
     ReadOptions,
     ReadSettings,
-    hinted_class,
+    hinted,
     num_files_in_turns,
     read_settings,
 )
@@ -52,7 +52,7 @@ _MOST_IN_TURN = 256
 """Largest number of records that a file gives in its turn before a shuffle."""
 
 
-@hinted_class
+@hinted
 class TFRecordDataset(Dataset[bytes]):
     r"""The records of files, as ``tf.data.TFRecordDataset``; see :class:`Dataset` for what follows.
 
@@ -444,14 +444,7 @@ def read_batches(
     elif buffer_size and (seed is not None or shard is None):
         dataset = records.shuffle_files(seed)
     if shard is not None:
-        if not isinstance(shard, (tuple, list)) or len(shard) != 2:
-            raise TypeError(f"shard must be (number of ranks, this rank), not {shard!r}")
-        part: Any = dataset.shard(*shard)._plan  # noqa: SLF001 - of this module
-        if even and part.n_parts > 1:
-            part = replace(part, even="drop" if even == "drop" else "pad")
-        if isinstance(part, Files):  # in runs, not every n-th
-            part = replace(part, n_parts=1, number=0, ranks=(part.n_parts, part.number))
-        dataset = dataset_of(part)
+        dataset = _part_of(dataset, shard, even)
     if buffer_size:
         dataset = dataset.shuffle(buffer_size, seed)
     if num_epochs != 1:
@@ -461,3 +454,15 @@ def read_batches(
     parser = parser_for(schema, files.names, settings, columns=columns, text=text)
     dataset = parsed_by(dataset.batch(batch_size, drop_remainder), parser, label_key)
     return dataset.in_processes(num_workers)
+
+
+def _part_of(dataset: Dataset[Any], shard: Any, even: bool | Literal["drop"]) -> Dataset[Any]:
+    """Return a rank's part of the records of files, in runs of them where that is possible."""
+    if not isinstance(shard, (tuple, list)) or len(shard) != 2:
+        raise TypeError(f"shard must be (number of ranks, this rank), not {shard!r}")
+    part: Any = dataset.shard(*shard)._plan  # noqa: SLF001 - of this module
+    if even and part.n_parts > 1:
+        part = replace(part, even="drop" if even == "drop" else "pad")
+    if isinstance(part, Files):  # in runs, not every n-th
+        part = replace(part, n_parts=1, number=0, ranks=(part.n_parts, part.number))
+    return dataset_of(part)

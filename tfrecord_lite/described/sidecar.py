@@ -199,7 +199,8 @@ def read_beside(
         text = f"{name}: not the bytes that its sidecar was written for, which is used all the same"
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
     else:
-        _raise_damage(name, storage_options)
+        if not may_be_damaged:
+            _raise_damage(name, storage_options)
         raise argument_error(
             f"the sidecar was written for other data than are now in {name}; tfrecord verify "
             "shows whether the file is damaged; delete the sidecar if the file was written anew, or "

@@ -27,7 +27,7 @@ from tfrecord_lite.example.decode.reader import (
     checked_splits,
     is_one_message,
 )
-from tfrecord_lite.options import hinted, hinted_class
+from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import DenseLike, FeatureLike, RaggedFeature, SparseSpec
 from tfrecord_lite.schema.prepare import prepare, specifications
 from tfrecord_lite.texts import listed
@@ -36,7 +36,7 @@ _ColumnT_co = TypeVar("_ColumnT_co", covariant=True)
 """The type of all columns, where the specifications are of one family; else any Column."""
 
 
-@hinted_class
+@hinted
 class ExampleParser(Generic[_ColumnT_co]):
     """Parse batches of Example messages into columns; prepared once, used many times.
 

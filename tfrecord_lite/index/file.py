@@ -50,13 +50,7 @@ from tfrecord_lite.index.handles import (
     read_remote_frames,
 )
 from tfrecord_lite.index.index import RecordIndex, beside, load_checked, save_index, scan
-from tfrecord_lite.options import (
-    MAX_RECORD_BYTES,
-    ReadOptions,
-    ReadSettings,
-    hinted_class,
-    read_settings,
-)
+from tfrecord_lite.options import MAX_RECORD_BYTES, ReadOptions, ReadSettings, hinted, read_settings
 from tfrecord_lite.progress import Meter, Progress, check_progress, metered, title_of, total_bytes
 from tfrecord_lite.records.framing import data_of_frame, first_bad_frame, frame_error, is_header
 from tfrecord_lite.records.stream import RecordStream
@@ -78,7 +72,7 @@ MAX_OPEN = 64
 """How many local files are kept open."""
 
 
-@hinted_class
+@hinted
 class TFRecordFile:
     r"""The records of one file or many, by number: a sequence of ``bytes``.
 

@@ -122,9 +122,9 @@ def sql(query: str, *, schema: SchemaLike | None = None, **options: Unpack[ScanO
         raise
     fields = list(without_decimals(reader.schema))
     chosen = [i for i, field in enumerate(fields) if field.name != _NO_COLUMN]
-    rounded = set().union(*(rounded_in(table.arrow_schema) for table in run.tables.values()))
-    metadata = {ROUNDED_KEY: json.dumps(sorted(rounded))} if rounded else None
-    kept = arrow().schema([fields[i] for i in chosen], metadata)
+    kept = arrow().schema([fields[i] for i in chosen])
+    if any(rounded_in(table.arrow_schema) for table in run.tables.values()):
+        kept = kept.with_metadata({ROUNDED_KEY: json.dumps(kept.names)})
     rows = (batch.select(chosen).cast(kept) for batch in run.batches(reader))
     return arrow().RecordBatchReader.from_batches(kept, rows)
 
@@ -195,6 +195,8 @@ class _Run:
             name = path[0] if path else unknown[1] or unknown[2]
             return argument_error(f"there is no column {name!r}{_hint(name, self.query, names)}")
         detail = f"the query cannot be run: {first_line(error)}"
+        if os.path.exists(self.query):
+            detail += f"; a query is, for example, select * from '{self.query}'"  # noqa: S608 - a text
         for name in _BARE_NAME.findall(self.query):
             is_unknown = f"Table with name {name} does not exist" in text
             if is_unknown or _LIKE_A_FILE.search(name) or os.path.exists(name):
@@ -465,6 +467,6 @@ def _hint(name: str, expression: str, names: list[str]) -> str:
         if not column.isidentifier() and is_it:
             return f'; write "{column}" in double quotes if this is the column'
     near = nearest(name, names)
-    if not near and f'"{name}"' in expression:
+    if not near and re.search(rf"""[=<>(]\s*["]?{re.escape(name)}\b""", expression):
         return f"; text is in single quotes: '{name}'"
     return near + ", in double quotes" * ("/" in near)

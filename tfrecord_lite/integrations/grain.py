@@ -139,7 +139,7 @@ def iter_dataset(dataset: Dataset[Any]) -> Any:
     [37]
     """
     if not isinstance(dataset, Dataset):
-        raise TypeError(f"expected a Dataset, not {type(dataset).__name__}")
+        raise TypeError(f"expected a Dataset, as of read_batches, not {type(dataset).__name__}")
     return _RecordIterDataset(copy.copy(dataset))
 
 

@@ -304,7 +304,7 @@ def _array_of(name: str, column: Any, word: Any, *, is_missing: bool = False) ->
         raise misfit_error(name, word) from None
 
 
-def _array(name: str, column: Any, word: Any) -> Any:
+def _array(name: str, column: Any, word: Any) -> Any:  # noqa: PLR0912 - a case for each word
     pd, pa, form = library("pandas"), arrow.imported(), form_of(column.type)
     match word:
         case {"object": kind}:

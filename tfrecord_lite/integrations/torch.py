@@ -38,7 +38,7 @@ from tfrecord_lite.dataset import Dataset, DatasetIterator
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.extension import current_worker, register_with_torch
 from tfrecord_lite.integrations.indexed import IndexedExamples
-from tfrecord_lite.options import hinted, hinted_class
+from tfrecord_lite.options import hinted
 
 __all__ = ["IndexedTensors", "IterableTensors", "as_tensors", "jagged"]
 
@@ -196,7 +196,7 @@ class _NoLengthError(TypeError, AttributeError):
     """Of ``len``; for Keras, which asks ``hasattr``, there is no ``__len__`` then."""
 
 
-@hinted_class
+@hinted
 class IterableTensors:
     """The elements of a data set as tensors: an ``IterableDataset`` of torch.
 
@@ -226,7 +226,7 @@ class IterableTensors:
     def __init__(self, dataset: Dataset[Any], length: int | None = None) -> None:
         _torch()
         if not isinstance(dataset, Dataset):
-            raise TypeError(f"expected a Dataset, not {type(dataset).__name__}")
+            raise TypeError(f"expected a Dataset, as of read_batches, not {type(dataset).__name__}")
         self._length = None if length is None else require_int("length", length, 0)
         self._made = dataset.map(_made)
         vars(self._made).update({**vars(dataset), "_plan": self._made._plan, "_parts": {}})  # noqa: SLF001 - in its epoch

@@ -134,21 +134,11 @@ def recover(
     settings = settings_of(options)
     storage_options = settings.storage_options
     check_storage_options(storage_options, path, target)
-    files = expand(path, storage_options if is_url(name_of(path)) else None)
-    if len(files) > 1:
-        detail = (
-            f"recover takes one file, this names {len(files)}; to save what is left of several in one, "
-            "use 'tfrecord merge --skip-damage', or merge_files with a TFRecordReader(files, on_error='skip')"
-        )
-        raise argument_error(detail, source=name_of(files[0]))
-    source = name_of(files[0])
+    source = _source_of(path, storage_options)
     compression_to_write(target, output_compression)  # checked before anything is read
     if is_same_file(source, target, storage_options):
         detail = "the new file would replace the damaged one; give another name"
         raise argument_error(detail, source=target)
-    if not is_url(source) and stat.S_ISFIFO(os.stat(source).st_mode):
-        detail = "a pipe can be read only once; copy it into a file first"
-        raise FailedPreconditionError(Reason.UNSUPPORTED, source=source, detail=detail)
     with closing(RecordStream(source, settings)) as stream:
         settings = replace(settings, compression=stream.compression)
     if is_infer(output_compression) and not compression_of_name(target):
@@ -186,6 +176,22 @@ def recover(
         elif damage.kept[0].reason is Reason.NOT_A_TFRECORD:
             raise damage.kept[0].error()
     return DamageReport((damage.report(source, n_records, record_bytes),))
+
+
+def _source_of(path: str | bytes | os.PathLike[str], storage_options: StorageOptions) -> str:
+    """Return the name of the one file, which is no pipe."""
+    files = expand(path, storage_options if is_url(name_of(path)) else None)
+    source = name_of(files[0])
+    if len(files) > 1:
+        detail = (
+            f"recover takes one file, this names {len(files)}; to save what is left of several in one, "
+            "use 'tfrecord merge --skip-damage', or merge_files with a TFRecordReader(files, on_error='skip')"
+        )
+        raise argument_error(detail, source=source)
+    if not is_url(source) and stat.S_ISFIFO(os.stat(source).st_mode):
+        detail = "a pipe can be read only once; copy it into a file first"
+        raise FailedPreconditionError(Reason.UNSUPPORTED, source=source, detail=detail)
+    return source
 
 
 def _described(source: str, storage_options: StorageOptions) -> Sidecar | None:

@@ -182,13 +182,20 @@ def verify_each(
             with ReadAhead(sources, options.storage_options, options.read_ahead) as ahead:
                 yield from map(report, sources, repeat(ahead))
         else:
-            with ThreadPoolExecutor(num_threads, "tfrecord-verify") as threads:
-                try:
-                    yield from threads.map(report, sources)
-                finally:  # also if the caller stops early
-                    is_over.set()
-                    threads.shutdown(cancel_futures=True)
+            yield from _in_threads(report, sources, num_threads, is_over)
         meter.finish()
+
+
+def _in_threads(
+    report: Callable[[Source], FileReport], sources: list[Source], n: int, is_over: Event
+) -> Iterator[FileReport]:
+    """Yield the reports of files, which are read some at a time until the caller stops."""
+    with ThreadPoolExecutor(n, "tfrecord-verify") as threads:
+        try:
+            yield from threads.map(report, sources)
+        finally:
+            is_over.set()
+            threads.shutdown(cancel_futures=True)
 
 
 Check: TypeAlias = "Callable[[Block], object]"

@@ -29,7 +29,7 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.options import hinted_class
+from tfrecord_lite.options import hinted
 from tfrecord_lite.schema.kinds import EXTRA_DTYPES, Kind, kind_of, numpy_dtype
 
 
@@ -472,5 +472,5 @@ SPECIFICATIONS: tuple[type[FeatureSpec], ...]
 SPECIFICATIONS = FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
 SPECIFICATIONS += SparseFeature, RaggedFeature, RawFeature
 for _specification in SPECIFICATIONS:
-    hinted_class(_specification)
+    hinted(_specification)
 PARTITIONS: tuple[type[Partition], ...] = get_args(Partition)

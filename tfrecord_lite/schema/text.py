@@ -94,7 +94,7 @@ def describe(spec: FeatureSpec) -> dict[str, Any]:
 def json_value(value: Any) -> Any:
     """Convert a value to JSON values: bytes that are not UTF-8 as base64, inf and NaN as text."""
     if isinstance(value, tuple):
-        return [json_value(item) for item in value]
+        return list(map(json_value, value))
     if isinstance(value, bytes):
         try:
             return value.decode()

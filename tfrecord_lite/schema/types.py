@@ -71,16 +71,16 @@ class Type(NamedTuple):
 
     def specification(self, name: str, splits_dtype: Any = np.int64) -> FeatureSpec:
         """Return the specification that reads the values; without a kind, of byte strings."""
-        kind, rank = self.kind or Kind.BYTES, self.rank
+        kind, rank, is_raw = self.kind or Kind.BYTES, self.rank, self.is_raw
         if self.missing:
             return RaggedFeature(kind.dtype)
-        if self.is_raw and not rank:
+        if is_raw and not rank:
             return RawFeature(self.shape, numpy_dtype(self.dtype))
-        if self.is_raw and rank == 1:  # a row is one string; one without values may be left out
+        if is_raw and rank == 1:  # a row is one string; one without values may be left out
             return FixedLenFeature((), kind.dtype, b"")
         if not rank:
             return FixedLenFeature(self.shape, kind.dtype)
-        keys = [f"{name}/row_lengths_{level}" for level in range(1, rank - self.is_raw)]
+        keys = [f"{name}/row_lengths_{level}" for level in range(1, rank - is_raw)]
         partitions = list(map(RaggedFeature.RowLengths, keys))
         return RaggedFeature(
             kind.dtype, partitions=partitions, row_splits_dtype=splits_dtype, validate=True

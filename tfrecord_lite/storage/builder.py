@@ -243,7 +243,7 @@ def is_empty(lists: Lists) -> bool:
 
 def _values_of_flat_dicts(rows: list[Any], names: list[str]) -> dict[str, list[Any]] | None:
     """Return the values of each column; None if a row is not a flat dict of these names."""
-    if not names or not all(type(row) is dict and len(row) == len(names) for row in rows):
+    if not names or {*map(type, rows)} - {dict} or {*map(len, rows)} - {len(names)}:
         return None
     try:
         columns = {name: list(map(itemgetter(name), rows)) for name in names}

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Callable, Iterable, Mapping, Sized
 from functools import partial
 from typing import Any, Literal, Unpack
 
@@ -37,7 +37,7 @@ from tfrecord_lite.errors import (
     require_int,
 )
 from tfrecord_lite.example.encode.columns import count_records, encode_column_batches
-from tfrecord_lite.files.compression import TFRecordOptions, compression_to_write
+from tfrecord_lite.files.compression import CompressionType, TFRecordOptions, compression_to_write
 from tfrecord_lite.files.folders import SAVED
 from tfrecord_lite.files.names import (
     SIDECAR_SUFFIX,
@@ -184,26 +184,15 @@ def save(
     <RaggedTensor [[], ['odd'], []]>
     """
     sidecar.check_path("path", path)
-    if other := _OTHER_FORMAT.search(name_of(path)):
-        detail = f"save writes TFRecords; {other[1]} is written by the to_{other[1]} of a data frame, or "
-        detail += "by `tfrecord convert` from a TFRecord"
-        raise argument_error(detail, source=name_of(path))
     check_progress(progress)
-    if mode not in ("w", "a"):
-        raise argument_error(f"mode is {mode!r}, expected 'w' or 'a'")
-    is_beside = schema_path is None and not is_url(name_of(path))
-    is_one = is_beside and data_names(name_of(path), num_shards) == [name_of(path)]
-    if mode == "a" and (format != "tfrecord" or not is_one):
-        detail = "mode 'a' is for one local file with its sidecar beside it; give each part a file of its own"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, source=name_of(path), detail=detail)
+    name = name_of(path)
+    _check_place(name, format, mode, num_shards, schema_path)
     if format == "tf.data":
         if (schema, schema_path, lossless) != (None, None, False):
             raise argument_error("a saved data set of tf.data has no schema, sidecar or rounding")
         check_keywords(options, WriteOptions)
         return save_elements(path, data, progress, num_shards=num_shards or 1, **options)
-    if format != "tfrecord":
-        raise argument_error(f"unknown format {format!r}, expected 'tfrecord' or 'tf.data'")
-    names = data_names(name_of(path), num_shards)
+    names = data_names(name, num_shards)
     beside = [companion(name, SIDECAR_SUFFIX) for name in names]
     if schema_path is not None:
         sidecar.check_path("schema_path", schema_path)
@@ -215,60 +204,99 @@ def save(
     check_storage_options(storage_options, path, *schema_paths)
     target = None if schema_path is None else schema_paths[0]
     if target and any(is_same_file(name, target, storage_options) for name in names):
-        detail = "schema_path must be another file than the data"
-        raise argument_error(detail, source=name_of(path))
+        raise argument_error("schema_path must be another file than the data", source=name)
     resolved = None if schema is None else sidecar.resolve_schema(schema, storage_options).schema
     if isinstance(resolved, SequenceSchema):
         raise argument_error("save writes Examples, and a SequenceSchema is for SequenceExamples")
-    are_columns = isinstance(data, _COLUMNS) or is_frame(data) or is_series(data)
-    data = data if are_columns else rows_of(data)
-    are_rows = isinstance(data, Iterable) and not isinstance(data, str | bytes | np.generic)
-    if not are_columns and not are_rows:
-        hint = "; give its batches: pyarrow.RecordBatchReader.from_batches(schema, batches)"
-        hint = hint if hasattr(data, "iter_batches") else ""
-        raise TypeError(f"data must be columns or rows, not {type(data).__name__}{hint}")
-    write = _write_columns if are_columns else _write_rows
-    if mode == "a" and (size := local_size(names[0])) is not None:
-        described = described_by_sidecar(names[0], size)
-        if described is not None:
-            if resolved is not None and resolved != described.schema:
-                detail = "the schema differs from the sidecar's, by which the file is read; omit it"
-                raise argument_error(detail, source=name_of(path))
-            builder = SchemaBuilder(described.schema)
-
-            def work(files: DataFiles) -> Sidecar:
-                return write(files, data, builder)
-
-            with metered(progress, name_of(path), "records") as meter:
-                append(names[0], described, work, compression, meter)
-            warn_of_rounding(name_of(path), builder.rounded)
-            return described.schema
+    write = _writer_of(data)
+    if mode == "a":
+        appended = _append(name, write, resolved, compression, progress)
+        if appended is not None:
+            return appended
     builder = SchemaBuilder(resolved, lossless=lossless)
     with (
-        metered(progress, name_of(path), "records") as meter,
+        metered(progress, name, "records") as meter,
         DataFiles(names, record_options, storage_options, meter) as files,
     ):
         files.open_through(0)
-        with errors_at(source=name_of(path)):
-            written = write(files, data, builder)
-        fingerprints: list[Any] = files.finish()
-        if len(schema_paths) < len(fingerprints):  # one for all, which fits any data
-            fingerprints = [None]
-        for i, (place, fingerprint) in enumerate(zip(schema_paths, fingerprints, strict=True)):
-            frame = written.dataframe
-            if len(schema_paths) > 1 and frame is not None:
-                frame = part_of(frame, files.rows_of(i))
-            files.add_sidecar(place, written._replace(fingerprint=fingerprint, dataframe=frame))
-        files.commit()
-    warn_of_rounding(name_of(path), builder.rounded)
+        with errors_at(source=name):
+            written = write(files, builder)
+        _finish(files, written, schema_paths)
+    warn_of_rounding(name, builder.rounded)
     if builder.negative:
         negative = ", ".join(map(repr, builder.negative))
-        text = f"{name_of(path)}: uint64 from 2**63 on is stored as negative numbers in {negative}"
+        text = f"{name}: uint64 from 2**63 on is stored as negative numbers in {negative}"
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
     for place in beside:
         if not any(is_same_file(place, own, storage_options) for own in schema_paths):
             remove(place, storage_options)
     return written.schema
+
+
+def _check_place(
+    name: str, format_name: str, mode: str, num_shards: int | None, schema_path: Any
+) -> None:
+    """Check that data can be saved at this place, or appended to it."""
+    if other := _OTHER_FORMAT.search(name):
+        detail = f"save writes TFRecords; {other[1]} is written by the to_{other[1]} of a data frame, or "
+        detail += "by `tfrecord convert` from a TFRecord"
+        raise argument_error(detail, source=name)
+    if mode not in ("w", "a"):
+        raise argument_error(f"mode is {mode!r}, expected 'w' or 'a'")
+    is_beside = schema_path is None and not is_url(name)
+    is_one = is_beside and data_names(name, num_shards) == [name]
+    if mode == "a" and (format_name != "tfrecord" or not is_one):
+        detail = "mode 'a' is for one local file with its sidecar beside it; give each part a file of its own"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, source=name, detail=detail)
+    if format_name not in ("tfrecord", "tf.data"):
+        raise argument_error(f"unknown format {format_name!r}, expected 'tfrecord' or 'tf.data'")
+
+
+def _writer_of(data: Any) -> Callable[[DataFiles, SchemaBuilder], Sidecar]:
+    """Return what writes columns, or rows."""
+    if isinstance(data, _COLUMNS) or is_frame(data) or is_series(data):
+        return partial(_write_columns, data)
+    rows = rows_of(data)
+    if isinstance(rows, Iterable) and not isinstance(rows, str | bytes | np.generic):
+        return partial(_write_rows, rows)
+    hint = "; give its batches: pyarrow.RecordBatchReader.from_batches(schema, batches)"
+    hint = hint if hasattr(rows, "iter_batches") else ""
+    raise TypeError(f"data must be columns or rows, not {type(rows).__name__}{hint}")
+
+
+def _append(
+    name: str,
+    write: Callable[[DataFiles, SchemaBuilder], Sidecar],
+    schema: Schema | None,
+    compression: CompressionType,
+    progress: Progress,
+) -> Schema | None:
+    """Append to a file, and return the schema in its sidecar; None if there is no file."""
+    size = local_size(name)
+    described = None if size is None else described_by_sidecar(name, size)
+    if described is None:
+        return None
+    if schema is not None and schema != described.schema:
+        detail = "the schema differs from the sidecar's, by which the file is read; omit it"
+        raise argument_error(detail, source=name)
+    builder = SchemaBuilder(described.schema)
+    with metered(progress, name, "records") as meter:
+        append(name, described, lambda files: write(files, builder), compression, meter)
+    warn_of_rounding(name, builder.rounded)
+    return described.schema
+
+
+def _finish(files: DataFiles, written: Sidecar, schema_paths: list[str]) -> None:
+    """Finish the files, with a sidecar for each, or one for all, which fits any data."""
+    fingerprints: list[Any] = files.finish()
+    if len(schema_paths) < len(fingerprints):
+        fingerprints = [None]
+    for i, (place, fingerprint) in enumerate(zip(schema_paths, fingerprints, strict=True)):
+        frame = written.dataframe
+        if len(schema_paths) > 1 and frame is not None:
+            frame = part_of(frame, files.rows_of(i))
+        files.add_sidecar(place, written._replace(fingerprint=fingerprint, dataframe=frame))
+    files.commit()
 
 
 def save_elements(
@@ -312,7 +340,7 @@ def elements_of(data: Any) -> tuple[Structure, dict[str, Any]]:
     return structure, dict(rows)
 
 
-def _write_columns(files: DataFiles, data: Any, builder: SchemaBuilder) -> Sidecar:
+def _write_columns(data: Any, files: DataFiles, builder: SchemaBuilder) -> Sidecar:
     if is_stream(data):
         with contextlib.closing(open_frames(data)) as frames:
             return _write_frames(files, frames, builder)
@@ -340,7 +368,7 @@ def _write_frames(files: DataFiles, frames: Iterable[Frame], builder: SchemaBuil
     return Sidecar(builder.schema, None, dataframe=described)
 
 
-def _write_rows(files: DataFiles, rows: Iterable[Any], builder: SchemaBuilder) -> Sidecar:
+def _write_rows(rows: Iterable[Any], files: DataFiles, builder: SchemaBuilder) -> Sidecar:
     if isinstance(rows, Sized):
         with contextlib.suppress(TypeError):  # a data set may not know its length
             files.n_records = len(rows)

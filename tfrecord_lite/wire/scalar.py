@@ -114,7 +114,7 @@ def content_start(data: memoryview, start: int, stop: int | None, tag: int) -> i
     return content if is_whole else None
 
 
-def walk(
+def walk(  # noqa: PLR0912 - a case for each wire type
     data: bytes | memoryview, start: int, stop: int, message: int = 0, depth: int = 0
 ) -> Iterator[tuple[int, int, int, int]]:
     """Yield number, wire type, start and stop of each field; errors name `message`.

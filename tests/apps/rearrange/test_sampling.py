@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.apps.rearrange.strategies import ENDINGS, one_way, read_all, record_lists, write_all
 from tfrecord_lite.apps.rearrange import sample_records, sampling
 from tfrecord_lite.apps.rearrange.sampling import threshold
-from tfrecord_lite.dataset.random_order import words
+from tfrecord_lite.dataset.random_order import order_words
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 
 
@@ -76,4 +76,4 @@ def test_the_threshold_is_a_rank(n_words: int, seed: int, total: int, data: st.D
     n = data.draw(st.integers(1, total))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sampling, "_N_WORDS", n_words)
-        assert threshold((seed,), n, total) == np.sort(words((seed,), 0, total))[n - 1]
+        assert threshold((seed,), n, total) == np.sort(order_words((seed,), 0, total))[n - 1]

@@ -19,7 +19,6 @@ of its plugins.
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -33,8 +32,8 @@ from tfrecord_lite.apps.markup.charts import sparkline
 from tfrecord_lite.apps.markup.tables import Cell, Html, panel, table
 from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
 from tfrecord_lite.errors import DamageReport, InvalidArgumentError, Reason, levels_to_caller
-from tfrecord_lite.options import hinted_class
-from tfrecord_lite.texts import plural
+from tfrecord_lite.options import hinted
+from tfrecord_lite.texts import nearest, plural
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ class Series:
         return panel(title, table(["tag", "step", "value"], rows, n_rows=len(self), noun="value"))
 
 
-@hinted_class
+@hinted
 class Events:
     """The values in some event files.
 
@@ -346,9 +345,8 @@ class Events:
     def _number_of(self, tag: str) -> int:
         if tag in self._tags.names:
             return self._tags.names.index(tag)
-        near = difflib.get_close_matches(tag, self._tags.names, 3)
-        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "see Events.tags"
-        raise InvalidArgumentError(Reason.MISSING, detail=f"no tag {tag!r} in these events; {hint}")
+        hint = nearest(tag, self._tags.names) or "; see Events.tags"
+        raise InvalidArgumentError(Reason.MISSING, detail=f"no tag {tag!r} in these events{hint}")
 
     def _series(self, category: str, tag: str | None) -> Series:
         is_chosen = self._category == CATEGORIES.index(category)
@@ -357,9 +355,9 @@ class Events:
         chosen = np.flatnonzero(is_chosen)
         if tag is not None and not chosen.size:
             own = [name for name, tags in self.tags.items() if tag in tags]
-            advice = f"{tag!r} has {' and '.join(own)}, not {category}"
-            advice += f"; {own[0]}({tag!r}) returns them"
-            warnings.warn(advice, stacklevel=levels_to_caller())
+            advice = f"{own[0]}({tag!r}) returns them"
+            text = f"{tag!r} has {' and '.join(own)}, not {category}; {advice}"
+            warnings.warn(text, stacklevel=levels_to_caller())
         if category != "scalars":
             return self._decoded(chosen, category)
         value = self._values.number[chosen]

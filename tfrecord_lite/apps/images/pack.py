@@ -55,6 +55,7 @@ Path = str | os.PathLike[str]
 __all__ = ["pack_images"]
 
 LABELS_NAME = "labels.txt"
+_OF_MANIFEST = "path_column", "label_column", "root"
 _READ_AHEAD = 8
 """Images that are read at a time, of each thread."""
 _MAX_BYTES = 2**31 - 2**20
@@ -171,8 +172,9 @@ def pack_images(
         raise argument_error(f"on_error is {on_error!r}, expected 'raise' or 'skip'")
     settings: dict[str, Any] = {**options}  # what is left of them in the end is checked by `save`
     num_threads = settings.pop("num_threads", None)
-    num_threads = num_processors() if num_threads is None else num_threads
-    require_int("num_threads", num_threads, 1)
+    num_threads = require_int(
+        "num_threads", num_processors() if num_threads is None else num_threads, 1
+    )
     if num_shards is not None:
         require_int("num_shards", num_shards, 1)
     require_int("seed", seed)
@@ -180,8 +182,7 @@ def pack_images(
     start = time.monotonic()
     require_pillow()
     source, target = os.fspath(source), os.fspath(path)
-    names = ("path_column", "label_column", "root")
-    of_manifest = {name: settings.pop(name) for name in names if name in settings}
+    of_manifest = {name: settings.pop(name) for name in _OF_MANIFEST if name in settings}
     storage_options = settings.get("storage_options")
     report, more = ImageReport(), None
     if os.path.isdir(source):

@@ -17,7 +17,7 @@ import numpy as np
 from tfrecord_lite.apps.rearrange.transfer import Input, Outputs, Rearranged, TargetOptions
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error, require_int
-from tfrecord_lite.extension import Key, Source, Sources, name_of, seed_of, words
+from tfrecord_lite.extension import OrderKey, Source, Sources, name_of, order_words, seed_of
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
 
@@ -118,26 +118,26 @@ def _check(n: int | None, fraction: float | None) -> Fraction | None:
     return Fraction(str(float(fraction)))
 
 
-def _picked(read: Input, key: Key, n: int, total: int) -> Generator[Block, None, None]:
+def _picked(read: Input, key: OrderKey, n: int, total: int) -> Generator[Block, None, None]:
     """Read the records again, and yield those that are drawn."""
     most, n_left = threshold(key, n, total), n
     with closing(read.blocks()) as blocks:
         for block in blocks:
-            keys = words(key, read.num_read, len(block))
+            keys = order_words(key, read.num_read, len(block))
             # More only if two keys are equal.
             chosen = np.flatnonzero(keys <= most)[:n_left]
             n_left -= chosen.size
             yield block[chosen]
 
 
-def threshold(key: Key, n: int, total: int) -> int:
+def threshold(key: OrderKey, n: int, total: int) -> int:
     """Return the `n`-th smallest of `total` keys, in the memory of `n` of them; 0 if `n` is 0."""
     if n == 0:
         return 0
     smallest = np.empty(0, np.uint64)
     n_words = max(_N_WORDS, n)  # so that each key is compared a few times only
     for first in range(0, total, n_words):
-        smallest = np.concatenate([smallest, words(key, first, min(n_words, total - first))])
+        smallest = np.concatenate([smallest, order_words(key, first, min(n_words, total - first))])
         if smallest.size > n:
             smallest = np.partition(smallest, n - 1)[:n]
     return int(smallest.max())

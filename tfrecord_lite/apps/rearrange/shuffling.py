@@ -30,7 +30,15 @@ from tfrecord_lite.apps.rearrange.transfer import Outputs, Rearranged, TargetOpt
 from tfrecord_lite.arrays import Int64Array, Uint8Array, Uint64Array, row_splits
 from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, SPARE_BYTES, Block
 from tfrecord_lite.errors import DataLossError, Reason, require_int
-from tfrecord_lite.extension import Key, Source, Sources, folder_of, frames_of, seed_of, words
+from tfrecord_lite.extension import (
+    OrderKey,
+    Source,
+    Sources,
+    folder_of,
+    frames_of,
+    order_words,
+    seed_of,
+)
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
 
@@ -166,7 +174,7 @@ class _Run:
 class RandomOrder:
     """Records that are added block by block, and returned in random order."""
 
-    def __init__(self, key: Key, memory_bytes: int, folder: str | None) -> None:
+    def __init__(self, key: OrderKey, memory_bytes: int, folder: str | None) -> None:
         self._key = key
         self._folder = folder
         # What is held is joined to be sorted, which takes as much again.
@@ -185,7 +193,9 @@ class RandomOrder:
         n_bytes = frames.size + len(block) * _RECORD_BYTES
         if self._held and self._n_bytes + n_bytes > self._most:
             self._write_run()
-        self._held.append((words(self._key, self.n_records, len(block)), block.lengths, frames))
+        self._held.append(
+            (order_words(self._key, self.n_records, len(block)), block.lengths, frames)
+        )
         self._n_bytes += n_bytes
         self.n_records += len(block)
 

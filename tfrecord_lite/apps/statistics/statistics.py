@@ -28,7 +28,7 @@ from tfrecord_lite.arrays import AnyArray, Int64Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, require_int
 from tfrecord_lite.extension import DataLike, Lists, Survey, blocks_of, originals_of
-from tfrecord_lite.options import ReadOptions, ReadSettings, hinted_class, read_settings
+from tfrecord_lite.options import ReadOptions, ReadSettings, hinted, read_settings
 from tfrecord_lite.progress import Progress, check_progress
 from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.schema import (
@@ -229,7 +229,7 @@ def _sum(one: Any, other: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-@hinted_class
+@hinted
 class Statistics(Mapping[str, FeatureStatistics]):
     """What some records hold in each feature, and how it is distributed.
 

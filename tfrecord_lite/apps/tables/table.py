@@ -39,7 +39,7 @@ from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.dataset.tfrecords import dataset_of, files_of
 from tfrecord_lite.errors import DamageReport, levels_to_caller, require_int
 from tfrecord_lite.extension import FilePart, Library, PartReader, Sidecar, Source, Sources
-from tfrecord_lite.options import ReadOptions, ReadSettings, hinted_class, read_settings
+from tfrecord_lite.options import ReadOptions, ReadSettings, hinted, read_settings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.schema import Schema, SchemaItem, SequenceSchema
@@ -197,7 +197,7 @@ class _Reading:
         return fitting_size(first, LEAST)
 
 
-@hinted_class
+@hinted
 class TFRecordTable:
     """Files of Examples or SequenceExamples as a table, read when it is asked for.
 

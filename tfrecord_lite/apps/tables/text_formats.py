@@ -183,7 +183,7 @@ class _TextSource:
 # ------------------------------------------------------------------------------ cells of CSV
 
 
-def typed(cells: Any, kind: Any = None) -> Any:
+def typed(cells: Any, kind: Any = None) -> Any:  # noqa: PLR0912 - a case for each type
     """Return cells of text as an array: of a type, or of the first one that all of them fit.
 
     A cell fits a number if nothing of it is lost: no leading zero, no digit of an integer, not its size.

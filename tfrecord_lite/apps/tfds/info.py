@@ -22,7 +22,7 @@ from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.formats import tfds
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, errors_at
 from tfrecord_lite.extension import Source, StorageOptions
-from tfrecord_lite.options import hinted, hinted_class
+from tfrecord_lite.options import hinted
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.texts import abridged, nearest, plural, repr_html
@@ -38,7 +38,7 @@ _FILE_NAME = re.compile(r"(?!\.{1,2}$)[^/\\{}\0]+")
 _DASHES = str.maketrans("/.", "--")
 
 
-@hinted_class
+@hinted
 @dataclass(frozen=True)
 class TfdsInfo:
     """A directory of TensorFlow Datasets, as :func:`tfds_info` describes it.

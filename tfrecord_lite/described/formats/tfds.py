@@ -129,7 +129,7 @@ def _unsupported_error(detail: str, key: str | None = None) -> InvalidArgumentEr
 # ------------------------------------------------------------------ from JSON to tensors
 
 
-def _tensors(
+def _tensors(  # noqa: C901, PLR0912 - a case for each class
     name: str, node: Mapping[str, Any], refused: dict[str, InvalidArgumentError]
 ) -> Iterator[_Tensor]:
     """Yield the tensors of a feature; add to `refused` the members that have none to read."""

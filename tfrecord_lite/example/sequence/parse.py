@@ -41,7 +41,7 @@ from tfrecord_lite.example.decode.reader import (
 )
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch, sequences_in
-from tfrecord_lite.options import hinted, hinted_class
+from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import FeatureLike, Schema
 from tfrecord_lite.schema.prepare import (
     Dense,
@@ -61,7 +61,7 @@ Results: TypeAlias = "dict[str, Column]"
 Lengths: TypeAlias = "dict[str, Int64Array]"
 
 
-@hinted_class
+@hinted
 class SequenceExampleParser:
     r"""Parse batches of SequenceExample messages into columns; prepared once, used many times.
 
