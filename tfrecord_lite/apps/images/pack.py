@@ -55,6 +55,7 @@ Path = str | os.PathLike[str]
 __all__ = ["pack_images"]
 
 LABELS_NAME = "labels.txt"
+_OF_MANIFEST = "path_column", "label_column", "root"
 _READ_AHEAD = 8
 """Images that are read at a time, of each thread."""
 _MAX_BYTES = 2**31 - 2**20
