@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -193,10 +193,17 @@ def files_of(plan: PlanNode, function: Callable[[Any], PlanNode]) -> Files | Non
         return None
     names: list[str] = []
     for result in results:
-        if not isinstance(result, Files) or result != replace(first, names=result.names):
+        if not isinstance(result, Files) or _settings(result) != _settings(first):
             return None
         names += result.names
     return replace(first, names=tuple(names), **order)
+
+
+def _settings(files: Files) -> dict[str, Any]:
+    """Return how files are read, whatever their names are."""
+    options = {field.name: getattr(files.options, field.name) for field in fields(files.options)}
+    apart = {"names": None, "options": None, "n_records": None, "marks": None}
+    return {**options, **vars(files), **apart}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
