@@ -120,9 +120,7 @@ def test_the_page_about_installing_has_every_extra() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     page = (ROOT / "docs" / "tutorial" / "install.md").read_text("utf-8")
     rows = re.findall(r"^\| (`[a-z`, ]+`) \|", page, re.MULTILINE)
-    assert {name for row in rows for name in re.findall(r"\w+", row)} == set(
-        project["optional-dependencies"]
-    )
+    assert {n for r in rows for n in re.findall(r"\w+", r)} == set(project["optional-dependencies"])
 
 
 def test_every_extra_that_is_named_exists() -> None:

@@ -43,7 +43,6 @@ def test_the_types_of_the_guide_are_those_of_the_libraries(tmp_path: Path, row: 
     with duckdb.connect() as connection:
         connection.register("t", table)
         in_duckdb = connection.execute("select typeof(x) from t").fetchall()[0][0]
-
     (cells,) = re.findall(
         rf"^\| {re.escape(row)} \| (.*) \|$", PAGE.read_text("utf-8"), re.MULTILINE
     )

@@ -100,7 +100,6 @@ def test_shards_have_the_bytes_of_files_written_alone(tmp_path: Path, compressio
         for i in range(750):
             writer.write(b"%d" % i + record)
             assert i % 100 or n_open() <= before + 130
-
     for i in (0, 1, 75, 149):
         with TFRecordWriter(tmp_path / "alone", compression) as alone:
             for n in range(i, 750, 150):

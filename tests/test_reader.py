@@ -242,14 +242,12 @@ class TestLargeRecords:
             path.write_bytes(
                 reference.encode([b"one"]) + reference.encode_header(length) + bytes(99)
             )
-
             tracemalloc.start()
             try:
                 out, loss = outcome_of(read(path, max_record_bytes=2**64 - 1))
                 peak = tracemalloc.get_traced_memory()[1]
             finally:
                 tracemalloc.stop()
-
             assert (out, loss) == ([b"one"], (Reason.TRUNCATED, 19, 1))
             assert peak < 4 * 2**20
 

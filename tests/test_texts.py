@@ -92,14 +92,9 @@ def test_a_table_is_shown_without_its_middle(tmp_path: Path, n_features: int) ->
         columns = {f"{name} feature {i}": np.arange(3) for i in range(n_features)}
         save(tmp_path / name, {**columns, "x" * 2000: np.arange(3)})
     first = tmp_path / "a"
-
     things = [
-        summarize(first),
-        compute_statistics(first),
-        scan(first),
-        compare(first, tmp_path / "b"),
-    ]
-
+        summarize(first), compute_statistics(first), scan(first), compare(first, tmp_path / "b"),
+    ]  # fmt: skip
     for thing in things:
         assert len(repr(thing)) < 5000
         assert "a feature 0" in repr(thing)

@@ -43,14 +43,12 @@ def test_blocks_are_written_as_their_records_are(
     kept = list(itertools.compress(items, mask))
     before = block.data.tobytes()
     path = tmp_path / "a"
-
     with TFRecordWriter(path, compression) as writer:
         writer.write(b"first")
         writer.write(block)
         writer.write_example({"n": 1})
         writer.write_blocks([block[mask], block[::-1], block[:0], block[1:]])
         writer.write(b"last")
-
     expected = [b"first", *items, *kept, *reversed(items), *items[1:], b"last"]
     written = list(TFRecordReader(path, compression))
     del written[1 + len(items)]  # the Example
@@ -91,7 +89,6 @@ def test_shards_get_of_blocks_what_they_get_of_records(
                 writer.write(item)
             writer.write(b"last")
         contents.append([path.read_bytes() for path in sorted(folder.iterdir())])
-
     assert contents[0] == contents[1]
 
 

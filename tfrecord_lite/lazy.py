@@ -1,5 +1,6 @@
 """Names and modules that are imported when they are first used."""
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
@@ -12,7 +13,9 @@ def names_from(module: str, homes: Mapping[str, str]) -> Callable[[str], object]
     def load(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        return getattr(import_module(f"{PACKAGE}.{homes[name]}"), name)
+        value: object = getattr(import_module(f"{PACKAGE}.{homes[name]}"), name)
+        setattr(sys.modules[module], name, value)  # where it is looked up from now on
+        return value
 
     return load
 

@@ -590,10 +590,8 @@ class TFRecordReader:
         """Return the state without open files."""
         for source in self._sources:
             if is_file_object(source):
-                detail = (
-                    f"a reader of the file object {name_of(source)} cannot be pickled; give a path"
-                )
-                raise TypeError(detail)
+                detail = f"a reader of the file object {name_of(source)} cannot be pickled; "
+                raise TypeError(f"{detail}give a path")
         return {
             **self.__dict__,
             "_open_streams": set(),

@@ -298,7 +298,6 @@ def test_the_extension_shows_batches_and_leaves_other_dictionaries_alone() -> No
     formatter: Any = DisplayFormatter()
     shell = SimpleNamespace(display_formatter=formatter)
     show_it = formatter.format
-
     assert "text/html" not in show_it(BATCHES[0])[0]
     notebook.load_ipython_extension(shell)
     for batch in BATCHES:

@@ -164,7 +164,6 @@ def test_hostile_strings_are_only_shown(chromium: Browser, pages: Callable[[str]
             assert 0 < shown(one) < 10
         page.locator("#sort").select_option("name")
         page.locator("#theme").click()
-
         assert one.problems() == []
 
 

@@ -26,7 +26,6 @@ def test_damage_is_no_flood_of_lines(run: Run, tmp_path: Path) -> None:
     size, n = len(frame([bytes(9)])), 1_200
     path, saved = write(tmp_path / "a", [bytes(9)] * (n + 100)), tmp_path / "saved"
     damage(path, *(i * size + 15 for i in [*range(n), *range(n + 1, n + 100, 2)]))
-
     done, full = run("verify", path), run("verify", "--all", path)
     (place, *_), summary, _ = verify(run, path)
     assert (len(done.out), len(full.out)) == (22, 52)

@@ -23,6 +23,7 @@ from tfrecord_lite import (
     SequenceSchema,
     TFRecordFile,
     encode_example,
+    extension,
     infer_schema,
     save,
     serialize_tensor,
@@ -31,7 +32,6 @@ from tfrecord_lite import (
 from tfrecord_lite.apps.statistics import compare, compute_statistics
 from tfrecord_lite.cli import main
 from tfrecord_lite.cli.texts import exact_bytes
-from tfrecord_lite.index import sampling
 from tfrecord_lite.messages import Event, Summary
 
 
@@ -52,7 +52,6 @@ class TestCorpus:
     def test_info_is_what_tensorflow_found(self, run: Run, sample: CorpusFile) -> None:
         truth = sample.truth
         (found,) = json_of(run, "info", "--json", sample.path)
-
         assert found["records"] == truth["records"]
         assert (found["min"], found["max"]) == (truth["min_len"], truth["max_len"])
         assert (found["compression"] or "NONE") == truth["compression"]
@@ -185,7 +184,6 @@ def test_json(run: Run, tmp_path: Path, records: Any, cls: type[Schema | Sequenc
     path, beside = write(tmp_path / "d", records), tmp_path / "d.schema.json"
     (line,) = run("schema", "--json", path).out
     beside.write_text(line)
-
     assert cls.from_json(line) == infer_schema(path)
     assert json.loads(line)["summary"] == summarize(path).describe()
     loaded = load(path)
@@ -240,7 +238,7 @@ def test_without_utf8_there_are_no_blocks(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_sample(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "d", map(flower, range(60)))
     whole = run("stats", "--sample", 10, path)
-    monkeypatch.setattr(sampling, "draw_sample", partial(sampling.draw_sample, max_bytes=50_000))
+    monkeypatch.setattr(extension, "draw_sample", partial(extension.draw_sample, max_bytes=50_000))
     done = run("stats", "--sample", 10, path)
     (described,) = json_of(run, "stats", "--json", "--sample", 10, path)
     assert whole.out == run("stats", path).out

@@ -130,8 +130,7 @@ class TestArguments:
         ("unpack -o x a", "the last argument is what to write"),
         ("stats a -o x", "redirect what it prints: > FILE"),
         ("sample --num 3 a b", "did you mean --limit?"),
-        ("stats --col x a", "did you mean --columns?"),
-        ("count --where x", "it is an option of"),
+        ("stats --col x a", "did you mean --columns?"), ("count --where x", "it is an option of"),
         ("convert a b --compression snappy", "--output-compression is what to write"),
     ])  # fmt: skip
     def test_an_unknown_option_gets_the_nearest(self, run: Run, command: str, hint: str) -> None:

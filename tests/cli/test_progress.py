@@ -72,12 +72,10 @@ def test_lines_that_are_printed_meanwhile_stay_whole(folder: Path) -> None:
     half = len(data) // 2
     for i in range(9):
         (folder / f"bad{i}").write_bytes(data[:half] + b"damage" + data[half:])
-
     for verb, *more in (["verify", "--jobs", "2"], ["index"], ["info", "--json"]):
         shown = terminal.on_terminal(
             "-c", RUN, verb, *more, *(f"bad{i}" for i in range(9)), "a", "b"
         )
-
         lines = [line for line in terminal.screen(shown.text) if line]
         assert "%|" in shown.text
         starts = ("bad", "a", "b", "total of", "tfrecord: bad", '{"file": "', "  ")

@@ -91,9 +91,7 @@ def test_what_a_sidecar_says_is_one_line(run: Run, tmp_path: Path) -> None:
 def test_split_into_parts(run: Run, tmp_path: Path) -> None:
     save(tmp_path / "a", {"x": np.arange(100) % 30})
     parts = ["--fractions=0.5,0.5", "--by=x"]
-
     done = run("split", *parts, tmp_path / "a", tmp_path / "p@2", tmp_path / "q.gz")
-
     assert (done.status, done.err, len(done.out)) == (0, [], 2)
     assert len(list(TFRecordReader([tmp_path / "p@2", tmp_path / "q.gz"]))) == 100
     assert "of 100 records" in done.out[1]

@@ -131,16 +131,12 @@ def test_without_duckdb_the_extra_is_named(run: Run, monkeypatch: pytest.MonkeyP
         assert "SQL needs duckdb: pip install duckdb pyarrow" in done.err[0]
 
 
-@pytest.mark.parametrize(
-    ("condition", "hint"),
-    [
-        ('name = "rose"', "; text is in single quotes: 'rose'"),
-        ("name <> rose", "; text is in single quotes: 'rose'"),
-        ("rose is null", "there is no column 'rose'"),
-        ("labels = 1", "; the nearest: 'label'"),
-        ("name.x = 1 or names.x = 1", "'names.x'; the nearest: 'name'"),
-    ],
-)
+@pytest.mark.parametrize(("condition", "hint"), [
+    ('name = "rose"', "; text is in single quotes: 'rose'"),
+    ("name <> rose", "; text is in single quotes: 'rose'"),
+    ("rose is null", "there is no column 'rose'"), ("labels = 1", "; the nearest: 'label'"),
+    ("name.x = 1 or names.x = 1", "'names.x'; the nearest: 'name'"),
+])  # fmt: skip
 def test_a_name_that_is_no_column(run: Run, condition: str, hint: str) -> None:
     assert "select * from 'x-00000" in run("sql", "x-00000-of-00002").err[0]
     assert hint in run("filter", "--where", condition, "x@2", "y").err[0]

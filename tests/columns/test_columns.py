@@ -148,7 +148,6 @@ def test_every_partition_makes_the_same_tensor(nested: list[list[int]], dtype: A
 @given(deep_rows, splits_dtypes)
 def test_two_levels_come_back_as_they_were(nested: list[list[list[int]]], dtype: Any) -> None:
     made = ragged_deep(nested, dtype)
-
     assert made.to_list() == nested
     assert [row.to_list() for row in made] == nested
     assert made.ragged_rank == 2
@@ -173,7 +172,6 @@ def test_strings_may_be_objects_or_a_column(nested: list[list[bytes]]) -> None:
     if not flat(nested):
         objects = RaggedTensor.from_row_lengths(np.empty(0, object), lengths)
     column = RaggedTensor.from_row_lengths(BytesColumn.from_list(flat(nested)), lengths)
-
     assert objects == column
     assert column == objects
     assert objects.to_list() == column.to_list() == nested
@@ -209,7 +207,6 @@ def test_values_may_be_arrays_themselves() -> None:
 
 def test_uniform_rows_know_their_length() -> None:
     made = RaggedTensor.from_uniform_row_length(np.arange(6), 2)
-
     assert made.shape == (3, 2)
     assert made[:, 1].tolist() == [1, 3, 5]
     assert made[:, -1].tolist() == [1, 3, 5]

@@ -139,10 +139,7 @@ def arrow_tables(draw: st.DrawFn) -> tuple[Any, list[dict[str, Any]]]:
     names = draw(st.lists(st.sampled_from("vwxyz"), min_size=1, max_size=3, unique=True))
     drawn = [draw(columns_of(n)) for _ in names]
     arrays = [pa.array(values, kind) for kind, values, _ in drawn]
-    rows = [
-        {name: values[i] for name, (_, values, _) in zip(names, drawn, strict=True)}
-        for i in range(n)
-    ]
+    rows = [{name: v[i] for name, (_, v, _) in zip(names, drawn, strict=True)} for i in range(n)]
     fields = [
         pa.field(name, kind, nullable=None in values or kind == pa.null() or draw(st.booleans()))
         for name, (kind, values, _) in zip(names, drawn, strict=True)
@@ -177,9 +174,7 @@ def divided(draw: Any, table: Any) -> Any:
 
 
 def decoded(records: Any) -> list[dict[str, list[Any]]]:
-    return [
-        {key: values.tolist() for key, values in row.items()} for row in decode_examples(records)
-    ]
+    return [{key: v.tolist() for key, v in row.items()} for row in decode_examples(records)]
 
 
 @given(arrow_tables(), st.data())
@@ -218,10 +213,7 @@ def lists_of_structs(draw: st.DrawFn) -> tuple[Any, list[Any]]:
         rows = st.lists(rows, max_size=2)
     values = draw(st.lists(st.none() | rows, max_size=5))
     if pa.types.is_map(kind):
-        pairs = [
-            None if row is None else [(item["key"], item["value"]) for item in row]
-            for row in values
-        ]
+        pairs = [None if row is None else [(i["key"], i["value"]) for i in row] for row in values]
         return pa.array(pairs, kind), values
     return pa.array(values, kind), values
 
@@ -368,9 +360,7 @@ def test_the_schema_of_a_stream_fits_its_batches(drawn: Any) -> None:
         raised(InvalidArgumentError, encode_examples, table, schema_of(table))
         return
     found: Any = parse_example(block, schema) if len(schema) else {}
-    assert {name: len(column) for name, column in found.items()} == dict.fromkeys(
-        schema, table.num_rows
-    )
+    assert {name: len(c) for name, c in found.items()} == dict.fromkeys(schema, table.num_rows)
 
 
 def test_numbers_stay_as_they_are(tmp_path: Path) -> None:

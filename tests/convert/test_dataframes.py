@@ -105,10 +105,8 @@ def test_frames_are_encoded_as_their_columns(tmp_path: Path, frame: Any) -> None
     with tl.TFRecordWriter(tmp_path / "d") as writer:
         writer.write_examples(frame)
         specs: list[Any] = [
-            tl.FixedLenFeature([], int, 0),
-            tl.FixedLenFeature([], bytes, b""),
-            "float32",
-        ]
+            tl.FixedLenFeature([], int, 0), tl.FixedLenFeature([], bytes, b""), "float32",
+        ]  # fmt: skip
         writer.write_examples(frame, dict(zip(DATA, specs, strict=True)))
     assert list(tl.TFRecordReader(tmp_path / "d")) == [*expected, *expected]
     with tl.ShardedTFRecordWriter(tmp_path / "s@1") as sharded:
@@ -198,7 +196,6 @@ CATEGORIES: list[tuple[Any, Any]] = [
 def test_values_outside_categories_are_named(tmp_path: Path, listed: list[Any], other: Any) -> None:
     schema = schema_of({"x": pd.Categorical([*listed, None], categories=listed)}, lossless=True)
     good, bad = [listed[-1], None, listed[0]], [listed[0], None, listed[-1], other]
-
     several: list[Any] = [bad, pd.Categorical(bad, categories=[*listed, other])]
     several.append(np.ma.MaskedArray([listed[0], other, other], [False, True, False]))
     for column in several:

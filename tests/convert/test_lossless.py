@@ -257,7 +257,6 @@ def test_a_batch_without_values_fits_the_schema_of_another(dtype: str) -> None:
     masked = schema_of({"x": np.ma.MaskedArray(values, [True])})
     rows = schema_of({"x": RaggedTensor(values, [0, 1])})
     levels = schema_of({"x": RaggedTensor(RaggedTensor(values, [0, 1]), [0, 1])})
-
     missing = back({"x": [None, None]}, masked)["x"]
     assert (np.ma.count(missing), len(missing), missing.dtype) == (0, 2, values.dtype)
     columns: list[Any] = [[[], []], np.array([[], None], object)[:1]]

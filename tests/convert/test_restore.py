@@ -197,9 +197,7 @@ def test_results_share_no_memory_with_each_other_or_with_the_records(rows: Any) 
         [parse_example(block, again)],
         ExampleParser(again).parse_batches(block, [0, 1, len(block)]),
     ):
-        arrays = [
-            array for batch in batches for column in batch.values() for array in memories(column)
-        ]
+        arrays = [array for batch in batches for c in batch.values() for array in memories(c)]
         for i, array in enumerate(arrays):
             assert not np.shares_memory(array, block.data)
             assert not any(np.shares_memory(array, other) for other in arrays[:i])

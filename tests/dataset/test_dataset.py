@@ -189,13 +189,11 @@ def test_arguments_of_types_that_cannot_be(names: list[str], make: Callable[[Any
 
 def test_columns_of_batches_and_of_single_records(names: list[str]) -> None:
     dataset = TFRecordDataset(names)
-
     batches: list[Any] = list(dataset.batch(5).parse_example(FEATURES))
     singles: list[Any] = list(dataset.parse_example(FEATURES))
     pairs: list[Any] = list(
         dataset.batch(8).parse_example(FEATURES, strings="BytesColumn", label_key="n")
     )
-
     assert [batch["n"].tolist() for batch in batches] == [
         [0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11],
     ]  # fmt: skip
@@ -627,7 +625,6 @@ def test_some_columns_and_text_are_read(tmp_path: Path) -> None:
     path = tmp_path / "a"
     with TFRecordWriter(path) as writer:
         writer.write_examples({"n": [1, 2], "word": ["a", "b"], "code": [b"\xff", b"c"]})
-
     (batch,) = read_batches(path, columns=["word"])
     assert {key: value.tolist() for key, value in batch.items()} == {"word": [b"a", b"b"]}
     for settings in ({"text": True}, {"text": ["word"], "columns": ["word", "n"]}):

@@ -276,7 +276,6 @@ def test_a_state_keeps_the_seeds_that_were_drawn(tmp_path: Path, n_given: int) -
     again = iter(other)
     assert list(again) != first
     again.load_state_dict(state)
-
     assert list(again) == first[n_given:]
     assert list(other) == second
 
@@ -329,7 +328,6 @@ def test_the_epoch_after_one_that_is_resumed_is_the_next(tmp_path: Path, n_given
     dataset = make()
     again = iter(dataset)
     again.load_state_dict(run.state_dict())
-
     assert numbers(again) == epochs[1][n_given:]
     assert numbers(dataset) == epochs[2]
     assert numbers(dataset) == epochs[3]

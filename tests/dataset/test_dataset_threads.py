@@ -59,7 +59,6 @@ def test_prefetching_works_ahead_and_no_further(names: list[str]) -> None:
 
     run = iter(TFRecordDataset(names).map(note).prefetch(3))
     assert next(run) == 0
-
     assert reached.wait(30)  # one was taken, three are ready, and one more may be in the making
     for _ in range(50):
         time.sleep(0.001)
@@ -153,7 +152,6 @@ def test_large_arrays_return(names: Any, monkeypatch: pytest.MonkeyPatch, memory
         return {"n": n, "a": np.full(n * 200_000, n), "e": np.empty(0)}
 
     found: list[Any] = list(TFRecordDataset(names).map(large).in_processes(2, "fork"))
-
     assert sorted(each["n"] for each in found) == list(range(12))
     for each in found:
         assert each["a"].shape == (each["n"] * 200_000,)

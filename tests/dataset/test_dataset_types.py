@@ -43,14 +43,12 @@ def test_elements_are_of_the_type_that_was_promised(tmp_path: Path) -> None:
     assert_type(records.shuffle_all(1).shard(2, 0), TFRecordDataset)
     assert_type(records.enumerate(), Dataset[tuple[int, bytes]])
     assert type(next(iter(records))) is bytes
-
     numbers = records.map(number_of)
     assert_type(numbers, Dataset[int])
     assert_type(numbers.map(half).filter(bool).in_processes(0), Dataset[float])
     assert_type(records.map(pair).map(total), Dataset[float])
     assert_type(records.map(pair).filter(total), Dataset[tuple[int, str]])
     assert next(iter(records.map(pair).map(total))) == total(*pair(next(iter(records))))
-
     assert_type(records.batch(2), Dataset[ObjectArray])
     assert_type(numbers.batch(2), Dataset[AnyArray])
     assert isinstance(next(iter(numbers.batch(2))), np.ndarray)

@@ -178,7 +178,6 @@ def test_a_length_is_that_in_any_number_of_workers(
                 torch_data.worker = types.SimpleNamespace(id=i, num_workers=n_workers, seed=i)
                 n_found += sum(1 for _ in dataset)
             assert n_found == len(dataset)
-
     for dataset in (batches, batches.repeat(2), records.take(9).batch(2).prefetch(1)):
         raised(TypeError, len, dataset, match="workers")
     monkeypatch.delitem(sys.modules, "torch.utils.data")
@@ -306,12 +305,10 @@ def test_a_file_that_is_replaced_by_one_of_its_size_is_read_anew(
     whole = TFRecordDataset([str(path)]).interleave(cycle_length, 2).repeat(3)
     part = worker_part(whole._plan, 2, 1)
     found: list[int] = []
-
     for chunk, _ in part.chunks(Run(), None):
         if len(found) == 20:  # all of the first round
             (tmp_path / "3").rename(path)
         found += [record[0] for record in chunk.to_list()]
-
     assert found == [*range(1, 40, 2), *range(20, 40), *range(20, 40)]
 
 
@@ -387,9 +384,7 @@ def test_ranks_and_workers_read_each_record_once(
     def part(rank: int, worker: int) -> PlanNode:
         shard = n_ranks, rank
         keywords = {"shuffle": shuffle, "seed": 1, "shard": shard, "even": even, **options}
-        batches = [
-            read_batches(group, FEATURES, 1, num_epochs=1 + repeats, **keywords) for group in groups
-        ]
+        batches = [read_batches(g, FEATURES, 1, num_epochs=1 + repeats, **keywords) for g in groups]
         mixed = Dataset.mix(batches, seed=2, stop="all") if len(batches) > 1 else batches[0]
         return worker_part(mixed._plan, n_workers, worker)
 
@@ -433,9 +428,7 @@ def test_runs_are_read_by_one_rank_each(tmp_path: Path, monkeypatch: pytest.Monk
 
     def n_read(epoch: int) -> int:
         SmallBlocks.n_read = 0
-        ranks = [
-            read_batches(names, FEATURES, 4, shard=(4, rank)).set_epoch(epoch) for rank in range(4)
-        ]
+        ranks = [read_batches(names, FEATURES, 4, shard=(4, r)).set_epoch(epoch) for r in range(4)]
         assert sorted(n for rank in ranks for n in numbers(rank)) == list(range(201))
         return SmallBlocks.n_read
 

@@ -126,9 +126,7 @@ def test_workers_and_ranks_share_a_mixture(tmp_path: Path, n_workers: int) -> No
     names = write_files(tmp_path, [20, 11])
 
     def rank(number: int) -> Dataset:
-        sets = [
-            read_batches(name, FEATURES, 2, shuffle=5, seed=1, shard=(2, number)) for name in names
-        ]
+        sets = [read_batches(n, FEATURES, 2, shuffle=5, seed=1, shard=(2, number)) for n in names]
         return Dataset.mix(sets, seed=1, stop="all").in_processes(n_workers)
 
     found = [number for i in range(2) for number in numbers(rank(i))]

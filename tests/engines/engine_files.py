@@ -72,7 +72,5 @@ def check_example(engine: str, folder: Path) -> None:
     program = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "engine_parquet.py"))
     program["ENGINES"][engine](str(folder))
     assert {path: path.read_bytes() for path in folder.glob("train-*")} == before
-    found = rows_of(
-        [str(path) for path in (folder / "again").glob("*.tfrecord*") if path.suffix != ".json"]
-    )
+    found = rows_of([str(p) for p in (folder / "again").glob("*.tfrecord*") if p.suffix != ".json"])
     assert sorted(found, key=lambda row: row["row"]) == rows_of(str(folder / "train-*.tfrecord"))

@@ -178,9 +178,7 @@ def test_rows_of_any_types_pass_between_processes(tmp_path: Path) -> None:
     save(tmp_path / "a", columns, lossless=True)
     local = scan(tmp_path / "a").to_arrow().to_pylist()
     names = {name: name.replace("/", "_") for name in columns} | {"class": "f_class"}
-
     rows = collect(ReadExamples(tmp_path / "a", elements="rows") | beam.Reshuffle())
-
     found = {row.image_encoded: row._asdict() for row in rows}
     for row in local:
         assert found[row["image/encoded"]] == {names[name]: row[name] for name in row}
@@ -200,7 +198,6 @@ def test_sequence_examples(tmp_path: Path) -> None:
                 {"context": {"id": i}, "feature_lists": {"steps": [[i, i]] * i}}
             )
     local = scan(tmp_path / "a").to_arrow()
-
     (table,) = collect(ReadExamples(tmp_path / "a"))
     assert table.equals(local)
     assert collect(ReadExamples(tmp_path / "a", elements="dicts")) == local.to_pylist()
@@ -208,7 +205,6 @@ def test_sequence_examples(tmp_path: Path) -> None:
     assert columns["context/id"].ravel().tolist() == [0, 1, 2, 3]
     (row,) = collect(ReadExamples(tmp_path / "a", elements="rows") | beam.Filter(has_id_3))
     assert list(row.feature_lists_steps) == local["feature_lists/steps"].to_pylist()[3]
-
     collect(ReadExamples(tmp_path / "a") | WriteExamples(str(tmp_path / "b")))
     records = TFRecordReader(tmp_path / "b-00000-of-00001")
     assert [SequenceExample.FromString(each) for each in records] == [
@@ -373,7 +369,6 @@ def test_rows_and_columns_of_any_kind_are_written(tmp_path: Path) -> None:
     (path,) = collect(beam.Create([sequence]) | WriteExamples(str(tmp_path / "s"), num_shards=1))
     (record,) = TFRecordReader(path)
     assert SequenceExample.FromString(record).context.feature["i"].int64_list.value == [1]
-
     batch = pa.RecordBatch.from_pydict({"a": [1, 2, None]})
     (path,) = collect(beam.Create([batch]) | WriteExamples(str(tmp_path / "b")))
     assert load(path)["a"].tolist() == [1, 2, None]

@@ -151,7 +151,6 @@ def test_damage(folder: Path) -> None:
     damage(folder / "data-00001-of-00003.tfrecord", [100, 900])
     reader = TFRecordReader(str(folder / "*"), on_error=lambda _: None)
     n_records = sum(map(len, reader.blocks()))
-
     with pytest.raises(DataLossError, match=r"data-00001-of-00003.tfrecord: record 100, byte"):
         read_tfrecord(folder, schema=schema).compute()
     frame = read_tfrecord(folder, schema=schema, on_error="skip", blocksize="30kiB")
@@ -291,7 +290,6 @@ def test_workers_that_are_killed_double_and_lose_nothing(folder: Path, tmp_path:
     assert Path(read).exists()
     assert sum(part.n_records for part in parts) == 3000
     assert rows_of(str(tmp_path / "out/*")) == rows_of(str(folder / "*"))
-
     again = read_tfrecord(tmp_path / "out").map_partitions(work, written, meta=frame._meta)
     assert rows_in(again) == rows_of(str(folder / "*"))
     assert Path(written).exists()

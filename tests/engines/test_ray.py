@@ -257,7 +257,6 @@ def test_a_worker_killed_after_it_wrote_doubles_no_record(folder: Path, tmp_path
 
     sink = Killed(out)
     read_tfrecords(folder).write_datasink(sink)
-
     assert Path(flag).exists()
     assert sum(part.n_records for part in sink.written) == 3000
     assert sorted(row["row"] for row in rows_of(str(out / "*"))) == list(range(3000))

@@ -152,7 +152,6 @@ def test_shards_get_rows_as_they_get_records(tmp_path: Path, how: dict[str, Any]
         {"i": i, "s": b"%d" % i} if i % 7 else {"x": [i] * (i % 12)} for i in range(1500)
     ]
     records = [encode_example(row) for row in rows]
-
     with ShardedTFRecordWriter(tmp_path / "a{shard}", **how) as writer:
         for row in rows[:700]:
             writer.write_example(row)
@@ -164,7 +163,6 @@ def test_shards_get_rows_as_they_get_records(tmp_path: Path, how: dict[str, Any]
             *records[:700], b"between", *records[700:], *encode_examples({"x": [1, 2, 3]}),
         ]:  # fmt: skip
             other.write(record)
-
     assert len(writer.paths) == len(other.paths) > 2
     for one, two in zip(writer.paths, other.paths, strict=True):
         assert list(TFRecordReader(one)) == list(TFRecordReader(two))

@@ -84,9 +84,7 @@ def test_many_floats_are_compared_in_one_stretch() -> None:
 
     def message(first: int) -> bytes:
         floats = enumerate(keys, first)
-        return plain(
-            {key: Feature(FLOAT, (i,) * (1 + (i - first) % 50 // 49)) for i, key in floats}
-        )
+        return plain({k: Feature(FLOAT, (i,) * (1 + (i - first) % 50 // 49)) for i, k in floats})
 
     batch, memory = [message(i) for i in range(40)], LayoutMemory()
     asked = [key for key in keys if not key.endswith(b"5")]
@@ -117,7 +115,6 @@ def test_a_layout_describes_what_it_learnt_and_why_a_message_does_not_match() ->
     assert layout is not None
     assert len(layout.describe().splitlines()) == len(EVERY_FORM)
     assert "b'floats', float32, FIXED, 12 bytes after" in layout.describe()
-
     for message, difference in [
         (usual[0], "no difference"),
         (plain({**EVERY_FORM, b"int": SIX}), "no difference"),
@@ -171,7 +168,6 @@ def test_plain_entries_are_read_in_any_order_and_odd_ones_left_out() -> None:
     assert assert_engine_agrees(batch, [b"int", b"none"], way="plain") == 400
     others = read(batch, [b"int"], way="plain").batch.unknown_keys(100)
     assert sorted(others) == sorted(entries.keys() - {b"int"})
-
     batch[7] = plain(entries | {b"string": Feature(BYTES, (b"a" * 128,))})
     batch[9] = plain(dict(list(entries.items())[:4]))  # lacks some
     batch[11] = plain({b"a key of \xc3\xa4": FIVE} | entries)
@@ -267,7 +263,6 @@ def test_entries_after_those_of_a_layout_are_seen(more: Features) -> None:
 @pytest.mark.parametrize("n_after", [0, 3])
 def test_nested_lengths_that_agree_and_lie_are_refused(beyond: int, n_after: int) -> None:
     """The lengths around a string reach beyond its message; only the outermost one is right."""
-
     follow = plain_entry(b"z", FIVE)
 
     def message(n: int) -> bytes:
@@ -277,7 +272,6 @@ def test_nested_lengths_that_agree_and_lie_are_refused(beyond: int, n_after: int
 
     good, lie = message(20_000), message(20_000 + beyond)
     batch = [good] * 10 + [lie] + [good] * n_after
-
     assert assert_engine_agrees([good] * 10) == 10
     assert refused(lie) or beyond <= len(follow)
     assert_engine_agrees(batch, [b"a", b"z"])

@@ -142,11 +142,8 @@ def test_an_error_about_the_kind_says_which_was_found_and_expected(wanted: str, 
     right, wrong = plain({b"a": of[wanted]}), plain({b"a": of[found]})
     padded = tl.FixedLenSequenceFeature([], wanted, allow_missing=True)
     specs = (
-        tl.FixedLenFeature([], wanted),
-        tl.VarLenFeature(wanted),
-        tl.RaggedFeature(wanted),
-        padded,
-    )
+        tl.FixedLenFeature([], wanted), tl.VarLenFeature(wanted), tl.RaggedFeature(wanted), padded,
+    )  # fmt: skip
     for spec, n in itertools.product(specs, [0, 40]):
         error = outcome(parse, [right] * n + [wrong], {"a": spec})
         assert error.reason is Reason.WRONG_KIND
@@ -355,9 +352,7 @@ def test_a_raw_feature_is_the_array(dtype: str, shape: tuple[int, ...], n: int, 
     )
     assert found.flags.writeable
     splits = [0, *sorted(data.draw(st.lists(st.integers(0, n), max_size=3))), n]
-    parts: list[Any] = [
-        part["x"] for part in tl.ExampleParser(features).parse_batches(block, splits)
-    ]
+    parts: list[Any] = [p["x"] for p in tl.ExampleParser(features).parse_batches(block, splits)]
     assert [part.tobytes() for part in parts] == [
         array[a:b].tobytes() for a, b in itertools.pairwise(splits)
     ]

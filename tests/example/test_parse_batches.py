@@ -142,9 +142,7 @@ def test_large_strings_stay_in_the_buffer_they_were_read_into(
         else:
             read()
     intact = messages[:damaged] if damaged < len(lengths) else messages * 2
-    expected = [
-        parser(intact[first : first + batch_size]) for first in range(0, len(intact), batch_size)
-    ]
+    expected = [parser(intact[f : f + batch_size]) for f in range(0, len(intact), batch_size)]
     assert_same(found, expected)
 
 
@@ -182,7 +180,6 @@ def test_the_error_is_about_the_first_wrong_message_of_all_batches() -> None:
         (tl.ExampleParser(three), examples),
         (tl.SequenceExampleParser({}, three_a_step), steps),
     )
-
     for parser, block in parsers:
         with pytest.raises(InvalidArgumentError, match=r"record 17, feature 'tokens': .*found 2"):
             parser.parse_batches(block, [0, 8, 16, 20])

@@ -71,9 +71,7 @@ def many_rows(draw: st.DrawFn) -> list[Any]:
         if keys or not is_odd:
             made["context"] = {key: draw(VALUES[of_context]) for key in keys}
         if names or not is_odd:
-            made["feature_lists"] = {
-                name: draw(st.lists(VALUES[of_list], max_size=3)) for name in names
-            }
+            made["feature_lists"] = {n: draw(st.lists(VALUES[of_list], max_size=3)) for n in names}
         rows.append(made)
     return rows
 

@@ -250,7 +250,6 @@ def test_keys_kinds_and_counts_are_tensorflows(file: CorpusFile, times: int) -> 
                 label = KINDS[values.dtype.kind]
                 n, least, most = kinds.setdefault(label, [0, values.size, values.size])
                 kinds[label] = [n + 1, min(least, values.size), max(most, values.size)]
-
     assert found == file.truth["keys"]
     assert lengths == file.truth["steps"]
 

@@ -87,9 +87,7 @@ def same(column: Any, case: Case, records: slice = slice(None)) -> None:
 def test_steps_come_back_as_they_were(case: Case, data: st.DataObject) -> None:
     schema, block = schema_of(case), block_of(case)
     parser = tl.SequenceExampleParser(*schema, pad=data.draw(st.booleans()))
-
     _, lists, lengths = parser(block)
-
     same(lists["x"], case)
     assert lengths == {}
     splits = [0, *sorted(data.draw(st.lists(st.integers(0, len(block)), max_size=2))), len(block)]
@@ -153,9 +151,7 @@ def test_examples_have_raw_arrays_of_any_size(case: Case, is_schema: bool) -> No
     features: Any = {"x": tl.RawFeature(case.original.shape, dtype)}
     schema = tl.Schema(features)
     block = tl.encode_examples({"x": strings})
-
     column: Any = tl.parse_example(block, schema if is_schema else features)["x"]
-
     assert (column.dtype, column.shape[1:]) == (dtype, case.original.shape)
     assert [np.asarray(row).tobytes() for row in column] == strings
     assert list(tl.encode_examples({"x": column}, schema if is_schema else features)) == list(block)

@@ -97,7 +97,6 @@ def test_everything_comes_back_and_each_byte_once(
         "read_ahead": read_ahead,
         "storage_options": {"block_size": block_size},
     }
-
     assert list(TFRecordReader(urls, **options)) == [one for records in files for one in records]
     if read_ahead != 0:
         n_states = 3 * len(urls)  # each of a byte
@@ -111,7 +110,6 @@ def test_a_first_look_fetches_little_and_the_next_sizes_are_asked_for(server: Fi
     large = bytes(frame([b"x" * 100_000] * 300))
     server.files = {f"/{i}": large for i in range(8)}
     urls = [f"{server.url}/{i}" for i in range(8)]
-
     records = iter(TFRecordReader(urls[:4]))
     next(records)
     deadline = time.monotonic() + 20

@@ -90,11 +90,7 @@ def name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 
 def by_way(*names: str) -> pytest.MarkDecorator:
-    ways = [
-        pytest.param(way, marks=marks)
-        for way, marks in WAYS.items()
-        if way.partition(" ")[0] in names
-    ]
+    ways = [pytest.param(way, marks=m) for way, m in WAYS.items() if way.partition(" ")[0] in names]
     return pytest.mark.parametrize("name", ways, indirect=True)
 
 

@@ -148,11 +148,9 @@ class TestTensorFlowsOptions:
     def test_both_are_an_error(self, tmp_path: Path, compression: Any) -> None:
         with pytest.raises(InvalidArgumentError, match="both") as caught:
             tl.TFRecordWriter(tmp_path / "a", "GZIP", compression=compression)
+        raised(InvalidArgumentError, tl.TFRecordWriter, tmp_path / "a", "infer")  # never inferred
         assert caught.value.reason is Reason.BAD_ARGUMENT
         assert not (tmp_path / "a").exists()
-
-    def test_they_are_never_inferred(self, tmp_path: Path) -> None:
-        raised(InvalidArgumentError, tl.TFRecordWriter, tmp_path / "a", "infer")
 
 
 READERS: dict[str, Callable[..., Any]] = {

@@ -70,20 +70,17 @@ def test_the_second_writer_is_rejected_until_the_first_is_closed(tmp_path: Path,
     assert list(TFRecordReader(path))[-2:] == [b"first", b"added"]
 
 
-@pytest.mark.parametrize("mode", ["a", "w"])
-def test_the_writer_may_be_in_another_process(tmp_path: Path, mode: str) -> None:
+@pytest.mark.parametrize(("mode", "is_killed"), [("a", False), ("w", False), ("a", True)])
+def test_a_lock_is_of_another_process_and_dies_with_it(
+    tmp_path: Path, mode: str, is_killed: bool
+) -> None:
     path = tmp_path / "a"
-    with held_elsewhere(path, mode) as (_, pipe):
+    with held_elsewhere(path, mode) as (pid, pipe):
         assert_rejected(path)
-        pipe.send("close")
-    append(path)
-    assert list(TFRecordReader(path)) == [b"theirs", b"added"]
-
-
-def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    with held_elsewhere(path, "a") as (pid, _):
-        os.kill(pid, signal.SIGKILL)
+        if is_killed:
+            os.kill(pid, signal.SIGKILL)
+        else:
+            pipe.send("close")
     append(path)
     assert list(TFRecordReader(path)) == [b"theirs", b"added"]
 

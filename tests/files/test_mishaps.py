@@ -179,13 +179,11 @@ def test_what_a_remote_client_raises_while_reading_is_an_oserror_with_the_url(
     monkeypatch.setattr(memory, "_open", lambda *_, **__: LostConnection(stored, n_good, raised))
     (tmp_path / "a").write_bytes(STREAM)
     (tmp_path / "b").write_bytes(STREAM[:-3])
-
     with pytest.raises(OSError) as caught:  # noqa: PT011 - which one is asked below
         list(TFRecordReader(url))
     report = verify([tmp_path / "a", url, tmp_path / "b"])
     with pytest.raises(OSError) as sought:  # noqa: PT011
         open_seekable(url).seek(0, io.SEEK_END)
-
     for error in caught.value, sought.value, report.files[1].failure:
         assert type(error) is kind
         assert (error.errno, error.filename) == (number, url)

@@ -79,7 +79,6 @@ def test_what_is_written_under_a_name_is_read_under_it(
         save(f"{root}/a/b.tfrecord", {"id": np.arange(7)})  # what a pattern may match
         name = f"{root}/{folder}/{base}{shards}.tfrecord"
         save(name, {"id": np.arange(4)})
-
         for read in READERS.values():
             assert read(name) == 4
         files = everything_below(root)
@@ -122,7 +121,6 @@ def test_writers_leave_alone_what_their_name_would_match(way: str, folder: str) 
     with contextlib.suppress(ZeroDivisionError), WRITERS[way](name) as writer:
         writer.write(b"two")
         raise ZeroDivisionError
-
     files = memory.find(root)
     assert not [file for file in files if file.endswith(".tmp")]
     assert all(memory.cat(f"{root}/{other}/x.tfrecord") == b"kept" for other in ("run1", "runs"))
@@ -431,7 +429,6 @@ def test_a_package_is_advised_only_where_it_helps(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(registry.known_implementations, "broken", broken)
     missing = {"class": "no_such_package.FileSystem", "err": "Install it"}
     monkeypatch.setitem(registry.known_implementations, "absent", missing)
-
     for read in READERS.values():
         with pytest.raises(
             ImportError, match=r"^broken://b/x: its file system cannot be loaded"

@@ -204,5 +204,4 @@ def test_an_atomic_file_is_on_the_disk_before_it_has_its_name_and_its_name_after
     with TFRecordWriter(tmp_path / "a", atomic=True) as writer:
         writer.write(b"one")
         assert done == []
-
     assert done == ["-", "named", "d"]

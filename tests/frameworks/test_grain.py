@@ -142,7 +142,6 @@ def test_processes_share_compressed_files(tmp_path: Path, n_files: int, n_worker
     again = make()
     again.set_state(state)
     rest = list(again)
-
     assert plain(rest) == plain(list(run))
     assert sorted(numbers(before + rest)) == list(range(N_RECORDS))
     run.close()

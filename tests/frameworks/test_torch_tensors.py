@@ -139,7 +139,6 @@ def test_a_loader_has_the_length_of_all_its_workers(tmp_path: Path, shuffle: Any
         assert not hasattr(loader(0, 0).dataset, "__len__")  # as Keras asks
     assert len(loader(0, 0, length=7)) == 7
     assert main(["index", *names]) == 0
-
     for n_workers, rank in itertools.product((0, 1, 3), (0, 1)):
         batches = loader(n_workers, rank)
         assert len(batches) == sum(1 for _ in batches)
@@ -179,9 +178,7 @@ def batch_of_everything() -> Any:
 def test_small_tensors_travel_in_the_message() -> None:
     """The element arrives as without workers; only what is large is in shared memory."""
     wanted = batch_of_everything()
-
     (batch,) = DataLoader(_Batches(), batch_size=None, num_workers=1)
-
     assert type(batch) is dict
     assert list(batch) == list(wanted)
     assert type(batch["in"][0]) is dict
@@ -263,7 +260,6 @@ def test_without_a_schema_tensors_have_the_dtypes_that_were_saved(tmp_path: Path
     columns: dict[str, Any] = {np.dtype(d).str: np.arange(4).astype(d) for d in dtypes}
     columns |= {"t": ["a", "b", "c", "d"], "none": np.ma.masked_equal(["-", "a", "a", "a"], "-")}
     tl.save(path, columns)
-
     for found in (
         IndexedTensors(path)[[0, 1, 2, 3]],
         *IterableTensors(tl.read_batches(path, batch_size=4)),
@@ -301,16 +297,13 @@ def test_a_missing_value_is_not_stacked_as_what_is_under_its_mask(tmp_path: Path
     raised(TypeError, next, iter(torch.utils.data.DataLoader(rows, batch_size=2)), match="NoneType")
 
 
-@pytest.mark.parametrize(
-    ("make", "cure"),
-    [
-        (lambda: torch.ones(2, dtype=torch.complex64).conj(), "resolve_conj()"),
-        (lambda: torch.nested.nested_tensor([torch.ones(2)], layout=torch.jagged), "unbind()"),
-        (lambda: torch.ones(2, requires_grad=True), "detach()"),
-        (lambda: torch.ones(2).to_sparse(), "to_dense()"),
-        (lambda: torch.ones(2, device="meta"), "no values"),
-    ],
-)
+@pytest.mark.parametrize(("make", "cure"), [
+    (lambda: torch.ones(2, dtype=torch.complex64).conj(), "resolve_conj()"),
+    (lambda: torch.nested.nested_tensor([torch.ones(2)], layout=torch.jagged), "unbind()"),
+    (lambda: torch.ones(2, requires_grad=True), "detach()"),
+    (lambda: torch.ones(2).to_sparse(), "to_dense()"),
+    (lambda: torch.ones(2, device="meta"), "no values"),
+])  # fmt: skip
 def test_tensors_are_values_of_rows_and_columns(tmp_path: Path, make: Any, cure: str) -> None:
     good, bad = torch.tensor([1, 2]), make()
     assert tl.encode_example({"x": good}) == tl.encode_example({"x": [1, 2]})
@@ -324,12 +317,10 @@ def test_tensors_are_values_of_rows_and_columns(tmp_path: Path, make: Any, cure:
         tl.save(tmp_path / "x", data)
         assert [row.tolist() for row in tl.load(tmp_path / "x")["x"]] == [[1, 2], [1]]
     for call in (
-        lambda: tl.encode_example({"x": bad}),
-        lambda: tl.encode_example({"x": [good, bad]}),
+        lambda: tl.encode_example({"x": bad}), lambda: tl.encode_example({"x": [good, bad]}),
         lambda: tl.encode_sequence_example({"feature_lists": {"x": [bad]}}),
-        lambda: tl.save(tmp_path / "y", {"x": bad}),
-        lambda: tl.save(tmp_path / "y", [{"x": bad}]),
-    ):
+        lambda: tl.save(tmp_path / "y", {"x": bad}), lambda: tl.save(tmp_path / "y", [{"x": bad}]),
+    ):  # fmt: skip
         with pytest.raises(InvalidArgumentError) as caught:
             call()
         assert caught.value.key == "x"

@@ -81,7 +81,6 @@ def test_each_record_is_read_once_in_an_epoch(batches: Any, family: str, recipe:
     ranks = batches(family, recipe)
     is_full = recipe in ("JAX", "Keras")
     n_batches = N_BATCHES - is_full
-
     assert [len(rank) for rank in ranks] == [EPOCHS[family][recipe] * n_batches] * 2
     orders = []
     for first in range(0, len(ranks[0]), n_batches):

@@ -41,10 +41,7 @@ def _patterns() -> list[Pattern]:
 def _look_alikes() -> list[list[bytes]]:
     """Return messages of a few programs; the engine predicts one from those before it."""
     below = _rng().randrange
-    return [
-        [],
-        *[[plain(look_alike(below, pattern)) for _ in range(20)] for pattern in _patterns()],
-    ]
+    return [[], *[[plain(look_alike(below, p)) for _ in range(20)] for p in _patterns()]]
 
 
 def _shuffled() -> list[list[bytes]]:
@@ -105,9 +102,7 @@ def plain_examples() -> list[bytes]:
 
 def examples() -> list[bytes]:
     """Return Examples, and which look-alikes go with them."""
-    batches = [
-        bytes([i]) + message for i, messages in enumerate(LOOK_ALIKES) for message in messages[:4]
-    ]
+    batches = [bytes([i]) + message for i, m in enumerate(LOOK_ALIKES) for message in m[:4]]
     return batches + [b"\0" + message for message in plain_examples()]
 
 
@@ -120,9 +115,7 @@ def shuffled_examples() -> list[bytes]:
 def sequence_examples() -> list[bytes]:
     """Return SequenceExamples, and which look-alikes go with them."""
     below = _rng().randrange
-    batches = [
-        bytes([i]) + message for i, messages in enumerate(SEQUENCES) for message in messages[:4]
-    ]
+    batches = [bytes([i]) + message for i, m in enumerate(SEQUENCES) for message in m[:4]]
     odd = [SEQUENCES_OF.encoding(below, 6) for _ in range(_PER_SORT)]
     return batches + [b"\0" + message for message in odd]
 

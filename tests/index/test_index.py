@@ -76,7 +76,6 @@ def test_a_file_is_a_sequence_like_the_list_of_its_records(
     key = data.draw(
         st.slices(len(records)) | st.builds(slice, numbers, numbers, st.sampled_from([-2, 1, 3]))
     )
-
     with TFRecordFile(paths) as file:
         assert len(file) == len(records)
         assert list(file) == records
@@ -196,9 +195,7 @@ def test_what_has_no_offsets_is_refused(tmp_path: Path) -> None:
 
 def test_an_index_saved_is_the_index_loaded(shards: list[Path]) -> None:
     file = TFRecordFile(shards)
-
     names = file.save_index()
-
     assert names == [f"{path}.idx" for path in shards]
     sizes = [len(example(i)) + 16 for i in range(2)]
     assert (shards[0].parent / "0.tfrecord.idx").read_text("ascii").splitlines()[:2] == [
@@ -276,13 +273,11 @@ def test_other_processes_share_a_file(shards: list[Path], method: str) -> None:
     processes = [
         context.Process(target=_read_back, args=(file, [11, i, 0], results)) for i in range(2)
     ]
-
     for process in processes:
         process.start()
     found = [results.get(timeout=60) for _ in processes]
     for process in processes:
         process.join()
-
     assert sorted(found) == sorted([example(11), example(i), example(0)] for i in range(2))
     assert file[5] == example(5)
 

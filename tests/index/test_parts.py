@@ -285,7 +285,6 @@ def test_the_report_of_a_part_is_of_the_part_alone(tmp_path: Path) -> None:
     path.write_bytes(data)
     options = ReadSettings(on_error="skip")
     readers = [PartReader(part, options) for part in file_parts(path, options, max_bytes=1500)]
-
     assert [sum(map(len, each.blocks())) for each in readers] == [49, 48]
     first, second = (each.report for each in readers)
     assert first is not None

@@ -67,9 +67,7 @@ def test_small_files_are_read_whole(tmp_path: Path, compression: str) -> None:
     records = records_of(500, 40)
     parts = enumerate((records[:200], records[200:]))
     paths = [write(tmp_path / f"{i}", part, compression) for i, part in parts]
-
     sample = draw_sample(paths, num_records=10)
-
     assert taken(sample) == records
     assert (sample.num_records, sample.is_whole) == (500, True)
     assert (sample.method, sample.compressions) == ("all records", (compression,))

@@ -133,7 +133,6 @@ def test_the_default_pool_stays_free_of_our_messages(implementation: str) -> Non
         "print(api_implementation.Type())",
         PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION=implementation,
     )
-
     assert out == f"{implementation}\n"
 
 

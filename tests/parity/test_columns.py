@@ -185,9 +185,7 @@ def test_partitions_make_the_same_tensors_or_none(tf: Any, validate: bool) -> No
 
 
 def test_values_without_starts_are_dropped_there_and_rejected_here(tf: Any) -> None:
-    theirs, ours = (
-        ask(cls.from_row_starts, VALUES, NONE) for cls in (tf.RaggedTensor, RaggedTensor)
-    )
+    theirs, ours = (ask(c.from_row_starts, VALUES, NONE) for c in (tf.RaggedTensor, RaggedTensor))
     assert theirs.value.to_list() == []
     assert isinstance(ours.error, ValueError)
 
@@ -228,7 +226,6 @@ def test_sparse_tensors_become_the_same_arrays(tf: Any, parts: tuple[Any, Any, A
     defaults = [None, b"x" if values.dtype == object else 9, [1, 2]]
     if np.prod(np.array(shape, np.float64)) < 2**60:
         defaults.append(9 if values.dtype == object else b"x")  # both wrong there: one is named
-
     for validate, default in itertools.product((True, False), defaults):
 
         def theirs(validate: bool = validate, default: Any = default) -> Any:

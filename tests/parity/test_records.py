@@ -398,9 +398,7 @@ small = contents(max_size=3000, max_count=12)
 @given(small, st.data())
 def test_damaged_files_are_alike(both: Both, content: list[bytes], draw: st.DataObject) -> None:
     data, _ = draw.draw(damaged(framed(*content)))
-
     theirs, ours = both.read(data)
-
     # What is left of the first head may happen to be text, say, and is named as that.
     is_foreign = ours.error is not None and ours.reason is Reason.NOT_A_TFRECORD
     if theirs.error is None and ours.error is not None:

@@ -134,10 +134,7 @@ def test_shards_are_read_in_order_or_in_turns(
     assert sorted(
         i for i, _ in map(dict.values, _elements(tf.data.Dataset.load(str(tmp_path / "ours"))))
     ) == list(range(90))
-    names = [
-        sorted(path.name for path in folder.glob("*/*.shard"))
-        for folder in (tmp_path, tmp_path / "ours")
-    ]
+    names = [sorted(p.name for p in f.glob("*/*.shard")) for f in (tmp_path, tmp_path / "ours")]
     assert names[0] == names[1]
 
 
@@ -164,9 +161,7 @@ def test_chunks_of_distributed_save_are_read(compression: str | None, tmp_path: 
     loaded = _rows(tl.load(folder))
     for rows in (loaded, _elements(Dataset.load(folder))):
         assert sorted(rows, key=lambda row: row["x"]) == wanted
-    assert [
-        row for batch in tl.read_batches(folder, batch_size=7) for row in _rows(batch)
-    ] == loaded
+    assert [row for b in tl.read_batches(folder, batch_size=7) for row in _rows(b)] == loaded
     del workers
 
 

@@ -283,9 +283,7 @@ def test_what_tfds_says_of_features(tmp_path: Path) -> None:
     row = {"box": F.BBox(0, 0, 1, 1), "label": "b", "text": "t"}
     keys = ({"b": "x/box", "a": "x/text"}, "x/label")
     builder = written(tmp_path, feature, [row] * N_ROWS, supervised_keys=keys)
-
     found = tfds_info(builder.data_path)
-
     assert (found.name, found.version, found.splits) == ("small", "1.0.0", {"train": N_ROWS})
     assert found.num_classes == {"x/label": 2}
     assert found.label_names == {"x/label": builder.info.features["x"]["label"].names}
@@ -317,9 +315,7 @@ def test_percents_are_those_of_tfds(total: int) -> None:
         text = f"train[{start and start + '%'}:{stop and stop + '%'}]"
         try:
             files = splits[text].file_instructions
-            expected = [
-                (file.skip, file.skip + file.take if file.take >= 0 else total) for file in files
-            ]
+            expected = [(f.skip, f.skip + f.take if f.take >= 0 else total) for f in files]
         except ValueError:
             continue
         try:

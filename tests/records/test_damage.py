@@ -317,11 +317,9 @@ def test_all_but_the_damaged_records_of_a_large_file(tmp_path: Path, seed: int) 
     path = tmp_path / "damaged"
     path.write_bytes(stream)
     digest = hashlib.sha256(stream).digest()
-
     reader = TFRecordReader(path, "", on_error=str)
     records = list(reader)
     report = recover(path, tmp_path / "saved", compression="")
-
     assert records == intact
     assert list(TFRecordReader(tmp_path / "saved")) == intact
     assert reader.report == report == verify(path, compression="")

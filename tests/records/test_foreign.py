@@ -40,7 +40,6 @@ def check(foreign: Foreign, path: Path) -> None:
     assert said(lambda: list(TFRecordReader(path).blocks(3)), path) == name
     assert said(lambda: recover(path, path.with_suffix(".new")), path) == name
     assert not path.with_suffix(".new").exists()
-
     reader = TFRecordReader(path, on_error="skip")
     with pytest.warns(DataLossWarning, match="not a TFRecord file; it looks like"):
         assert list(reader) == []

@@ -126,7 +126,6 @@ class TestSoundStreams:
         decoder = FrameDecoder()
         put(decoder, reference.encode(items))
         left = items
-
         while left:
             n_records = data.draw(st.integers(1, len(items) + 3))
             block = decoder.next_block(n_records)
@@ -136,7 +135,6 @@ class TestSoundStreams:
             assert block is not None
             assert list(block) == left[:n_records]
             left = left[n_records:]
-
         assert list(decoder.rest()) == left
         assert decoder.next_block(1) is None
         decoder.close()

@@ -56,7 +56,6 @@ class TestSkip:
         path = damaged(tmp_path, "a", 3, 50)
         reader = TFRecordReader(path, on_error="skip")
         found: list[bytes] = []
-
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             for record in reader:
@@ -64,7 +63,6 @@ class TestSkip:
                 assert caught == []
             list(reader.blocks())
             list(reader.blocks(7))
-
         assert found == without(3, 50)
         assert [warning.category for warning in caught] == [DataLossWarning] * 3
         assert {warning.filename for warning in caught} == {__file__}
@@ -80,15 +78,9 @@ class TestSkip:
     def test_every_file_is_gone_on_with(self, tmp_path: Path) -> None:
         paths = [damaged(tmp_path, "a", 1), damaged(tmp_path, "b"), damaged(tmp_path, "c", 99)]
         reader = TFRecordReader(paths, on_error="skip")
-
         with pytest.warns(DataLossWarning, match=r"2 damaged places .* 2 of 3 files"):
             blocks = list(reader.blocks(64))
-
-        assert [record for block in blocks for record in block] == [
-            *without(1),
-            *RECORDS,
-            *without(99),
-        ]
+        assert [r for block in blocks for r in block] == [*without(1), *RECORDS, *without(99)]
         assert [len(block) for block in blocks[:-1]] == [64] * (len(blocks) - 1)
         report = reader.report
         assert report is not None

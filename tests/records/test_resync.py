@@ -217,7 +217,6 @@ def test_work_for_runs_grows_as_the_stream(kind: str, monkeypatch: pytest.Monkey
     work, finder = Work(monkeypatch), RecordFinder(2**31)
     finder.find(stream, 0, 1, is_end=True, through=stream.size)
     rounds = work.n_rounds
-
     # Many damaged records one after the other, after a search that has found all candidates.
     tracemalloc.start()
     for stop in range(1000, stream.size, 1000):
@@ -225,7 +224,6 @@ def test_work_for_runs_grows_as_the_stream(kind: str, monkeypatch: pytest.Monkey
     assert tracemalloc.get_traced_memory()[1] <= 300_000
     tracemalloc.stop()
     assert work.n_rounds == rounds
-
     fresh = RecordFinder(2**31)
     fresh.find_run(stream, 0, 1, stream.size)
     assert work.n_bytes <= 2 * stream.size

@@ -110,9 +110,7 @@ def test_a_data_set_in_a_store(compression: str) -> None:
     tl.save(url, COLUMNS, format="tf.data", num_shards=2, compression=compression)
     assert_same(tl.load(url), COLUMNS)
     turns = tl.load(url, ["x"], order="tensorflow", num_processors=2)["x"].tolist()
-    assert [batch["x"].tolist() for batch in tl.read_batches(url, batch_size=9)] == [
-        COLUMNS["x"].tolist()
-    ]
+    assert [b["x"].tolist() for b in tl.read_batches(url, batch_size=9)] == [COLUMNS["x"].tolist()]
     assert len(list(tl.TFRecordReader(url))) == 5
     by_two = Dataset.load(
         url, reader_func=lambda shards: shards.interleave(lambda shard: shard, cycle_length=2)

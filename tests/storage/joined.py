@@ -49,9 +49,7 @@ def _ragged(columns: Sequence[RaggedTensor]) -> RaggedTensor:
     splits = [column.row_splits for column in columns]
     # Where the values of each column start among all values, and where the last end.
     starts = row_splits(np.array([len(column.values) for column in columns], np.int64))
-    whole = np.concatenate(
-        [[0], *(part[1:] + start for part, start in zip(splits, starts[:-1], strict=True))]
-    )
+    whole = np.concatenate([[0], *(p[1:] + s for p, s in zip(splits, starts[:-1], strict=True))])
     # All splits of a RaggedTensor have one dtype, so inner rows may require int64 as well.
     dtype: Any = splits[0].dtype if starts[-1] <= np.iinfo(splits[0].dtype).max else np.int64
     if isinstance(values, RaggedTensor):

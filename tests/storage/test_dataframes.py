@@ -385,9 +385,7 @@ def test_several_files_are_one_frame(tmp_path: Path) -> None:
     other = pd.DataFrame({"c": pd.Categorical(["z", "b"]), "x": pd.array([3, 4], "Int64")})
     save(tmp_path / "0", frame)
     save(tmp_path / "1", other.set_axis(pd.RangeIndex(2, 4)))
-
     found = load([tmp_path / "0", tmp_path / "1"], as_="pandas")
-
     assert found["x"].tolist() == [1, pd.NA, 3, 4]
     assert found.index.equals(pd.RangeIndex(4))
     assert found["c"].tolist() == ["a", "b", "z", "b"]

@@ -189,7 +189,6 @@ def test_files_patterns_readers_and_records_say_the_same(tmp_path: Path) -> None
     first = write(tmp_path / "x-0.tfrecord", records[:120])
     second = write(tmp_path / "x-1.tfrecord", records[120:], "GZIP")
     expected = tl.infer_schema(records)
-
     with (tmp_path / "all").open("w+b") as file:
         write(tmp_path / "all", records)
         sources: list[Any] = [
@@ -200,7 +199,6 @@ def test_files_patterns_readers_and_records_say_the_same(tmp_path: Path) -> None
         ]  # fmt: skip
         for source in sources:
             assert tl.infer_schema(source) == expected
-
     raised(DataLossError, tl.infer_schema, second, compression="")
 
 

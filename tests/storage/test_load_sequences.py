@@ -73,9 +73,7 @@ def test_what_some_records_lack_is_masked_or_has_no_steps(tmp_path: Path) -> Non
         {"context": {"n": []}, "feature_lists": {"y": [0.5, 2.5]}},
     ]
     path = write(tmp_path / "d", rows)
-
     schema, data = infer_schema(path), load(path)
-
     assert schema.context.originals == {
         "a": Original("int64", [], missing=True),
         "n": Original("int64", [2], missing=True),

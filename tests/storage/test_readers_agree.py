@@ -213,14 +213,11 @@ def test_the_features_of_tensorflow_datasets_beside_the_data_are_used(tmp_path: 
     steps = {"type": "Dataset", "content": {"feature": inner}}
     document = {"type": "FeaturesDict", "content": {"steps": steps}}
     (tmp_path / "features.json").write_text(json.dumps(document))
-
     for found in (tl.load(path), *tl.read_batches(path), *tl.TFRecordReader(path).batches()):
         assert found["steps/action"].shape == (2, None, 7)
-
     (tmp_path / "other").mkdir()
     other = written(tmp_path / "other" / "a", [{"steps/action": [0.5] * 28}])
     assert tl.load([path, other])["steps/action"].shape == (3, 28)  # they are of one folder
-
     (tmp_path / "features.json").write_text('{"of": "another program"}')
     assert tl.load(path)["steps/action"].shape == (2, 28)
     (tmp_path / "dataset_info.json").write_text("{}")

@@ -275,10 +275,8 @@ LARGE = 2**24 + 1
 def test_integers_are_never_rounded(tmp_path: Path, example: Any, column: Any, form: str) -> None:
     schema = schema_of({"x": example})
     data = {"x": column} if form == "columns" else [{"x": value} for value in column]
-
     with pytest.raises(InvalidArgumentError, match="not exact") as caught:
         tl.save(tmp_path / "d", data, schema=schema)
-
     assert (caught.value.reason, caught.value.key) == (Reason.UNREPRESENTABLE, "x")
     assert caught.value.index == 1
     assert not (tmp_path / "d").exists()
@@ -350,7 +348,6 @@ def names_in(folder: Path) -> list[str]:
 @pytest.mark.parametrize("num_shards", [1, 3, 10, 12])
 def test_columns_are_divided_evenly_and_in_order(tmp_path: Path, num_shards: int) -> None:
     schema = tl.save(tmp_path / "train.tfrecord", COLUMNS, num_shards=num_shards)
-
     paths = sorted(tmp_path.glob("train-*.tfrecord"))
     assert [path.name for path in paths] == [
         f"train-{i:05d}-of-{num_shards:05d}.tfrecord" for i in range(num_shards)

@@ -146,9 +146,7 @@ def test_rows_come_back_as_columns(data: Any, tmp_path_factory: pytest.TempPathF
             assume(len({len(row) for row in column}) > 1)
     n_records = next(iter(leaves.values())).shape[0]
     path = tmp_path_factory.mktemp("any") / "data"
-
     save(path, (row_of(data, i) for i in range(n_records)), lossless=True)
-
     same(load(path), data)
 
 

@@ -203,10 +203,7 @@ def _program_of_sequences(rng: random.Random) -> Callable[[int], bytes]:
     longest = rng.choice((1, 5, 60))
 
     def write(number: int) -> bytes:
-        lists = {
-            key: look_alike_list(rng.randrange, kind, count, longest)
-            for key, kind, count in features
-        }
+        lists = {key: look_alike_list(rng.randrange, kind, c, longest) for key, kind, c in features}
         return plain_sequence(Sequence({b"id": Feature(INT64, (number,))}, lists))
 
     return write

@@ -87,9 +87,7 @@ def _twin_of(draw: DrawFn, name: str, spec: Any) -> Any:
 def _written(draw: DrawFn, message: Any, parts: tuple[dict[str, Any], ...]) -> bytes:
     """Write a message, at times in another encoding."""
     # TensorFlow writes past its memory for too many floats that are not packed.
-    may_be_odd = not any(
-        isinstance(spec, FixedLenFeature) for part in parts for spec in part.values()
-    )
+    may_be_odd = not any(isinstance(spec, FixedLenFeature) for p in parts for spec in p.values())
     if may_be_odd and draw(st.integers(0, 4)) == 4:
         return draw(encodings(message))
     return bytes(message.SerializeToString(deterministic=True))

@@ -57,7 +57,4 @@ def corpus_files(kind: str | None = None) -> list[ParameterSet]:
     if not truths:
         message = f"{folder / 'TRUTH.jsonl'} is empty"
         raise ValueError(message)
-    return [
-        pytest.param(CorpusFile(folder / truth["file"], truth), id=truth["file"])
-        for truth in truths
-    ]
+    return [pytest.param(CorpusFile(folder / t["file"], t), id=t["file"]) for t in truths]

@@ -60,9 +60,7 @@ class Page(HTMLParser):
 
     @property
     def sources(self) -> list[str]:
-        return [
-            value or "" for tag, name, value in self.attributes if (tag, name) == ("img", "src")
-        ]
+        return [v or "" for tag, name, v in self.attributes if (tag, name) == ("img", "src")]
 
 
 def parsed(text: str) -> Page:

@@ -391,7 +391,6 @@ def test_a_record_parsed_with_its_neighbours_is_as_parsed_alone(given_rows: Any,
     near = ParsedGroups(chunk_of(records))
     spec = SPEC | data.draw(st.sampled_from(MORE))
     order = data.draw(st.lists(st.integers(0, len(records) - 1), max_size=60))
-
     for i in order:
         record = RecordTensor(records[i], near, i)
         outcomes = []
@@ -504,7 +503,6 @@ def test_turns_are_taken_among_as_many_files_as_tensorflow_takes(
 def test_the_guide_lists_every_name_that_is_there() -> None:
     page = (ROOT / "docs" / "how-to" / "moving-off-tensorflow.md").read_text(encoding="utf-8")
     families = {"int16", "int32", "int64", "uint16", "uint32", "uint64", "int8", "uint8"}
-
     for module in MODULES:
         for name in importlib.import_module(f"tfrecord_lite.{module}").__all__:
             is_module = f"tf.{name}" in MODULES or f"{module}.{name}" in MODULES

@@ -120,10 +120,8 @@ def test_ranges_are_copied_and_nothing_beside_them(lengths: list[int], chance: A
         places.append(at)
         at += n
     order = chance.sample(range(len(lengths)), len(lengths))
-
     columns = [np.array(column, np.int64)[order] for column in (places, starts, lengths)]
     scatter(out, columns[0], ByteRanges(data, columns[1], columns[2]))
-
     assert out.tobytes() == bytes(wanted)
 
 
@@ -159,9 +157,7 @@ def test_parts_are_written_in_order_into_every_message(
         parts.append(emit.Part(some, payload, np.array(present) if is_optional else None))
         for i in range(n_messages):
             wanted[i] += nested(some, payloads[i]) if present[i] else b""
-
     data, offsets, lengths = emit.emit_fields([(b"\x0a", parts)], n_messages)
-
     block = Block(data, offsets, lengths)
     assert block.to_list() == [nested((b"\x0a",), content) for content in wanted]
     assert (offsets[1:] - offsets[:-1] - lengths[:-1] == OVERHEAD_BYTES).all()

@@ -208,16 +208,11 @@ def _type_of(value: Any) -> str:
 def _brief(value: Any) -> str:
     """Return the beginning of a value's text on one line."""
     if isinstance(value, np.ma.MaskedArray):  # whose masked values NumPy cannot format
-        text = (
-            f"[{', '.join(map(value_text, value.ravel()[:8]))}{', ...' if value.size > 8 else ''}]"
-        )
+        shown = ", ".join(map(value_text, value.ravel()[:8]))
+        text = f"[{shown}{', ...' if value.size > 8 else ''}]"
     elif isinstance(value, np.ndarray):
-        options: Any = {
-            "edgeitems": 3,
-            "max_line_width": 10**6,
-            "formatter": {"object": value_text},
-        }
-        text = np.array2string(value, threshold=8, **options)
+        options: Any = {"edgeitems": 3, "formatter": {"object": value_text}}
+        text = np.array2string(value, threshold=8, max_line_width=10**6, **options)
     elif isinstance(value, list):
         text = f"[{', '.join(map(_brief, value[:3]))}{', ...' if len(value) > 3 else ''}]"
     else:

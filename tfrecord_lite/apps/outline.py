@@ -23,16 +23,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.errors import InvalidArgumentError
-from tfrecord_lite.extension import (
-    Content,
-    ContentType,
-    Message,
-    is_list,
-    is_sequence,
-    parse_message,
-)
+from tfrecord_lite.extension import Content, Message, is_list
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.sniff import recognize_value
 from tfrecord_lite.wire import scalar
@@ -103,7 +97,7 @@ def sections(
         examples = zip(names, message.examples[:max_examples], strict=False)
         own = [_section(name, example.features.feature) for name, example in examples]
         return [_section("context", message.context.features.feature), *own]
-    if is_sequence(message):
+    if ext.is_sequence(message):
         lists = message.feature_lists.feature_list
         rows = [Row(name, lists[name].feature, is_list=True) for name in sorted(lists)]
         return [_section("context", message.context.feature), Section("feature_lists", rows)]
@@ -144,16 +138,16 @@ def tree_of(content: Content, message_class: Any = None, most: int | None = None
     Of other records None. Without names, the first `most` fields of each message are enough.
     """
     if message_class is not None:
-        tree = message_tree(parse_message(content.record, message_class))
+        tree = message_tree(ext.parse_message(content.record, message_class))
         return tree or raw_tree(content.record, most)  # of another class all are unknown
-    if content.type is ContentType.EVENT:
+    if content.type is ext.ContentType.EVENT:
         from tfrecord_lite.messages import Event  # noqa: PLC0415 - not light
 
         try:
-            return message_tree(parse_message(content.record, Event))
+            return message_tree(ext.parse_message(content.record, Event))
         except InvalidArgumentError:
             return raw_tree(content.record, most)
-    return raw_tree(content.record, most) if content.type is ContentType.PROTOBUF else None
+    return raw_tree(content.record, most) if content.type is ext.ContentType.PROTOBUF else None
 
 
 def message_tree(message: Any) -> Tree:

@@ -280,9 +280,8 @@ def _run(args: argparse.Namespace, console: Console) -> None:
         inputs.complain_of(error, args.verb, console)
     is_told = getattr(args, "compression", "infer") != "infer"
     if console.status and is_told and getattr(args, "output_compression", "") is None:
-        console.note(
-            "--compression is for what is read; --output-compression is for what is written"
-        )
+        text = "--compression is for what is read; --output-compression is for what is written"
+        console.note(text)
     console.flush()
 
 

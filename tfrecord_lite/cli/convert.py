@@ -77,10 +77,7 @@ def run_convert(args: argparse.Namespace, console: Console) -> None:
     exit status: 0 if all was converted; 1 if a file is damaged (with --skip-damage, the rest was
     converted); 2 after any other error.
     """
-    from tfrecord_lite.apps.tables.conversion import (  # noqa: PLC0415 - only this verb needs it
-        Settings,
-        convert,
-    )
+    from tfrecord_lite.apps.tables.conversion import Settings, convert  # noqa: PLC0415 - only this verb needs it
 
     schema, target = args.schema, args.target
     if args.features is not None:

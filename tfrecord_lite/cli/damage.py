@@ -52,13 +52,9 @@ def run_verify(args: argparse.Namespace, console: Console) -> None:
 
         schema = load_schema(args.schema)
     checked: list[FileReport] = []
-    for report in verify_each(
-        inputs.find(args, console),
-        inputs.settings_of(args),
-        messages=args.message or args.messages,
-        schema=schema,
-        num_threads=args.jobs,
-    ):
+    sources, settings = inputs.find(args, console), inputs.settings_of(args)
+    checks: Any = {"messages": args.message or args.messages, "schema": schema}
+    for report in verify_each(sources, settings, num_threads=args.jobs, **checks):
         for span in report.spans:
             console.worsen(inputs.status_of(span))
         if report.num_message_errors:
@@ -121,8 +117,7 @@ def _summary(*reports: FileReport) -> str:
 def _losses(*reports: FileReport) -> str:
     """Return the number of damaged places, and the bytes lost there."""
     all_of = DamageReport(reports)
-    is_lost = all_of.lost_bytes > 0 or all_of.breaks_off
-    lost = f", {lost_of(all_of)} lost" if is_lost else ""
+    lost = f", {lost_of(all_of)} lost" if all_of.lost_bytes > 0 or all_of.breaks_off else ""
     return plural(all_of.num_damaged, "damaged place") + lost
 
 
@@ -186,14 +181,9 @@ def run_recover(args: argparse.Namespace, console: Console) -> None:
     from tfrecord_lite import recover  # noqa: PLC0415 - only this verb needs it
 
     options = inputs.read_options(args)
+    options["output_compression"] = args.output_compression or "infer"
     try:
-        (file,) = recover(
-            args.source,
-            args.target,
-            output_compression=args.output_compression or "infer",
-            overwrite=args.overwrite,
-            **options,
-        ).files
+        (file,) = recover(args.source, args.target, overwrite=args.overwrite, **options).files
     except (OSError, ImportError, ValueError) as error:
         file = FileReport(args.source, 0, 0, failure=error)
     # Of a damaged file without intact records, none is written.

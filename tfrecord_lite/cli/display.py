@@ -35,16 +35,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.apps.outline import (
-    Row,
-    Section,
-    Tree,
-    float_texts,
-    grouped,
-    kind_of,
-    sections,
-    values_of,
-)
+from tfrecord_lite.apps import outline
+from tfrecord_lite.apps.outline import Row, Section, Tree
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.cli.texts import aligned
 from tfrecord_lite.errors import InvalidArgumentError
@@ -82,7 +74,8 @@ def record_lines(
         if next(lines, None) is not None:
             yield "  ... --full prints all fields"
     elif content.message is not None:
-        shown = sections(content.message, None if width is None else _MAX_EXAMPLES, restored)
+        most = None if width is None else _MAX_EXAMPLES
+        shown = outline.sections(content.message, most, restored)
         yield from feature_lines(shown, width, with_values=True)
     elif content.type is ContentType.TEXT:
         yield from _text_lines(content.record.decode(), width)
@@ -137,7 +130,7 @@ def feature_lines(parts: list[Section], width: int | None, *, with_values: bool)
 
 def tree_lines(tree: Tree, width: int | None, indent: str = "  ") -> Iterator[str]:
     """Yield a line for the values of each field, and for each message the lines of its fields."""
-    for name, values in grouped(tree).items():
+    for name, values in outline.grouped(tree).items():
         label = f"{indent}{shown_name(name)}:"
         messages = [value for value in values if isinstance(value, list)]
         others = [value for value in values if not isinstance(value, list)]
@@ -204,14 +197,14 @@ def _enough(room: int | None) -> int | None:
 
 def _values(feature: Feature, room: int | None) -> str:
     """Show the first values of a feature, as many as there is room for."""
-    kind, most = kind_of(feature), _enough(room)
+    kind, most = outline.kind_of(feature), _enough(room)
     if kind == Kind.BYTES.label:
         values = feature.bytes_list.value
         width_of_one = room if room is None or len(values) == 1 else min(room, _MAX_STRING)
         return _joined([bytes_text(value, width_of_one) for value in islice(values, most)], room)
     if kind == Kind.FLOAT.label:
-        return _joined(float_texts(feature.float_list.value, most), room)
-    return _joined(list(map(str, islice(values_of(feature), most))), room)
+        return _joined(outline.float_texts(feature.float_list.value, most), room)
+    return _joined(list(map(str, islice(outline.values_of(feature), most))), room)
 
 
 def _joined(texts: list[str], room: int | None) -> str:
@@ -275,10 +268,8 @@ def json_of(
         return value if isinstance(value, dict) else {"text": value}
     if is_list(message):
         examples = [_features_as_json(example.features.feature) for example in message.examples]
-        return {
-            "context": _features_as_json(message.context.features.feature),
-            "examples": examples,
-        }
+        context = _features_as_json(message.context.features.feature)
+        return {"context": context, "examples": examples}
     if is_sequence(message):
         lists = sorted(message.feature_lists.feature_list.items())
         steps = {name: list(map(_values_as_json, items.feature)) for name, items in lists}
@@ -297,9 +288,9 @@ def _values_as_json(feature: Feature) -> list[Any] | None:
     if kind == "bytes_list":
         return [_bytes_as_json(value) for value in feature.bytes_list.value]
     if kind == "float_list":
-        texts = float_texts(feature.float_list.value)
+        texts = outline.float_texts(feature.float_list.value)
         return [{"float": _NOT_JSON[text]} if text in _NOT_JSON else float(text) for text in texts]
-    return list(values_of(feature))
+    return list(outline.values_of(feature))
 
 
 def _event_as_json(record: bytes) -> dict[str, Any]:

@@ -8,8 +8,9 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.outline import tree_of
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.cli import inputs
@@ -17,27 +18,12 @@ from tfrecord_lite.cli.console import Console
 from tfrecord_lite.cli.display import json_of, record_lines
 from tfrecord_lite.cli.inputs import Records
 from tfrecord_lite.cli.texts import ragged_notes, terminal_width
-from tfrecord_lite.errors import (
-    DataLossError,
-    FailedPreconditionError,
-    errors_at,
-)
-from tfrecord_lite.extension import (
-    INDEX_SUFFIX,
-    ContentType,
-    Message,
-    detect,
-    is_list,
-    is_sequence,
-    originals_of,
-    row_restorer,
-    way_on_of_tensors,
-)
+from tfrecord_lite.errors import DataLossError, FailedPreconditionError, errors_at
+from tfrecord_lite.extension import ContentType, Message
 from tfrecord_lite.progress import is_terminal
 from tfrecord_lite.texts import choices, plural
 
-if TYPE_CHECKING:
-    Numbered: TypeAlias = Iterator[tuple[int, bytes]]
+Numbered: TypeAlias = Iterator[tuple[int, bytes]]
 
 _MAX_FIELDS = 1000
 """The most fields of each message, unless everything is printed."""
@@ -106,7 +92,7 @@ def run_head(args: argparse.Namespace, console: Console) -> None:
     limit = args.first if args.limit is None else args.limit
 
     def show(stream: Records, progress: Callable[[], None]) -> None:
-        printer.begin(row_restorer(originals_of([stream.name], inputs.settings_of(args))))
+        printer.begin(ext.row_restorer(ext.originals_of([stream.name], inputs.settings_of(args))))
         if args.record is None:
             records = _first_records(stream, limit, progress)
         else:
@@ -158,7 +144,7 @@ class Printer:
 
     def show(self, record: bytes, index: int, name: str) -> None:
         """Print a record, given its number in the file and the file's name."""
-        content = detect(record, self._likely)
+        content = ext.detect(record, self._likely)
         is_new = content.type is not self._likely
         if content.type not in (ContentType.EMPTY, ContentType.UNKNOWN):
             self._likely = content.type  # these two say nothing about the records that follow
@@ -184,7 +170,7 @@ class Printer:
             say()
         self._is_first = False
         hint = _HINTS.get(content.type, "") if is_new and not self._message_class else ""
-        hint = hint.format(way_on=way_on_of_tensors(name))
+        hint = hint.format(way_on=ext.way_on_of_tensors(name))
         label = f"record {index} of {name}" if self._with_names else f"record {index}"
         type_ = self._message_class.DESCRIPTOR.full_name if self._message_class else content.type
         say(label + f": {type_}, {plural(len(record), 'byte')}{hint}")
@@ -203,10 +189,10 @@ class Printer:
 
 def _maps_of(message: Message) -> dict[str, Any]:
     """Return the features of each part of a message by name, as they are in it."""
-    if is_list(message):
+    if ext.is_list(message):
         parts = (message.context, *message.examples)
         return {str(i): part.features.feature for i, part in enumerate(parts)}
-    if is_sequence(message):
+    if ext.is_sequence(message):
         lists = message.feature_lists.feature_list
         return {"context": message.context.feature, "feature_lists": lists}
     return {"": message.features.feature}
@@ -234,7 +220,7 @@ def _numbered(
     """
     forward = sorted(number for number in numbers if number >= 0)
     file = None
-    if not args.skip_damage and os.path.isfile(stream.name + INDEX_SUFFIX):  # noqa: PTH113 - may be a URL
+    if not args.skip_damage and os.path.isfile(stream.name + ext.INDEX_SUFFIX):  # noqa: PTH113 - may be a URL
         from tfrecord_lite import TFRecordFile  # noqa: PLC0415 - loads much
 
         # The index may be old.

@@ -62,10 +62,7 @@ def run_pack(args: argparse.Namespace, console: Console) -> None:
     exit status: 0 if all images were packed; 1 if some were left out or, with --strict, DST was not
     written; 2 after any other error.
     """
-    from tfrecord_lite.apps.images.pack import (  # noqa: PLC0415 - only this verb needs it
-        NotPackedError,
-        pack_images,
-    )
+    from tfrecord_lite.apps.images.pack import NotPackedError, pack_images  # noqa: PLC0415 - only this verb needs it
 
     if args.target == "-":
         console.complain("images are written to files, not to standard output; name DST")
@@ -85,11 +82,8 @@ def run_pack(args: argparse.Namespace, console: Console) -> None:
             )
         except NotPackedError as error:
             report = error.report
-    left_out = {
-        "image": len(report.problems),
-        "hidden file": report.num_hidden,
-        "other file": report.num_other,
-    }
+    left_out = {"image": len(report.problems), "hidden file": report.num_hidden}
+    left_out["other file"] = report.num_other
     if args.json:
         names = {"source": args.source, "output": report.paths or None}
         _say_json(report, console, names, {"hidden": report.num_hidden, "other": report.num_other})

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.outline import Section, sections
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console
@@ -16,19 +17,7 @@ from tfrecord_lite.cli.display import feature_lines
 from tfrecord_lite.cli.inputs import Records
 from tfrecord_lite.cli.texts import aligned, exact_bytes
 from tfrecord_lite.errors import DataLossError
-from tfrecord_lite.extension import (
-    NOT_DAMAGE,
-    Content,
-    ContentType,
-    SkippingStream,
-    detect,
-    detect_all,
-    local_size,
-    name_of,
-    originals_of,
-    row_restorer,
-    way_on_of_tensors,
-)
+from tfrecord_lite.extension import Content
 from tfrecord_lite.sniff import ValueContent, recognize_value
 from tfrecord_lite.texts import human_bytes, plural
 
@@ -89,7 +78,7 @@ def run_info(args: argparse.Namespace, console: Console) -> None:
 
     def add_info(stream: Records, progress: Callable[[], None]) -> None:
         info = _read(stream, progress, args.message)
-        if info.damage is not None and info.damage.reason in NOT_DAMAGE:
+        if info.damage is not None and info.damage.reason in ext.NOT_DAMAGE:
             return  # it is reported at the end, with all that was skipped
         if args.json:
             console.say_json(_as_json(info, args))
@@ -113,7 +102,7 @@ def _read(stream: Records, progress: Callable[[], None], message: Any) -> _Info:
         try:
             block = stream.next_block()
         except DataLossError as error:
-            if error.reason in NOT_DAMAGE:
+            if error.reason in ext.NOT_DAMAGE:
                 raise
             damage = error
             break
@@ -123,23 +112,23 @@ def _read(stream: Records, progress: Callable[[], None], message: Any) -> _Info:
             samples += block[: _N_SAMPLES - len(samples)]
         lengths.frombytes(block.lengths.tobytes())
         progress()
-    if isinstance(stream, SkippingStream) and (spans := stream.report().spans):
+    if isinstance(stream, ext.SkippingStream) and (spans := stream.report().spans):
         damage = spans[0].error()
     sizes = np.frombuffer(lengths, np.int64)
     spread: Any = sizes.size and tuple(np.quantile(sizes, [0, 0.5, 1], method="lower").tolist())
-    types = detect_all(samples)
+    types = ext.detect_all(samples)
     return _Info(
         name=stream.name,
         compression=stream.compression,
-        file_bytes=local_size(stream.name),
+        file_bytes=ext.local_size(stream.name),
         n_records=sizes.size,
         record_bytes=int(sizes.sum()),
         sizes=spread or None,
         types=[message.DESCRIPTOR.full_name] if samples and message else [*types],
-        first=detect(samples[0], types[0]) if samples and not message else None,
-        tensors=_tensors(samples) if ContentType.TENSOR in types and not message else [],
+        first=ext.detect(samples[0], types[0]) if samples and not message else None,
+        tensors=_tensors(samples) if ext.ContentType.TENSOR in types and not message else [],
         damage=damage,
-        is_skipping=isinstance(stream, SkippingStream),
+        is_skipping=isinstance(stream, ext.SkippingStream),
     )
 
 
@@ -178,7 +167,7 @@ def _sections(info: _Info, args: argparse.Namespace) -> list[Section]:
     """Return the features of the first record, as they were before they were stored; none of another type."""
     if info.first is None or info.first.message is None:
         return []
-    restore = row_restorer(originals_of([info.name], inputs.settings_of(args)))
+    restore = ext.row_restorer(ext.originals_of([info.name], inputs.settings_of(args)))
     return sections(info.first.message, 1, restore(info.first.record))
 
 
@@ -188,11 +177,8 @@ def _features(parts: list[Section]) -> list[dict[str, object]]:
     for section in parts:
         for row in section.rows:
             low, high = row.counts
-            count = (
-                {"steps": len(row.steps), "min": low, "max": high}
-                if row.is_list
-                else {"count": low}
-            )
+            count = {"steps": len(row.steps), "min": low, "max": high}
+            count = count if row.is_list else {"count": low}
             entry = {"section": section.title or None, "name": row.name, "kind": row.kind}
             described.append({**entry, **count})
     return described
@@ -218,7 +204,7 @@ def _page(info: _Info, args: argparse.Namespace) -> list[str]:
         rows.append(("content", info.content))
     if info.tensors:
         shown = [f"{c.label.removesuffix(' tensor')} {c.details}" for c in info.tensors]
-        rows += [("tensors", ", ".join(shown)), ("to read them", way_on_of_tensors(info.name))]
+        rows += [("tensors", ", ".join(shown)), ("to read them", ext.way_on_of_tensors(info.name))]
     lines = [info.name, *("  " + line for line in aligned(rows, "<<"))]
     if features := _sections(info, args):
         lines += ["", "features of the first record"]
@@ -294,13 +280,13 @@ def run_count(args: argparse.Namespace, console: Console) -> None:
             else:
                 ((_, n_records),) = count_each([source], inputs.settings_of(args))
         except (OSError, ImportError, ValueError) as error:
-            inputs.complain_of(error, name_of(source), console)
+            inputs.complain_of(error, ext.name_of(source), console)
             continue
         total, n_files = total + n_records, n_files + 1
         if args.json:
-            console.say_json({"file": name_of(source), "records": n_records})
+            console.say_json({"file": ext.name_of(source), "records": n_records})
         else:
-            console.say(f"{name_of(source)}: {plural(n_records, 'record')}")
+            console.say(f"{ext.name_of(source)}: {plural(n_records, 'record')}")
     if n_files > 1 and not args.json:
         console.say(f"total of {n_files:,} files: {plural(total, 'record')}")
 
@@ -327,9 +313,9 @@ def run_index(args: argparse.Namespace, console: Console) -> None:
             with TFRecordFile(source, index=None, **inputs.read_options(args)) as file:
                 (name,), n_records = file.save_index(), len(file)
         except (OSError, ImportError, ValueError) as error:
-            inputs.complain_of(error, name_of(source), console)
+            inputs.complain_of(error, ext.name_of(source), console)
             continue
         if args.json:
-            console.say_json({"file": name_of(source), "index": name, "records": n_records})
+            console.say_json({"file": ext.name_of(source), "index": name, "records": n_records})
         else:
             console.say(f"{name}: {plural(n_records, 'record')}")

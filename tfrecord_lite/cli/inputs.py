@@ -17,34 +17,20 @@ from contextlib import closing, suppress
 from functools import partial
 from importlib import import_module
 from itertools import islice
-from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
+from typing import IO, Any, TypeAlias, cast
 
-from tfrecord_lite.cli.console import Status
+from tfrecord_lite import extension as ext
+from tfrecord_lite.cli.console import Console, Status
 from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossError, TFRecordError
-from tfrecord_lite.extension import (
-    CODECS,
-    COMPRESSION_WORDS,
-    NOT_DAMAGE,
-    DamageLog,
-    RecordStream,
-    SkippingStream,
-    Source,
-    expand,
-    is_pipe,
-    name_of,
-    without_companions,
-)
+from tfrecord_lite.extension import RecordStream, SkippingStream, Source
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import metered, title_of, total_bytes
 from tfrecord_lite.reader import check_message_class
 
-if TYPE_CHECKING:
-    from tfrecord_lite.cli.console import Console
-
 Records: TypeAlias = "RecordStream | SkippingStream"
 """The records of an open file, either to the first damage or past all of it."""
 
-CODEC_WORDS = ("none", *(name.lower() for name in CODECS))
+CODEC_WORDS = ("none", *(name.lower() for name in ext.CODECS))
 INNER_CODECS = ("snappy", "lz4", "brotli")
 """What Parquet and Arrow files may also use inside."""
 MAX_LINES = 20
@@ -252,7 +238,7 @@ def message_class(text: str) -> Any:
 def compression(text: str) -> str:
     """Return the usual word for a compression: ``gzip`` for ``gz``, ``GZIP`` or ``Gzip``."""
     word = text.lower()
-    return COMPRESSION_WORDS[word].lower() or "none" if word in COMPRESSION_WORDS else word
+    return ext.COMPRESSION_WORDS[word].lower() or "none" if word in ext.COMPRESSION_WORDS else word
 
 
 def names(text: str) -> list[str]:
@@ -323,10 +309,10 @@ def sources_of(name: str) -> list[Source]:
     """List the files of a name; for a directory of TensorFlow Datasets, the files of all splits."""
     if name == "-":
         return [source_of(name)]
-    if is_pipe(name):
+    if ext.is_pipe(name):
         return [Pipe(io.FileIO(name))]
     try:
-        return expand(name)
+        return ext.expand(name)
     except IsADirectoryError:
         from tfrecord_lite.apps.tfds.info import files_of  # noqa: PLC0415 - not light
 
@@ -340,7 +326,7 @@ def sources_of(name: str) -> list[Source]:
         events = [f"{run}/*tfevents*" for run in find_runs(name).values()]
         if not events:
             raise
-        return [file for pattern in events for file in expand(pattern)]
+        return [file for pattern in events for file in ext.expand(pattern)]
 
 
 def find(args: argparse.Namespace, console: Console) -> list[Source]:
@@ -352,7 +338,7 @@ def find(args: argparse.Namespace, console: Console) -> list[Source]:
         # ValueError is what file systems raise for a URL that they do not accept.
         except (OSError, ImportError, ValueError) as error:
             console.complain(str(error) if file == "-" else text_of(error, file))
-    return without_companions(sources)
+    return ext.without_companions(sources)
 
 
 def for_each(
@@ -369,7 +355,7 @@ def for_each(
     was lost is reported at the end.
     """
     settings = settings_of(args)
-    log = DamageLog("skip", None) if getattr(args, "skip_damage", False) else None
+    log = ext.DamageLog("skip", None) if getattr(args, "skip_damage", False) else None
     n_before = 0
     with metered(None if is_shown else False, title_of(sources), "bytes") as meter:
         total = total_bytes(sources) if meter.is_on else None
@@ -383,7 +369,7 @@ def for_each(
                     work(stream if log is None else log.skipping(stream), partial(show, stream))
                     n_before += stream.file_offset
             except (OSError, ImportError, ValueError) as error:
-                complain_of(error, name_of(source), console)
+                complain_of(error, ext.name_of(source), console)
     if log is not None:
         complain_of_skipped(log.report(), console)
 
@@ -415,7 +401,8 @@ def complain_of(error: Exception, name: str, console: Console) -> None:
 
 def status_of(fault: Any) -> Status:
     """Return the exit status for an error or a damaged span: whether bytes break the format."""
-    is_damage = isinstance(fault, (DataLossError, DamagedSpan)) and fault.reason not in NOT_DAMAGE
+    is_damage = isinstance(fault, DataLossError | DamagedSpan)
+    is_damage = is_damage and fault.reason not in ext.NOT_DAMAGE
     return Status.DAMAGED if is_damage else Status.FAILED
 
 

@@ -116,8 +116,7 @@ def _show(
         total = "" if sample.num_records is None else f", of {sample.num_records:,}"
         title += f"; {sample.method}{total}"
     console.say(title)
-    width = terminal_width()
-    for line in statistics.lines(width, chosen, has_blocks=console.is_utf8):
+    for line in statistics.lines(terminal_width(), chosen, has_blocks=console.is_utf8):
         console.say(line)
     for line in ragged_notes(sorted(chosen)):
         console.say(line)

@@ -102,9 +102,7 @@ def shell_text(text: str) -> str:
     """Return an error of the package in the words of the command line."""
     for of_python, of_shell in OF_PYTHON.items():
         text = re.sub(of_python, of_shell, text)
-    return _KEYWORD.sub(
-        lambda match: f"--{match[1].replace('_', '-')}{' ' if match[2] else ''}", text
-    )
+    return _KEYWORD.sub(lambda m: f"--{m[1].replace('_', '-')}{' ' if m[2] else ''}", text)
 
 
 def verb_meant(word: str, verbs: Collection[str]) -> str | None:

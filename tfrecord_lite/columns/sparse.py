@@ -149,10 +149,8 @@ class SparseTensor:
         if validate_indices and wrong.size:
             i = int(wrong[0]) + 1
             fault = "repeated" if flat[i] == flat[i - 1] else "out of order"
-            raise argument_error(
-                f"index {self.indices[i].tolist()} of value {i} is {fault}; "
-                "validate_indices=False keeps the last value"
-            )
+            detail = f"index {self.indices[i].tolist()} of value {i} is {fault}; "
+            raise argument_error(f"{detail}validate_indices=False keeps the last value")
         dense = np.full(shape, fill, self.dtype)
         dense.reshape(-1)[flat] = as_array(self.values)
         return dense

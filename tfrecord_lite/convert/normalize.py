@@ -365,11 +365,9 @@ def _of_arrays(key: str, arrays: Sequence[AnyArray], leaf: Leaf) -> Lists:
     filled = [array for array in arrays if array.size] or arrays[:1]
     inner = filled[0].shape[1:]
     if any(array.shape[1:] != inner for array in filled):
-        detail = (
-            "arrays of shapes that differ in more than the first dimension cannot be one column; store each as a "
-            "byte string: pictures with encode_image of tfrecord_lite.apps.images, others with serialize_tensor, "
-            "or array.tobytes() with the shape in another feature"
-        )
+        detail = "arrays of shapes that differ in more than the first dimension cannot be one column; store each as a "
+        detail += "byte string: pictures with encode_image of tfrecord_lite.apps.images, others with serialize_tensor, "
+        detail += "or array.tobytes() with the shape in another feature"
         raise column_error(key, detail, None, Reason.UNREPRESENTABLE)
     counts = np.fromiter((array.size for array in arrays), np.int64, len(arrays))
     with at_records(row_splits(counts)):

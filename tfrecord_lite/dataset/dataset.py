@@ -76,21 +76,15 @@ _AUTO = 2
 _ALL = -(2**63)
 """The smallest count; as any negative one, it means all elements."""
 _STATE_VERSION = 2
-_NODES = {
-    "batching": ("Batch", "Parse"),
-    "lengths": ("Buckets", "Pack"),
-    "mixtures": ("Concatenated", "Mixed", "Zipped"),
-    "shuffle": ("Shuffle",),
-    "stages": ("Cache", "Enumerate", "Filter", "Map", "Prefetch", "Repeat", "Shard", "Skip", "Take"),
-    "workers": ("Processes",),
-}  # fmt: skip
-"""The nodes that methods make, by the module that defines them, which is loaded when it is first used."""
-_MODULE_OF = {name: module for module, names in _NODES.items() for name in names}
+_MODULES = {"Batch": "batching", "Parse": "batching", "Buckets": "lengths", "Pack": "lengths"}
+_MODULES |= dict.fromkeys(("Concatenated", "Mixed", "Zipped"), "mixtures")
+_MODULES |= {"Shuffle": "shuffle", "Processes": "workers"}
+"""Where the nodes that methods make are defined, other than in ``stages``; loaded when first used."""
 
 
 def _node(name: str, **settings: Any) -> PlanNode:
     """Make a node of a plan."""
-    module = import_module(f"tfrecord_lite.dataset.{_MODULE_OF[name]}")
+    module = import_module(f"tfrecord_lite.dataset.{_MODULES.get(name, 'stages')}")
     node: PlanNode = getattr(module, name)(**settings)
     return node
 
@@ -258,10 +252,9 @@ class DatasetIterator(Generic[T_co]):
             detail = f"the state is of another data set: {what}; make both in the same way"
             raise argument_error(detail)
         if state_dict["files"] != self._files or len(sizes) != len(self._names):
-            raise argument_error(
-                "the state is of files with other names, or in another order; "
-                "give the data set the same files in the same order, from whatever folder"
-            )
+            detail = "the state is of files with other names, or in another order; "
+            detail += "give the data set the same files in the same order, from whatever folder"
+            raise argument_error(detail)
         pairs = zip(self._names, sizes, strict=True)
         known = {name: size for name, size in pairs if size is not None}
         for source in sources_of(self._plan):
@@ -270,10 +263,8 @@ class DatasetIterator(Generic[T_co]):
             look = functools.partial(size_now, options=options)
             for name, size in zip(read, for_each_file(read, read, look), strict=True):
                 if size not in (None, known[name]):
-                    detail = (
-                        f"the file had {plural(known[name], 'byte')} when the state was taken, and has {size:,} "
-                        "now, so other records would follow; begin the epoch anew, or bring the file back"
-                    )
+                    detail = f"the file had {plural(known[name], 'byte')} when the state was taken, and has {size:,} "
+                    detail += "now, so other records would follow; begin the epoch anew, or bring the file back"
                     raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
         self._feed.close()
         self._plan = with_drawn_seeds(self._plan, stages)
@@ -735,9 +726,8 @@ class Dataset(Generic[T_co]):
         edges = tuple(require_int("boundaries", edge) for edge in boundaries)
         sizes = tuple(require_int("batch_sizes", size, 1) for size in batch_sizes)
         if list(edges) != sorted(set(edges)) or len(sizes) != len(edges) + 1:
-            raise argument_error(
-                f"boundaries are {list(edges)} and batch_sizes {list(sizes)}; expected ascending lengths, and one size more"
-            )
+            detail = f"boundaries are {list(edges)} and batch_sizes {list(sizes)}; "
+            raise argument_error(f"{detail}expected ascending lengths, and one size more")
         settings = {"boundaries": edges, "batch_sizes": sizes, "drop_remainder": drop_remainder}
         return self._then("Buckets", length=length, **settings)
 
@@ -1016,10 +1006,8 @@ class Dataset(Generic[T_co]):
             return sum(known)
         if read or all(source.size() is not None for source in sources_of(self._plan)):
             raise TypeError("the number of elements depends on what they are, or there is no end")
-        raise TypeError(
-            "the number of elements is not known without reading the files; count() of the data set "
-            "finds it out, and count_records(paths) the number of records"
-        )
+        detail = "the number of elements is not known without reading the files; count() of the data set "
+        raise TypeError(f"{detail}finds it out, and count_records(paths) the number of records")
 
     def epoch_plan(self, epoch: int = 0) -> list[dict[str, Any]]:
         """Return which records are read in an epoch, in the order of the files: for debugging.
@@ -1067,8 +1055,8 @@ class Dataset(Generic[T_co]):
         if sharding.is_torch_there() and sharding.has_own_batches(self._plan):
             detail = (
                 "the number of batches depends on how many workers torch's DataLoader has; count() "
-                "returns it without one, count(num_workers) with one, len(IterableTensors(data_set)) for a loader"
             )
+            detail += "returns it without one, count(num_workers) with one, len(IterableTensors(data_set)) for a loader"
             raise TypeError(detail)
         return self.count(read=False)
 

@@ -209,10 +209,8 @@ class TFRecordDataset(Dataset[bytes]):
         settings = self._order(seed, reshuffle_each_iteration)
         files = self._files()
         if files.skips_damage:
-            detail = (
-                "shuffle_all needs intact files: recover the files first, or write the records that fit with "
-                "'tfrecord filter --drop-bad', and leave out on_error and on_misfit"
-            )
+            detail = "shuffle_all needs intact files: recover the files first, or write the records that fit with "
+            detail += "'tfrecord filter --drop-bad', and leave out on_error and on_misfit"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         from tfrecord_lite.dataset.shuffled import ShuffledRecords  # noqa: PLC0415 - for it alone
 

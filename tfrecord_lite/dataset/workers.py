@@ -80,8 +80,8 @@ class Processes(Stage):
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them; the processes end with the run."""
         if multiprocessing.current_process().daemon:
-            detail = (
-                "a worker process cannot start other processes; leave out in_processes "
+            detail = "a worker process cannot start other processes; leave out in_processes "
+            detail += (
                 "(num_workers) in a torch DataLoader's workers, and inside another in_processes"
             )
             raise FailedPreconditionError(Reason.UNSUPPORTED, detail=detail)

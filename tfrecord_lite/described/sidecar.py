@@ -409,10 +409,8 @@ def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
     if seqio.is_info(document):
         schema, refused = seqio.from_mapping(document)
         return Sidecar(schema, refused=refused)
-    raise argument_error(
-        f'this JSON is not a schema; expected a sidecar with "format": "{FORMAT}", a '
-        "features.json of TFDS, or an info.SPLIT.json of seqio"
-    )
+    detail = f'this JSON is not a schema; expected a sidecar with "format": "{FORMAT}", a '
+    raise argument_error(f"{detail}features.json of TFDS, or an info.SPLIT.json of seqio")
 
 
 def write(path: Path, sidecar: Sidecar, storage_options: StorageOptions = None) -> OutputFile:

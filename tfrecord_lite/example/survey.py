@@ -287,10 +287,8 @@ def reject_sequences(block: Block, *, is_first: bool = True) -> None:
         detail = "the records have feature lists, so they are SequenceExamples, not Examples; a "
         detail += "Schema reads Examples, a SequenceSchema SequenceExamples"
         raise place.locate(InvalidArgumentError(Reason.UNSUPPORTED, detail=detail))
-    detail = (
-        "this record has feature lists, as a SequenceExample has, but others have none; keep Examples "
-        "and SequenceExamples in separate files, or give a SequenceSchema if the others have empty lists"
-    )
+    detail = "this record has feature lists, as a SequenceExample has, but others have none; keep Examples "
+    detail += "and SequenceExamples in separate files, or give a SequenceSchema if the others have empty lists"
     raise place.locate(InvalidArgumentError(Reason.MALFORMED, detail=detail))
 
 

@@ -53,10 +53,8 @@ def remote_place(
         filesystem, path = fsspec_module().core.url_to_fs(url, **(storage_options or {}))
     if "::" in url and not (hasattr(filesystem, "fs") or hasattr(filesystem, "fo")):
         scheme = url.partition("://")[0]
-        detail = (
-            f"'::' begins the URL of what holds the file, but {scheme}:// is not read from another"
-        )
-        raise argument_error(detail, source=url)
+        detail = "'::' begins the URL of what holds the file, "
+        raise argument_error(f"{detail}but {scheme}:// is not read from another", source=url)
     if not keeps_listings:
         forget(filesystem)
     return filesystem, path

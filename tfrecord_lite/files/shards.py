@@ -41,10 +41,8 @@ def shard_names(pattern: str, num_shards: int | None = None) -> list[str] | None
         except (AttributeError, LookupError, TypeError, ValueError):
             names = [""] * 2
         if len(set(names)) < len(names):
-            detail = (
-                "the pattern does not name the shards; expected {shard}, and maybe {num_shards}"
-            )
-            raise argument_error(detail, source=pattern)
+            detail = "the pattern does not name the shards; expected {shard}, "
+            raise argument_error(f"{detail}and maybe {{num_shards}}", source=pattern)
         return names
     name, rest = split_name(pattern)
     short = re.fullmatch(_SHORT, name)

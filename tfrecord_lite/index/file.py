@@ -138,10 +138,8 @@ class TFRecordFile:
         check_progress(progress)
         settings = read_settings(options)
         if settings.leaves_out:
-            detail = (
-                "a file of which records are read by number skips no damage, and drops no records"
-            )
-            raise argument_error(detail)
+            detail = "a file of which records are read by number skips no damage, "
+            raise argument_error(f"{detail}and drops no records")
         sources = expand(paths, settings.storage_options)
         for source in filter(is_file_object, sources):
             detail = "random access needs a path, not a file object, whose position is shared"

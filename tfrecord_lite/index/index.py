@@ -78,10 +78,8 @@ class RecordIndex:
         fits = fits and bool((self.offsets >= 0).all() and (self.sizes >= OVERHEAD_BYTES).all())
         # So that their sum cannot wrap around.
         if not fits or max(self.offsets.max(initial=0), self.sizes.max(initial=0)) >= 2**62:
-            detail = (
-                f"expected two vectors of one length: offsets from 0, sizes from {OVERHEAD_BYTES}"
-            )
-            raise argument_error(detail)
+            detail = "expected two vectors of one length: "
+            raise argument_error(f"{detail}offsets from 0, sizes from {OVERHEAD_BYTES}")
 
     def __len__(self) -> int:
         """Return the number of records."""

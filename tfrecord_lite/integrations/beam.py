@@ -16,32 +16,21 @@ import keyword
 import os
 import re
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.tables.record_format import RowEncoder, encoder_of
-from tfrecord_lite.apps.tables.table import fitting_blocks, scan
+from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable, fitting_blocks, scan
+from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.extension import (
-    PART_BYTES,
-    SIDECAR_SUFFIX,
-    FingerprintingFile,
-    Loader,
-    PartReader,
-    Sidecar,
-    compression_to_write,
-    content_to_write,
-    expand,
-    file_parts,
-    is_url,
-    name_of,
-    warn_of_rounding,
-)
+from tfrecord_lite.extension import CompressionType, FilePart, Sidecar, Sources, expand
 from tfrecord_lite.integrations.engines import check_lossless
 from tfrecord_lite.options import ReadOptions, ReadSettings
+from tfrecord_lite.schema import FeatureSpec
 from tfrecord_lite.writer import TFRecordWriter
 
 try:
@@ -57,21 +46,15 @@ except ImportError as _error:
     raise ImportError(_detail, name=_error.name) from _error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Literal, TypeAlias, Unpack
-
-    from tfrecord_lite.apps.tables.table import ScanOptions, TFRecordTable
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.extension import CompressionType, FilePart, Sources
     from tfrecord_lite.integrations.engines import Foreign
-    from tfrecord_lite.schema import FeatureSpec
 
-    Elements: TypeAlias = Literal["arrow", "columns", "rows", "dicts"]
     _TransformBase = Foreign
     _FileSinkBase = Foreign
 else:
     _TransformBase = beam.PTransform
     _FileSinkBase = FileBasedSink
+
+Elements: TypeAlias = Literal["arrow", "columns", "rows", "dicts"]
 
 __all__ = [
     "ReadAllExamples", "ReadAllTFRecords", "ReadExamples", "ReadTFRecords", "WriteExamples", "WriteTFRecords",
@@ -104,9 +87,9 @@ class _Read(_TransformBase):
         self._how = how = ReadSettings(**settings)
         self._paths = None
         if paths is not None:
-            self._paths = [name_of(source) for source in expand(paths, how.storage_options)]
+            self._paths = [ext.name_of(source) for source in expand(paths, how.storage_options)]
             for path in self._paths:
-                if not is_url(path):
+                if not ext.is_url(path):
                     os.stat(path)  # raises if there is no such file
         self._type, self._max_bytes = type_, max_bytes
         self._elements, self._size = elements, options.get("batch_size")
@@ -114,7 +97,7 @@ class _Read(_TransformBase):
     def expand(self, given: Any) -> Any:
         """Return the elements."""
         how, max_bytes, elements, size = self._how, self._max_bytes, self._elements, self._size
-        cut = beam.FlatMap(lambda path: file_parts(path, how, max_bytes=max_bytes))
+        cut = beam.FlatMap(lambda path: ext.file_parts(path, how, max_bytes=max_bytes))
         read = beam.FlatMap(lambda part: _elements_in(part, how, size, elements))
         paths = given if self._paths is None else given | "Files" >> beam.Create(self._paths)
         parts = paths | "Cut" >> cut | beam.Reshuffle()
@@ -122,13 +105,10 @@ class _Read(_TransformBase):
 
 
 def _elements_in(
-    part: FilePart,
-    how: ReadSettings,
-    size: int | None,
-    elements: Callable[[Block], Iterable[Any]],
+    part: FilePart, how: ReadSettings, size: int | None, elements: Callable[[Block], Iterable[Any]]
 ) -> Iterator[Any]:
     """Yield the elements of a part, in a worker."""
-    reader = PartReader(part, how)
+    reader = ext.PartReader(part, how)
     for block in fitting_blocks(reader, size):
         Metrics.counter("tfrecord_lite", "records").inc(len(block))
         yield from elements(block)
@@ -176,7 +156,11 @@ class ReadTFRecords(_Read):
     """
 
     def __init__(
-        self, paths: Sources, *, max_bytes: int | None = PART_BYTES, **options: Unpack[ReadOptions]
+        self,
+        paths: Sources,
+        *,
+        max_bytes: int | None = ext.PART_BYTES,
+        **options: Unpack[ReadOptions],
     ) -> None:
         super().__init__(paths, iter, bytes, options, max_bytes)
 
@@ -207,7 +191,7 @@ class ReadAllTFRecords(_Read):
     """
 
     def __init__(
-        self, *, max_bytes: int | None = PART_BYTES, **options: Unpack[ReadOptions]
+        self, *, max_bytes: int | None = ext.PART_BYTES, **options: Unpack[ReadOptions]
     ) -> None:
         super().__init__(None, iter, bytes, options, max_bytes)
 
@@ -220,7 +204,7 @@ def _elements_of(
         whole = pa.Table
         return lambda block: [whole.from_batches([table.to_batch(block)])], whole
     if elements == "columns":
-        loader = Loader(Sidecar(table.schema), table.column_names, None)
+        loader = ext.Loader(Sidecar(table.schema), table.column_names, None)
         return lambda block: [loader.columns_of(block)], dict[str, Any]
 
     def rows(block: Block) -> Iterable[tuple[Any, ...]]:
@@ -324,13 +308,12 @@ class ReadExamples(_Read):
         *,
         schema: Any = None,
         elements: Elements = "arrow",
-        max_bytes: int | None = PART_BYTES,
+        max_bytes: int | None = ext.PART_BYTES,
         **options: Unpack[ScanOptions],
     ) -> None:
         self.table: TFRecordTable = scan(paths, columns, schema=schema, **options)
-        super().__init__(
-            self.table.sources, *_elements_of(self.table, elements), options, max_bytes
-        )
+        parts = _elements_of(self.table, elements)
+        super().__init__(self.table.sources, *parts, options, max_bytes)
 
     @property
     def arrow_schema(self) -> Any:
@@ -371,7 +354,7 @@ class ReadAllExamples(_Read):
         *,
         elements: Elements = "arrow",
         batch_size: int | None = None,
-        max_bytes: int | None = PART_BYTES,
+        max_bytes: int | None = ext.PART_BYTES,
         **options: Unpack[ReadOptions],
     ) -> None:
         settings = {**options, "batch_size": batch_size}
@@ -397,13 +380,13 @@ class _Sink(_FileSinkBase):
         coder, plain = beam.coders.BytesCoder(), CompressionTypes.UNCOMPRESSED  # ours is inside
         super().__init__(prefix, coder, *others, compression_type=plain)
         self._compression, self._encoder = compression, encoder
-        compression_to_write("", self._compression)  # raises if it is none
+        ext.compression_to_write("", self._compression)  # raises if it is none
 
     def open(self, temp_path: str) -> Any:
         """Open a file of its own for each attempt."""
         file = FileSystems.create(temp_path, compression_type=CompressionTypes.UNCOMPRESSED)
-        written = FingerprintingFile(_Parts(temp_path, file))
-        compression = compression_to_write(temp_path, self._compression)
+        written = ext.FingerprintingFile(_Parts(temp_path, file))
+        compression = ext.compression_to_write(temp_path, self._compression)
         writer = TFRecordWriter(written, compression)  # type: ignore[arg-type] # only writes
         return file, written, writer, self._encoder(writer)
 
@@ -422,14 +405,16 @@ class _Sink(_FileSinkBase):
         file.close()
         if described is not None:
             with FileSystems.create(
-                f"{written.name}{SIDECAR_SUFFIX}", compression_type=CompressionTypes.UNCOMPRESSED
+                f"{written.name}{ext.SIDECAR_SUFFIX}",
+                compression_type=CompressionTypes.UNCOMPRESSED,
             ) as beside:
-                beside.write(content_to_write(described._replace(fingerprint=written.fingerprint)))
+                described = described._replace(fingerprint=written.fingerprint)
+                beside.write(ext.content_to_write(described))
 
     def pre_finalize(self, init_result: Any, writer_results: Any) -> None:
         """Remove existing files of these names, and their sidecars."""
         super().pre_finalize(init_result, writer_results)  # type: ignore[misc]
-        places = f"{self._get_final_name_glob(len(list(writer_results)))}{SIDECAR_SUFFIX}"
+        places = f"{self._get_final_name_glob(len(list(writer_results)))}{ext.SIDECAR_SUFFIX}"
         (match,) = FileSystems.match([places])
         FileSystems.delete([file.path for file in match.metadata_list])
 
@@ -437,8 +422,9 @@ class _Sink(_FileSinkBase):
         """Rename the sidecars before the files; return the paths of these."""
         for number, source in enumerate(sorted(writer_results)):
             target = self._get_final_name(number, len(writer_results))
-            if FileSystems.exists(f"{source}{SIDECAR_SUFFIX}"):
-                FileSystems.rename([f"{source}{SIDECAR_SUFFIX}"], [f"{target}{SIDECAR_SUFFIX}"])
+            old, new = (f"{place}{ext.SIDECAR_SUFFIX}" for place in (source, target))
+            if FileSystems.exists(old):
+                FileSystems.rename([old], [new])
         return super().finalize_write(init_result, writer_results, *more)  # type: ignore[misc]
 
 
@@ -516,9 +502,8 @@ class _Examples:
             value = value.replace_schema_metadata(None)
         table = value if isinstance(value, pa.Table) else pa.table(value)
         if self._of_tables is None or not self._sidecar:
-            self._of_tables = encoder_of(
-                table.schema, lossless=self._lossless, has_sidecar=self._sidecar
-            )
+            form = {"lossless": self._lossless, "has_sidecar": self._sidecar}
+            self._of_tables = encoder_of(table.schema, **form)
         for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
             self._writer.write_blocks(self._of_tables.blocks(batch))
         self._rounded |= getattr(self._of_tables, "rounded", {})
@@ -531,7 +516,7 @@ class _Examples:
         """Write the rows that are left, warn of what was rounded, and return what the sidecar says."""
         if self._rows:
             self._write_rows()
-        warn_of_rounding("WriteExamples", self._rounded | self._of_rows.rounded)
+        ext.warn_of_rounding("WriteExamples", self._rounded | self._of_rows.rounded)
         if not self._sidecar:
             return None
         of_rows = self._of_rows.described()

@@ -23,24 +23,13 @@ import numpy as np
 from tfrecord_lite.apps.tables.record_format import PartFolder, WrittenPart, part_ending, write_part
 from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.extension import FilePart, Sources, file_parts, imported, is_url, library
-from tfrecord_lite.integrations.engines import (
-    absolute,
-    batches_of,
-    blocks_of,
-    check_lossless,
-    files_there_error,
-    folder_to_write,
-    scan_for_workers,
-    warn_of_parts,
-    with_columns,
-)
+from tfrecord_lite.extension import Sources, file_parts, imported, is_url, library
+from tfrecord_lite.integrations import engines
 from tfrecord_lite.options import ReadOptions, ReadSettings, WriteOptions, read_settings
 from tfrecord_lite.schema import Original, SequenceSchema
 
 __all__ = ["read_records", "read_tfrecord", "to_tfrecord"]
 
-_Blocksize = int | str | None
 _BLOCKSIZE = "128MiB"
 
 
@@ -101,7 +90,7 @@ def read_tfrecord(
     dataframe = library("dask.dataframe")
     if dtype_backend not in (None, "pyarrow"):
         raise argument_error(f"dtype_backend is {dtype_backend!r}, expected 'pyarrow' or None")
-    table = scan_for_workers(paths, columns, schema, options)
+    table = engines.scan_for_workers(paths, columns, schema, options)
     path_column = "path" if include_path_column is True else include_path_column or None
     if path_column in table.column_names:
         detail = f"there is a column {path_column!r} already; include_path_column='NAME'"
@@ -131,8 +120,8 @@ def _frame_of(
 ) -> Any:
     """Read a partition; Dask names the columns that an expression needs, since there is no default."""
     names = set(columns)
-    part = with_columns(part, [name for name in part.arrow_schema.names if name in names])
-    batches = list(batches_of(part))
+    part = engines.with_columns(part, [name for name in part.arrow_schema.names if name in names])
+    batches = list(engines.batches_of(part))
     table = imported().Table.from_batches(batches, part.arrow_schema)
     n_rows = sum(map(len, batches))  # which a table without columns does not have
     return _frame(table, n_rows, part.source, columns, **form)
@@ -229,18 +218,14 @@ def read_records(
     114
     """
     bag, how = library("dask.bag"), read_settings(options)
-    parts = _parts(paths, how, blocksize)
+    parts = file_parts(engines.absolute(paths), how, max_bytes=_bytes_of(blocksize))
     state = _state_of(part.source for part in parts)
     return bag.from_sequence(parts, npartitions=len(parts)).map_partitions(_records, how, state)
 
 
 def _records(parts: Any, options: ReadSettings, state: str) -> list[bytes]:  # noqa: ARG001 - for the key of the task
-    blocks = (block for part in parts for block in blocks_of(part, options))
+    blocks = (block for part in parts for block in engines.blocks_of(part, options))
     return [record for block in blocks for record in block.to_list()]
-
-
-def _parts(paths: Sources, options: ReadSettings, blocksize: _Blocksize) -> list[FilePart]:
-    return file_parts(absolute(paths), options, max_bytes=_bytes_of(blocksize))
 
 
 def _state_of(sources: Iterable[str]) -> str:
@@ -256,7 +241,7 @@ def _state_of(sources: Iterable[str]) -> str:
     return str(library("dask.base").tokenize(names, files))
 
 
-def _bytes_of(blocksize: _Blocksize) -> int | None:
+def _bytes_of(blocksize: int | str | None) -> int | None:
     return None if blocksize is None else library("dask.utils").parse_bytes(blocksize)
 
 
@@ -334,12 +319,12 @@ def to_tfrecord(
     delayed = library("dask").delayed
     if not isinstance(frame, library("dask.dataframe").DataFrame):
         raise TypeError(f"expected a dask.dataframe.DataFrame, not {type(frame).__name__}")
-    check_lossless(lossless=lossless, sidecar=sidecar)
+    engines.check_lossless(lossless=lossless, sidecar=sidecar)
     ending = part_ending(options.get("compression"))
-    folder, files = folder_to_write(path, options.get("storage_options"))
+    folder, files = engines.folder_to_write(path, options.get("storage_options"))
     before = files.names()
     if before and not overwrite:
-        raise files_there_error(folder, "overwrite=True replaces them")
+        raise engines.files_there_error(folder, "overwrite=True replaces them")
     partitions = frame.to_delayed()
     names = [f"part.{i:05d}{ending}" for i in range(len(partitions))]
     if set(names) & set(before):  # files of before stay until all new ones are complete
@@ -362,7 +347,7 @@ def to_tfrecord(
         job.take_back()
         raise
     files.remove([job.mark])
-    warn_of_parts(folder, written)
+    engines.warn_of_parts(folder, written)
     return written
 
 

@@ -233,10 +233,8 @@ def _readable(schema: Any) -> Any:
 
 def names_in(query: str) -> list[str]:
     """Return all names of files that a query may read: quoted texts, and tables without quotes."""
-    quoted = [
-        single.replace("''", "'") or double.replace('""', '"')
-        for single, double in _QUOTED.findall(query)
-    ]
+    pairs = _QUOTED.findall(query)  # in single quotes, in double ones
+    quoted = [a.replace("''", "'") or b.replace('""', '"') for a, b in pairs]
     return list(dict.fromkeys([*quoted, *_BARE_NAME.findall(query)]))
 
 

@@ -12,21 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.tables.record_format import PartFolder, WrittenPart
 from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable, scan
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.extension import (
-    FilePart,
-    PartReader,
-    Sources,
-    StorageOptions,
-    is_file_object,
-    is_url,
-    name_of,
-    warn_of_damage,
-    warn_of_rounding,
-)
+from tfrecord_lite.extension import FilePart, Sources, StorageOptions
 from tfrecord_lite.options import ReadSettings
 
 if TYPE_CHECKING:
@@ -47,10 +38,10 @@ Rows = TypeVar("Rows", "TFRecordTable", "TablePartition")
 def absolute(paths: Any) -> Any:
     """Return local paths from the root on, since workers may be in another directory than the driver."""
     if not isinstance(paths, (str, bytes, os.PathLike)):
-        is_one = is_file_object(paths) or not isinstance(paths, Iterable)
+        is_one = ext.is_file_object(paths) or not isinstance(paths, Iterable)
         return paths if is_one else list(map(absolute, paths))
-    name = name_of(paths)
-    return name if is_url(name) else os.path.abspath(name)
+    name = ext.name_of(paths)
+    return name if ext.is_url(name) else os.path.abspath(name)
 
 
 def scan_for_workers(
@@ -75,15 +66,15 @@ def batches_of(part: TablePartition) -> Iterator[Any]:
     with closing(part.read()) as batches:
         yield from batches
         if batches.report is not None:
-            warn_of_damage(batches.report)
+            ext.warn_of_damage(batches.report)
 
 
 def blocks_of(part: FilePart, options: ReadSettings) -> Iterator[Block]:
     """Yield the blocks of a part of a file, in a worker; warn of what was skipped."""
-    reader = PartReader(part, options)
+    reader = ext.PartReader(part, options)
     yield from reader.blocks()
     if reader.report is not None:
-        warn_of_damage(reader.report)
+        ext.warn_of_damage(reader.report)
 
 
 def folder_to_write(
@@ -101,7 +92,7 @@ def files_there_error(folder: str, way_out: str) -> FileExistsError:
 
 def warn_of_parts(folder: str, parts: Iterable[WrittenPart]) -> None:
     """Warn of the columns that were rounded in some of the files in a folder."""
-    warn_of_rounding(folder, dict.fromkeys(name for part in parts for name in part.rounded))
+    ext.warn_of_rounding(folder, dict.fromkeys(name for part in parts for name in part.rounded))
 
 
 def check_lossless(*, lossless: bool, sidecar: bool) -> None:

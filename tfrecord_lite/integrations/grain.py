@@ -13,12 +13,12 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tfrecord_lite.columns import Column
 from tfrecord_lite.dataset import Dataset
 from tfrecord_lite.errors import argument_error, require_int
-from tfrecord_lite.extension import part_of
+from tfrecord_lite.extension import Indices, part_of
 from tfrecord_lite.integrations.indexed import IndexedExamples
 from tfrecord_lite.options import hinted
 
@@ -27,8 +27,6 @@ try:
 except ImportError as _error:
     raise ImportError(f"Grain is needed: pip install grain: {_error}") from None
 
-if TYPE_CHECKING:
-    from tfrecord_lite.extension import Indices
 
 __all__ = ["ExampleSource", "iter_dataset"]
 

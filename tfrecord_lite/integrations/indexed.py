@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
-from tfrecord_lite import TFRecordFile
+from tfrecord_lite import ExampleParser, TFRecordFile
 from tfrecord_lite.columns import Column
 from tfrecord_lite.errors import TFRecordError, argument_error
-from tfrecord_lite.extension import Sources, is_dense, parser_of, row_of
+from tfrecord_lite.extension import Indices, SchemaLike, Sources, is_dense, parser_of, row_of
 from tfrecord_lite.options import ReadOptions
-
-if TYPE_CHECKING:
-    from tfrecord_lite import ExampleParser
-    from tfrecord_lite.extension import Indices, SchemaLike
 
 
 def file_of(file: TFRecordFile | Sources, options: ReadOptions) -> TFRecordFile:

@@ -15,14 +15,14 @@ import importlib.util
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from tfrecord_lite import TFRecordFile
+from tfrecord_lite import ExampleParser, TFRecordFile
 from tfrecord_lite.arrays import Int64Array
 from tfrecord_lite.errors import TFRecordError, argument_error, require_int
-from tfrecord_lite.extension import Sources, parser_of
+from tfrecord_lite.extension import SchemaLike, Sources, parser_of
 from tfrecord_lite.integrations.indexed import file_of
 from tfrecord_lite.reader import batches_at_once
 from tfrecord_lite.texts import nearest
@@ -35,9 +35,6 @@ except ImportError as _error:
         _detail = f"Keras looks for another backend: {_error}; set KERAS_BACKEND={_backends[0]} in the environment"
     raise ImportError(_detail) from None
 
-if TYPE_CHECKING:
-    from tfrecord_lite import ExampleParser
-    from tfrecord_lite.extension import SchemaLike
 
 __all__ = ["keras_dataset"]
 
@@ -167,10 +164,8 @@ class _RecordDataset(PyDataset):  # type: ignore[misc]
             _check(self._labels, list(columns))
         for name, column in columns.items():
             if np.ma.is_masked(column):  # Keras would take what is under the mask
-                raise argument_error(
-                    f"feature {name!r} has missing values; let transform fill them: column.filled(0)",
-                    key=name,
-                )
+                detail = f"feature {name!r} has missing values; let transform fill them"
+                raise argument_error(f"{detail}: column.filled(0)", key=name)
         targets = {name: columns[name] for name in self._labels}
         inputs = {name: column for name, column in columns.items() if name not in targets}
         return (_alone(inputs), _alone(targets)) if targets else (_alone(inputs),)

@@ -137,10 +137,8 @@ def open_column(name: str, series: Any) -> dict[str, tuple[Lists | ObjectArray, 
         return {name: (_objects_of(series), word)}
     except UNUSABLE:  # of categories only
         raise category_error(name) from None
-    return {
-        path: (lists, word or {"arrow": own})
-        for path, (lists, own) in arrow.open_column(name, values).items()
-    }
+    parts = arrow.open_column(name, values)
+    return {path: (lists, word or {"arrow": own}) for path, (lists, own) in parts.items()}
 
 
 def _objects_of(series: Any) -> ObjectArray:

@@ -14,24 +14,20 @@ reads the same records, and replaces the file that it may have left.
 
 from __future__ import annotations
 
+import os
 import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
-from tfrecord_lite.apps.tables.record_format import part_ending, write_part
+from tfrecord_lite.apps.tables.record_format import WrittenPart, part_ending, write_part
+from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
-from tfrecord_lite.integrations.engines import (
-    batches_of,
-    check_lossless,
-    files_there_error,
-    folder_to_write,
-    scan_for_workers,
-    warn_of_parts,
-    with_columns,
-)
+from tfrecord_lite.extension import Sources
+from tfrecord_lite.integrations import engines
 from tfrecord_lite.options import WriteOptions, check_keywords
 
 try:
@@ -45,13 +41,6 @@ except ImportError as _error:
     raise ImportError(_detail) from None
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Literal, Unpack
-
-    from tfrecord_lite.apps.tables.record_format import WrittenPart
-    from tfrecord_lite.apps.tables.table import ScanOptions, TablePartition, TFRecordTable
-    from tfrecord_lite.extension import Sources
     from tfrecord_lite.integrations.engines import Foreign
 
     _SourceBase = Foreign
@@ -59,6 +48,7 @@ if TYPE_CHECKING:
 else:
     _SourceBase = Datasource
     _SinkBase = Datasink
+
 
 __all__ = ["TFRecordDatasink", "TFRecordDatasource", "read_tfrecords", "write_tfrecords"]
 
@@ -165,7 +155,7 @@ class TFRecordDatasource(_SourceBase):
         self._projection_map: dict[str, str] | None = None  # which the base class reads
         if num_tasks is not None:
             require_int("override_num_blocks", num_tasks, 1)
-        table = scan_for_workers(paths, columns, schema, options)
+        table = engines.scan_for_workers(paths, columns, schema, options)
         if include_paths and "path" in table.column_names:
             detail = "there is a column 'path' already, so include_paths= cannot add it"
             raise argument_error(detail)
@@ -202,13 +192,10 @@ class TFRecordDatasource(_SourceBase):
         tasks = []
         for part in self._divided(parallelism):
             n_rows, limit = part.num_rows, per_task_row_limit
-            metadata = BlockMetadata(
-                num_rows=n_rows if n_rows is None or limit is None else min(n_rows, limit),
-                size_bytes=part.nbytes or None,
-                input_files=(part.source,),
-                exec_stats=None,
-            )
-            read = partial(_read, with_columns(part, form.columns), form, limit)
+            n_rows = n_rows if n_rows is None or limit is None else min(n_rows, limit)
+            place: Any = {"size_bytes": part.nbytes or None, "input_files": (part.source,)}
+            metadata = BlockMetadata(num_rows=n_rows, exec_stats=None, **place)
+            read = partial(_read, engines.with_columns(part, form.columns), form, limit)
             tasks.append(ReadTask(read, metadata, schema=form.schema, per_task_row_limit=limit))
         return tasks
 
@@ -221,7 +208,7 @@ class TFRecordDatasource(_SourceBase):
 def _read(part: TablePartition, form: _BlockForm, limit: int | None) -> Iterator[Any]:
     """Yield tables of some megabytes, in a worker."""
     n_rows = 0
-    for batch in batches_of(part):  # which may warn, as Ray shows on the driver
+    for batch in engines.batches_of(part):  # which may warn, as Ray shows on the driver
         yield form.table(batch, part.source)
         n_rows += len(batch)
         if limit is not None and n_rows >= limit:
@@ -362,10 +349,10 @@ class TFRecordDatasink(_SinkBase):
     ) -> None:
         if mode not in _MODES:
             raise argument_error(f"mode is {mode!r}, expected one of {', '.join(_MODES)}")
-        check_lossless(lossless=lossless, sidecar=sidecar)
+        engines.check_lossless(lossless=lossless, sidecar=sidecar)
         check_keywords(options, WriteOptions)
         self._mode = mode
-        self._folder, self._files = folder_to_write(path, options.get("storage_options"))
+        self._folder, self._files = engines.folder_to_write(path, options.get("storage_options"))
         if min_rows_per_file is not None:
             require_int("min_rows_per_file", min_rows_per_file, 1)
         self._min_rows = min_rows_per_file
@@ -392,7 +379,7 @@ class TFRecordDatasink(_SinkBase):
         before = [name for name in self._files.names() if not name.startswith(self._id)]
         if before and self._mode == "error":
             way_out = "mode='append' or 'overwrite' writes all the same"
-            raise files_there_error(self._folder, way_out)
+            raise engines.files_there_error(self._folder, way_out)
         self._before = before
 
     def write(self, blocks: Iterable[Any], ctx: Any) -> WrittenPart | None:
@@ -410,7 +397,7 @@ class TFRecordDatasink(_SinkBase):
         """Remove the files that are replaced, on the driver."""
         written = [part for part in write_result.write_returns if part is not None]
         self.written = sorted(written, key=lambda part: part.path)
-        warn_of_parts(self._folder, written)
+        engines.warn_of_parts(self._folder, written)
         self._remove_own(f".{self._id}_")  # which workers were writing when they were killed
         if self._mode == "overwrite":
             self._files.remove(self._before)

@@ -23,26 +23,16 @@ import os
 import re
 import uuid
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.tables.record_format import file_system, part_ending, write_part
-from tfrecord_lite.apps.tables.table import TablePartition, scan, with_varying_lists
+from tfrecord_lite.apps.tables.table import TablePartition, TFRecordTable, scan, with_varying_lists
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.extension import (
-    COMPRESSION_WORDS,
-    PART_BYTES,
-    SCHEMA_KEY,
-    SIDECAR_SUFFIX,
-    as_missing,
-    described_by,
-    file_parts,
-    is_url,
-    parse_sidecar,
-    warn_of_rounding,
-)
 from tfrecord_lite.integrations.engines import batches_of, blocks_of, check_lossless, with_columns
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.schema import (
@@ -82,12 +72,8 @@ except ImportError as _error:
     raise ImportError(f"{_detail}: {_error}") from None
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from tfrecord_lite.apps.tables.table import TFRecordTable
     from tfrecord_lite.integrations.engines import Foreign
 
-    Parsers = dict[str, Callable[[str], Any]]
     _SourceBase = Foreign
     _ReaderBase = Foreign
     _WriterBase = Foreign
@@ -95,6 +81,8 @@ else:
     _SourceBase = DataSource
     _ReaderBase = DataSourceReader
     _WriterBase = DataSourceArrowWriter
+
+Parsers = dict[str, Callable[[str], Any]]
 
 __all__ = ["TFRecordBatchReader", "TFRecordBatchWriter", "TFRecordDataSource", "register"]
 
@@ -206,7 +194,7 @@ def _number(text: str) -> int | None:
 
 
 def _compression(text: str) -> str:
-    return COMPRESSION_WORDS[text.lower() or "none"]
+    return ext.COMPRESSION_WORDS[text.lower() or "none"]
 
 
 _MODES = {name: name for name in ("raise", "skip")}
@@ -264,7 +252,7 @@ def _read_options(texts: Mapping[str, str]) -> dict[str, Any]:
     options["paths"] = [*options.get("paths", ()), *([path] if path else [])]
     if not options["paths"]:
         raise argument_error("no path: expected .load(path), or .load([path, ...])")
-    if not any(map(is_url, options["paths"])):
+    if not any(map(ext.is_url, options["paths"])):
         options.pop("storage_options", None)
     return options
 
@@ -283,7 +271,7 @@ def _write_options(texts: Mapping[str, str]) -> dict[str, Any]:
     options.setdefault("compression", "")
     options["sidecar"] = options.get("sidecar", is_example) and record_type != "ByteArray"
     check_lossless(lossless=lossless and is_example, sidecar=options["sidecar"])
-    remote = options.get("storage_options") if is_url(options["path"]) else None
+    remote = options.get("storage_options") if ext.is_url(options["path"]) else None
     return {**options, "storage_options": remote}
 
 
@@ -311,8 +299,8 @@ class _Files:
     def _open(self, schema: Any) -> None:
         features, text = self.options.get("features"), self.options.get("text")
         if features is not None and features.lstrip().startswith("{"):
-            features = parse_sidecar("features", features.encode()).schema
-        described = described_by(features, list(self.names), self.settings)
+            features = ext.parse_sidecar("features", features.encode()).schema
+        described = ext.described_by(features, list(self.names), self.settings)
         if described is not None:  # which says what is text, too
             features, text = described.schema, text or False
         elif schema is not None:
@@ -381,14 +369,11 @@ class TFRecordBatchReader(_ReaderBase):
         self._schema = _arrow_schema_of(schema)
         known = [_BYTE_ARRAY] if files.table is None else files.table.column_names
         self._columns = [n for n in known if n in schema.names and n not in files.keys]
-        self._values = {
-            key: {
-                file: _scalar(key, text, self._schema.field(key).type)
-                for file, text in zip(files.names, texts, strict=True)
-            }
-            for key, texts in files.keys.items()
-            if key in schema.names
-        }
+        self._values: dict[str, dict[str, Any]] = {}
+        for key in files.keys.keys() & set(schema.names):
+            kind = self._schema.field(key).type
+            values = [_scalar(key, text, kind) for text in files.keys[key]]
+            self._values[key] = dict(zip(files.names, values, strict=True))
         self._settings = files.settings
         self._files = files
 
@@ -399,13 +384,12 @@ class TFRecordBatchReader(_ReaderBase):
     def partitions(self) -> list[Any]:
         """Divide the files among tasks, at borders of records; called on the driver."""
         options, table = self._files.options, self._files.table
-        max_bytes = options.get("max_partition_bytes", PART_BYTES)
+        max_bytes = options.get("max_partition_bytes", ext.PART_BYTES)
         number = options.get("num_partitions")
         parts: Sequence[Any]
         if table is None:
-            parts = file_parts(
-                self._files.names, self._settings, max_bytes=max_bytes, num_parts=number
-            )
+            names, settings = self._files.names, self._settings
+            parts = ext.file_parts(names, settings, max_bytes=max_bytes, num_parts=number)
         else:
             parts = with_columns(table, self._columns).partitions(max_bytes, number)
         # Parts that follow each other share a task if the middles of both are in its share of all bytes.
@@ -483,12 +467,8 @@ class TFRecordBatchWriter(_WriterBase):
 
     def __init__(self, options: Mapping[str, Any], schema: Any, *, overwrite: bool) -> None:
         self._options = options
-        self._job = Job(
-            plain(options["path"]),
-            uuid.uuid4().hex[:12],
-            overwrite=overwrite,
-            storage_options=options["storage_options"],
-        )
+        name = uuid.uuid4().hex[:12]
+        self._job = Job(plain(options["path"]), name, overwrite, options["storage_options"])
         names = options["partition_by"]
         for name in names:
             if name not in schema.names:
@@ -533,7 +513,8 @@ class TFRecordBatchWriter(_WriterBase):
         ending = ".tfrecord.deflate" if is_zlib else part_ending(options["compression"])
         name = f"{stem}{ending}"
         path = f"{self._job.folder}/{written.folder}/{name}"
-        if is_url(path):  # some of fsspec's file systems do not make folders of their own accord
+        # Some of fsspec's file systems do not make folders of their own accord.
+        if ext.is_url(path):
             system, place = file_system(path, options["storage_options"])
             system.create_dir(os.path.dirname(place))
         part = write_part(
@@ -544,12 +525,12 @@ class TFRecordBatchWriter(_WriterBase):
         )
         if part is not None:
             written.rounded += part.rounded
-            written.files += [f"{name}{SIDECAR_SUFFIX}", name] if options["sidecar"] else [name]
+            written.files += [f"{name}{ext.SIDECAR_SUFFIX}", name] if options["sidecar"] else [name]
 
     def commit(self, messages: list[Any]) -> None:
         """Move the files of the attempts that count to their places; called on the driver."""
         rounded = dict.fromkeys(name for task in messages if task for name in task.rounded)
-        warn_of_rounding(self._job.folder, rounded)
+        ext.warn_of_rounding(self._job.folder, rounded)
         self._job.commit((task.folder, name) for task in messages if task for name in task.files)
 
     def abort(self, messages: list[Any]) -> None:
@@ -606,7 +587,7 @@ def _schema_of(fields: list[Any], options: Mapping[str, Any]) -> Any:
     metadata = None
     if of_sequences:
         features = SequenceSchema(Schema.of_items(context), Schema(lists))
-        metadata = {SCHEMA_KEY: features.to_json(None).encode()}
+        metadata = {ext.SCHEMA_KEY: features.to_json(None).encode()}
     return pa.schema([pa.field(*pair) for pair in zip(names, kinds, strict=True)], metadata)
 
 
@@ -686,7 +667,7 @@ def _feature_of(field: Any, *, of_sequences: bool = False) -> tuple[SchemaItem, 
         item = SchemaItem(RaggedFeature(stored), Original(dtype, (None,), text, zone=zone))
         return item, is_nested and of_sequences
     item = SchemaItem(FixedLenFeature([], stored), Original(dtype, (), text, zone=zone))
-    return as_missing(field.name, item) if field.nullable else item, False
+    return ext.as_missing(field.name, item) if field.nullable else item, False
 
 
 def _spark_type(name: str, kind: Any) -> Any:

@@ -24,24 +24,17 @@ from urllib.parse import unquote
 import pyarrow as pa
 from pyarrow import fs
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.tables.record_format import file_system
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.extension import (
-    INDEX_SUFFIX,
-    SIDECAR_SUFFIX,
-    StorageOptions,
-    expand,
-    is_url,
-    name_of,
-    without_companions,
-)
+from tfrecord_lite.extension import StorageOptions
 
 __all__ = ["Job", "column_type", "data_files", "folder_of"]
 
 NULL_TEXT = "__HIVE_DEFAULT_PARTITION__"
 """The name of a folder whose column is null."""
 SUCCESS = "_SUCCESS"
-_COMPANIONS = (SIDECAR_SUFFIX, INDEX_SUFFIX)
+_COMPANIONS = (ext.SIDECAR_SUFFIX, ext.INDEX_SUFFIX)
 _SCHEMAS = ("features.json", "dataset_info.json")
 """What TensorFlow Datasets has beside its data."""
 _UNSAFE = re.compile(r"""[\x00-\x1f"#%'*/:=?\\{\[\]^\x7f]""")
@@ -68,7 +61,7 @@ def data_files(
     """
     matches = [match for path in paths for match in _matches(plain(path), storage_options)]
     files: list[tuple[str, Keys]] = []
-    for name in map(name_of, without_companions(matches)):
+    for name in map(ext.name_of, ext.without_companions(matches)):
         system, place = file_system(name, storage_options)
         if system.get_file_info(place).type != fs.FileType.Directory:
             files.append((name, {}))
@@ -89,16 +82,16 @@ def data_files(
 def plain(path: str) -> str:
     """Return a path as it is, one of ``file:`` as a local one, always absolute."""
     path = re.sub(r"^file:(//)?(?=/)", "", path)
-    return path.rstrip("/") if is_url(path) else os.path.abspath(path)
+    return path.rstrip("/") if ext.is_url(path) else os.path.abspath(path)
 
 
 def _matches(path: str, storage_options: StorageOptions) -> list[Any]:
     """Return the files and folders that a path names; a pattern matches no hidden ones."""
-    sources = expand(path, storage_options if is_url(path) else None, folders="keep")
+    sources = ext.expand(path, storage_options if ext.is_url(path) else None, folders="keep")
     if [*sources] == [path]:
         return sources
     n_fixed = len(re.split(r"[*?\[]", path, maxsplit=1)[0].rpartition("/")[0])
-    shown = [source for source in sources if not _is_hidden(name_of(source)[n_fixed:])]
+    shown = [source for source in sources if not _is_hidden(ext.name_of(source)[n_fixed:])]
     if not shown:
         raise FileNotFoundError(f"{path}: the pattern matches nothing but hidden files")
     return shown

@@ -91,20 +91,17 @@ def _tensors(element: Any, key: str | None) -> Any:
         if element.dtype.kind in "OTSU":
             return element.tolist()
         place = "" if key is None else f"feature {key!r}: "
-        raise TypeError(
-            f"{place}torch has no missing values, which this masked array may have; give the feature a default_value in "
-            "a schema, fill them in a map of the data set, as column.filled(0), or leave the feature out"
-        )
+        detail = "torch has no missing values, which this masked array may have; give the feature a default_value in "
+        detail += "a schema, fill them in a map of the data set, as column.filled(0), or leave the feature out"
+        raise TypeError(f"{place}{detail}")
     if isinstance(element, (np.ndarray, np.generic)):
         array = np.asarray(element)
         try:
             return _tensor(array)
         except TypeError:
             place = "" if key is None else f"feature {key!r}: "
-            raise TypeError(
-                f"{place}torch has no dtype for {array.dtype}; leave the feature out, or make "
-                "numbers of it in a map of the data set"
-            ) from None
+            detail = f"{place}torch has no dtype for {array.dtype}; leave the feature out, or make "
+            raise TypeError(f"{detail}numbers of it in a map of the data set") from None
     if isinstance(element, SparseTensor):
         return _sparse(element)
     return element

@@ -234,10 +234,8 @@ class RecordStream:
         if error.reason is Reason.COMPRESSION:
             ahead = self.inflated.ahead
             content = looks_like(ahead, is_whole=len(ahead) < HEADER_BYTES)
-            detail = (
-                f"not a {self.compression} stream, nor a TFRecord file; it looks like {content}"
-            )
-            return error.at(detail=detail) if content else error
+            detail = f"not a {self.compression} stream, nor a TFRecord file; "
+            return error.at(detail=f"{detail}it looks like {content}") if content else error
         decoder, is_whole = self.decoder, False
         try:
             while decoder.pending_bytes < HEAD_BYTES and not is_whole:

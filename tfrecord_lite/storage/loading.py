@@ -153,9 +153,8 @@ def load(
         data = SavedData(name_of(sources[0]), settings.storage_options)
         return _load_saved(data, columns, num_records, settings, num_turns)
     if order != "shards":
-        raise argument_error(
-            "order='tensorflow' is for one data set that tf.data saved, without schema, text and as_"
-        )
+        detail = "order='tensorflow' is for one data set that tf.data saved, without schema, "
+        raise argument_error(f"{detail}text and as_")
     described = described_by(schema, sources, settings)
     if described is None:
         names = names_asked_for(columns, text)

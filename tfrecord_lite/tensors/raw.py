@@ -115,10 +115,8 @@ def _common_length(strings: Strings, kind: TensorType) -> int:
     if other.size:
         record, *steps = map(int, np.unravel_index(other[0], strings.shape))
         step = f"step {', '.join(map(str, steps))}: " if steps else ""
-        detail = (
-            f"{step}the string has {int(lengths[other[0]])} bytes, expected {n_bytes} as in the first; "
-            "a RawFeature in the schema allows for several lengths, and fixed_length cuts or pads the strings"
-        )
+        detail = f"{step}the string has {int(lengths[other[0]])} bytes, expected {n_bytes} as in the first; "
+        detail += "a RawFeature in the schema allows for several lengths, and fixed_length cuts or pads the strings"
         raise InvalidArgumentError(Reason.WRONG_COUNT, index=record, detail=detail)
     if n_bytes % kind.dtype.itemsize:
         size = kind.dtype.itemsize

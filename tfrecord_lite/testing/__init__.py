@@ -21,11 +21,7 @@ try:
 except ImportError:
     raise ImportError("strategies need Hypothesis: pip install hypothesis") from None
 
-from tfrecord_lite.testing.features import (
-    columns,
-    examples_for,
-    sequence_examples_for,
-)
+from tfrecord_lite.testing.features import columns, examples_for, sequence_examples_for
 from tfrecord_lite.testing.messages import (
     byte_strings,
     damaged_messages,

@@ -9,54 +9,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
 
 from tfrecord_lite import ExampleParser
+from tfrecord_lite import schema as specs
 from tfrecord_lite.extension import prepare, prepare_sequence
 from tfrecord_lite.messages import Example, SequenceExample
-from tfrecord_lite.schema import (
-    FeatureSpec,
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    Kind,
-    RaggedFeature,
-    RawFeature,
-    SparseFeature,
-    VarLenFeature,
-)
+from tfrecord_lite.schema import FeatureSpec, Kind
 from tfrecord_lite.testing.messages import lists_of, put
 
-if TYPE_CHECKING:
-    from hypothesis.strategies import DrawFn
-
-    Lists: TypeAlias = dict[str, tuple[Kind, list[Any]]]
-    """The kind and values of each list of an Example, by key."""
+Lists: TypeAlias = dict[str, tuple[Kind, list[Any]]]
+"""The kind and values of each list of an Example, by key."""
 
 MAX_ROW_LENGTH = 3
 
 
 def _draw_lists(draw: DrawFn, name: str, spec: Any, *, allow_nan: bool) -> Lists:
     """Draw kind and values of each list that a specification reads, by key; none if missing."""
-    if isinstance(spec, RawFeature):
+    if isinstance(spec, specs.RawFeature):
         n_bytes = spec.n_bytes
         return {name: (Kind.BYTES, [draw(st.binary(min_size=n_bytes, max_size=n_bytes))])}
     kind = spec.kind
     lists: Lists = {}
     key = name
     match spec:
-        case FixedLenFeature():
+        case specs.FixedLenFeature():
             # A default without values counts as no default.
             may_be_missing = spec.default_value is not None and np.size(spec.default_value) > 0
             count = -1 if may_be_missing and draw(st.booleans()) else prod(spec.shape)
-        case FixedLenSequenceFeature():
+        case specs.FixedLenSequenceFeature():
             n_blocks = draw(st.integers(-1, 3))
             count = -1 if n_blocks < 0 else n_blocks * prod(spec.shape)
-        case VarLenFeature():
+        case specs.VarLenFeature():
             count = draw(st.integers(-1, 4))
-        case SparseFeature():
+        case specs.SparseFeature():
             index_keys = [spec.index_key] if isinstance(spec.index_key, str) else spec.index_key
             sizes = spec.size if isinstance(spec.size, list) else [spec.size]
             one_index = st.tuples(*(st.integers(0, size - 1) for size in sizes))
@@ -69,12 +59,12 @@ def _draw_lists(draw: DrawFn, name: str, spec: Any, *, allow_nan: bool) -> Lists
         case _:
             count = draw(st.integers(0, MAX_ROW_LENGTH))
             for partition in spec.partitions:
-                if isinstance(partition, RaggedFeature.UniformRowLength):
+                if isinstance(partition, specs.RaggedFeature.UniformRowLength):
                     count *= partition.length
                     continue
                 one = st.integers(0, MAX_ROW_LENGTH)
                 lengths = draw(st.lists(one, min_size=count, max_size=count))
-                if lengths and isinstance(partition, RaggedFeature.ValueRowIds):
+                if lengths and isinstance(partition, specs.RaggedFeature.ValueRowIds):
                     lengths[-1] = max(lengths[-1], 1)  # rows after the last value are not stored
                 lists[partition.key] = (Kind.INT64, _divided(partition, lengths))
                 count = sum(lengths)
@@ -87,12 +77,8 @@ def _draw_lists(draw: DrawFn, name: str, spec: Any, *, allow_nan: bool) -> Lists
 def _divided(partition: Any, lengths: list[int]) -> list[int]:
     """Return the values that a partition stores for rows of these lengths."""
     ends: list[int] = np.cumsum([0, *lengths]).tolist()
-    forms = {
-        "RowSplits": ends,
-        "RowStarts": ends[:-1],
-        "RowLimits": ends[1:],
-        "RowLengths": lengths,
-    }
+    forms = {"RowSplits": ends, "RowStarts": ends[:-1], "RowLimits": ends[1:]}
+    forms["RowLengths"] = lengths
     rows = [row for row, length in enumerate(lengths) for _ in range(length)]
     return forms.get(type(partition).__name__, rows)
 
@@ -226,7 +212,7 @@ def sequence_examples_for(
         context = draw(examples_for(context_features, allow_nan=allow_nan))
         sequence.context.CopyFrom(context.features)
     for name, spec in (sequence_features or {}).items():
-        may_be_missing = getattr(spec, "allow_missing", not isinstance(spec, RawFeature))
+        may_be_missing = getattr(spec, "allow_missing", not isinstance(spec, specs.RawFeature))
         n_steps = draw(st.integers(-1 if may_be_missing else 0, max_steps))
         for key, kind, steps in _draw_steps(draw, name, spec, n_steps, allow_nan=allow_nan):
             features = sequence.feature_lists.feature_list[key].feature
@@ -245,11 +231,11 @@ def _draw_steps(
     if n_steps < 0:
         return []
     kind = spec.kind
-    if isinstance(spec, FixedLenSequenceFeature):
+    if isinstance(spec, specs.FixedLenSequenceFeature):
         one = lists_of(kind, prod(spec.shape), allow_nan=allow_nan)
         return [(name, kind, [draw(one) for _ in range(n_steps)])]
     kinds = {name: kind}
-    if isinstance(spec, RaggedFeature):
+    if isinstance(spec, specs.RaggedFeature):
         kinds = {part.key: Kind.INT64 for part in spec.partitions if hasattr(part, "key")}
         kinds[spec.value_key or name] = kind
     steps = [_draw_lists(draw, name, spec, allow_nan=allow_nan) for _ in range(n_steps)]

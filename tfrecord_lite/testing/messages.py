@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from google.protobuf.message import Message
 from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.messages import Example, Feature, FeatureList, SequenceExample
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.testing.reencode import Reencoder, chooser, mutate
-
-if TYPE_CHECKING:
-    from google.protobuf.message import Message
-    from hypothesis.strategies import DrawFn, SearchStrategy
-
 
 _INTS = (0, 1, -1, 127, 128, 16383, 16384, 2**31, 2**56 - 1, 2**56, 2**63 - 1, -(2**63))
 _KEYS = ("a", "b", "", "label", "image/encoded", "\N{SNOWMAN}", "a\0", "abcdefgh", "k" * 127)

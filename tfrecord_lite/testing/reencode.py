@@ -24,9 +24,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from google.protobuf.descriptor import FieldDescriptor
 from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
 
 from tfrecord_lite.wire.scalar import (
     END_GROUP,
@@ -39,10 +41,6 @@ from tfrecord_lite.wire.scalar import (
     varint,
     walk,
 )
-
-if TYPE_CHECKING:
-    from google.protobuf.descriptor import FieldDescriptor
-    from hypothesis.strategies import DrawFn
 
 Below: TypeAlias = Callable[[int], int]
 """Returns a number from 0 to n - 1, given n."""

@@ -7,7 +7,7 @@ import dataclasses
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from tfrecord_lite.arrays import AnyArray, BoolArray
 from tfrecord_lite.columns import BytesColumn, RaggedTensor
 from tfrecord_lite.testing.records import is_intact
 
-if TYPE_CHECKING:
-    Item = TypeVar("Item")
+Item = TypeVar("Item")
 
 
 _BYTES = (bytes, bytearray, memoryview)
@@ -213,9 +212,7 @@ def _plain(value: Any) -> Any:
         return {"flat_values": value.flat_values, "row_splits": list(value.nested_row_splits)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-    if _is_message(value):
-        return value.SerializeToString(deterministic=True)
-    return value
+    return value.SerializeToString(deterministic=True) if _is_message(value) else value
 
 
 def _assert_same_array(actual: Any, expected: Any, where: str) -> None:

@@ -7,16 +7,14 @@ by zero is an error for integers alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 
-if TYPE_CHECKING:
-    from tfrecord_lite.arrays import AnyArray
-
-    _Method: TypeAlias = Callable[..., Any]
+_Method: TypeAlias = Callable[..., Any]
 
 
 def _true_divide(x: AnyArray, y: AnyArray) -> Any:

@@ -241,10 +241,8 @@ def one_hot(
         raise argument_error("one_hot takes integers, and a depth of 0 or more")
     sample = next((value for value in (on_value, off_value) if value is not None), np.float32(0))
     target = as_dtype(_array(sample).dtype if dtype is None else dtype)
-    on, off = (
-        _array(default if value is None else value, target)
-        for value, default in ((on_value, 1), (off_value, 0))
-    )
+    on = _array(1 if on_value is None else on_value, target)
+    off = _array(0 if off_value is None else off_value, target)
     hot = array[..., None] == np.arange(n_classes)
     last = -1 if axis is None else axis
     return Tensor(np.moveaxis(np.where(hot, on, off), -1, _axis(last, hot.ndim)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +24,8 @@ from tfrecord_lite.errors import TFRecordError
 from tfrecord_lite.schema import FeatureSpec, FixedLenFeature, VarLenFeature
 from tfrecord_lite.tf._tensor import Tensor
 
-if TYPE_CHECKING:
-    Row = dict[str, Any]
-    RowOf = Callable[[int], Row]
+Row = dict[str, Any]
+RowOf = Callable[[int], Row]
 
 
 _FIRST, _LARGEST = 4, 1024

@@ -378,9 +378,7 @@ def _wrap_one(value: Any) -> Any:
         return out
     if isinstance(value, BytesColumn):
         return Tensor(value.to_numpy())
-    if isinstance(value, (bool, int, float, str)):
-        return Tensor(plain_array(value))
-    return value
+    return Tensor(plain_array(value)) if isinstance(value, (bool, int, float, str)) else value
 
 
 def wrap(value: Any) -> Any:
@@ -398,9 +396,7 @@ def _unwrap_one(value: Any) -> Any:
         return value.numpy()
     if isinstance(value, _Composite):
         return value._column  # noqa: SLF001 - of this module
-    if isinstance(value, (SparseColumn, RaggedColumn)):
-        return value
-    return plain_array(value)
+    return value if isinstance(value, (SparseColumn, RaggedColumn)) else plain_array(value)
 
 
 def plain_array(value: Any, dtype: object = None) -> Any:

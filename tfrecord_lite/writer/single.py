@@ -81,6 +81,12 @@ class MessageWriter:
     """Whether no record can be written: not yet, or not any more."""
     _add: Callable[[bytes], None]
     """Writes an encoded record that nothing waits before."""
+    _put: Callable[[Sequence[Buffer] | Block], None]
+    """Writes encoded records."""
+    _put_block: Callable[[Block], None]
+    """Writes a block whose memory others may hold too."""
+    _put_pieces: Callable[[Sequence[Buffer]], None]
+    """Writes one record in pieces, which may change after the call."""
 
     def write(self, record: bytes | bytearray | str | Block) -> None:
         """Write one record, or all of a block.
@@ -376,10 +382,8 @@ class MessageWriter:
         self._check_open()
         if isinstance(blocks, Block) or not hasattr(blocks, "__iter__"):
             actual = type(blocks).__name__
-            detail = (
-                f"write_blocks takes an iterable of blocks, and write a single one; not {actual}"
-            )
-            raise TypeError(detail)
+            detail = "write_blocks takes an iterable of blocks, and write a single one; "
+            raise TypeError(f"{detail}not {actual}")
         for block in blocks:
             if not isinstance(block, Block):
                 actual = type(block).__name__
@@ -443,18 +447,6 @@ class MessageWriter:
         if self._is_closed:
             detail = "the writer is closed; open another"
             raise FailedPreconditionError(Reason.CLOSED, source=self._name, detail=detail)
-
-    def _put(self, records: Sequence[Buffer] | Block) -> None:
-        """Write encoded records."""
-        raise NotImplementedError
-
-    def _put_block(self, block: Block) -> None:
-        """Write a block whose memory others may hold too."""
-        raise NotImplementedError
-
-    def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
-        """Write one record in pieces, which may change after this call."""
-        raise NotImplementedError
 
     def __enter__(self) -> Self:
         """Return the writer itself."""
@@ -615,16 +607,8 @@ class TFRecordWriter(MessageWriter):
             file.abandon()
             raise
         self._is_closed = False
-        self._add = self._sink.add
-
-    def _put(self, records: Sequence[Buffer] | Block) -> None:
-        self._sink.add_all(records)
-
-    def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
-        self._sink.add_pieces(pieces)
-
-    def _put_block(self, block: Block) -> None:
-        self._sink.add_shared(block)
+        self._add, self._put = self._sink.add, self._sink.add_all
+        self._put_block, self._put_pieces = self._sink.add_shared, self._sink.add_pieces
 
     def flush(self) -> None:
         """Make everything written so far readable by others (rule O6).

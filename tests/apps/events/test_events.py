@@ -119,9 +119,7 @@ def test_every_form_of_a_value_means_what_the_runtime_says(times: int) -> None:
     ]
     messages = [event(step, value) for step, value in enumerate(values)] * times
     messages.append(event(-1, *values))
-
     rows = rows_of_engine(Block.from_records(messages))
-
     assert rows == rows_of_runtime(messages)
     assert len(rows) == (times + 1) * (len(values) - 3)
 
@@ -213,7 +211,6 @@ def test_histograms_of_both_styles() -> None:
         event(2, Value(tag="new", tensor=tensor(new), metadata=metadata("histograms"))),
         event(3, Value(tag="none", histo=HistogramProto(bucket=[0], bucket_limit=[1]))),
     )
-
     first, second, third = events.histograms().value
     doubles = [[-0.5, 0.1, 1], [0.1, 1, 0], [1, 2, 2.3], [2, 2.5, 3]]
     testing.assert_same(first, np.array(doubles))
@@ -413,9 +410,7 @@ def test_runs_are_a_table_of_hyperparameters_and_last_values(tmp_path: Path) -> 
     for name, records in runs.items():
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "events.out.tfevents.1").write_bytes(frame(records))
-
     table = tabulate_runs(tmp_path)
-
     expected = {
         "run": np.array(["a", "b/c", "d"], object), "deep": np.array([True, False, None], object),
         "lr": np.array([0.1, 1, np.nan]), "opt": np.array(["sgd", None, None], object),

@@ -52,10 +52,7 @@ def listed() -> list[str]:
 
 def rows_of(path: Path | str) -> list[dict[str, Any]]:
     rows = decode_examples(list(TFRecordReader(path)))
-    return [
-        {key: v.tolist()[0] if len(v) == 1 else v.tolist() for key, v in row.items()}
-        for row in rows
-    ]
+    return [{k: v.tolist()[0] if len(v) == 1 else v.tolist() for k, v in r.items()} for r in rows]
 
 
 def pets(folder: Path) -> Path:
@@ -332,9 +329,7 @@ class TestManifests:
             "id": ["1.png"], "breed": ["pug"], "image/height": [100], "y": [2],
         }  # fmt: skip
         path = write_table("a.csv", columns)
-
         pack_images(path, "a", path_column="id", label_column="breed", root="below")
-
         (row,) = rows_of("a")
         assert row["image/class/text"] == b"pug"
         assert row["image/height"] == 6  # as the image has it
@@ -421,15 +416,11 @@ HOSTILE = [
 class TestUnpack:
     @pytest.mark.parametrize("key", ["image/filename", "image/class/text"])
     def test_nothing_is_written_outside_of_the_folder(self, here: Path, key: str) -> None:
-        rows: list[Any] = [
-            {"image/encoded": picture(i), key: name} for i, name in enumerate(HOSTILE)
-        ]
+        rows: list[Any] = [{"image/encoded": picture(i), key: n} for i, n in enumerate(HOSTILE)]
         write_records(here / "a", *rows)
         inner = here / "deep" / "inner"
         inner.mkdir(parents=True)
-
         unpack_images("a", inner / "out")
-
         found = tree(inner / "out")
         assert sorted(found.values()) == sorted(row["image/encoded"] for row in rows)
         assert [path.name for path in inner.iterdir()] == ["out"]
@@ -452,21 +443,18 @@ class TestUnpack:
         assert len(found) == 7
         assert found["a-2.png"] == picture(2)
 
-    @pytest.mark.parametrize(
-        ("row", "options", "expected"),
-        [
-            ({"image/encoded": GIF, "image/filename": "n0144.10026"}, {}, "n0144.10026.gif"),
-            ({"image/encoded": PNG, "image/filename": "kept.JPG"}, {}, "kept.JPG"),
-            ({"image/encoded": b"?", "image/format": "tif"}, {}, "00000000.tif"),
-            ({"image": PNG, "label": 3}, {}, "3/00000000.png"),
-            ({"jpg": JPEG, "label": "cat", "filename": "x"}, {}, "cat/x.jpg"),
-            ({"a": PNG, "b": JPEG, "c": 7}, {"image_key": "b", "label_key": "c"}, "7/00000000.jpg"),
-            ({"a": PNG, "b": "n", "c": "k"}, {"filename_key": "b", "text_key": "c"}, "k/n.png"),
-            ({"image/encoded": PNG, "image/class/label": [1, 2]}, {}, "00000000.png"),
-            ({"image/encoded": PNG, "image/class/text": "a/b"}, {}, "a_b/00000000.png"),
-            ({"frames": [PNG, JPEG, PNG]}, {}, "00000000.png 00000000.jpg 00000000-1.png"),
-        ],
-    )
+    @pytest.mark.parametrize(("row", "options", "expected"), [
+        ({"image/encoded": GIF, "image/filename": "n0144.10026"}, {}, "n0144.10026.gif"),
+        ({"image/encoded": PNG, "image/filename": "kept.JPG"}, {}, "kept.JPG"),
+        ({"image/encoded": b"?", "image/format": "tif"}, {}, "00000000.tif"),
+        ({"image": PNG, "label": 3}, {}, "3/00000000.png"),
+        ({"jpg": JPEG, "label": "cat", "filename": "x"}, {}, "cat/x.jpg"),
+        ({"a": PNG, "b": JPEG, "c": 7}, {"image_key": "b", "label_key": "c"}, "7/00000000.jpg"),
+        ({"a": PNG, "b": "n", "c": "k"}, {"filename_key": "b", "text_key": "c"}, "k/n.png"),
+        ({"image/encoded": PNG, "image/class/label": [1, 2]}, {}, "00000000.png"),
+        ({"image/encoded": PNG, "image/class/text": "a/b"}, {}, "a_b/00000000.png"),
+        ({"frames": [PNG, JPEG, PNG]}, {}, "00000000.png 00000000.jpg 00000000-1.png"),
+    ])  # fmt: skip
     def test_other_keys_and_endings(
         self, here: Path, row: dict[str, Any], options: dict[str, Any], expected: str
     ) -> None:
@@ -477,7 +465,6 @@ class TestUnpack:
     def test_records_without_an_image(self, here: Path) -> None:
         good = {"image/encoded": PNG}
         write_records(here / "a", good, {"x": 1}, {"image/encoded": b"?"}, good)
-
         error = raised(InvalidArgumentError, unpack_images, "a", "out")
         assert (error.reason, error.index) == (Reason.MISSING, 1)
         assert listed() == ["a"]

@@ -262,7 +262,6 @@ def test_images_are_resized_by_averaging() -> None:
 
 def test_the_image_of_a_column_that_is_damaged_is_numbered() -> None:
     column = [encode_image(noise(3, 3, 3))] * 3 + [b"no image", b"nor this"]
-
     error = raised(TFRecordError, decode_images, column)
     assert (error.reason, error.index) == (Reason.MALFORMED, 3)
     wrong: list[Any] = [

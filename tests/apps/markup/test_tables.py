@@ -33,7 +33,6 @@ def test_what_is_given_is_text_and_never_markup(name: str, rows: list[list[str]]
         picture(Thumbnail(b"GIF", "image/gif", 1, 1), end, (1, 1)),
     )
     page = parsed(whole)
-
     assert set(page.tags) <= OURS
     assert page.tags.count("tr") == 1 + len(rows) + 1
     assert {attribute for _, attribute, _ in page.attributes} <= {

@@ -98,9 +98,7 @@ class TestSplit:
         )
         with tempfile.TemporaryDirectory() as folder:
             path = write_all(Path(folder), [(records, "")])
-
             parts = split_files(path, Path(folder, "part"), **options)
-
             found = [read_all(name) for name in parts.paths]
             assert [record for part in found for record in part] == records
             for i, part in enumerate(found):
@@ -217,12 +215,10 @@ class TestSidecars:
         data[20] ^= not is_cut
         (tmp_path / "0").write_bytes(data[:-30] if is_cut else data)
         reader = TFRecordReader(tmp_path / "0", on_error="skip")
-
         with pytest.warns(UserWarning, match="0: not the bytes that its sidecar was written for"):
             merge_files(reader, tmp_path / "new")
         with pytest.warns(UserWarning, match="not the bytes") as caught:
             assert len(load(tmp_path / "0", on_error="skip")["x"]) == 4999
-
         assert caught[0].filename.endswith(("untyped.py", "test_files.py"))
         assert load(tmp_path / "new")["x"].dtype == np.float64
         with pytest.raises(DataLossError) as damage:
@@ -324,7 +320,6 @@ class TestAll:
         data[17 * 4 + 12] ^= 1
         Path(path).write_bytes(data)
         spans: list[object] = []
-
         for checks in (True, False):
             with pytest.raises(DataLossError) as caught:
                 rearrange(TFRecordReader(path, verify=checks), tmp_path / "x", num_shards=2)
@@ -332,7 +327,6 @@ class TestAll:
             assert caught.value.source == path
             assert len(list(tmp_path.iterdir())) == 1
         parts = rearrange(TFRecordReader(path, on_error=spans.append), tmp_path / "x", num_shards=2)
-
         assert sorted(read_all(*parts.paths)) == records[:4] + records[5:]
         assert [len(read_all(path)) for path in parts.paths] == [4, 4]
         assert len(spans) == 1  # though the file may be read twice

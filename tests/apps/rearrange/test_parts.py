@@ -123,23 +123,20 @@ class TestSplit:
         groups = [set(load(target)["of"].tolist()) for target in targets]
         assert not any(a & b for a, b in itertools.combinations(groups, 2))
 
-    @pytest.mark.parametrize(
-        ("targets", "fractions", "more", "error", "text"),
-        [
-            ("ab", [0.5], {}, InvalidArgumentError, "sum is 1"),
-            ("ab", [0.5, 0.6], {}, InvalidArgumentError, "sum is 1"),
-            ("ab", [1, 0], {}, InvalidArgumentError, "sum is 1"),
-            ("ab", [1.5, -0.5], {}, InvalidArgumentError, "sum is 1"),
-            ("ab", [0.5, float("nan")], {}, InvalidArgumentError, "sum is 1"),
-            ("", [], {}, InvalidArgumentError, "sum is 1"),
-            ("ab", ["0.5", "0.5"], {}, TypeError, "a number"),
-            ("abc", [0.5, 0.5], {}, InvalidArgumentError, "3 targets for 2 fractions"),
-            ("aa", [0.5, 0.5], {}, InvalidArgumentError, "two parts have this name"),
-            ("ab", [0.5, 0.5], {"by": []}, TypeError, "by must be"),
-            ("ab", [0.5, 0.5], {"seed": None}, TypeError, "seed must be"),
-            ("ab", [0.5, 0.5], {"by": ["x", "X"]}, InvalidArgumentError, "'X' .*nearest: 'x'"),
-        ],
-    )
+    @pytest.mark.parametrize(("targets", "fractions", "more", "error", "text"), [
+        ("ab", [0.5], {}, InvalidArgumentError, "sum is 1"),
+        ("ab", [0.5, 0.6], {}, InvalidArgumentError, "sum is 1"),
+        ("ab", [1, 0], {}, InvalidArgumentError, "sum is 1"),
+        ("ab", [1.5, -0.5], {}, InvalidArgumentError, "sum is 1"),
+        ("ab", [0.5, float("nan")], {}, InvalidArgumentError, "sum is 1"),
+        ("", [], {}, InvalidArgumentError, "sum is 1"),
+        ("ab", ["0.5", "0.5"], {}, TypeError, "a number"),
+        ("abc", [0.5, 0.5], {}, InvalidArgumentError, "3 targets for 2 fractions"),
+        ("aa", [0.5, 0.5], {}, InvalidArgumentError, "two parts have this name"),
+        ("ab", [0.5, 0.5], {"by": []}, TypeError, "by must be"),
+        ("ab", [0.5, 0.5], {"seed": None}, TypeError, "seed must be"),
+        ("ab", [0.5, 0.5], {"by": ["x", "X"]}, InvalidArgumentError, "'X' .*nearest: 'x'"),
+    ])  # fmt: skip
     def test_errors_leave_nothing(
         self, tmp_path: Path, targets: str, fractions: Any, more: Any, error: Any, text: str
     ) -> None:
@@ -185,9 +182,7 @@ class TestUnique:
             else:
                 files = [(records[:150], ".gz"), (records[150:], "")]
                 sources = write_all(Path(folder), files)
-
             kept = unique_records(sources, Path(folder, "new@2"), memory_bytes=2**20)
-
             assert read_all(*kept.paths) == list(dict.fromkeys(records))
             assert (kept.num_records, kept.num_read) == (len(set(records)), len(records))
             n_left = len(list(Path(folder).iterdir())) - 2 - len(sources)

@@ -74,11 +74,9 @@ def test_types_come_back_beside_structs_and_decimals(tmp_path: Path) -> None:
         }
     )
     pq.write_table(table, tmp_path / "a.parquet")
-
     with pytest.warns(UserWarning, match="'point' as 'point/x', 'point/y'"):
         convert(tmp_path / "a.parquet", target=tmp_path / "b.tfrecord")
     convert(tmp_path / "b.tfrecord", target=tmp_path / "c.parquet")
-
     back = pq.read_table(tmp_path / "c.parquet")
     assert back.select(["time", "count"]).equals(table.select(["time", "count"]))
     assert back.column_names == ["point/x", "point/y", "time", "count"]
@@ -214,14 +212,12 @@ class TestRows:
 
         values = np.arange(60).reshape(10, 2, 3)
         save(tmp_path / "a.tfrecord", {"i": np.arange(10), "v": values})
-
         convert(
             tmp_path / "a.tfrecord",
             target=tmp_path / "b.parquet",
             condition="i >= 0 and i != 4",
             num_shards=3,
         )
-
         tables = [pq.read_table(path) for path in sorted(tmp_path.glob("b-*.parquet"))]
         assert len(tables) == 3
         found = [row for table in tables for row in table["v"].to_pylist()]
@@ -241,7 +237,6 @@ class TestRows:
         save(tmp_path / "b.tfrecord", {"i": np.arange(300, 303), "j": np.zeros(3, int)})
         for name in "ab" if ending != "tfrecord" else "":
             convert(tmp_path / f"{name}.tfrecord", target=tmp_path / f"{name}.{ending}")
-
         convert(
             *(tmp_path / f"{name}.{ending}" for name in "ab"),
             target=tmp_path / "c.jsonl",
@@ -251,7 +246,6 @@ class TestRows:
             limit=limit,
             num_jobs=n_jobs,
         )
-
         parts = [path.read_text().splitlines() for path in sorted(tmp_path.glob("c-*"))]
         expected = [i for i in range(303) if (i < 300 and i % 3 == 0) or i > 300]
         found = [json.loads(line)["i"] for part in parts for line in part]
@@ -323,10 +317,8 @@ class TestSequences:
                 writer.write_sequence_example({"context": longer, "feature_lists": steps})
             for row in rows:
                 writer.write(row.SerializeToString())
-
         convert(folder / "a.tfrecord", target=folder / "b.parquet", sample=None)
         convert(folder / "b.parquet", target=folder / "c.tfrecord")
-
         assert values_of(folder / "c.tfrecord") == values_of(folder / "a.tfrecord")
 
 
@@ -355,11 +347,9 @@ class TestDamage:
         data[len(data) * 3 // 4] ^= 1
         source.write_bytes(data)
         target = str(tmp_path / "b.parquet")
-
         summary = conversion.convert(
             [str(source)], target, conversion.Settings(sample=100), num_shards=4
         )
-
         ((name, error),) = summary.failures
         assert name.endswith(("b-00002-of-00004.parquet", "b-00003-of-00004.parquet"))
         assert isinstance(error, DataLossError)

@@ -148,10 +148,8 @@ class TestRoundTrips:
         rows[0]["l"] = [1, 2]
         with TFRecordWriter(folder / "a.tfrecord") as writer:
             writer.write_examples(rows)
-
         copied(folder / "a.tfrecord", folder / f"b.{ending}")
         back = copied(folder / f"b.{ending}", folder / "c.tfrecord")
-
         expected = records_of(folder / "a.tfrecord")
         assert str(records_of(back)) == str(expected)  # in which NaN is NaN
         assert (folder / "c.tfrecord.schema.json").exists()
@@ -166,10 +164,8 @@ class TestRoundTrips:
             "image": np.arange(12, dtype=np.uint8).reshape(2, 2, 3),
         }
         save(tmp_path / "a.tfrecord", columns, lossless=True)
-
         copied(tmp_path / "a.tfrecord", tmp_path / f"b.{ending}")
         back = copied(tmp_path / f"b.{ending}", tmp_path / "c.tfrecord")
-
         assert list(TFRecordReader(back)) == list(TFRecordReader(tmp_path / "a.tfrecord"))
         found: Any = load(back)
         for name, column in columns.items():
@@ -184,10 +180,8 @@ class TestRoundTrips:
         rows = {"a": [1, None, 3], "b": ["x", None, ""], "c": [[1.5], None, []], "d": [1, 2, None]}
         table = pa.table(rows, pa.schema(types))
         pq.write_table(table, tmp_path / "a.parquet")
-
         copied(tmp_path / "a.parquet", tmp_path / "b.tfrecord")
         copied(tmp_path / "b.tfrecord", tmp_path / "c.parquet")
-
         found = pq.read_table(tmp_path / "c.parquet")
         assert found.schema.types == table.schema.types
         expected = table.to_pylist()
@@ -209,10 +203,8 @@ class TestRoundTrips:
             table = pa.Table.from_batches(batches).unify_dictionaries()
             batches = table.to_batches()
         write(path, batches)
-
         copied(path, tmp_path / "b.tfrecord")
         copied(tmp_path / "b.tfrecord", tmp_path / "c.parquet")
-
         assert read(tmp_path / "b.tfrecord") == rows
         assert read(tmp_path / "c.parquet") == rows
         if isinstance(values[0], str):
@@ -312,7 +304,6 @@ class TestCsv:
         types = pa.schema(
             {"n": pa.large_string(), "l": pa.list_(pa.float32()), "b": pa.large_binary()}
         )
-
         assert read(tmp_path / "a.csv", types=types) == [{"n": "1", "l": [1.0], "b": b"a"}]
         (tmp_path / "a.csv").write_text("n,l,b\n1,[1],a\n2,3,b\n")
         with pytest.raises(

@@ -73,11 +73,9 @@ def test_damage_that_is_skipped_is_reported_by_partition(path: str) -> None:
     for record in 100, 15_000:
         data[index.offsets[record] + 20] ^= 1
     Path(path).write_bytes(data)
-
     parts = scan(path, schema=schema, on_error="skip").partitions(num_partitions=4)
     readers = [part.read() for part in parts]
     n_rows = [sum(map(len, reader)) for reader in readers]
-
     assert {part.num_rows for part in parts} == {None}
     assert sum(n_rows) == N_ROWS - 2
     reports: list[Any] = [reader.report for reader in readers]
@@ -140,9 +138,7 @@ def test_a_null_list_stays_out_and_an_empty_one_has_its_kind(tmp_path: Path) -> 
     table = pa.table({"x": pa.array([[0.5], None, []]), "y": pa.array([None, [["a"]], []])})
     for lossless, kind in (False, "float_list"), (True, "bytes_list"):
         write_part(str(tmp_path / "a"), [table], lossless=lossless)
-        features = [
-            Example.FromString(record).features.feature for record in TFRecordReader(tmp_path / "a")
-        ]
+        features = [Example.FromString(r).features.feature for r in TFRecordReader(tmp_path / "a")]
         kinds = [each["x"].WhichOneof("kind") if "x" in each else None for each in features]
         assert kinds == [kind, None, kind]
         assert [sorted(each) for each in features] == [

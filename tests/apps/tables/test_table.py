@@ -92,7 +92,6 @@ def test_a_saved_table_has_the_values_that_load_has(drawn: Any, tmp_path_factory
         name: column.to_list() if hasattr(column, "to_list") else column.tolist()
         for name, column in loaded.items()
     }
-
     assert alike_columns(tl.scan(path).to_arrow().to_pydict(), expected)
 
 
@@ -143,7 +142,6 @@ def test_specifications_that_depend_on_the_batch_are_lists(path: Path) -> None:
             "s": tl.SparseFeature("i", "v", "float32", 4),
         },
     )
-
     assert table.column_names == ["a", "p", "i", "v"]
     assert rows_of(table) == [
         {"a": [1], "p": [], "i": [2], "v": [0.5]},

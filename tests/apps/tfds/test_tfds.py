@@ -157,7 +157,6 @@ def test_what_comes_after_a_slice_is_not_read(today: Path) -> None:
 
 def test_info_tells_splits_labels_and_files(today: Path) -> None:
     info = tfds_info(today)
-
     assert (info.name, info.config, info.version) == ("flowers", None, "1.0.0")
     assert info.splits == {"train": 12, "test": 2, "validation": 3}
     assert info.label_names == {"label": LABELS, "objects/label": ["leaf", "stem"]}
@@ -169,7 +168,6 @@ def test_info_tells_splits_labels_and_files(today: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="is a slice, but files hold whole splits"):
         info.files("train[:1]")
     assert len(repr(info)) < 2000
-
     html = info._repr_html_()
     assert str(today) not in html
     for words in ("flowers 1.0.0", "cat, dog, bird", "pixels"):

@@ -135,7 +135,6 @@ def test_the_schema_is_python_that_reads_the_files(tmp_path: Path, kind: str) ->
     if kind == "table":
         paths.append(Path(shutil.copy(paths[0], tmp_path / "another's.tfrecord")))
     page = page_of(paths)
-
     (code,) = re.findall('<pre class="code" id="schema-code">(.*?)</pre>', page, re.DOTALL)
     found: dict[str, Any] = {}
     exec(unescape(code).replace("print(batch)", "pass"), found)  # noqa: S102 - that is what it is for
@@ -224,7 +223,6 @@ def test_a_page_of_mixed_files_names_what_each_holds(tmp_path: Path) -> None:
         write(tmp_path / f"x{i}", [tl.encode_example({"id": 1})] * 2 + [b""]) for i in range(3)
     ]
     outline = parsed(page_of(paths))
-
     kinds = "TensorBoard event records, tf.train.Example records, tf.train.SequenceExample records and text records"
     assert kinds in outline.text
     assert outline.count("card") == 2
@@ -329,9 +327,7 @@ def test_progress_may_fail_and_leave_no_page(
     tl.save(tmp_path / "a", {"x": np.arange(90_000.0).reshape(3000, 30)})
     n_bytes = 2 * sum(map(len, tl.TFRecordReader(tmp_path / "a")))
     seen: list[tuple[int, int | None]] = []
-
     tl.view(tmp_path / "a", output=tmp_path / "b", progress=lambda *now: seen.append(now))
-
     assert seen == sorted(seen, key=lambda now: now[0])
     assert {total for _, total in seen} == {None, n_bytes}
     assert seen[-1] == (n_bytes, n_bytes)

@@ -18,22 +18,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.events.parse import EventValues, Tags, parse_events
 from tfrecord_lite.apps.events.series import Events
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.errors import DataLossError, Reason
-from tfrecord_lite.extension import (
-    DamageLog,
-    RecordStream,
-    SkippingStream,
-    Source,
-    Sources,
-    StorageOptions,
-    check_storage_options,
-    expand,
-    is_url,
-    remote_place,
-)
+from tfrecord_lite.extension import RecordStream, SkippingStream, Source, Sources, StorageOptions
 from tfrecord_lite.options import OnError, ReadSettings, hinted
 
 _MARK = "tfevents"
@@ -105,7 +95,7 @@ def read_events(
         hint = f"; there are runs in {', '.join(map(repr, runs[:3]))}" if runs else ""
         raise FileNotFoundError(f"no file in {folder!r} is named *{_MARK}*{hint}")
     tags, torn = Tags(), list[str]()
-    log = DamageLog.begin(options)
+    log = ext.DamageLog.begin(options)
     parts: list[EventValues] = []
     try:
         for source in sources:
@@ -153,10 +143,10 @@ def find_runs(
     >>> list(find_runs("logs"))
     ['train', 'validation']
     """
-    check_storage_options(storage_options, folder)
+    ext.check_storage_options(storage_options, folder)
     root: Any = os.fspath(folder)
-    if is_url(root):
-        filesystem, place = remote_place(root, storage_options)
+    if ext.is_url(root):
+        filesystem, place = ext.remote_place(root, storage_options)
         if not filesystem.isdir(place):
             raise (NotADirectoryError if filesystem.exists(place) else FileNotFoundError)(root)
         below, named = filesystem.walk(place), filesystem.unstrip_protocol
@@ -213,11 +203,8 @@ def tabulate_runs(
     >>> tabulate_runs("logs")
     {'run': array(['a', 'b'], dtype=object), 'loss': array([0.5 , 0.25])}
     """
-    options: Any = {
-        "on_error": on_error,
-        "max_errors": max_errors,
-        "storage_options": storage_options,
-    }
+    options: Any = {"on_error": on_error, "max_errors": max_errors}
+    options["storage_options"] = storage_options
     runs = find_runs(folder, storage_options=storage_options)
     return table_of((name, read_events(path, **options)) for name, path in runs.items())
 
@@ -250,19 +237,19 @@ def _sources(paths: Sources, storage_options: StorageOptions) -> list[Source]:
     """Return the files in the order in which they are read."""
     if isinstance(paths, (str, bytes, os.PathLike)):
         folder = os.fsdecode(paths)
-        if is_url(folder):
-            filesystem, place = remote_place(folder, storage_options)
+        if ext.is_url(folder):
+            filesystem, place = ext.remote_place(folder, storage_options)
             if filesystem.isdir(place):
                 items = filesystem.ls(place, detail=True)
                 files = sorted(item["name"] for item in items if item["type"] == "file")
                 names = [name for name in files if _MARK in posixpath.basename(name)]
                 return [filesystem.unstrip_protocol(name) for name in names]
         elif os.path.isdir(folder):
-            check_storage_options(storage_options, folder)
+            ext.check_storage_options(storage_options, folder)
             names = [name for name in sorted(os.listdir(folder)) if _MARK in name]
             local = [os.path.join(folder, name) for name in names]
             return [path for path in local if not os.path.isdir(path)]
-    return expand(paths, storage_options)
+    return ext.expand(paths, storage_options)
 
 
 def _new_values(

@@ -17,11 +17,12 @@ import zlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tfrecord_lite.arrays import AnyArray, ObjectArray
 from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
@@ -30,9 +31,6 @@ from tfrecord_lite.errors import (
     require_int,
 )
 from tfrecord_lite.options import hinted, num_processors
-
-if TYPE_CHECKING:
-    from tfrecord_lite.arrays import AnyArray, ObjectArray
 
 __all__ = ["FORMATS", "decode_image", "decode_images", "encode_image", "image_row"]
 
@@ -388,13 +386,9 @@ def image_row(
 def image_features(contents: bytes, *, is_checked: bool = False) -> dict[str, Any]:
     """Return an image and what its header says; with `is_checked`, raise too if it cannot be decoded."""
     picture = _opened(contents)
-    row = {
-        "image/encoded": contents,
-        "image/format": _format_of(picture).encode(),
-        "image/height": picture.height,
-        "image/width": picture.width,
-        "image/channels": len(_mode_of(picture)),
-    }
+    row: dict[str, Any] = {"image/encoded": contents, "image/format": _format_of(picture).encode()}
+    row |= {"image/height": picture.height, "image/width": picture.width}
+    row["image/channels"] = len(_mode_of(picture))
     if is_checked:
         with _decoding(picture, contents):
             # All of a JPEG is read as for its pixels, but only an eighth of the rows is computed.
@@ -497,9 +491,8 @@ def _mode_of(picture: Any) -> str:
     """Return a mode with one letter per channel that loses nothing of the image."""
     if picture.mode == "P":
         return "RGBA" if "transparency" in picture.info else "RGB"
-    if picture.mode.startswith("I"):  # 16-bit grey
-        return "L"
-    return _PIXELS.get(picture.mode, "RGB")
+    # 16-bit grey is of several modes.
+    return "L" if picture.mode.startswith("I") else _PIXELS.get(picture.mode, "RGB")
 
 
 def _converted(picture: Any, mode: str | None) -> Any:

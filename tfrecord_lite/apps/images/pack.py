@@ -25,10 +25,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
+from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite import schema_of
 from tfrecord_lite.apps.images.image import image_features, require_pillow
 from tfrecord_lite.apps.tables.formats import format_of, open_source
@@ -41,18 +42,7 @@ from tfrecord_lite.errors import (
     errors_at,
     require_int,
 )
-from tfrecord_lite.extension import (
-    StorageOptions,
-    data_names,
-    form_of,
-    imported,
-    is_url,
-    name_of,
-    open_output,
-    permutation,
-    remote_place,
-    seed_of,
-)
+from tfrecord_lite.extension import StorageOptions
 from tfrecord_lite.options import ReadSettings, WriteOptions, num_processors
 from tfrecord_lite.progress import Meter, Progress, check_progress, metered
 from tfrecord_lite.schema import Schema
@@ -60,8 +50,7 @@ from tfrecord_lite.sniff import recognize
 from tfrecord_lite.storage import save
 from tfrecord_lite.texts import nearest, plural
 
-if TYPE_CHECKING:
-    Path = str | os.PathLike[str]
+Path = str | os.PathLike[str]
 
 __all__ = ["pack_images"]
 
@@ -85,6 +74,10 @@ class NotPackedError(InvalidArgumentError):
     """Nothing was written, as images cannot be packed, which `report` lists."""
 
     report: ImageReport
+
+
+_OF_MANIFEST = ("path_column", "label_column", "root")
+"""The options of `pack_images` that are about a manifest."""
 
 
 def pack_images(
@@ -192,8 +185,7 @@ def pack_images(
     start = time.monotonic()
     require_pillow()
     source, target = os.fspath(source), os.fspath(path)
-    names = ("path_column", "label_column", "root")
-    of_manifest = {name: settings.pop(name) for name in names if name in settings}
+    of_manifest = {name: settings.pop(name) for name in _OF_MANIFEST if name in settings}
     storage_options = settings.get("storage_options")
     report, more = ImageReport(), None
     if os.path.isdir(source):
@@ -205,8 +197,9 @@ def pack_images(
         others = f"{report.num_other:,} of other kinds" if report.num_other else "none"
         raise argument_error(f"no image was found; files: {others}", source=source)
     if shuffle:
-        pictures = [pictures[i] for i in permutation((seed_of(seed),), len(pictures)).tolist()]
-    paths = data_names(target, num_shards)
+        key = (ext.seed_of(seed),)
+        pictures = [pictures[i] for i in ext.permutation(key, len(pictures)).tolist()]
+    paths = ext.data_names(target, num_shards)
     labels_path = os.path.join(os.path.dirname(target), LABELS_NAME) if classes else None
     has_labels = False
     with contextlib.suppress(OSError, ValueError):
@@ -235,8 +228,8 @@ def pack_images(
 def _check_free(paths: Iterable[str], storage_options: StorageOptions, more: str = "") -> None:
     """Raise FileExistsError if a file would be replaced."""
     for path in paths:
-        if is_url(path):
-            filesystem, place = remote_place(path, storage_options)
+        if ext.is_url(path):
+            filesystem, place = ext.remote_place(path, storage_options)
             is_taken = bool(filesystem.exists(place))
         else:
             is_taken = os.path.lexists(path)
@@ -246,7 +239,7 @@ def _check_free(paths: Iterable[str], storage_options: StorageOptions, more: str
 
 def _write_labels(path: str, classes: list[str], storage_options: StorageOptions) -> None:
     """Write the names of classes, one per line."""
-    file = open_output(path, atomic=True, storage_options=storage_options)
+    file = ext.open_output(path, atomic=True, storage_options=storage_options)
     file.write(["".join(f"{name}\n" for name in classes).encode()])
     file.finish()
     file.commit()
@@ -568,12 +561,12 @@ def _with_float32(schema: Schema) -> Schema:
 
 def _table_of(path: str, kind: str, path_column: str) -> Any:
     """Return a manifest as a table of Arrow; paths are texts, whatever is in them."""
-    pa, coalesce = imported(), imported("pyarrow.compute").coalesce
+    pa, coalesce = ext.imported(), ext.imported("pyarrow.compute").coalesce
     types = pa.schema([(path_column, pa.string())]) if kind in ("csv", "tsv") else None
     with closing(open_source(path, kind, ReadSettings(), None, types)) as source:
         table = pa.Table.from_batches(source.batches(), source.schema)
     for i, column in enumerate(table.schema):
-        if form_of(column.type) == "list":  # a list that is missing is empty
+        if ext.form_of(column.type) == "list":  # a list that is missing is empty
             empty = pa.scalar([], column.type)
             table = table.set_column(i, column, coalesce(table.column(i), empty))
     return table
@@ -597,7 +590,7 @@ def read_labels(labels: Path | Sequence[str]) -> list[str]:
     """
     source = None
     if isinstance(labels, str | os.PathLike):
-        source = name_of(labels)
+        source = ext.name_of(labels)
         with open(labels, encoding="utf-8-sig") as file:
             names = file.read().removesuffix("\n").split("\n")
         if all(name.startswith(f"{i}:") for i, name in enumerate(names)):

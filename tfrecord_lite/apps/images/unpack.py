@@ -21,16 +21,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 from tfrecord_lite import decode_examples, decode_sequence_example
-from tfrecord_lite.apps.images.pack import (
-    ENDINGS,
-    FILENAME_KEY,
-    IMAGE_ENDINGS,
-    LABEL_KEY,
-    TEXT_KEY,
-    ImageProblem,
-    ImageReport,
-    sniff,
-)
+from tfrecord_lite.apps.images import pack
+from tfrecord_lite.apps.images.pack import ImageReport
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.extension import Sources, expand, name_of
 from tfrecord_lite.options import ReadOptions, read_settings
@@ -43,9 +35,9 @@ __all__ = ["unpack_images"]
 
 _USUAL = {
     "format": ("image/format", "format"),
-    "filename": (FILENAME_KEY, "filename", "file_name", "image/source_id", "image_name"),
-    "label": (LABEL_KEY, "label", "class", "image/label"),
-    "text": (TEXT_KEY, "class_name", "label_name", "class/text"),
+    "filename": (pack.FILENAME_KEY, "filename", "file_name", "image/source_id", "image_name"),
+    "label": (pack.LABEL_KEY, "label", "class", "image/label"),
+    "text": (pack.TEXT_KEY, "class_name", "label_name", "class/text"),
 }
 
 
@@ -138,7 +130,7 @@ def unpack_images(
                         error = InvalidArgumentError(Reason.MISSING, detail=images + advice)
                         raise place.locate(error)
                     where = f"{place.source}: record {place.index}"
-                    report.problems.append(ImageProblem(where, images))
+                    report.problems.append(pack.ImageProblem(where, images))
                     continue
                 for image in images:
                     _write(temporary, image.parts, image.content, numbers)
@@ -205,12 +197,12 @@ def _images_in(row: dict[str, Any], keys: dict[str, str | None], number: int) ->
         class_name = str(values["label"])
     images = []
     for content in contents:
-        kind = sniff(content[:32])
-        ending = f".{_text(values['format'])}".lower() if kind is None else ENDINGS[kind][0]
-        if ending not in IMAGE_ENDINGS:
+        kind = pack.sniff(content[:32])
+        ending = f".{_text(values['format'])}".lower() if kind is None else pack.ENDINGS[kind][0]
+        if ending not in pack.IMAGE_ENDINGS:
             return f"the feature {image_key!r} is not an image of a known format"
         parts = _parts(_text(values["filename"]) or f"{number:08d}")
-        if os.path.splitext(parts[-1])[1].lower() not in IMAGE_ENDINGS:
+        if os.path.splitext(parts[-1])[1].lower() not in pack.IMAGE_ENDINGS:
             parts[-1] += ending
         path = [class_name, *parts] if class_name else parts
         images.append(_Image(content, path, class_name or None))
@@ -270,7 +262,7 @@ def _image_key(row: dict[str, Any]) -> str:
         return "image/encoded"
     keys = []
     for name, values in row.items():
-        if values.dtype == object and values.size and sniff(values[0][:32]):
+        if values.dtype == object and values.size and pack.sniff(values[0][:32]):
             keys.append(name)
     return keys[0] if len(keys) == 1 else "image/encoded"
 

@@ -23,19 +23,13 @@ import base64
 import io
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
+from tfrecord_lite.apps.markup import pictures
 from tfrecord_lite.apps.markup.charts import short_number
-from tfrecord_lite.apps.markup.pictures import (
-    EXACT_SIZE,
-    Budget,
-    Thumbnail,
-    picture,
-    thumbnail,
-    thumbnail_of_pixels,
-)
+from tfrecord_lite.apps.markup.pictures import Budget, Thumbnail
 from tfrecord_lite.apps.markup.tables import Cell, Html, escaped, quoted, visible
 from tfrecord_lite.arrays import AnyArray, Float64Array, Uint8Array
 from tfrecord_lite.columns import BytesColumn, Column, RaggedTensor, SparseTensor
@@ -64,6 +58,8 @@ _SIZES = (
 )
 """Features that say how pixels lie in a list beside them; the last two may be missing."""
 SIZE_NAMES = frozenset(name for names in _SIZES for name in names)
+Sizes: TypeAlias = Mapping[str, int] | None
+"""The numbers beside a value, by these names."""
 _NOTHING = Html("")
 
 
@@ -140,9 +136,7 @@ class Cells:
 
     # --------------------------------------------------------------------------- strings
 
-    def bytes_form(
-        self, data: bytes, sizes: Mapping[str, int] | None = None, *, is_small: bool = False
-    ) -> Form:
+    def bytes_form(self, data: bytes, sizes: Sizes = None, *, is_small: bool = False) -> Form:
         """Show a byte string as what it is.
 
         `sizes` are the numbers beside it, by :data:`SIZE_NAMES`. A small one is one of several.
@@ -169,9 +163,7 @@ class Cells:
         details = self._dump(lines, n_bytes - len(whole), "byte", is_new=n_bytes > _MAX_HEX)
         return Form(_with_more(html, n_bytes - _MAX_HEX, n_bytes, "byte"), details)
 
-    def strings_form(
-        self, values: Sequence[Any], n_values: int, sizes: Mapping[str, int] | None = None
-    ) -> Form:
+    def strings_form(self, values: Sequence[Any], n_values: int, sizes: Sizes = None) -> Form:
         """Show byte strings or texts, the first of `n_values`: one in full, of several the first."""
         is_small, forms = n_values != 1, list[Form]()
         for value in values[:_MAX_VALUES]:
@@ -227,14 +219,14 @@ class Cells:
         if media.kind != "image":
             return Form(escaped(what))
         size = _SMALL_SIZE if is_small else self._size
-        small = thumbnail(data, media, self.budget, size)
+        small = pictures.thumbnail(data, media, self.budget, size)
         if isinstance(small, str):
             return Form(self._left_out(small, what))
         name = f"{media.format} image" if below else what  # a caption is not said twice
         html = Html(_image(small, name, size) + below)
         if not self._is_page or max(media.width or 0, media.height or 0) <= size:
             return Form(html)
-        large = thumbnail(data, media, self.budget, _LARGE_SIZE, is_detail=True)
+        large = pictures.thumbnail(data, media, self.budget, _LARGE_SIZE, is_detail=True)
         if isinstance(large, str):
             return Form(html)
         return Form(html, _image(large, f"{what}, larger", _LARGE_SIZE))
@@ -275,13 +267,13 @@ class Cells:
         if pixels.size < _MAX_EXAMINED_NUMBERS and pixels.max() == 1:  # a mask
             pixels, text = pixels * np.uint8(255), f"{text}, each 0 or 1"
         below = _span("caption", text) if self._is_page else _NOTHING
-        small = thumbnail_of_pixels(pixels, self._size)
+        small = pictures.thumbnail_of_pixels(pixels, self._size)
         if not self.budget.take(pictures=1, picture_bytes=len(small.data)):
             return Form(self._left_out("not shown, as the page is full", text))
         html = Html(_image(small, "the pixels as an image" if below else text, self._size) + below)
         if not self._is_page or max(height, width) <= self._size:
             return Form(html)
-        large = thumbnail_of_pixels(pixels, _LARGE_SIZE)
+        large = pictures.thumbnail_of_pixels(pixels, _LARGE_SIZE)
         is_left = self.budget.take(detail_bytes=len(large.data))
         return Form(html, _image(large, f"{text}, larger", _LARGE_SIZE) if is_left else _NOTHING)
 
@@ -306,9 +298,7 @@ class Cells:
             return Form(Html(head + _span("note", detail or "it cannot be parsed")))
         return Form(Html(f"{head} {form.html}"), form.details)
 
-    def array_form(
-        self, array: AnyArray, sizes: Mapping[str, int] | None = None, n_values: int | None = None
-    ) -> Form:
+    def array_form(self, array: AnyArray, sizes: Sizes = None, n_values: int | None = None) -> Form:
         """Show an array, which may be the first of `n_values`: as numbers, strings or a picture."""
         n_values = array.size if n_values is None else n_values
         if not n_values:
@@ -382,13 +372,13 @@ def _in_a_line(value: Any) -> str:
 def _image(shown: Thumbnail, alternative: str, room: int) -> Html:
     """Return an image in so many pixels each way, enlarged if it is tiny."""
     longest = max(shown.width, shown.height)
-    if longest <= EXACT_SIZE:
+    if longest <= pictures.EXACT_SIZE:
         scale: float = max(min(room, _ENLARGED_SIZE) // longest, 1)
         name = "v-picture v-pixelated"
     else:
         scale, name = min(room / longest, 1), "v-picture"
     size = int(shown.width * scale) or 1, int(shown.height * scale) or 1
-    return picture(shown, alternative, size, name)
+    return pictures.picture(shown, alternative, size, name)
 
 
 # ------------------------------------------------------------------------------ numbers

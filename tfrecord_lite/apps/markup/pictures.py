@@ -11,17 +11,15 @@ import io
 import sys
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tfrecord_lite.apps.markup.tables import Html, escaped
+from tfrecord_lite.sniff import Media
 
-if TYPE_CHECKING:
-    from tfrecord_lite.sniff import Media
-
-    Uint8Array = npt.NDArray[np.uint8]
+Uint8Array = npt.NDArray[np.uint8]
 
 _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP")
 """Shown by browsers, as Pillow names them."""

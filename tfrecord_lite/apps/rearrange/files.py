@@ -129,11 +129,8 @@ def split_files(
     """
     outputs = Outputs(target, options)
     if not outputs.is_divided:
-        detail = (
-            "nothing says how to divide the records; give num_shards, bytes_per_shard or "
-            "records_per_shard, or a name such as 'train@8.tfrecord'"
-        )
-        raise argument_error(detail)
+        detail = "nothing says how to divide the records; give num_shards, bytes_per_shard or "
+        raise argument_error(f"{detail}records_per_shard, or a name such as 'train@8.tfrecord'")
     return _copy(outputs.read(sources, progress), outputs)
 
 

@@ -20,30 +20,10 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
-from tfrecord_lite.extension import (
-    SIDECAR_SUFFIX,
-    DataFiles,
-    Sidecar,
-    Source,
-    Sources,
-    StorageOptions,
-    carried_by,
-    check_storage_options,
-    companion,
-    compression_to_write,
-    data_names,
-    is_file_object,
-    is_url,
-    name_of,
-    position_of,
-    read_beside,
-    remove,
-    remove_stale,
-    shard_names,
-    without_numbers,
-)
+from tfrecord_lite.extension import Sidecar, Source, Sources, StorageOptions
 from tfrecord_lite.options import ReadSettings, WriteOptions, check_keywords
 from tfrecord_lite.progress import (
     SILENT,
@@ -117,7 +97,7 @@ class TargetOptions(WriteOptions, total=False):
     """Replace files that exist."""
 
 
-class Outputs(DataFiles):
+class Outputs(ext.DataFiles):
     """The files of a target, which appear with :meth:`result`; all arguments are checked at once.
 
     If the number of shards is not known yet, they have other names until then.
@@ -125,25 +105,25 @@ class Outputs(DataFiles):
 
     def __init__(self, target: Source, options: TargetOptions) -> None:
         check_keywords(options, TargetOptions)
-        output_options = compression_to_write(target, options.get("compression", "infer"))
+        output_options = ext.compression_to_write(target, options.get("compression", "infer"))
         self._target, self._overwrite = target, options.get("overwrite", False)
-        self._is_named = not is_file_object(target)
+        self._is_named = not ext.is_file_object(target)
         sizes: Any = {name: options.get(name) for name in _LIMITS}
         limits = {name: require_int(name, n, 1) for name, n in sizes.items() if n is not None}
         num_shards = limits.get("num_shards")
-        name = name_of(target)
+        name = ext.name_of(target)
         if limits and not self._is_named:
             detail = "a file object is one file; give a path for the shards"
             raise argument_error(detail, source=name)
         if len(limits) > 1:
             raise argument_error(f"give one of {' and '.join(limits)}")
         self._is_open_ended = bool(limits) and num_shards is None
-        if self._is_open_ended and "{shard" not in name and shard_names(name):
+        if self._is_open_ended and "{shard" not in name and ext.shard_names(name):
             detail = "the name says how many shards there are; expected one without '@'"
             raise argument_error(detail, source=name)
         names: list[Any] = [target]
         if self._is_named:
-            names = data_names(name, 1 if self._is_open_ended else num_shards)
+            names = ext.data_names(name, 1 if self._is_open_ended else num_shards)
         self.storage_options = options.get("storage_options")
         super().__init__(names, output_options, self.storage_options)
         if self._is_open_ended:
@@ -159,7 +139,7 @@ class Outputs(DataFiles):
         read = Input(sources, self.storage_options, progress)
         outputs = (self, *more)
         targets = [name for output in outputs for name in output.names]
-        check_storage_options(self.storage_options, *targets, *read.sources)
+        ext.check_storage_options(self.storage_options, *targets, *read.sources)
         described = read.described()
         for output in outputs:
             output.describe(read.sources, described)
@@ -199,14 +179,14 @@ class Outputs(DataFiles):
     def open_through(self, last: int) -> None:
         """Open the files up to this one, under as many names as there need to be."""
         if last >= len(self.names):
-            self.names[:] = data_names(name_of(self._target), 2 * last)
+            self.names[:] = ext.data_names(ext.name_of(self._target), 2 * last)
         super().open_through(last)
 
     def _check_names(self) -> None:
         """Raise if a file that is read would be replaced, or any other without being asked to."""
-        sources = (name_of(source) for source in self._sources if not is_file_object(source))
+        sources = (ext.name_of(one) for one in self._sources if not ext.is_file_object(one))
         read = set(map(place_of, sources))
-        for name in map(name_of, self.names if self._is_named else ()):
+        for name in map(ext.name_of, self.names if self._is_named else ()):
             if place_of(name) in read:
                 detail = "the new file would replace one that is read; give another name"
                 raise argument_error(detail, source=name)
@@ -222,9 +202,9 @@ class Outputs(DataFiles):
     def prepare(self) -> None:
         """Write all that is pending, and the sidecars, so that the files can appear."""
         if self._is_open_ended:
-            self.names[:] = data_names(name_of(self._target), len(self.files))
+            self.names[:] = ext.data_names(ext.name_of(self._target), len(self.files))
         fingerprints = self.finish()
-        names = list(map(name_of, self.names))
+        names = list(map(ext.name_of, self.names))
         for file, name in zip(self.files, names, strict=True):
             file.name = name
         self._check_names()
@@ -233,32 +213,27 @@ class Outputs(DataFiles):
         if described is not None:
             for name, fingerprint in zip(names, fingerprints, strict=True):
                 one = described._replace(fingerprint=fingerprint)
-                self.add_sidecar(companion(name, SIDECAR_SUFFIX), one)
+                self.add_sidecar(ext.companion(name, ext.SIDECAR_SUFFIX), one)
 
     def placed(self, num_read: int | None = None, seed: int | None = None) -> Rearranged:
         """Return what was written, after all files have appeared; remove the sidecars of older data."""
-        names, described = list(map(name_of, self.names)), self._described
+        names, described = list(map(ext.name_of, self.names)), self._described
         if described is None and self._is_named:
             # Of data that were replaced, or deleted before, the sidecars go.
             for name, is_replaced in zip(names, self._replaced, strict=True):
                 if is_replaced:
-                    remove(companion(name, SIDECAR_SUFFIX), self._storage_options)
+                    ext.remove(ext.companion(name, ext.SIDECAR_SUFFIX), self._storage_options)
                 else:
-                    remove_stale(name, self._storage_options)
-        return Rearranged(
-            tuple(names),
-            self._n_put,
-            self._nbytes,
-            self._n_put if num_read is None else num_read,
-            seed,
-            None if described is None else described.schema,
-        )
+                    ext.remove_stale(name, self._storage_options)
+        n_put, schema = self._n_put, None if described is None else described.schema
+        num_read = n_put if num_read is None else num_read
+        return Rearranged(tuple(names), n_put, self._nbytes, num_read, seed, schema)
 
 
 def place_of(name: str) -> str:
     """Return the one name of a file."""
     name = re.sub("^(file|local)://", "", name)
-    return name if is_url(name) else os.path.realpath(name)
+    return name if ext.is_url(name) else os.path.realpath(name)
 
 
 class Input:
@@ -269,10 +244,11 @@ class Input:
     ) -> None:
         check_progress(progress)
         if not isinstance(sources, TFRecordReader):
-            is_one = isinstance(sources, (str, bytes, os.PathLike)) or is_file_object(sources)
+            is_one = isinstance(sources, (str, bytes, os.PathLike)) or ext.is_file_object(sources)
             is_list = not is_one and hasattr(sources, "__iter__")
             items: list[Any] = list(sources) if is_list else [sources]  # type: ignore[arg-type]
-            has_url = any(not is_file_object(item) and is_url(name_of(item)) for item in items)
+            names = (ext.name_of(item) for item in items if not ext.is_file_object(item))
+            has_url = any(map(ext.is_url, names))
             sources = TFRecordReader(items, storage_options=storage_options if has_url else None)
         self._reader = sources
         self.sources: list[Source] = self._reader.sources
@@ -304,14 +280,14 @@ class Input:
     @property
     def is_rereadable(self) -> bool:
         """Whether the records can be read twice; a missing file is an error of its own."""
-        return all(
-            position_of(source) is not None
-            if is_file_object(source)
-            else is_url(name := name_of(source))
-            or os.path.isfile(name)  # noqa: PTH113
-            or not os.path.exists(name)  # noqa: PTH110
-            for source in self.sources
-        )
+        for source in self.sources:
+            name = ext.name_of(source)
+            if ext.is_file_object(source):
+                if ext.position_of(source) is None:
+                    return False
+            elif not ext.is_url(name) and os.path.exists(name) and not os.path.isfile(name):  # noqa: PTH110, PTH113
+                return False
+        return True
 
     def blocks(self) -> Generator[Block, None, None]:
         """Yield the records, in blocks whose checksums are right."""
@@ -342,9 +318,9 @@ class Input:
         """Return what the sidecars of all files say, as one; warn if they do not go together."""
         if self._options.on_error == "raise":
             for source in self.sources:  # raises if one is stale
-                read_beside(source, self._options.storage_options)
+                ext.read_beside(source, self._options.storage_options)
         try:
-            description = carried_by(self.sources, self._options)
+            description = ext.carried_by(self.sources, self._options)
         except InvalidArgumentError as error:
             reason = str(error).partition("; ")[0]
             text = f"the new files get no sidecar, since those beside the old do not fit: {reason}"
@@ -352,4 +328,4 @@ class Input:
             return None
         if description is None:
             return None
-        return description._replace(dataframe=without_numbers(description.dataframe))
+        return description._replace(dataframe=ext.without_numbers(description.dataframe))

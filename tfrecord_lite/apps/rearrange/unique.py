@@ -14,19 +14,17 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from typing import IO, TYPE_CHECKING, Unpack
+from typing import IO, Unpack
 
 import numpy as np
 
 from tfrecord_lite.apps.rearrange.shuffling import LEAST_MEMORY_BYTES, MEMORY_BYTES
 from tfrecord_lite.apps.rearrange.transfer import Outputs, Rearranged, TargetOptions
+from tfrecord_lite.arrays import BoolArray, Int64Array, Uint64Array
 from tfrecord_lite.errors import require_int
 from tfrecord_lite.extension import Digests, Source, Sources, Spool, folder_of
 from tfrecord_lite.progress import Progress
 from tfrecord_lite.reader import TFRecordReader
-
-if TYPE_CHECKING:
-    from tfrecord_lite.arrays import BoolArray, Int64Array, Uint64Array
 
 _ROW_BYTES = 24
 _MEMORY_PER_ROW = 96

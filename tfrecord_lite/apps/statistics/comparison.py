@@ -43,24 +43,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, Unpack
 
 import numpy as np
 
 from tfrecord_lite import decode_sequence_examples
+from tfrecord_lite.apps.statistics import statistics as stats
 from tfrecord_lite.apps.statistics.distribution import Distribution, StringStatistics
-from tfrecord_lite.apps.statistics.statistics import (
-    Collector,
-    FeatureStatistics,
-    Statistics,
-    figure_texts,
-    originals_beside,
-    quoted,
-    time_dtype,
-)
+from tfrecord_lite.apps.statistics.statistics import FeatureStatistics, Statistics
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
-from tfrecord_lite.extension import SequenceRow, blocks_of
+from tfrecord_lite.extension import DataLike, SequenceRow, blocks_of
 from tfrecord_lite.options import ReadOptions, read_settings
 from tfrecord_lite.progress import Progress, title_of
 from tfrecord_lite.reader import TFRecordReader
@@ -68,13 +61,8 @@ from tfrecord_lite.schema import RaggedFeature
 from tfrecord_lite.sniff import recognize_value
 from tfrecord_lite.texts import abridged, nearest, plural, printable, repr_html, shown_name
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from tfrecord_lite.extension import DataLike
-
-    _Pair = tuple[list[Any] | None, list[Any] | None]
-    """The arrays of a feature in both records: a list of one step but for a feature list."""
+_Pair = tuple[list[Any] | None, list[Any] | None]
+"""The arrays of a feature in both records: a list of one step but for a feature list."""
 
 _EMPTY = Block.from_records([])
 _MAX_SHOWN = 10
@@ -396,7 +384,7 @@ def compare(
     limits = thresholds_with(thresholds)
     settings = read_settings(options)
     are_known = [isinstance(one, Statistics) for one in (a, b)]
-    collectors = [Collector(originals_beside(one, settings)) for one in (a, b)]
+    collectors = [stats.Collector(stats.originals_beside(one, settings)) for one in (a, b)]
     blocks = [
         blocks_of(_EMPTY, settings) if is_known else blocks_of(one, settings, progress=progress)
         for one, is_known in zip((a, b), are_known, strict=True)
@@ -548,7 +536,7 @@ def _measured(
         yield from _of_strings(one.strings, other.strings, n_categories)
     for what, ours, theirs in pairs:
         if ours is not None and theirs is not None:
-            dtype = time_dtype(name, one) if what == "numbers" else None
+            dtype = stats.time_dtype(name, one) if what == "numbers" else None
             figures = _figures(ours, dtype), _figures(theirs, dtype)
             yield what, "distance", divergence(ours, theirs), figures
             if what == "numbers" and ours.num_finite and theirs.num_finite:
@@ -583,7 +571,7 @@ def _of_strings(
         new = sorted(theirs.counts.keys() - ours.counts.keys())
         # All but the known ones, as rare ones are not among the counts.
         n_known = sum(theirs.counts.get(value, 0) for value in ours.counts)
-        shown = [quoted(value) for value in new[:3]] or ["longer ones"]
+        shown = [stats.quoted(value) for value in new[:3]] or ["longer ones"]
         yield _new_values(n_theirs - n_known, n_theirs, shown)
 
 
@@ -598,7 +586,7 @@ def _shares(
         return what, "distance", 0.0, ("", "")
     i = distances.index(max(distances))
     value = values[i]
-    name = value if isinstance(value, str) else quoted(value)
+    name = value if isinstance(value, str) else stats.quoted(value)
     first, second = (f"{name} {100 * share:.3g} %" for share in pairs[i])
     return what, "distance", distances[i], (first, second)
 
@@ -617,11 +605,11 @@ def _presence_text(count: int, num_records: int) -> str:
 
 
 def _range_text(numbers: Distribution, dtype: str | None) -> str:
-    return " .. ".join(figure_texts({"min": numbers.min, "max": numbers.max}, dtype).values())
+    return " .. ".join(stats.figure_texts({"min": numbers.min, "max": numbers.max}, dtype).values())
 
 
 def _figures(numbers: Distribution, dtype: str | None) -> str:
-    figures = figure_texts({"mean": numbers.mean, "std": numbers.std}, dtype)
+    figures = stats.figure_texts({"mean": numbers.mean, "std": numbers.std}, dtype)
     return ", ".join(" ".join(figure) for figure in figures.items()) or "none finite"
 
 

@@ -208,8 +208,7 @@ class Distribution:
             raise argument_error(f"q is {q}, expected a share from 0 to 1")
         if not self.num_finite:
             return None
-        rank = q * (self.num_finite - 1)
-        place = np.searchsorted(np.cumsum(self.counts), rank, side="right")
+        place = np.searchsorted(np.cumsum(self.counts), q * (self.num_finite - 1), side="right")
         number: float = self.values[place].item()
         return number
 
@@ -352,13 +351,11 @@ class StringStatistics:
         labels = [recognize_value(value).label for value in strings]
         short = np.flatnonzero(values.lengths <= MAX_COUNTED_BYTES)
         is_exact = short.size == len(values)
-        return self + StringStatistics(
-            Distribution.of(values.lengths),
-            Counter(_strings(values if is_exact else values.take(short))),
-            is_exact,
-            tuple(zip(lots[drawn].tolist(), labels, strict=True)),
-            tuple(v for v in strings if len(v) <= _MAX_EXAMPLE_BYTES),
-        )
+        lengths = Distribution.of(values.lengths)
+        counts = Counter(_strings(values if is_exact else values.take(short)))
+        looked_at = tuple(zip(lots[drawn].tolist(), labels, strict=True))
+        examples = tuple(value for value in strings if len(value) <= _MAX_EXAMPLE_BYTES)
+        return self + StringStatistics(lengths, counts, is_exact, looked_at, examples)
 
     def __add__(self, other: StringStatistics) -> StringStatistics:
         """Return the statistics of all strings of both."""
@@ -366,14 +363,12 @@ class StringStatistics:
             return NotImplemented
         counts: Mapping[bytes, int] = Counter(self.counts)
         counts.update(other.counts)  # type: ignore[attr-defined] # in time by what is added, unlike +
-        are_all = len(counts) <= MAX_DISTINCT
-        return StringStatistics(
-            self.lengths + other.lengths,
-            counts if are_all else _most_frequent(counts, MAX_DISTINCT // 2),
-            self.is_exact and other.is_exact and are_all,
-            tuple(sorted((*self.looked_at, *other.looked_at))[:MAX_LOOKED_AT]),
-            (*self.examples, *other.examples)[:_MAX_EXAMPLES],
-        )
+        is_exact = self.is_exact and other.is_exact and len(counts) <= MAX_DISTINCT
+        if len(counts) > MAX_DISTINCT:
+            counts = _most_frequent(counts, MAX_DISTINCT // 2)
+        looked_at = tuple(sorted((*self.looked_at, *other.looked_at))[:MAX_LOOKED_AT])
+        examples = (*self.examples, *other.examples)[:_MAX_EXAMPLES]
+        return StringStatistics(self.lengths + other.lengths, counts, is_exact, looked_at, examples)
 
     @property
     def contents(self) -> dict[str, int]:

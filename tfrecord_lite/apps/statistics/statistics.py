@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from tfrecord_lite.apps.statistics.distribution import Distribution, StringStati
 from tfrecord_lite.arrays import AnyArray, Int64Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, require_int
-from tfrecord_lite.extension import Survey, blocks_of, originals_of
+from tfrecord_lite.extension import DataLike, Lists, Survey, blocks_of, originals_of
 from tfrecord_lite.options import ReadOptions, ReadSettings, hinted, read_settings
 from tfrecord_lite.progress import Progress, check_progress
 from tfrecord_lite.reader import TFRecordReader, reader_with
@@ -43,11 +43,6 @@ from tfrecord_lite.schema import (
 )
 from tfrecord_lite.sniff import text_of
 from tfrecord_lite.texts import abridged, aligned, nearest, plural, shown_name
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from tfrecord_lite.extension import DataLike, Lists
 
 _MANY = 16 * 1024
 """Numbers are counted when so many of a feature have been gathered: each time has a cost of its own."""
@@ -291,12 +286,10 @@ class Statistics(Mapping[str, FeatureStatistics]):
         """Return the statistics of both sets of records; the records of `other` follow."""
         if not isinstance(other, Statistics):
             return NotImplemented
-        return Statistics(
-            self.num_records + other.num_records,
-            _merged(self.features, other.features),
-            _merged(self.feature_lists, other.feature_lists),
-            self.is_sequence or other.is_sequence,
-        )
+        features = _merged(self.features, other.features)
+        lists, n_records = _merged(self.feature_lists, other.feature_lists), self.num_records
+        is_sequence = self.is_sequence or other.is_sequence
+        return Statistics(n_records + other.num_records, features, lists, is_sequence)
 
     def __radd__(self, other: object) -> Self:
         """Return the same statistics for 0, with which :func:`sum` begins."""
@@ -687,15 +680,11 @@ class Collector:
         features = {}
         for name in sorted(summaries):
             gathered = self._gathered[name.encode(), are_lists]
-            numbers = gathered.numbers.counted()
-            features[name] = FeatureStatistics(
-                summaries[name],
-                gathered.lengths.counted(),
-                numbers if numbers.count else None,
-                gathered.strings,
-                gathered.steps.counted() if are_lists else None,
-                None if are_lists else self._originals.get(name),
-            )
+            lengths, numbers = gathered.lengths.counted(), gathered.numbers.counted()
+            parts = lengths, numbers if numbers.count else None, gathered.strings
+            steps = gathered.steps.counted() if are_lists else None
+            original = None if are_lists else self._originals.get(name)
+            features[name] = FeatureStatistics(summaries[name], *parts, steps, original)
         return features
 
 

@@ -12,25 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
-from tfrecord_lite.extension import (
-    SCHEMA_KEY,
-    Lists,
-    Loader,
-    Sidecar,
-    SparseLists,
-    array_of,
-    changed_type,
-    form_of,
-    imported,
-    index_names,
-    items_of,
-    joined_frame,
-    names_of,
-    schema_like,
-    target,
-)
+from tfrecord_lite.extension import Lists, Sidecar, SparseLists
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.texts import choices
 
@@ -56,11 +41,11 @@ class RecordBatches:
     ) -> None:
         described.check_readable(names)
         if names is not None:
-            names = _checked(names, items_of(described.schema))
+            names = _checked(names, ext.items_of(described.schema))
             described = _selected(described, names)
         self.described = described
         schema = described.schema
-        self._loader = Loader(
+        self._loader = ext.Loader(
             described,
             names,
             # What nobody chose to leave out is not left out.
@@ -71,15 +56,15 @@ class RecordBatches:
         self._names = names
         self._hint = hint
         columns = self._lists(Block.from_records([]))
-        kinds = {name: target(name, types.get(name)) for name in columns}
-        pa = imported()
+        kinds = {name: ext.target(name, types.get(name)) for name in columns}
+        pa = ext.imported()
         fields = [
             pa.field(name, array.type)
             for name, array in zip(columns, self._arrays(columns, kinds), strict=True)
         ]
         # The schema of the features is in the metadata.
-        metadata = {SCHEMA_KEY: schema.to_json(None).encode()}
-        rounded = [name for name, item in items_of(schema).items() if item.is_narrowed]
+        metadata = {ext.SCHEMA_KEY: schema.to_json(None).encode()}
+        rounded = [name for name, item in ext.items_of(schema).items() if item.is_narrowed]
         if rounded:
             metadata[ROUNDED_KEY] = json.dumps(rounded).encode()
         self.schema: Any = pa.schema(fields, metadata)
@@ -97,10 +82,10 @@ class RecordBatches:
 
     def of(self, block: Block) -> Any:
         """Return the batch of a block."""
-        record_batch = imported().RecordBatch
+        record_batch = ext.imported().RecordBatch
         is_chosen = self._names is not None or self._hint is None
         if not len(self.schema) and is_chosen:  # of rows without columns only the number is known
-            counted = imported().array(np.zeros(len(block), np.bool_))
+            counted = ext.imported().array(np.zeros(len(block), np.bool_))
             return record_batch.from_arrays([counted], ["rows"]).select([])
         try:
             columns = self._lists(block)
@@ -123,7 +108,7 @@ class RecordBatches:
     def _arrays(
         self, columns: Mapping[str, Lists | SparseLists], types: Mapping[str, Any]
     ) -> list[Any]:
-        return [array_of(name, lists, types.get(name)) for name, lists in columns.items()]
+        return [ext.array_of(name, lists, types.get(name)) for name, lists in columns.items()]
 
 
 def rounded_in(schema: Any) -> set[str]:
@@ -133,9 +118,9 @@ def rounded_in(schema: Any) -> set[str]:
 
 def as_rounded(array: Any) -> Any:
     """Return float64 as the float32 that they all are, at any depth of lists; others as they are."""
-    pa = imported()
+    pa = ext.imported()
     flat = array
-    while hasattr(flat, "flatten") and form_of(flat.type) in ("list", "fixed list"):
+    while hasattr(flat, "flatten") and ext.form_of(flat.type) in ("list", "fixed list"):
         flat = flat.flatten()
     if flat.type != pa.float64():
         return array
@@ -143,7 +128,7 @@ def as_rounded(array: Any) -> Any:
     with np.errstate(over="ignore"):
         if not np.array_equal(values, values.astype(np.float32), equal_nan=True):
             return array
-    return array.cast(changed_type(array.type, lambda _: pa.float32()))
+    return array.cast(ext.changed_type(array.type, lambda _: pa.float32()))
 
 
 def with_pandas(schema: Any, described: Sidecar) -> Any:
@@ -151,12 +136,13 @@ def with_pandas(schema: Any, described: Sidecar) -> Any:
     frame = described.dataframe or {}
     metadata = json.dumps(frame["pandas"]).encode() if "pandas" in frame else None
     if frame.get("library") == "pandas":
-        if not set(index_names(frame)) <= set(schema.names):  # of some columns, without the index
+        # Of some columns, without the index.
+        if not set(ext.index_names(frame)) <= set(schema.names):
             frame = {key: word for key, word in frame.items() if key != "index"}
         with contextlib.suppress(ImportError):
             tables = [schema.empty_table()]
-            empty = joined_frame("pandas", tables, described.schema.originals, frame)
-            metadata = imported().Schema.from_pandas(empty).metadata[PANDAS_KEY]
+            empty = ext.joined_frame("pandas", tables, described.schema.originals, frame)
+            metadata = ext.imported().Schema.from_pandas(empty).metadata[PANDAS_KEY]
     if metadata is None:
         return schema
     return schema.with_metadata({**(schema.metadata or {}), PANDAS_KEY: metadata})
@@ -164,7 +150,7 @@ def with_pandas(schema: Any, described: Sidecar) -> Any:
 
 def _checked(names: Sequence[str], known: Collection[str]) -> list[str]:
     """Return a choice of columns; raise about a name that is unknown, or occurs twice."""
-    names = names_of(names)
+    names = ext.names_of(names)
     for i, name in enumerate(names):
         if name not in known:
             raise argument_error(f"no column {name!r}{choices(name, known)}")
@@ -177,8 +163,8 @@ def _selected(described: Sidecar, names: list[str]) -> Sidecar:
     """Return what describes some columns; a frame of pandas keeps its index."""
     schema = described.schema
     if isinstance(schema, SequenceSchema):
-        items = items_of(schema)
-        chosen = schema_like(schema, {name: items[name] for name in items if name in names})
+        items = ext.items_of(schema)
+        chosen = ext.schema_like(schema, {name: items[name] for name in items if name in names})
         return described._replace(schema=chosen)
     if (described.dataframe or {}).get("library") == "pandas":
         return described  # its loader selects

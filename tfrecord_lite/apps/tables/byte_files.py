@@ -12,27 +12,17 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.extension import (
-    Source,
-    TFRecordOptions,
-    compression_of_name,
-    imported,
-    is_file_object,
-    is_url,
-    name_of,
-    open_output,
-)
+from tfrecord_lite.extension import Source
 from tfrecord_lite.files.compression import codec_named, detect
 from tfrecord_lite.files.inflate import MAGIC_BYTES, Inflated
 from tfrecord_lite.files.input import open_input
 from tfrecord_lite.files.names import opening_error
 from tfrecord_lite.files.output import OutputFile
-
-if TYPE_CHECKING:
-    from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.options import ReadSettings
 
 
 class Content(io.RawIOBase):
@@ -42,7 +32,7 @@ class Content(io.RawIOBase):
     """
 
     def __init__(self, source: Source, options: ReadSettings) -> None:
-        self.name: str = name_of(source)
+        self.name: str = ext.name_of(source)
         try:
             self._file = open_input(source, options.storage_options)
         except OSError as error:
@@ -50,7 +40,7 @@ class Content(io.RawIOBase):
         name = options.codec_name
         if name is None:
             name = detect(self._file.peek(MAGIC_BYTES))
-            if name not in ("GZIP", "ZSTD") and not compression_of_name(self.name):
+            if name not in ("GZIP", "ZSTD") and not ext.compression_of_name(self.name):
                 name = ""
         codec = codec_named(name)
         self._content: Any = self._file
@@ -77,11 +67,11 @@ class Content(io.RawIOBase):
 
 def seekable_file(source: Source, options: ReadSettings) -> Any:
     """Return a path or a file object that can seek: the file itself, or a temporary copy."""
-    name = name_of(source)
-    if not is_file_object(source) and not is_url(name):
+    name = ext.name_of(source)
+    if not ext.is_file_object(source) and not ext.is_url(name):
         with contextlib.closing(open_input(source)) as file:
             is_plain = detect(file.peek(MAGIC_BYTES)) not in ("GZIP", "ZSTD", "BZ2")
-        if is_plain and not compression_of_name(name):
+        if is_plain and not ext.compression_of_name(name):
             return name
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed by whoever reads it
     with contextlib.closing(Content(source, options)) as content:
@@ -101,10 +91,11 @@ class RowTarget(io.RawIOBase):
 
     def __init__(self, target: Source, compression: str = "") -> None:
         is_path = isinstance(target, (str, os.PathLike))
-        is_device = is_path and not is_url(name_of(target)) and _is_special(name_of(target))
-        self._output: OutputFile = open_output(target, atomic=is_path and not is_device)
+        name = ext.name_of(target)
+        is_device = is_path and not ext.is_url(name) and _is_special(name)
+        self._output: OutputFile = ext.open_output(target, atomic=is_path and not is_device)
         codec = codec_named(compression)
-        self._compressor = None if codec is None else codec.compressor(TFRecordOptions())
+        self._compressor = None if codec is None else codec.compressor(ext.TFRecordOptions())
         self._n_bytes = 0
 
     def writable(self) -> bool:
@@ -157,7 +148,7 @@ def _is_special(name: str) -> bool:
 @contextlib.contextmanager
 def reading_of(name: str) -> Iterator[None]:
     """Raise what pyarrow says of a file as an error that names it."""
-    pa = imported()
+    pa = ext.imported()
     try:
         yield
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:

@@ -30,48 +30,24 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.tables import formats
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
 from tfrecord_lite.apps.tables.table import TFRecordTable, scan
 from tfrecord_lite.apps.tables.text_formats import check_columns
 from tfrecord_lite.errors import DamageReport, FileReport, TFRecordError, argument_error
-from tfrecord_lite.extension import (
-    CODECS,
-    COMPRESSION_WORDS,
-    SIDECAR_SUFFIX,
-    Source,
-    carried_by,
-    companion,
-    data_names,
-    dropping,
-    expand,
-    form_of,
-    imported,
-    is_companion,
-    is_file_object,
-    is_folder,
-    is_hidden,
-    is_same_file,
-    is_saved,
-    is_url,
-    listing,
-    local_size,
-    name_of,
-)
+from tfrecord_lite.extension import SchemaLike, Source
 from tfrecord_lite.options import ReadOptions, ReadSettings
 from tfrecord_lite.progress import SILENT, Meter, Progress, check_progress, metered, title_of
 from tfrecord_lite.schema import Schema
 
-if TYPE_CHECKING:
-    from tfrecord_lite.extension import SchemaLike
-
-    _Damage: TypeAlias = tuple[FileReport, ...]
-    _Made: TypeAlias = "tuple[Output, _Damage]"
-    """What was written, and the damage in all sources so far."""
+_Damage: TypeAlias = tuple[FileReport, ...]
+_Made: TypeAlias = "tuple[Output, _Damage]"
+"""What was written, and the damage in all sources so far."""
 
 __all__ = ["Settings", "Summary", "convert"]
 
@@ -138,7 +114,7 @@ class _Plan:
         types = self.types if self.schema is None else self.schema
         options = settings.options if table is None else table.options
         if self.as_records:
-            options = dropping(None, [piece.source], options)
+            options = ext.dropping(None, [piece.source], options)
         source: Any = formats.open_source(piece.source, piece.kind, options, table, types)
         try:
             chosen = source.names if settings.columns is None else settings.columns
@@ -215,12 +191,12 @@ def convert(
     """
     started = monotonic()
     check_progress(progress)
-    is_named = not any(map(is_file_object, sources))
+    is_named = not any(map(ext.is_file_object, sources))
     with metered(progress, title_of(sources) if is_named else "<stdin>", "rows") as meter:
         plan, damage = _plan(sources, target, settings, num_shards, shard_bytes)
         log = _log_of(plan, target, resume=resume)
         done = _begin(plan, target, log, overwrite=overwrite, resume=resume)
-        used = {name_of(piece.source) for _, pieces in plan.outputs for piece in pieces}
+        used = {ext.name_of(piece.source) for _, pieces in plan.outputs for piece in pieces}
         summary = Summary(len(used), kept=list(done.values()))
         pending = [i for i in range(len(plan.outputs)) if i not in done]
         pieces = [piece for i in pending for piece in plan.outputs[i][1]]
@@ -228,7 +204,7 @@ def convert(
         if left is not None:
             left = max(left - sum(output.rows for output in summary.kept), 0)
         is_exact = all(piece.stop is not None for piece in pieces)
-        if is_file_object(target) or (left is not None and not is_exact):
+        if ext.is_file_object(target) or (left is not None and not is_exact):
             num_jobs = 1
         reports = {file.source: file for file in damage}
         with contextlib.closing(_made(plan, log, pending, num_jobs, left, meter)) as outputs:
@@ -240,7 +216,7 @@ def convert(
                 except (TFRecordError, OSError, ValueError) as error:
                     if error is meter.error:
                         raise
-                    summary.failures.append((name_of(plan.outputs[index][0]), error))
+                    summary.failures.append((ext.name_of(plan.outputs[index][0]), error))
                     if not plan.is_per_source:
                         break
                     continue
@@ -276,19 +252,19 @@ def _plan(
         raise argument_error("there are no files to convert")
     if shard_bytes is not None:
         num_shards = _fitting_shards(pieces, shard_bytes)
-    elif num_shards is None and not is_file_object(target):
-        name = name_of(target)
-        num_shards = len(data_names(name, None)) if "@" in os.path.basename(name) else None  # noqa: PTH119
+    elif num_shards is None and not ext.is_file_object(target):
+        name = ext.name_of(target)
+        num_shards = len(ext.data_names(name, None)) if "@" in os.path.basename(name) else None  # noqa: PTH119
     is_per_source = num_shards is None and _is_folder(target)
     plan = _with_schemas(_Plan(settings, kind, is_per_source), pieces)
     outputs, damage = _outputs(plan, pieces, target, num_shards)
-    _check_places([name_of(place) for place, _ in outputs], pieces)
+    _check_places([ext.name_of(place) for place, _ in outputs], pieces)
     return replace(plan, outputs=outputs), damage
 
 
 def _fitting_shards(pieces: list[_Piece], shard_bytes: int) -> int:
     """Return the number of shards of about so many bytes."""
-    sizes = [local_size(piece.source) for piece in pieces]
+    sizes = [ext.local_size(piece.source) for piece in pieces]
     if None in sizes:
         raise argument_error("the size of a source is not known; give --num-shards")
     return max(1, math.ceil(sum(map(int, filter(None, sizes))) / shard_bytes))
@@ -303,11 +279,11 @@ def _with_schemas(plan: _Plan, pieces: list[_Piece]) -> _Plan:
     if all_records and is_plain and not settings.condition:
         return replace(plan, as_records=True)
     if settings.schema is not None:
-        is_stream = any(is_file_object(piece.source) for piece in pieces)
+        is_stream = any(ext.is_file_object(piece.source) for piece in pieces)
         table = _table_of([os.devnull] if is_stream or not records else records, settings)
         plan = replace(plan, table=table, types=table.arrow_schema)
     elif records and not (plan.is_per_source and any(_described([r], plan) for r in records)):
-        if any(map(is_file_object, records)):
+        if any(map(ext.is_file_object, records)):
             detail = "standard input is read once, so its schema cannot be inferred; give "
             raise argument_error(f"{detail}--schema or --features, or save it to a file")
         plan = replace(plan, table=_table_of(records, settings))
@@ -319,32 +295,33 @@ def _outputs(
     plan: _Plan, pieces: list[_Piece], target: Source, num_shards: int | None
 ) -> tuple[list[tuple[Source, list[_Piece]]], _Damage]:
     """Return each file to write and the rows in it, and the damage that was skipped on the way."""
-    name = name_of(target)
+    name = ext.name_of(target)
     if plan.is_per_source:
         return [(_name_in(name, piece, plan), [piece]) for piece in pieces], ()
     if num_shards is None:
-        return [(target if is_file_object(target) else name, pieces)], ()
-    if is_file_object(target):
+        return [(target if ext.is_file_object(target) else name, pieces)], ()
+    if ext.is_file_object(target):
         raise argument_error("standard output is one file; shards need a name")
     damage: _Damage = ()
     shards = [[piece] for piece in pieces]
     if len(pieces) != num_shards or plan.settings.limit is not None:
-        if any(is_file_object(piece.source) for piece in pieces):
+        if any(ext.is_file_object(piece.source) for piece in pieces):
             detail = "standard input is read once, and shards need the number of rows"
             raise argument_error(f"{detail}; save it to a file")
         shards, damage = _evenly(plan, pieces, num_shards)
     whole = _name_in(name, _Piece("part", plan.kind), plan) if _is_folder(target) else name
-    return list(zip(data_names(whole, num_shards), shards, strict=True)), damage
+    return list(zip(ext.data_names(whole, num_shards), shards, strict=True)), damage
 
 
 def _check_places(names: list[str], pieces: list[_Piece]) -> None:
     """Raise if an output would replace another one, or a source."""
-    sources = [name_of(piece.source) for piece in pieces if not is_file_object(piece.source)]
+    places = [piece.source for piece in pieces]
+    sources = [ext.name_of(place) for place in places if not ext.is_file_object(place)]
     for i, name in enumerate(names):
         if name in names[:i]:
             detail = "two sources would become this file; convert them in two calls"
             raise argument_error(detail, source=name)
-        if any(is_same_file(name, source) for source in sources):
+        if any(ext.is_same_file(name, source) for source in sources):
             raise argument_error("the target is one of the sources", source=name)
 
 
@@ -354,22 +331,16 @@ def _table_of(files: Sequence[Source], settings: Settings) -> TFRecordTable:
     paths: Any = list(files)
     # The columns of a condition are known only to the table of all.
     columns = settings.columns if settings.condition is None else None
-    return scan(
-        paths,
-        columns,
-        schema=settings.schema,
-        text=settings.text,
-        sample=settings.sample,
-        **options,
-    )
+    options |= {"schema": settings.schema, "text": settings.text, "sample": settings.sample}
+    return scan(paths, columns, **options)
 
 
 def _target_kind(target: Source, settings: Settings) -> str:
     if settings.to is not None:
         return formats.format_named(settings.to)
-    if is_file_object(target):
+    if ext.is_file_object(target):
         raise argument_error("standard output has no name that tells a format; --to names it")
-    name = name_of(target)
+    name = ext.name_of(target)
     if _is_directory(name):
         detail = "the target is a directory; --to names the format of the files in it"
         raise argument_error(detail, source=name)
@@ -384,32 +355,32 @@ def _target_kind(target: Source, settings: Settings) -> str:
 
 def _is_folder(target: Source) -> bool:
     """Return whether outputs get names of their own in a folder."""
-    return not is_file_object(target) and _is_directory(name_of(target))
+    return not ext.is_file_object(target) and _is_directory(ext.name_of(target))
 
 
 def _is_directory(name: str) -> bool:
-    return name.endswith(("/", os.sep)) or (not is_url(name) and os.path.isdir(name))  # noqa: PTH112
+    return name.endswith(("/", os.sep)) or (not ext.is_url(name) and os.path.isdir(name))  # noqa: PTH112
 
 
 def _pieces(source: Source, from_: str | None) -> Iterator[_Piece]:
     """Yield the files that a source names, each as a whole."""
     named = None if from_ is None else formats.format_named(from_)
-    if is_file_object(source) or not is_folder(name_of(source)):
-        for file in expand(source):
+    if ext.is_file_object(source) or not ext.is_folder(ext.name_of(source)):
+        for file in ext.expand(source):
             kind = named or formats.format_of_file(file)
             if kind is None:
-                formats.check_not_of_loader(name_of(file))
+                formats.check_not_of_loader(ext.name_of(file))
                 detail = "neither name nor content tells a format; --from names it, such as jsonl for JSON lines"
-                raise argument_error(detail, source=name_of(file))
+                raise argument_error(detail, source=ext.name_of(file))
             yield _Piece(file, kind)
         return
-    is_empty, names = True, listing(name_of(source)).files
+    is_empty, names = True, ext.listing(ext.name_of(source)).files
     for name in names:
-        if is_saved(name):  # the other files belong to it
+        if ext.is_saved(name):  # the other files belong to it
             yield _Piece(name, "tfrecord")
             return
     for name in names:
-        if is_companion(name) or is_hidden(name):
+        if ext.is_companion(name) or ext.is_hidden(name):
             continue
         kind = (formats.format_of_file if formats.is_numbered(name) else formats.format_of)(name)
         if kind is not None and named in (None, kind):
@@ -417,13 +388,13 @@ def _pieces(source: Source, from_: str | None) -> Iterator[_Piece]:
             yield _Piece(name, kind)
     if is_empty:
         detail = "no file of a known format is in this directory"
-        raise argument_error(detail, source=name_of(source))
+        raise argument_error(detail, source=ext.name_of(source))
 
 
 def _described(sources: list[Source], plan: _Plan) -> Any:
     """Return the sidecar of records that are written as they are."""
-    files = [source for source in sources if not is_file_object(source)]
-    described = carried_by(files, plan.settings.options) if files else None
+    files = [source for source in sources if not ext.is_file_object(source)]
+    described = ext.carried_by(files, plan.settings.options) if files else None
     if described is not None and (described.dataframe or {}).get("library") == "pandas":
         return described._replace(dataframe=None)
     return described
@@ -433,12 +404,12 @@ def _common_schema(plan: _Plan, pieces: list[_Piece]) -> Any:
     """Return the schema of all outputs, from the first source that has rows to decide types."""
     schema = None
     for piece in pieces:
-        if is_file_object(piece.source) and piece.kind != "tfrecord":
+        if ext.is_file_object(piece.source) and piece.kind != "tfrecord":
             break
         source, _ = plan.open(piece)
         with contextlib.closing(source):
             schema = source.schema
-        if piece.kind not in formats.UNTYPED or set(map(form_of, schema.types)) - {"null"}:
+        if piece.kind not in formats.UNTYPED or set(map(ext.form_of, schema.types)) - {"null"}:
             break
     return schema
 
@@ -448,8 +419,10 @@ def _name_in(folder: str, piece: _Piece, plan: _Plan) -> str:
     if plan.kind == "arrow" and (plan.settings.to or "").lower().endswith("feather"):
         ending = ".feather"
     is_whole = plan.kind in (*formats.UNTYPED, "tfrecord")
-    codec = CODECS.get(COMPRESSION_WORDS[plan.settings.compression or "none"] if is_whole else "")
-    stem = "stdin" if is_file_object(piece.source) else formats.stem_of(name_of(piece.source))
+    word = plan.settings.compression or "none"
+    codec = ext.CODECS.get(ext.COMPRESSION_WORDS[word] if is_whole else "")
+    source = piece.source
+    stem = "stdin" if ext.is_file_object(source) else formats.stem_of(ext.name_of(source))
     return os.path.join(folder, f"{stem}{ending}{codec.endings[0] if codec else ''}")  # noqa: PTH118
 
 
@@ -499,15 +472,15 @@ class _Log:
     def __init__(self, path: str, plan: _Plan) -> None:
         self._path = Path(path)
         settings, schema = plan.settings, plan.settings.schema
-        names = [name_of(piece.source) for _, pieces in plan.outputs for piece in pieces]
-        files = [*names, *(companion(name, SIDECAR_SUFFIX) for name in names)]
+        names = [ext.name_of(piece.source) for _, pieces in plan.outputs for piece in pieces]
+        files = [*names, *(ext.companion(name, ext.SIDECAR_SUFFIX) for name in names)]
         files += [str(schema)] if isinstance(schema, str | os.PathLike) else []
         parts = [
             replace(settings, make_condition=None, schema=None, options=None),  # type: ignore[arg-type]
             schema.to_json(None) if isinstance(schema, Schema) else None,
             settings.options.on_error != "raise",
             settings.options.on_misfit != "raise",
-            [name_of(place) for place, _ in plan.outputs],
+            [ext.name_of(place) for place, _ in plan.outputs],
             [(name, _stamp(name)) for name in dict.fromkeys(files)],
         ]
         self._digest = hashlib.sha256(repr(parts).encode()).hexdigest()
@@ -520,7 +493,7 @@ class _Log:
             with contextlib.suppress(ValueError):  # of a line that was cut short
                 base, rows, n_bytes = json.loads(line)
                 name = os.path.join(os.path.dirname(path), base)  # noqa: PTH118, PTH120
-                size = local_size(name)
+                size = ext.local_size(name)
                 self.complete.pop(name, None)
                 if size is not None and n_bytes in (size, None):
                     self.complete[name] = Output(name, rows, size)
@@ -538,7 +511,7 @@ class _Log:
 
 def _stamp(name: str) -> tuple[int, int] | None:
     """Return what ties a plan to the content of a file."""
-    if is_url(name) or not os.path.exists(name):  # noqa: PTH110
+    if ext.is_url(name) or not os.path.exists(name):  # noqa: PTH110
         return None
     status = os.stat(name)  # noqa: PTH116
     return status.st_size, status.st_mtime_ns
@@ -546,8 +519,8 @@ def _stamp(name: str) -> tuple[int, int] | None:
 
 def _log_of(plan: _Plan, target: Source, *, resume: bool) -> _Log | None:
     """Return the log of a plan with several outputs, or that may be resumed."""
-    name = name_of(target)
-    if is_file_object(target) or is_url(name) or not (resume or len(plan.outputs) > 1):
+    name = ext.name_of(target)
+    if ext.is_file_object(target) or ext.is_url(name) or not (resume or len(plan.outputs) > 1):
         return None
     folder, base = (name, "") if _is_directory(name) else os.path.split(name)
     return _Log(os.path.join(folder, f".{base}{'.' if base else ''}convert"), plan)  # noqa: PTH118
@@ -560,12 +533,12 @@ def _begin(
     complete = log.complete if log is not None and resume else {}
     done: dict[int, Output] = {}
     for i, (place, _) in enumerate(plan.outputs):
-        name = name_of(place)
+        name = ext.name_of(place)
         if name in complete:
             done[i] = complete[name]
             continue
         is_there = os.path.isfile(name) or (os.path.islink(name) and not os.path.exists(name))  # noqa: PTH110, PTH113, PTH114
-        if is_there and not (overwrite or is_file_object(place) or is_url(name)):
+        if is_there and not (overwrite or ext.is_file_object(place) or ext.is_url(name)):
             hint = "; --overwrite replaces it"
             if resume:
                 hint = f", not completed by an interrupted conversion with these arguments{hint}"
@@ -573,13 +546,12 @@ def _begin(
                 hint += ", --resume keeps what an interrupted conversion has completed"
             raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}{hint}", name)
     if log is not None and log.is_there and resume:
-        _remove_leftovers(
-            [name_of(place) for i, (place, _) in enumerate(plan.outputs) if i not in done]
-        )
+        places = enumerate(place for place, _ in plan.outputs)
+        _remove_leftovers([ext.name_of(place) for i, place in places if i not in done])
     if log is not None and not done:
         log.forget()
-    if _is_folder(target) and not is_url(name_of(target)):
-        os.makedirs(name_of(target), exist_ok=True)  # noqa: PTH103
+    if _is_folder(target) and not ext.is_url(ext.name_of(target)):
+        os.makedirs(ext.name_of(target), exist_ok=True)  # noqa: PTH103
     return done
 
 
@@ -587,7 +559,7 @@ def _remove_leftovers(names: list[str]) -> None:
     """Remove what a conversion that was killed had begun to write for these outputs."""
     for name in names:
         folder, base = os.path.split(name)
-        for ending in ("", SIDECAR_SUFFIX):
+        for ending in ("", ext.SIDECAR_SUFFIX):
             for path in Path(folder or ".").glob(f".{glob.escape(base + ending)}.*.tmp"):
                 path.unlink(missing_ok=True)
 
@@ -638,11 +610,11 @@ class _Maker:
                             break
             target.finish()
             rounded = getattr(target, "rounded", ())
-            name = name_of(place)
-            if self._log is not None and local_size(name) is None:
+            name = ext.name_of(place)
+            if self._log is not None and ext.local_size(name) is None:
                 self._log.add(name, n_rows, None)  # what exists from now on is complete
             target.commit()
-            output = Output(name, n_rows, local_size(place) or 0, rounded)
+            output = Output(name, n_rows, ext.local_size(place) or 0, rounded)
             if self._log is not None:
                 self._log.add(name, n_rows, output.n_bytes)
         except BaseException:
@@ -667,7 +639,8 @@ class _Maker:
         if whole is not None:
             whole = self._plan.schema or whole
             names = whole.names if columns is None else columns
-            self._schema = imported().schema([whole.field(name) for name in names], whole.metadata)
+            fields = [whole.field(name) for name in names]
+            self._schema = ext.imported().schema(fields, whole.metadata)
         mark = [piece.mark] if piece.kind == "tfrecord" else []
         self._batches = self._source.batches(piece.first, *mark)
 
@@ -689,7 +662,7 @@ class _Maker:
 
     def _formed(self, batch: Any) -> Any:
         """Return a batch as it is written: the rows and columns asked for, of the first source's types."""
-        pa = imported()
+        pa = ext.imported()
         if self._condition is not None:
             mask = pa.array(self._condition.mask(batch))
             if any(column.offset for column in batch.columns):
@@ -698,7 +671,7 @@ class _Maker:
             batch = batch.filter(mask)
         if batch.schema.equals(self._schema, check_metadata=True):
             return batch
-        name = name_of(self._piece.source) if self._piece is not None else ""
+        name = ext.name_of(self._piece.source) if self._piece is not None else ""
         arrays = []
         for item in self._schema:
             if item.name not in batch.schema.names:
@@ -718,14 +691,13 @@ class _Maker:
             # Of shards each has what all sources say.
             every = [piece for _, shard in plan.outputs for piece in shard]
             used = pieces if plan.is_per_source else every
-            files = list({name_of(piece.source): piece.source for piece in used}.values())
+            files = list({ext.name_of(piece.source): piece.source for piece in used}.values())
             return RecordTarget(place, None, settings.compression, _described(files, plan))
         schema = self._schema
         if plan.kind in ("parquet", "arrow") and isinstance(self._source, RecordSource):
             schema = self._source.with_pandas(schema)
-        return formats.open_target(
-            place, plan.kind, schema, settings.compression, lossless=settings.lossless
-        )
+        codec, lossless = settings.compression, settings.lossless
+        return formats.open_target(place, plan.kind, schema, codec, lossless=lossless)
 
     def close(self) -> None:
         """Close the open source."""
@@ -738,26 +710,18 @@ class _Maker:
 
 
 def _made(
-    plan: _Plan,
-    log: _Log | None,
-    pending: list[int],
-    num_jobs: int,
-    left: int | None,
-    meter: Meter,
+    plan: _Plan, log: _Log | None, pending: list[int], num_jobs: int, left: int | None, meter: Meter
 ) -> Generator[tuple[int, Callable[[], _Made]]]:
     """Yield the number of each output, with what makes it, or returns or raises what has."""
-    if min(num_jobs, len(pending)) <= 1:
+    num_jobs = min(num_jobs, len(pending))
+    if num_jobs <= 1:
         with contextlib.closing(_Maker(plan, log, left, meter)) as maker:
             for index in pending:
                 yield index, partial(maker.make, index)
         return
     others = multiprocessing.active_children()
-    pool = ProcessPoolExecutor(
-        min(num_jobs, len(pending)),
-        multiprocessing.get_context("spawn"),
-        initializer=_begin_process,
-        initargs=(plan, log),
-    )
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(num_jobs, context, _begin_process, (plan, log))
     try:
         with _interrupts_blocked():  # and so they are in the processes, which this one ends
             futures = {pool.submit(_make_in_process, index): index for index in pending}
@@ -768,7 +732,7 @@ def _made(
             if process not in others:
                 process.terminate()
         pool.shutdown(cancel_futures=True)
-        _remove_leftovers([name_of(plan.outputs[index][0]) for index in pending])
+        _remove_leftovers([ext.name_of(plan.outputs[index][0]) for index in pending])
         raise
     finally:
         pool.shutdown(cancel_futures=True)

@@ -20,27 +20,16 @@ import re
 from itertools import chain
 from typing import Any, TypeAlias
 
+from tfrecord_lite import extension as ext
+from tfrecord_lite.apps.tables import columnar_formats as columnar
 from tfrecord_lite.apps.tables.byte_files import Content, RowTarget
-from tfrecord_lite.apps.tables.columnar_formats import (
-    ArrowSource,
-    ParquetSource,
-    ParquetWriter,
-    arrow_writer,
-)
+from tfrecord_lite.apps.tables.columnar_formats import ArrowSource, ParquetSource
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
 from tfrecord_lite.apps.tables.table import TFRecordTable
 from tfrecord_lite.apps.tables.text_formats import CsvSource, JsonSource, TextWriter
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.errors import DataLossError, argument_error
-from tfrecord_lite.extension import (
-    CODECS,
-    COMPRESSION_WORDS,
-    Source,
-    compression_of_name,
-    is_file_object,
-    is_header,
-    name_of,
-)
+from tfrecord_lite.extension import Source
 from tfrecord_lite.options import ReadSettings
 
 RowSource: TypeAlias = RecordSource | ParquetSource | ArrowSource | CsvSource | JsonSource
@@ -111,13 +100,13 @@ def is_numbered(name: str) -> bool:
 
 
 def _without_codec(name: str) -> str:
-    return name if not compression_of_name(name) else os.path.splitext(name)[0]  # noqa: PTH122
+    return name if not ext.compression_of_name(name) else os.path.splitext(name)[0]  # noqa: PTH122
 
 
 def format_of_file(source: Source) -> str | None:
     """Return the format of a file, by its name, or by its first bytes, decompressed."""
-    kind = format_of(name_of(source))
-    if kind is not None or is_file_object(source):
+    kind = format_of(ext.name_of(source))
+    if kind is not None or ext.is_file_object(source):
         return kind
     with contextlib.closing(Content(source, ReadSettings())) as content:
         try:
@@ -127,7 +116,7 @@ def format_of_file(source: Source) -> str | None:
     for magic, known in ((b"PAR1", "parquet"), (b"ARROW1", "arrow")):
         if head.startswith(magic):
             return known
-    return "tfrecord" if is_header(head) else None
+    return "tfrecord" if ext.is_header(head) else None
 
 
 def open_source(
@@ -160,16 +149,16 @@ def open_target(
     """
     if kind == "tfrecord":
         return RecordTarget(target, schema, compression, lossless=lossless)
-    codec = "" if is_file_object(target) else compression_of_name(name_of(target))
+    codec = "" if ext.is_file_object(target) else ext.compression_of_name(ext.name_of(target))
     if kind in UNTYPED and compression is not None:
-        codec = COMPRESSION_WORDS[compression]
+        codec = ext.COMPRESSION_WORDS[compression]
     file = RowTarget(target, codec)
     try:
         if kind == "parquet":
-            file.writer = ParquetWriter(file, schema, compression)
+            file.writer = columnar.ParquetWriter(file, schema, compression)
         elif kind == "arrow":
-            is_stream = is_file_object(target) or name_of(target).endswith(".arrows")
-            file.writer = arrow_writer(file, schema, compression, is_stream=is_stream)
+            is_stream = ext.is_file_object(target) or ext.name_of(target).endswith(".arrows")
+            file.writer = columnar.arrow_writer(file, schema, compression, is_stream=is_stream)
         else:
             file.writer = TextWriter(file, schema, kind)
     except BaseException:
@@ -186,7 +175,7 @@ _OWN_CODECS = {
 
 def check_compression(kind: str, compression: str | None) -> None:
     """Raise unless files of a format can have a compression."""
-    known = _OWN_CODECS.get(kind, ("none", *(codec.lower() for codec in CODECS)))
+    known = _OWN_CODECS.get(kind, ("none", *(codec.lower() for codec in ext.CODECS)))
     if compression is not None and compression not in known:
         words = ", ".join(known)
         raise argument_error(f"{kind} files cannot be compressed as {compression!r}, only {words}")

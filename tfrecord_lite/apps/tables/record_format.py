@@ -17,47 +17,22 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.tables.batches import PANDAS_KEY, fitting_size, with_pandas
 from tfrecord_lite.apps.tables.table import TFRecordTable
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import FileReport, InvalidArgumentError, errors_at
 from tfrecord_lite.extension import (
-    CODECS,
-    SCHEMA_KEY,
-    SIDECAR_SUFFIX,
     CompressionType,
-    DamageLog,
-    DataFiles,
     Lists,
     RecordStream,
-    SchemaBuilder,
     Sidecar,
     Source,
     StorageOptions,
-    TFRecordOptions,
-    companion,
-    compression_to_write,
-    encode_column_batches,
-    form_of,
-    imported,
-    is_file_object,
-    is_url,
-    name_of,
-    open_columns,
-    open_output,
-    remote_place,
     remove,
-    remove_stale,
-    stored,
 )
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.schema import (
-    FixedLenFeature,
-    RaggedFeature,
-    Schema,
-    SchemaItem,
-    SequenceSchema,
-)
+from tfrecord_lite.schema import FixedLenFeature, RaggedFeature, Schema, SchemaItem, SequenceSchema
 
 _MARK_BYTES = 4 * 1024 * 1024
 
@@ -68,13 +43,11 @@ class RecordSource:
     `mark` is the number and offset of a record to begin at.
     """
 
-    def __init__(
-        self, source: Source, options: ReadSettings, table: TFRecordTable | None = None
-    ) -> None:
-        self.name: str = name_of(source)
+    def __init__(self, source: Source, options: ReadSettings, table: TFRecordTable | None) -> None:
+        self.name: str = ext.name_of(source)
         self.names: list[str] = [] if table is None else table.column_names
         self._source, self._options, self._table = source, options, table
-        self._log = DamageLog.begin(options)
+        self._log = ext.DamageLog.begin(options)
         self._stream: RecordStream | None = None
         self.marks: list[tuple[int, int]] = []
 
@@ -171,14 +144,14 @@ class RecordTarget:
         self.n_bytes: int = 0
         """The size of the file, when it is finished."""
         self._storage_options = storage_options
-        options = compression_to_write(target, "infer" if compression is None else compression)
+        options = ext.compression_to_write(target, "infer" if compression is None else compression)
         self._target, self._n_rows = target, 0
-        self._is_named = not is_file_object(target)
+        self._is_named = not ext.is_file_object(target)
         self._encoder: Any = None
         if schema is not None:
             has_sidecar = with_sidecar and self._is_named
             self._encoder = encoder_of(schema, lossless=lossless, has_sidecar=has_sidecar)
-        self._files = DataFiles([target], options, storage_options)
+        self._files = ext.DataFiles([target], options, storage_options)
         self._files.open_through(0)
 
     @property
@@ -202,14 +175,14 @@ class RecordTarget:
         self.n_bytes = fingerprint["bytes"]
         description = self._sidecar if self._encoder is None else self._encoder.described()
         if description is not None and self._with_sidecar and self._is_named:
-            place = companion(name_of(self._target), SIDECAR_SUFFIX)
+            place = ext.companion(ext.name_of(self._target), ext.SIDECAR_SUFFIX)
             self._files.add_sidecar(place, description._replace(fingerprint=fingerprint))
 
     def commit(self) -> None:
         """Let the files appear, the sidecar first; without one, a sidecar of other data is removed."""
         self._files.commit()
         if self._is_named and not self._files.beside:
-            remove_stale(name_of(self._target), self._storage_options)
+            ext.remove_stale(ext.name_of(self._target), self._storage_options)
 
     def abandon(self) -> None:
         """Remove what is not committed."""
@@ -220,7 +193,7 @@ def encoder_of(
     schema: Any, *, lossless: bool, has_sidecar: bool
 ) -> _ExampleEncoder | _SequenceEncoder:
     """Return what makes records of batches of an Arrow schema."""
-    text = (schema.metadata or {}).get(SCHEMA_KEY)
+    text = (schema.metadata or {}).get(ext.SCHEMA_KEY)
     if text is not None:
         with contextlib.suppress(InvalidArgumentError):
             sequences = SequenceSchema.from_json(text)
@@ -233,11 +206,12 @@ class _ExampleEncoder:
     """Encodes batches as Examples, by one schema for all."""
 
     def __init__(self, schema: Any, *, lossless: bool, has_sidecar: bool) -> None:
-        pa = imported()
+        pa = ext.imported()
         self._schema = pa.schema([_without_categories(field) for field in schema], schema.metadata)
-        self._frames = SchemaBuilder(lossless=lossless, raw_images=has_sidecar, null_as_empty=True)
+        options: Any = {"lossless": lossless, "raw_images": has_sidecar}
+        self._frames = ext.SchemaBuilder(null_as_empty=True, **options)
         self.rounded: dict[str, None] = self._frames.rounded
-        frame = open_columns(pa.RecordBatch.from_pylist([], self._schema))
+        frame = ext.open_columns(pa.RecordBatch.from_pylist([], self._schema))
         self._frames.add_frame(frame)
         self._types = frame.described() if frame.described is not None else None
         from_pandas = (schema.metadata or {}).get(PANDAS_KEY)
@@ -248,9 +222,9 @@ class _ExampleEncoder:
         """Yield the records of a batch."""
         if batch.schema != self._schema:
             batch = batch.cast(self._schema)
-        columns, schema = self._frames.add_frame(open_columns(batch, is_later=True))
+        columns, schema = self._frames.add_frame(ext.open_columns(batch, is_later=True))
         if columns:
-            yield from encode_column_batches(columns, schema, self.rounded)
+            yield from ext.encode_column_batches(columns, schema, self.rounded)
         elif len(batch):
             yield Block.from_records([b""] * len(batch))
 
@@ -263,7 +237,8 @@ class RowEncoder:
     """Encodes dictionaries as Examples, by a schema or the first of them."""
 
     def __init__(self, schema: Any = None, *, lossless: bool = False) -> None:
-        self._builder = SchemaBuilder(None if schema is None else Schema(schema), lossless=lossless)
+        features = None if schema is None else Schema(schema)
+        self._builder = ext.SchemaBuilder(features, lossless=lossless)
         self.rounded: dict[str, None] = self._builder.rounded
         self._names: dict[str, None] = {}
 
@@ -273,7 +248,7 @@ class RowEncoder:
         whole = [{name: row.get(name) for name in self._names} for row in rows]
         columns, schema = self._builder.add_rows(whole)
         if columns:
-            yield from encode_column_batches(columns, schema, self.rounded)
+            yield from ext.encode_column_batches(columns, schema, self.rounded)
         else:
             yield Block.from_records([b""] * len(rows))
 
@@ -284,10 +259,10 @@ class RowEncoder:
 
 def _without_categories(field: Any) -> Any:
     """Return a field with values for categories, unless these are texts or integers."""
-    types, kind = imported().types, field.type
-    if form_of(kind) != "dictionary":
+    types, kind = ext.imported().types, field.type
+    if ext.form_of(kind) != "dictionary":
         return field
-    is_kept = types.is_integer(kind.value_type) or form_of(kind.value_type) == "text"
+    is_kept = types.is_integer(kind.value_type) or ext.form_of(kind.value_type) == "text"
     return field if is_kept else field.with_type(kind.value_type)
 
 
@@ -307,7 +282,7 @@ class _SequenceEncoder:
         from tfrecord_lite import encode_sequence_examples  # noqa: PLC0415
 
         parts: dict[str, dict[str, Any]] = {"context": {}, "feature_lists": {}}
-        for name, column in open_columns(batch, is_later=True).columns.items():
+        for name, column in ext.open_columns(batch, is_later=True).columns.items():
             part, _, key = name.partition("/")
             parts[part][key] = column
         for key, item in self._raw.items():
@@ -322,7 +297,7 @@ class _SequenceEncoder:
 def _raw_steps(key: str, lists: Lists, item: SchemaItem) -> Lists:
     """Return steps that are arrays as the byte strings that the schema says they are stored as."""
     spec = item.spec if isinstance(item.spec, RaggedFeature) else FixedLenFeature([], bytes)
-    steps = stored({key: lists.below()}, Schema.of_items({key: item._replace(spec=spec)}))[key]
+    steps = ext.stored({key: lists.below()}, Schema.of_items({key: item._replace(spec=spec)}))[key]
     return steps.above(lists.lengths, lists.present)
 
 
@@ -339,8 +314,8 @@ def part_ending(compression: CompressionType) -> str:
     InvalidArgumentError
         ``BAD_ARGUMENT`` for an unknown compression.
     """
-    options = compression_to_write(None, compression)
-    codec = CODECS.get(TFRecordOptions.get_compression_type_string(options))
+    options = ext.compression_to_write(None, compression)
+    codec = ext.CODECS.get(ext.TFRecordOptions.get_compression_type_string(options))
     return f".tfrecord{codec.endings[0]}" if codec is not None else ".tfrecord"
 
 
@@ -406,17 +381,11 @@ def write_part(
     is_rows = schema is not None or not isinstance(first, Block | list)
     if is_rows and schema is None:
         schema = first.schema  # type: ignore[union-attr]
-    if not is_url(path):
+    if not ext.is_url(path):
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     codec: Any = "" if compression is None else compression
-    target = RecordTarget(
-        path,
-        schema,
-        codec,
-        lossless=lossless,
-        with_sidecar=sidecar,
-        storage_options=storage_options,
-    )
+    options: Any = {"lossless": lossless, "with_sidecar": sidecar}
+    target = RecordTarget(path, schema, codec, storage_options=storage_options, **options)
     n_records = 0
     try:
         for batch in rest if first is None else chain([first], rest):
@@ -441,16 +410,17 @@ def _write(target: RecordTarget, batch: Any, *, is_rows: bool) -> int:
 
 def _bounded(batch: Any) -> Iterator[Any]:
     """Yield a batch or table in batches of so many rows at most, whatever its chunks are."""
-    table = batch if isinstance(batch, imported().Table) else imported().Table.from_batches([batch])
+    whole = ext.imported().Table
+    table = batch if isinstance(batch, whole) else whole.from_batches([batch])
     yield from table.to_batches(max_chunksize=_RECORDS_AT_ONCE)
 
 
 def file_system(name: str, storage_options: StorageOptions) -> tuple[Any, str]:
     """Return the ``pyarrow.fs.FileSystem`` of a path or URL, and the path there."""
-    fs = imported("pyarrow.fs")
-    if not is_url(name):
+    fs = ext.imported("pyarrow.fs")
+    if not ext.is_url(name):
         return fs.LocalFileSystem(), name
-    remote, path = remote_place(name, storage_options)
+    remote, path = ext.remote_place(name, storage_options)
     return fs.PyFileSystem(fs.FSSpecHandler(remote)), path
 
 
@@ -463,15 +433,15 @@ class PartFolder:
     def names(self, *, hidden: bool = False) -> list[str]:
         """Return the names of the files, hidden ones if asked; none if there is no such directory."""
         system, path = file_system(self._name, self._storage_options)
-        selector = imported("pyarrow.fs").FileSelector(path, allow_not_found=True)
+        selector = ext.imported("pyarrow.fs").FileSelector(path, allow_not_found=True)
         names = [info.base_name for info in system.get_file_info(selector) if info.is_file]
         return sorted(name for name in names if hidden or not name.startswith("."))
 
     def add(self, name: str) -> None:
         """Add a file of one byte."""
-        if not is_url(self._name):
+        if not ext.is_url(self._name):
             os.makedirs(self._name, exist_ok=True)
-        file = open_output(f"{self._name}/{name}", storage_options=self._storage_options)
+        file = ext.open_output(f"{self._name}/{name}", storage_options=self._storage_options)
         file.write([b"-"])
         file.finish()
 

@@ -28,6 +28,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 import numpy as np
 
+from tfrecord_lite import extension as ext
+from tfrecord_lite import schema as specs
 from tfrecord_lite.apps.tables.batches import LEAST, RecordBatches, fitting_size
 from tfrecord_lite.block import Block
 from tfrecord_lite.dataset import Dataset
@@ -37,46 +39,17 @@ from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.dataset.tfrecords import dataset_of, files_of
 from tfrecord_lite.errors import DamageReport, levels_to_caller, require_int
 from tfrecord_lite.extension import (
-    FOR_TABLES,
-    PART_BYTES,
-    SAMPLE,
-    WHOLE,
     FilePart,
     Library,
-    Loader,
     PartReader,
     Sidecar,
     Source,
     Sources,
-    adapter,
-    blocks_ahead,
-    described_by,
-    expand,
-    file_parts,
-    first_blocks,
-    first_of,
-    imported,
-    inferred,
-    is_file_object,
-    library,
-    name_of,
-    names_asked_for,
-    names_of,
-    with_text,
 )
 from tfrecord_lite.options import ReadOptions, ReadSettings, hinted, read_settings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
 from tfrecord_lite.reader import reader_with
-from tfrecord_lite.schema import (
-    FixedLenSequenceFeature,
-    Original,
-    RaggedFeature,
-    Schema,
-    SchemaItem,
-    SequenceSchema,
-    SparseFeature,
-    VarLenFeature,
-)
+from tfrecord_lite.schema import Schema, SchemaItem, SequenceSchema
 from tfrecord_lite.texts import abridged, plural, repr_html
 
 if TYPE_CHECKING:
@@ -100,7 +73,7 @@ def scan(
     *,
     schema: SchemaLike | None = None,
     text: bool | Sequence[str] = False,
-    sample: int | None = SAMPLE,
+    sample: int | None = ext.SAMPLE,
     batch_size: int | None = None,
     num_workers: int = 0,
     **options: Unpack[ReadOptions],
@@ -168,37 +141,36 @@ def scan(
     name: large_string
     age: int64
     """
-    imported()
+    ext.imported()
     if batch_size is not None:
         require_int("batch_size", batch_size, 1)
     require_int("num_workers", num_workers, 0)
     if sample is not None:
         require_int("sample", sample, 1)
-    columns = None if columns is None else names_of(columns)
+    columns = None if columns is None else ext.names_of(columns)
     settings = read_settings(options)
-    sources = expand(paths, settings.storage_options)
-    if any(map(is_file_object, sources)):
+    sources = ext.expand(paths, settings.storage_options)
+    if any(map(ext.is_file_object, sources)):
         raise TypeError("paths must be paths: files are opened again for each reading of the table")
-    looked = cache(lambda: first_blocks(sources, settings, sample))
-    described, hint = described_by(schema, sources, settings), None
+    looked = cache(lambda: ext.first_blocks(sources, settings, sample))
+    described, hint = ext.described_by(schema, sources, settings), None
     if described is not None:
-        described = with_text(_as_lists(described), described.texts, list)
+        described = ext.with_text(_as_lists(described), described.texts, list)
     else:
-        policy = WHOLE if sample is None else FOR_TABLES
-        blocks = iter(blocks_ahead(sources, settings) if sample is None else looked())
-        names, hint = names_asked_for(columns, text), policy.hint
+        policy = ext.WHOLE if sample is None else ext.FOR_TABLES
+        blocks = iter(ext.blocks_ahead(sources, settings) if sample is None else looked())
+        names, hint = ext.names_asked_for(columns, text), policy.hint
         first = next(blocks, None)
         if first is None:
             described = Sidecar(Schema({}))
-            files = name_of(sources[0]) if len(sources) == 1 else plural(len(sources), "file")
-            detail = (
-                "no records, so the columns are not known; give schema, which says what they are"
-            )
-            warnings.warn(f"{files}: {detail}", UserWarning, stacklevel=levels_to_caller())
+            files = ext.name_of(sources[0]) if len(sources) == 1 else plural(len(sources), "file")
+            detail = f"{files}: no records, so the columns are not known"
+            detail += "; give schema, which says what they are"
+            warnings.warn(detail, UserWarning, stacklevel=levels_to_caller())
         else:
-            described = Sidecar(inferred(chain([first], blocks), policy, sources, names))
+            described = Sidecar(ext.inferred(chain([first], blocks), policy, sources, names))
     if text is not False:
-        described = with_text(described, text, looked, columns)
+        described = ext.with_text(described, text, looked, columns)
     batches = RecordBatches(described, columns, hint)
     reading = _Reading(sources, settings.dropping(batches.of), batch_size, num_workers)
     return TFRecordTable(batches, reading)
@@ -227,7 +199,7 @@ class _Reading:
         """Number of records in a batch of the usual size, by the records of the first read."""
         most = self.options.read_ahead
         look = replace(self.options, read_ahead=_LOOK_BYTES if most is None else most)
-        with closing(blocks_ahead(self.sources, look)) as blocks:
+        with closing(ext.blocks_ahead(self.sources, look)) as blocks:
             first = next(blocks, Block.from_records([b""]))
         return fitting_size(first, LEAST)
 
@@ -350,7 +322,7 @@ class TFRecordTable:
         return dataset_of(stage).in_processes(self._reading.num_workers)
 
     def partitions(
-        self, max_bytes: int | None = PART_BYTES, num_partitions: int | None = None
+        self, max_bytes: int | None = ext.PART_BYTES, num_partitions: int | None = None
     ) -> list[TablePartition]:
         """Divide the table into parts that other processes, or other machines, read.
 
@@ -385,7 +357,7 @@ class TFRecordTable:
         1000
         """
         options, paths = self._reading.options, self._reading.sources
-        parts = file_parts(paths, options, max_bytes=max_bytes, num_parts=num_partitions)
+        parts = ext.file_parts(paths, options, max_bytes=max_bytes, num_parts=num_partitions)
         size = self._reading.batch_size
         return [TablePartition(part, self._batches, options, size) for part in parts]
 
@@ -419,8 +391,8 @@ class TFRecordTable:
         {'name': ['Ada', 'Alan'], 'age': [36, 41]}
         """
         n = require_int("n", n, 0)
-        batches = first_of(self._in_turn(min(n, self._reading.batch_size or n)), n)
-        return imported().Table.from_batches(batches, self.arrow_schema)
+        batches = ext.first_of(self._in_turn(min(n, self._reading.batch_size or n)), n)
+        return ext.imported().Table.from_batches(batches, self.arrow_schema)
 
     def to_arrow(self, *, progress: Progress = None) -> Any:
         """Return all rows as a ``pyarrow.Table``, a chunk per batch; `progress` as for :func:`load`.
@@ -433,7 +405,7 @@ class TFRecordTable:
         ['Alan', 'Grace']
         """
         batches = self._batches_of(self._reading.batch_size, progress=progress)
-        return imported().Table.from_batches(batches, self.arrow_schema)
+        return ext.imported().Table.from_batches(batches, self.arrow_schema)
 
     def to_pandas(self, *, progress: Progress = None) -> Any:
         """Return all rows as a pandas DataFrame; `progress` as for :func:`load`.
@@ -452,7 +424,7 @@ class TFRecordTable:
         """
         if self._is_frame_of("pandas"):
             return self._loaded("pandas", progress)
-        return adapter("pandas").frame_of(self.to_arrow(progress=progress), {}, {})
+        return ext.adapter("pandas").frame_of(self.to_arrow(progress=progress), {}, {})
 
     def to_polars(self, *, lazy: bool = False, progress: Progress = None) -> Any:
         """Return all rows as a Polars DataFrame; one that was saved comes back as it was.
@@ -471,10 +443,10 @@ class TFRecordTable:
         [{'name': 'Alan'}, {'name': 'Grace'}]
         """
         if lazy:
-            return adapter("polars").lazy_frame(self)
+            return ext.adapter("polars").lazy_frame(self)
         if self._is_frame_of("polars"):
             return self._loaded("polars", progress)
-        return library("polars").from_arrow(self.to_arrow(progress=progress))
+        return ext.library("polars").from_arrow(self.to_arrow(progress=progress))
 
     def count_rows(self) -> int:
         """Count the records, all checksums verified, without parsing them.
@@ -494,8 +466,7 @@ class TFRecordTable:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return a PyCapsule with a stream of record batches, which opens the files."""
-        reader = imported().RecordBatchReader
-        stream = reader.from_batches(self.arrow_schema, self.to_batches())
+        stream = ext.imported().RecordBatchReader.from_batches(self.arrow_schema, self.to_batches())
         return stream.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
@@ -511,7 +482,7 @@ class TFRecordTable:
 
     def _loaded(self, name: Library, progress: Progress) -> Any:
         check_progress(progress)
-        loader = Loader(self._batches.described, self.column_names, name)
+        loader = ext.Loader(self._batches.described, self.column_names, name)
         return loader.whole(self._reading.blocks(None, progress=progress))
 
 
@@ -542,8 +513,8 @@ def _as_lists(described: Sidecar) -> Sidecar:
     schema = described.schema
     if isinstance(schema, SequenceSchema):
         lists = {
-            name: item._replace(spec=RaggedFeature(item.spec.dtype, item.spec.value_key))
-            if isinstance(item.spec, VarLenFeature)
+            name: item._replace(spec=specs.RaggedFeature(item.spec.dtype, item.spec.value_key))
+            if isinstance(item.spec, specs.VarLenFeature)
             else item
             for name, item in schema.feature_lists.to_items().items()
         }
@@ -552,19 +523,20 @@ def _as_lists(described: Sidecar) -> Sidecar:
     items: dict[str, SchemaItem] = {}
     for name, item in schema.to_items().items():
         spec, original = item.spec, item.original
-        if isinstance(spec, SparseFeature):  # the lists of coordinates, and of values
+        if isinstance(spec, specs.SparseFeature):  # the lists of coordinates, and of values
             keys = [spec.index_key] if isinstance(spec.index_key, str) else list(spec.index_key)
-            items |= dict.fromkeys(keys, item._replace(spec=RaggedFeature(np.int64), original=None))
+            indices = specs.RaggedFeature(np.int64)
+            items |= dict.fromkeys(keys, item._replace(spec=indices, original=None))
             name = spec.value_key  # noqa: PLW2901 - under which the values are
             if original is not None:  # a raw value is a string of its own, so a list of one
                 original = replace(original, shape=(None, None) if item.is_raw else (None,))
-        elif isinstance(spec, FixedLenSequenceFeature):
-            original = original or Original(spec.dtype, (None, *spec.shape))
-        elif not isinstance(spec, VarLenFeature):
+        elif isinstance(spec, specs.FixedLenSequenceFeature):
+            original = original or specs.Original(spec.dtype, (None, *spec.shape))
+        elif not isinstance(spec, specs.VarLenFeature):
             items[name] = item
             continue
-        key = spec.value_key if isinstance(spec, VarLenFeature) else None
-        items[name] = item._replace(spec=RaggedFeature(spec.dtype, key), original=original)
+        key = spec.value_key if isinstance(spec, specs.VarLenFeature) else None
+        items[name] = item._replace(spec=specs.RaggedFeature(spec.dtype, key), original=original)
     return described._replace(schema=Schema.of_items(items))
 
 
@@ -574,10 +546,10 @@ def with_varying_lists(table: TFRecordTable) -> TFRecordTable:
         return table
     items = table.schema.to_items()
     for name, item in items.items():
-        original = item.original or Original(item.kind.dtype, getattr(item.spec, "shape", ()))
+        original = item.original or specs.Original(item.kind.dtype, getattr(item.spec, "shape", ()))
         if original.shape and None not in original.shape:
             varying = replace(original, shape=(None,), missing=False)
-            items[name] = SchemaItem(RaggedFeature(item.kind.dtype), varying)
+            items[name] = SchemaItem(specs.RaggedFeature(item.kind.dtype), varying)
     batches = RecordBatches(Sidecar(Schema.of_items(items)), hint=table._batches._hint)  # noqa: SLF001 - the same class
     return TFRecordTable(batches, table._reading)  # noqa: SLF001 - of this module
 

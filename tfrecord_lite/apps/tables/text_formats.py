@@ -35,20 +35,17 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tfrecord_lite.apps.tables.batches import as_rounded, rounded_in
-from tfrecord_lite.apps.tables.byte_files import Content
+from tfrecord_lite.apps.tables.byte_files import Content, RowTarget
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.extension import Source, form_of, imported, name_of, pairs_of, type_error
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.sniff import text_of
 from tfrecord_lite.texts import choices
-
-if TYPE_CHECKING:
-    from tfrecord_lite.apps.tables.byte_files import RowTarget
 
 _CSV_BLOCK = 2 * 1024 * 1024
 """Bytes of CSV that are parsed at once; a row must fit in."""

@@ -14,8 +14,9 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite import infer_schema
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.formats import tfds
@@ -23,20 +24,16 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, e
 from tfrecord_lite.extension import (
     Source,
     StorageOptions,
-    check_storage_options,
-    expand,
-    is_data,
-    listing,
-    name_of,
 )
 from tfrecord_lite.options import hinted
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.texts import abridged, nearest, plural, repr_html
 
-if TYPE_CHECKING:
-    Path = str | os.PathLike[str]
+Path = str | os.PathLike[str]
 
+_OF_FOLDER = "name", "config", "version", "supervised_keys"
+_OF_FEATURES = "schema", "num_classes", "bbox_formats", "texts"
 _LABELS = ".labels.txt"
 _TEMPLATE = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}"
 _FIELD = re.compile(r"\{(DATASET|SPLIT|FILEFORMAT|SHARD_INDEX|NUM_SHARDS|SHARD_X_OF_Y)\}")
@@ -101,9 +98,7 @@ class TfdsInfo:
 
     def __repr__(self) -> str:
         """Return the call that would make it, without the middle of long members."""
-        members = (
-            (item.name, repr(getattr(self, item.name))) for item in fields(self) if item.repr
-        )
+        members = ((f.name, repr(getattr(self, f.name))) for f in fields(self) if f.repr)
         return f"TfdsInfo({', '.join(f'{name}={abridged(text, 800)}' for name, text in members)})"
 
     _repr_html_ = repr_html
@@ -180,13 +175,8 @@ def tfds_info(directory: Path, *, storage_options: StorageOptions = None) -> Tfd
         directory=folder.path,
         splits={name: sum(n for _, n in files) for name, files in folder.splits.items()},
         label_names=folder.label_names(features.schema),
-        **{
-            name: getattr(folder, name) for name in ("name", "config", "version", "supervised_keys")
-        },
-        **{
-            name: getattr(features, name)
-            for name in ("schema", "num_classes", "bbox_formats", "texts")
-        },
+        **{name: getattr(folder, name) for name in _OF_FOLDER},
+        **{name: getattr(features, name) for name in _OF_FEATURES},
         refused={name: str(error.detail) for name, error in features.refused.items()},
         _files={name: [path for path, n in files if n] for name, files in folder.splits.items()},
     )
@@ -198,14 +188,14 @@ def files_of(name: str, storage_options: StorageOptions = None) -> list[Source]:
     Data files beside them follow.
     """
     try:
-        return expand(name, storage_options)
+        return ext.expand(name, storage_options)
     except IsADirectoryError:
-        places = expand(name, storage_options, folders="keep")
+        places = ext.expand(name, storage_options, folders="keep")
     if len(places) > 1:
-        return [file for place in places for file in files_of(name_of(place), storage_options)]
-    folder = Directory(name_of(places[0]), storage_options)
+        return [file for place in places for file in files_of(ext.name_of(place), storage_options)]
+    folder = Directory(ext.name_of(places[0]), storage_options)
     counts = {file: count for files in folder.splits.values() for file, count in files}
-    others = filter(is_data, listing(folder.path, storage_options).files)
+    others = filter(ext.is_data, ext.listing(folder.path, storage_options).files)
     names = [file for file, count in counts.items() if count]
     return [*names, *(file for file in others if file not in counts)]
 
@@ -214,7 +204,7 @@ class Directory:
     """A directory with a ``dataset_info.json``, whose parts are read when they are asked for."""
 
     def __init__(self, directory: Path, storage_options: StorageOptions) -> None:
-        check_storage_options(storage_options, directory)
+        ext.check_storage_options(storage_options, directory)
         self.options: StorageOptions = storage_options
         self.path: str = sidecar.tfds_directory(directory, storage_options)
         self._folder = f"{self.path}/" if self.path else ""
@@ -261,14 +251,9 @@ class Directory:
         files = []
         for number, length in enumerate(lengths):
             index = f"{number:0{width}}"
-            words = {
-                "DATASET": self.name,
-                "SPLIT": item["name"],
-                "FILEFORMAT": "tfrecord",
-                "SHARD_INDEX": index,
-                "NUM_SHARDS": n_shards,
-                "SHARD_X_OF_Y": f"{index}-of-{n_shards}",
-            }
+            words = {"DATASET": self.name, "SPLIT": item["name"], "FILEFORMAT": "tfrecord"}
+            words |= {"SHARD_INDEX": index, "NUM_SHARDS": n_shards}
+            words["SHARD_X_OF_Y"] = f"{index}-of-{n_shards}"
             if self.name is None and "{DATASET}" in template:
                 raise argument_error("this dataset_info.json names no data set, for {DATASET}")
             # Literally: in a format, {SPLIT.x} would be an attribute.
@@ -290,12 +275,8 @@ class Directory:
 
     def _whole(self) -> TFRecordReader:
         """Return a reader of all existing files, to look at."""
-        paths = [
-            path
-            for files in self.splits.values()
-            for path, count in files
-            if count and sidecar.is_there(path, self.options)
-        ]
+        counts = {path: count for files in self.splits.values() for path, count in files}
+        paths = [path for path, n in counts.items() if n and sidecar.is_there(path, self.options)]
         if not paths:
             detail = "there is no features.json, and there are no data files to look at"
             raise argument_error(detail, source=self.path)
@@ -400,7 +381,5 @@ def _slice(text: str, name: str, ends: str, lengths: Sequence[int]) -> tuple[int
 
 
 def _syntax_error(text: str) -> InvalidArgumentError:
-    return argument_error(
-        f"{text!r} is not a split; expected such as 'train', 'train[:10%]', 'train[100:200]', "
-        "'train[-5%:]', 'train[0shard]', 'train+test' or 'all'"
-    )
+    known = "'train', 'train[:10%]', 'train[100:200]', 'train[-5%:]', 'train[0shard]', 'train+test'"
+    return argument_error(f"{text!r} is not a split; expected such as {known} or 'all'")

@@ -5,24 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.tfds.info import Directory, parts_of
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.extension import (
-    Library,
-    Loader,
-    Sidecar,
-    StorageOptions,
-    check_library,
-    with_text,
-)
+from tfrecord_lite.extension import Library, StorageOptions
 from tfrecord_lite.options import hinted
 from tfrecord_lite.reader import TFRecordReader
 
-if TYPE_CHECKING:
-    Path = str | os.PathLike[str]
+Path = str | os.PathLike[str]
 
 
 @hinted
@@ -97,17 +90,17 @@ def load_tfds(
     {'age': array([36, 41])}
     """
     if as_ is not None:
-        check_library(as_)
+        ext.check_library(as_)
     folder = Directory(directory, storage_options)
     lengths = {name: [count for _, count in files] for name, files in folder.splits.items()}
     parts = parts_of(split, lengths)
     features = folder.features()
-    described = Sidecar(features.schema, refused=features.refused)
+    described = ext.Sidecar(features.schema, refused=features.refused)
     if text is True or (text is None and as_ is not None):
         text = [name for name in features.texts if columns is None or name in columns]
     if text:
-        described = with_text(described, text, list)
-    return Loader(described, columns, as_).whole(_blocks(folder, parts))
+        described = ext.with_text(described, text, list)
+    return ext.Loader(described, columns, as_).whole(_blocks(folder, parts))
 
 
 def _blocks(directory: Directory, parts: list[tuple[str, int, int]]) -> Iterator[Block]:

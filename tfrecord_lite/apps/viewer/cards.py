@@ -14,30 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfrecord_lite.apps.markup.charts import bars, histogram, short_number
+from tfrecord_lite.apps.markup.pictures import Budget
 from tfrecord_lite.apps.markup.tables import Html, visible
-from tfrecord_lite.apps.statistics.statistics import (
-    edge_text,
-    figure_texts,
-    percent,
-    time_dtype,
+from tfrecord_lite.apps.statistics import (
+    Distribution,
+    FeatureStatistics,
+    Statistics,
+    StringStatistics,
 )
+from tfrecord_lite.apps.statistics import statistics as stats
+from tfrecord_lite.schema import FeatureSpec, Schema
 from tfrecord_lite.sniff import text_of
 from tfrecord_lite.texts import human_bytes, plural
-
-if TYPE_CHECKING:
-    from tfrecord_lite.apps.markup.pictures import Budget
-    from tfrecord_lite.apps.statistics import (
-        Distribution,
-        FeatureStatistics,
-        Statistics,
-        StringStatistics,
-    )
-    from tfrecord_lite.schema import FeatureSpec, Schema
 
 _PRECISION = "row_splits_dtype"
 """What a card has no room for: of inferred features it is always the same."""
@@ -105,7 +97,7 @@ def make_cards(
 def _card(
     section: str, name: str, feature: FeatureStatistics, n_records: int, spec: str, n_bins: int
 ) -> Card:
-    dtype = time_dtype(name, feature)
+    dtype = stats.time_dtype(name, feature)
     chart, caption = _chart(feature, name, n_bins, dtype)
     strings = feature.strings
     examples = _examples(strings) if strings and (caption or not chart) else ()
@@ -114,7 +106,7 @@ def _card(
     count = feature.num_records
     presence = "in every record" if count == n_records else "in no record"
     if 0 < count < n_records:
-        presence = f"in {percent(count / n_records)} of records"
+        presence = f"in {stats.percent(count / n_records)} of records"
     lengths = _counted(feature.lengths, "value")
     if feature.steps is not None:
         lengths = f"{_counted(feature.steps, 'step')}, {lengths} each"
@@ -171,13 +163,14 @@ def _chart(
     if counts.size < 2:  # the figures say so
         return "", ()
     is_integer = sized.is_integer and edges[0] % 1 != 0 and dtype is None
-    return histogram(counts, edges, title, is_integer=is_integer, text_of=edge_text(dtype)), caption
+    text_of = stats.edge_text(dtype)
+    return histogram(counts, edges, title, is_integer=is_integer, text_of=text_of), caption
 
 
 def _figures(figures: Mapping[str, float], dtype: str | None) -> dict[str, str]:
     """Write numbers of a distribution: times as dates, an integer exactly, as the table has it."""
     if dtype is not None:
-        return figure_texts(figures, dtype)
+        return stats.figure_texts(figures, dtype)
     return {
         name: str(figure) if isinstance(figure, int) else short_number(figure)
         for name, figure in figures.items()
@@ -210,7 +203,7 @@ def _examples(strings: StringStatistics) -> tuple[str, ...]:
 def _contents(strings: StringStatistics) -> Iterator[str]:
     total = len(strings.looked_at)
     for content, count in list(strings.contents.items())[:4]:
-        share = "" if count == total else f" {percent(count / total)}"
+        share = "" if count == total else f" {stats.percent(count / total)}"
         yield f"{visible(content)}{share}"
 
 
@@ -231,13 +224,10 @@ def _facts(
             if not (has_range and name in {"min", "max"}):
                 yield name, text
         zeros = 0 if low == high else numbers.num_zeros
-        for name, count in (
-            ("zeros", zeros),
-            ("NaN", numbers.num_nan),
-            ("infinite", numbers.num_inf),
-        ):
+        counts = ("zeros", zeros), ("NaN", numbers.num_nan), ("infinite", numbers.num_inf)
+        for name, count in counts:
             if count:
-                yield name, percent(count / numbers.count)
+                yield name, stats.percent(count / numbers.count)
     if strings is not None:
         if strings.num_distinct is not None:
             yield "distinct", f"{strings.num_distinct:,}"

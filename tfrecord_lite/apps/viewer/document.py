@@ -14,21 +14,18 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
 from tfrecord_lite.apps.markup.tables import visible
 from tfrecord_lite.apps.viewer.cards import shortened
+from tfrecord_lite.apps.viewer.records import Cell, RecordView
+from tfrecord_lite.apps.viewer.report import Report
 from tfrecord_lite.errors import lost_of
-from tfrecord_lite.extension import ContentType
+from tfrecord_lite.extension import ContentType, Sample
 from tfrecord_lite.texts import human_bytes, plural, short_name
-
-if TYPE_CHECKING:
-    from tfrecord_lite.apps.viewer.records import Cell, RecordView
-    from tfrecord_lite.apps.viewer.report import Report
-    from tfrecord_lite.extension import Sample
 
 _MAX_COLUMNS = 8
 _MAX_TITLE = 120

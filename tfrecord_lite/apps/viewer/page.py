@@ -19,18 +19,10 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.markup.tables import quoted
 from tfrecord_lite.errors import argument_error, require_int
-from tfrecord_lite.extension import (
-    Source,
-    Sources,
-    expand,
-    is_file_object,
-    is_same_file,
-    local_size,
-    name_of,
-    open_output,
-)
+from tfrecord_lite.extension import Source, Sources
 from tfrecord_lite.options import ReadOptions, read_settings
 from tfrecord_lite.progress import Progress, check_progress, metered, title_of
 from tfrecord_lite.reader import check_message_class
@@ -141,10 +133,7 @@ def view(
         import PIL.Image  # noqa: F401, PLC0415 - makes the pictures
 
         from tfrecord_lite.apps.viewer.document import render  # noqa: PLC0415 - needs Jinja2
-        from tfrecord_lite.apps.viewer.report import (  # noqa: PLC0415 - the same
-            Choice,
-            make_report,
-        )
+        from tfrecord_lite.apps.viewer.report import Choice, make_report  # noqa: PLC0415 - the same
     except ImportError as error:
         if (error.name or "").split(".")[0] not in {"jinja2", "markupsafe", "PIL"}:
             raise
@@ -157,20 +146,20 @@ def view(
         if not isinstance(name, str):
             raise TypeError(f"columns must be names, each a str, not {name!r}")
     choice = Choice(chosen, num_records, sample_size, seed, max_bytes, message_class)
-    sources = expand(paths, settings.storage_options)
+    sources = ext.expand(paths, settings.storage_options)
     is_temporary = output is None
     if output is None:
         output = str(Path(tempfile.mkdtemp(prefix="tfrecord-view-")) / "page.html")
-    elif not is_file_object(output):
-        place = name_of(output)
+    elif not ext.is_file_object(output):
+        place = ext.name_of(output)
         if not place:
             raise argument_error("output is empty, expected the path of the page")
-        inputs = [name_of(source) for source in sources if not is_file_object(source)]
-        if any(is_same_file(place, name, settings.storage_options) for name in inputs):
+        inputs = [ext.name_of(source) for source in sources if not ext.is_file_object(source)]
+        if any(ext.is_same_file(place, name, settings.storage_options) for name in inputs):
             detail = "the page would replace a file that it shows; give it another name"
             raise argument_error(detail, source=place)
-    is_atomic = not is_file_object(output)
-    file = open_output(output, atomic=is_atomic, storage_options=settings.storage_options)
+    is_atomic = not ext.is_file_object(output)
+    file = ext.open_output(output, atomic=is_atomic, storage_options=settings.storage_options)
     try:
         if not overwrite and file.replaces(file.name):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.name)  # noqa: TRY301 - as of any other error
@@ -202,7 +191,7 @@ def open_page(path: str) -> bool:
 
 def framed(path: str) -> str:
     """Return the HTML that shows a page within another; of a large one, where it is."""
-    size = local_size(path)
+    size = ext.local_size(path)
     if size is None or size > _MAX_FRAMED_BYTES:
         about = "" if size is None else f" of {human_bytes(size)} is too large for a notebook, and"
         return f"<p>The page{about} is in {quoted(path)}: open it in a browser, or make it smaller with max_bytes.</p>"

@@ -16,21 +16,19 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tfrecord_lite.apps.markup.cells import SIZE_NAMES, Cells, Form
 from tfrecord_lite.apps.markup.tables import Html, visible
 from tfrecord_lite.apps.outline import Row, Tree, kind_of, leaves, sections, tree_of, values_of
+from tfrecord_lite.arrays import AnyArray
+from tfrecord_lite.block import Place
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.extension import Content, ContentType
+from tfrecord_lite.messages import Feature
 from tfrecord_lite.texts import plural
-
-if TYPE_CHECKING:
-    from tfrecord_lite.arrays import AnyArray
-    from tfrecord_lite.block import Place
-    from tfrecord_lite.messages import Feature
 
 _MAX_CELLS = 2000
 _MAX_EXAMINED = 1 << 20
@@ -150,9 +148,6 @@ def _feature_form(feature: Feature, sizes: Mapping[str, int], cells: Cells) -> F
 
 def _sizes(rows: list[Row]) -> dict[str, int]:
     """Return the features of one integer that may say how the pixels of others lie."""
-    known = {
-        row.name: values_of(row.steps[0])
-        for row in rows
-        if row.name in SIZE_NAMES and not row.is_list
-    }
+    rows = [row for row in rows if row.name in SIZE_NAMES and not row.is_list]
+    known = {row.name: values_of(row.steps[0]) for row in rows}
     return {name: v[0] for name, v in known.items() if len(v) == 1 and isinstance(v[0], int)}

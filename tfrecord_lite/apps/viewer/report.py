@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.events.run import read_events, table_of
 from tfrecord_lite.apps.markup.cells import Cells
 from tfrecord_lite.apps.markup.pictures import Budget
@@ -30,19 +31,7 @@ from tfrecord_lite.apps.viewer.messages import message_statistics
 from tfrecord_lite.apps.viewer.records import RecordView, describe_record
 from tfrecord_lite.block import Block, Place
 from tfrecord_lite.errors import DamagedSpan, TFRecordError, argument_error
-from tfrecord_lite.extension import (
-    ContentType,
-    Sample,
-    Source,
-    detect,
-    detect_all,
-    draw_sample,
-    is_file_object,
-    local_size,
-    name_of,
-    originals_of,
-    row_restorer,
-)
+from tfrecord_lite.extension import ContentType, Sample, Source
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.schema import Schema, SequenceSchema
@@ -105,17 +94,17 @@ def make_report(
     Raises DataLossError if there is damage, and no intact record.
     """
     size, seed = choice.sample_size, choice.seed
-    sample = draw_sample(sources, num_records=size, seed=seed, options=options, meter=meter)
+    sample = ext.draw_sample(sources, num_records=size, seed=seed, options=options, meter=meter)
     if not sample.num_read and sample.report.spans:
         raise sample.report.spans[0].error()
-    report = Report({name_of(source): local_size(source) for source in sources}, sample)
+    report = Report({ext.name_of(source): ext.local_size(source) for source in sources}, sample)
     # A quarter each for cards and records, the rest for pictures, which take a third more as text.
     share, rest = choice.max_bytes // 4, choice.max_bytes // 6
     budget = Budget(share, card_characters=share, picture_bytes=rest, detail_bytes=rest)
     report.types = _types_of(sample)
     if choice.message_class is not None:
         report.message_name = choice.message_class.DESCRIPTOR.full_name
-    originals = originals_of(sources, options)
+    originals = ext.originals_of(sources, options)
     if report.message_name or any(type_ in _WITH_STATISTICS for type_ in report.types):
         _add_statistics(report, sample, originals, choice, budget, meter)
     if ContentType.EVENT in report.types and sample.is_whole:
@@ -133,7 +122,7 @@ def _types_of(sample: Sample) -> tuple[ContentType, ...]:
     counts = Counter[ContentType]()
     for of_file in blocks.values():
         part = replace(sample, blocks=of_file)
-        for type_ in detect_all(record for record, _ in _spread(part, n_detected)):
+        for type_ in ext.detect_all(record for record, _ in _spread(part, n_detected)):
             counts[type_] += part.num_read
     if len(counts) > 1:
         del counts[ContentType.EMPTY]
@@ -228,8 +217,8 @@ def _add_runs(report: Report, sources: list[Source], options: ReadSettings) -> N
     """Add a table of the runs: of each folder, the event files that are shown."""
     folders: dict[str, list[Source]] = {}
     for source in sources:
-        if not is_file_object(source):
-            folders.setdefault(posixpath.dirname(name_of(source)) or ".", []).append(source)
+        if not ext.is_file_object(source):
+            folders.setdefault(posixpath.dirname(ext.name_of(source)) or ".", []).append(source)
     spans: list[DamagedSpan] = []  # which the sample has reported
     reading: Any = {"on_error": spans.append, "storage_options": options.storage_options}
     try:
@@ -251,12 +240,12 @@ def _add_records(
 ) -> None:
     """Add records of the sample, evenly spread over it, until the budget is spent."""
     likely = report.types[0] if report.types else None
-    cells, restore = Cells(budget, is_page=True), row_restorer(originals)
+    cells, restore = Cells(budget, is_page=True), ext.row_restorer(originals)
     for record, place in _spread(sample, choice.num_records):
         if budget.is_spent:
             report.is_cut = True
             break
-        content, cls = detect(record, likely), choice.message_class
+        content, cls = ext.detect(record, likely), choice.message_class
         view = describe_record(content, place, cells, choice.features, cls, restore(record))
         budget.characters -= _WRAPPING * (1 + len(view.cells))
         report.records.append(view)

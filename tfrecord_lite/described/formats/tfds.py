@@ -72,9 +72,8 @@ class Features(NamedTuple):
 
 def is_features(document: object) -> bool:
     """Return whether parsed JSON is a ``features.json``, in any of its forms."""
-    return isinstance(document, Mapping) and (
-        "featuresDict" in document or "pythonClassName" in document or "type" in document
-    )
+    keys = ("featuresDict", "pythonClassName", "type")
+    return isinstance(document, Mapping) and any(key in document for key in keys)
 
 
 def from_json(features: str | bytes, info: str | bytes | None = None) -> Features:
@@ -177,18 +176,9 @@ def _tensors(  # noqa: C901, PLR0912 - a case for each class
             raise _unsupported_error(f"the class {word!r} is not known", name)
 
 
-_MEMBERS = {
-    "featuresDict": "FeaturesDict",
-    "tensor": "Tensor",
-    "classLabel": "ClassLabel",
-    "image": "Image",
-    "video": "Video",
-    "audio": "Audio",
-    "boundingBox": "BBoxFeature",
-    "text": "Text",
-    "translation": "Translation",
-    "sequence": "Sequence",
-}
+_PLAIN = ["FeaturesDict", "Tensor", "ClassLabel", "Image", "Video", "Audio"]
+_PLAIN += ["Text", "Translation", "Sequence"]
+_MEMBERS = {name[0].lower() + name[1:]: name for name in _PLAIN} | {"boundingBox": "BBoxFeature"}
 
 
 def _class_and_content(node: Mapping[str, Any]) -> tuple[str, Any]:

@@ -280,6 +280,8 @@ def room_for(sizes: Int64Array, feature: Padded) -> Iterator[None]:
         longest = int(sizes.argmax())
         detail = (
             f"padding {sizes.size} messages to the length {sizes[longest]} of this one takes more "
+        )
+        detail += (
             "memory than there is; parse fewer at a time, or use RaggedFeature, which is not padded"
         )
         raise MisfitError(longest, Reason.TENSOR_TOO_LARGE, feature.key, detail) from None

@@ -44,6 +44,13 @@ _MOST_OTHERS = 64
 class ColumnReader:
     """Keys to read as columns: the kind and number of each, and a table of them; prepared once."""
 
+    result: Callable[..., Any]
+    """Makes the result of a feature by name, of the lists of one batch or several that were joined."""
+    _column: Callable[..., Lists]
+    """Reads the values of a key of a batch."""
+    _read: Callable[..., Lists | SparseLists]
+    """Checks and divides a feature of a batch, given what reads its columns."""
+
     def __init__(
         self,
         prepared: Mapping[str, Prepared],
@@ -121,20 +128,6 @@ class ColumnReader:
         """Return whether values are read as what they were: arrays of one shape are."""
         return own.is_raw
 
-    def result(self, name: str, lists: Lists | SparseLists) -> Any:
-        """Make the result of a feature, of one batch or several that were joined."""
-        raise NotImplementedError
-
-    def _column(self, batch: Any, key: str) -> Lists:
-        """Read the values of a key."""
-        raise NotImplementedError
-
-    def _read(
-        self, batch: Any, name: str, column: Callable[[str], Lists], *, single: bool
-    ) -> Lists | SparseLists:
-        """Check and divide a feature, given what reads its columns."""
-        raise NotImplementedError
-
 
 def originals_of(features: Mapping[str, FeatureLike]) -> dict[str, Type]:
     """Return the types that values had before they were stored."""
@@ -206,10 +199,8 @@ class FeatureReader(ColumnReader):
             raise argument_error(detail, key=name) from None
 
     def _is_stored_so(self, original: Type, own: Type) -> bool:
-        if own.is_raw:
-            return True
         is_alike = original.shape in (None, own.shape) and original.dtype == own.dtype
-        return is_alike and original.text is None and not original.missing
+        return own.is_raw or (is_alike and original.text is None and not original.missing)
 
     def _others(self, batch: MessageBatch, table: KeyTable) -> list[bytes]:
         """Return keys of a batch that are not in its table.

@@ -281,10 +281,7 @@ class Dataset(metaclass=_HintingType):
             ``BAD_ARGUMENT`` if no file matches.
         """
         try:
-            names = sorted(
-                name_of(source)
-                for source in expand(_paths(file_pattern), may_mix=True, folders="keep")
-            )
+            names = sorted(map(name_of, expand(_paths(file_pattern), may_mix=True, folders="keep")))
         except FileNotFoundError as error:
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=str(error)) from None
         files = Dataset.from_tensor_slices(names)

@@ -28,6 +28,7 @@ from tfrecord_lite.tf._tensor import map_structure
 
 _CHUNK_SIZE = 1024
 _MAX_FILES = 10_000
+_OF_FILES = "names", "options", "n_records", "marks"
 
 
 def rows_of(structure: Any) -> int:
@@ -199,11 +200,10 @@ def files_of(plan: PlanNode, function: Callable[[Any], PlanNode]) -> Files | Non
     return replace(first, names=tuple(names), **order)
 
 
-def _settings(files: Files) -> dict[str, Any]:
-    """Return how files are read, whatever their names are."""
-    options = {field.name: getattr(files.options, field.name) for field in fields(files.options)}
-    apart = {"names": None, "options": None, "n_records": None, "marks": None}
-    return {**options, **vars(files), **apart}
+def _settings(files: Files) -> list[Any]:
+    """Return what a plan says of its files, besides their names and what is known of their records."""
+    own = [value for name, value in vars(files).items() if name not in _OF_FILES]
+    return [own, [getattr(files.options, option.name) for option in fields(files.options)]]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -249,15 +249,11 @@ class PaddedBatch(Batch):
 def _padded(elements: list[Any], shapes: Any, fills: Any) -> Any:
     first = elements[0]
     if isinstance(first, dict):
-        return {
-            key: _padded([element[key] for element in elements], _of(shapes, key), _of(fills, key))
-            for key in first
-        }
+        columns = {key: [element[key] for element in elements] for key in first}
+        return {k: _padded(c, _of(shapes, k), _of(fills, k)) for k, c in columns.items()}
     if isinstance(first, tuple):
-        return tuple(
-            _padded(list(parts), _of(shapes, i), _of(fills, i))
-            for i, parts in enumerate(zip(*elements, strict=True))
-        )
+        parts = enumerate(zip(*elements, strict=True))
+        return tuple(_padded(list(p), _of(shapes, i), _of(fills, i)) for i, p in parts)
     if isinstance(first, (SparseTensor, RaggedTensor)):
         detail = "padded_batch needs dense tensors; use tf.sparse.to_dense first"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)

@@ -13,9 +13,7 @@ from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, TFRecordDataset
 from tfrecord_lite.writer import TFRecordWriter as _Writer
 
-__all__ = [
-    "AUTOTUNE", "TFRecordWriter", "make_batched_features_dataset", "sample_from_datasets",
-]  # fmt: skip
+__all__ = ["AUTOTUNE", "TFRecordWriter", "make_batched_features_dataset", "sample_from_datasets"]
 
 
 def make_batched_features_dataset(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,8 +28,7 @@ from tfrecord_lite.tf._tensor import Tensor, plain_array, unwrap, wrap
 from tfrecord_lite.tf._unavailable import Unavailable, unavailable
 from tfrecord_lite.tf.io import gfile
 
-if TYPE_CHECKING:
-    Features = Mapping[str, FeatureSpec]
+Features = Mapping[str, FeatureSpec]
 
 __all__ = [
     "FixedLenFeature", "FixedLenSequenceFeature", "RaggedFeature", "SparseFeature", "TFRecordOptions",
