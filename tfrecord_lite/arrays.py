@@ -49,7 +49,9 @@ class ByteRanges:
     __slots__ = ("data", "lengths", "starts")
 
     def __init__(self, data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> None:
-        self.data, self.starts, self.lengths = data, starts, lengths
+        self.data: Uint8Array = data
+        self.starts: Int64Array = starts
+        self.lengths: Int64Array = lengths
 
     def __len__(self) -> int:
         """Return the number of ranges."""
@@ -83,7 +85,8 @@ class ByteItems:
     __slots__ = ("items", "lengths")
 
     def __init__(self, items: list[Any], lengths: Int64Array) -> None:
-        self.items, self.lengths = items, lengths
+        self.items: list[Any] = items
+        self.lengths: Int64Array = lengths
 
     @classmethod
     def of(cls, items: list[Any]) -> ByteItems:

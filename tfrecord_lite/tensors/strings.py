@@ -37,7 +37,9 @@ class Strings(ByteRanges):
         is_copy: bool = False,
     ) -> None:
         super().__init__(data, starts, lengths)
-        self.shape, self.block, self.is_copy = shape, block, is_copy
+        self.shape: tuple[int, ...] = shape
+        self.block: Block | None = block
+        self.is_copy: bool = is_copy
 
     def item(self, i: int) -> bytes:
         """Copy one string."""
