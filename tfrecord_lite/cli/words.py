@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-VERBS = {
+VERBS: dict[str, tuple[str, ...]] = {
     "info": ("ls", "list", "inspect", "describe", "file", "size", "du", "summary"),
     "head": ("show", "print", "peek", "first", "take", "top", "less", "tail", "get"),
     "cat": ("dump", "records"),
@@ -31,7 +31,7 @@ VERBS = {
 }  # fmt: skip
 """Words for each verb; ``to-csv`` and the like are ``convert`` too."""
 
-OPTIONS = {
+OPTIONS: dict[str, tuple[str, ...]] = {
     "--limit": ("records", "num-records", "rows", "num-rows", "max-rows", "max-records", "head", "take", "count", "num", "number", "lines", "n", "sample", "size"),
     "--sample": ("sample-size",),
     "--skip-damage": ("on-error", "ignore-errors", "skip-errors", "skip", "skip-bad", "keep-going"),

@@ -30,7 +30,8 @@ class BatchChunk:
     __slots__ = ("records", "splits")
 
     def __init__(self, records: Block, splits: Int64Array) -> None:
-        self.records, self.splits = records, splits
+        self.records: Block = records
+        self.splits: Int64Array = splits
 
     def __len__(self) -> int:
         """Return the number of batches."""
@@ -59,7 +60,7 @@ class ObjectChunk:
     __slots__ = ("items",)
 
     def __init__(self, items: list[Any]) -> None:
-        self.items = items
+        self.items: list[Any] = items
 
     def __len__(self) -> int:
         """Return the number of objects."""
@@ -88,7 +89,9 @@ class ColumnChunk:
     __slots__ = ("columns", "label_key", "splits")
 
     def __init__(self, columns: dict[str, Any], splits: Int64Array, label_key: str | None) -> None:
-        self.columns, self.splits, self.label_key = columns, splits, label_key
+        self.columns: dict[str, Any] = columns
+        self.splits: Int64Array = splits
+        self.label_key: str | None = label_key
 
     def __len__(self) -> int:
         """Return the number of batches."""
