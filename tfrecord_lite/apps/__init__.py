@@ -17,9 +17,10 @@ An app imports public names and those of ``tfrecord_lite.extension``, and of the
 ``tables``, ``statistics``, ``markup`` and ``outline``. Nothing in the codec imports an app.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 from tfrecord_lite.lazy import modules_of as _modules_of
 
-if not TYPE_CHECKING:
-    __getattr__ = _modules_of(__name__)
+if not _TYPE_CHECKING:
+    __getattr__: _Any = _modules_of(__name__)

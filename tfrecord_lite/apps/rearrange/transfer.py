@@ -124,7 +124,7 @@ class Outputs(ext.DataFiles):
         names: list[Any] = [target]
         if self._is_named:
             names = ext.data_names(name, 1 if self._is_open_ended else num_shards)
-        self.storage_options: ext.StorageOptions = options.get("storage_options")
+        self.storage_options: Any = options.get("storage_options")
         super().__init__(names, output_options, self.storage_options)
         if self._is_open_ended:
             self._cutter = Filling(limits.get("records_per_shard"), limits.get("bytes_per_shard"))
