@@ -334,7 +334,7 @@ class Joiner:
             self._flat = np.empty(0, flat.dtype)
         end = self._n + flat.size
         if end > self._flat.size:
-            self._flat.resize(end + self._n // 16, refcheck=False)  # not at each of many parts
+            self._flat.resize(end + self._n // 16, refcheck=False)  # room for more, so seldom
         self._flat[self._n : end] = flat
         self._n = end
         lists.flat = flat[:0].copy()

@@ -237,9 +237,7 @@ class FrameDecoder:
         cannot be read this way. Raises as :meth:`next_block`.
         """
         length = self._next_length or 0
-        came = (
-            self.pending_bytes - HEADER_BYTES
-        )  # of its data; the header did, if its length is known
+        came = self.pending_bytes - HEADER_BYTES  # bytes of its data
         if self._edges.size > 1 or not LARGE_BYTES <= length <= n_left + came or came > length:
             return None
         records: list[bytes] = []

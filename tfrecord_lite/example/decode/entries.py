@@ -193,8 +193,6 @@ _BODY_KNOWN, _KIND_BITS, _BYTE = np.uint64(0xFF00FFFF), np.uint64(16), np.uint64
 _BODY_PER_BYTE = np.uint64((1 << 8) | (1 << 24))
 _BODY = np.uint64((proto.VALUE_TAG[0] - (2 << 8) - (4 << 24)) % 2**64)
 _SHORTEST, _LONGEST = 4, 0x7F + 2
-LIST_DEPTH = 4
-"""In how many messages the values of an Example's feature are nested."""
 
 
 def submessages(fields: Fields, number: int) -> Fields:
@@ -424,12 +422,12 @@ class GeneralMessages(Features):
         lists = lists._replace(owner=located.cell[lists.owner])
 
         self._merged = MergedFeatures(
-            data, lists, self._n_cells, lambda cells: cells % n_messages, LIST_DEPTH
+            data, lists, self._n_cells, lambda cells: cells % n_messages, proto.LIST_DEPTH
         )
         aside = located.aside
         if aside.size:  # the runtime rejects what is malformed there, too
             lists, messages = entries.features(aside), entries.message[aside]
-            MergedFeatures(data, lists, aside.size, messages.take, LIST_DEPTH).check()
+            MergedFeatures(data, lists, aside.size, messages.take, proto.LIST_DEPTH).check()
 
     def unknown_keys(self, limit: int) -> list[bytes]:
         """Return the different keys that are not in the table, up to one more than the limit."""

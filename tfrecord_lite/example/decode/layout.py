@@ -59,13 +59,7 @@ from tfrecord_lite.arrays import (
 )
 from tfrecord_lite.convert.lists import Level, Lists
 from tfrecord_lite.example import proto
-from tfrecord_lite.example.decode.entries import (
-    LIST_DEPTH,
-    LIST_READERS,
-    NO_VALUES,
-    Flat,
-    chunk_values,
-)
+from tfrecord_lite.example.decode.entries import LIST_READERS, NO_VALUES, Flat, chunk_values
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.keys import KeyTable
@@ -309,9 +303,8 @@ class Layout:
         stretches = _join(entries)
         short = sorted((s for s in stretches if s.template is None), key=lambda s: s.n_words)
         by_size = groupby(short, key=lambda s: s.n_words // _SIZE_CLASS_WORDS)
-        alike = [list(stretches_of_size) for _, stretches_of_size in by_size]
         self.groups: list[_ShortStretches] = []
-        for own in alike:
+        for own in (list(stretches_of_size) for _, stretches_of_size in by_size):
             for first in range(0, len(own), _MOST_TOGETHER):
                 self.groups.append(_ShortStretches(own[first : first + _MOST_TOGETHER]))
         n_read = [stretch.n_words * LANE_BYTES + _AHEAD_BYTES for stretch in short]
@@ -355,9 +348,7 @@ class Layout:
                 self.n_extents += 1
         self.numbers: _Payloads = _Payloads.of(numbers)
         self.extents: _Payloads = _Payloads.of(extents)
-        self.before_floats: list[int] = [
-            short_number for _, short_number, stretch in extents if stretch.ends_with_floats
-        ]
+        self.before_floats: list[int] = [n for _, n, own in extents if own.ends_with_floats]
         """The short stretches, by number, whose payloads must be whole floats."""
 
     def describe(self, message: bytes | None = None) -> str:
@@ -528,7 +519,9 @@ class LayoutMatch:
         if entry.form is ValueForm.FIXED:
             return entry.length // 4, rows(data, entry.length)[starts].view("<f4")
         if entry.form is ValueForm.LIST:
-            return LIST_READERS[kind](data, starts, starts + lengths, proto.LIST_VALUE, LIST_DEPTH)
+            return LIST_READERS[kind](
+                data, starts, starts + lengths, proto.LIST_VALUE, proto.LIST_DEPTH
+            )
         return chunk_values(kind, ByteRanges(data, starts, lengths))
 
 

@@ -36,13 +36,7 @@ from tfrecord_lite.arrays import (
 )
 from tfrecord_lite.convert.lists import Level, Lists
 from tfrecord_lite.example import proto
-from tfrecord_lite.example.decode.entries import (
-    LIST_DEPTH,
-    LIST_READERS,
-    Flat,
-    GeneralMessages,
-    chunk_values,
-)
+from tfrecord_lite.example.decode.entries import LIST_READERS, Flat, GeneralMessages, chunk_values
 from tfrecord_lite.example.decode.layout import bodies
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
@@ -298,7 +292,9 @@ class PlainMatch:
         starts, sizes = self._starts[feature][chosen], self._sizes[feature][chosen]
         is_odd = kind is Kind.FLOAT and np.count_nonzero(sizes & 3 != 2)
         if is_odd or not self._one_chunk[feature]:
-            return LIST_READERS[kind](data, starts, starts + sizes, proto.LIST_VALUE, LIST_DEPTH)
+            return LIST_READERS[kind](
+                data, starts, starts + sizes, proto.LIST_VALUE, proto.LIST_DEPTH
+            )
         starts = starts + 2
         sizes = sizes - np.uint8(2)
         if kind is Kind.INT64 and 0 < int(np.maximum.reduce(sizes, initial=0)) <= LANE_BYTES:
