@@ -149,13 +149,26 @@ def _hinted(function: FunctionType) -> Callable[..., Any]:
 
     @wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
-        if keywords and not keywords.keys() <= own:
-            # A subclass may inherit __init__.
-            name = type(args[0]).__name__ if code.co_name == "__init__" else code.co_qualname
-            _refuse(name, names, next(iter(keywords.keys() - own)))
-        return function(*args, **keywords)
+        try:  # costs calls less than a look at their keywords
+            return function(*args, **keywords)
+        except TypeError:
+            if keywords.keys() <= own:
+                raise
+        name = code.co_qualname
+        if code.co_varnames[:1] == ("self",):  # of which a subclass may inherit the method
+            name = f"{type(args[0]).__name__}.{code.co_name}".removesuffix(".__init__")
+        _refuse(name, names, next(iter(keywords.keys() - own)))
 
     return call
+
+
+def inherited(cls: type, name: str) -> FunctionType:
+    """Return a copy of a method that a class inherits; Python's errors about arguments name this class."""
+    method = getattr(cls, name)
+    code = method.__code__.replace(co_qualname=f"{cls.__qualname__}.{name}")
+    copy = FunctionType(code, method.__globals__, name, method.__defaults__, method.__closure__)
+    copy.__kwdefaults__, copy.__annotations__ = method.__kwdefaults__, method.__annotations__
+    return copy
 
 
 def _refuse(call: str, own: Iterable[str], name: str, options: type = object) -> NoReturn:
