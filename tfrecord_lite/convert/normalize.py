@@ -140,9 +140,10 @@ def opened(
             detail = f"{detail}; the columns of a data frame go beside the others, as in "
             detail += "{**df, 'image': images}, or **df.to_dict() of Polars"
         raise error.at(key=key, detail=detail) from None
-    present = lists.present if isinstance(lists, Lists) and lists.type.rank else None
-    if expected is None and present is not None:
-        raise missing_row_error(key, ~present)
+    if expected is not None or isinstance(lists, SparseLists) or lists.present is None:
+        return lists
+    if lists.type.rank:
+        raise missing_row_error(key, ~lists.present)
     return lists
 
 
