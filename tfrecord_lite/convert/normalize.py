@@ -237,8 +237,10 @@ def _of_array(key: str, array: AnyArray) -> Lists:
         raise column_error(key, _NO_RECORDS)
     shape = array.shape[1:]
     own = type_of_dtype(array.dtype, shape)
-    with errors_at(index=lambda number: number // math.prod(shape), key=key):
-        flat = flat_values(array.reshape(-1))
+    flat: Any = array.reshape(-1)
+    if array.dtype.kind in "SUTO":
+        with errors_at(index=lambda number: number // math.prod(shape), key=key):
+            flat = flat_values(flat)
     return Lists(len(array), own, shape, flat)
 
 
