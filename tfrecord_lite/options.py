@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import update_wrapper, wraps
 from types import CodeType, FunctionType
 from typing import Any, Literal, NoReturn, TypeAlias, TypedDict, TypeVar, cast
 
@@ -162,13 +162,12 @@ def _hinted(function: FunctionType) -> Callable[..., Any]:
     return call
 
 
-def inherited(cls: type, name: str) -> FunctionType:
+def inherited(cls: type, name: str) -> Any:
     """Return a copy of a method that a class inherits; Python's errors about arguments name this class."""
     method = getattr(cls, name)
     code = method.__code__.replace(co_qualname=f"{cls.__qualname__}.{name}")
     copy = FunctionType(code, method.__globals__, name, method.__defaults__, method.__closure__)
-    copy.__kwdefaults__, copy.__annotations__ = method.__kwdefaults__, method.__annotations__
-    return copy
+    return update_wrapper(copy, method, ("__annotations__", "__doc__", "__kwdefaults__"))
 
 
 def _refuse(call: str, own: Iterable[str], name: str, options: type = object) -> NoReturn:
