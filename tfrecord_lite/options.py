@@ -162,12 +162,14 @@ def _hinted(function: FunctionType) -> Callable[..., Any]:
     return call
 
 
-def inherited(cls: type, name: str) -> Any:
-    """Return a copy of a method that a class inherits; Python's errors about arguments name this class."""
-    method = getattr(cls, name)
-    code = method.__code__.replace(co_qualname=f"{cls.__qualname__}.{name}")
-    copy = FunctionType(code, method.__globals__, name, method.__defaults__, method.__closure__)
-    return update_wrapper(copy, method, ("__annotations__", "__doc__", "__kwdefaults__"))
+def take_over(cls: type, *names: str) -> None:
+    """Give a class copies of methods that it inherits; Python's errors about arguments name this class."""
+    for name in names:
+        method = getattr(cls, name)
+        code = method.__code__.replace(co_qualname=f"{cls.__qualname__}.{name}")
+        copy = FunctionType(code, method.__globals__, name, method.__defaults__, method.__closure__)
+        update_wrapper(copy, method, ("__annotations__", "__doc__", "__kwdefaults__"))
+        setattr(cls, name, copy)
 
 
 def _refuse(call: str, own: Iterable[str], name: str, options: type = object) -> NoReturn:

@@ -42,7 +42,7 @@ from tfrecord_lite.files.names import (
     name_of,
 )
 from tfrecord_lite.files.output import open_output
-from tfrecord_lite.options import ReadSettings, hinted, inherited
+from tfrecord_lite.options import ReadSettings, hinted, take_over
 from tfrecord_lite.records.framing import checked
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
@@ -90,9 +90,8 @@ class MessageWriter:
 
     def __init_subclass__(cls) -> None:
         """Let errors about arguments name the writer; the other methods do so by a hint."""
-        for name in ("write", "write_example", "write_sequence_example"):
-            if cls.__base__ is MessageWriter:
-                setattr(cls, name, inherited(cls, name))
+        if cls.__base__ is MessageWriter:
+            take_over(cls, "write", "write_example", "write_sequence_example")
 
     def write(self, record: bytes | bytearray | str | Block) -> None:
         """Write one record, or all of a block.
