@@ -42,7 +42,7 @@ from tfrecord_lite.files.names import (
     name_of,
 )
 from tfrecord_lite.files.output import open_output
-from tfrecord_lite.options import ReadSettings, hinted
+from tfrecord_lite.options import ReadSettings, hinted, take_over
 from tfrecord_lite.records.framing import checked
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
@@ -87,6 +87,11 @@ class MessageWriter:
     """Writes a block whose memory others may hold too."""
     _put_pieces: Callable[[Sequence[Buffer]], None]
     """Writes one record in pieces, which may change after the call."""
+
+    def __init_subclass__(cls) -> None:
+        """Let errors about arguments name the writer; the other methods do so by a hint."""
+        if cls.__base__ is MessageWriter:
+            take_over(cls, "write", "write_example", "write_sequence_example")
 
     def write(self, record: bytes | bytearray | str | Block) -> None:
         """Write one record, or all of a block.
@@ -599,8 +604,6 @@ class TFRecordWriter(MessageWriter):
                     file = open_output(path, append=True)
                     end = end._replace(n_bytes=local_size(path) or 0)
                 file.keep(end.n_bytes or 0)
-                if self.described is not None:
-                    beside.note(self._name, self.described, grows=True)
                 self.end = end
             self._sink = RecordSink(file, settings)
         except BaseException:
@@ -675,10 +678,6 @@ class TFRecordWriter(MessageWriter):
         self._sink.abandon()
         if self._appends:
             os.truncate(self._name, self.end.n_bytes or 0)
-        if self._appends and self.described is not None:
-            from tfrecord_lite.writer import beside  # noqa: PLC0415 - loads the engine
-
-            beside.note(self._name, self.described)
 
     def __repr__(self) -> str:
         """Name the file and its compression, and count the records written so far."""
