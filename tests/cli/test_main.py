@@ -205,3 +205,13 @@ class TestProcess:
         path = write(tmp_path / "a", [b"one"])
         done = tfrecord(f"tfrecord {command.format(path=path)}")
         assert (done.returncode, done.stderr) == (2, said)
+
+
+def test_events_that_are_not_there(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "a", [flower(0)])
+    text = f"tfrecord: {path}: no event has a scalar; tfrecord FILE shows what is in a file"
+    assert run("events", path) == (2, [], [text])
+    done = run("events", tmp_path / "absent")
+    assert (done.status, done.out) == (2, [])
+    assert run("version").err[0].endswith("did you mean --version? (see tfrecord --help)")
+    assert "did you mean --fractions?" in run("split", path, "--test-size=1", "b").err[0]

@@ -31,6 +31,17 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     draw_images(tmp_path / "photos")
 
 
+def test_a_key_that_no_record_has(run: Run) -> None:
+    write(Path("b"), [encode_example({"image": tiny_png(0), "label": 1})])
+    done = run("unpack", "--label-key=lable", "b", "out")
+    detail = "--label-key: no record has a feature 'lable'; the nearest: 'label'"
+    assert (done.status, done.err, Path("out").exists()) == (
+        2,
+        [f"tfrecord: unpack: {detail}"],
+        False,
+    )
+
+
 def test_the_keys(run: Run, tmp_path: Path) -> None:
     row = {"a": tiny_png(0), "b": "n", "c": 5, "d": "k"}
     write(tmp_path / "b", [encode_example(row)])

@@ -40,6 +40,40 @@ class TestMerge:
 
 
 class TestAll:
+    def test_an_empty_part(self, run: Run, tmp_path: Path) -> None:
+        save(tmp_path / "a", {"site": ["x"] * 3})
+        parts = [tmp_path / "train", tmp_path / "test"]
+        done = run("split", "--fractions=0.5,0.5", "--by=site", tmp_path / "a", *parts)
+        assert len(done.err) == 1
+        assert done.err[0].endswith("is empty: too few groups of 'site'")
+
+    def test_forgotten_target(self, run: Run, tmp_path: Path) -> None:
+        shards = [write(tmp_path / f"a-{i}-of-3.tfrecord", [b"1"]) for i in range(3)]
+        for words in (
+            ["merge"],
+            ["sample", "-n1"],
+            ["merge", "--overwrite"],
+            ["convert", "--to=csv"],
+        ):
+            done = run(*words, *shards)
+            assert (done.status, done.out) == (2, [])
+            assert "the last argument is what is written; was it forgotten?" in done.err[0]
+            assert "--overwrite" not in done.err[0]
+        assert len({shard.read_bytes() for shard in shards}) == 1
+        assert run("merge", *shards, tmp_path / "a-3-of-4.tfrecord").status == 0  # of another set
+
+    @pytest.mark.parametrize("verb", [*VERBS, "recover"])
+    def test_ending_of_a_table(self, run: Run, tmp_path: Path, verb: str) -> None:
+        path, target = write(tmp_path / "a", [b"1"]), tmp_path / "x.csv"
+        done = run(verb, *VERBS.get(verb, []), path, target)
+        where = " --where CONDITION" if verb == "filter" else ""
+        detail = (
+            f"TFRecords would be written, not what .csv says; use tfrecord convert{where} SRC DST"
+        )
+        assert done == (2, [], [f"tfrecord: {target}: {detail}"])
+        done = run("convert", "--to=csv", path, tmp_path / "x.tfrecord")
+        assert done.err == [f"tfrecord: {tmp_path}/x.tfrecord: its ending is not one of --to csv"]
+
     @each_verb
     def test_damage(self, run: Run, tmp_path: Path, verb: str) -> None:
         save(tmp_path / "a", {"x": [1, 2]})

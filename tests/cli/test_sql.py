@@ -178,7 +178,19 @@ def test_a_file_without_records_is_an_empty_table(
     chosen = run("convert", "--columns", "label", "none.tfrecord", "d.csv")
     assert (chosen.status, chosen.err) == (2, [note])
     unknown = run("sql", "select label from 'none.tfrecord'")
-    assert (unknown.status, unknown.err) == (2, [note, "tfrecord: sql: there is no column 'label'"])
+    assert unknown.status == 2
+    assert unknown.err[:2] == [note, "tfrecord: sql: there is no column 'label'"]
+
+
+def test_what_a_query_cannot_have(run: Run) -> None:
+    save("late", [{"a": 1}, {"a": 2}])
+    done = run("sql", "select count(rare) from 'late'", "--sample", "1")
+    assert done.err[0] == "tfrecord: sql: there is no column 'rare'"
+    assert done.err[1].endswith("those of the first 1 records; --sample all looks at all")
+    assert "2 statements with rows" in run("sql", "select 1; select 2").err[0]
+    assert "select * from 'FILE'" in run("sql", "late", "select 1").err[0]
+    save("bytes", {"b": [b"\xff"]})
+    assert "name other columns in SELECT" in run("sql", "--csv", "select * from 'bytes'").err[0]
 
 
 @pytest.mark.filterwarnings("ignore:.*rounded to float32")

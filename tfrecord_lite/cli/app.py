@@ -159,6 +159,8 @@ def _hint(message: str, prog: str) -> str:
         return "; --output-compression is what to write"
     what, _, unknown = message.partition(": ")
     options = [one for one in unknown.split() if one.startswith("-") and len(one) > 1]
+    if what == "unrecognized arguments" and not options and prog.endswith("sql"):
+        return "; a file is named in the query: select * from 'FILE'"
     if what != "unrecognized arguments" or not options:
         return ""
     from tfrecord_lite.cli.words import option_hint  # noqa: PLC0415 - for errors alone
@@ -176,7 +178,9 @@ def make_parser(*names: str, is_whole: bool = False) -> _Parser:
         for title, verbs in GROUPS.items()
     ]
     parser.describe(HELP.replace("{verbs}", "".join(rows)))
-    parser.add_argument("--version", action="version", version=f"tfrecord-numpy {__version__}")
+    parser.add_argument(
+        "-V", "--version", action="version", version=f"tfrecord-numpy {__version__}"
+    )
     verbs = parser.add_subparsers(
         prog="tfrecord", metavar="VERB", dest="verb", required=True, help=argparse.SUPPRESS
     )
@@ -230,7 +234,7 @@ def _warnings_as_lines(console: Console) -> Iterator[None]:
 
 def _is_file(words: list[str]) -> bool:
     """Whether there is a file where a verb should be, maybe after options."""
-    if not words or words[0] in ("-h", "--help", "--version"):
+    if not words or words[0] in ("-h", "--help", "-V", "--version"):
         return False
     names = [name for name in words if name == "-" or (name and not name.startswith("-"))]
     candidates = names if words[0].startswith("-") else names[:1]
@@ -273,12 +277,24 @@ def _show_file(words: list[str], console: Console) -> None:
 
 def _run(args: argparse.Namespace, console: Console) -> None:
     """Run a verb; report what fails."""
+    console.verb = args.verb
+    if args.verb != "recover":
+        can_skip = getattr(args, "skip_damage", None) is False
+        go_on = "--skip-damage reads on" if can_skip else "tfrecord recover saves what is intact"
+        console.after_damage = f"; {go_on}"
     try:
         args.run(args, console)
     except BrokenPipeError as error:
         raise OutputError from error
     except (OSError, ImportError, ValueError, TypeError) as error:
         inputs.complain_of(error, args.verb, console)
+        is_unknown = "no column '" in str(error) and "; the nearest:" not in str(error)
+        is_unknown = is_unknown and not inputs.TABLE.search(str(getattr(error, "source", "")))
+        if is_unknown and getattr(args, "sample", None) and args.schema is None:
+            count = f"{args.sample:,}"
+            console.note(
+                f"without a schema, columns are those of the first {count} records; --sample all looks at all"
+            )
     is_told = getattr(args, "compression", "infer") != "infer"
     if console.status and is_told and getattr(args, "output_compression", "") is None:
         text = "--compression is for what is read; --output-compression is for what is written"

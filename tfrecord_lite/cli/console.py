@@ -40,6 +40,9 @@ class Console:
 
     def __init__(self) -> None:
         self.status: Status = Status.INTACT
+        self.verb: str = ""
+        self.after_damage: str = ""
+        """The end of an error about damage: what goes on."""
         encoding = getattr(sys.stdout, "encoding", None) or ""
         self.is_utf8: bool = encoding.lower().replace("-", "") == "utf8"
         for stream in (sys.stdout, sys.stderr):
@@ -96,7 +99,7 @@ class Console:
     def note(self, text: str) -> None:
         """Write one line to standard error."""
         self.flush()  # both may go to one place: keep the order
-        _say_error(shell_text(text))
+        _say_error(shell_text(text, self.verb))
 
     def worsen(self, status: Status) -> None:
         """Remember a status if it is worse than the one so far."""

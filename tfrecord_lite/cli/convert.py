@@ -85,6 +85,10 @@ def run_convert(args: argparse.Namespace, console: Console) -> None:
     if target == "-":
         is_text = args.to is None or args.to.lower() in ("csv", "tsv", "jsonl")
         target = console.open_output(is_text=is_text)
+    else:
+        inputs.check_target(target, args.sources, overwrite=args.overwrite)
+        if args.to not in (None, "tfrecord") and re.search(r"\.tfrecords?(\.\w+)?$", target):
+            raise argument_error(f"its ending is not one of --to {args.to}", source=target)
     if "-" in args.sources and sys.stdin is None:
         raise argument_error("standard input is closed")
     sources = [source for name in args.sources for source in _sources(name)]

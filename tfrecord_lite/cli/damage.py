@@ -178,6 +178,7 @@ def run_recover(args: argparse.Namespace, console: Console) -> None:
     if "-" in (args.source, args.target):
         console.complain("recover reads and writes files, not standard input and output; name them")
         return
+    inputs.check_ending(args.target)
     from tfrecord_lite import recover  # noqa: PLC0415 - only this verb needs it
 
     options = inputs.read_options(args)

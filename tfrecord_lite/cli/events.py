@@ -46,10 +46,11 @@ def run_events(args: argparse.Namespace, console: Console) -> None:
     writer = csv.writer(file, lineterminator="\n")
     if args.runs:
         table = table_of(_runs(args, console))
-        writer.writerow(table)
+        if len(table["run"]):
+            writer.writerow(table)
         writer.writerows(map(shortest, row) for row in zip(*table.values(), strict=True))
         return
-    writer.writerow(["run", "tag", "step", "wall_time", "value"])
+    header: tuple[str, ...] | None = ("run", "tag", "step", "wall_time", "value")
     tags, unmatched = dict[str, None](), set(args.tag or ())
     for name, run in _runs(args, console):
         columns = (column.tolist() for column in run.scalars().as_dict().values())
@@ -58,7 +59,14 @@ def run_events(args: argparse.Namespace, console: Console) -> None:
             fitting = {pattern for pattern in args.tag or () if fnmatchcase(tag, pattern)}
             unmatched -= fitting
             if fitting or not args.tag:
+                if header is not None:
+                    writer.writerow(header)
+                    header = None
                 writer.writerow([name, tag, step, wall_time, shortest(value)])
+    if not tags and not console.status:
+        folders = ", ".join(args.folders)
+        console.complain(f"{folders}: no event has a scalar; tfrecord FILE shows what is in a file")
+        return
     for tag in sorted(unmatched):
         console.complain(f"--tag: no run has a scalar {tag!r}{choices(tag, tags)}")
 
@@ -82,4 +90,6 @@ def _runs(args: argparse.Namespace, console: Console) -> Iterator[tuple[str, Eve
     for name, path in runs.items():
         run = read_events(path, on_error=inputs.skip_quietly if args.skip_damage else "raise")
         inputs.complain_of_skipped(run.report, console)
+        for file in run.torn:
+            console.note(f"{file}: it ends inside an event, which may be written still")
         yield name, run

@@ -21,7 +21,13 @@ from typing import IO, Any, TypeAlias, cast
 
 from tfrecord_lite import extension as ext
 from tfrecord_lite.cli.console import Console, Status
-from tfrecord_lite.errors import DamagedSpan, DamageReport, DataLossError, TFRecordError
+from tfrecord_lite.errors import (
+    DamagedSpan,
+    DamageReport,
+    DataLossError,
+    TFRecordError,
+    argument_error,
+)
 from tfrecord_lite.extension import RecordStream, SkippingStream, Source
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.progress import metered, title_of, total_bytes
@@ -35,6 +41,10 @@ INNER_CODECS = ("snappy", "lz4", "brotli")
 """What Parquet and Arrow files may also use inside."""
 MAX_LINES = 20
 """How many damaged places, or dropped records, of a file are shown unless all are asked for."""
+_NUMBER = re.compile(r"\d+(?=(-of-\d+)?\D*$)")
+"""The number of a file among others that are named like it."""
+TABLE = re.compile(r"\.(csv|tsv|parquet|arrow|feather|jsonl?|ndjson)(\.\w+)?$", re.IGNORECASE)
+"""The endings of what `convert` writes besides TFRecords."""
 _SIZE = re.compile(r"(\d+)(?:([kmgt])(i?))?b?", re.IGNORECASE)
 
 
@@ -329,6 +339,22 @@ def sources_of(name: str) -> list[Source]:
         return [file for pattern in events for file in ext.expand(pattern)]
 
 
+def check_target(target: str, names: Iterable[str], *, overwrite: bool) -> None:
+    """Raise if DST is one more file like the sources, which a pattern of the shell has put there."""
+    key = _NUMBER.sub("*", target, 1)
+    is_like_them = key != target and any(_NUMBER.sub("*", name, 1) == key for name in names)
+    if is_like_them and os.path.exists(target) and not (overwrite and "-of-" not in key):  # noqa: PTH110 - may be a URL
+        detail = "it exists, and is named like the files to read; the last argument is what is written; was it forgotten?"
+        raise argument_error(detail, source=target)
+
+
+def check_ending(target: str, more: str = "") -> None:
+    """Raise if TFRecords would have the name of a table."""
+    if match := TABLE.search(target):
+        detail = f"TFRecords would be written, not what {match[0]} says; use tfrecord convert{more} SRC DST"
+        raise argument_error(detail, source=target)
+
+
 def find(args: argparse.Namespace, console: Console) -> list[Source]:
     """List the files that the arguments name; report a pattern that matches none."""
     sources: list[Source] = []
@@ -396,7 +422,10 @@ def list_dropped(errors: Iterable[TFRecordError], count: int, console: Console) 
 
 def complain_of(error: Exception, name: str, console: Console) -> None:
     """Report why a file could not be read or written, or not to its end."""
-    console.complain(text_of(error, name), status_of(error))
+    status = status_of(error)
+    text = text_of(error, name)
+    is_sure = status == Status.DAMAGED and "is this a TFRecord" not in text
+    console.complain(text + console.after_damage * is_sure, status)
 
 
 def status_of(fault: Any) -> Status:

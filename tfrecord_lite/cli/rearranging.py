@@ -195,8 +195,11 @@ def _run(name: str, args: argparse.Namespace, console: Console, **more: Any) -> 
     """Rearrange the records by a function of this name; report the outcome."""
     from tfrecord_lite.apps import rearrange  # noqa: PLC0415 - loads much
 
-    sources = inputs.find(args, console)
     target: Any = args.target
+    for one in target if isinstance(target, list) else [target]:
+        inputs.check_target(one, args.files, overwrite=args.overwrite)
+        inputs.check_ending(one, " --where CONDITION" if args.verb == "filter" else "")
+    sources = inputs.find(args, console)
     if target == "-":
         target = console.open_output(is_text=False)
     if console.status != Status.INTACT:

@@ -32,8 +32,8 @@ def add_stats(parser: argparse.ArgumentParser) -> None:
 def run_stats(args: argparse.Namespace, console: Console) -> None:
     """Show how the values of each feature are distributed.
 
-    Shown are of numbers the range, mean, standard deviation, median and a histogram, of byte strings the most
-    frequent ones and what they are. All files are one data set.
+    Shown are of numbers the range, mean, standard deviation (divided by their count), median (the lower of two in the
+    middle) and a histogram, of byte strings the most frequent ones and what they are. All files are one data set.
 
     examples:
       tfrecord stats --columns label,age 'train-*.tfrecord'
@@ -116,6 +116,8 @@ def _show(
     if sample is not None and not sample.is_whole:
         total = "" if sample.num_records is None else f", of {sample.num_records:,}"
         title += f"; {sample.method}{total}"
+    if console.status == Status.DAMAGED and not args.skip_damage and sample is None:
+        title += " (before the damage)"
     console.say(title)
     for line in statistics.lines(terminal_width(), chosen, has_blocks=console.is_utf8):
         console.say(line)
@@ -194,7 +196,7 @@ def run_diff(args: argparse.Namespace, console: Console) -> None:
     try:
         comparison = compare(a, b, records=not args.no_records, thresholds=thresholds)
     except DataLossError as error:
-        console.complain(str(error))  # 1 is for data sets that differ
+        console.complain(str(error) + console.after_damage)  # 1 is for data sets that differ
         return
     for reader in (a, b):
         if reader.report is not None and reader.report.num_damaged:

@@ -17,8 +17,8 @@ VERBS: dict[str, tuple[str, ...]] = {
     "recover": ("repair", "fix", "salvage", "rescue", "restore"),
     "count": ("wc", "len", "length", "num"),
     "index": ("idx", "reindex", "tfrecord2idx"),
-    "merge": ("join", "concat", "concatenate", "combine", "append", "collect"),
-    "split": ("shard", "reshard", "partition", "chunk", "divide"),
+    "merge": ("join", "concat", "concatenate", "combine", "append", "collect", "compress", "decompress"),
+    "split": ("shard", "reshard", "partition", "chunk", "divide", "train-test-split"),
     "unique": ("dedup", "dedupe", "deduplicate", "uniq", "distinct"),
     "sample": ("subset", "subsample", "random"),
     "shuffle": ("shuf", "mix", "randomize", "permute"),
@@ -47,6 +47,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "--jobs": ("workers", "num-workers", "threads", "num-threads", "processes", "parallel"),
     "--message": ("proto", "message-class", "message-type", "type", "class"),
     "--seed": ("random-state", "random-seed"),
+    "--fractions": ("test-size", "train-size", "test-split", "validation-split"),
     "--from": ("input-format", "from-format"),
     "--to": ("format", "output-format", "to-format"),
     "--text": ("utf8", "strings", "decode"),
@@ -66,6 +67,7 @@ OF_PYTHON = {
     r"leave out restore, or give a schema with (an Original of a wider dtype|a wider Original)": "give another --schema, or leave the feature out",
     r"pass sample=None, or schema": "give --sample all, or --schema",
     r"\bgive (?:a )?schema\b": "give --schema",
+    r"give it as labels\b": "give it with --labels",
     r"give it as schema\b": "give it with --schema",
     r"and text by name": "and --text by name",
     r"pass default_value=": "give it a default_value in the schema, ? in --features",
@@ -93,14 +95,21 @@ OF_PYTHON = {
 """What errors of the package advise, and how the command line says it."""
 
 _KEYWORD = re.compile(
-    r"(?<!['\w-])(max_(?:record_bytes|inflated_bytes|inflated_ratio)|num_shards|(?:bytes|records)_per_shard)\b(=?)"
+    r"(?<!['\w-])(max_(?:record_bytes|inflated_bytes|inflated_ratio)|(?:image|filename|label|text)_key|num_shards|(?:bytes|records)_per_shard)\b(=?)"
 )
 """A keyword that is an option of the same name."""
 
 
-def shell_text(text: str) -> str:
-    """Return an error of the package in the words of the command line."""
-    for of_python, of_shell in OF_PYTHON.items():
+OF_VERBS = {
+    "sql": {"choose other columns with --columns": "name other columns in SELECT"},
+    "filter": {"choose columns without it, or give": "give"},
+}
+"""What a verb says instead, as it has no option for it."""
+
+
+def shell_text(text: str, verb: str = "") -> str:
+    """Return an error of the package in the words of the command line, or of a verb."""
+    for of_python, of_shell in (OF_PYTHON | OF_VERBS.get(verb, {})).items():
         text = re.sub(of_python, of_shell, text)
     return _KEYWORD.sub(lambda m: f"--{m[1].replace('_', '-')}{' ' if m[2] else ''}", text)
 
@@ -108,8 +117,10 @@ def shell_text(text: str) -> str:
 def verb_meant(word: str, verbs: Collection[str]) -> str | None:
     """Return the verb of some that a word probably means."""
     word = word.lower().replace("_", "-")
-    if re.match(r"(to|from|as)-", word):
+    if re.match(r"(to|from|as)(-|csv|tsv|json|parquet|arrow)", word):
         return "convert"
+    if word == "version":
+        return "--version"
     from difflib import get_close_matches  # noqa: PLC0415 - for errors alone
 
     exact = [verb for verb, words in VERBS.items() if verb in verbs and word in words]
@@ -129,7 +140,9 @@ def option_hint(option: str, verb: str, options_of: Mapping[str, Sequence[str]])
         printed = "it writes FILE.idx" if verb == "index" else "redirect what it prints: > FILE"
         return "the last argument is what to write" if writes else printed
     near = [one for one in names if one in own] or [one for one in own if one.startswith(name)]
-    near = near or get_close_matches(name, own, 1, 0.7)
+    if word in ("sep", "delimiter", "separator") and "--to" in own:
+        return "the endings .csv and .tsv, or --from and --to, say what divides columns"
+    near = near or get_close_matches(name, own, 1, 0.75 if len(word) > 3 else 0.9)
     if near:
         return f"did you mean {near[0]}?"
     others = [other for other, options in options_of.items() if set(names) & set(options)]

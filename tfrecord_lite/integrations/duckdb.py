@@ -153,6 +153,11 @@ class _Run:
     def reader(self) -> Any:
         """Begin the query, and return a RecordBatchReader of its rows."""
         try:
+            statements = self.connection.extract_statements(self.query)
+            selects = [one for one in statements if one.type == imported().StatementType.SELECT]
+            if len(selects) > 1:
+                detail = f"the query has {len(selects)} statements with rows; run one at a time"
+                raise argument_error(detail)
             relation = self.connection.sql(self.query)
             if relation is None:  # a statement without rows
                 return arrow().table({}).to_reader()
@@ -467,6 +472,6 @@ def _hint(name: str, expression: str, names: list[str]) -> str:
         if not column.isidentifier() and is_it:
             return f'; write "{column}" in double quotes if this is the column'
     near = nearest(name, names)
-    if not near and re.search(rf"""[=<>(]\s*["]?{re.escape(name)}\b""", expression):
+    if not near and re.search(rf"""([=<>]|\bin\s*\()\s*["]?{re.escape(name)}\b""", expression):
         return f"; text is in single quotes: '{name}'"
     return near + ", in double quotes" * ("/" in near)

@@ -81,7 +81,7 @@ class TestSplit:
                     assert read_all(*part.paths) == own
                     assert (part.num_records, part.num_read) == (len(own), len(given_records))
 
-    @pytest.mark.filterwarnings("ignore:feature .* holds")
+    @pytest.mark.filterwarnings("ignore:feature .* holds", "ignore:part .* is empty")
     @given(VALUES, st.booleans(), st.integers(0, 99), st.data())
     def test_by_the_values_of_a_feature_however_they_are_encoded(
         self, values: list[Any], of_sequences: bool, seed: int, data: st.DataObject

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import Any, cast
@@ -22,7 +23,7 @@ from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.events.parse import EventValues, Tags, parse_events
 from tfrecord_lite.apps.events.series import Events
 from tfrecord_lite.arrays import AnyArray
-from tfrecord_lite.errors import DataLossError, Reason
+from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason
 from tfrecord_lite.extension import RecordStream, SkippingStream, Source, Sources, StorageOptions
 from tfrecord_lite.options import OnError, ReadSettings, hinted
 
@@ -191,6 +192,11 @@ def tabulate_runs(
     FileNotFoundError, NotADirectoryError, DataLossError, InvalidArgumentError
         As :func:`find_runs`, :func:`read_events`, :meth:`Events.hparams` and :meth:`Events.scalars`.
 
+    Warns
+    -----
+    DataLossWarning
+        If a file ends inside an event, and as :func:`read_events`.
+
     Examples
     --------
     >>> import os
@@ -205,8 +211,19 @@ def tabulate_runs(
     """
     options: Any = {"on_error": on_error, "max_errors": max_errors}
     options["storage_options"] = storage_options
+    torn = list[str]()
+
+    def read(path: str) -> Events:
+        run = read_events(path, **options)
+        torn.extend(run.torn)
+        return run
+
     runs = find_runs(folder, storage_options=storage_options)
-    return table_of((name, read_events(path, **options)) for name, path in runs.items())
+    table = table_of((name, read(path)) for name, path in runs.items())
+    for file in torn:
+        text = f"{file}: it ends inside an event, which may be written still"
+        warnings.warn(text, DataLossWarning, stacklevel=3)
+    return table
 
 
 def table_of(runs: Iterable[tuple[str, Events]]) -> dict[str, AnyArray]:

@@ -208,7 +208,7 @@ def pack_images(
     if not overwrite:
         _check_free(paths, storage_options)
         if labels_path is not None and not has_labels:
-            others = "lists other classes; give it as labels to number them alike"
+            others = "lists other classes; give it as labels to number them alike, or name another folder if they differ on purpose"
             _check_free([labels_path], storage_options, f", and {others}")
     with metered(progress, source, "images") as meter:
         rows = _Rows(pictures, report, meter, num_threads, check, on_error == "raise")

@@ -23,12 +23,12 @@ from typing import Any, NamedTuple, Unpack
 from tfrecord_lite import decode_examples, decode_sequence_example
 from tfrecord_lite.apps.images import pack
 from tfrecord_lite.apps.images.pack import ImageReport
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.extension import Sources, name_of
 from tfrecord_lite.options import ReadOptions, read_settings
 from tfrecord_lite.progress import Progress, check_progress, metered, title_of
 from tfrecord_lite.reader import reader_with
-from tfrecord_lite.texts import plural
+from tfrecord_lite.texts import choices, plural
 
 __all__ = ["unpack_images"]
 
@@ -112,7 +112,7 @@ def unpack_images(
     report = ImageReport(paths=[os.fspath(folder)])
     classes: set[str] = set()
     numbers: dict[str, int] = {}
-    n_records, advice = 0, ""
+    n_records, advice, features = 0, "", dict[str, None]()
     with (
         _new_folder(Path(os.path.abspath(folder))) as temporary,
         metered(progress, title_of(reader.sources), "records") as meter,
@@ -120,6 +120,7 @@ def unpack_images(
     ):
         for block in blocks:
             for i, row in enumerate(decode_examples(block)):
+                features |= dict.fromkeys(row)
                 images = _images_in(row, keys, n_records)
                 n_records += 1
                 meter.update(n_records)
@@ -138,6 +139,10 @@ def unpack_images(
                         classes.add(image.class_name)
                     report.num_bytes += len(image.content)
                 report.num_images += len(images)
+        for name, key in keys.items():
+            if key not in (None, *features):
+                detail = f"{name}_key: no record has a feature {key!r}{choices(key, features)}"
+                raise argument_error(detail)
         if not report.num_images:
             source = name_of(reader.sources[0]) if len(reader.sources) == 1 else None
             reason = f"; in the first {report.problems[0].detail}" if report.problems else ""
@@ -214,7 +219,9 @@ def _advice(row: dict[str, Any], record: bytes) -> str:
     if decode_sequence_example(record)["feature_lists"]:
         return "; SequenceExamples are not unpacked, read_batches and decode_images do it"
     names = sorted(name for name in row if row[name].dtype == object and row[name].size)[:20]
-    return f"; give image_key, one of: {', '.join(map(repr, names))}" if names else ""
+    is_like_one = any(pack.sniff(row[name][0][:32]) for name in names)
+    lead = "" if is_like_one else "; no feature begins as an image does"
+    return f"{lead}; give image_key, one of: {', '.join(map(repr, names))}" if names else lead
 
 
 def _write(root: Path, parts: list[str], content: bytes, numbers: dict[str, int]) -> None:

@@ -7,6 +7,7 @@ from 0 to the first fraction are the first part, those up to the sum of two the 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from fractions import Fraction
@@ -86,6 +87,8 @@ def split_records(
     as float32 (-0.0 as 0.0), and each byte string after its length; of the letter n alone without a value. So the int64 1 and the float 1.0 differ, while ``"a"`` and
     ``b"a"`` are stored alike, and are equal. How an encoder wrote the message does not matter for features, but for whole records.
 
+    A part without records, as there are too few groups, is written, and a warning (UserWarning) says so.
+
     Examples
     --------
     >>> patients = ["Ada", "Alan", "Grace", "Ada"]
@@ -131,7 +134,12 @@ def split_records(
             for part in parts:
                 part.take_back()
             raise
-        return tuple(part.placed(read.num_read) for part in parts)
+        done = tuple(part.placed(read.num_read) for part in parts)
+    for one in done:
+        if by is not None and read.num_read and not one.num_records:
+            groups = f"groups of {by if isinstance(by, str) else ', '.join(by)!r}"
+            warnings.warn(f"part {one.paths[0]} is empty: too few {groups}", stacklevel=2)
+    return done
 
 
 def _limits_of(fractions: Sequence[float]) -> Uint64Array:

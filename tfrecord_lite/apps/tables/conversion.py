@@ -358,6 +358,10 @@ def _target_kind(target: Source, settings: Settings) -> str:
         formats.check_not_of_loader(name)
         known = ", ".join(endings[0] for endings in formats.ENDINGS.values())
         detail = f"the name has no known format; --to names it, or an ending such as {known}"
+        if name.lower().endswith(".json"):
+            detail = (
+                "JSON is written as one object per line; end the name in .jsonl, or give --to jsonl"
+            )
         raise argument_error(detail, source=name)
     return kind
 
@@ -397,6 +401,8 @@ def _pieces(source: Source, from_: str | None) -> Iterator[_Piece]:
             yield _Piece(name, kind)
     if is_empty:
         detail = "no file of a known format is in this directory"
+        if any("tfevents" in name for name in names):
+            detail += "; tfrecord events prints the scalars of event files"
         raise argument_error(detail, source=ext.name_of(source))
 
 

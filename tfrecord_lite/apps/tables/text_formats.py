@@ -321,6 +321,8 @@ class CsvSource(_TextSource):
             bad = self._bad
             if bad is None:
                 detail = f"not CSV with rows of {_CSV_BLOCK:,} bytes at most, all quotes closed"
+                if "invalid UTF8" in str(error):
+                    detail = "not UTF-8, so save it as that first"
                 raise argument_error(f"{detail}: {error}", source=self.name) from None
             detail = f"{bad.actual_columns} values, but there are {bad.expected_columns} columns; "
             detail += f"quote values with {self._delimiter!r}"
