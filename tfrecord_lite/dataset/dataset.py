@@ -741,7 +741,7 @@ class Dataset(Generic[T_co]):
         length : int
             The number of values in a block. A sequence that goes beyond its end continues in the next one.
         key : str, optional
-            The feature with the sequences, if elements are dictionaries: a RaggedTensor or the rows of an array.
+            The feature with the sequences, if elements are dictionaries: a RaggedTensor of one level, also of vectors, or the rows of an array.
         drop_remainder : bool, optional
             Leave out a last block that is not full, which zeros pad otherwise.
 

@@ -176,7 +176,7 @@ def _received(values: dict[str, Any], names: list[str]) -> dict[str, Any]:
 def _tensor(array: AnyArray) -> Any:
     if array.dtype.kind in "OSUT":
         return array.tolist()
-    if array.dtype.kind == "V" and hasattr(_torch(), array.dtype.name):  # of ml_dtypes
+    if array.dtype.isbuiltin == 2 and hasattr(_torch(), array.dtype.name):  # of ml_dtypes
         return _tensor(array.view(f"u{array.itemsize}")).view(getattr(_torch(), array.dtype.name))
     # Torch cannot share read-only memory, other byte orders or negative strides.
     if not (array.flags.writeable and array.dtype.isnative and min(array.strides, default=0) >= 0):
