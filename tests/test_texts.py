@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import tfrecord_lite
 import tfrecord_lite as tl
+from tests.support.errors import raised
 from tfrecord_lite import (
     save,
     scan,
@@ -181,3 +182,18 @@ def test_a_keyword_of_another_library_leads_to_ours(call: str, keyword: str, hin
     assert repr(keyword) in str(caught.value)
     assert hint in str(caught.value)
     assert not str(caught.value).startswith("_")
+
+
+def test_errors_about_names_say_what_to_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.tfrecord"
+    save(path, {"label": [1, 2], "steps/action": [3, 4], "steps/reward": [5, 6]}, num_shards=2)
+    shards = tmp_path / "a@2.tfrecord"
+    calls: list[tuple[Any, str]] = [
+        (lambda: tl.read_batches(shards, label_key="label", columns=["steps/action"]), "add it to columns$"),
+        (lambda: tl.load(shards, columns=["steps"]), "below it: 'steps/action', 'steps/reward'$"),
+        (lambda: tl.load(shards, schema={"lable": int}), "no default; the record has 3 features: 'label', .*; pass"),
+        (lambda: tl.load(f"{path}.schema.json"), "name them .*a@2.tfrecord': "),
+        (lambda: tl.load(shards, as_="torch"), "as_tensors of"),  # type: ignore[call-overload]
+    ]  # fmt: skip
+    for call, text in calls:
+        raised((InvalidArgumentError, FileNotFoundError), call, match=text)

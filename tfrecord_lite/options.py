@@ -179,7 +179,8 @@ def _refuse(call: str, own: Iterable[str], name: str, options: type = object) ->
     own_names = [keyword for keyword in meant if keyword in known]
     near = own_names or ([] if elsewhere else get_close_matches(name, known, 1))
     names = [*own] if options is object else [*own, f"those of {options.__name__}"]
-    hint = f"did you mean {'shard=(world_size, rank)' if near == ['shard'] else near[0]}?" if near else "".join(elsewhere[:1])
+    near = ["shard=(world_size, rank)"] if near == ["shard"] else near
+    hint = f"did you mean {near[0]}?" if near else "".join(elsewhere[:1])
     hint = hint or (f"its keywords are {', '.join(names)}" if names else "it takes none")
     raise TypeError(f"{call}() got an unexpected keyword argument {name!r}: {hint}")
 

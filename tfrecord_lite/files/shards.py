@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.files.urls import split_name
+from tfrecord_lite.files.urls import INDEX_SUFFIX, SIDECAR_SUFFIX, split_name
 from tfrecord_lite.texts import plural
 
 _SHORT = r"(?P<stem>.*)@(?P<count>\d+)(?P<suffix>[^@/]*)"
@@ -94,7 +94,7 @@ def _base(name: str) -> str:
 
 def shards_instead(name: str) -> str:
     """Name the shards that exist in place of a local file that does not."""
-    folder, base = os.path.split(name)
+    folder, base = os.path.split(name.removesuffix(SIDECAR_SUFFIX).removesuffix(INDEX_SUFFIX))
     try:
         names = os.listdir(folder or ".")
         shards = [shard for own in names if (shard := re.fullmatch(_SHARD, own))]

@@ -300,7 +300,7 @@ def _made(*element: Any) -> Any:
 class IndexedTensors(IndexedExamples):
     """The Examples of a :class:`tfrecord_lite.TFRecordFile` as tensors: a map-style data set.
 
-    ``[i]`` is one record, ``[[i, j, ...]]`` a batch of columns. Whole batches are fastest::
+    ``[i]`` is one record, ``[[i, j, ...]]`` or ``[i:j]`` a batch of columns. Whole batches are fastest::
 
         sampler = BatchSampler(RandomSampler(dataset), 256, drop_last=False)
         loader = DataLoader(dataset, batch_size=None, sampler=sampler, num_workers=2)
@@ -331,8 +331,10 @@ class IndexedTensors(IndexedExamples):
     ({'age': tensor(41)}, {'age': tensor([37, 36])})
     """
 
-    def __getitem__(self, index: int | Sequence[int] | AnyArray) -> dict[str, Any]:
+    def __getitem__(self, index: int | slice | Sequence[int] | AnyArray) -> dict[str, Any]:
         """Return one record as ``parse_single`` does, or many as columns."""
+        if isinstance(index, slice):
+            index = range(*index.indices(len(self)))
         numbers = np.asarray(index)  # samplers give numbers, lists or tensors
         if numbers.ndim == 0:
             return self.__getitems__(numbers[None])[0]
