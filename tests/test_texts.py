@@ -193,7 +193,7 @@ def test_errors_about_names_say_what_to_name(tmp_path: Path) -> None:
         (lambda: tl.load(shards, columns=["steps"]), "below it: 'steps/action', 'steps/reward'$"),
         (lambda: tl.load(shards, schema={"lable": int}), "no default; the record has 3 features: 'label', .*; pass"),
         (lambda: tl.load(f"{path}.schema.json"), "name them .*a@2.tfrecord': "),
-        (lambda: tl.load(shards, as_="torch"), "as_tensors of"),  # type: ignore[call-overload]
+        (lambda: tl.load(shards, as_="torch"), "as_tensors of"),  # type: ignore[arg-type]
     ]  # fmt: skip
     for call, text in calls:
         raised((InvalidArgumentError, FileNotFoundError), call, match=text)

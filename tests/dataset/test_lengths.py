@@ -75,9 +75,9 @@ def test_what_cannot_be_packed(tmp_path: Path) -> None:
     raised(InvalidArgumentError, records.pack, 0, match="length is 0")
     raised(InvalidArgumentError, list, records.pack(3), match="pack needs numbers")
     levels = RaggedTensor.from_nested_row_splits([1, 2], [[0, 1], [0, 2]])
-    for column in (levels, RaggedTensor.from_row_lengths([b"a"], [1])):
-        packed = records.map(lambda _, column=column: column).pack(3)
-        raised(InvalidArgumentError, list, packed, match="pack needs numbers")
+    raised(InvalidArgumentError, list, records.map(lambda _: levels).pack(3), match="pack needs")
+    texts = RaggedTensor.from_row_lengths([b"a"], [1])
+    raised(InvalidArgumentError, list, records.map(lambda _: texts).pack(3), match="pack needs")
 
 
 def test_rows_of_vectors_are_packed(tmp_path: Path) -> None:
