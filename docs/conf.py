@@ -72,7 +72,7 @@ nitpick_ignore_regex = [
     # Internal: they stand in signatures and in the heads of modules.
     (
         "py:.*",
-        r"tfrecord_lite\..*\.(T_co|MessageWriter|PlanNode|ReadSettings|RecordBatches)",
+        r"tfrecord_lite\..*\.(T_co|Item|WrittenPart|MessageWriter|PlanNode|ReadSettings|RecordBatches)",
     ),
     (
         "py:.*",

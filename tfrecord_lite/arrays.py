@@ -19,24 +19,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
 AnyArray: TypeAlias = np.ndarray[Any, Any]
 Buffer: TypeAlias = bytes | bytearray | memoryview
-BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
-Float32Array: TypeAlias = "npt.NDArray[np.float32]"
-Float64Array: TypeAlias = "npt.NDArray[np.float64]"
-Int32Array: TypeAlias = "npt.NDArray[np.int32]"
-Int64Array: TypeAlias = "npt.NDArray[np.int64]"
-ObjectArray: TypeAlias = "npt.NDArray[np.object_]"
-Uint8Array: TypeAlias = "npt.NDArray[np.uint8]"
-Uint32Array: TypeAlias = "npt.NDArray[np.uint32]"
-Uint64Array: TypeAlias = "npt.NDArray[np.uint64]"
+BoolArray: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
+Float32Array: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
+Float64Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+Int32Array: TypeAlias = np.ndarray[Any, np.dtype[np.int32]]
+Int64Array: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+ObjectArray: TypeAlias = np.ndarray[Any, np.dtype[np.object_]]
+Uint8Array: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
+Uint32Array: TypeAlias = np.ndarray[Any, np.dtype[np.uint32]]
+Uint64Array: TypeAlias = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 class ByteRanges:

@@ -65,7 +65,7 @@ _NAMES = {
     "described.sources": ("carried_by", "described_by", "dropping", "originals_of", "row_restorer"),
     "described.widening": ("as_missing",),
     "schema.prepare": ("prepare", "prepare_sequence"),
-    "schema.text": ("json_value", "table_rows"),
+    "schema.text": ("json_value", "shortest", "table_rows"),
     "storage.builder": ("SchemaBuilder",),
     "storage.data_files": ("DataFiles", "data_names"),
     "storage.infer": ("DataLike", "blocks_of"),

@@ -219,7 +219,7 @@ def _ignore(_: object) -> None:
     """Ignore what was left out; a function that other processes can load."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True)
 class ReadSettings:
     """The keywords of :class:`TFRecordReader`; raises ``BAD_ARGUMENT`` or TypeError if wrong."""
 

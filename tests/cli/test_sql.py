@@ -1,7 +1,10 @@
 """``tfrecord sql``."""
 
+import io
+import json
 import sys
 from pathlib import Path
+from typing import IO, cast
 
 import numpy as np
 import pytest
@@ -61,6 +64,12 @@ def test_sums_are_numbers(run: Run) -> None:
     assert run("sql", query).out[-1].split() == ["10", "[10]", "1.5"]
     assert run("sql", query, "-o", "sums.out.tfrecord").status == 0
     assert load("sums.out.tfrecord")["s"].tolist() == [10]
+    query = query.replace("1.5 d", "sum(n)::hugeint << 62 d")
+    for name in ("sums.parquet", "sums.arrow"):
+        assert run("sql", query, "-o", name).status == 0
+        kinds = imported("pyarrow.dataset").dataset(name, format=name[5:]).schema.types
+        texts = [str(kinds[0]), str(kinds[1].value_type), str(kinds[2])]
+        assert texts == ["int64", "int64", "decimal128(38, 0)"]
 
 
 def test_every_bit_is_kept_if_asked_for(run: Run) -> None:
@@ -144,7 +153,9 @@ def test_a_name_that_is_no_column(run: Run, condition: str, hint: str) -> None:
         assert hint in run("sql", f"select * from 'x@2' where {condition}").err[0]
 
 
-def test_a_file_without_records_is_an_empty_table(run: Run) -> None:
+def test_a_file_without_records_is_an_empty_table(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(Path("none.tfrecord"), [])
     note = "tfrecord: none.tfrecord: no records, so the columns are not known; "
     note += "give --schema, which says what they are"
@@ -157,6 +168,15 @@ def test_a_file_without_records_is_an_empty_table(run: Run) -> None:
         assert (done.status, done.err) == (0, [note])
     assert imported("pyarrow.parquet").read_table("a.parquet").shape == (0, 0)
     assert Path("b.csv").read_bytes() == Path("c.jsonl").read_bytes() == b""
+    stream = io.TextIOWrapper(cast("IO[bytes]", io.BufferedReader(io.BytesIO())))
+    monkeypatch.setattr(sys, "stdin", stream)
+    where = ("filter", "--where", "label = 1", "-", "all")
+    assert run(*where) == (0, ["all: wrote 0 of 0 records, 0 bytes"], [])
+    assert run("convert", "-", "--from", "tfrecord", "--to", "csv", "-").err == [
+        note.replace("none.tfrecord", "<stdin>")
+    ]
+    chosen = run("convert", "--columns", "label", "none.tfrecord", "d.csv")
+    assert (chosen.status, chosen.err) == (2, [note])
     unknown = run("sql", "select label from 'none.tfrecord'")
     assert (unknown.status, unknown.err) == (2, [note, "tfrecord: sql: there is no column 'label'"])
 
@@ -171,6 +191,9 @@ def test_numbers_have_the_digits_that_they_are_stored_with(run: Run) -> None:
     assert Path("n.csv").read_text().split() == ["w,l,h", "1.65,[0.1],1.65", "nan,[2.0],nan"]
     assert "  w  float64  1  1.65" in run("head", "n").out
     assert run("sql", "--csv", "select w, w, 1 w from 'n' limit 1").out == ["w,w,w", "1.65,1.65,1"]
+    numbers = json.loads(run("stats", "--json", "n").out[0])["features"]["l"]["numbers"]
+    assert (numbers["min"], numbers["max"], numbers["quartiles"]) == (0.1, 2.0, [0.1, 0.1, 0.1])
+    assert numbers["histogram"]["edges"][::10] == [0.1, 1.05, 2.0]
     assert run("sql", "--csv", "select max(w) m from 'n' where w < 9").out == ["m", "1.65"]
     query = "select {'a': w::float, 'b': [w::float]} s, w / 3 w from 'n' where h > 1"
     assert run("sql", query).out[2].split("  ")[0] == '{"a": 1.65, "b": [1.65]}'

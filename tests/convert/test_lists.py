@@ -136,7 +136,7 @@ def mask_of(lists: Lists) -> list[bool]:
 def test_the_lengths_of_a_level_are_the_rows_of_the_next(lists: Lists, data: st.DataObject) -> None:
     first = data.draw(st.integers(0, lists.n))
     last = data.draw(st.integers(first, lists.n))
-    of_one_form = [lists, lists.part(first, last), *lists.cut([0, first, last, lists.n])]
+    of_one_form = [lists, lists.part(first, last), *lists.copies([0, first, last, lists.n])]
     for some in (*of_one_form, lists.one_level(), lists.owned(), Lists.join(of_one_form)):
         are_lists(some)
     if lists.levels:
@@ -155,7 +155,7 @@ def test_a_number_is_the_same_as_equal_lengths(lists: Lists, data: st.DataObject
     assert lists.splits().tolist() == other.splits().tolist()
     assert lists.lengths.tolist() == other.lengths.tolist()
     assert nested(Lists.join([lists, other])) == 2 * nested(lists)
-    pairs = zip(lists.cut([0, *splits]), other.cut([0, *splits]), strict=True)
+    pairs = zip(lists.copies([0, *splits]), other.copies([0, *splits]), strict=True)
     assert all(nested(one) == nested(another) for one, another in pairs)
     assert list(encode_lists({"x": lists.one_level()})) == list(
         encode_lists({"x": other.one_level()})
@@ -212,7 +212,7 @@ def are_wire_lists(lists: Lists, n_levels: int) -> None:
 @given(some_lists(), st.data())
 def test_owned_lists_share_no_memory(lists: Lists, data: st.DataObject) -> None:
     split = data.draw(st.integers(0, lists.n))
-    pieces = [lists.owned(), *lists.cut([0, split, lists.n])]
+    pieces = [lists.owned(), *lists.copies([0, split, lists.n])]
     assert not any(share_memory(lists, piece) for piece in pieces)
     assert not any(share_memory(one, other) for one, other in pairwise(pieces))
 
@@ -230,7 +230,7 @@ def test_only_lists_without_values_have_no_kind(column: Any) -> None:
 def test_parts_and_cuts_are_slices_of_the_records(lists: Lists, data: st.DataObject) -> None:
     splits = sorted(data.draw(st.lists(st.integers(0, lists.n), min_size=1, max_size=4)))
     records, mask = nested(lists), mask_of(lists)
-    pieces = zip(lists.cut(splits), lists.parts(splits), pairwise(splits), strict=True)
+    pieces = zip(lists.copies(splits), lists.views(splits), pairwise(splits), strict=True)
     for piece, part, (a, b) in pieces:
         assert nested(piece) == nested(part) == records[a:b]
         assert mask_of(piece) == mask_of(part) == mask[a:b]

@@ -283,6 +283,13 @@ def test_row_ids_alone_take_no_memory() -> None:
         assert (error.reason, error.index) == (Reason.BAD_PARTITION, 0)
 
 
+@pytest.mark.parametrize(("size", "bounds"), [(-1, "0 or more"), (7, "0 to 6")])
+def test_an_error_about_an_index_says_its_bounds(size: int, bounds: str) -> None:
+    records = tl.encode_examples({"v": [[1.0]], "i": [[-3]]})
+    with pytest.raises(InvalidArgumentError, match=f"'i': an index is -3, expected {bounds}$"):
+        parse(records, {"s": tl.SparseFeature("i", "v", np.float32, size)})
+
+
 @pytest.mark.parametrize("n", [1, 9])
 def test_the_first_row_starts_at_0(n: int) -> None:
     features = {"r": tl.RaggedFeature(int, "v", [tl.RaggedFeature.RowStarts("i")])}

@@ -4,7 +4,6 @@ import gc
 import itertools
 import json
 import os
-import shutil
 import tempfile
 import tracemalloc
 import warnings
@@ -747,25 +746,6 @@ class TestAppend:
         save(tmp_path / "a", {"x": [1]})
         raised(ZeroDivisionError, save, tmp_path / "a", rows(), mode="a")
         assert load(tmp_path / "a")["x"].tolist() == [1]
-
-    @pytest.mark.parametrize("n_rows", [3, 30_000])
-    def test_a_writer_that_was_killed(self, tmp_path: Path, n_rows: int) -> None:
-        old, killed = tmp_path / "a", tmp_path / "killed" / "a"
-        killed.parent.mkdir()
-        save(old, {"x": np.arange(n_rows, dtype=np.int16)})
-        writer = TFRecordWriter(old, mode="a")
-        writer.write_example({"x": 7})
-        writer.flush()
-        for path in tmp_path.glob("a*"):
-            shutil.copy(path, killed.parent)
-        writer.abandon()
-        for path in old, killed:
-            assert load(path)["x"].shape == (n_rows + (path == killed),)
-        save(killed, {"x": [8]}, mode="a")
-        assert load(killed)["x"][-2:].tolist() == [7, 8]
-        killed.write_bytes(old.read_bytes() * 2)
-        with pytest.raises(InvalidArgumentError, match="the sidecar was written for other data"):
-            load(killed)
 
     @pytest.mark.parametrize(("name", "options"), [
         ("a@2", {}), ("a", {"num_shards": 2}), ("a", {"schema_path": "b"}),

@@ -407,7 +407,7 @@ def test_rows_with_wrong_bytes_stay_wrong_when_lengths_are_read() -> None:
     messages = [b"\x0a\x05\x12\x03", b"\x0b\x05\x12\x03", b"\x0a\x06\x12\x03"]
     data, starts, _ = buffer_of(messages)
     template = Template(messages[0], [], [Hole(1, 1, 2), Hole(3, 1, 0)])
-    _, wrong = template.match(template.rows_at(data, starts))
+    _, wrong = template.match(template.bytes_at(data, starts))
     assert wrong.tolist() == [False, True, True]
 
 
@@ -419,5 +419,5 @@ def test_a_template_looks_at_all_of_its_bytes_and_no_other(n_bytes: int) -> None
         data = np.zeros(2 * template.row_bytes, np.uint8)
         data[:n_bytes] = np.frombuffer(known, np.uint8)
         data[place] ^= 0x80
-        _, wrong = template.match(template.rows_at(data, np.zeros(1, np.int64)))
+        _, wrong = template.match(template.bytes_at(data, np.zeros(1, np.int64)))
         assert wrong.tolist() == [place <= n_bytes]

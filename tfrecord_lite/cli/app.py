@@ -103,9 +103,10 @@ class _Parser(argparse.ArgumentParser):
         """Declare the arguments of a verb, unless that is done."""
         if self.verb is not None:
             module: Any = import_module(f"tfrecord_lite.cli.{VERBS[self.verb][0]}")
-            run = getattr(module, f"run_{self.verb}")
+            name = self.verb.replace("-", "_")
+            run = getattr(module, f"run_{name}")
             self.describe(inspect.getdoc(run) or "")
-            getattr(module, f"add_{self.verb}")(self)
+            getattr(module, f"add_{name}")(self)
             reading = [a.option_strings[0] for a in self._actions if a.help == argparse.SUPPRESS]
             if reading:
                 line = f"reading: {', '.join(reading)} (see tfrecord --help)\n\n"

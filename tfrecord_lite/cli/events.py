@@ -10,13 +10,11 @@ from fnmatch import fnmatchcase
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-
 from tfrecord_lite.apps.events.run import find_runs, read_events, table_of
 from tfrecord_lite.apps.events.series import Events
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Console
-from tfrecord_lite.extension import expand, name_of
+from tfrecord_lite.extension import expand, name_of, shortest
 from tfrecord_lite.texts import choices
 
 
@@ -49,7 +47,7 @@ def run_events(args: argparse.Namespace, console: Console) -> None:
     if args.runs:
         table = table_of(_runs(args, console))
         writer.writerow(table)
-        writer.writerows(map(_shortest, row) for row in zip(*table.values(), strict=True))
+        writer.writerows(map(shortest, row) for row in zip(*table.values(), strict=True))
         return
     writer.writerow(["run", "tag", "step", "wall_time", "value"])
     tags, unmatched = dict[str, None](), set(args.tag or ())
@@ -60,15 +58,9 @@ def run_events(args: argparse.Namespace, console: Console) -> None:
             fitting = {pattern for pattern in args.tag or () if fnmatchcase(tag, pattern)}
             unmatched -= fitting
             if fitting or not args.tag:
-                writer.writerow([name, tag, step, wall_time, _shortest(value)])
+                writer.writerow([name, tag, step, wall_time, shortest(value)])
     for tag in sorted(unmatched):
         console.complain(f"--tag: no run has a scalar {tag!r}{choices(tag, tags)}")
-
-
-def _shortest(value: Any) -> Any:
-    """Return a number that is a float32, as TensorBoard's are, with as many digits as that needs."""
-    is_single = isinstance(value, float) and np.float32(value) == value
-    return str(np.float32(value)) if is_single else value
 
 
 def _runs(args: argparse.Namespace, console: Console) -> Iterator[tuple[str, Events]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -250,8 +250,7 @@ def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Bl
     imported()  # first, since its extra has all that is needed
     is_piped = any(map(is_file_object, reader.sources))
     if is_piped and args.schema is None:
-        detail = "standard input can be read only once; give --schema, or save it to a file first"
-        raise argument_error(detail, source="<stdin>")
+        return _refuse_stream
     table = scan(  # which opens no file if it has a schema
         list(map(name_of, reader.sources)),
         schema=args.schema,
@@ -271,3 +270,8 @@ def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Bl
             return condition.mask(batch)
 
     return keep
+
+
+def _refuse_stream(_: Block) -> NoReturn:
+    detail = "standard input can be read only once; give --schema, or save it to a file first"
+    raise argument_error(detail, source="<stdin>")

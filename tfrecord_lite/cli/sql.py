@@ -129,12 +129,16 @@ def _copy(
     from tfrecord_lite.apps.tables.formats import open_target  # noqa: PLC0415 - needs pyarrow
 
     n_rows = 0
-    file = open_target(target, kind, reader.schema, compression, lossless=lossless)
+    batches: Any = first_of(reader, max_rows)
+    schema = reader.schema
+    if kind in ("parquet", "arrow"):  # in the others, numbers have no width
+        schema, batches = _with_integers(schema, batches)
+    file = open_target(target, kind, schema, compression, lossless=lossless)
     # To the terminal itself, rows are progress enough.
     is_shown = not (is_file_object(target) and is_terminal(sys.stdout))
     try:
         with metered(None if is_shown else False, name_of(target), "rows") as meter:
-            for batch in first_of(reader, max_rows):
+            for batch in batches:
                 file.write_batch(batch)
                 n_rows += batch.num_rows
                 meter.update(n_rows)
@@ -144,6 +148,22 @@ def _copy(
         file.abandon()
         raise
     return n_rows, getattr(file, "rounded", ())
+
+
+def _with_integers(schema: Any, batches: Any) -> tuple[Any, Any]:
+    """Return rows with int64 for decimals without digits, as DuckDB's sums are, of columns where all fit."""
+    import pyarrow as pa  # noqa: PLC0415 - needs pyarrow
+
+    from tfrecord_lite.extension import changed_schema  # noqa: PLC0415 - needs pyarrow
+
+    narrow = changed_schema(schema, lambda kind: pa.int64() if pa.types.is_decimal(kind) else kind)
+    if narrow == schema:
+        return schema, batches
+    table = pa.Table.from_batches(batches, schema)
+    for i, field in enumerate(narrow):
+        with contextlib.suppress(pa.ArrowException):  # beyond int64
+            table = table.set_column(i, field, table.column(i).cast(field.type))
+    return table.schema, table.to_batches()
 
 
 # ---------------------------------------------------------------------------------- tables

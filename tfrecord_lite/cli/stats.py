@@ -104,7 +104,8 @@ def _show(
     if args.columns is not None:
         for name in args.columns:
             if name not in statistics:
-                console.complain(f"--columns: no feature {name!r}{nearest(name, statistics)}")
+                hint = nearest(name, statistics) if statistics.num_records else ": no records"
+                console.complain(f"--columns: no feature {name!r}{hint}")
         chosen = set(args.columns).intersection(statistics)
         if not chosen:
             return

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, Int64Array, objects, ranges
+from tfrecord_lite.arrays import AnyArray, Int32Array, Int64Array, objects, ranges
 from tfrecord_lite.arrays import row_splits as splits_without_gaps
 from tfrecord_lite.columns.bytes import BytesColumn, FlatValues, as_array, fill_value
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
@@ -43,7 +43,7 @@ from tfrecord_lite.texts import plural, repr_html, value_text
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-Splits: TypeAlias = "npt.NDArray[np.int32] | Int64Array"
+Splits: TypeAlias = Int32Array | Int64Array
 
 MAX_IMPLIED_ROWS = 1 << 28
 """Most rows that the largest row number may imply (2 GiB of splits)."""

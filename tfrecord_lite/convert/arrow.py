@@ -927,7 +927,7 @@ def array_of(name: str, lists: Lists | SparseLists, kind: ArrowType = None) -> A
     """Return lists as an array of a type, or of their natural one."""
     pa = imported()
     rows = lists.values if isinstance(lists, SparseLists) else lists
-    is_sparse = isinstance(lists, SparseLists) and len(lists.places) != 1
+    is_sparse = isinstance(lists, SparseLists) and len(lists.coordinates) != 1
     if is_sparse or len(rows.levels) != len(rows.type.shape or ()):
         detail = "a SparseTensor is not a column of a data frame; load it with as_=None"
         raise column_error(name, detail, None, Reason.UNSUPPORTED)

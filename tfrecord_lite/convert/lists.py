@@ -15,7 +15,7 @@ A feature list has one level more, its steps::
     levels      ([2 1], [2 1 1])      steps of each record, values of each step
     flat        5 6 7 8
 
-The lengths of a level are the rows of the next one: ``rows = n``; each level has `rows` lengths, or
+The lengths of a level are the rows of the next one. Start with ``rows = n``; a level has `rows` lengths, or
 is a number for all; their sum is `rows` for the next level; at the end ``rows == len(flat)``.
 
 - A number instead of lengths says nothing about the type: only ``type.shape`` says which
@@ -158,18 +158,18 @@ class Lists:
         return Lists(n_values(self.n, self.levels[0]), self.type, self.levels[1:], self.flat)
 
     def above(self, lengths: Int64Array, present: BoolArray | None = None) -> Lists:
-        """Return records of which these are the rows, given how many each has; as :meth:`below` undoes."""
+        """Return records of which these are the rows, given how many each has: the inverse of :meth:`below`."""
         return Lists(lengths.size, self.type, (lengths, *self.levels), self.flat, present)
 
-    def part(self, first: int, last: int) -> Lists:
+    def part(self, first: int, stop: int) -> Lists:
         """Return some of the records; their lengths and values are views."""
-        return self.parts([first, last])[0]
+        return self.views([first, stop])[0]
 
-    def parts(self, splits: Sequence[int]) -> list[Lists]:
+    def views(self, splits: Sequence[int]) -> list[Lists]:
         """Return the records between each two splits; their lengths and values are views."""
         return self._divided(splits, _flat_part)
 
-    def cut(self, splits: Sequence[int]) -> list[Lists]:
+    def copies(self, splits: Sequence[int]) -> list[Lists]:
         """Return the records between each two splits, with lengths and values of their own."""
         pieces = self._divided(splits, _owned_part)
         for piece in pieces:
@@ -200,13 +200,13 @@ class Lists:
 
     def owned(self) -> Lists:
         """Return a copy that shares no memory with a read buffer, or with a caller's array."""
-        return self.cut([0, self.n])[0]
+        return self.copies([0, self.n])[0]
 
     @staticmethod
     def join(parts: Sequence[Lists]) -> Lists:
         """Return the records of all parts, one after the other; of one type, and as many levels.
 
-        Numbers that differ become lengths. A part without a kind has no values, and no part in the type.
+        Numbers that differ become lengths. A part without a kind has no values, and is ignored for the type.
         """
         if len(parts) == 1:
             return parts[0]
@@ -274,7 +274,7 @@ class SparseLists(NamedTuple):
 
     values: Lists
     """The values, of one level."""
-    places: tuple[Lists, ...]
+    coordinates: tuple[Lists, ...]
     """For each dimension after the records, the int64 indices; of the same level."""
     sizes: tuple[int, ...]
     """The dense shape of a record."""
@@ -284,23 +284,23 @@ class SparseLists(NamedTuple):
         """The number of records."""
         return self.values.n
 
-    def cut(self, splits: Sequence[int]) -> list[SparseLists]:
-        """Return the records between each two splits, as :meth:`Lists.cut`."""
-        values, *places = (lists.cut(splits) for lists in (self.values, *self.places))
-        parts = zip(values, *places, strict=True)
-        return [SparseLists(own, tuple(where), self.sizes) for own, *where in parts]
+    def copies(self, splits: Sequence[int]) -> list[SparseLists]:
+        """Return the records between each two splits, as :meth:`Lists.copies`."""
+        every = (lists.copies(splits) for lists in (self.values, *self.coordinates))
+        parts = zip(*every, strict=True)
+        return [SparseLists(values, tuple(axes), self.sizes) for values, *axes in parts]
 
     def owned(self) -> SparseLists:
         """Return a copy that shares no memory, as :meth:`Lists.owned`."""
-        return self.cut([0, self.n])[0]
+        return self.copies([0, self.n])[0]
 
     @staticmethod
     def join(parts: Sequence[SparseLists]) -> SparseLists:
         """Return the records of all parts, as :meth:`Lists.join`, in the largest sizes."""
         values = Lists.join([part.values for part in parts])
-        places = zip(*(part.places for part in parts), strict=True)
+        coordinates = zip(*(part.coordinates for part in parts), strict=True)
         sizes = map(max, *(part.sizes for part in parts)) if len(parts) > 1 else parts[0].sizes
-        return SparseLists(values, tuple(map(Lists.join, places)), tuple(sizes))
+        return SparseLists(values, tuple(map(Lists.join, coordinates)), tuple(sizes))
 
 
 class Joiner:
@@ -319,7 +319,7 @@ class Joiner:
         self._n = 0
 
     def add(self, lists: Any) -> None:
-        """Add the records that follow, which are no longer used."""
+        """Add the records that follow: `lists` is emptied; do not use it again."""
         self._parts.append(lists)
         if len(self._parts) > 1 and self._GROWS:
             self._take(self._parts[0])
@@ -334,9 +334,10 @@ class Joiner:
             self._flat = np.empty(0, flat.dtype)
         end = self._n + flat.size
         if end > self._flat.size:
-            self._flat.resize(end + self._n // 16, refcheck=False)
+            self._flat.resize(end + self._n // 16, refcheck=False)  # room for more, so seldom
         self._flat[self._n : end] = flat
-        self._n, lists.flat = end, flat[:0].copy()
+        self._n = end
+        lists.flat = flat[:0].copy()
 
     def joined(self) -> Any:
         """Return the records of all parts; None if there are none."""
@@ -368,7 +369,7 @@ def cleared(lists: Lists) -> Lists:
 
 
 def scattered(lists: Lists, present: BoolArray) -> Lists:
-    """Return lists of the records that have the feature as lists of all records.
+    """Spread lists of the present records over all records.
 
     Fillers where a record lacks it if every level is a number, rows without values otherwise.
     """

@@ -438,8 +438,8 @@ def _of_sparse(key: str, column: SparseTensor) -> SparseLists:
         values, make = column.values.take(order), partial(_rows, leaf=values_of_objects)
         below = _required(key, _lists(key, values, make))
     flats = [np.ascontiguousarray(own, np.int64) for own in indices.T[1:]]
-    places = tuple(Lists(n_records, WIRE[Kind.INT64], (counts,), flat) for flat in flats)
-    return SparseLists(_raised(below, counts), places, column.shape[1:])
+    coordinates = tuple(Lists(n_records, WIRE[Kind.INT64], (counts,), flat) for flat in flats)
+    return SparseLists(_raised(below, counts), coordinates, column.shape[1:])
 
 
 # ------------------------------------------------------------------- lenient: as they are stored
@@ -462,12 +462,12 @@ def as_stored(key: str, lists: Lists, rounded: dict[str, None] | None = None) ->
 
 def rows_of_sparse(key: str, sparse: SparseLists) -> Lists:
     """Return what a VarLenFeature gives: rows of values without gaps."""
-    if len(sparse.places) != 1:
+    if len(sparse.coordinates) != 1:
         detail = "only a SparseTensor of rank 2 is one feature; give a schema with a SparseFeature"
         raise column_error(key, detail, None, Reason.UNSUPPORTED)
     splits, counts = sparse.values.splits(), sparse.values.lengths
-    places = sparse.places[0].flat
-    gaps = places != np.arange(places.size) - np.repeat(splits[:-1], counts)
+    columns = sparse.coordinates[0].flat
+    gaps = columns != np.arange(columns.size) - np.repeat(splits[:-1], counts)
     if (first := first_true(gaps)) is not None:
         detail = "the indices leave gaps or are out of order, which a list cannot hold; give a "
         detail += "schema with a SparseFeature, as schema_of(columns) does"

@@ -337,11 +337,11 @@ def sparse_result(lists: SparseLists, *, with_objects: bool) -> SparseTensor:
     """Return values and their coordinates as a SparseTensor."""
     values = lists.values
     message = np.repeat(np.arange(values.n), values.lengths)
-    places = np.stack([message, *(place.flat for place in lists.places)], 1)
+    coordinates = np.stack([message, *(axis.flat for axis in lists.coordinates)], 1)
     flat = as_array(values_of(values, with_objects=with_objects))
-    extents = places.max(axis=0, initial=-1) + 1
+    extents = coordinates.max(axis=0, initial=-1) + 1
     sizes = [n if size == -1 else size for n, size in zip(extents[1:], lists.sizes, strict=True)]
-    return SparseTensor(places, flat, np.array([values.n, *sizes]))
+    return SparseTensor(coordinates, flat, np.array([values.n, *sizes]))
 
 
 def values_of(lists: Lists, *, with_objects: bool) -> FlatValues:

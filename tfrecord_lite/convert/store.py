@@ -377,10 +377,10 @@ def _sparse(
         below = rows.below() if rows.kind is not None else _without_values(rows.below(), single)
         values = _values(key, below, single, rounded)
     by_key = {feature.value_key: Lists(rows.n, WIRE[feature.kind], rows.levels, values.flat)}
-    for index_key, places in zip(feature.index_keys, sparse.places, strict=True):
+    for index_key, axis in zip(feature.index_keys, sparse.coordinates, strict=True):
         if index_key in by_key:
             raise column_error(index_key, f"two features write this key; one of them is {key!r}")
-        by_key[index_key] = places
+        by_key[index_key] = axis
     return by_key
 
 

@@ -127,7 +127,6 @@ class PlanNode:
         names = [getattr(value, "__name__", type(value).__name__) for value in own[:1]]
         shown = str(own[0]) if own and type(own[0]) is int else "".join(names)
         return f"{self.stage}({shown})"
-        return f"{self.stage}({', '.join(shown[:1])})"
 
     def size(self) -> int | None:
         """Return the number of elements; None if it is not known."""

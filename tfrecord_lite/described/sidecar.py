@@ -32,7 +32,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.described.structure import Structure, is_flat_dict, structure_of_json
-from tfrecord_lite.errors import InvalidArgumentError, argument_error, errors_at, levels_to_caller
+from tfrecord_lite.errors import (
+    DataLossError,
+    InvalidArgumentError,
+    argument_error,
+    errors_at,
+    levels_to_caller,
+)
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.compression import detect
 from tfrecord_lite.files.input import open_seekable
@@ -66,7 +72,7 @@ _NEVER_SCHEMAS = ("a Git LFS", "an HTML", "XML", "the index", "a graph_schema")
 """How the recogniser of foreign files names texts that are not a schema either."""
 _TFDS_INFO = "dataset_info.json"
 _READ_BYTES = 1024 * 1024
-_CHECKED_BYTES = 64 * 1024 * 1024
+_CHECKED_BYTES = 16 * 1024 * 1024
 """How far a file that does not fit its sidecar is looked through for damage."""
 _TFX_NAMES = (".pbtxt", ".textproto", ".prototxt")
 _TFX = (
@@ -193,12 +199,10 @@ def read_beside(
         actual = None if expected is None else fingerprint_of(name, storage_options)
     except FileNotFoundError:
         return None
-    if is_of(expected, actual, name):
-        return description._replace(fingerprint=None)
-    if may_be_damaged and _may_be_damaged(expected, actual):
+    if expected != actual and may_be_damaged and _may_be_damaged(expected, actual):
         text = f"{name}: not the bytes that its sidecar was written for, which is used all the same"
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
-    else:
+    elif expected != actual:
         if not may_be_damaged:
             _raise_damage(name, storage_options)
         raise argument_error(
@@ -211,22 +215,24 @@ def read_beside(
 
 
 def _raise_damage(name: str, storage_options: StorageOptions) -> None:
-    """Raise DataLossError about the first damaged record at the start of a file, if there is one."""
+    """Raise DataLossError about the first damaged record at the start of a file, if there is one.
+
+    No more is read than `_CHECKED_BYTES`, of records or inflated bytes either, and nothing of files in stores.
+    """
     from tfrecord_lite.options import ReadSettings  # noqa: PLC0415 - for errors alone
+    from tfrecord_lite.records.damage import NOT_DAMAGE  # noqa: PLC0415 - for errors alone
     from tfrecord_lite.records.stream import RecordStream  # noqa: PLC0415 - for errors alone
 
-    with closing(RecordStream(name, ReadSettings(storage_options=storage_options))) as stream:
-        while stream.file_offset < _CHECKED_BYTES and stream.next_block() is not None:
-            pass
-
-
-def is_of(expected: Any, actual: Fingerprint | None, name: str) -> bool:
-    """Whether a sidecar's fingerprint is that of its data, or of a local file before it began to grow."""
-    if expected == actual or is_url(name) or "grows" not in (expected or ()) or actual is None:
-        return bool(expected == actual)
-    with closing(open_seekable(name, None, 1)) as file:
-        _, crc32 = _head_of(file, min(expected["bytes"], _HEAD_BYTES))
-    return bool(crc32 == expected["crc32_of_head"] and actual["bytes"] >= expected["bytes"])
+    if is_url(name):
+        return
+    limits = {"max_record_bytes": _CHECKED_BYTES, "max_inflated_bytes": _CHECKED_BYTES}
+    try:
+        with closing(RecordStream(name, ReadSettings(**limits))) as stream:
+            while stream.file_offset < _CHECKED_BYTES and stream.next_block() is not None:
+                pass
+    except DataLossError as error:
+        if error.reason not in NOT_DAMAGE:
+            raise
 
 
 def _may_be_damaged(expected: object, actual: Fingerprint | None) -> bool:
@@ -249,7 +255,7 @@ def remove_stale(name: str, storage_options: StorageOptions = None) -> None:
         expected = read(place, storage_options).fingerprint
     except (OSError, InvalidArgumentError):
         return
-    if expected is not None and not is_of(expected, fingerprint_of(name, storage_options), name):
+    if expected is not None and expected != fingerprint_of(name, storage_options):
         from tfrecord_lite.files.output import remove  # noqa: PLC0415 - for writers
 
         remove(place, storage_options)
@@ -442,8 +448,7 @@ def content_to_write(sidecar: Sidecar) -> bytes:
 # -------------------------------------------------------------------------- fingerprints
 
 Fingerprint: TypeAlias = dict[str, int]
-"""Ties a sidecar to its data file: ``bytes``, its size; ``crc32_of_head``, of its first 64 KiB; and ``grows``
-while records are appended, so that the file may be longer."""
+"""Ties a sidecar to its data file: ``bytes``, its size; ``crc32_of_head``, of its first 64 KiB."""
 
 _HEAD_BYTES = 64 * 1024
 
@@ -486,10 +491,10 @@ def fingerprint_of(name: str, storage_options: StorageOptions = None) -> Fingerp
         return {"bytes": whole.seek(0, os.SEEK_END), "crc32_of_head": crc32}
 
 
-def _head_of(file: Any, most: int = _HEAD_BYTES) -> tuple[int, int]:
+def _head_of(file: Any) -> tuple[int, int]:
     """Return how many bytes a file begins with, 64 KiB at most, and their CRC."""
     n_bytes = crc32 = 0
-    while n_bytes < most and (data := file.read(most - n_bytes)):
+    while n_bytes < _HEAD_BYTES and (data := file.read(_HEAD_BYTES - n_bytes)):
         crc32 = zlib.crc32(data, crc32)
         n_bytes += len(data)
     return n_bytes, crc32

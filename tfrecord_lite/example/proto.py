@@ -38,6 +38,8 @@ STEP = 1
 """The Features of a FeatureList."""
 LIST_VALUE = 1
 """The values of a BytesList, FloatList or Int64List."""
+LIST_DEPTH = 4
+"""How many messages are around the values of a feature in an Example."""
 
 FEATURES_TAG, FEATURE_LISTS_TAG = len_tag(FEATURES), len_tag(FEATURE_LISTS)
 ENTRY_TAG, KEY_TAG, VALUE_TAG = len_tag(ENTRY), len_tag(KEY), len_tag(VALUE)

@@ -275,7 +275,7 @@ class SkippingStream:
         n_intact = finder.n_intact(decoder.offset, n_records)
         if n_intact or not is_header(decoder.pending[:HEADER_BYTES].tobytes()):
             return stream.next_block(n_intact or 1)
-        start, n_bytes, is_end = decoder.offset, decoder.damaged_bytes, False
+        start, n_bytes, is_end = decoder.offset, decoder.next_frame_bytes, False
         while (place := finder.find(decoder.pending, start, start, is_end=is_end)) is None:
             is_end = not self._fill()
         is_whole = n_bytes <= min(decoder.pending_bytes, decoder.max_record_bytes + OVERHEAD_BYTES)
@@ -329,7 +329,7 @@ class SkippingStream:
         """
         decoder, finder, start, through = self._decoder, self._finder, self._decoder.offset, 0
         if error.reason is Reason.DATA_CRC:
-            n_bytes = decoder.damaged_bytes
+            n_bytes = decoder.next_frame_bytes
             while len(ahead := decoder.pending[n_bytes : n_bytes + HEADER_BYTES]) < HEADER_BYTES:
                 if not self._fill():
                     break

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from itertools import repeat
 from typing import cast
 
 import numpy as np
@@ -96,11 +97,13 @@ class FrameDecoder:
         self._stop = 0  # in the buffer: the end of what came in
         # In the buffer: where whole records that are not given out start, and where the last ends.
         self._edges = _START
-        self._next_length: int | None = None  # of the record there, once it is known and checked
+        self._next_length: int | None = (
+            None  # of the record at `_next`, once it is known and checked
+        )
         self._base = 0  # offset in the stream of the buffer's first byte
         self._n_given = 0
         self._mean_bytes = 0  # per record of the last block, frame included
-        self._error: DataLossError | None = None  # about the record there
+        self._error: DataLossError | None = None  # about the record at `_next`
 
     @property
     def _start(self) -> int:
@@ -112,7 +115,7 @@ class FrameDecoder:
         """In the buffer: the header after all whole records."""
         return int(self._edges[-1])
 
-    def _begin_at(self, start: int) -> None:
+    def _continue_at_place(self, start: int) -> None:
         """Continue at a place in the buffer where a record starts."""
         self._edges = np.array([start], np.int64)
         self._next_length, self._error = None, None
@@ -143,7 +146,7 @@ class FrameDecoder:
         return self._next_length or 0
 
     @property
-    def damaged_bytes(self) -> int:
+    def next_frame_bytes(self) -> int:
         """Bytes of the next frame, by its length, which is right."""
         return int(_read_length(self._view, self._next)[0]) + OVERHEAD_BYTES
 
@@ -159,8 +162,10 @@ class FrameDecoder:
         """
         size = CHUNK_BYTES
         if n_records is not None:
-            n_found = self._edges.size - 1
-            mean = self._mean_bytes or (n_found and (self._next - self._start) // n_found)
+            n_whole = self._edges.size - 1
+            mean = self._mean_bytes
+            if not mean and n_whole:
+                mean = (self._next - self._start) // n_whole
             expected = n_records * mean
             expected += expected >> 5  # a little short would cost a second buffer, and a copy
             size = max(size, min(expected - self.pending_bytes, _MAX_AHEAD_BYTES))
@@ -207,15 +212,15 @@ class FrameDecoder:
         where TensorFlow gives the offset of the data (R5).
         """
         self._scan(n_records)
-        n_found = self._edges.size - 1
-        n_given = min(n_found, n_records or n_found)
-        if n_given < (n_records or 1):
+        n_whole = self._edges.size - 1
+        n_given = min(n_whole, n_records or n_whole)
+        if n_given < (n_records or 1):  # fewer only before damage
             if self._error is None:
                 return None
             if not n_given:
                 raise self._error
         bounds, self._edges = self._edges[: n_given + 1], self._edges[n_given:]
-        places = np.empty((n_given, 3), np.int64)
+        places = np.empty((n_given, 3), np.int64)  # of each: the file, its number, its offset
         places[:, 0] = 0
         places[:, 1] = np.arange(self._n_given, self._n_given + n_given)
         np.add(bounds[:-1], self._base, places[:, 2])
@@ -231,11 +236,14 @@ class FrameDecoder:
         n, out of the `n_left` bytes of the source. Returns about a megabyte of records; None if the next one
         cannot be read this way. Raises as :meth:`next_block`.
         """
-        length, came = self._next_length or 0, self.pending_bytes - HEADER_BYTES
+        length = self._next_length or 0
+        came = self.pending_bytes - HEADER_BYTES  # bytes of its data
         if self._edges.size > 1 or not LARGE_BYTES <= length <= n_left + came or came > length:
             return None
         records: list[bytes] = []
         offset, n_bytes = self.offset, 0
+        # Whenever reading ends, head + data + after are what came in from `offset` on. `head` is a header,
+        # at first with what came of the data, `after` the footer and the header that follows.
         head, data, after = self.pending.tobytes(), b"", b""
         try:
             while True:
@@ -244,9 +252,9 @@ class FrameDecoder:
                 if came:
                     head, data, came = head[:HEADER_BYTES], head[HEADER_BYTES:] + data, 0
                 stored = int.from_bytes(after[:FOOTER_BYTES], "little")
-                if len(after) < FOOTER_BYTES or (
-                    self.verify and stored != crc32c.masked_crc32c(data)
-                ):
+                if len(after) < FOOTER_BYTES:
+                    break
+                if self.verify and stored != crc32c.masked_crc32c(data):
                     break
                 records.append(data)
                 head, data, after = after[FOOTER_BYTES:], b"", b""
@@ -268,7 +276,7 @@ class FrameDecoder:
 
     def _restart(self, pending: bytes) -> None:
         """Make `pending`, which starts with a record, all that came in and was not given out."""
-        self._begin_at(0)
+        self._continue_at_place(0)
         if len(pending) > self._buffer.size - SPARE_BYTES:
             self._buffer = np.empty(len(pending) + SPARE_BYTES, np.uint8)
             self._view = memoryview(self._buffer)  # type: ignore[arg-type]
@@ -284,7 +292,7 @@ class FrameDecoder:
 
     def go_to(self, offset: int) -> None:
         """Continue at a later offset of what came in, where a record starts: after damage."""
-        self._begin_at(offset - self._base)
+        self._continue_at_place(offset - self._base)
 
     def count_damage(self) -> None:
         """Count a damaged span as one record in the numbers of those after it."""
@@ -312,13 +320,12 @@ class FrameDecoder:
         if self._error is not None:
             return
         n_known = self._edges.size - 1
-        view, at = self._view, self._next
-        last = self._stop - OVERHEAD_BYTES
+        turns = repeat(None) if n_records is None else repeat(None, n_records - n_known)
+        view = self._view
+        at, last = self._next, self._stop - OVERHEAD_BYTES
         offsets: list[int] = []
-        while n_records is None and at <= last:  # the loop that takes longest of all reading
-            offsets.append(at)
-            at += _read_length(view, at)[0] + OVERHEAD_BYTES
-        for _ in range((n_records or 0) - n_known):
+        # The loop that takes longest of all reading.
+        for _ in turns:
             if at > last:
                 break
             offsets.append(at)
@@ -329,7 +336,8 @@ class FrameDecoder:
             return
         offsets.append(at)
         more = np.fromiter(offsets, np.int64, len(offsets))
-        self._edges, self._next_length = np.concatenate([self._edges[:-1], more]), None
+        self._edges = np.concatenate([self._edges[:-1], more])
+        self._next_length = None
         self._check_headers(n_known, has_next=self._stop - at >= HEADER_BYTES)
         if self.verify:
             self._check_data(n_known)
@@ -364,7 +372,8 @@ class FrameDecoder:
         starts, stops = edges[:-1] + HEADER_BYTES, edges[1:] - FOOTER_BYTES
         bad = first_bad_data(self._buffer, starts, stops, is_owned=True)
         if bad is not None:
-            self._edges, self._next_length = self._edges[: n_known + bad + 1], None
+            self._edges = self._edges[: n_known + bad + 1]
+            self._next_length = None
             self._error = self._damage(int(edges[bad + 1] - edges[bad]))
 
     def _damage(self, n_bytes: int) -> DataLossError:

@@ -67,7 +67,7 @@ def columns_of(
     with closing(lists_of(data, options or ReadSettings(), names, cycle_length)) as blocks:
         for n, lists in blocks:
             for name, own in lists.items():
-                parts[name].add(own if left is None or n <= left else own.cut([0, left])[0])
+                parts[name].add(own if left is None or n <= left else own.copies([0, left])[0])
             left = None if left is None else left - n
             if left is not None and left <= 0:
                 break
@@ -398,7 +398,7 @@ def _sparse(
     whole = np.concatenate([np.empty((0, rank + 1), np.int64), *indices])
     lists: Any = opened(component.name, SparseTensor(whole, flat, [len(records), *sizes]), "strict")
     values_type = _type(component.dtype, lists.values.type.shape)
-    return SparseLists(lists.values.with_(type=values_type), lists.places, lists.sizes)
+    return SparseLists(lists.values.with_(type=values_type), lists.coordinates, lists.sizes)
 
 
 def _optional(component: Component, records: list[tuple[tuple[int, ...], list[Variant]]]) -> Lists:

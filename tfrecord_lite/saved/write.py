@@ -68,7 +68,8 @@ def write_columns(
             for first in range(start, start + size, _ROWS_AT_ONCE):
                 last = min(first + _ROWS_AT_ONCE, start + size)
                 parts = [
-                    _records(components[name], values[name].cut([first, last])[0]) for name in order
+                    _records(components[name], values[name].copies([first, last])[0])
+                    for name in order
                 ]
                 sink.add_all(_interleaved(parts))
                 wrote(last - first)
@@ -193,7 +194,7 @@ def _values(lists: Lists, shape: tuple[Any, ...], kind: Any) -> AnyArray:
 def _sparse(component: Component, lists: SparseLists) -> Iterator[bytes]:
     kind, int64 = tensor_type(component.dtype), tensor_type("int64")
     splits = row_splits(lists.values.lengths).tolist()
-    places = np.stack([place.flat for place in lists.places], 1)
+    places = np.stack([axis.flat for axis in lists.coordinates], 1)
     size = _tensor(np.array(lists.sizes, np.int64), int64)
     for i, (start, stop) in enumerate(pairwise(splits)):
         values = _values(lists.values.part(i, i + 1), (stop - start,), kind)

@@ -186,7 +186,10 @@ _CURES: tuple[tuple[Callable[[Any], bool], str], ...] = (
     (lambda x: getattr(x, "is_nested", False), "give a list of its rows, list(tensor.unbind())"),
     (lambda x: "sparse" in str(getattr(x, "layout", "")), "give tensor.to_dense()"),
     (lambda x: getattr(x, "is_quantized", False), "give tensor.dequantize()"),
-    (lambda x: hasattr(x, "cpu") and str(x.device) != "cpu", "give tensor.cpu()"),
+    (
+        lambda x: hasattr(x, "cpu") and str(getattr(x, "device", "cpu")) != "cpu",
+        "give tensor.cpu()",
+    ),
     (lambda x: hasattr(x, "is_neg") and x.is_neg(), "give tensor.resolve_neg()"),
     (lambda x: hasattr(x, "is_conj") and x.is_conj(), "give tensor.resolve_conj()"),
 )

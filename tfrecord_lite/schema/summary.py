@@ -31,7 +31,7 @@ from tfrecord_lite.schema.features import (
 )
 from tfrecord_lite.schema.kinds import Kind
 from tfrecord_lite.schema.schema import Original, Schema, SequenceSchema
-from tfrecord_lite.schema.text import json_value
+from tfrecord_lite.schema.text import json_value, shortest
 from tfrecord_lite.texts import abridged, aligned, nearest, plural, repr_html, shown_name
 
 if TYPE_CHECKING:
@@ -590,7 +590,7 @@ def _shape(summary: FeatureSummary) -> list[int]:
 def _describe(lists: ListSummary) -> dict[str, Any]:
     low, high = lists.values or (None, None)
     lengths = {"min_length": lists.lengths[0], "max_length": lists.lengths[1]}
-    values = {"min": json_value(low), "max": json_value(high)}
+    values = {"min": json_value(shortest(low)), "max": json_value(shortest(high))}
     return {"records": lists.n_records, **lengths, **values}
 
 

@@ -105,6 +105,14 @@ def json_value(value: Any) -> Any:
     return value
 
 
+def shortest(value: Any) -> Any:
+    """Return a float that is a float32 with as few digits as that needs, also in a tuple; others as they are."""
+    if isinstance(value, tuple):
+        return tuple(map(shortest, value))
+    is_single = isinstance(value, float) and float(np.float32(value)) == value
+    return float(str(np.float32(value))) if is_single else value
+
+
 # ------------------------------------------------------------------------------ reading
 
 

@@ -67,7 +67,7 @@ class Template:
         self._mask = mask.view("<u8")[:n_words]
         self._expected = (expected & mask).view("<u8")[:n_words]
 
-    def rows_at(self, data: Uint8Array, at: Int64Array) -> Uint8Array:
+    def bytes_at(self, data: Uint8Array, at: Int64Array) -> Uint8Array:
         """Copy the `row_bytes` bytes from each of many places on; owned, shape (n, row_bytes)."""
         return rows(data, self.row_bytes)[at].view(np.uint8).reshape(at.size, -1)
 

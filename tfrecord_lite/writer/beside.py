@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfrecord_lite.described import sidecar
 from tfrecord_lite.described.frames import without_numbers
@@ -28,15 +28,7 @@ def describing(name: str) -> sidecar.Sidecar | None:
         described = sidecar.read(place)
     except (OSError, InvalidArgumentError):
         return None
-    is_own = sidecar.is_of(described.fingerprint, sidecar.fingerprint_of(name), name)
-    return described if is_own and described.fingerprint else None
-
-
-def note(name: str, described: sidecar.Sidecar, **marks: bool) -> None:
-    """Write the sidecar; one with the mark `grows` is read with a longer file, too, if the writer is killed."""
-    fingerprint: Any = described.fingerprint
-    noted = described._replace(fingerprint={**fingerprint, **marks})
-    sidecar.write(companion(name, SIDECAR_SUFFIX), noted).commit()
+    return described if described.fingerprint == sidecar.fingerprint_of(name) else None
 
 
 def extend(name: str, described: sidecar.Sidecar, end: End, compression: str) -> None:
@@ -60,7 +52,6 @@ def extend(name: str, described: sidecar.Sidecar, end: End, compression: str) ->
                     parse(block)
     except InvalidArgumentError as error:
         os.truncate(name, end.n_bytes or 0)
-        note(name, described)
         detail = f"{error.detail}; nothing was appended, since {place} describes the file: remove it, or use another file"
         raise error.at(source=name, detail=detail) from None
     fingerprint, frame = sidecar.fingerprint_of(name), without_numbers(described.dataframe)

@@ -599,8 +599,6 @@ class TFRecordWriter(MessageWriter):
                     file = open_output(path, append=True)
                     end = end._replace(n_bytes=local_size(path) or 0)
                 file.keep(end.n_bytes or 0)
-                if self.described is not None:
-                    beside.note(self._name, self.described, grows=True)
                 self.end = end
             self._sink = RecordSink(file, settings)
         except BaseException:
@@ -675,10 +673,6 @@ class TFRecordWriter(MessageWriter):
         self._sink.abandon()
         if self._appends:
             os.truncate(self._name, self.end.n_bytes or 0)
-        if self._appends and self.described is not None:
-            from tfrecord_lite.writer import beside  # noqa: PLC0415 - loads the engine
-
-            beside.note(self._name, self.described)
 
     def __repr__(self) -> str:
         """Name the file and its compression, and count the records written so far."""

@@ -379,6 +379,7 @@ class TestResume:
         before = [path.stat().st_mtime_ns for path in shards[:2]]
         shards[0].unlink()
         summary = convert(source, target=target, num_shards=3, resume=True, limit=limit)
+        assert manifests(tmp_path) == []
         assert ids(*shards) == list(range(n_rows))
         assert shards[0].stat().st_mtime_ns != before[0]
         assert shards[1].stat().st_mtime_ns == before[1]
@@ -421,13 +422,13 @@ class TestResume:
     def test_after_all_is_complete(self, tmp_path: Path, source: Path) -> None:
         for shards in (None, 3):
             settings: dict[str, Any] = {"target": tmp_path / "b.parquet", "num_shards": shards}
-            convert(source, resume=True, **settings)
-            summary = convert(source, resume=True, **settings)
-            assert (summary.outputs, len(summary.kept)) == ([], shards or 1)
-            assert summary.rows == 6_000
-            with pytest.raises(FileExistsError, match="not completed by an interrupted"):
-                convert(source, resume=True, columns=("id",), **settings)
-            raised(FileExistsError, convert, source, **settings, match="--overwrite replaces it")
+            assert convert(source, resume=True, **settings).rows == 6_000
+            assert manifests(tmp_path) == []
+            for resume in (False, True):
+                way_on = "nothing is left to resume; --overwrite" if resume else "; --overwrite"
+                raised(FileExistsError, convert, source, resume=resume, **settings, match=way_on)
+            summary = convert(source, resume=True, overwrite=True, **settings)
+            assert (len(summary.outputs), summary.kept) == (shards or 1, [])
 
     def test_removes_what_was_left_of_unfinished_files(self, tmp_path: Path, source: Path) -> None:
         target = tmp_path / "b.tfrecord"

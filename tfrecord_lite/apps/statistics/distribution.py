@@ -28,7 +28,7 @@ from tfrecord_lite.arrays import (
 )
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import argument_error, require_int
-from tfrecord_lite.extension import json_value
+from tfrecord_lite.extension import json_value, shortest
 from tfrecord_lite.sniff import recognize_value
 
 _Text = TypeVar("_Text", str, bytes)
@@ -93,6 +93,8 @@ class Distribution:
     _mean: float = 0.0
     _squares: float = 0.0
     """The sum of squared differences from the mean."""
+    _is_single: bool = False
+    """Whether all are float32."""
 
     @classmethod
     def of(cls, numbers: AnyArray) -> Distribution:
@@ -129,6 +131,7 @@ class Distribution:
             **_bounded_values(values, counts, is_exact=True),
             _mean=mean,
             _squares=squares,
+            _is_single=numbers.dtype == np.float32,
         )
 
     @property
@@ -175,6 +178,7 @@ class Distribution:
             **_bounded_values(values[firsts], counts, is_exact=self.is_exact and other.is_exact),
             _mean=self._mean + gap * share,
             _squares=self._squares + other._squares + gap * gap * n_ours * share,
+            _is_single=self._is_single and other._is_single,
         )
 
     def __eq__(self, other: object) -> bool:
@@ -269,15 +273,19 @@ class Distribution:
         (36, 38.0, [36, 37, 37])
         """
         counts, edges = self.histogram()
-        quartiles = [self.quantile(q) for q in (0.25, 0.5, 0.75)]
+        figures = {name: getattr(self, name) for name in ("min", "max", "mean", "std")}
+        figures["quartiles"] = tuple(self.quantile(q) for q in (0.25, 0.5, 0.75))
+        bounds = edges.tolist()
+        if self._is_single:  # with the digits that float32 needs
+            figures = {name: shortest(figure) for name, figure in figures.items()}
+            bounds = [shortest(float(edge)) for edge in edges.astype(np.float32)]
         return {
             "count": self.count,
             "nan": self.num_nan,
             "infinite": self.num_inf,
             "zeros": self.num_zeros,
-            **{name: json_value(getattr(self, name)) for name in ("min", "max", "mean", "std")},
-            "quartiles": [json_value(number) for number in quartiles],
-            "histogram": {"counts": counts.tolist(), "edges": edges.tolist()},
+            **{name: json_value(figure) for name, figure in figures.items()},
+            "histogram": {"counts": counts.tolist(), "edges": bounds},
         }
 
 

@@ -23,6 +23,7 @@ import math
 import multiprocessing
 import os
 import signal
+import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -37,7 +38,7 @@ import numpy as np
 from tfrecord_lite import extension as ext
 from tfrecord_lite.apps.tables import formats
 from tfrecord_lite.apps.tables.record_format import RecordSource, RecordTarget
-from tfrecord_lite.apps.tables.table import TFRecordTable, scan
+from tfrecord_lite.apps.tables.table import NO_RECORDS, TFRecordTable, scan
 from tfrecord_lite.apps.tables.text_formats import check_columns
 from tfrecord_lite.errors import DamageReport, FileReport, TFRecordError, argument_error
 from tfrecord_lite.extension import SchemaLike, Source
@@ -226,8 +227,8 @@ def convert(
                     most = reports.get(file.source, file)
                     reports[file.source] = max(file, most, key=lambda f: (f.records, f.num_damaged))
         is_complete = len(done) + len(summary.outputs) == len(plan.outputs)
-        if log is not None and is_complete and not resume:
-            log.forget()  # with `resume`, a repetition finds all complete
+        if log is not None and is_complete:
+            log.forget()
         meter.finish()
     summary.damage = DamageReport(tuple(reports.values()))
     summary.seconds = monotonic() - started
@@ -283,12 +284,20 @@ def _with_schemas(plan: _Plan, pieces: list[_Piece]) -> _Plan:
         table = _table_of([os.devnull] if is_stream or not records else records, settings)
         plan = replace(plan, table=table, types=table.arrow_schema)
     elif records and not (plan.is_per_source and any(_described([r], plan) for r in records)):
-        if any(map(ext.is_file_object, records)):
+        files = [source for source in records if not ext.is_file_object(source)]
+        if not all(_is_empty(source) for source in records if ext.is_file_object(source)):
             detail = "standard input is read once, so its schema cannot be inferred; give "
             raise argument_error(f"{detail}--schema or --features, or save it to a file")
-        plan = replace(plan, table=_table_of(records, settings))
+        if not files:
+            warnings.warn(f"<stdin>: {NO_RECORDS}", UserWarning, stacklevel=2)
+            settings = replace(settings, schema=Schema({}))
+        plan = replace(plan, table=_table_of(files or [os.devnull], settings))
     schema = _common_schema(plan, pieces)
     return replace(plan, schema=None if plan.is_per_source else schema)
+
+
+def _is_empty(stream: Any) -> bool:
+    return hasattr(stream, "peek") and not stream.peek(1)
 
 
 def _outputs(
@@ -540,7 +549,9 @@ def _begin(
         is_there = os.path.isfile(name) or (os.path.islink(name) and not os.path.exists(name))  # noqa: PTH110, PTH113, PTH114
         if is_there and not (overwrite or ext.is_file_object(place) or ext.is_url(name)):
             hint = "; --overwrite replaces it"
-            if resume:
+            if resume and (log is None or not log.is_there):
+                hint = f", and nothing is left to resume{hint}"
+            elif resume:
                 hint = f", not completed by an interrupted conversion with these arguments{hint}"
             elif log is not None and log.is_there:
                 hint += ", --resume keeps what an interrupted conversion has completed"

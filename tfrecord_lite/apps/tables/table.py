@@ -37,7 +37,7 @@ from tfrecord_lite.dataset.chunks import ObjectChunk
 from tfrecord_lite.dataset.cutting import Pair, State
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.dataset.tfrecords import dataset_of, files_of
-from tfrecord_lite.errors import DamageReport, levels_to_caller, require_int
+from tfrecord_lite.errors import DamageReport, argument_error, levels_to_caller, require_int
 from tfrecord_lite.extension import (
     FilePart,
     Library,
@@ -164,9 +164,9 @@ def scan(
         if first is None:
             described = Sidecar(Schema({}))
             files = ext.name_of(sources[0]) if len(sources) == 1 else plural(len(sources), "file")
-            detail = f"{files}: no records, so the columns are not known"
-            detail += "; give schema, which says what they are"
-            warnings.warn(detail, UserWarning, stacklevel=levels_to_caller())
+            if columns:
+                raise argument_error(NO_RECORDS, source=files)
+            warnings.warn(f"{files}: {NO_RECORDS}", UserWarning, stacklevel=levels_to_caller())
         else:
             described = Sidecar(ext.inferred(chain([first], blocks), policy, sources, names))
     if text is not False:
@@ -176,6 +176,7 @@ def scan(
     return TFRecordTable(batches, reading)
 
 
+NO_RECORDS = "no records, so the columns are not known; give schema, which says what they are"
 _LOOK_BYTES = 256 * 1024
 """What is fetched of a store ahead of a look at the first records."""
 

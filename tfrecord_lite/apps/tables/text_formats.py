@@ -269,7 +269,8 @@ class CsvSource(_TextSource):
         head = self._file.peek(1)[:_CSV_BLOCK].removeprefix(b"\xef\xbb\xbf")
         text = head.decode(errors="replace")
         if not text.strip():
-            raise argument_error("the file is empty, without a line of names", source=self.name)
+            detail = "the file is empty, without a line of names; write one, such as id,name"
+            raise argument_error(detail, source=self.name)
         self._delimiter = self._delimiter or delimiter_of(text)
         csv.field_size_limit(_CSV_BLOCK)
         names = next(csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter))

@@ -1,9 +1,9 @@
-"""The values of features to lists that are checked, and those to results: dense, padded, sparse, ragged.
+"""From columns to checked Lists (:func:`divided`), and from Lists to results (:func:`finished`).
 
 ::
 
     Lists, one per key ─┬─> dense     FixedLenFeature          ─┐
-                        ├─> blocks    FixedLenSequenceFeature   ├─> Lists ─┬─> array, ragged
+                        ├─> in_blocks FixedLenSequenceFeature   ├─> Lists ─┬─> array, ragged
                         ├─> sparse    SparseFeature             │          ├─> padded
                         └─> ragged    RaggedFeature            ─┘          └─> SparseTensor
                                           divided                 restore, join     finished
@@ -48,7 +48,7 @@ from tfrecord_lite.texts import plural
 
 _MAX_GAPS, _MAX_MEAN_GAPS = 2**20, 2**10
 """Most empty rows that the row ids of a batch may leave, and how many more per message: one wrong
-number must not make the result huge."""
+number must not make the result huge. The rows of one shape in a message are limited to the latter, too."""
 
 
 _NOT_NEGATIVE = {
@@ -93,7 +93,7 @@ def own_type(feature: Prepared) -> Type:
 
 
 def divided(
-    feature: Prepared, own: Type, column: Callable[[str], Lists], *, single: bool
+    feature: Prepared, own: Type, column_of: Callable[[str], Lists], *, single: bool
 ) -> Lists | SparseLists:
     """Check the columns of a feature, and divide its values into lists of its :func:`own_type`.
 
@@ -101,19 +101,19 @@ def divided(
     """
     match feature:
         case Dense():
-            return dense(feature.key, column(feature.key), feature, own)
+            return dense(feature.key, column_of(feature.key), feature, own)
         case Padded():
-            return blocks(feature.key, column(feature.key), feature, own)
+            return in_blocks(feature.key, column_of(feature.key), feature, own)
         case VarLen():
-            return column(feature.key)
+            return column_of(feature.key)
         case Sparse():
-            indices = {key: column(key) for key in feature.index_keys}
-            return sparse(column(feature.value_key), indices, feature)
+            indices = {key: column_of(key) for key in feature.index_keys}
+            return sparse(column_of(feature.value_key), indices, feature)
         case Ragged():
-            partitions = {key: column(key) for key, _ in feature.reads()[1:]}
-            return ragged(column(feature.key), partitions, feature, own, single=single)
+            partitions = {key: column_of(key) for key, _ in feature.reads()[1:]}
+            return ragged(column_of(feature.key), partitions, feature, own, single=single)
         case Shaped():
-            return shaped(column(feature.key), column(feature.shape_key), feature, own)
+            return shaped(column_of(feature.key), column_of(feature.shape_key), feature, own)
 
 
 def dense(key: str, lists: Lists, feature: Dense, own: Type) -> Lists:
@@ -177,7 +177,7 @@ def _filled(lists: Lists, present: BoolArray, default: AnyArray) -> Any:
 
 
 def raw(strings: Any, spec: RawFeature, key: str) -> AnyArray:
-    """Return byte strings, one per array, as the values of the arrays, end to end."""
+    """Unpack one array per string, all of one shape; return their values, end to end."""
     if (i := first_true(strings.lengths != spec.n_bytes)) is not None:
         n_bytes, dims = plural(int(strings.lengths[i]), "byte"), list(spec.shape)
         detail = f"found {n_bytes}, expected {spec.n_bytes:,} for {spec.dtype_name} {dims}"
@@ -186,24 +186,28 @@ def raw(strings: Any, spec: RawFeature, key: str) -> AnyArray:
 
 
 def shaped(strings: Lists, shapes: Lists, feature: Shaped, own: Type) -> Lists:
-    """Return byte strings, one per message, as the values of arrays, divided by the shapes of these."""
+    """Unpack one array per string; its shape gives the levels."""
     key, dims = feature.key, own.shape or ()
     one = Dense(key, Kind.BYTES, (), None)
-    shape = Dense(feature.shape_key, Kind.INT64, (len(dims),), None)
+    shape_spec = Dense(feature.shape_key, Kind.INT64, (len(dims),), None)
     strings = dense(key, strings, one, Type(Kind.BYTES, shape=()))
     with misfits():
         values = unpacked(key, strings, own)
-    shapes = dense(shape.key, shapes, shape, Type(Kind.INT64, shape=shape.shape))
+    shapes = dense(shape_spec.key, shapes, shape_spec, Type(Kind.INT64, shape=shape_spec.shape))
     sizes = shapes.flat.reshape(shapes.n, len(dims))
-    is_other = [size != dim for size, dim in zip(sizes.T, dims, strict=True) if dim is not None]
-    # As floats, so that no product overflows. Rows of arrays without values are limited, too.
-    rows = np.cumprod(sizes, axis=1, dtype=np.float64)
-    wrong = (sizes < 0).any(axis=1) | np.any(is_other, axis=0) | (rows[:, -1] != values.lengths)
-    wrong |= rows.max(axis=1) > np.maximum(values.lengths, _MAX_MEAN_GAPS)
+    wrong = (sizes < 0).any(axis=1)
+    for size, dim in zip(sizes.T, dims, strict=True):
+        if dim is not None:
+            wrong |= size != dim
+    # The rows down to each dimension; as floats, so that no product overflows.
+    n_rows = np.cumprod(sizes, axis=1, dtype=np.float64)
+    wrong |= n_rows[:, -1] != values.lengths
+    # Rows of arrays without values are limited, too.
+    wrong |= n_rows.max(axis=1) > np.maximum(values.lengths, _MAX_MEAN_GAPS)
     if (i := first_true(wrong)) is not None:
         actual = f"the shape {sizes[i].tolist()} for {shown(values, i)}"
         detail = f"{actual}, expected {list(dims)}".replace("None", "any")
-        raise MisfitError(i, Reason.WRONG_COUNT, shape.key, detail)
+        raise MisfitError(i, Reason.WRONG_COUNT, shape_spec.key, detail)
     counts = np.ones(shapes.n, np.int64)
     levels: list[Any] = []
     for size, dim in zip(sizes.T, dims, strict=True):
@@ -212,7 +216,7 @@ def shaped(strings: Lists, shapes: Lists, feature: Shaped, own: Type) -> Lists:
     return Lists(values.n, own, tuple(levels), values.flat)
 
 
-def blocks(key: str, lists: Lists, feature: Padded, own: Type) -> Lists:
+def in_blocks(key: str, lists: Lists, feature: Padded, own: Type) -> Lists:
     """Divide the values of a FixedLenSequenceFeature into blocks of its shape (rules S2, S3)."""
     size, counts = feature.size, lists.levels[0]
     if size > 1 and (i := first_true(lists.lengths % size != 0)) is not None:
@@ -249,23 +253,23 @@ def with_padding(
     if flat.dtype == object:
         out[is_block] = flat.reshape(-1, size)
     else:
-        blocks = np.ascontiguousarray(flat).reshape(-1).view(block)
-        out.view(block).reshape(is_block.shape)[is_block] = blocks
+        out_blocks = out.view(block).reshape(is_block.shape)
+        out_blocks[is_block] = np.ascontiguousarray(flat).reshape(-1).view(block)
     return out.reshape(whole)
 
 
 def padding_of(lists: Lists, feature: Padded, dtype: np.dtype[Any]) -> AnyArray:
-    """Return what fills shorter rows of values that are what they were before they were stored.
+    """Return the padding, restored as the values were.
 
     An array of one value: of a byte string itself NumPy would drop NULs at the end.
     """
     padding: AnyArray = feature.padding.reshape(1)
     if dtype == padding.dtype and lists.type.text is None:
         return padding
-    flat: Any = as_strings(padding) if feature.kind is Kind.BYTES else padding
-    one = Lists(1, Type(feature.kind, shape=()), (), flat)
-    one = restore(feature.key, one, lists.type._replace(shape=()))
-    return as_array(values_of(one, with_objects=True))
+    stored: Any = as_strings(padding) if feature.kind is Kind.BYTES else padding
+    single = Lists(1, Type(feature.kind, shape=()), (), stored)
+    single = restore(feature.key, single, lists.type._replace(shape=()))
+    return as_array(values_of(single, with_objects=True))
 
 
 @contextmanager
@@ -306,24 +310,24 @@ def sparse(values: Lists, indices: dict[str, Lists], feature: Sparse) -> SparseL
     """Check the coordinates of a SparseFeature, and sort the values by them (rules Z1 to Z4)."""
     counts = values.lengths
     for key, index in indices.items():
-        if (first := first_true(index.lengths != counts)) is not None:
-            counts_text = (
-                f"{shown(index, first, 'index', 'indices')} for the {shown(values, first)}"
-            )
-            detail = f"{counts_text} of {feature.value_key!r}; expected one each"
-            raise MisfitError(first, Reason.BAD_INDEX, key, detail)
-    places = [np.asarray(index.flat) for index in indices.values()]
-    for key, place, size in zip(indices, places, feature.sizes, strict=True):
-        wrong = (place < 0) | (place >= size if size != -1 else False)
-        if (first := first_true(wrong)) is not None:
-            detail = f"an index is {place[first]}, expected 0 to {size - 1}"
-            raise MisfitError(values.record_of(first), Reason.BAD_INDEX, key, detail)
+        if (i := first_true(index.lengths != counts)) is not None:
+            detail = f"{shown(index, i, 'index', 'indices')} for the {shown(values, i)} "
+            detail += f"of {feature.value_key!r}; expected one each"
+            raise MisfitError(i, Reason.BAD_INDEX, key, detail)
+    coordinates = [np.asarray(index.flat) for index in indices.values()]
+    for key, axis, size in zip(indices, coordinates, feature.sizes, strict=True):
+        is_unknown = size == -1
+        wrong = axis < 0 if is_unknown else (axis < 0) | (axis >= size)
+        if (i := first_true(wrong)) is not None:
+            bounds = "0 or more" if is_unknown else f"0 to {size - 1}"
+            detail = f"an index is {axis[i]}, expected {bounds}"
+            raise MisfitError(values.record_of(i), Reason.BAD_INDEX, key, detail)
     if not feature.already_sorted:
-        order = np.lexsort([*reversed(places), np.repeat(np.arange(values.n), counts)])
-        places = [place[order] for place in places]
+        order = np.lexsort([*reversed(coordinates), np.repeat(np.arange(values.n), counts)])
+        coordinates = [axis[order] for axis in coordinates]
         values = values.with_(flat=values.flat.take(order))
-    coordinates = [values.with_(flat=place, type=WIRE[Kind.INT64]) for place in places]
-    return SparseLists(values, tuple(coordinates), feature.sizes)
+    axes = [values.with_(flat=axis, type=WIRE[Kind.INT64]) for axis in coordinates]
+    return SparseLists(values, tuple(axes), feature.sizes)
 
 
 def ragged(
@@ -347,9 +351,9 @@ def ragged(
             column = partitions[partition.key]
             if single and isinstance(partition, RaggedFeature.RowSplits):
                 # In a batch, values before the first row are dropped (rule G5).
-                first = np.asarray(column.flat[:1]).astype(feature.splits_dtype)
-                if first.any():
-                    detail = f"the first split is {first[0]}, expected 0"
+                first_split = np.asarray(column.flat[:1]).astype(feature.splits_dtype)
+                if first_split.any():
+                    detail = f"the first split is {first_split[0]}, expected 0"
                     raise MisfitError(0, Reason.BAD_PARTITION, partition.key, detail)
             level, rows = _partition(partition, column, items, feature.splits_dtype)
             _check(partition, level, rows, items)
@@ -379,6 +383,11 @@ def _uniform(
     return np.full_like(items, is_plain)
 
 
+def _firsts(counts: Int64Array) -> Int64Array:
+    """Return the place of the first number of each message that has any, given how many each has."""
+    return row_splits(counts)[:-1][counts > 0]
+
+
 def _partition(
     partition: KeyedPartition, column: Lists, items: Int64Array, dtype: np.dtype[Any]
 ) -> tuple[Int64Array, Int64Array]:
@@ -386,7 +395,7 @@ def _partition(
     # The cast wraps, as TensorFlow's does (rule G2).
     numbers = np.asarray(column.flat).astype(dtype).astype(np.int64)
     counts = column.lengths
-    firsts = row_splits(counts)[:-1][counts > 0]  # the first number of each message that has some
+    firsts = _firsts(counts)
     match partition:
         case RaggedFeature.RowLengths():
             return numbers, counts
@@ -396,10 +405,9 @@ def _partition(
         case RaggedFeature.RowLimits():
             return _differences(numbers, counts), counts
         case RaggedFeature.RowStarts():
-            bad = np.flatnonzero(numbers[firsts])
-            if bad.size:
-                message = int(np.flatnonzero(counts)[bad[0]])
-                detail = f"the first row starts at {numbers[firsts[bad[0]]]}, expected 0"
+            if (i := first_true(numbers[firsts] != 0)) is not None:
+                message = int(np.flatnonzero(counts)[i])
+                detail = f"the first row starts at {numbers[firsts[i]]}, expected 0"
                 raise MisfitError(message, Reason.BAD_PARTITION, partition.key, detail)
             stops = np.roll(numbers, -1)  # the next start, or for the last the end of its message
             stops[firsts + counts[counts > 0] - 1] = items[counts > 0]
@@ -411,7 +419,7 @@ def _partition(
 def _differences(limits: Int64Array, rows: Int64Array) -> Int64Array:
     """Return each limit minus the one before it in its message; the first as it is."""
     lengths = np.diff(limits, prepend=0)
-    firsts = row_splits(rows)[:-1][rows > 0]
+    firsts = _firsts(rows)
     lengths[firsts] = limits[firsts]
     return lengths
 
@@ -426,19 +434,21 @@ def _row_ids(
         raise MisfitError(i, Reason.BAD_PARTITION, key, detail)
     message = np.repeat(np.arange(items.size), items)
     falls = np.diff(ids, prepend=0) < 0
-    falls[row_splits(items)[:-1][items > 0]] = False
+    falls[_firsts(items)] = False
     if (first := first_true(falls | (ids < 0))) is not None:
         detail = "row ids must neither decrease nor be negative"
         raise MisfitError(int(message[first]), Reason.BAD_PARTITION, key, detail)
     highest = np.full_like(items, -1)
-    highest[items > 0] = ids[(row_splits(items)[1:] - 1)[items > 0]]
+    is_filled = items > 0
+    highest[is_filled] = ids[row_splits(items)[1:][is_filled] - 1]
     empty = np.maximum(highest + 1.0 - items, 0.0).cumsum()  # as floats, so that no sum overflows
     if (i := first_true(empty > _MAX_GAPS + _MAX_MEAN_GAPS * items.size)) is not None:
         detail = f"{shown(column, i, 'row id')} leave too many rows empty: "
         detail += f"over {_MAX_GAPS:,} in the batch up to here"
         raise MisfitError(i, Reason.BAD_PARTITION, key, detail)
     rows = highest + 1
-    return np.bincount(row_splits(rows)[:-1][message] + ids, minlength=int(rows.sum())), rows
+    row = row_splits(rows)[message] + ids  # of each item, in the batch
+    return np.bincount(row, minlength=int(rows.sum())), rows
 
 
 def _check(

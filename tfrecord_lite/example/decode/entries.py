@@ -27,9 +27,9 @@ One list of each Feature counts (:class:`MergedFeatures`)::
 
     Feature    1 bytes_list, 2 float_list, 3 int64_list ─> 1 value, repeated
 
-    found      Fields: all lists of all Features; the owner says whose
+    lists      Fields: all lists of all Features; the owner says whose
     kind       the kind of the last list of each owner
-    counting   the lists of that kind with no other kind after them; their values are joined
+    _lists     the lists of that kind with no other kind after them; their values are joined
 
 That is what the protobuf runtime makes of a oneof whose members are messages. An *owner* is one
 feature of one Example, or one step of a feature list.
@@ -71,8 +71,6 @@ from tfrecord_lite.wire.varint import read_varints
 if TYPE_CHECKING:
     from tfrecord_lite.wire.keys import KeyTable
 
-    _PlainEntries = tuple[ByteRanges, Uint8Array, Int64Array]
-
 Flat: TypeAlias = "Float32Array | Int64Array | ByteRanges"
 
 
@@ -86,7 +84,7 @@ NO_VALUES: dict[Kind, Flat] = {
 class MergedFeatures:
     """The Features of many owners, each reduced to the list that counts.
 
-    `found` has the fields of all Features, by owner; a block's spare bytes follow the last message
+    `lists` has the fields of all Features, by owner; a block's spare bytes follow the last message
     in `data`. `message_of` returns the messages that some owners are in, for errors; `depth` is how
     many messages the lists are nested in.
 
@@ -113,8 +111,8 @@ class MergedFeatures:
         if is_other.any():  # a list counts if no other kind follows
             last_other = np.full(n_owners, -1, np.int64)
             last_other[lists.owner[is_other]] = np.flatnonzero(is_other)
-            counts = np.arange(lists.owner.size) > last_other[lists.owner]
-            aside, lists = lists.only(~counts), lists.only(counts)
+            is_counting = np.arange(lists.owner.size) > last_other[lists.owner]
+            aside, lists = lists.only(~is_counting), lists.only(is_counting)
             for kind in Kind:
                 self._read_lists(aside.only(aside.number == kind), kind)
         self._lists = lists
@@ -135,15 +133,15 @@ class MergedFeatures:
         for kind in Kind:
             self._read(kind)
 
-    def lists(self, first: int, last: int, kind: Kind) -> Lists:
+    def lists(self, first: int, stop: int, kind: Kind) -> Lists:
         """Read the values of a range of owners; none where one is of another kind."""
         if kind not in self._values:
             self._values[kind] = self._read(kind)
         splits, flat = self._values[kind]
-        splits = splits[first : last + 1]
+        splits = splits[first : stop + 1]
         span = slice(int(splits[0]), int(splits[-1]))
         flat = flat.take(span) if isinstance(flat, ByteRanges) else flat[span]
-        return Lists(last - first, WIRE[kind], (np.diff(splits),), flat)
+        return Lists(stop - first, WIRE[kind], (np.diff(splits),), flat)
 
     def _read(self, kind: Kind) -> tuple[Int64Array, Flat]:
         """Read the values of all lists of one kind: the row splits of the owners, and all values."""
@@ -158,7 +156,7 @@ class MergedFeatures:
 
 
 def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, Lists]]) -> Lists:
-    """Merge values that were read apart: pairs of the numbers of some lists, and their values."""
+    """Merge values that were read apart: pairs (numbers of some lists, their values)."""
     counts = np.zeros(n_lists, np.int64)  # of the values of each list
     for numbers, lists in parts:
         counts[numbers] = lists.levels[0]
@@ -187,14 +185,14 @@ LIST_READERS: dict[Kind, Callable[..., tuple[Int64Array, Any]]]
 LIST_READERS = {Kind.BYTES: repeated_len, Kind.FLOAT: repeated_float, Kind.INT64: repeated_varint}
 
 
-# A plain entry: the known bits of its first two bytes, and of the four after its key, which
-# are linear in the number r of bytes from there to the end.
+# A plain entry: the known bits of its first two bytes, a tag and a length below 0x80; and of the
+# four after its key, from which r bytes are left: 0x12 + ((r - 2) << 8) + ((r - 4) << 24), with any
+# kind at bit 16. That is `_BODY` for r = 0, and `_BODY_PER_BYTE` more for each byte.
 _HEAD_KNOWN, _HEAD = np.uint64(0x80FF), np.uint64(proto.KEY_TAG[0])
-_BODY_KNOWN = np.uint64(0xFF00FFFF)
-_BODY_PER_BYTE = np.uint64(1 << 8 | 1 << 24)
+_BODY_KNOWN, _KIND_BITS, _BYTE = np.uint64(0xFF00FFFF), np.uint64(16), np.uint64(0xFF)
+_BODY_PER_BYTE = np.uint64((1 << 8) | (1 << 24))
 _BODY = np.uint64((proto.VALUE_TAG[0] - (2 << 8) - (4 << 24)) % 2**64)
 _SHORTEST, _LONGEST = 4, 0x7F + 2
-_LIST_DEPTH = 4
 
 
 def submessages(fields: Fields, number: int) -> Fields:
@@ -205,7 +203,7 @@ def submessages(fields: Fields, number: int) -> Fields:
 class LocatedEntries(NamedTuple):
     """The entries that have the keys asked for.
 
-    A *cell* is one key in one message; its number is ``key * n_messages + message``.
+    A *cell* is one feature, by its number in the table, of one message: ``feature * n_messages + message``.
     """
 
     cell: Int64Array
@@ -216,6 +214,15 @@ class LocatedEntries(NamedTuple):
     """The entries with a key asked for that do not count; shape (m,)."""
     unknown: ByteRanges
     """All other keys."""
+
+
+class _PlainEntries(NamedTuple):
+    """What is read of entries as if they were plain."""
+
+    key: ByteRanges
+    kind: Uint8Array
+    """0 for an entry that is not."""
+    list_start: Int64Array
 
 
 class MapEntries:
@@ -236,11 +243,10 @@ class MapEntries:
         self.message: Int64Array = maps.owner[entries.owner]
         """The message of each entry."""
         self._stop = entries.stop
-        self.key: ByteRanges
-        """The key of each entry."""
-        match_plain = self._plain_features if of_features else self._plain_lists
-        self.key, self._kind, self._list_start = match_plain(entries)
+        plain = self._plain_features(entries) if of_features else self._plain_lists(entries)
+        self.key: ByteRanges = plain.key
         """The key of each entry: the last of several, and "" if there is none."""
+        self._kind, self._list_start = plain.kind, plain.list_start
         self.is_void: BoolArray = np.zeros(self.message.size, np.bool_)
         """Which entries have an unknown field: the runtime skips them as unknown."""
         self._odd = np.flatnonzero(self._kind == 0)  # the entries that are not plain
@@ -251,7 +257,7 @@ class MapEntries:
     def _heads(self, entries: Fields) -> tuple[Uint64Array, ByteRanges, Int64Array]:
         """Return the first bytes of entries; and if they are plain: the key, and the value's tag."""
         head = lanes(self._data)[entries.start]
-        length = ((head >> np.uint64(8)) & np.uint64(0xFF)).view(np.int64)
+        length = ((head >> np.uint64(8)) & _BYTE).view(np.int64)
         start = entries.start + 2
         return head, ByteRanges(self._data, start, length), start + length
 
@@ -260,12 +266,13 @@ class MapEntries:
         head, key, value = self._heads(entries)
         body = lanes(self._data)[value]  # a key of up to 255 bytes ends within the spare bytes
         room = (entries.stop - value).view(np.uint64)
-        is_plain = body & _BODY_KNOWN == room * _BODY_PER_BYTE + _BODY
-        is_plain &= head & _HEAD_KNOWN == _HEAD
+        is_plain = (body & _BODY_KNOWN) == room * _BODY_PER_BYTE + _BODY
+        is_plain &= (head & _HEAD_KNOWN) == _HEAD
+        # Less than the shortest wraps around to a large number.
         is_plain &= room - np.uint64(_SHORTEST) <= np.uint64(_LONGEST - _SHORTEST)
-        kind = proto.KIND_OF_TAG[((body >> np.uint64(16)) & np.uint64(0xFF)).view(np.int64)]
+        kind = proto.KIND_OF_TAG[((body >> _KIND_BITS) & _BYTE).view(np.int64)]
         kind *= is_plain
-        return key, kind, value + 4
+        return _PlainEntries(key, kind, value + 4)
 
     def _plain_lists(self, entries: Fields) -> _PlainEntries:
         """Return the key and the FeatureList of each plain entry, as kind 1; 0 for the others."""
@@ -273,10 +280,10 @@ class MapEntries:
         lengths, sizes = read_varints(lanes(self._data), value + 1)
         begin = value + 1 + sizes
         room = entries.stop - begin
-        is_plain = head & _HEAD_KNOWN == _HEAD
+        is_plain = (head & _HEAD_KNOWN) == _HEAD
         is_plain &= self._data[value] == proto.VALUE_TAG[0]
         is_plain &= (room >= 0) & (lengths == room.view(np.uint64)) & (sizes <= MAX_VARINT_BYTES)
-        return key, is_plain.astype(np.uint8), begin
+        return _PlainEntries(key, is_plain.astype(np.uint8), begin)
 
     def _split(self, odd: Fields) -> None:
         """Split the entries that are not plain into fields, and find their keys."""
@@ -303,8 +310,10 @@ class MapEntries:
         known = np.flatnonzero(is_known & ~self.is_void)
         last[ids[known] * n_messages + self.message[known]] = known
         cell = np.flatnonzero(last >= 0)
-        is_known[last[cell]] = False
-        return LocatedEntries(cell, last[cell], np.flatnonzero(is_known), self.key.take(unknown))
+        entry = last[cell]
+        is_aside = is_known
+        is_aside[entry] = False
+        return LocatedEntries(cell, entry, np.flatnonzero(is_aside), self.key.take(unknown))
 
     def _check_keys(self, is_known: BoolArray) -> None:
         """Raise WireError if a key is not UTF-8; the known ones are."""
@@ -312,19 +321,20 @@ class MapEntries:
         # Of an entry with several keys, self.key has the last only; check the others, too.
         keys = self._keys
         hidden = np.flatnonzero(keys.owner[1:] == keys.owner[:-1])
+        entry = np.concatenate([unsure, self._odd[keys.owner[hidden]]])
         starts = np.concatenate([self.key.starts[unsure], keys.start[hidden]])
         lengths = np.concatenate([self.key.lengths[unsure], (keys.stop - keys.start)[hidden]])
-        with renumbered(self.message[np.concatenate([unsure, self._odd[keys.owner[hidden]]])]):
+        with renumbered(self.message[entry]):
             _check_utf8(ByteRanges(self._data, starts, lengths))
 
     def _plain(self, chosen: Int64Array) -> Fields:
         """Return the list of each plain entry among some; its number is the kind."""
         kind = self._kind[chosen]
         plain = np.flatnonzero(kind)
-        owner = chosen[plain]
+        entry = chosen[plain]
         types = np.full(plain.size, LEN, np.uint8)
         numbers = kind[plain].astype(np.int32)
-        return Fields(plain, numbers, types, self._list_start[owner], self._stop[owner])
+        return Fields(plain, numbers, types, self._list_start[entry], self._stop[entry])
 
     def values(self, chosen: Int64Array) -> Fields:
         """Return the values of some entries, in their order; the owner is an index into `chosen`.
@@ -348,9 +358,10 @@ class MapEntries:
             return fields
         odd = np.flatnonzero(self._kind[chosen] == 0)
         values = self.values(chosen[odd])
-        with renumbered(self.message[chosen[odd[values.owner]]]):
+        owner = odd[values.owner]  # of each value, in `chosen`
+        with renumbered(self.message[chosen[owner]]):
             inner = tokenise(self._data, values.start, values.stop, depth=3)
-        return join([fields, inner._replace(owner=odd[values.owner[inner.owner]])])
+        return join([fields, inner._replace(owner=owner[inner.owner])])
 
 
 def distinct(keys: ByteRanges, limit: int) -> list[bytes]:
@@ -391,7 +402,7 @@ class GeneralMessages(Features):
     """The values of some features in many messages, in any encoding.
 
     `starts` and `stops` are the extents of the messages, `table` has the keys of the features. A
-    *cell* is one feature of one message; its number is ``feature * n_messages + message``.
+    *cell* is one of them in one message, as in :class:`LocatedEntries`: ``feature * n_messages + message``.
 
     Raises WireError for a message that the protobuf runtime would reject, as far as it was read.
     Values are read when they are asked for.
@@ -410,16 +421,13 @@ class GeneralMessages(Features):
         lists = entries.features(located.entry)
         lists = lists._replace(owner=located.cell[lists.owner])
 
-        def message_of(cells: Int64Array) -> Int64Array:
-            return cells % n_messages
-
-        self._merged = MergedFeatures(data, lists, self._n_cells, message_of, _LIST_DEPTH)
+        self._merged = MergedFeatures(
+            data, lists, self._n_cells, lambda cells: cells % n_messages, proto.LIST_DEPTH
+        )
         aside = located.aside
         if aside.size:  # the runtime rejects what is malformed there, too
-            lists = entries.features(aside)
-            MergedFeatures(
-                data, lists, aside.size, lambda owners: entries.message[aside[owners]], _LIST_DEPTH
-            ).check()
+            lists, messages = entries.features(aside), entries.message[aside]
+            MergedFeatures(data, lists, aside.size, messages.take, proto.LIST_DEPTH).check()
 
     def unknown_keys(self, limit: int) -> list[bytes]:
         """Return the different keys that are not in the table, up to one more than the limit."""

@@ -16,7 +16,7 @@ about one size are compared at once, in all messages, whatever their number::
 
     places      stretch x message          walked: place + bytes of the stretch + length of its value
     rows        stretch x message x word   one gather
-    expected    known bytes, and lengths: linear in the value's length, as all are of one byte
+    expected    known bytes, and length bytes: the value's length plus a constant each, without a carry
 
 Only stretches with lengths of several bytes are compared one by one (:mod:`~tfrecord_lite.wire.template`).
 
@@ -72,13 +72,13 @@ _LARGEST_BYTE = 0x7F
 _AT_ONCE, _BYTES_AT_ONCE = 1024, 512 * 1024
 """Messages that are compared at once, and their bytes, so that the arrays stay in the cache."""
 _TILED_WORDS = 64
-"""What longer rows must be is not repeated for each message."""
+"""What rows of up to so many words must be is repeated per message, of longer ones it is broadcast."""
 _LONGEST_STRETCH = 64 * 1024
 _AHEAD_BYTES = 3 * LANE_BYTES
 """Bytes that may be read after a stretch; a block has more of them to spare."""
 _FURTHEST = MAX_TEMPLATE_BYTES + _AHEAD_BYTES
-_WORDS_AHEAD = 4
-"""Stretches are compared together if their sizes differ by fewer words."""
+_SIZE_CLASS_WORDS = 4
+"""Stretches are compared together by size class, each of so many words."""
 _MOST_TOGETHER = 64
 """Stretches that are compared together, so that their rows stay in the cache as well."""
 
@@ -97,7 +97,7 @@ class ValueForm(Enum):
     LIST = auto()
     """A list message in any other form."""
     SKIPPED = auto()
-    """A Feature that is not asked for."""
+    """A Feature that is not asked for, of varying size."""
 
 
 class LayoutEntry(NamedTuple):
@@ -123,7 +123,7 @@ class LayoutEntry(NamedTuple):
 
 
 class _FloatRun:
-    """Floats of features that lie evenly in a stretch, as many each."""
+    """Floats of features that lie evenly in a stretch, as many each: none, if the features are empty."""
 
     def __init__(self, place: int, n_bytes: int) -> None:
         self.place = place
@@ -132,14 +132,14 @@ class _FloatRun:
         """Bytes of each feature."""
         self.features: list[int] = []
         """The features, in order."""
-        self.step = 0
+        self.stride = 0
         """Bytes from one to the next."""
         self.number = 0
         """Among all runs of a layout."""
 
     def view(self, cells: AnyArray) -> AnyArray:
         """View the floats in rows of the stretch; shape (n_features, n_rows, n_values)."""
-        return row_floats(cells, self.place, self.n_bytes, len(self.features), self.step)
+        return row_floats(cells, self.place, self.n_bytes, len(self.features), self.stride)
 
 
 class _Stretch:
@@ -157,30 +157,33 @@ class _Stretch:
         self.unknown: list[tuple[int, int]] = [(place, entry.length) for entry, place in fixed]
         """The offset and length of each payload of fixed size in it."""
         self.runs: list[_FloatRun] = []
-        """The entries that are asked for."""
+        """The runs of floats asked for."""
         for entry, place in fixed:
             if entry.feature < 0:
                 continue
             run = self.runs[-1] if self.runs else None
-            n_run = len(run.features) if run is not None else 0
-            if run is not None and n_run == 1:
-                run.step = place - run.place
-            if run is None or run.n_bytes != entry.length or place - run.place != run.step * n_run:
-                self.runs.append(run := _FloatRun(place, entry.length))
-            run.features.append(entry.feature)
+            if run is not None and run.n_bytes == entry.length:
+                n_run = len(run.features)
+                stride = run.stride if n_run > 1 else place - run.place
+                if place - run.place == stride * n_run:
+                    run.stride = stride
+                    run.features.append(entry.feature)
+                    continue
+            self.runs.append(_FloatRun(place, entry.length))
+            self.runs[-1].features.append(entry.feature)
         self.last: LayoutEntry | None = last
         """The entry whose payload follows the stretch."""
         self.holes: list[Hole] = holes
-        """The lengths around that payload, innermost last; none if it has a fixed size."""
+        """The lengths around that payload, outermost first; none if it has a fixed size."""
         self.size: int = len(known)
         after = last.length if last is not None and not holes else 0
-        self.step: int = self.size + after
+        self.advance: int = self.size + after
         """Bytes up to the payload that follows, or with it if its size is fixed."""
-        self.hole: int = holes[-1].place if holes else 0
+        self.own_length_place: int = holes[-1].place if holes else 0
         """The place of the payload's own length."""
         is_chunk = last is not None and last.form is ValueForm.CHUNK
-        self.holds_floats: bool = is_chunk and last is not None and last.kind == Kind.FLOAT
-        """Whether the payload must be whole floats."""
+        self.ends_with_floats: bool = is_chunk and last is not None and last.kind == Kind.FLOAT
+        """Whether the payload that follows must be whole floats."""
         self.n_words: int = -(-self.size // LANE_BYTES)
         self.template: Template | None = None
         """To compare it alone; None if no length takes more than a byte."""
@@ -219,7 +222,7 @@ class _ShortStretches:
         """The longest payload that leaves all lengths in one byte; shape (n_stretches, 1)."""
         self._tiles: tuple[AnyArray, AnyArray] | None = None
 
-    def rows_at(self, data: Uint8Array, places: Int64Array) -> AnyArray:
+    def words_at(self, data: Uint8Array, places: Int64Array) -> AnyArray:
         """Copy the rows at the places of each stretch; words, shape (n_stretches, n, n_words)."""
         n_words = self.mask.shape[2]
         cells = rows(data, n_words * LANE_BYTES)[places.reshape(-1)]
@@ -235,20 +238,20 @@ class _ShortStretches:
         mask, expected = self._tiles
         return mask[:, :n_messages], expected[:, :n_messages]
 
-    def differing(self, cells: AnyArray, lengths: Uint8Array) -> BoolArray | None:
+    def wrong(self, cells: AnyArray, lengths: Uint8Array) -> BoolArray | None:
         """Return which messages lack known bytes; None if none does."""
         mask, expected = self.tiles(cells.shape[1])
         words: AnyArray = cells & mask
         if self.length_words:
             size = lengths.astype(np.uint64)
-            for place in self.length_words:
-                words[:, :, place] -= self.per_length[:, :, place] * size
+            for word in self.length_words:
+                words[:, :, word] -= self.per_length[:, :, word] * size
         unequal = words != expected
-        differs: Any = np.any(unequal, axis=2) if np.count_nonzero(unequal) else None
-        longer = lengths > self.longest
-        if np.count_nonzero(longer):
-            differs = _either(differs, longer)
-        return None if differs is None else np.any(differs, axis=0)
+        wrong: Any = np.any(unequal, axis=2) if np.count_nonzero(unequal) else None
+        too_long = lengths > self.longest
+        if np.count_nonzero(too_long):
+            wrong = _either(wrong, too_long)
+        return None if wrong is None else np.any(wrong, axis=0)
 
 
 class _Kept(Enum):
@@ -267,25 +270,27 @@ class _Slot(NamedTuple):
     kept: _Kept
     number: int
     """The number among values kept alike; for floats, the number of their run."""
-    place: int = 0
-    """For floats, the place in the run."""
+    number_in_run: int = 0
+    """For floats, the number of the feature in the run."""
 
 
 class _Payloads(NamedTuple):
     """Payloads that follow short stretches: read at once, since they are all at one place of a row."""
 
-    slots: list[int]
-    rows: list[int]
-    """The row of each stretch."""
+    numbers: list[int]
+    """The number of each among the values kept alike."""
+    stretches: list[int]
+    """The number of the stretch of each, among the short ones."""
     places: Int64Array
-    """Where the payload starts in it; shape (n, 1)."""
+    """Where the payload starts in a row of it; shape (n, 1)."""
 
     @classmethod
     def of(cls, payloads: list[tuple[int, int, _Stretch]]) -> _Payloads:
-        """Make them of slots, rows and stretches."""
+        """Make them of their numbers, and of stretches with theirs."""
+        numbers = [number for number, _, _ in payloads]
+        stretches = [short_number for _, short_number, _ in payloads]
         places = [[stretch.size] for _, _, stretch in payloads]
-        slots, rows = [slot for slot, _, _ in payloads], [row for _, row, _ in payloads]
-        return cls(slots, rows, np.array(places, np.int64))
+        return cls(numbers, stretches, np.array(places, np.int64))
 
 
 class Layout:
@@ -297,20 +302,21 @@ class Layout:
         """The keys that are not in the table."""
         stretches = _join(entries)
         short = sorted((s for s in stretches if s.template is None), key=lambda s: s.n_words)
-        by_size = groupby(short, key=lambda s: s.n_words // _WORDS_AHEAD)
-        alike = [list(stretches_of_size) for _, stretches_of_size in by_size]
+        by_size = groupby(short, key=lambda s: s.n_words // _SIZE_CLASS_WORDS)
         self.groups: list[_ShortStretches] = []
-        for own in alike:
+        for own in (list(stretches_of_size) for _, stretches_of_size in by_size):
             for first in range(0, len(own), _MOST_TOGETHER):
                 self.groups.append(_ShortStretches(own[first : first + _MOST_TOGETHER]))
         n_read = [stretch.n_words * LANE_BYTES + _AHEAD_BYTES for stretch in short]
         self.furthest: Int64Array = np.array(n_read, np.int64).reshape(-1, 1)
-        """Bytes that may be read from the place of each short stretch on."""
+        """Bytes that may be read from the place of each short stretch on; shape (n_short, 1)."""
         n_bytes = sum(stretch.size for stretch in stretches)
         self.at_once: int = max(min(_AT_ONCE, _BYTES_AT_ONCE // n_bytes), 1)
-        row_of = {id(stretch): row for row, stretch in enumerate(short)}
-        rows_in_order = [row_of.get(id(stretch)) for stretch in stretches]
-        self.walk: list[tuple[_Stretch, int | None]] = [*zip(stretches, rows_in_order, strict=True)]
+        """Messages that are compared at once."""
+        short_numbers = {id(stretch): number for number, stretch in enumerate(short)}
+        self.walk: list[tuple[_Stretch, int | None]] = [
+            (stretch, short_numbers.get(id(stretch))) for stretch in stretches
+        ]
         """The stretches in order; and the number of each among the short ones, by size, or None."""
         self.n_short: int = len(short)
         self.slots: dict[int, _Slot] = {}
@@ -321,28 +327,29 @@ class Layout:
         extents: list[tuple[int, int, _Stretch]] = []
         self.n_numbers: int = 0
         self.n_extents: int = 0
-        for stretch, row in self.walk:
+        for stretch, short_number in self.walk:
             for run in stretch.runs:
                 run.number = len(self.runs)
                 self.runs.append(run)
-                for place, feature in enumerate(run.features):
+                for number_in_run, feature in enumerate(run.features):
                     entry = by_feature[feature]
-                    self.slots[feature] = _Slot(entry, _Kept.FLOATS, run.number, place)
+                    self.slots[feature] = _Slot(entry, _Kept.FLOATS, run.number, number_in_run)
             last = stretch.last
             if last is None or last.feature < 0:
                 continue
-            if last.form is ValueForm.VARINT and row is not None:
+            if last.form is ValueForm.VARINT and short_number is not None:
                 self.slots[last.feature] = _Slot(last, _Kept.NUMBER, self.n_numbers)
-                numbers.append((self.n_numbers, row, stretch))
+                numbers.append((self.n_numbers, short_number, stretch))
                 self.n_numbers += 1
             else:
                 self.slots[last.feature] = _Slot(last, _Kept.EXTENT, self.n_extents)
-                if row is not None:
-                    extents.append((self.n_extents, row, stretch))
+                if short_number is not None:
+                    extents.append((self.n_extents, short_number, stretch))
                 self.n_extents += 1
         self.numbers: _Payloads = _Payloads.of(numbers)
         self.extents: _Payloads = _Payloads.of(extents)
-        self.float_rows: list[int] = [row for _, row, stretch in extents if stretch.holds_floats]
+        self.before_floats: list[int] = [n for _, n, own in extents if own.ends_with_floats]
+        """The short stretches, by number, whose payloads must be whole floats."""
 
     def describe(self, message: bytes | None = None) -> str:
         """Return what was learnt, a line per entry; or, for a message, the first entry that differs."""
@@ -355,7 +362,7 @@ class Layout:
         for number, expected in enumerate(self.entries):
             entry, stop = _entry(view, at, table, like=expected) if at < len(view) else (None, at)
             is_unread = expected.feature < 0 and entry is not None and entry.key == expected.key
-            if entry is None or not (is_unread or _is_alike(entry, expected)):
+            if entry is None or not (is_unread or _has_form_of(entry, expected)):
                 return f"entry {number}: {entry or 'none that can be learnt'}; expected {expected}"
             at = stop
         n_left = len(view) - at
@@ -367,14 +374,14 @@ class Layout:
         if int(self.furthest.max(initial=0)) > data.size:
             match.keep(np.empty(0, np.int64))
             return match
-        bad = np.zeros(starts.size, np.bool_)
+        is_wrong = np.zeros(starts.size, np.bool_)
         for first in range(0, starts.size, self.at_once):
             span = slice(first, first + self.at_once)
             wrong = match.read(span, starts[span], stops[span])
             if wrong is not None:
-                bad[span] = wrong
-        if np.count_nonzero(bad):
-            match.keep(np.flatnonzero(~bad))
+                is_wrong[span] = wrong
+        if np.count_nonzero(is_wrong):
+            match.keep(np.flatnonzero(~is_wrong))
         return match
 
 
@@ -398,19 +405,22 @@ class LayoutMatch:
         at, wrong = bodies(data, starts, stops)
         places = np.empty((layout.n_short, at.size), np.int64)
         lengths = np.zeros((layout.n_short, at.size), np.uint8)
-        for stretch, row in layout.walk:
+        for stretch, short_number in layout.walk:
             # In a message that does not match, these may be any places.
-            if row is None:
-                at, differs = self._read_long(stretch, span, at)
-                wrong = _either(wrong, differs)
+            if short_number is None:
+                at, wrong_here = self._read_long(stretch, span, at)
+                wrong = _either(wrong, wrong_here)
                 continue
-            places[row] = at
-            at = at + stretch.step
+            places[short_number] = at
+            at = at + stretch.advance
             if stretch.holes:
-                at += data[stretch.hole :].take(places[row], out=lengths[row], mode="clip")
-        strays = at != stops
-        if np.count_nonzero(strays):
-            wrong = _either(wrong, strays)
+                length_bytes = data[stretch.own_length_place :]  # by the place of the stretch
+                own = lengths[short_number]
+                length_bytes.take(places[short_number], out=own, mode="clip")
+                at += own
+        wrong_ends = at != stops
+        if np.count_nonzero(wrong_ends):
+            wrong = _either(wrong, wrong_ends)
         if wrong is not None:
             np.minimum(places, data.size - layout.furthest, out=places)
         return _either(wrong, self._read_short(span, places, lengths))
@@ -418,45 +428,47 @@ class LayoutMatch:
     def _read_long(
         self, stretch: _Stretch, span: slice, at: Int64Array
     ) -> tuple[Int64Array, BoolArray | None]:
-        """Read a stretch with lengths of several bytes; return where it ends, and what differs."""
+        """Read a stretch with lengths of several bytes; return where it ends, and which messages do not match."""
         template = cast("Template", stretch.template)
-        cells = template.rows_at(self._data, np.minimum(at, self._data.size - _FURTHEST))
+        cells = template.bytes_at(self._data, np.minimum(at, self._data.size - _FURTHEST))
         self._keep_floats(stretch, span, cells)
         lengths, wrong = template.match(cells)
-        at = at + stretch.step
+        at = at + stretch.advance
         if stretch.last is not None and stretch.last.feature >= 0:
-            slot = self._layout.slots[stretch.last.feature].number
-            self._starts[slot, span], self._lengths[slot, span] = at, lengths
-        if stretch.holds_floats:
-            wrong |= lengths & 3 != 0
+            number = self._layout.slots[stretch.last.feature].number
+            self._starts[number, span], self._lengths[number, span] = at, lengths
+        if stretch.ends_with_floats:
+            wrong |= (lengths & 3) != 0
         return at + lengths, wrong if np.count_nonzero(wrong) else None
 
     def _read_short(self, span: slice, places: Int64Array, lengths: Uint8Array) -> BoolArray | None:
-        """Compare the short stretches, and keep their payloads; return which messages differ."""
+        """Compare the short stretches, and keep their payloads; return which messages do not match."""
         layout, wrong = self._layout, None
         first = 0
         for group in layout.groups:
-            mine = slice(first, first := first + len(group.stretches))
-            cells = group.rows_at(self._data, places[mine])
-            wrong = _either(wrong, group.differing(cells, lengths[mine]))
-            for row, stretch in enumerate(group.stretches):
-                self._keep_floats(stretch, span, cells[row])
-        extents = layout.extents
-        if extents.rows:
-            self._starts[extents.slots, span] = places[extents.rows] + extents.places
-            self._lengths[extents.slots, span] = lengths[extents.rows]  # 0 if it is always the same
-        if layout.float_rows:
-            odd = lengths[layout.float_rows] & 3
-            wrong = _either(wrong, np.any(odd, axis=0) if np.count_nonzero(odd) else None)
-        numbers = layout.numbers
-        if not numbers.rows:
+            stop = first + len(group.stretches)
+            cells = group.words_at(self._data, places[first:stop])
+            wrong = _either(wrong, group.wrong(cells, lengths[first:stop]))
+            for number_in_group, stretch in enumerate(group.stretches):
+                self._keep_floats(stretch, span, cells[number_in_group])
+            first = stop
+        own = layout.extents
+        if own.stretches:
+            self._starts[own.numbers, span] = places[own.stretches] + own.places
+            self._lengths[own.numbers, span] = lengths[own.stretches]  # 0 if it is always the same
+        if layout.before_floats:
+            wrong_lengths = lengths[layout.before_floats] & 3
+            if np.count_nonzero(wrong_lengths):
+                wrong = _either(wrong, np.any(wrong_lengths, axis=0))
+        own = layout.numbers
+        if not own.stretches:
             return wrong
-        sizes = lengths[numbers.rows]
-        at = places[numbers.rows] + numbers.places
-        values, differs = read_sized(lanes(self._data), at.reshape(-1), sizes.reshape(-1))
+        sizes = lengths[own.stretches]
+        at = places[own.stretches] + own.places
+        values, wrong_numbers = read_sized(lanes(self._data), at.reshape(-1), sizes.reshape(-1))
         self._numbers[:, span] = values.reshape(at.shape)
-        if differs is not None:
-            wrong = _either(wrong, np.any(differs.reshape(at.shape), axis=0))
+        if wrong_numbers is not None:
+            wrong = _either(wrong, np.any(wrong_numbers.reshape(at.shape), axis=0))
         return wrong
 
     def _keep_floats(self, stretch: _Stretch, span: slice, cells: AnyArray) -> None:
@@ -496,18 +508,20 @@ class LayoutMatch:
         return Lists(self.n_messages, WIRE[kind], (counts,), flat)
 
     def _values(self, slot: _Slot, kind: Kind) -> tuple[Level, Flat]:
-        entry, kept, number, place = slot
+        entry, kept, number, number_in_run = slot
         if entry.form is ValueForm.FIXED and entry.length == 0:
             return 0, NO_VALUES[kind]
         if kept is _Kept.FLOATS:
-            return entry.length // 4, self._floats[number][place].flatten()
+            return entry.length // 4, self._floats[number][number_in_run].flatten()
         if kept is _Kept.NUMBER:
             return 1, self._numbers[number].copy()
         data, starts, lengths = self._data, self._starts[number], self._lengths[number]
         if entry.form is ValueForm.FIXED:
             return entry.length // 4, rows(data, entry.length)[starts].view("<f4")
         if entry.form is ValueForm.LIST:
-            return LIST_READERS[kind](data, starts, starts + lengths, proto.LIST_VALUE, 4)
+            return LIST_READERS[kind](
+                data, starts, starts + lengths, proto.LIST_VALUE, proto.LIST_DEPTH
+            )
         return chunk_values(kind, ByteRanges(data, starts, lengths))
 
 
@@ -518,17 +532,19 @@ def bodies(
     sizes = stops - starts
     smallest, largest = int(np.minimum.reduce(sizes)), int(np.maximum.reduce(sizes))
     for width in (1, 2, 3):
-        fewest = 1 + width + (1 << 7 * (width - 1))
-        if fewest <= smallest and largest <= width + (1 << 7 * width):
-            # All lengths take so many bytes: the first bytes of each message must be the tag and its length.
-            sizes -= 1 + width
+        n_before = 1 + width  # the tag, and a length of so many bytes
+        fewest, most = 1 << (7 * (width - 1)), (1 << (7 * width)) - 1
+        if n_before + fewest <= smallest and largest <= n_before + most:
+            # The first bytes of each message must be the tag and its length.
+            sizes -= n_before
             expected = np.full(sizes.size, proto.FEATURES_TAG[0])
-            for place in range(1, width + 1):
+            for place in range(1, n_before):
                 more = 0x80 if place < width else 0
-                expected += (sizes & 0x7F | more) << 8 * place
+                expected += ((sizes & 0x7F) | more) << (8 * place)
                 sizes >>= 7
-            wrong = short_lanes(data)[starts] & np.uint32((1 << 8 * (1 + width)) - 1) != expected
-            return starts + (1 + width), wrong if np.count_nonzero(wrong) else None
+            known = np.uint32((1 << (8 * n_before)) - 1)
+            wrong = (short_lanes(data)[starts] & known) != expected
+            return starts + n_before, wrong if np.count_nonzero(wrong) else None
     lengths, n_bytes = read_varints(lanes(data), starts + 1)
     at = starts + 1 + n_bytes
     return at, (data[starts] != proto.FEATURES_TAG[0]) | (at + lengths.view(np.int64) != stops)
@@ -611,6 +627,7 @@ def learn(
             if sample.at == len(sample.view):
                 ended.append(sample)
                 continue
+            # What one sample has is likely in the next.
             entry, sample.at = _entry(sample.view, sample.at, table, like=entry)
             if entry is not None:
                 sample.entries.append(entry)
@@ -636,7 +653,7 @@ def learn(
     return Layout(entries)
 
 
-def _is_alike(entry: LayoutEntry, expected: LayoutEntry) -> bool:
+def _has_form_of(entry: LayoutEntry, expected: LayoutEntry) -> bool:
     """Whether an entry is read as another one: with other lengths, unless these are fixed."""
     if expected.form is ValueForm.FIXED:
         ours, theirs = (entry.key, entry.kind), (expected.key, expected.kind)
@@ -644,7 +661,7 @@ def _is_alike(entry: LayoutEntry, expected: LayoutEntry) -> bool:
     return (entry.key, entry.kind, entry.form) == (expected.key, expected.kind, expected.form)
 
 
-def _is_like(view: memoryview, start: int, entry: LayoutEntry) -> bool:
+def _begins_with(view: memoryview, start: int, entry: LayoutEntry) -> bool:
     """Whether at `start` is an entry that looks like another, and is as long; False if unsure."""
     payload = start + len(entry.prefix)
     stop = payload + entry.length
@@ -662,40 +679,41 @@ def _entry(
 
     It may look `like` another one, and then is that.
     """
-    if like is not None and _is_like(view, start, like):
+    if like is not None and _begins_with(view, start, like):
         return like, start + len(like.prefix) + like.length
-    none = None, 0
-    at = content_start(view, start, None, proto.ENTRY_TAG[0])
-    if at is None:
-        return none
-    stop = at + read_length(view, start)[0]
-    key = content_start(view, at, None, proto.KEY_TAG[0])
-    if key is None or stop > len(view):
-        return none
-    value = key + read_length(view, at)[0]
-    if value > stop or not _is_utf8(view[key:value]):
-        return none
-    payload = content_start(view, value, stop, proto.VALUE_TAG[0])
+    unusual = None, 0
+    entry_at = content_start(view, start, None, proto.ENTRY_TAG[0])
+    if entry_at is None:
+        return unusual
+    stop = entry_at + read_length(view, start)[0]
+    key_at = content_start(view, entry_at, None, proto.KEY_TAG[0])
+    if key_at is None or stop > len(view):
+        return unusual
+    value_at = key_at + read_length(view, entry_at)[0]
+    if value_at > stop or not _is_utf8(view[key_at:value_at]):
+        return unusual
+    payload = content_start(view, value_at, stop, proto.VALUE_TAG[0])
     if payload is None:
-        return none
-    name = bytes(view[key:value])
-    feature = table.index.get(name, -1)
+        return unusual
+    key = bytes(view[key_at:value_at])
+    feature = table.index.get(key, -1)
+    kind, form = 0, ValueForm.SKIPPED
     # The fields around the payload, which all end with the entry: start and content of each.
-    kind, form, around = 0, ValueForm.SKIPPED, [(start, at), (value, payload)]
+    around = [(start, entry_at), (value_at, payload)]
     if feature < 0 and payload < stop:
         kind = int(proto.KIND_OF_TAG[view[payload]])
     elif payload < stop:
         located = _feature(view, payload, stop)
         if located is None:
-            return none
+            return unusual
         kind, form, inner = located
         around += inner
         payload = inner[-1][1]
     has_payload = payload < stop or form is ValueForm.STRING  # which may be an empty one
     fields = around if has_payload else ()
-    holes = [Hole(at + 1 - start, body - at - 1, payload - body) for at, body in fields]
+    holes = [Hole(tag + 1 - start, body - tag - 1, payload - body) for tag, body in fields]
     prefix = bytes(view[start:payload])
-    return LayoutEntry(name, feature, kind, form, prefix, tuple(holes), stop - payload), stop
+    return LayoutEntry(key, feature, kind, form, prefix, tuple(holes), stop - payload), stop
 
 
 def _feature(
@@ -718,8 +736,8 @@ def _form(kind: int, chunk: memoryview) -> ValueForm:
     """Return the form of the only value, or chunk of values, in a list."""
     if kind == Kind.BYTES:
         return ValueForm.STRING
-    is_number = kind == Kind.INT64 and sum(byte < 0x80 for byte in chunk[:11]) == 1
-    is_number = is_number and chunk[-1] < 0x80 and len(chunk) <= MAX_VARINT_BYTES
+    is_number = kind == Kind.INT64 and 0 < len(chunk) <= MAX_VARINT_BYTES
+    is_number = is_number and chunk[-1] < 0x80 and sum(byte < 0x80 for byte in chunk) == 1
     return ValueForm.VARINT if is_number else ValueForm.CHUNK
 
 

@@ -63,7 +63,6 @@ _HEAD_BYTES = 4
 """Bytes around the key that the entry's length counts: two tags, two lengths."""
 _LONGEST_KEY = _LARGEST_BYTE - _HEAD_BYTES
 _MOST_SLOT_BITS = 20
-_LIST_DEPTH = 4
 
 
 class KnownKeys:
@@ -293,7 +292,9 @@ class PlainMatch:
         starts, sizes = self._starts[feature][chosen], self._sizes[feature][chosen]
         is_odd = kind is Kind.FLOAT and np.count_nonzero(sizes & 3 != 2)
         if is_odd or not self._one_chunk[feature]:
-            return LIST_READERS[kind](data, starts, starts + sizes, proto.LIST_VALUE, _LIST_DEPTH)
+            return LIST_READERS[kind](
+                data, starts, starts + sizes, proto.LIST_VALUE, proto.LIST_DEPTH
+            )
         starts = starts + 2
         sizes = sizes - np.uint8(2)
         if kind is Kind.INT64 and 0 < int(np.maximum.reduce(sizes, initial=0)) <= LANE_BYTES:

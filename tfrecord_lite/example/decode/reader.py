@@ -122,7 +122,7 @@ class ColumnReader:
                 return [owned_slice(whole, start, stop) for start, stop in pairwise(splits)]
         if isinstance(lists, Lists):  # strings are made at once
             lists = lists.with_(flat=values_of(lists, with_objects=self.strings == "ndarray"))
-        return [self.result(name, part) for part in lists.cut(splits)]
+        return [self.result(name, part) for part in lists.copies(splits)]
 
     def _is_stored_so(self, original: Type, own: Type) -> bool:
         """Return whether values are read as what they were: arrays of one shape are."""

@@ -202,7 +202,7 @@ def encode_column_batches(
     step = _BATCH_BYTES * n_records // max(sum(lists.n_bytes for lists in features.values()), 1)
     step = min(max(step, _MIN_RECORDS), _MAX_RECORDS)
     splits = [*range(0, n_records, step), n_records]
-    parts = {key: iter(lists.parts(splits)) for key, lists in features.items()}
+    parts = {key: iter(lists.views(splits)) for key, lists in features.items()}
     for first, last in pairwise(splits):
         yield encode_lists({key: next(rest) for key, rest in parts.items()}, last - first)
 

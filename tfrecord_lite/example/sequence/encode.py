@@ -172,7 +172,7 @@ def _contents_together(key: str, steps: list[Any]) -> list[bytes]:
     """Encode steps as a column: ints among floats become floats; an error names the step."""
     with in_steps(np.array([len(steps)])):
         lists = opened(key, [_values_of(step) for step in unmasked(key, steps)])
-    return list(map(content_of, lists.parts(range(len(steps) + 1))))
+    return list(map(content_of, lists.views(range(len(steps) + 1))))
 
 
 def _values_of(step: Any) -> Any:
