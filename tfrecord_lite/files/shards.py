@@ -87,16 +87,12 @@ def check_sets(pattern: str | None, names: Sequence[str]) -> None:
         missing = [place for place in places if fnmatch.fnmatchcase(_base(place), base)]
         if missing and f"-of-{count}" not in base:
             if int(count) not in numbers:  # or they count from 1
-                warnings.warn(_gap(missing, _set_name(shard, count)), stacklevel=levels_to_caller())
+                shown = f"{', '.join(missing[:3])}{', ...' * (len(missing) > 3)}"
+                text = f"{plural(len(missing), 'shard')} missing: {shown}; the name {_set_name(shard, count)!r} makes this an error"
+                warnings.warn(text, stacklevel=levels_to_caller())
         elif missing:
             detail = f"the pattern {pattern!r} misses {plural(len(missing), 'shard')}, the first"
             raise FileNotFoundError(errno.ENOENT, detail, missing[0])
-
-
-def _gap(missing: list[str], name: str) -> str:
-    more = ", ..." if len(missing) > 3 else ""
-    what = plural(len(missing), "shard")
-    return f"{what} missing: {', '.join(missing[:3])}{more}; the name {name!r} makes this an error"
 
 
 def _base(name: str) -> str:
