@@ -151,6 +151,8 @@ def test_long_byte_strings_are_shown_by_what_they_are() -> None:
     ("TFRecordReader('a', compresion='GZIP')", "compresion", "TFRecordReader() got an unexpected keyword argument 'compresion': did you mean compression?"),
     ("TFRecordWriter('a', compression_type='GZIP')", "compression_type", "did you mean compression?"),
     ("ShardedTFRecordWriter('a', shards=2)", "shards", "did you mean num_shards?"),
+    ("TFRecordWriter.write_example(None, {}, zzz=1)", "zzz", "TFRecordWriter.write_example() got an unexpected keyword argument"),
+    ("ShardedTFRecordWriter.write(None, b'', zzz=1)", "zzz", "ShardedTFRecordWriter.write() got an unexpected keyword argument"),
     ("TFRecordDataset('a').batch(4, drop_last=True)", "drop_last", "Dataset.batch() got an unexpected keyword argument 'drop_last': did you mean drop_remainder?"),
     ("TFRecordDataset('a').repeat(epochs=2)", "epochs", "Dataset.repeat() got an unexpected keyword argument 'epochs': did you mean count?"),
     ("TFRecordDataset('a').skip(2).map(len, workers=2)", "workers", "read_batches, scan and Dataset.in_processes take num_workers"),

@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import update_wrapper, wraps
 from types import CodeType, FunctionType
 from typing import Any, Literal, NoReturn, TypeAlias, TypedDict, TypeVar, cast
 
@@ -160,13 +160,27 @@ def _hinted(function: FunctionType) -> Callable[..., Any]:
 
     @wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
-        if keywords and not keywords.keys() <= own:
-            # A subclass may inherit __init__.
-            name = type(args[0]).__name__ if code.co_name == "__init__" else code.co_qualname
-            _refuse(name, names, next(iter(keywords.keys() - own)))
-        return function(*args, **keywords)
+        try:  # costs calls less than a look at their keywords
+            return function(*args, **keywords)
+        except TypeError:
+            if keywords.keys() <= own:
+                raise
+        name = code.co_qualname
+        if code.co_varnames[:1] == ("self",):  # of which a subclass may inherit the method
+            name = f"{type(args[0]).__name__}.{code.co_name}".removesuffix(".__init__")
+        _refuse(name, names, next(iter(keywords.keys() - own)))
 
     return call
+
+
+def take_over(cls: type, *names: str) -> None:
+    """Give a class copies of methods that it inherits; Python's errors about arguments name this class."""
+    for name in names:
+        method = getattr(cls, name)
+        code = method.__code__.replace(co_qualname=f"{cls.__qualname__}.{name}")
+        copy = FunctionType(code, method.__globals__, name, method.__defaults__, method.__closure__)
+        update_wrapper(copy, method, ("__annotations__", "__doc__", "__kwdefaults__"))
+        setattr(cls, name, copy)
 
 
 def _refuse(call: str, own: Iterable[str], name: str, options: type = object) -> NoReturn:

@@ -179,10 +179,10 @@ class TFRecordReader:
             read_ahead=read_ahead,
             storage_options=storage_options,
         )
-        self._start(paths, options)
+        self._start(expand(paths, storage_options), options)
 
-    def _start(self, paths: Sources, options: ReadSettings) -> None:
-        self._sources = expand(paths, options.storage_options)
+    def _start(self, sources: list[Source], options: ReadSettings) -> None:
+        self._sources = sources
         self._options = options
         self._log: DamageLog | None = None  # of the last iteration
         # Positions of file objects. Iterations start there; only one if it cannot seek.
@@ -629,8 +629,13 @@ def bytes_read(reader: TFRecordReader) -> int:
 
 def reader_with(paths: Sources, options: ReadSettings) -> TFRecordReader:
     """Return a reader with options that were checked before."""
+    return reader_of(expand(paths, options.storage_options), options)
+
+
+def reader_of(sources: list[Source], options: ReadSettings) -> TFRecordReader:
+    """Return a reader of files that were listed before, with options that were checked."""
     reader = TFRecordReader.__new__(TFRecordReader)
-    reader._start(paths, options)  # noqa: SLF001 - a second constructor
+    reader._start(sources, options)  # noqa: SLF001 - a second constructor
     return reader
 
 

@@ -708,6 +708,21 @@ def test_rows_are_padded_with_the_default_wherever_blocks_and_files_meet(
     assert found["s"].tolist()[1] == ["none"] * 3
 
 
+def test_a_file_that_does_not_fit_its_sidecar_is_inflated_within_bounds(tmp_path: Path) -> None:
+    path = tmp_path / "x.tfrecord.gz"
+    save(path, {"x": np.arange(5)})
+    sidecar = tmp_path / "x.tfrecord.gz.schema.json"
+    content = sidecar.read_bytes()
+    with TFRecordWriter(path) as writer:
+        writer.write(bytes(100_000_000))
+    sidecar.write_bytes(content)
+    tracemalloc.start()
+    raised(InvalidArgumentError, load, path, match="written for other data")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 80_000_000
+
+
 class TestAppend:
     @given(st.lists(st.lists(st.integers(-9, 9), max_size=5), min_size=1, max_size=4), st.data())
     def test_rows_are_as_of_one_save(self, parts: list[list[int]], data: st.DataObject) -> None:

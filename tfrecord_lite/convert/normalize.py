@@ -140,9 +140,10 @@ def opened(
             detail = f"{detail}; the columns of a data frame go beside the others, as in "
             detail += "{**df, 'image': images}, or **df.to_dict() of Polars"
         raise error.at(key=key, detail=detail) from None
-    present = lists.present if isinstance(lists, Lists) and lists.type.rank else None
-    if expected is None and present is not None:
-        raise missing_row_error(key, ~present)
+    if expected is not None or isinstance(lists, SparseLists) or lists.present is None:
+        return lists
+    if lists.type.rank:
+        raise missing_row_error(key, ~lists.present)
     return lists
 
 
@@ -236,8 +237,10 @@ def _of_array(key: str, array: AnyArray) -> Lists:
         raise column_error(key, _NO_RECORDS)
     shape = array.shape[1:]
     own = type_of_dtype(array.dtype, shape)
-    with errors_at(index=lambda number: number // math.prod(shape), key=key):
-        flat = flat_values(array.reshape(-1))
+    flat: Any = array.reshape(-1)
+    if array.dtype.kind in "SUTO":
+        with errors_at(index=lambda number: number // math.prod(shape), key=key):
+            flat = flat_values(flat)
     return Lists(len(array), own, shape, flat)
 
 

@@ -59,8 +59,9 @@ from tfrecord_lite.convert.types import (
     ticks,
 )
 from tfrecord_lite.errors import InvalidArgumentError, Reason, errors_at, levels_to_caller
-from tfrecord_lite.schema import FeatureLike, Kind, RaggedFeature, RawFeature, Schema
+from tfrecord_lite.schema import FeatureLike, Kind, RaggedFeature, Schema
 from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Shaped, Sparse, prepare
+from tfrecord_lite.schema.schema import known_items
 from tfrecord_lite.schema.types import WIRE, Type
 from tfrecord_lite.texts import nearest, plural
 
@@ -141,9 +142,7 @@ def _plan(schema: Mapping[str, FeatureLike]) -> list[tuple[str, Prepared, Type]]
     """Return the features of a schema, as they are prepared, and the types of their values."""
     if isinstance(schema, Schema) and schema.plan is not None:
         return schema.plan  # type: ignore[no-any-return]
-    raw = {name: spec for name, spec in schema.items() if isinstance(spec, RawFeature)}
-    items = (schema if isinstance(schema, Schema) else Schema(raw)).to_items()
-    types = {name: Type.of(item) for name, item in items.items()}
+    types = {name: Type.of(item) for name, item in known_items(schema).items()}
     prepared = prepare(schema).items()
     plan = [(name, own, types.get(name, WIRE[own.kind])) for name, own in prepared]
     if isinstance(schema, Schema):

@@ -204,7 +204,7 @@ def read_beside(
         warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
     elif expected != actual:
         if not may_be_damaged:
-            _raise_damage(name, storage_options)
+            _raise_damage(name)
         raise argument_error(
             f"the sidecar was written for other data than are now in {name}; tfrecord verify "
             "shows whether the file is damaged; delete the sidecar if the file was written anew, or "
@@ -214,10 +214,10 @@ def read_beside(
     return description._replace(fingerprint=None)
 
 
-def _raise_damage(name: str, storage_options: StorageOptions) -> None:
+def _raise_damage(name: str) -> None:
     """Raise DataLossError about the first damaged record at the start of a file, if there is one.
 
-    No more is read than `_CHECKED_BYTES`, of records or inflated bytes either, and nothing of files in stores.
+    No more is read than `_CHECKED_BYTES`, inflated or not, and nothing of files in stores.
     """
     from tfrecord_lite.options import ReadSettings  # noqa: PLC0415 - for errors alone
     from tfrecord_lite.records.damage import NOT_DAMAGE  # noqa: PLC0415 - for errors alone
@@ -225,9 +225,9 @@ def _raise_damage(name: str, storage_options: StorageOptions) -> None:
 
     if is_url(name):
         return
-    limits = {"max_record_bytes": _CHECKED_BYTES, "max_inflated_bytes": _CHECKED_BYTES}
+    settings = ReadSettings(max_inflated_bytes=_CHECKED_BYTES)
     try:
-        with closing(RecordStream(name, ReadSettings(**limits))) as stream:
+        with closing(RecordStream(name, settings)) as stream:
             while stream.file_offset < _CHECKED_BYTES and stream.next_block() is not None:
                 pass
     except DataLossError as error:

@@ -29,7 +29,7 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.options import hinted
+from tfrecord_lite.options import hinted, take_over
 from tfrecord_lite.schema.kinds import EXTRA_DTYPES, Kind, kind_of, numpy_dtype
 
 
@@ -222,6 +222,10 @@ class RaggedPartition:
     """A partition that is a feature of its own."""
 
     key: str
+
+    def __init_subclass__(cls) -> None:
+        """Let errors about arguments name the partition."""
+        take_over(cls, "__init__")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

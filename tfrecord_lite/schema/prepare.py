@@ -181,6 +181,7 @@ def prepare(features: Mapping[str, FeatureLike]) -> dict[str, Prepared]:
     >>> prepare({"x": FixedLenFeature([2], float)})["x"]
     Dense(key='x', kind=<Kind.FLOAT: 2>, shape=(2,), default=None, raw=None)
     """
+    features = getattr(features, "features", features)  # a dict, not a Schema: faster to go through
     if features is None or (isinstance(features, Mapping) and not features):
         raise argument_error("no features to parse; give a dict of names to specifications")
     prepared = _prepare_all(features)

@@ -223,18 +223,19 @@ def is_raw(original: Original | None, kind: Kind) -> bool:
     return original is not None and kind is Kind.BYTES and original.dtype != "string"
 
 
-def _check_original(
+def checked_item(
     name: str,
     spec: FeatureSpec,
     original: Original | None,
-    dense: type[FixedLenFeature | FixedLenSequenceFeature],
-) -> None:
-    """Raise BAD_ARGUMENT if values of a specification cannot come from an original.
+    dense: type[FixedLenFeature | FixedLenSequenceFeature] = FixedLenFeature,
+) -> SchemaItem:
+    """Return a canonical specification with its original; BAD_ARGUMENT if its values cannot come from that.
 
     Specifications of the class `dense` have values of one shape: in records, or in steps.
     """
+    item = _CheckedItem(spec, original)
     if original is None:
-        return
+        return item
     fits = True
     if isinstance(spec, RawFeature):
         own = Original(spec.dtype, spec.shape)
@@ -252,12 +253,21 @@ def _check_original(
             fits &= is_one if is_raw(original, spec.kind) else is_whole
     if not fits:
         raise argument_error(f"{original!r} does not go with {spec!r}", key=name)
+    return item
+
+
+def known_items(features: Mapping[str, FeatureLike]) -> dict[str, SchemaItem]:
+    """Return all items of a Schema; of other features those whose original types are known."""
+    if isinstance(features, Schema):
+        return features.to_items()
+    raw = {name: spec for name, spec in features.items() if isinstance(spec, RawFeature)}
+    return Schema(raw).to_items()
 
 
 def check_steps(feature_lists: Schema) -> None:
     """Raise about an original that the steps of a feature list cannot have; its shape is the shape of a step."""
     for name, (spec, original) in feature_lists.to_items().items():
-        _check_original(name, spec, original, FixedLenSequenceFeature)
+        checked_item(name, spec, original, FixedLenSequenceFeature)
         if original is not None and original.missing:
             detail = "a step is never missing, so its original has no missing=True; "
             detail += "a list may be, with allow_missing=True"
@@ -338,8 +348,7 @@ class Schema(Mapping[str, FeatureSpec]):
             original = originals.get(name)
             if isinstance(spec, RawFeature):
                 original = original or Original(spec.dtype, spec.shape)
-            _check_original(name, spec, original, FixedLenFeature)
-            self._items[name] = _CheckedItem(spec, original)
+            self._items[name] = checked_item(name, spec, original)
 
     @classmethod
     def of_items(cls, items: Mapping[str, SchemaItem]) -> Self:

@@ -70,7 +70,7 @@ class Type(NamedTuple):
         return math.prod(n for n in self.shape or () if n is not None)
 
     def specification(self, name: str, splits_dtype: Any = np.int64) -> FeatureSpec:
-        """Return the specification that reads the values; without a kind, of byte strings."""
+        """Return the specification that reads the values, in canonical form; without a kind, of byte strings."""
         kind, rank, is_raw = self.kind or Kind.BYTES, self.rank, self.is_raw
         if self.missing:
             return RaggedFeature(kind.dtype)
@@ -81,7 +81,7 @@ class Type(NamedTuple):
         if not rank:
             return FixedLenFeature(self.shape, kind.dtype)
         keys = [f"{name}/row_lengths_{level}" for level in range(1, rank - is_raw)]
-        partitions = list(map(RaggedFeature.RowLengths, keys))
+        partitions = tuple(map(RaggedFeature.RowLengths, keys))
         return RaggedFeature(
             kind.dtype, partitions=partitions, row_splits_dtype=splits_dtype, validate=True
         )

@@ -26,6 +26,7 @@ from tfrecord_lite.described.structure import Structure, completed, flatten
 from tfrecord_lite.described.widening import widened
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import FixedLenFeature, Kind, Original, Schema, SchemaItem
+from tfrecord_lite.schema.schema import checked_item
 from tfrecord_lite.schema.types import IncompatibleError, Type
 from tfrecord_lite.texts import nearest
 
@@ -284,7 +285,8 @@ class _Column:
         """Return the column with another type."""
         if own == self.type:
             return self
-        return replace(self, item=SchemaItem(own.specification(self.name), own.original), type=own)
+        item = checked_item(self.name, own.specification(self.name), own.original)
+        return replace(self, item=item, type=own)
 
     def with_values(self, values: list[Any]) -> tuple[_Column, Lists | None]:
         """Return the column with more rows, and these rows as lists (None if their kind is unknown).

@@ -49,7 +49,7 @@ from tfrecord_lite.files.folders import is_saved
 from tfrecord_lite.files.names import Sources, expand, name_of
 from tfrecord_lite.options import ReadOptions, ReadSettings, read_settings
 from tfrecord_lite.progress import Progress, check_progress, reported, title_of
-from tfrecord_lite.reader import reader_with
+from tfrecord_lite.reader import reader_of
 from tfrecord_lite.saved import SavedData, columns_of, elements_of
 from tfrecord_lite.schema import Schema, SequenceSchema
 
@@ -168,7 +168,7 @@ def load(
         sample = partial(first_blocks, sources, settings, min(num_records or SAMPLE, SAMPLE))
         described = with_text(described, text, sample, columns)
     loader = Loader(described, columns, as_)
-    blocks = first_of(reader_with(sources, settings.dropping(loader.part_of)).blocks(), num_records)
+    blocks = first_of(reader_of(sources, settings.dropping(loader.part_of)).blocks(), num_records)
     return loader.whole(reported(blocks, progress, title_of(sources)))
 
 

@@ -42,7 +42,7 @@ from tfrecord_lite.files.names import (
     name_of,
 )
 from tfrecord_lite.files.output import open_output
-from tfrecord_lite.options import ReadSettings, hinted
+from tfrecord_lite.options import ReadSettings, hinted, take_over
 from tfrecord_lite.records.framing import checked
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
@@ -87,6 +87,11 @@ class MessageWriter:
     """Writes a block whose memory others may hold too."""
     _put_pieces: Callable[[Sequence[Buffer]], None]
     """Writes one record in pieces, which may change after the call."""
+
+    def __init_subclass__(cls) -> None:
+        """Let errors about arguments name the writer; the other methods do so by a hint."""
+        if cls.__base__ is MessageWriter:
+            take_over(cls, "write", "write_example", "write_sequence_example")
 
     def write(self, record: bytes | bytearray | str | Block) -> None:
         """Write one record, or all of a block.

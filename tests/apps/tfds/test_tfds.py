@@ -361,6 +361,9 @@ def test_what_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
     ("train+", "'' is not a split; expected such as "),
 ])  # fmt: skip
 def test_a_split_that_cannot_be_is_named(today: Path, expression: str, text: str) -> None:
+    lacking = "split must be a str, not NoneType; there are 'train', 'test', 'validation'"
+    with pytest.raises(TypeError, match=lacking):
+        load_tfds(today)
     error = raised(InvalidArgumentError, load_tfds, today, expression)
     assert str(error).startswith(text)
     assert error.reason is Reason.BAD_ARGUMENT

@@ -24,7 +24,7 @@ from tfrecord_lite import decode_examples, decode_sequence_example
 from tfrecord_lite.apps.images import pack
 from tfrecord_lite.apps.images.pack import ImageReport
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.extension import Sources, expand, name_of
+from tfrecord_lite.extension import Sources, name_of
 from tfrecord_lite.options import ReadOptions, read_settings
 from tfrecord_lite.progress import Progress, check_progress, metered, title_of
 from tfrecord_lite.reader import reader_with
@@ -108,7 +108,7 @@ def unpack_images(
     keys = {"image": image_key, "filename": filename_key, "label": label_key, "text": text_key}
     start = time.monotonic()
     check_progress(progress)
-    reader = reader_with(expand(paths, settings.storage_options), settings)
+    reader = reader_with(paths, settings)
     report = ImageReport(paths=[os.fspath(folder)])
     classes: set[str] = set()
     numbers: dict[str, int] = {}

@@ -319,15 +319,16 @@ _END = re.compile(
 )
 
 
-def parts_of(expression: str, lengths: Mapping[str, Sequence[int]]) -> list[tuple[str, int, int]]:
+def parts_of(split: object, lengths: Mapping[str, Sequence[int]]) -> list[tuple[str, int, int]]:
     """Return the splits that an expression names, each with its first record and the end.
 
     `lengths` are the numbers of records in the files of each split.
     """
-    if not isinstance(expression, str):
-        raise TypeError(f"split must be a str, not {type(expression).__name__}")
+    choices = "; there are " + ", ".join(map(repr, lengths))
+    if not isinstance(split, str):
+        raise TypeError(f"split must be a str, not {type(split).__name__}{choices}")
     parts: list[tuple[str, int, int]] = []
-    for text in map(str.strip, expression.split("+")):
+    for text in map(str.strip, split.split("+")):
         match = _PART.fullmatch(text)
         if match is None:
             raise _syntax_error(text)
@@ -335,9 +336,8 @@ def parts_of(expression: str, lengths: Mapping[str, Sequence[int]]) -> list[tupl
         if name == "all" and name not in lengths:
             if ends is not None:
                 raise argument_error("'all' cannot be sliced; slice each split")
-            parts += [(split, 0, sum(counts)) for split, counts in lengths.items()]
+            parts += [(name, 0, sum(counts)) for name, counts in lengths.items()]
         elif name not in lengths:
-            choices = "; there are " + ", ".join(map(repr, lengths))
             raise argument_error(f"no split {name!r}{nearest(name, list(lengths)) or choices}")
         elif ends is None:
             parts.append((name, 0, sum(lengths[name])))

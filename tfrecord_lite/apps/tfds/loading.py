@@ -21,7 +21,7 @@ Path = str | os.PathLike[str]
 @hinted
 def load_tfds(
     directory: Path,
-    split: str,
+    split: str | None = None,
     columns: Sequence[str] | None = None,
     *,
     text: bool | Sequence[str] | None = None,
@@ -38,6 +38,7 @@ def load_tfds(
         ``"train"``; a slice by number ``"train[100:200]"``, percent ``"train[:10%]"``,
         ``"train[-5%:]"``, or shard ``"train[:2shard]"``; several joined by ``+``; ``"all"``.
         Percents, which may have a fraction, are rounded to the nearest record, as TensorFlow Datasets does.
+        It must be given: without it, the error lists the splits.
     columns : sequence of str, optional
         The names of the features to load; the others are not parsed. One that cannot be read
         is an error only if it is asked for.
@@ -68,7 +69,7 @@ def load_tfds(
         for a feature that cannot be read; ``WRONG_COUNT`` if a file that was read to its end does not
         hold the number of records that the ``dataset_info.json`` says.
     TypeError
-        If `split` is not a str.
+        If `split` is not a str; the text lists the splits.
     ImportError
         If the library of `as_` is not installed.
 

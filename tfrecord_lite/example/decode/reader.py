@@ -28,8 +28,9 @@ from tfrecord_lite.errors import Reason, argument_error, require_int
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.example.decode.first_error import MisfitError, misfits
-from tfrecord_lite.schema import FeatureLike, Kind, RawFeature, Schema
+from tfrecord_lite.schema import FeatureLike, Kind
 from tfrecord_lite.schema.prepare import Padded, Prepared, Sparse, keys_to_read
+from tfrecord_lite.schema.schema import known_items
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.wire.keys import KeyTable
 
@@ -131,9 +132,8 @@ class ColumnReader:
 
 def originals_of(features: Mapping[str, FeatureLike]) -> dict[str, Type]:
     """Return the types that values had before they were stored."""
-    raw = {name: spec for name, spec in features.items() if isinstance(spec, RawFeature)}
-    items = (features if isinstance(features, Schema) else Schema(raw)).to_items()
-    return {name: Type.of(item) for name, item in items.items() if item.original is not None}
+    items = known_items(features).items()
+    return {name: Type.of(item) for name, item in items if item.original is not None}
 
 
 class FeatureReader(ColumnReader):
