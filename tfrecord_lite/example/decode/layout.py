@@ -137,9 +137,9 @@ class _FloatRun:
         self.number = 0
         """Among all runs of a layout."""
 
-    def view(self, cells: AnyArray) -> AnyArray:
+    def view(self, stretch_rows: AnyArray) -> AnyArray:
         """View the floats in rows of the stretch; shape (n_features, n_rows, n_values)."""
-        return row_floats(cells, self.place, self.n_bytes, len(self.features), self.stride)
+        return row_floats(stretch_rows, self.place, self.n_bytes, len(self.features), self.stride)
 
 
 class _Stretch:
@@ -225,8 +225,8 @@ class _ShortStretches:
     def words_at(self, data: Uint8Array, places: Int64Array) -> AnyArray:
         """Copy the rows at the places of each stretch; words, shape (n_stretches, n, n_words)."""
         n_words = self.mask.shape[2]
-        cells = rows(data, n_words * LANE_BYTES)[places.reshape(-1)]
-        return cells.view("<u8").reshape(*places.shape, n_words)
+        row_bytes = rows(data, n_words * LANE_BYTES)[places.reshape(-1)]
+        return row_bytes.view("<u8").reshape(*places.shape, n_words)
 
     def tiles(self, n_messages: int) -> tuple[AnyArray, AnyArray]:
         """Return mask and words once per message, as flat operations are faster than broadcast ones."""
@@ -238,10 +238,10 @@ class _ShortStretches:
         mask, expected = self._tiles
         return mask[:, :n_messages], expected[:, :n_messages]
 
-    def wrong(self, cells: AnyArray, lengths: Uint8Array) -> BoolArray | None:
+    def wrong(self, row_words: AnyArray, lengths: Uint8Array) -> BoolArray | None:
         """Return which messages lack known bytes; None if none does."""
-        mask, expected = self.tiles(cells.shape[1])
-        words: AnyArray = cells & mask
+        mask, expected = self.tiles(row_words.shape[1])
+        words: AnyArray = row_words & mask
         if self.length_words:
             size = lengths.astype(np.uint64)
             for word in self.length_words:
@@ -430,9 +430,9 @@ class LayoutMatch:
     ) -> tuple[Int64Array, BoolArray | None]:
         """Read a stretch with lengths of several bytes; return where it ends, and which messages do not match."""
         template = cast("Template", stretch.template)
-        cells = template.bytes_at(self._data, np.minimum(at, self._data.size - _FURTHEST))
-        self._keep_floats(stretch, span, cells)
-        lengths, wrong = template.match(cells)
+        row_bytes = template.bytes_at(self._data, np.minimum(at, self._data.size - _FURTHEST))
+        self._keep_floats(stretch, span, row_bytes)
+        lengths, wrong = template.match(row_bytes)
         at = at + stretch.advance
         if stretch.last is not None and stretch.last.feature >= 0:
             number = self._layout.slots[stretch.last.feature].number
@@ -447,10 +447,10 @@ class LayoutMatch:
         first = 0
         for group in layout.groups:
             stop = first + len(group.stretches)
-            cells = group.words_at(self._data, places[first:stop])
-            wrong = _either(wrong, group.wrong(cells, lengths[first:stop]))
+            row_words = group.words_at(self._data, places[first:stop])
+            wrong = _either(wrong, group.wrong(row_words, lengths[first:stop]))
             for number_in_group, stretch in enumerate(group.stretches):
-                self._keep_floats(stretch, span, cells[number_in_group])
+                self._keep_floats(stretch, span, row_words[number_in_group])
             first = stop
         own = layout.extents
         if own.stretches:
@@ -471,10 +471,10 @@ class LayoutMatch:
             wrong = _either(wrong, np.any(wrong_numbers.reshape(at.shape), axis=0))
         return wrong
 
-    def _keep_floats(self, stretch: _Stretch, span: slice, cells: AnyArray) -> None:
+    def _keep_floats(self, stretch: _Stretch, span: slice, stretch_rows: AnyArray) -> None:
         """Copy the floats out of the rows of a stretch."""
         for run in stretch.runs:
-            self._floats[run.number][:, span] = run.view(cells)
+            self._floats[run.number][:, span] = run.view(stretch_rows)
 
     def keep(self, good: Int64Array) -> None:
         """Drop the messages that do not match."""
