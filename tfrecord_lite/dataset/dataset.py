@@ -87,12 +87,9 @@ _OF_TENSORFLOW = {
     **dict.fromkeys(("padded_batch", "ragged_batch", "dense_to_ragged_batch"), _PADS),
     **dict.fromkeys(("from_tensor_slices", "from_tensors", "from_generator", "range"), _IN_MEMORY),
     **dict.fromkeys(("flat_map", "unbatch"), _FLAT),
-    **dict.fromkeys(
-        ("bucket_by_sequence_length", "group_by_window"), "bucket_by_length batches similar lengths"
-    ),
-    **dict.fromkeys(
-        ("sample_from_datasets", "choose_from_datasets"), "Dataset.mix draws from several data sets"
-    ),
+    "bucket_by_sequence_length": "bucket_by_length makes batches of similar lengths",
+    "group_by_window": "bucket_by_length makes batches of similar lengths",
+    "sample_from_datasets": "Dataset.mix draws from several data sets",
     "interleave": "TFRecordDataset(paths).interleave() takes turns among files, before other stages",
     "window": "batch(n) has n elements together; pack(length, key), the values of sequences",
     "list_files": "TFRecordDataset and read_batches take patterns",
