@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import tfrecord_lite
 import tfrecord_lite as tl
+from tests.support.errors import raised
 from tfrecord_lite import (
     save,
     scan,
@@ -166,6 +167,15 @@ def test_long_byte_strings_are_shown_by_what_they_are() -> None:
     ("parse_example([], {}, batch=2)", "batch", "read_batches(paths, schema, batch_size) gives batches"),
     ("FixedLenFeature([], int, default=0)", "default", "FixedLenFeature() got an unexpected keyword argument 'default': did you mean default_value?"),
     ("count_records('a', zzz=1)", "zzz", "its keywords are paths, those of ReadOptions"),
+    ("read_batches('a', rank=0)", "rank", "did you mean shard=(world_size, rank)?"),
+    ("load('a', num_replicas=2)", "num_replicas", "read_batches takes shard=(world_size, rank)"),
+    ("read_batches('a', label_column='y')", "label_column", "did you mean label_key?"),
+    ("TFRecordDataset('a', label='y')", "label", "Dataset.parse_example take label_key"),
+    ("read_batches('a', reader_num_threads=2)", "reader_num_threads", "did you mean num_workers?"),
+    ("read_batches('a', persistent_workers=True)", "persistent_workers", "a DataLoader around IterableTensors"),
+    ("read_batches('a', collate_fn=len)", "collate_fn", "read_batches(paths).map(function)"),
+    ("load('a', transform=len)", "transform", "read_batches(paths).map(function)"),
+    ("load('a', split='train')", "split", "load_tfds(folder, split)"),
     ("load_schema('a', dtype=2)", "dtype", "load, scan and read_batches take a schema"),
 ])  # fmt: skip
 def test_a_keyword_of_another_library_leads_to_ours(call: str, keyword: str, hint: str) -> None:
@@ -174,3 +184,18 @@ def test_a_keyword_of_another_library_leads_to_ours(call: str, keyword: str, hin
     assert repr(keyword) in str(caught.value)
     assert hint in str(caught.value)
     assert not str(caught.value).startswith("_")
+
+
+def test_errors_about_names_say_what_to_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.tfrecord"
+    save(path, {"label": [1, 2], "steps/action": [3, 4], "steps/reward": [5, 6]}, num_shards=2)
+    shards = tmp_path / "a@2.tfrecord"
+    calls: list[tuple[Any, str]] = [
+        (lambda: tl.read_batches(shards, label_key="label", columns=["steps/action"]), "add it to columns$"),
+        (lambda: tl.load(shards, columns=["steps"]), "below it: 'steps/action', 'steps/reward'$"),
+        (lambda: tl.load(shards, schema={"lable": int}), "no default; the record has 3 features: 'label', .*; pass"),
+        (lambda: tl.load(f"{path}.schema.json"), "name them .*a@2.tfrecord': "),
+        (lambda: tl.load(shards, as_="torch"), "as_tensors of"),  # type: ignore[arg-type]
+    ]  # fmt: skip
+    for call, text in calls:
+        raised((InvalidArgumentError, FileNotFoundError), call, match=text)

@@ -75,7 +75,7 @@ _MEANT = {
     "drop_remainder": "drop_last",
     "overwrite": "force exist_ok replace clobber",
     "num_shards": "shards n_shards num_files nshards",
-    "num_workers": "workers n_jobs num_parallel_calls num_parallel_reads num_threads",
+    "num_workers": "workers n_jobs num_parallel_calls num_parallel_reads num_threads reader_num_threads",
     "num_threads": "workers n_jobs num_workers",
     "num_processors": "workers n_jobs num_workers num_threads",
     "batch_size": "batch batchsize chunksize",
@@ -92,6 +92,12 @@ _MEANT = {
     "directory": "data_dir folder",
     "with_info": "as_supervised",
     "on_error": "errors ignore_errors skip_errors",
+    "shard": "rank world_size num_replicas",
+    "label_key": "label_column label_name label labels target",
+    "label_column": "label_key label_name label",
+    "split": "splits subset",
+    "map": "transform transforms collate_fn map_fn preprocess",
+    "persistent_workers": "pin_memory",
 }
 """The keywords of this package, and what other libraries call them."""
 _SHUFFLED = "read_batches(paths, shuffle=True, seed=0) shuffles; shuffle_records of tfrecord_lite.apps.rearrange, files"
@@ -110,6 +116,11 @@ _ELSEWHERE = {
     "seed": _SHUFFLED,
     "with_info": "tfds_info(directory) of tfrecord_lite.apps.tfds has the splits and supervised_keys",
     "where": "Dataset.filter, and sql of tfrecord_lite.integrations.duckdb, choose records by their values",
+    "shard": "read_batches takes shard=(world_size, rank)",
+    "label_key": "read_batches and Dataset.parse_example take label_key",
+    "split": "load_tfds(folder, split) reads a split of TensorFlow Datasets; split_records of tfrecord_lite.apps.rearrange makes splits",
+    "map": "read_batches(paths).map(function) calls a function with each batch",
+    "persistent_workers": "leave it out, or give it to a DataLoader around IterableTensors of tfrecord_lite.integrations.torch",
     "prefetch": "read_batches(paths, num_workers=2) and Dataset.prefetch(n) read ahead",
 }
 """Where a keyword is that a call has not."""
@@ -182,6 +193,7 @@ def _refuse(call: str, own: Iterable[str], name: str, options: type = object) ->
     own_names = [keyword for keyword in meant if keyword in known]
     near = own_names or ([] if elsewhere else get_close_matches(name, known, 1))
     names = [*own] if options is object else [*own, f"those of {options.__name__}"]
+    near = ["shard=(world_size, rank)"] if near == ["shard"] else near
     hint = f"did you mean {near[0]}?" if near else "".join(elsewhere[:1])
     hint = hint or (f"its keywords are {', '.join(names)}" if names else "it takes none")
     raise TypeError(f"{call}() got an unexpected keyword argument {name!r}: {hint}")

@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.samples import damage, flower, write
+from tfrecord_lite import save
 from tfrecord_lite.records.framing import frame
 
 
@@ -55,6 +56,16 @@ def test_every_verb_says_the_same_of_a_cut_stream(run: Run, tmp_path: Path, n_re
             verb, *["-n", "9"] * (verb == "head"), path, *[tmp_path / "b"] * (verb == "recover")
         )
         assert any(said in line for line in [*done.out, *done.err]), (verb, done)
+
+
+def test_a_missing_shard_is_damage(run: Run, tmp_path: Path) -> None:
+    save(tmp_path / "id@3.x", {"x": [1, 2, 3]})
+    (tmp_path / "id-00001-of-00003.x").unlink()
+    for name, status in (("id-*.x", 1), ("", 1), ("id-00000*x", 0)):
+        text = "1 shard missing: .*id-00001-of-00003.x; the name '.*id@3.x'" if status else "^$"
+        caught = run("verify", f"{tmp_path}/{name}")
+        assert caught.status == status
+        assert re.search(text, "".join(caught.err))
 
 
 def test_what_a_shell_makes_of_a_pattern_is_data_only(run: Run, tmp_path: Path) -> None:

@@ -344,6 +344,24 @@ def test_equal_tensors_have_equal_rows(one: list[list[int]], other: list[list[in
     assert (ragged(one) != ragged(other)) is (one != other)
 
 
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "M8[ns]", "m8[s]"])
+def test_padding_is_zero_or_no_time_for_every_dtype(name: str) -> None:
+    is_time = name[1:2] == "8"
+    dtype = np.dtype(name if is_time else getattr(pytest.importorskip("ml_dtypes"), name))
+    one = np.ones((), dtype)
+    rows = RaggedTensor.from_row_lengths(np.ones(3, dtype), [2, 1])
+    places = SparseTensor([[0, 0], [0, 1], [1, 0]], np.ones(3, dtype), [2, 2])
+    for dense in (rows.to_tensor, places.to_dense):
+        padded, filled = dense(), dense(default_value=one)
+        assert padded.dtype == filled.dtype == dtype
+        assert np.array_equal(filled, np.ones((2, 2), dtype))
+        assert np.isnat(padded[1, 1]) if is_time else padded[1, 1] == 0
+        assert padded[0, 1] == one
+        raised(TypeError, dense, default_value="x", match="default_value must be")
+        if is_time:
+            raised(TypeError, dense, default_value=1, match="not int64")
+
+
 def test_a_tensor_is_not_its_list_and_has_no_hash() -> None:
     tensor = RaggedTensor([1], [0, 1])
     assert tensor != [[1]]

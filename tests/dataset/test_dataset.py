@@ -1,8 +1,10 @@
 """Data sets: each stage against what Python's own lists do, and errors in their places."""
 
+import copy
 import gc
 import gzip
 import itertools
+import pickle
 import threading
 import time
 import weakref
@@ -42,6 +44,7 @@ from tfrecord_lite import (
     encode_sequence_example,
     read_batches,
 )
+from tfrecord_lite.dataset import dataset as of_datasets
 from tfrecord_lite.dataset.plan import chain
 from tfrecord_lite.errors import (
     DataLossError,
@@ -648,3 +651,22 @@ def test_columns_of_sequence_examples_are_chosen_by_part(tmp_path: Path) -> None
         (batch,) = read_batches(path, schema, columns=["context/x", "feature_lists/t"])
         assert list(batch[0]) == ["x"]
         assert list(batch[1]) == ["t"]
+
+
+def test_names_of_tensorflow_lead_to_ours() -> None:
+    records = TFRecordDataset("a").take(1)
+    for name in of_datasets._OF_TENSORFLOW:
+        for thing in (records, Dataset):
+            assert not hasattr(thing, name)
+            error = raised(
+                AttributeError,
+                getattr,
+                thing,
+                name,
+                match=f"^'Dataset' has no attribute '{name}'; ",
+            )
+            assert error.name == name
+    raised(
+        AttributeError, getattr, records, "shufle", match="^'Dataset' has no attribute 'shufle'$"
+    )
+    assert repr(pickle.loads(pickle.dumps(copy.copy(records)))) == repr(records)

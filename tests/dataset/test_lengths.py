@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from tests.support.errors import raised
 from tests.support.small_files import FEATURES, numbers, plain, rest_after, write, write_files
-from tfrecord_lite import Dataset, RaggedFeature, TFRecordDataset, TFRecordWriter, read_batches
+from tfrecord_lite import (
+    Dataset,
+    RaggedFeature,
+    RaggedTensor,
+    TFRecordDataset,
+    TFRecordWriter,
+    read_batches,
+)
 from tfrecord_lite.errors import InvalidArgumentError
 
 sequences = st.lists(st.lists(st.integers(1, 99), max_size=9), min_size=1, max_size=15)
@@ -67,6 +74,18 @@ def test_what_cannot_be_packed(tmp_path: Path) -> None:
     records = TFRecordDataset(write_files(tmp_path, [2]))
     raised(InvalidArgumentError, records.pack, 0, match="length is 0")
     raised(InvalidArgumentError, list, records.pack(3), match="pack needs numbers")
+    levels = RaggedTensor.from_nested_row_splits([1, 2], [[0, 1], [0, 2]])
+    raised(InvalidArgumentError, list, records.map(lambda _: levels).pack(3), match="pack needs")
+    texts = RaggedTensor.from_row_lengths([b"a"], [1])
+    raised(InvalidArgumentError, list, records.map(lambda _: texts).pack(3), match="pack needs")
+
+
+def test_rows_of_vectors_are_packed(tmp_path: Path) -> None:
+    rows = RaggedTensor.from_row_lengths([[1, 2], [3, 4], [5, 6]], [2, 1])
+    (block, rest) = TFRecordDataset(write_files(tmp_path, [1])).map(lambda _: rows).pack(2)
+    assert block["values"].tolist() == [[1, 2], [3, 4]]
+    assert rest["values"].tolist() == [[5, 6], [0, 0]]
+    assert rest["segment_ids"].tolist() == [1, 0]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

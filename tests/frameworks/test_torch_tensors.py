@@ -226,6 +226,8 @@ def test_one_record_and_many_are_the_same(names: list[str]) -> None:
         assert one["n"] == batch["n"][i]
         assert one["s"] == batch["s"][i]
     assert check_batch(dataset[torch.tensor([3, 1])]) == [3, 1]
+    assert check_batch(dataset[3:-1]) == [*range(3, N_RECORDS - 1)]
+    assert repr(dataset).startswith("IndexedTensors(<TFRecordFile")
     with pytest.raises(IndexError):
         dataset[41]
 

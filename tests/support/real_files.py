@@ -112,8 +112,8 @@ def _waymo(folder: Path) -> None:
     for when, steps in ("past", 10), ("current", 1), ("future", 80):
         for name in "xy":
             row[f"state/{when}/{name}"] = np.full((128, steps), steps, np.float32)
-    _rows(folder / "training_tfexample.tfrecord-00000-of-01000", [row] * 2)
-    with TFRecordWriter(folder / "training.tfrecord-00000-of-01000") as writer:
+    _rows(folder / "training_tfexample.tfrecord-00000-of-00001", [row] * 2)
+    with TFRecordWriter(folder / "training.tfrecord-00000-of-00001") as writer:
         message = SCENARIO(scenario_id="f1a2", timestamps_seconds=np.arange(91) / 10)
         message.tracks.add(id=7)
         writer.write(message.SerializeToString())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from typing import Any
 
 from tfrecord_lite.cli import inputs
@@ -37,7 +38,7 @@ def run_verify(args: argparse.Namespace, console: Console) -> None:
     """Check every checksum, report every damaged place.
 
     A damaged place is reported by the number of its record, its offset in bytes (after decompression), what is
-    wrong, and how many bytes are lost.
+    wrong, and how many bytes are lost. Shards that a pattern or folder lacks are damage, too.
 
     examples:
       tfrecord verify 'train-*.tfrecord' && echo everything is intact
@@ -52,7 +53,10 @@ def run_verify(args: argparse.Namespace, console: Console) -> None:
 
         schema = load_schema(args.schema)
     checked: list[FileReport] = []
-    sources, settings = inputs.find(args, console), inputs.settings_of(args)
+    with warnings.catch_warnings(record=True) as gaps:  # shards that are missing
+        sources, settings = inputs.find(args, console), inputs.settings_of(args)
+    for gap in gaps:
+        console.complain(str(gap.message), Status.DAMAGED)
     checks: Any = {"messages": args.message or args.messages, "schema": schema}
     for report in verify_each(sources, settings, num_threads=args.jobs, **checks):
         for span in report.spans:

@@ -317,7 +317,7 @@ def as_array(values: FlatValues) -> AnyArray:
 def fill_value(default: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     """Check a default value and convert it to the value to fill an array with.
 
-    `default` is None for zero or ``b""``; a scalar; or an array that broadcasts to `shape`, the
+    `default` is None for zero, ``b""`` or NaT; a scalar; or an array that broadcasts to `shape`, the
     shape of one value, without adding dimensions. Nothing is changed to make it fit.
     """
     if dtype.kind == "O":
@@ -325,11 +325,13 @@ def fill_value(default: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> An
             raise TypeError(f"default_value must be bytes, not {type(default).__name__}")
         # As an array: of a byte string itself NumPy would drop NULs at the end.
         return np.array(default.encode() if isinstance(default, str) else default or b"", object)
-    fill = np.asarray(0 if default is None else default)
-    # Bools and integers are accepted for any dtype; floats not for integers, complex not for floats.
-    kinds = "biufc"
-    most = max(kinds.index(dtype.kind), kinds.index("u"))
-    if fill.dtype.kind not in kinds or kinds.index(fill.dtype.kind) > most:
+    if default is None:
+        default = np.array("NaT", dtype) if dtype.kind in "mM" else np.zeros((), dtype)
+    fill = np.asarray(default)
+    # Bools and integers are accepted for any numbers; floats not for integers, complex not for floats.
+    kinds = "biufVc"  # V as of bfloat16
+    most = max(kinds.find(dtype.kind), kinds.index("u")) if dtype.kind in kinds else -1
+    if fill.dtype.kind != dtype.kind and not 0 <= kinds.find(fill.dtype.kind) <= most:
         raise TypeError(f"default_value must be {dtype}, not {fill.dtype}")
     try:
         fits = fill.ndim <= len(shape) and np.broadcast_shapes(fill.shape, shape) == shape

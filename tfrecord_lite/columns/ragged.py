@@ -613,7 +613,7 @@ class RaggedTensor:
         Parameters
         ----------
         default_value : scalar or array-like, optional
-            Fills shorter rows: 0 or ``b""`` by default. If the values are arrays, it may be an
+            Fills shorter rows: 0, ``b""`` or NaT by default. If the values are arrays, it may be an
             array as well.
         shape : sequence of int or None, optional
             The shape of the result, with None for as large as needed. Longer rows are cut.

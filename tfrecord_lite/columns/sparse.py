@@ -108,7 +108,7 @@ class SparseTensor:
         Parameters
         ----------
         default_value : scalar, optional
-            Fills the places without a value: 0 or ``b""`` by default.
+            Fills the places without a value: 0, ``b""`` or NaT by default.
         validate_indices : bool, default True
             Whether to reject indices that are repeated or out of order. If not, the last of
             several values at one place is kept.

@@ -261,6 +261,8 @@ def check_library(name: object) -> None:
     """Raise if this is not the name of a library, or if it is not installed."""
     if name not in [*_ADAPTERS]:
         hint = nearest(str(name), _ADAPTERS)
+        if name in ("torch", "pt", "tensor"):
+            hint = "; as_tensors of tfrecord_lite.integrations.torch makes tensors of columns"
         names = "'pandas', 'polars', 'arrow', or None for NumPy"
         raise argument_error(f"as_ must be {names}, not {name!r}{hint}")
     imported()

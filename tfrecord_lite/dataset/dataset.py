@@ -43,7 +43,7 @@ from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Literal, Self, TypeAlias, TypeVarTuple
+    from typing import Literal, NoReturn, Self, TypeAlias, TypeVarTuple
 
     import numpy as np
     from typing_extensions import TypeVar
@@ -80,6 +80,39 @@ _MODULES = {"Batch": "batching", "Parse": "batching", "Buckets": "lengths", "Pac
 _MODULES |= dict.fromkeys(("Concatenated", "Mixed", "Zipped"), "mixtures")
 _MODULES |= {"Shuffle": "shuffle", "Processes": "workers"}
 """Where the nodes that methods make are defined, other than in ``stages``; loaded when first used."""
+_PADS = "rows of several lengths are ragged columns, which .map(lambda b: b | {'x': b['x'].to_tensor()}) pads"
+_FLAT = "itertools.chain.from_iterable(dataset) flattens; .map(lambda b: {k: v.values for k, v in b.items()}), ragged rows"
+_IN_MEMORY = "save writes arrays and rows to a file, which read_batches reads; tf.data of tfrecord_lite.tf has it, too"
+_OF_TENSORFLOW = {
+    **dict.fromkeys(("padded_batch", "ragged_batch", "dense_to_ragged_batch"), _PADS),
+    **dict.fromkeys(("from_tensor_slices", "from_tensors", "from_generator", "range"), _IN_MEMORY),
+    **dict.fromkeys(("flat_map", "unbatch"), _FLAT),
+    "bucket_by_sequence_length": "bucket_by_length makes batches of similar lengths",
+    "group_by_window": "bucket_by_length makes batches of similar lengths",
+    "sample_from_datasets": "Dataset.mix draws from several data sets",
+    "interleave": "TFRecordDataset(paths).interleave() takes turns among files, before other stages",
+    "window": "batch(n) has n elements together; pack(length, key), the values of sequences",
+    "list_files": "TFRecordDataset and read_batches take patterns",
+    "cardinality": "len(dataset), or dataset.count()",
+    "reduce": "functools.reduce(function, dataset, initial)",
+    "apply": "call the function with the data set",
+    "with_options": "leave it out; read_batches takes num_workers, and Dataset.map num_parallel_calls",
+    "element_spec": "next(iter(dataset)) shows dtypes and shapes",
+}
+"""Names that ``tf.data.Dataset`` has, and what goes for them here."""
+
+
+def _no_attribute(cls: type, name: str, obj: object) -> AttributeError:
+    hint = f"; {_OF_TENSORFLOW[name]}" if name in _OF_TENSORFLOW else ""
+    text = f"{cls.__name__!r} has no attribute {name!r}{hint}"
+    return AttributeError(text, name=name, obj=obj)
+
+
+class _DatasetType(type):
+    if not TYPE_CHECKING:  # for type checkers there is no such attribute
+
+        def __getattr__(cls, name: str) -> NoReturn:
+            raise _no_attribute(cls, name, cls)
 
 
 def _node(name: str, **settings: Any) -> PlanNode:
@@ -291,7 +324,7 @@ class DatasetIterator(Generic[T_co]):
 
 
 @hinted
-class Dataset(Generic[T_co]):
+class Dataset(Generic[T_co], metaclass=_DatasetType):
     """Elements that are returned one after the other, from a chain of stages.
 
     Start with a :class:`TFRecordDataset`; each stage is a method that returns a new data set, and
@@ -322,6 +355,12 @@ class Dataset(Generic[T_co]):
         self._last_damage: RunDamage | None = None
         self._parts: dict[tuple[int, int], PlanNode] = {}
         sharding.register_with_torch(Dataset)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Raise an AttributeError; about a name of TensorFlow it says what to use instead."""
+            raise _no_attribute(type(self), name, self)
 
     def _then(self, stage: str, **settings: Any) -> Dataset[Any]:
         return Dataset(_node(stage, input=self._plan, **settings))
@@ -741,7 +780,7 @@ class Dataset(Generic[T_co]):
         length : int
             The number of values in a block. A sequence that goes beyond its end continues in the next one.
         key : str, optional
-            The feature with the sequences, if elements are dictionaries: a RaggedTensor or the rows of an array.
+            The feature with the sequences, if elements are dictionaries: a RaggedTensor of one level, also of vectors, or the rows of an array.
         drop_remainder : bool, optional
             Leave out a last block that is not full, which zeros pad otherwise.
 

@@ -40,7 +40,7 @@ class Pack(Stage):
                 flat, sizes = _sequences(element, self.key)
                 ends = np.cumsum(sizes)
                 sizes = np.diff(np.maximum(ends - n_used, 0), prepend=0)
-                n_left = flat.size - n_used
+                n_left = len(flat) - n_used
                 values.append(flat[n_used:])
                 lengths.append(sizes[sizes > 0])
                 n_ready += n_left
@@ -48,7 +48,7 @@ class Pack(Stage):
                     n_ready -= self.length
                     block, values, lengths = _cut(values, lengths, self.length)
                     is_used_up = n_ready == 0
-                    feed_state, used = (after, 0) if is_used_up else (before, flat.size - n_ready)
+                    feed_state, used = (after, 0) if is_used_up else (before, len(flat) - n_ready)
                     yield ObjectChunk([block]), {"used": used, "feed": feed_state}
                 before, n_used = after, 0
             if n_ready and not self.drop_remainder:
@@ -59,10 +59,11 @@ class Pack(Stage):
 def _sequences(element: Any, key: str | None) -> tuple[AnyArray, Int64Array]:
     """Return the values of an element's sequences, and their lengths."""
     column = element if key is None else element[key]
-    if isinstance(column, RaggedTensor):
-        return np.asarray(column.flat_values), np.asarray(column.row_lengths(), np.int64)
-    array = np.asarray(column)
-    if array.ndim not in (1, 2) or array.dtype.kind not in "iufb":
+    if isinstance(column, RaggedTensor) and column.ragged_rank == 1 and column.dtype.kind != "O":
+        return np.asarray(column.values), np.asarray(column.row_lengths(), np.int64)
+    is_ragged = isinstance(column, RaggedTensor)
+    array = column if is_ragged else np.asarray(column)
+    if is_ragged or len(array.shape) not in (1, 2) or array.dtype.kind not in "iufb":
         detail = f"pack needs numbers of one dimension, or rows of them, not {array.dtype} of "
         detail += f"shape {array.shape}; name a feature by key, or map takes the numbers out"
         raise InvalidArgumentError(Reason.BAD_SHAPE, key=key, detail=detail)
@@ -77,13 +78,13 @@ def _cut(
     flat, sizes = np.concatenate(values), np.concatenate(lengths)
     splits = row_splits(sizes)
     starts = splits[:-1][splits[:-1] < length]  # of the sequences in the block
-    n = min(flat.size, length)
+    n = min(len(flat), length)
     segments = np.zeros(length, np.int64)
     segments[starts] = 1
     segments = np.cumsum(segments)
     positions = np.arange(length) - starts[segments - 1]
     is_value = np.arange(length) < n
-    out = np.zeros(length, flat.dtype)
+    out = np.zeros((length, *flat.shape[1:]), flat.dtype)
     out[:n] = flat[:n]
     segments, positions = np.where(is_value, segments, 0), np.where(is_value, positions, 0)
     packed = {"values": out, "segment_ids": segments, "positions": positions}

@@ -450,6 +450,8 @@ def read_batches(
     if isinstance(schema, Mapping) and text is not True:
         text = [*(text or ()), *(name for name, spec in schema.items() if _is_str(spec))] or False
     parser = parser_for(schema, files.names, settings, columns=columns, text=text)
+    if columns is not None and label_key not in (None, *columns):
+        raise argument_error(f"label_key {label_key!r} is not among the columns; add it to columns")
     dataset = parsed_by(dataset.batch(batch_size, drop_remainder), parser, label_key)
     return dataset.in_processes(num_workers)
 

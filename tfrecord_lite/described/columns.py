@@ -45,7 +45,10 @@ def known_columns(columns: Sequence[str], known: Collection[str]) -> list[str]:
     if unknown:
         nested = next((path for path in known if "/" in path), None)
         paths = "" if nested is None else f"; nested names are paths, such as {nested!r}"
-        raise argument_error(f"no column {unknown[0]!r}{choices(unknown[0], known)}{paths}")
+        inside = [path for path in known if path.startswith(f"{unknown[0]}/")]
+        below = f"; name what is below it: {', '.join(map(repr, inside[:10]))}"
+        hint = below if inside else choices(unknown[0], known) + paths
+        raise argument_error(f"no column {unknown[0]!r}{hint}")
     return columns
 
 

@@ -207,7 +207,8 @@ def expand(
         data = [match for match, is_folder in names if not is_folder]
         for folder in [] if data else [match for match, _ in names]:
             if folders == "read":
-                data += data_files(folder, storage_options)
+                data += (files := data_files(folder, storage_options))
+                check_sets(None, files)
             else:
                 refuse_folder(folder)
                 data.append(folder)

@@ -6,10 +6,11 @@ import errno
 import fnmatch
 import os
 import re
+import warnings
 from collections.abc import Sequence
 
-from tfrecord_lite.errors import argument_error
-from tfrecord_lite.files.urls import split_name
+from tfrecord_lite.errors import argument_error, levels_to_caller
+from tfrecord_lite.files.urls import INDEX_SUFFIX, SIDECAR_SUFFIX, split_name
 from tfrecord_lite.texts import plural
 
 _SHORT = r"(?P<stem>.*)@(?P<count>\d+)(?P<suffix>[^@/]*)"
@@ -56,34 +57,40 @@ def shard_names(pattern: str, num_shards: int | None = None) -> list[str] | None
     return [f"{stem}-{shard:05d}-of-{count:05d}{suffix}" for shard in range(count)]
 
 
-def check_sets(pattern: str, names: Sequence[str]) -> None:
-    """Raise if names that a pattern matches are not the shards of whole sets.
+def check_sets(pattern: str | None, names: Sequence[str]) -> None:
+    """Raise or warn if names that a pattern matches, None for a folder, are not the shards of whole sets.
 
-    Two sets that differ only in their number are an error, and so are shards that a pattern with
-    their number would match, as ``train-*-of-01000``, but that do not exist.
+    Two sets of a pattern that differ only in their number are an error, and so are shards that a pattern with
+    their number would match, as ``train-*-of-01000``, but that do not exist. Of others a warning names the first.
     """
-    sets: dict[tuple[str, str], tuple[re.Match[str], set[int]]] = {}
+    sets: dict[tuple[str, str, str], tuple[re.Match[str], set[int]]] = {}
     for name in names:
         shard = re.fullmatch(_SHARD, name)
         if shard is None:
             continue
-        first, numbers = sets.setdefault((shard["stem"], shard["suffix"]), (shard, set()))
+        own_set = shard["stem"], shard["suffix"], shard["count"] if pattern is None else ""
+        first, numbers = sets.setdefault(own_set, (shard, set()))
         numbers.add(int(shard["shard"]))
         if first["count"] != shard["count"]:
             one, other = sorted(_set_name(shard, match["count"]) for match in (first, shard))
             detail = f"the pattern matches shards of two sets, {one!r} and {other!r}, one of which "
             detail += "may be left over; name one of them, or remove its files"
             raise argument_error(detail, source=pattern)
-    base = _base(pattern)
-    for (stem, suffix), (shard, numbers) in sets.items():
+    base = "*" if pattern is None else _base(pattern)
+    for (stem, suffix, _), (shard, numbers) in sets.items():
         count = shard["count"]
-        if f"-of-{count}" not in base or int(count) > _MAX_SHARDS:
+        if int(count) > _MAX_SHARDS:
             continue
         width = len(shard["shard"])
         absent = (n for n in range(int(count)) if n not in numbers)
         places = (f"{stem}-{n:0{width}}-of-{count}{suffix}" for n in absent)
         missing = [place for place in places if fnmatch.fnmatchcase(_base(place), base)]
-        if missing:
+        if missing and f"-of-{count}" not in base:
+            if int(count) not in numbers:  # or they count from 1
+                shown = f"{', '.join(missing[:3])}{', ...' * (len(missing) > 3)}"
+                text = f"{plural(len(missing), 'shard')} missing: {shown}; the name {_set_name(shard, count)!r} makes this an error"
+                warnings.warn(text, stacklevel=levels_to_caller())
+        elif missing:
             detail = f"the pattern {pattern!r} misses {plural(len(missing), 'shard')}, the first"
             raise FileNotFoundError(errno.ENOENT, detail, missing[0])
 
@@ -94,7 +101,7 @@ def _base(name: str) -> str:
 
 def shards_instead(name: str) -> str:
     """Name the shards that exist in place of a local file that does not."""
-    folder, base = os.path.split(name)
+    folder, base = os.path.split(name.removesuffix(SIDECAR_SUFFIX).removesuffix(INDEX_SUFFIX))
     try:
         names = os.listdir(folder or ".")
         shards = [shard for own in names if (shard := re.fullmatch(_SHARD, own))]

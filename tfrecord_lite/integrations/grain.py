@@ -90,10 +90,6 @@ class ExampleSource(IndexedExamples):
         """
         return self._columns(indices)
 
-    def __repr__(self) -> str:
-        """Name files and features; Grain's ``DataLoader`` compares it with that in a checkpoint."""
-        return f"ExampleSource({self.file!r}, {self._parser!r})"
-
 
 @hinted
 def iter_dataset(dataset: Dataset[Any]) -> Any:

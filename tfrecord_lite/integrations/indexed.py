@@ -38,6 +38,10 @@ class IndexedExamples:
         """Return the number of records."""
         return len(self.file)
 
+    def __repr__(self) -> str:
+        """Name files and features; Grain's ``DataLoader`` compares it with that in a checkpoint."""
+        return f"{type(self).__name__}({self.file!r}, {self._parser!r})"
+
     def _columns(self, indices: Indices) -> dict[str, Column]:
         """Return a batch of Examples as columns."""
         return self.file.parse(indices, self._parser)

@@ -176,7 +176,7 @@ def _received(values: dict[str, Any], names: list[str]) -> dict[str, Any]:
 def _tensor(array: AnyArray) -> Any:
     if array.dtype.kind in "OSUT":
         return array.tolist()
-    if array.dtype.kind == "V" and hasattr(_torch(), array.dtype.name):  # of ml_dtypes
+    if array.dtype.isbuiltin == 2 and hasattr(_torch(), array.dtype.name):  # of ml_dtypes
         return _tensor(array.view(f"u{array.itemsize}")).view(getattr(_torch(), array.dtype.name))
     # Torch cannot share read-only memory, other byte orders or negative strides.
     if not (array.flags.writeable and array.dtype.isnative and min(array.strides, default=0) >= 0):
@@ -300,7 +300,7 @@ def _made(*element: Any) -> Any:
 class IndexedTensors(IndexedExamples):
     """The Examples of a :class:`tfrecord_lite.TFRecordFile` as tensors: a map-style data set.
 
-    ``[i]`` is one record, ``[[i, j, ...]]`` a batch of columns. Whole batches are fastest::
+    ``[i]`` is one record, ``[[i, j, ...]]`` or ``[i:j]`` a batch of columns. Whole batches are fastest::
 
         sampler = BatchSampler(RandomSampler(dataset), 256, drop_last=False)
         loader = DataLoader(dataset, batch_size=None, sampler=sampler, num_workers=2)
@@ -331,8 +331,10 @@ class IndexedTensors(IndexedExamples):
     ({'age': tensor(41)}, {'age': tensor([37, 36])})
     """
 
-    def __getitem__(self, index: int | Sequence[int] | AnyArray) -> dict[str, Any]:
+    def __getitem__(self, index: int | slice | Sequence[int] | AnyArray) -> dict[str, Any]:
         """Return one record as ``parse_single`` does, or many as columns."""
+        if isinstance(index, slice):
+            index = range(*index.indices(len(self)))
         numbers = np.asarray(index)  # samplers give numbers, lists or tensors
         if numbers.ndim == 0:
             return self.__getitems__(numbers[None])[0]

@@ -241,6 +241,12 @@ def test_images_audio_and_texts_of_both_styles() -> None:
         Image(4, 3, (b"png one", b"png two")),
         Image(4, 3, ()),
     ]
+    images = events.images()
+    assert images[1] == ("I", 2, 0.0, Image(4, 3, (b"png one", b"png two")))
+    assert [*images] == [images[0], *images[1:]] == [*images[images.step < 2], *images[-2:]]
+    assert repr(images[0].value) == "Image(width=2, height=1, encoded=(b'png',))"
+    png = b"\x89PNG\r\n\x1a\n" + bytes(4) + b"IHDR" + bytes([0, 0, 0, 16] * 2) + bytes(99)
+    assert repr(Image(16, 16, (png, b""))).endswith("encoded=(<PNG 16 x 16, 123 bytes>, b''))")
     assert list(events.audio().value) == [(b"wav",), (b"wav", b"wav 2"), (b"wav", b"wav 2")]
     one, two = events.texts("t").value
     assert (one, two.encode("utf-8", "surrogateescape")) == ("Grüße", b"\xff")

@@ -168,6 +168,7 @@ def test_info_tells_splits_labels_and_files(today: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="is a slice, but files hold whole splits"):
         info.files("train[:1]")
     assert len(repr(info)) < 2000
+    assert "\n" not in repr(info)
     html = info._repr_html_()
     assert str(today) not in html
     for words in ("flowers 1.0.0", "cat, dog, bird", "pixels"):

@@ -20,8 +20,9 @@ of its plugins.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +34,7 @@ from tfrecord_lite.apps.markup.tables import Cell, Html, panel, table
 from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
 from tfrecord_lite.errors import DamageReport, InvalidArgumentError, Reason, levels_to_caller
 from tfrecord_lite.options import hinted
-from tfrecord_lite.texts import nearest, plural
+from tfrecord_lite.texts import choices, plural, value_text
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
 
 if TYPE_CHECKING:
@@ -48,9 +49,20 @@ _CATEGORY_OF_FORM = {SIMPLE: "scalars", HISTO: "histograms", IMAGE: "images", AU
 _CATEGORY_OF_PLUGIN = {"text": "texts"} | {name: name for name in CATEGORIES[:4]}
 
 
+class Row(NamedTuple):
+    """One value of a :class:`Series`."""
+
+    tag: str
+    step: int
+    wall_time: float
+    value: Any
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Series:
     """Values in the order of the file, as columns of one length.
+
+    Iteration and ``[i]`` return rows, ``[i:j]`` and ``[mask]`` a Series; ``pandas.DataFrame`` takes one, faster its :meth:`as_dict`.
 
     Examples
     --------
@@ -76,6 +88,16 @@ class Series:
     def __len__(self) -> int:
         """Return the number of values."""
         return self.step.size
+
+    def __iter__(self) -> Iterator[Row]:
+        """Iterate over the rows."""
+        return map(Row, *(column.tolist() for column in self.as_dict().values()))
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return one row, or for a slice or mask a Series."""
+        is_one = isinstance(key, int | np.integer)
+        rows = Series(*(column[[key] if is_one else key] for column in self.as_dict().values()))
+        return next(iter(rows)) if is_one else rows
 
     def as_dict(self) -> dict[str, AnyArray]:
         """Return the columns by name, as ``pandas.DataFrame`` takes them; no copies.
@@ -345,8 +367,8 @@ class Events:
     def _number_of(self, tag: str) -> int:
         if tag in self._tags.names:
             return self._tags.names.index(tag)
-        hint = nearest(tag, self._tags.names) or "; see Events.tags"
-        raise InvalidArgumentError(Reason.MISSING, detail=f"no tag {tag!r} in these events{hint}")
+        detail = f"no tag {tag!r} in these events{choices(tag, self._tags.names)}"
+        raise InvalidArgumentError(Reason.MISSING, detail=detail)
 
     def _series(self, category: str, tag: str | None) -> Series:
         is_chosen = self._category == CATEGORIES.index(category)
@@ -423,7 +445,7 @@ _MAX_SIZE_DIGITS = 19
 """Digits of the largest width: 64 bits, as the widest numbers in these messages."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Image:
     r"""One or more encoded images of one step.
 
@@ -443,6 +465,11 @@ class Image:
     height: int
     encoded: tuple[bytes, ...]
     """Usually PNG; :func:`decode_image` decodes them to arrays."""
+
+    def __repr__(self) -> str:
+        """Show what long images are, not their bytes."""
+        images = ", ".join(map(value_text, self.encoded)) + "," * (len(self.encoded) == 1)
+        return f"Image(width={self.width}, height={self.height}, encoded=({images}))"
 
 
 def decode(category: str, form: int, content: bytes | np.float32) -> Any:

@@ -28,7 +28,7 @@ from tfrecord_lite.extension import (
 from tfrecord_lite.options import hinted
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import Schema
-from tfrecord_lite.texts import abridged, nearest, plural, repr_html
+from tfrecord_lite.texts import abridged, listed, nearest, plural, repr_html
 
 Path = str | os.PathLike[str]
 
@@ -97,9 +97,10 @@ class TfdsInfo:
     _files: dict[str, list[str]] = field(repr=False)
 
     def __repr__(self) -> str:
-        """Return the call that would make it, without the middle of long members."""
-        members = ((f.name, repr(getattr(self, f.name))) for f in fields(self) if f.repr)
-        return f"TfdsInfo({', '.join(f'{name}={abridged(text, 800)}' for name, text in members)})"
+        """Return the call that would make it on one line, without the middle of long members."""
+        members = {f.name: repr(getattr(self, f.name)) for f in fields(self) if f.repr}
+        members["schema"] = f"<Schema of {listed(self.schema, 'feature')}>"
+        return f"TfdsInfo({', '.join(f'{name}={abridged(text, 800)}' for name, text in members.items())})"
 
     _repr_html_ = repr_html
 

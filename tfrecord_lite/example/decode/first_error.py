@@ -63,7 +63,8 @@ class MisfitError(Exception):
         if message_type == "Example" and "feature list" in has:
             has += FOR_SEQUENCES
         named = "" if example_name is None else f" (example {example_name!r})"
-        detail = malformed + self.detail + has + named
+        what, *advice = self.detail.rsplit("; ", 1)
+        detail = "; ".join([f"{malformed}{what}{has}", *advice]) + named
         error = InvalidArgumentError(self.reason, key=self.key, detail=detail)
         return block.place(self.message).locate(error)
 
