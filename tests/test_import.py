@@ -96,7 +96,7 @@ def stub(module: ModuleType) -> str:
     lines = [
         f"# Made of the table in {Path(str(module.__file__)).name}: pytest --update-golden tests/test_import.py",
     ]  # fmt: skip
-    for home, names in sorted(vars(module)["_NAMES"].items()):
+    for home, names in sorted(vars(module)["_EXPORTS"].items()):
         listed = ", ".join(f"{name} as {name}" for name in names)
         lines.append(f"from tfrecord_lite.{home} import {listed}")
     if module is tfrecord_lite:
@@ -116,7 +116,7 @@ def test_type_checkers_see_the_names_that_are_loaded(
 
 
 def test_extensions_stand_on_names_of_the_codec_that_are_not_public() -> None:
-    for home, names in vars(extension)["_NAMES"].items():
+    for home, names in vars(extension)["_EXPORTS"].items():
         codec = importlib.import_module(f"tfrecord_lite.{home}")
         assert home.partition(".")[0] not in {"apps", "cli", "integrations", "testing", "tf"}
         for name in names:

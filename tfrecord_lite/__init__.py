@@ -20,7 +20,7 @@ from tfrecord_lite.lazy import names_from as _names_from
 
 __version__ = "0.1.0.dev0"
 
-_NAMES = {
+_EXPORTS = {
     "apps.rearrange": ("split_records", "unique_records"),
     "apps.tables.table": ("TFRecordTable", "scan"),
     "apps.tfds.loading": ("load_tfds",),
@@ -63,7 +63,7 @@ _INSTEAD = {
 }
 """What to call where other libraries have another name."""
 
-_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
 
 __all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - a list
 

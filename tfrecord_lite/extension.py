@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tfrecord_lite.lazy import names_from
 
-_NAMES = {
+_EXPORTS = {
     # Files by name, opened and written.
     "files.compression": (
         "CODECS", "COMPRESSION_WORDS", "CompressionType", "TFRecordCompressionType", "TFRecordOptions",
@@ -73,7 +73,7 @@ _NAMES = {
 }  # fmt: skip
 """The names, by the module that defines them; ``extension.pyi`` is made of this."""
 
-_HOMES = {name: module for module, names in _NAMES.items() for name in names}
+_HOMES = {name: module for module, names in _EXPORTS.items() for name in names}
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - a list
 

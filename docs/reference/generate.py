@@ -128,7 +128,7 @@ def extension_page() -> str:
     """Return the page of the names for authors of extensions, by the packages that define them."""
     introduction = inspect.cleandoc(str(extension.__doc__)).replace("``", "`")
     text = f"# For authors of extensions\n\n{NOTE}{introduction}\n"
-    for package, homes in groupby(vars(extension)["_NAMES"].items(), _package_of):
+    for package, homes in groupby(vars(extension)["_EXPORTS"].items(), _package_of):
         text += f"\n## {package}\n\n| name | |\n| --- | --- |\n"
         text += "".join(
             _row(f"tfrecord_lite.{home}.{name}", name)
