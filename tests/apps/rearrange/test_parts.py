@@ -86,7 +86,7 @@ class TestSplit:
     def test_by_the_values_of_a_feature_however_they_are_encoded(
         self, values: list[Any], of_sequences: bool, seed: int, data: st.DataObject
     ) -> None:
-        values = [0, *values]  # so that one has a value
+        values = [0, 0, *values]  # so that one has a value, and one is encoded plainly
         with tempfile.TemporaryDirectory() as folder:
             with TFRecordWriter(Path(folder, "all")) as writer:
                 for number, value in enumerate(values):
