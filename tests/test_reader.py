@@ -459,3 +459,10 @@ class TestIterator:
     def test_it_does_not_expand_patterns(self, tmp_path: Path) -> None:
         written(tmp_path / "a", [b"a"])
         raised(FileNotFoundError, tf_record_iterator, str(tmp_path / "*"))
+
+
+def test_settings_are_keys_of_caches_and_do_not_show_what_opens_a_store() -> None:
+    settings, same = (ReadSettings(storage_options={"key": "secret"}) for _ in range(2))
+    assert {settings: 1}[same] == 1
+    assert settings != ReadSettings(storage_options={"key": "another"})
+    assert "secret" not in repr(settings)

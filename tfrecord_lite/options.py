@@ -13,7 +13,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import update_wrapper, wraps
 from types import CodeType, FunctionType
 from typing import Any, Literal, NoReturn, TypeAlias, TypedDict, TypeVar, cast
@@ -246,8 +246,8 @@ class ReadSettings:
     on_misfit: OnMisfit = "raise"
     max_errors: int | None = None
     read_ahead: int | None = None
-    storage_options: Mapping[str, Any] | None = None
-    check: Callable[[Any], object] | None = None
+    storage_options: Mapping[str, Any] | None = field(default=None, repr=False, hash=False)
+    check: Callable[[Any], object] | None = field(default=None, repr=False, compare=False)
     """Raises an InvalidArgumentError about the first record of a Block that is to be dropped."""
 
     def __post_init__(self) -> None:
