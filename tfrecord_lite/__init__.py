@@ -81,8 +81,7 @@ def __getattr__(name: str) -> object:
     if name not in _MODULE_OF:
         hint = f"; {_INSTEAD[name]}" if name in _INSTEAD else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
-    value = globals()[name] = _load(name)
-    return value
+    return _load(name)
 
 
 def _html_of(thing: object) -> str:

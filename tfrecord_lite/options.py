@@ -70,35 +70,35 @@ def num_files_in_turns() -> int:
 
 SOME_COLUMNS = "infer_schema(paths).select(names)"
 _MEANT = {
-    "num_records": "n n_rows nrows num_rows limit take n_records",
-    "num_epochs": "epochs repeat",
-    "drop_remainder": "drop_last",
-    "overwrite": "force exist_ok replace clobber",
-    "num_shards": "shards n_shards num_files nshards",
-    "num_workers": "workers n_jobs num_parallel_calls num_parallel_reads num_threads reader_num_threads",
-    "num_threads": "workers n_jobs num_workers",
-    "num_processors": "workers n_jobs num_workers num_threads",
-    "batch_size": "batch batchsize chunksize",
-    "compression": "compression_type codec",
-    "schema": "dtype dtypes features description feature_description",
-    "columns": "cols usecols names feature_names fields keys select feature_keys",
-    "seed": "random_state shuffle_seed",
-    "shuffle": "shuffle_buffer_size buffer_size",
-    "count": "epochs num_epochs n num_records limit",
-    "n": "num_records n_rows limit size",
-    "where": "filter filters predicate query",
-    "prefetch": "prefetch_factor prefetch_buffer_size buffer_size",
-    "as_": "format engine library",
-    "directory": "data_dir folder",
-    "with_info": "as_supervised",
-    "on_error": "errors ignore_errors skip_errors",
-    "shard": "rank world_size num_replicas",
-    "label_key": "label_column label_name label labels target",
-    "label_column": "label_key label_name label",
-    "split": "splits subset",
-    "map": "transform transforms collate_fn map_fn preprocess",
-    "persistent_workers": "pin_memory",
-}
+    "num_records": ("n", "n_rows", "nrows", "num_rows", "limit", "take", "n_records"),
+    "num_epochs": ("epochs", "repeat"),
+    "drop_remainder": ("drop_last",),
+    "overwrite": ("force", "exist_ok", "replace", "clobber"),
+    "num_shards": ("shards", "n_shards", "num_files", "nshards"),
+    "num_workers": ("workers", "n_jobs", "num_parallel_calls", "num_parallel_reads", "num_threads", "reader_num_threads"),
+    "num_threads": ("workers", "n_jobs", "num_workers"),
+    "num_processors": ("workers", "n_jobs", "num_workers", "num_threads"),
+    "batch_size": ("batch", "batchsize", "chunksize"),
+    "compression": ("compression_type", "codec"),
+    "schema": ("dtype", "dtypes", "features", "description", "feature_description"),
+    "columns": ("cols", "usecols", "names", "feature_names", "fields", "keys", "select", "feature_keys"),
+    "seed": ("random_state", "shuffle_seed"),
+    "shuffle": ("shuffle_buffer_size", "buffer_size"),
+    "count": ("epochs", "num_epochs", "n", "num_records", "limit"),
+    "n": ("num_records", "n_rows", "limit", "size"),
+    "where": ("filter", "filters", "predicate", "query"),
+    "prefetch": ("prefetch_factor", "prefetch_buffer_size", "buffer_size"),
+    "as_": ("format", "engine", "library"),
+    "directory": ("data_dir", "folder"),
+    "with_info": ("as_supervised",),
+    "on_error": ("errors", "ignore_errors", "skip_errors"),
+    "shard": ("rank", "world_size", "num_replicas"),
+    "label_key": ("label_column", "label_name", "label", "labels", "target"),
+    "label_column": ("label_key", "label_name", "label"),
+    "split": ("splits", "subset"),
+    "map": ("transform", "transforms", "collate_fn", "map_fn", "preprocess"),
+    "persistent_workers": ("pin_memory",),
+}  # fmt: skip
 """The keywords of this package, and what other libraries call them."""
 _SHUFFLED = "read_batches(paths, shuffle=True, seed=0) shuffles; shuffle_records of tfrecord_lite.apps.rearrange, files"
 _ELSEWHERE = {
@@ -187,7 +187,7 @@ def _refuse(call: str, own: Iterable[str], name: str, options: type = object) ->
     """Raise about a keyword that a call does not take, with the one that was probably meant."""
     from difflib import get_close_matches  # noqa: PLC0415 - for errors alone
 
-    meant = [keyword for keyword, names in _MEANT.items() if name in (keyword, *names.split())]
+    meant = [keyword for keyword, names in _MEANT.items() if name in (keyword, *names)]
     known = [*own, *getattr(options, "__annotations__", {})]
     elsewhere = [_ELSEWHERE[keyword] for keyword in meant if keyword in _ELSEWHERE]
     own_names = [keyword for keyword in meant if keyword in known]
