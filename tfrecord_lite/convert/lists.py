@@ -40,14 +40,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    BoolArray,
-    ByteItems,
-    ByteRanges,
-    Int64Array,
-    row_splits,
-)
+from tfrecord_lite.arrays import AnyArray, BoolArray, ByteItems, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import owned_slice
 from tfrecord_lite.convert.types import column_error, record_of

@@ -56,12 +56,7 @@ from tfrecord_lite.convert.arrow import (
 )
 from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.convert.normalize import opened
-from tfrecord_lite.convert.restore import (
-    as_strings,
-    restore_values,
-    result,
-    values_of,
-)
+from tfrecord_lite.convert.restore import as_strings, restore_values, result, values_of
 from tfrecord_lite.convert.restore import restore as restore_lists
 from tfrecord_lite.convert.store import type_of
 from tfrecord_lite.convert.types import column_error

@@ -35,14 +35,7 @@ from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    BoolArray,
-    ByteStrings,
-    Int64Array,
-    first_true,
-    row_splits,
-)
+from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, first_true, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.ragged import check_splits
 from tfrecord_lite.convert.arrow import is_frame, is_series, open_series
@@ -158,7 +151,7 @@ def _leaf(expected: Type | None) -> Leaf:
     return values_of_objects
 
 
-def _stored_values(items: list[Any], types: set[type]) -> tuple[Type, AnyArray | ByteStrings]:
+def _stored_values(items: list[Any], types: set[type]) -> tuple[Type, Any]:
     kind, flat = values_for_list(items, types)
     if kind is not Kind.BYTES:
         return _PLAIN[kind], flat

@@ -133,10 +133,7 @@ def _may_be_text(item: SchemaItem) -> bool:
 def _texts_in(schema: Schema | SequenceSchema, blocks: Iterable[Block]) -> list[str]:
     """Return the columns whose byte strings are all printable text, and some not empty."""
     from tfrecord_lite.convert.lists import SparseLists  # noqa: PLC0415 - for text=True
-    from tfrecord_lite.example.sequence.parse import (  # noqa: PLC0415 - for text=True
-        ListsParser,
-        SequenceExampleParser,
-    )
+    from tfrecord_lite.example.sequence.parse import ListsParser, SequenceExampleParser  # noqa: PLC0415 - for text=True
     from tfrecord_lite.sniff import text_of  # noqa: PLC0415 - for text=True
 
     if isinstance(schema, Schema):

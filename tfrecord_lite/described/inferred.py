@@ -25,14 +25,7 @@ from tfrecord_lite.described.widening import as_absent
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.example.survey import Survey, check_either
 from tfrecord_lite.files.ahead import ReadAhead
-from tfrecord_lite.files.names import (
-    Source,
-    is_file_object,
-    is_pipe,
-    name_of,
-    position_of,
-    seek_to,
-)
+from tfrecord_lite.files.names import Source, is_file_object, is_pipe, name_of, position_of, seek_to
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.stream import RecordStream

@@ -24,7 +24,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import warnings
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
@@ -37,7 +36,7 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     argument_error,
     errors_at,
-    levels_to_caller,
+    warn_user,
 )
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.compression import detect
@@ -201,7 +200,7 @@ def read_beside(
         return None
     if expected != actual and may_be_damaged and _may_be_damaged(expected, actual):
         text = f"{name}: not the bytes that its sidecar was written for, which is used all the same"
-        warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
+        warn_user(text)
     elif expected != actual:
         if not may_be_damaged:
             _raise_damage(name)

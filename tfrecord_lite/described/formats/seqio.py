@@ -24,9 +24,7 @@ def is_info(document: Mapping[str, object]) -> bool:
     return isinstance(document.get("features"), dict) and "num_shards" in document
 
 
-def from_mapping(
-    document: Mapping[str, object],
-) -> tuple[Schema, dict[str, InvalidArgumentError]]:
+def from_mapping(document: Mapping[str, object]) -> tuple[Schema, dict[str, InvalidArgumentError]]:
     """Read a parsed ``info.SPLIT.json``; return also the features that cannot be read, with the reasons.
 
     >>> info = {"num_shards": 1, "features": {"x": {"shape": [None, 2], "dtype": "int32"}}}

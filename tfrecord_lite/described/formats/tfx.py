@@ -59,9 +59,7 @@ _SEQUENCE = "##SEQUENCE##"
 _IN_USE = frozenset({tfmd.UNKNOWN_STAGE, tfmd.BETA, tfmd.PRODUCTION})
 
 
-def from_text(
-    text: str | bytes,
-) -> tuple[Schema | SequenceSchema, dict[str, InvalidArgumentError]]:
+def from_text(text: str | bytes) -> tuple[Schema | SequenceSchema, dict[str, InvalidArgumentError]]:
     """Read a ``schema.pbtxt``: features in the order of the text, sparse ones after the others.
 
     Returns also the features that cannot be read, with the reasons.
