@@ -59,7 +59,7 @@ from tfrecord_lite.convert.restore import outer_rank
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, errors_at, warn_user
 from tfrecord_lite.schema import Kind, Original, Schema, SequenceSchema
-from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
+from tfrecord_lite.schema.kinds import nearest_of_numpy
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.texts import nearest
 
@@ -928,11 +928,7 @@ def _plain(flat: Any) -> Any:
     """Return the numbers of ml_dtypes, which no library has, as the nearest of NumPy's."""
     if not isinstance(flat, np.ndarray) or flat.dtype.isbuiltin == 1:  # its name takes longer
         return flat
-    if flat.dtype.name in EXTRA_FLOATS:
-        return flat.astype(np.float32)
-    if flat.dtype.name in EXTRA_INTEGERS:
-        return flat.astype(np.uint8 if flat.dtype.name.startswith("u") else np.int8)
-    return flat
+    return flat.astype(nearest_of_numpy(flat.dtype.name), copy=False)
 
 
 def _array(name: str, lists: Lists, kind: ArrowType) -> Array:

@@ -1,7 +1,4 @@
-r"""schema_of and restore: columns as lists that every reader has, and brought back as what they were.
-
-An Example has three kinds of lists; a column has a dtype and a shape. :func:`schema_of`
-says how each column is stored, and what it was, its *original*:
+r"""schema_of and restore: how each column is stored, and what it was, its *original*.
 
 =======================  ======================================  =========================
 column                   feature                                 comes back as
@@ -17,24 +14,8 @@ BytesColumn, strings     FixedLenFeature                         object array of
                                                                  or the strings they were
 =======================  ======================================  =========================
 
-===============================  ====================================================
-original dtype                   stored as
-===============================  ====================================================
-bool, integers up to 63 bits     int64 list; ml_dtypes' int4 and smaller too
-uint8 of two dimensions or more  raw, from 16 values on: the bytes of each row as one string, as
-in a record                      ``tf.io.decode_raw`` reads them
-uint64                           int64 list, in two's complement
-float16, float32                 float list; ml_dtypes' bfloat16, float8 and smaller too
-datetime64, timedelta64          int64 list: counts of the unit, NaT too
-float64                          float list, rounded; a finite value beyond float32 is an error
-complex                          raw: the little-endian bytes of each innermost row
-``S``, ``U``, StringDType, str   bytes list, UTF-8
-===============================  ====================================================
-
-With ``lossless=True`` float64 is stored raw, too, and so are all bools, int8 and uint8 of 16 values or more.
-
-That depends on dtypes and shapes alone, never on values, so the schema of one batch fits the next. Only
-the flat values change; the division into rows does not. No wire format.
+:mod:`.store` has the list for each dtype. It depends on dtypes and shapes alone, never on values, so the
+schema of one batch fits the next.
 """
 
 from __future__ import annotations
@@ -62,18 +43,9 @@ from tfrecord_lite.convert.store import type_of
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import Reason, errors_at
 from tfrecord_lite.options import hinted
-from tfrecord_lite.schema import (
-    FeatureSpec,
-    FixedLenFeature,
-    Kind,
-    Original,
-    RaggedFeature,
-    RawFeature,
-    Schema,
-    SchemaItem,
-    SparseFeature,
-)
-from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
+from tfrecord_lite.schema import Kind, Original, Schema, SchemaItem
+from tfrecord_lite.schema.features import FixedLenFeature, RaggedFeature, RawFeature, SparseFeature
+from tfrecord_lite.schema.kinds import nearest_of_numpy
 from tfrecord_lite.schema.types import WIRE, Type
 
 
@@ -87,9 +59,9 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False)
         As :func:`~tfrecord_lite.encode_examples` takes them. A stream of Arrow data is not read: its
         types decide, columns that may have nulls may be missing, and categories are not known.
     lossless : bool, default False
-        True: keep every bit. float64 is stored raw, as its bytes, and so are bools, int8 and uint8 of 16 values or more. By default float64
-        becomes a list of float32, rounded, which other programs read; encoding a finite value beyond float32 is then an
-        error. Complex numbers are always stored raw, as no list holds them.
+        True: keep every bit. float64 is stored raw, as its bytes, and so are bools, int8 and uint8 of 16 values or more.
+        By default float64 becomes a list of float32, rounded, which other programs read; encoding a finite value beyond
+        float32 is then an error. Complex numbers are always stored raw.
 
     Returns
     -------
@@ -146,10 +118,8 @@ def item_of(
     if isinstance(lists, SparseLists):
         keys = tuple(f"{name}/indices_{i}" for i in range(len(lists.sizes)))
         dtype = (own.kind or Kind.BYTES).dtype
-        spec: FeatureSpec = SparseFeature(keys, f"{name}/values", dtype, lists.sizes)
-    else:
-        spec = own.specification(name, splits_dtype)
-    return SchemaItem(spec, own.original)
+        return SchemaItem(SparseFeature(keys, f"{name}/values", dtype, lists.sizes), own.original)
+    return SchemaItem(own.specification(name, splits_dtype), own.original)
 
 
 def splits_dtype_of(column: Any) -> Any:
@@ -163,8 +133,7 @@ def splits_dtype_of(column: Any) -> Any:
 def restore(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     """Bring columns back to the dtypes and shapes they had before they were stored.
 
-    Whatever this package parses with a Schema is restored. This is for columns that were parsed otherwise: by
-    TensorFlow, to which a RawFeature is a byte string, or with ``schema.features``.
+    For columns that TensorFlow parsed, or that were parsed with ``schema.features``: with a Schema, parsers restore.
 
     Parameters
     ----------
@@ -201,10 +170,8 @@ def restore(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
         item = schema.to_items()[name]
         # Of a RawFeature the parser has made arrays; others parse strings.
         is_parsed = isinstance(item.spec, RawFeature) and column.dtype != object
-        if item.original is None or is_parsed:
-            restored[name] = column
-        else:
-            restored[name] = _restored(name, column, Type.of(item))
+        is_whole = item.original is None or is_parsed
+        restored[name] = column if is_whole else _restored(name, column, Type.of(item))
     return restored
 
 
@@ -235,9 +202,7 @@ def _flat(values: Any) -> Any:
 
 
 # ------------------------------------------------------- the schema that came along with Arrow data
-# A table made from records has their schema in its metadata. It may have been changed since: a
-# column that is gone, or of another type, is no longer what the schema says, and is stored by its
-# own type.
+# The table may have been changed since: a column of another type is stored by its own type.
 
 _TIMES = ("datetime64[", "timedelta64[")
 _UNITS = ("D", "s", "ms", "us", "ns")
@@ -256,17 +221,18 @@ def with_carried(frame: Frame, *, any_category: bool = False) -> tuple[Frame, Sc
     for name, item in () if frame.carried is None else frame.carried.to_items().items():
         if name not in columns or isinstance(item.spec, SparseFeature):
             continue
-        if any_category and item.original is not None:
-            item = item._replace(original=replace(item.original, categories=None, ordered=False))  # noqa: PLW2901
-        as_specified, lists = _expected(item), columns[name]
+        spec, original = item
+        if any_category and original is not None:
+            original = replace(original, categories=None, ordered=False)
+        as_specified, lists = _expected(item._replace(original=original)), columns[name]
         own = type_of(name, lists, lossless=True)
         if not _is_alike(own, as_specified):
             continue
         if as_specified.dtype.startswith(_TIMES):
             columns[name] = _in_unit(name, lists, as_specified.dtype)
-        if own.missing and isinstance(item.spec, FixedLenFeature | RawFeature):  # not its default
-            item = SchemaItem(RaggedFeature(item.kind.dtype), replace(as_specified, missing=True))  # noqa: PLW2901
-        items[name] = item
+        if own.missing and isinstance(spec, FixedLenFeature | RawFeature):  # not its default
+            spec, original = RaggedFeature(item.kind.dtype), replace(as_specified, missing=True)
+        items[name] = item._replace(spec=spec, original=original)
     return frame._replace(columns=columns), Schema.of_items(items)
 
 
@@ -284,9 +250,7 @@ def _expected(item: SchemaItem) -> Original:
 
 def _is_alike(own: Type, original: Original) -> bool:
     """Return whether a column has the type that Arrow data have for an original."""
-    if is_text(original) and not is_text(own):
-        return False
-    if original.text is not None and is_text(own) and not is_text(original):
+    if original.text is not None and is_text(own) != is_text(original):
         return False
     if original.categories is not None:
         ours, theirs = own.categories, original.categories
@@ -296,10 +260,7 @@ def _is_alike(own: Type, original: Original) -> bool:
         return False
     if original.dtype.startswith(_TIMES):
         return _is_time_like(own.dtype, original.dtype)
-    nearest = "float32" if original.dtype in EXTRA_FLOATS else original.dtype
-    if original.dtype in EXTRA_INTEGERS:
-        nearest = "uint8" if original.dtype.startswith("u") else "int8"
-    return bool(own.dtype == nearest)
+    return own.dtype == nearest_of_numpy(original.dtype)
 
 
 def _is_time_like(own: str, original: str) -> bool:

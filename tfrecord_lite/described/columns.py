@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from tfrecord_lite.arrays import views
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.example.parse import ExampleParser
-from tfrecord_lite.schema import (
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    Kind,
-    Original,
-    Schema,
-    SchemaItem,
-    SequenceSchema,
-)
+from tfrecord_lite.schema import Kind, Original, Schema, SchemaItem, SequenceSchema
+from tfrecord_lite.schema.features import FixedLenFeature, FixedLenSequenceFeature
 from tfrecord_lite.texts import choices, nearest
 
 if TYPE_CHECKING:

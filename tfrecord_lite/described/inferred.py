@@ -29,14 +29,8 @@ from tfrecord_lite.files.names import Source, is_file_object, is_pipe, name_of, 
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.stream import RecordStream
-from tfrecord_lite.schema import (
-    FixedLenFeature,
-    Original,
-    Schema,
-    SequenceSchema,
-    SequenceSummary,
-    Summary,
-)
+from tfrecord_lite.schema import FixedLenFeature, Original, Schema, SequenceSchema
+from tfrecord_lite.schema.summary import SequenceSummary, Summary
 
 _Rows = TypeVar("_Rows", Block, Any)
 

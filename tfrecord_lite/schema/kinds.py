@@ -65,6 +65,13 @@ EXTRA_DTYPES = EXTRA_FLOATS | EXTRA_INTEGERS
 """The small numbers of machine learning that NumPy lacks, by the names that ml_dtypes gives them."""
 
 
+def nearest_of_numpy(name: str) -> str:
+    """Return the name of NumPy's smallest dtype with all numbers of one of ml_dtypes; others as they are."""
+    if name in EXTRA_INTEGERS:
+        return name.rstrip("124") + "8"
+    return "float32" if name in EXTRA_FLOATS else name
+
+
 def is_float(name: str) -> bool:
     """Return whether a dtype with this name is one of floats, NumPy's or another."""
     return name.startswith("float") or name in EXTRA_FLOATS

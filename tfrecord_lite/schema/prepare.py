@@ -36,17 +36,8 @@ import numpy as np
 
 from tfrecord_lite.arrays import objects
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.schema.features import (
-    FeatureLike,
-    FeatureSpec,
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    Partition,
-    RaggedFeature,
-    RawFeature,
-    SparseFeature,
-    VarLenFeature,
-)
+from tfrecord_lite.schema import features as specs
+from tfrecord_lite.schema.features import FeatureLike, FeatureSpec, RaggedFeature, RawFeature
 from tfrecord_lite.schema.kinds import Kind, kind_of
 from tfrecord_lite.schema.text import FOR_SEQUENCES
 from tfrecord_lite.texts import plural
@@ -137,7 +128,7 @@ class Ragged(NamedTuple):
     name: str
     key: str
     kind: Kind
-    partitions: tuple[Partition, ...]
+    partitions: tuple[specs.Partition, ...]
     """The length of a uniform one is an int that is not negative."""
     splits_dtype: np.dtype[Any]
     """int32 or int64."""
@@ -186,7 +177,7 @@ def prepare(features: Mapping[str, FeatureLike]) -> dict[str, Prepared]:
         raise argument_error("no features to parse; give a dict of names to specifications")
     prepared = _prepare_all(features)
     for name, feature in features.items():
-        if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
+        if isinstance(feature, specs.FixedLenSequenceFeature) and not feature.allow_missing:
             detail = "a FixedLenSequenceFeature of an Example needs allow_missing=True"
             raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
     return prepared
@@ -214,7 +205,7 @@ def prepare_sequence(
     _check_classes(lists, "a feature list", _IN_LISTS)
     prepared_lists = _prepare_all(lists)
     for name, spec in lists.items():
-        if isinstance(spec, FixedLenSequenceFeature) and spec.default_value is not None:
+        if isinstance(spec, specs.FixedLenSequenceFeature) and spec.default_value is not None:
             detail = "a feature list has no default_value; shorter ones are padded with 0 or b''"
             raise argument_error(detail, key=name)
     padding = _default_array("", b"", Kind.BYTES, ())
@@ -239,8 +230,8 @@ def _check_classes(features: object, where: str, allowed: tuple[type[FeatureSpec
             raise InvalidArgumentError(Reason.UNSUPPORTED, key=str(name), detail=detail)
 
 
-_IN_CONTEXT = (FixedLenFeature, VarLenFeature, RaggedFeature, RawFeature)
-_IN_LISTS = (FixedLenSequenceFeature, VarLenFeature, RaggedFeature, RawFeature)
+_IN_CONTEXT = (specs.FixedLenFeature, specs.VarLenFeature, RaggedFeature, RawFeature)
+_IN_LISTS = (specs.FixedLenSequenceFeature, specs.VarLenFeature, RaggedFeature, RawFeature)
 
 
 def no_mapping_error(features: object) -> TypeError:
@@ -328,7 +319,7 @@ def specification(name: str, feature: FeatureLike, *, is_list: bool = False) -> 
         kind = None
     if kind is None:
         raise not_a_specification_error(name, feature, _SHORTHANDS)
-    cls = FixedLenSequenceFeature if is_list else FixedLenFeature
+    cls = specs.FixedLenSequenceFeature if is_list else specs.FixedLenFeature
     return cls(list(shape) if isinstance(shape, tuple) else shape, kind.dtype)
 
 
@@ -347,16 +338,16 @@ def canonical(name: str, feature: FeatureLike) -> FeatureSpec:
     match spec, prepared:
         case RawFeature(), _:
             return spec
-        case FixedLenFeature(), Dense():
+        case specs.FixedLenFeature(), Dense():
             changes["shape"] = prepared.shape
             if (default := spec.default_value) is not None:
                 default = _default_array(name, default, prepared.kind, prepared.shape)
                 changes["default_value"] = _tuples(default.tolist())
-        case FixedLenSequenceFeature(), Padded():
+        case specs.FixedLenSequenceFeature(), Padded():
             changes |= {"shape": prepared.shape, "allow_missing": bool(spec.allow_missing)}
             if spec.default_value is not None:
                 changes["default_value"] = prepared.padding.item()
-        case SparseFeature(), Sparse():
+        case specs.SparseFeature(), Sparse():
             single = isinstance(spec.index_key, str)
             changes["index_key"] = prepared.index_keys[0] if single else prepared.index_keys
             changes["size"] = prepared.sizes[0] if single else prepared.sizes
@@ -374,7 +365,7 @@ def _tuples(value: Any) -> Any:
 # ----------------------------------------------------------------- one builder per class
 
 
-def _dense(name: str, spec: FixedLenFeature) -> Dense:
+def _dense(name: str, spec: specs.FixedLenFeature) -> Dense:
     kind = kind_of(spec.dtype, name)
     shape = _shape(name, spec.shape)
     default = None
@@ -392,7 +383,7 @@ def _value_key(name: str, key: str | None) -> str:
     return key
 
 
-def _padded(name: str, spec: FixedLenSequenceFeature) -> Padded:
+def _padded(name: str, spec: specs.FixedLenSequenceFeature) -> Padded:
     kind = kind_of(spec.dtype, name)
     shape = _shape(name, spec.shape)
     if 0 in shape:
@@ -406,7 +397,7 @@ def _padded(name: str, spec: FixedLenSequenceFeature) -> Padded:
     return Padded(name, kind, shape, default, bool(spec.allow_missing))
 
 
-def _sparse(name: str, spec: SparseFeature) -> Sparse:
+def _sparse(name: str, spec: specs.SparseFeature) -> Sparse:
     if any(key is None or key in ("", b"", [], ()) for key in (spec.index_key, spec.value_key)):
         raise argument_error("a SparseFeature needs index_key and value_key", key=name)
     kind = kind_of(spec.dtype, name)
@@ -427,7 +418,7 @@ def _sparse(name: str, spec: SparseFeature) -> Sparse:
 
 def _ragged(name: str, spec: RaggedFeature) -> Ragged:
     key = _value_key(name, spec.value_key)
-    partitions: list[Partition] = []
+    partitions: list[specs.Partition] = []
     for partition in spec.partitions:
         if isinstance(partition, RaggedFeature.UniformRowLength):
             length = _count(name, "UniformRowLength", partition.length)
@@ -450,12 +441,12 @@ def _raw(name: str, spec: RawFeature) -> Dense | Shaped:
 
 
 _BUILDERS: dict[type, Callable[[str, Any], Prepared]] = {
-    FixedLenFeature: _dense,
-    FixedLenSequenceFeature: _padded,
-    VarLenFeature: lambda name, spec: VarLen(
+    specs.FixedLenFeature: _dense,
+    specs.FixedLenSequenceFeature: _padded,
+    specs.VarLenFeature: lambda name, spec: VarLen(
         _value_key(name, spec.value_key), kind_of(spec.dtype, name)
     ),
-    SparseFeature: _sparse,
+    specs.SparseFeature: _sparse,
     RaggedFeature: _ragged,
     RawFeature: _raw,
 }

@@ -17,15 +17,9 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.schema import features as specs
 from tfrecord_lite.schema import text
-from tfrecord_lite.schema.features import (
-    FeatureLike,
-    FeatureSpec,
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    RaggedFeature,
-    RawFeature,
-)
+from tfrecord_lite.schema.features import FeatureLike, FeatureSpec, FixedLenFeature, RawFeature
 from tfrecord_lite.schema.kinds import EXTRA_DTYPES, Kind, numpy_dtype
 from tfrecord_lite.schema.prepare import canonical, check_key, no_mapping_error, specifications
 from tfrecord_lite.texts import nearest, plural, repr_html
@@ -227,7 +221,7 @@ def checked_item(
     name: str,
     spec: FeatureSpec,
     original: Original | None,
-    dense: type[FixedLenFeature | FixedLenSequenceFeature] = FixedLenFeature,
+    dense: type[FixedLenFeature | specs.FixedLenSequenceFeature] = FixedLenFeature,
 ) -> SchemaItem:
     """Return a canonical specification with its original; BAD_ARGUMENT if its values cannot come from that.
 
@@ -240,7 +234,7 @@ def checked_item(
     if isinstance(spec, RawFeature):
         own = Original(spec.dtype, spec.shape)
         fits = (original.dtype, original.shape) == (own.dtype, own.shape)
-    elif isinstance(spec, dense | RaggedFeature):
+    elif isinstance(spec, dense | specs.RaggedFeature):
         shape = original.shape or ()
         rank = shape.count(None)
         # Dimensions that vary are the first ones, but for the last of them.
@@ -267,7 +261,7 @@ def known_items(features: Mapping[str, FeatureLike]) -> dict[str, SchemaItem]:
 def check_steps(feature_lists: Schema) -> None:
     """Raise about an original that the steps of a feature list cannot have; its shape is the shape of a step."""
     for name, (spec, original) in feature_lists.to_items().items():
-        checked_item(name, spec, original, FixedLenSequenceFeature)
+        checked_item(name, spec, original, specs.FixedLenSequenceFeature)
         if original is not None and original.missing:
             detail = "a step is never missing, so its original has no missing=True; "
             detail += "a list may be, with allow_missing=True"
@@ -335,16 +329,16 @@ class Schema(Mapping[str, FeatureSpec]):
             return
         if not isinstance(features, Mapping):
             raise no_mapping_error(features)
-        specs = {name: canonical(name, spec) for name, spec in features.items()}
+        checked = {name: canonical(name, spec) for name, spec in features.items()}
         originals = {} if originals is None else originals
         for name, entry in originals.items():
-            if name not in specs:
-                detail = f"no such feature for this original{nearest(name, specs)}"
+            if name not in checked:
+                detail = f"no such feature for this original{nearest(name, checked)}"
                 raise argument_error(detail, key=str(name))
             if not isinstance(entry, Original):
                 raise TypeError(f"original of feature {name!r} must be an Original")
         self._items = {}
-        for name, spec in specs.items():
+        for name, spec in checked.items():
             original = originals.get(name)
             if isinstance(spec, RawFeature):
                 original = original or Original(spec.dtype, spec.shape)

@@ -22,13 +22,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.schema.features import (
-    FeatureSpec,
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    RaggedFeature,
-    VarLenFeature,
-)
+from tfrecord_lite.schema import features as specs
+from tfrecord_lite.schema.features import FeatureSpec, FixedLenFeature, RaggedFeature
 from tfrecord_lite.schema.kinds import Kind
 from tfrecord_lite.schema.schema import Original, Schema, SequenceSchema
 from tfrecord_lite.schema.text import json_value, shortest
@@ -42,8 +37,8 @@ Variable: TypeAlias = Literal["ragged", "varlen", "padded"]
 
 _VARIABLE: dict[str, Callable[[Kind], FeatureSpec]] = {
     "ragged": lambda kind: RaggedFeature(kind.dtype, row_splits_dtype=np.int64),
-    "varlen": lambda kind: VarLenFeature(kind.dtype),
-    "padded": lambda kind: FixedLenSequenceFeature([], kind.dtype, allow_missing=True),
+    "varlen": lambda kind: specs.VarLenFeature(kind.dtype),
+    "padded": lambda kind: specs.FixedLenSequenceFeature([], kind.dtype, allow_missing=True),
 }
 
 
@@ -273,12 +268,12 @@ class Summary(Mapping[str, FeatureSummary]):
             raise argument_error(f"cannot infer a schema: {held}")
         features = self._features if names is None else {name: self[name] for name in names}
         filled = {name: summary for name, summary in features.items() if summary.lists}
-        specs = {n: self._spec(n, summary, variable, defaults) for n, summary in filled.items()}
+        by_name = {n: self._spec(n, own, variable, defaults) for n, own in filled.items()}
         originals = {}
         for name, summary in filled.items():
-            if summary.kind and summary.is_fixed and isinstance(specs[name], RaggedFeature):
+            if summary.kind and summary.is_fixed and isinstance(by_name[name], RaggedFeature):
                 originals[name] = Original(summary.kind.label, _shape(summary), missing=True)
-        return Schema(specs, originals)
+        return Schema(by_name, originals)
 
     def _spec(
         self, name: str, summary: FeatureSummary, variable: Variable, defaults: Mapping[str, Any]
@@ -497,7 +492,7 @@ class SequenceSummary:
             return _VARIABLE[variable](summary.kind)
         is_optional = summary.n_records < self.n_records
         shape = _shape(summary.values)
-        return FixedLenSequenceFeature(shape, summary.kind.dtype, allow_missing=is_optional)
+        return specs.FixedLenSequenceFeature(shape, summary.kind.dtype, allow_missing=is_optional)
 
     def describe(self) -> dict[str, Any]:
         """Return all counts and ranges as JSON values.

@@ -33,15 +33,8 @@ from typing import Any
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.schema.features import (
-    PARTITIONS,
-    SPECIFICATIONS,
-    FeatureSpec,
-    RaggedFeature,
-    RawFeature,
-    SparseFeature,
-    arguments_of,
-)
+from tfrecord_lite.schema import features as specs
+from tfrecord_lite.schema.features import FeatureSpec, RaggedFeature, arguments_of
 from tfrecord_lite.schema.kinds import Kind, is_float, kind_of
 from tfrecord_lite.texts import aligned, plural, shown_name
 
@@ -49,8 +42,8 @@ FORMAT = "tfrecord_lite.Schema"
 SEQUENCE_FORMAT = "tfrecord_lite.SequenceSchema"
 VERSIONS = (1, 2)
 
-_SPECIFICATIONS = {cls.__name__: cls for cls in SPECIFICATIONS}
-_PARTITIONS = {cls.__name__: cls for cls in PARTITIONS}
+_SPECIFICATIONS = {cls.__name__: cls for cls in specs.SPECIFICATIONS}
+_PARTITIONS = {cls.__name__: cls for cls in specs.PARTITIONS}
 _NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -139,16 +132,16 @@ def read_features(
     listed = document.get(member)
     if not isinstance(listed, dict) or not all(isinstance(item, dict) for item in listed.values()):
         raise _json_error(f'"{member}" must be an object of objects')
-    specs, originals = {}, {}
+    features, originals = {}, {}
     for name, item in listed.items():
         original = item.pop("original", None)
         try:
-            specs[name] = _specification(name, item)
+            features[name] = _specification(name, item)
             if original is not None:
                 originals[name] = _original(name, original)
         except TypeError as error:
             raise _json_error(str(error), name) from error
-    return specs, originals
+    return features, originals
 
 
 def _specification(name: str, values: dict[str, Any]) -> FeatureSpec:
@@ -252,7 +245,7 @@ def _row(name: str, spec: FeatureSpec, original: Any) -> tuple[str, ...]:
 def is_told(spec: FeatureSpec, original: Any) -> bool:
     """Return whether a specification says all that an original does, or there is none."""
     is_more = original is not None and (original.categories, original.compression) != (None, None)
-    return original is None or (isinstance(spec, RawFeature) and not is_more)
+    return original is None or (isinstance(spec, specs.RawFeature) and not is_more)
 
 
 def _original_text(original: Any) -> str:
@@ -269,7 +262,7 @@ def _original_text(original: Any) -> str:
 def _details(spec: FeatureSpec) -> str:
     """Return the cell with the keys that a composite feature reads."""
     match spec:
-        case SparseFeature():
+        case specs.SparseFeature():
             return f"{_short(spec.index_key)} -> {spec.value_key!r}, size {spec.size}"
         case RaggedFeature():
             key = [] if spec.value_key is None else [f"values {spec.value_key!r}"]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfrecord_lite.schema.features import FeatureSpec, FixedLenFeature, RaggedFeature, RawFeature
-from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS, Kind, is_float, numpy_dtype
+from tfrecord_lite.schema.kinds import EXTRA_FLOATS, Kind, is_float, nearest_of_numpy, numpy_dtype
 from tfrecord_lite.schema.schema import Original, SchemaItem
 
 _members = attrgetter(*(field.name for field in fields(Original)))
@@ -185,8 +185,7 @@ def _dtype(before: Type, after: Type) -> str:
         raise incompatible
     if names & EXTRA_FLOATS:
         return "float32"
-    names = {name.rstrip("124") + "8" if name in EXTRA_INTEGERS else name for name in names}
-    both = np.result_type(*map(np.dtype, names)).name
+    both = np.result_type(*map(np.dtype, map(nearest_of_numpy, names))).name
     if _family(both) not in families:
         raise incompatible
     return both

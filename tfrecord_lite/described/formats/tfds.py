@@ -30,16 +30,8 @@ import numpy as np
 
 from tfrecord_lite.described.formats import Shape, nearest_kind, specification
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.schema import (
-    FixedLenFeature,
-    Kind,
-    Original,
-    RaggedFeature,
-    RawFeature,
-    Schema,
-    SchemaItem,
-)
-from tfrecord_lite.schema.features import Partition
+from tfrecord_lite.schema import Kind, Original, Schema, SchemaItem
+from tfrecord_lite.schema.features import FixedLenFeature, Partition, RaggedFeature, RawFeature
 
 
 @dataclass(frozen=True, slots=True)

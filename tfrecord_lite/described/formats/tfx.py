@@ -36,17 +36,8 @@ from google.protobuf import text_format
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.messages import tfmd_schema_pb2 as tfmd
-from tfrecord_lite.schema import (
-    FeatureSpec,
-    FixedLenFeature,
-    Kind,
-    RaggedFeature,
-    Schema,
-    SequenceSchema,
-    SparseFeature,
-    VarLenFeature,
-)
-from tfrecord_lite.schema.features import Partition
+from tfrecord_lite.schema import FeatureSpec, Kind, RaggedFeature, Schema, SequenceSchema
+from tfrecord_lite.schema.features import FixedLenFeature, Partition, SparseFeature, VarLenFeature
 from tfrecord_lite.schema.prepare import keys_to_read, prepare
 
 _KINDS: dict[int, Kind] = {tfmd.BYTES: Kind.BYTES, tfmd.INT: Kind.INT64, tfmd.FLOAT: Kind.FLOAT}
@@ -129,19 +120,19 @@ class _Reader:
             keys, value = [part.name for part in sparse.index_feature], sparse.value_feature.name
             make = partial(self._sparse, sparse.name, keys, value, sparse.dense_shape)
             makers[0][sparse.name] = partial(make, is_sorted=sparse.is_sorted)
-        specs = self._made(makers[0], self._features, "context/" if self._is_sequence else "")
+        context = self._made(makers[0], self._features, "context/" if self._is_sequence else "")
         lists = self._made(makers[1], self._steps, "feature_lists/")
-        if not specs and not lists:
+        if not context and not lists:
             error = _schema_error("there are no features; expected a Schema of tensorflow-metadata")
             raise next(iter(self._refused.values()), error)
-        schema = SequenceSchema(specs, lists) if self._is_sequence else Schema(specs)
+        schema = SequenceSchema(context, lists) if self._is_sequence else Schema(context)
         return schema, self._refused
 
     def _made(
         self, makers: Mapping[str, _Maker], features: Mapping[str, tfmd.Feature], prefix: str
     ) -> dict[str, FeatureSpec]:
         """Return specifications, also for the columns that none of them is made of; in the schema's order."""
-        specs: dict[str, FeatureSpec] = {}
+        made: dict[str, FeatureSpec] = {}
         composed: set[str] = set()
         plain: dict[str, _Maker] = {
             name: partial(self._plain, name, feature) for name, feature in features.items()
@@ -154,11 +145,11 @@ class _Reader:
             try:
                 spec = make()
                 composed.update(keys_to_read(prepare({name: spec})))
-                specs[name] = spec
+                made[name] = spec
             except InvalidArgumentError as error:
                 self._refused[prefix + name] = error
-        order = [name for name in features if name in specs]
-        return {name: specs[name] for name in dict.fromkeys([*order, *specs])}
+        order = [name for name in features if name in made]
+        return {name: made[name] for name in dict.fromkeys([*order, *made])}
 
     def _kind(
         self, name: str, owner: str, features: Mapping[str, tfmd.Feature] | None = None
