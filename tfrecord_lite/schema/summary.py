@@ -6,11 +6,8 @@
     SequenceExamples ──counted──> SequenceSummary ──schema()──> SequenceSchema
                                      + the summary of another shard
 
-For every feature a summary has the number of records with it, its kinds, and the smallest and
-largest count of values, and value. Schemas are inferred from summaries; the two are separate
-because summaries of shards can be added, and schemas cannot.
-
-No I/O, no knowledge of bytes on the wire.
+Schemas are inferred from summaries; the two are separate because summaries of shards can be added, and
+schemas cannot.
 """
 
 from __future__ import annotations
@@ -25,7 +22,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import features as specs
 from tfrecord_lite.schema.features import FeatureSpec, FixedLenFeature, RaggedFeature
 from tfrecord_lite.schema.kinds import Kind
-from tfrecord_lite.schema.schema import Original, Schema, SequenceSchema
+from tfrecord_lite.schema.schema import Original, Schema, SchemaItem, SequenceSchema
 from tfrecord_lite.schema.text import json_value, shortest
 from tfrecord_lite.texts import abridged, aligned, nearest, plural, repr_html, shown_name
 
@@ -60,8 +57,7 @@ class ListSummary:
 
     Examples
     --------
-    >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
-    >>> (ages,) = summarize(people)["age"].lists.values()
+    >>> (ages,) = summarize(encode_examples({"age": [36, 41, None]}))["age"].lists.values()
     >>> ages.n_records, ages.lengths, ages.values, ages.first.index
     (2, (1, 1), (36, 41), 0)
     """
@@ -94,8 +90,7 @@ class FeatureSummary:
 
     Examples
     --------
-    >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
-    >>> age = summarize(people)["age"]
+    >>> age = summarize(encode_examples({"age": [36, 41, None]}))["age"]
     >>> age.n_records, age.kind.name
     (2, 'INT64')
     """
@@ -201,10 +196,6 @@ class Summary(Mapping[str, FeatureSummary]):
         """Return the same summary for 0, with which :func:`sum` begins."""
         return self if type(other) is int and other == 0 else NotImplemented
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as the call that creates an equal one."""
-        return (type(self), (self.n_records, self._features))
-
     def schema(
         self,
         *,
@@ -247,13 +238,12 @@ class Summary(Mapping[str, FeatureSummary]):
 
         Examples
         --------
-        >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
+        >>> people = encode_examples({"age": [36, 41, None]})
         >>> summarize(people).schema(defaults={"age": -1})
-        Schema of 2 features
-        name  specification    dtype   shape  default
-        ----  ---------------  ------  -----  -------
-        age   FixedLenFeature  int64   []     -1
-        name  FixedLenFeature  string  []
+        Schema of 1 feature
+        name  specification    dtype  shape  default
+        ----  ---------------  -----  -----  -------
+        age   FixedLenFeature  int64  []     -1
         """
         if variable not in _VARIABLE:
             raise argument_error(f"variable is {variable!r}, expected {', '.join(_VARIABLE)}")
@@ -268,17 +258,13 @@ class Summary(Mapping[str, FeatureSummary]):
             raise argument_error(f"cannot infer a schema: {held}")
         features = self._features if names is None else {name: self[name] for name in names}
         filled = {name: summary for name, summary in features.items() if summary.lists}
-        by_name = {n: self._spec(n, own, variable, defaults) for n, own in filled.items()}
-        originals = {}
-        for name, summary in filled.items():
-            if summary.kind and summary.is_fixed and isinstance(by_name[name], RaggedFeature):
-                originals[name] = Original(summary.kind.label, _shape(summary), missing=True)
-        return Schema(by_name, originals)
+        items = {n: self._item(n, own, variable, defaults) for n, own in filled.items()}
+        return Schema.of_items(items)
 
-    def _spec(
+    def _item(
         self, name: str, summary: FeatureSummary, variable: Variable, defaults: Mapping[str, Any]
-    ) -> FeatureSpec:
-        """Return the specification of one feature."""
+    ) -> SchemaItem:
+        """Return the specification of one feature, and the shape that the records with it have."""
         if summary.kind is None:
             raise _several_kinds_error(name, summary, "record")
         low, high = summary.lengths
@@ -286,24 +272,24 @@ class Summary(Mapping[str, FeatureSummary]):
             detail = f"no default is possible, as the length varies from {low} to {high}"
             raise argument_error(detail, key=name)
         if not summary.is_fixed or (summary.n_records < self.n_records and name not in defaults):
-            return _VARIABLE[variable](summary.kind)
+            original = None
+            if summary.is_fixed and variable == "ragged":
+                original = Original(summary.kind.label, _shape(summary), missing=True)
+            return SchemaItem(_VARIABLE[variable](summary.kind), original)
         default = defaults.get(name)
-        if default is not None and np.size(default) == 1 and isinstance(default, bytes | str):
+        if isinstance(default, bytes | str):
             default = [default] * high
-        return FixedLenFeature(_shape(summary), summary.kind.dtype, default)
+        return SchemaItem(FixedLenFeature(_shape(summary), summary.kind.dtype, default), None)
 
     def describe(self) -> dict[str, Any]:
         """Return all counts and ranges as JSON values.
 
         Examples
         --------
-        >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
-        >>> summarize(people).describe()["features"]["age"]
+        >>> summarize(encode_examples({"age": [36, 41, None]})).describe()["features"]["age"]
         {'int64': {'records': 2, 'min_length': 1, 'max_length': 1, 'min': 36, 'max': 41}}
         """
-        features = {}
-        for name, summary in self._features.items():
-            features[name] = {kind.label: _describe(own) for kind, own in summary.lists.items()}
+        features = {name: _describe(summary) for name, summary in self._features.items()}
         return {"records": self.n_records, "features": features}
 
     def __str__(self) -> str:
@@ -469,9 +455,7 @@ class SequenceSummary:
             detail = f"variable is {variable!r}, expected ragged, varlen for SequenceExamples"
             raise argument_error(detail)
         chosen = None if names is None else set(names)
-        in_context = None
-        if chosen is not None:
-            in_context = [name for name in self.context if f"context/{name}" in chosen]
+        in_context = chosen and [name for name in self.context if f"context/{name}" in chosen]
         context = Schema({})
         if defaults or any(summary.lists for summary in self.context.values()):
             context = self.context.schema(variable=variable, defaults=defaults, names=in_context)
@@ -506,18 +490,18 @@ class SequenceSummary:
         """
         lists = {}
         for name, own in self.feature_lists.items():
-            kinds = {kind.label: _describe(one) for kind, one in own.values.lists.items()}
             steps = {"steps": own.n_steps, "min_steps": own.steps[0], "max_steps": own.steps[1]}
-            lists[name] = {"records": own.n_records, **steps, "kinds": kinds}
+            lists[name] = {"records": own.n_records, **steps, "kinds": _describe(own.values)}
         context = self.context.describe()["features"]
         return {"records": self.n_records, "context": context, "feature_lists": lists}
 
     def __str__(self) -> str:
         """Return a table with one line per feature of the context, and one with the lists."""
         n_context, n_lists = len(self.context), len(self.feature_lists)
-        title = f"{plural(self.n_records, 'record')}, {plural(n_context, 'context feature')}, "
+        counts = plural(n_context, "context feature"), plural(n_lists, "feature list")
+        title = ", ".join([plural(self.n_records, "record"), *counts])
         tables = ("\n".join([part, *aligned(rows)]) for part, rows in summary_rows(self))
-        return "\n\n".join([title + plural(n_lists, "feature list"), *tables])
+        return "\n\n".join([title, *tables])
 
     def __repr__(self) -> str:
         """Return the same without the middle, if it is long."""
@@ -531,9 +515,9 @@ def summary_rows(summary: Summary | SequenceSummary) -> list[tuple[str, list[tup
     n_records = summary.n_records
     context = summary if isinstance(summary, Summary) else summary.context
     rows: list[tuple[str, ...]] = [("name", "kind", "records", "length", "values")]
-    for name, found in context.items():
-        kinds, *ranges = _cells(found)
-        rows.append((shown_name(name), kinds, _share(found.n_records, n_records), *ranges))
+    for name, own in context.items():
+        kinds, *ranges = _cells(own)
+        rows.append((shown_name(name), kinds, _share(own.n_records, n_records), *ranges))
     if isinstance(summary, Summary):
         return [("", rows)] if context else []
     steps: list[tuple[str, ...]] = [("name", "kind", "records", "steps", "length", "values")]
@@ -562,14 +546,13 @@ def _cells(summary: FeatureSummary) -> tuple[str, str, str]:
 
 def _share(count: int, n_records: int) -> str:
     """Return the cell with the number of records that have something."""
-    share = f"{count:,} ({100 * count / max(n_records, 1):.1f} %)"
-    return "all" if count == n_records else share
+    return "all" if count == n_records else f"{count:,} ({100 * count / n_records:.1f} %)"
 
 
 def _several_kinds_error(name: str, summary: FeatureSummary, noun: str) -> InvalidArgumentError:
     """Return the error about a feature of several kinds, at the first record of the rarer one."""
     places = sorted(summary.lists.items(), key=lambda item: item[1].n_records, reverse=True)
-    (most, lists), (other, odd) = places[0], places[1]
+    (most, lists), (other, odd), *_ = places
     detail = f"holds {other.label} here but {most.label} in "
     detail += f"{plural(lists.n_records, f'other {noun}')}; a feature has one kind, though "
     detail += "TFRecordReader(path).examples() gives each record as it is"
@@ -582,11 +565,13 @@ def _shape(summary: FeatureSummary) -> list[int]:
     return [] if length == 1 else [length]
 
 
-def _describe(lists: ListSummary) -> dict[str, Any]:
-    low, high = lists.values or (None, None)
-    lengths = {"min_length": lists.lengths[0], "max_length": lists.lengths[1]}
-    values = {"min": json_value(shortest(low)), "max": json_value(shortest(high))}
-    return {"records": lists.n_records, **lengths, **values}
+def _describe(summary: FeatureSummary) -> dict[str, Any]:
+    described = {}
+    for kind, lists in summary.lists.items():
+        low, high = map(json_value, map(shortest, lists.values or (None, None)))
+        lengths = {"min_length": lists.lengths[0], "max_length": lists.lengths[1]}
+        described[kind.label] = {"records": lists.n_records, **lengths, "min": low, "max": high}
+    return described
 
 
 def _range(pair: tuple[float, float]) -> str:
