@@ -119,7 +119,7 @@ def item_of(
         keys = tuple(f"{name}/indices_{i}" for i in range(len(lists.sizes)))
         dtype = (own.kind or Kind.BYTES).dtype
         return SchemaItem(SparseFeature(keys, f"{name}/values", dtype, lists.sizes), own.original)
-    return SchemaItem(own.specification(name, splits_dtype), own.original)
+    return own.item(name, splits_dtype)
 
 
 def splits_dtype_of(column: Any) -> Any:

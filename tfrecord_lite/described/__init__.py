@@ -14,7 +14,6 @@
 ``sidecar``    schema files, written and read: ours, and with ``formats`` other programs'
 ``frames``     descriptions of data frames, from which columns become the same frame
 ``structure``  nested dicts and tuples, as columns by name and back
-``widening``   one schema for what was stored by either of two
 ``formats``    schemas of Super Serial, TensorFlow Datasets and TFX
 =============  ==============================================================================
 """

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.described.columns import known_columns
-from tfrecord_lite.described.widening import as_absent
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.example.survey import Survey, check_either
 from tfrecord_lite.files.ahead import ReadAhead
@@ -31,6 +30,7 @@ from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.schema import FixedLenFeature, Original, Schema, SequenceSchema
 from tfrecord_lite.schema.summary import SequenceSummary, Summary
+from tfrecord_lite.schema.types import as_absent
 
 _Rows = TypeVar("_Rows", Block, Any)
 

@@ -9,12 +9,11 @@ from tfrecord_lite.described.inferred import blocks_ahead
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.described.structure import is_flat_dict
 from tfrecord_lite.described.structure import merged as merged_structures
-from tfrecord_lite.described.widening import as_absent, as_ragged, widened
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files.names import Source, name_of
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.schema import Original, Schema, SchemaItem, SequenceSchema
-from tfrecord_lite.schema.types import IncompatibleError
+from tfrecord_lite.schema.types import IncompatibleError, as_absent, as_ragged, widened
 
 
 def merged_sidecars(

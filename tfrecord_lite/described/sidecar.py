@@ -38,19 +38,11 @@ from tfrecord_lite.errors import (
     errors_at,
     warn_user,
 )
+from tfrecord_lite.files import names
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.compression import detect
 from tfrecord_lite.files.input import open_seekable
-from tfrecord_lite.files.names import (
-    SIDECAR_SUFFIX,
-    Source,
-    StorageOptions,
-    check_storage_options,
-    companion,
-    expand,
-    is_url,
-    name_of,
-)
+from tfrecord_lite.files.names import Source, StorageOptions, is_url, name_of
 from tfrecord_lite.files.remote import forget_listings
 from tfrecord_lite.files.urls import is_http
 from tfrecord_lite.options import SOME_COLUMNS, hinted
@@ -117,7 +109,7 @@ def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema
     -----  ---------------  -----  --------  --------------
     image  FixedLenFeature  int64  [28, 28]  uint8 [28, 28]
     """
-    check_storage_options(storage_options, path)
+    names.check_storage_options(storage_options, path)
     return resolve_schema(path, storage_options).schema
 
 
@@ -157,8 +149,8 @@ class Sidecar(NamedTuple):
     @property
     def nesting(self) -> Structure:
         """The structure of the data, also of a flat dict."""
-        names: Structure = {name: name for name in self.schema}
-        return names if self.structure is None else self.structure
+        flat: Structure = {name: name for name in self.schema}
+        return flat if self.structure is None else self.structure
 
     def check_readable(self, columns: Collection[str] | None) -> None:
         """Raise about the first feature that is asked for, though it cannot be read."""
@@ -180,7 +172,7 @@ def read_beside(
     if not isinstance(source, (str, os.PathLike)):
         return None
     name = name_of(source)
-    place = companion(name, SIDECAR_SUFFIX)
+    place = names.companion(name, names.SIDECAR_SUFFIX)
     try:
         content = content_of(place, storage_options)
     except FileNotFoundError:
@@ -249,7 +241,7 @@ def remove_stale(name: str, storage_options: StorageOptions = None) -> None:
 
     A schema that fits any data stays, and so does what is not a schema.
     """
-    place = companion(name, SIDECAR_SUFFIX)
+    place = names.companion(name, names.SIDECAR_SUFFIX)
     try:
         expected = read(place, storage_options).fingerprint
     except (OSError, InvalidArgumentError):
@@ -312,9 +304,9 @@ def tfds_directory(directory: Path, storage_options: StorageOptions = None) -> s
         infos = matches(name, f"{below}{_TFDS_INFO}", storage_options)
         folders = [os.path.dirname(path) for path in infos]  # noqa: PTH120
         if len(folders) > 1:
-            names = ", ".join(folder[len(name) + 1 :] for folder in folders[:8])
+            listed = ", ".join(folder[len(name) + 1 :] for folder in folders[:8])
             more = ", ..." if len(folders) > 8 else ""
-            detail = f"several data sets or versions are below, give one of {names}{more}"
+            detail = f"several data sets or versions are below, give one of {listed}{more}"
             raise argument_error(detail, source=name)
         if folders:
             return folders[0]
@@ -339,13 +331,13 @@ def matches(directory: str, pattern: str, storage_options: StorageOptions) -> li
     if not is_url(directory):
         import glob  # noqa: PLC0415 - for folders of TFDS
 
-        names = sorted(glob.glob(pattern, root_dir=directory or None))  # noqa: PTH207
-        return [os.path.join(directory, name) for name in names]  # noqa: PTH118
+        paths = sorted(glob.glob(pattern, root_dir=directory or None))  # noqa: PTH207
+        return [os.path.join(directory, path) for path in paths]  # noqa: PTH118
     if "*" not in pattern:
         name = f"{directory}/{pattern}"
         return [name] if is_there(name, storage_options) else []
     try:
-        return list(map(name_of, expand(f"{directory}/{pattern}", storage_options)))
+        return list(map(name_of, names.expand(f"{directory}/{pattern}", storage_options)))
     except FileNotFoundError:
         return []
 
@@ -360,7 +352,7 @@ def _not_a_schema(name: str, first: bytes) -> str | None:
     content = looks_like(head, is_whole=len(head) < HEAD_BYTES)
     is_binary = b"\0" in head
     if is_header(head[:HEADER_BYTES]) or (content is None and is_binary and detect(head)):
-        if os.path.isfile(beside := f"{name}{SIDECAR_SUFFIX}"):  # noqa: PTH113 - may be a URL
+        if os.path.isfile(beside := f"{name}{names.SIDECAR_SUFFIX}"):  # noqa: PTH113 - may be a URL
             return f"this is a data file; its sidecar is {beside}"
         return "this is a data file, not a schema; infer_schema makes one of its records"
     if content and (is_binary or content.startswith(_NEVER_SCHEMAS)):
