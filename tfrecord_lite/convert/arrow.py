@@ -54,7 +54,7 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, first_true, row_splits
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.convert import types
-from tfrecord_lite.convert.lists import Lists, SparseLists, scattered
+from tfrecord_lite.convert.lists import AnyLists, Lists, SparseLists, scattered
 from tfrecord_lite.convert.restore import outer_rank
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, errors_at, warn_user
@@ -867,10 +867,7 @@ def _flat_type(name: str, lists: Lists) -> ArrowType:
 
 
 def table_for(
-    name: str,
-    columns: Mapping[str, Lists | SparseLists],
-    description: Description | None,
-    n_rows: int,
+    name: str, columns: Mapping[str, AnyLists], description: Description | None, n_rows: int
 ) -> Table:
     """Return columns as a Table for the data frame of a library; `n_rows` if there are no columns.
 
@@ -907,7 +904,7 @@ def frame_of(table: Table, *_: object) -> Table:
     return table
 
 
-def array_of(name: str, lists: Lists | SparseLists, kind: ArrowType = None) -> Array:
+def array_of(name: str, lists: AnyLists, kind: ArrowType = None) -> Array:
     """Return lists as an array of a type, or of their natural one."""
     rows = lists.values if isinstance(lists, SparseLists) else lists
     is_sparse = isinstance(lists, SparseLists) and len(lists.coordinates) != 1

@@ -35,6 +35,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -51,6 +52,7 @@ from tfrecord_lite.schema.types import Type
 Level: TypeAlias = "Int64Array | int"
 
 
+@dataclass(slots=True, eq=False)
 class Lists:
     """The values of one feature in many records.
 
@@ -58,7 +60,6 @@ class Lists:
     until it is passed on.
     """
 
-    __slots__ = ("flat", "levels", "n", "present", "type")
     n: int
     """The number of records; of steps, if the records are steps."""
     type: Type
@@ -67,18 +68,8 @@ class Lists:
     """The lengths of the rows of each dimension, int64, outermost first; () for one value per record."""
     flat: Any
     """All values end to end: an array, shape (n_values,), or ByteStrings."""
-    present: BoolArray | None
+    present: BoolArray | None = None
     """Which records have the feature, shape (n,); None for all."""
-
-    def __init__(
-        self,
-        n: int,
-        type: Type,  # noqa: A002 - the name of the attribute
-        levels: tuple[Level, ...],
-        flat: Any,
-        present: BoolArray | None = None,
-    ) -> None:
-        self.n, self.type, self.levels, self.flat, self.present = n, type, levels, flat, present
 
     @property
     def kind(self) -> Kind | None:
@@ -294,6 +285,9 @@ class SparseLists(NamedTuple):
         coordinates = zip(*(part.coordinates for part in parts), strict=True)
         sizes = map(max, *(part.sizes for part in parts)) if len(parts) > 1 else parts[0].sizes
         return SparseLists(values, tuple(map(Lists.join, coordinates)), tuple(sizes))
+
+
+AnyLists: TypeAlias = Lists | SparseLists
 
 
 class Joiner:

@@ -35,7 +35,7 @@ from tfrecord_lite.convert.arrow import (
     is_text,
     open_columns,
 )
-from tfrecord_lite.convert.lists import Lists, SparseLists
+from tfrecord_lite.convert.lists import AnyLists, Lists, SparseLists
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.restore import as_strings, restore_values, result, values_of
 from tfrecord_lite.convert.restore import restore as restore_lists
@@ -46,7 +46,7 @@ from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import Kind, Original, Schema, SchemaItem
 from tfrecord_lite.schema.features import FixedLenFeature, RaggedFeature, RawFeature, SparseFeature
 from tfrecord_lite.schema.kinds import nearest_of_numpy
-from tfrecord_lite.schema.types import WIRE, Type
+from tfrecord_lite.schema.types import WIRE, Shape, Type
 
 
 @hinted
@@ -107,7 +107,7 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False)
 
 def item_of(
     name: str,
-    lists: Lists | SparseLists,
+    lists: AnyLists,
     splits_dtype: Any = np.int64,
     *,
     lossless: bool = False,
@@ -182,7 +182,7 @@ def _restored(name: str, column: Any, kind: Type) -> Any:
         with errors_at(index=lambda number: int(column.indices[number, 0])):
             values = values_of(restore_values(name, lists, kind), with_objects=True)
         return SparseTensor(column.indices, values, column.dense_shape)
-    shape: tuple[int | None, ...] = ()
+    shape: Shape = ()
     levels: list[Any] = []
     splits_dtype: Any = np.int64
     inner = column

@@ -52,6 +52,9 @@ Maker: TypeAlias = "Callable[[str, list[Any], set[type]], Lists]"
 Leaf: TypeAlias = "Callable[[list[Any], set[type]], tuple[Type, Any]]"
 """Converts objects that are not sequences to their type and flat values."""
 
+Rounded: TypeAlias = "dict[str, None] | None"
+"""The columns in which a number is another one as float32, to be added to."""
+
 _SEQUENCES = (list, tuple, np.ndarray)
 _MAX_LEVELS = 64
 """Levels of nested lists; NumPy has no more dimensions either."""
@@ -60,7 +63,7 @@ _MIXED = "single values and lists are mixed"
 
 
 @overload
-def opened(key: str, column: object, *, rounded: dict[str, None] | None = None) -> Lists: ...
+def opened(key: str, column: object, *, rounded: Rounded = None) -> Lists: ...
 @overload
 def opened(key: str, column: list[Any], policy: Literal["strict"]) -> Lists: ...
 @overload
@@ -74,7 +77,7 @@ def opened(
     column: object,
     policy: Literal["lenient", "strict"] = "lenient",
     expected: Type | None = None,
-    rounded: dict[str, None] | None = None,
+    rounded: Rounded = None,
 ) -> Lists | SparseLists:
     """Return a column as the lists to write; strict: with all levels, and values as they are.
 
@@ -414,7 +417,7 @@ def _of_sparse(key: str, column: SparseTensor) -> SparseLists:
 # ------------------------------------------------------------------- lenient: as they are stored
 
 
-def as_stored(key: str, lists: Lists, rounded: dict[str, None] | None = None) -> Lists:
+def as_stored(key: str, lists: Lists, rounded: Rounded = None) -> Lists:
     """Return lists of one level, with the values that their dtype has in an Example.
 
     Adds the key to `rounded` if a number is another one as float32.

@@ -29,7 +29,7 @@ from tfrecord_lite.convert.lists import Lists, SparseLists, scattered
 from tfrecord_lite.convert.types import column_error, extra_floats_back, inexact_integers, not_utf8
 from tfrecord_lite.errors import Reason, errors_at
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS, numpy_dtype
-from tfrecord_lite.schema.types import Type
+from tfrecord_lite.schema.types import Shape, Type
 from tfrecord_lite.texts import plural
 
 SMALL_FLOATS = frozenset({"float16", *EXTRA_FLOATS})
@@ -84,7 +84,7 @@ def restore_values(key: str, lists: Lists, kind: Type) -> Lists:
     return lists.with_(flat=values.flat, type=plain._replace(shape=lists.type.shape))
 
 
-def _regrouped(key: str, lists: Lists, kind: Type, stored: tuple[int | None, ...]) -> Lists:
+def _regrouped(key: str, lists: Lists, kind: Type, stored: Shape) -> Lists:
     """Divide the rows of the last dimension that varies anew: into values of the type's inner shape."""
     shape: Any = kind.shape
     rank = outer_rank(stored)
@@ -293,9 +293,7 @@ def result(lists: Lists, *, with_objects: bool, splits_dtype: Any = np.int64) ->
     return np.ma.MaskedArray(values, mask)
 
 
-def _ragged(
-    lists: Lists, shape: tuple[int | None, ...], rank: int, values: FlatValues, dtype: np.dtype[Any]
-) -> RaggedTensor:
+def _ragged(lists: Lists, shape: Shape, rank: int, values: FlatValues, dtype: Any) -> RaggedTensor:
     """Return rows whose lengths vary: the first dimensions of a shape, up to `rank`."""
     splits, n_rows = [], lists.n
     for level in lists.levels[:rank]:

@@ -30,8 +30,15 @@ import numpy as np
 from tfrecord_lite import arrays
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.convert import types
-from tfrecord_lite.convert.lists import Lists, SparseLists, cleared, missing_row_error, n_values
-from tfrecord_lite.convert.normalize import opened, rows_of_sparse
+from tfrecord_lite.convert.lists import (
+    AnyLists,
+    Lists,
+    SparseLists,
+    cleared,
+    missing_row_error,
+    n_values,
+)
+from tfrecord_lite.convert.normalize import Rounded, opened, rows_of_sparse
 from tfrecord_lite.convert.restore import (
     SMALL_FLOATS,
     objects_of,
@@ -41,10 +48,11 @@ from tfrecord_lite.convert.restore import (
 )
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, errors_at, warn_user
-from tfrecord_lite.schema import FeatureLike, Kind, RaggedFeature, Schema
+from tfrecord_lite.schema import Kind, RaggedFeature, Schema
+from tfrecord_lite.schema.features import Features
 from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Shaped, Sparse, prepare
 from tfrecord_lite.schema.schema import known_items
-from tfrecord_lite.schema.types import WIRE, Type
+from tfrecord_lite.schema.types import WIRE, Shape, Type
 from tfrecord_lite.texts import nearest, plural
 
 RAW = frozenset({"float64", "complex64", "complex128"})
@@ -55,9 +63,7 @@ _RAW_VALUES = 16
 """From how many values on an array of these is stored as its bytes: as a list, it takes a hundred times as long."""
 
 
-def type_of(
-    key: str, lists: Lists | SparseLists, *, lossless: bool = False, raw_images: bool = True
-) -> Type:
+def type_of(key: str, lists: AnyLists, *, lossless: bool = False, raw_images: bool = True) -> Type:
     """Return what lists are and how they are stored: by their dtype and levels alone, never by values."""
     if isinstance(lists, SparseLists):
         own = lists.values.type._replace(shape=lists.sizes)
@@ -93,9 +99,7 @@ def type_of(
 
 
 def stored(
-    columns: Mapping[str, Any],
-    schema: Mapping[str, FeatureLike],
-    rounded: dict[str, None] | None = None,
+    columns: Mapping[str, Any], schema: Features, rounded: Rounded = None
 ) -> dict[str, Lists]:
     """Return columns as the lists to write, one per key that the schema's features read.
 
@@ -120,7 +124,7 @@ def stored(
     return stored_lists
 
 
-def _plan(schema: Mapping[str, FeatureLike]) -> list[tuple[str, Prepared, Type]]:
+def _plan(schema: Features) -> list[tuple[str, Prepared, Type]]:
     """Return the features of a schema, as they are prepared, and the types of their values."""
     if isinstance(schema, Schema) and schema.plan is not None:
         return schema.plan  # type: ignore[no-any-return]
@@ -132,7 +136,7 @@ def _plan(schema: Mapping[str, FeatureLike]) -> list[tuple[str, Prepared, Type]]
     return plan
 
 
-def _opened(key: str, column: Any, own: Type, feature: Prepared) -> Lists | SparseLists:
+def _opened(key: str, column: Any, own: Type, feature: Prepared) -> AnyLists:
     """Open a column; leniently if nothing is known of its type but the list that holds it."""
     if isinstance(column, Lists):
         _check_type(key, column.type, own)
@@ -140,7 +144,7 @@ def _opened(key: str, column: Any, own: Type, feature: Prepared) -> Lists | Spar
     is_plain = own is WIRE[own.kind] and not getattr(feature, "partitions", ())
     if is_plain and (is_object or isinstance(column, list | tuple)):
         return opened(key, column)
-    lists: Lists | SparseLists = opened(key, column, "strict", own)
+    lists: AnyLists = opened(key, column, "strict", own)
     return lists
 
 
@@ -162,11 +166,7 @@ def _check_type(key: str, own: Type, expected: Type) -> None:
 
 
 def store(
-    key: str,
-    lists: Lists | SparseLists,
-    own: Type,
-    feature: Prepared,
-    rounded: dict[str, None] | None = None,
+    key: str, lists: AnyLists, own: Type, feature: Prepared, rounded: Rounded = None
 ) -> dict[str, Lists]:
     """Return lists as a feature of this type is stored: one key, with partitions or coordinates several."""
     if isinstance(feature, Sparse):
@@ -223,7 +223,7 @@ def _without_values(lists: Lists, own: Type) -> Lists:
     return lists.with_(type=own._replace(shape=lists.type.shape), flat=flat)
 
 
-def _shaped(key: str, lists: Lists, shape: tuple[int | None, ...]) -> Lists:
+def _shaped(key: str, lists: Lists, shape: Shape) -> Lists:
     """Return lists with a level per dimension, and a number for each that does not vary."""
     pairs = list(zip(lists.levels, shape, strict=False))
     are_equal = (n is None or (isinstance(level, int) and level == n) for level, n in pairs)
@@ -284,15 +284,13 @@ def _dense(key: str, lists: Lists, out: Lists, feature: Dense, own: Type) -> Lis
     return out
 
 
-def _divided_by(
-    key: str, values: Lists, rank: int, partitions: tuple[Any, ...]
-) -> dict[str, Lists]:
+def _divided_by(key: str, lists: Lists, rank: int, partitions: tuple[Any, ...]) -> dict[str, Lists]:
     """Return how the values of each record are divided, by the keys of the partitions."""
     if rank != 1 + len(partitions):
         detail = f"{plural(rank, 'ragged level')}, but the schema has {1 + len(partitions)}"
         raise column_error(key, detail, None, Reason.BAD_PARTITION)
     lengths_by_key = {}
-    rows = values
+    rows = lists
     bounds = rows.with_(levels=rows.levels[:1]).splits()  # of each record, in rows of the level
     for partition in partitions:
         rows = rows.below()
@@ -307,7 +305,7 @@ def _divided_by(
                 raise column_error(key, detail, index, Reason.WRONG_COUNT)
         else:
             numbers, ends = _divided(partition, splits, bounds)
-            own = Lists(values.n, WIRE[Kind.INT64], (np.diff(ends),), numbers, values.present)
+            own = Lists(lists.n, WIRE[Kind.INT64], (np.diff(ends),), numbers, lists.present)
             lengths_by_key[partition.key] = own
         bounds = splits[bounds]
     return lengths_by_key
@@ -338,11 +336,7 @@ def _divided(
 
 
 def _sparse(
-    key: str,
-    sparse: Lists | SparseLists,
-    own: Type,
-    feature: Sparse,
-    rounded: dict[str, None] | None,
+    key: str, sparse: AnyLists, own: Type, feature: Sparse, rounded: Rounded
 ) -> dict[str, Lists]:
     """Return values and coordinates, in the order of records."""
     if not isinstance(sparse, SparseLists):
@@ -368,9 +362,7 @@ def _sparse(
 # ---------------------------------------------------------------------------------------- values
 
 
-def _values(
-    key: str, lists: Lists, own: Type, rounded: dict[str, None] | None, n_levels: int = 0
-) -> Lists:
+def _values(key: str, lists: Lists, own: Type, rounded: Rounded, n_levels: int = 0) -> Lists:
     """Return lists with values as an Example has them; raw, with only as many levels."""
     lists = cleared(lists)
     with errors_at(index=lists.record_of, key=key):

@@ -46,7 +46,7 @@ from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason, errors_at
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
-from tfrecord_lite.schema.types import Type
+from tfrecord_lite.schema.types import Shape, Type
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -70,6 +70,7 @@ _SURROGATES = "a text with lone surrogates, which UTF-8 cannot encode"
 Flat: TypeAlias = "Float32Array | Int64Array | ByteStrings"
 FlatList: TypeAlias = "tuple[Kind | None, Flat]"
 """Values end to end and their kind, None without values."""
+Converter: TypeAlias = "Callable[[AnyArray], FlatList]"
 
 
 # ------------------------------------------------------------------------------------- errors
@@ -170,9 +171,7 @@ def flat_values(values: AnyArray) -> AnyArray | ByteStrings:
 
 
 @lru_cache(1024)
-def type_of_dtype(
-    dtype: np.dtype[Any], shape: tuple[int | None, ...] = (), text: str | None = None
-) -> Type:
+def type_of_dtype(dtype: np.dtype[Any], shape: Shape = (), text: str | None = None) -> Type:
     """Return what values of a dtype are, which are stored as the lenient policy stores them."""
     if dtype.kind in "SU":
         text = f"{dtype.kind}{max(dtype.itemsize // (1 if dtype.kind == 'S' else 4), 1)}"
@@ -187,9 +186,7 @@ def type_of_dtype(
     return Type(row[0], name, shape, text)
 
 
-def _converter_of(
-    dtype: np.dtype[Any], number: int | None = None
-) -> Callable[[AnyArray], FlatList]:
+def _converter_of(dtype: np.dtype[Any], number: int | None = None) -> Converter:
     """Return what converts a dtype; an error is about the value of that number."""
     row = _row_of(dtype)
     if row is None:
@@ -198,7 +195,7 @@ def _converter_of(
 
 
 @lru_cache(256)
-def _row_of(dtype: np.dtype[Any]) -> tuple[Kind, Callable[[AnyArray], FlatList]] | None:
+def _row_of(dtype: np.dtype[Any]) -> tuple[Kind, Converter] | None:
     """Return the list for a dtype, and what converts to it; None if there is no list."""
     if dtype.name in EXTRA_FLOATS:  # by name: ml_dtypes gives most of them the kind of structures
         return Kind.FLOAT, _extra_floats
@@ -354,7 +351,7 @@ def _variable_texts(values: AnyArray) -> FlatList:
 
 
 # One row per kind of dtype: the list, and what converts to it.
-_DTYPES: dict[str, tuple[Kind, Callable[[AnyArray], FlatList]]]
+_DTYPES: dict[str, tuple[Kind, Converter]]
 _DTYPES = {"S": (Kind.BYTES, _fixed_strings), "f": (Kind.FLOAT, _floats)}
 _DTYPES |= {"U": (Kind.BYTES, _fixed_texts), "T": (Kind.BYTES, _variable_texts)}
 _DTYPES |= dict.fromkeys("biu", (Kind.INT64, _integers)) | dict.fromkeys("Mm", (Kind.INT64, _times))

@@ -47,7 +47,8 @@ from tfrecord_lite.files.remote import forget_listings
 from tfrecord_lite.files.urls import is_http
 from tfrecord_lite.options import SOME_COLUMNS, hinted
 from tfrecord_lite.records.framing import is_header
-from tfrecord_lite.schema import FeatureLike, Schema, SequenceSchema
+from tfrecord_lite.schema import Schema, SequenceSchema
+from tfrecord_lite.schema.features import Features
 from tfrecord_lite.schema.text import FOR_SEQUENCES, FORMAT, SEQUENCE_FORMAT
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.output import OutputFile
 
 Path: TypeAlias = str | os.PathLike[str]
-SchemaLike: TypeAlias = Path | Mapping[str, FeatureLike] | SequenceSchema
+SchemaLike: TypeAlias = Path | Features | SequenceSchema
 """What a `schema` argument may be: a schema, specifications by name, or a schema file."""
 
 

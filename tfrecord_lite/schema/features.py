@@ -22,7 +22,7 @@ from __future__ import annotations
 import contextlib
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeAlias, get_args
 
@@ -467,6 +467,8 @@ Shorthand: TypeAlias = DType | tuple[DType, int | Sequence[int]]
 """A short form of a FixedLenFeature: its dtype, or ``(dtype, shape)``."""
 
 FeatureLike: TypeAlias = FeatureSpec | Shorthand
+Features: TypeAlias = Mapping[str, FeatureLike]
+"""What a `features` argument may be."""
 DenseLike: TypeAlias = DenseSpec | Shorthand
 
 SparseSpec: TypeAlias = VarLenFeature | SparseFeature

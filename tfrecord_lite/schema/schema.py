@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import features as specs
 from tfrecord_lite.schema import text
-from tfrecord_lite.schema.features import FeatureLike, FeatureSpec, FixedLenFeature, RawFeature
+from tfrecord_lite.schema.features import Features, FeatureSpec, FixedLenFeature, RawFeature
 from tfrecord_lite.schema.kinds import EXTRA_DTYPES, Kind, numpy_dtype
 from tfrecord_lite.schema.prepare import canonical, check_key, no_mapping_error, specifications
 from tfrecord_lite.texts import nearest, plural, repr_html
@@ -209,10 +209,7 @@ def is_raw(original: Original | None, kind: Kind) -> bool:
 
 
 def checked_item(
-    name: str,
-    spec: FeatureSpec,
-    original: Original | None,
-    dense: type[FixedLenFeature | specs.FixedLenSequenceFeature] = FixedLenFeature,
+    name: str, spec: Any, original: Original | None, dense: type[specs.DenseSpec] = FixedLenFeature
 ) -> SchemaItem:
     """Return a canonical specification with its original; BAD_ARGUMENT if its values cannot come from that.
 
@@ -241,7 +238,7 @@ def checked_item(
     return item
 
 
-def known_items(features: Mapping[str, FeatureLike]) -> dict[str, SchemaItem]:
+def known_items(features: Features) -> dict[str, SchemaItem]:
     """Return all items of a Schema; of other features those whose original types are known."""
     if isinstance(features, Schema):
         return features.to_items()
@@ -311,9 +308,7 @@ class Schema(Mapping[str, FeatureSpec]):
     plan: Any
     """What the encoder prepared; None before. Internal."""
 
-    def __init__(
-        self, features: Mapping[str, FeatureLike], originals: Mapping[str, Original] | None = None
-    ) -> None:
+    def __init__(self, features: Features, originals: Mapping[str, Original] | None = None) -> None:
         self.plan = None
         if isinstance(features, Schema) and originals is None:
             self._items = features._items  # noqa: SLF001 - of this class
@@ -591,9 +586,7 @@ class SequenceSchema(_Parts):
     __slots__ = ()
 
     def __new__(
-        cls,
-        context: Mapping[str, FeatureLike] | None = None,
-        feature_lists: Mapping[str, FeatureLike] | None = None,
+        cls, context: Features | None = None, feature_lists: Features | None = None
     ) -> Self:
         """Make schemas of both parts."""
         if feature_lists is not None:

@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 from dataclasses import fields, replace
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from tfrecord_lite.schema.features import FixedLenFeature, RaggedFeature, RawFeature, SparseFeature
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, Kind, is_float, nearest_of_numpy, numpy_dtype
 from tfrecord_lite.schema.schema import Original, SchemaItem
+
+Shape: TypeAlias = tuple[int | None, ...]
+"""The shape of one record's value, with None for a dimension that varies."""
 
 _members = attrgetter(*(field.name for field in fields(Original)))
 """The values of what Original and Type have in common, in their order."""
@@ -36,7 +39,7 @@ class Type(NamedTuple):
     """The list that holds the values; None if there were no values."""
     dtype: str = ""
     """A name as in Original: ``"float16"``, ``"datetime64[s]"``, ``"string"``."""
-    shape: tuple[int | None, ...] | None = None
+    shape: Shape | None = None
     """The shape of one record's value, None for dimensions that vary, which are the first ones;
     None if it is not known."""
     text: str | None = None
@@ -145,7 +148,7 @@ WIRE[None] = Type(None)
 """The types of stored lists."""
 
 
-def _shape_with_empty(typed: Type, empty: Type) -> tuple[int | None, ...] | None:
+def _shape_with_empty(typed: Type, empty: Type) -> Shape | None:
     """Return the shape of values, and of records without any: missing ones, or empty lists."""
     own, other = typed.shape, empty.shape
     if own is None:
@@ -218,7 +221,7 @@ def _text(before: Type, after: Type) -> str | None:
     raise IncompatibleError(f"strings of {new or 'bytes'} here, but of {old or 'bytes'} before")
 
 
-def _shape(before: Type, after: Type) -> tuple[int | None, ...]:
+def _shape(before: Type, after: Type) -> Shape:
     """Return the shape that fits both; only the first dimension may vary."""
     old, new = before.shape, after.shape
     if old == new and old is not None:
