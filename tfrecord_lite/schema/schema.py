@@ -1,11 +1,4 @@
-"""Schema: feature specifications with their original types, to print, compare and store.
-
-An Example holds float32, int64 and byte strings. Its values were often something else before:
-an image of uint8 stored as one byte string, a bool as an int64, a float64 vector as its raw
-bytes. For each feature a schema holds its specification and, if known, its original type
-(:class:`Original`). A SequenceExample has two schemas, of its context and of its feature
-lists (:class:`SequenceSchema`).
-"""
+"""Schema: feature specifications with their original types, to print, compare and store."""
 
 from __future__ import annotations
 
@@ -39,37 +32,30 @@ class Original:
     Parameters
     ----------
     dtype : dtype
-        Any number, bool or complex dtype of NumPy, datetime64 or timedelta64 with its unit,
-        one of ml_dtypes such as ``"bfloat16"``, or ``"string"``. Stored as its name, without byte order.
+        Of NumPy's numbers, bools or times, of ml_dtypes such as ``"bfloat16"``, or ``"string"``. Stored as its name,
+        without byte order.
     shape : sequence of int or None, optional
-        Shape of one example's value, with None for a dimension that varies; None if the
-        shape is not known.
+        Shape of one example's value, with None for a dimension that varies; None if it is not known.
     text : str, optional
-        The type of strings: ``"S5"`` or ``"U5"`` for NumPy's of fixed width, ``"T"`` for
-        its StringDType, ``"str"`` for Python's; None for ``bytes``.
+        The type of strings: ``"S5"``, ``"U5"``, ``"T"`` for StringDType, ``"str"`` for Python's; None for ``bytes``.
     missing : bool, default False
         Whether an example may lack the feature, so that a batch is a masked array.
     zone : str, optional
-        The time zone of datetime64 values, which are stored in UTC: ``"Europe/Berlin"``.
+        The time zone of datetime64 values, which are stored in UTC: ``"Europe/Berlin"``. For data frames.
     categories : sequence of str, bytes, int, float or bool, optional
-        The values that a column of categories may have, in their order, each once.
+        The values of a column of categories, in their order, each once. For data frames.
     ordered : bool, default False
         Whether the categories have an order.
     compression : "zlib", optional
-        How the bytes of an array are compressed, which is stored as one byte string.
+        How the bytes of an array are compressed, which is one byte string.
 
     Raises
     ------
     InvalidArgumentError
-        ``UNSUPPORTED`` for another dtype, ``BAD_ARGUMENT`` for a negative dimension, another
-        `text` or `compression`, a `zone` of what is not datetime64, categories that are not of the dtype.
+        ``UNSUPPORTED`` for another dtype, ``BAD_ARGUMENT`` for a value that an argument cannot have, or that does not go
+        with the dtype.
     TypeError
-        If `dtype` is not a dtype, `shape` not made of ints, or another argument of the wrong type.
-
-    Notes
-    -----
-    Zone and categories do not change what is stored, nor what parsers return: they are for
-    data frames.
+        If an argument is of the wrong type.
 
     Examples
     --------
@@ -213,7 +199,7 @@ def checked_item(
 ) -> SchemaItem:
     """Return a canonical specification with its original; BAD_ARGUMENT if its values cannot come from that.
 
-    Specifications of the class `dense` have values of one shape: in records, or in steps.
+    Those of the class `dense` have values of one shape: in records, or in steps.
     """
     item = _CheckedItem(spec, original)
     if original is None:
@@ -259,15 +245,14 @@ def check_steps(feature_lists: Schema) -> None:
 class Schema(Mapping[str, FeatureSpec]):
     """An immutable mapping of names to feature specifications, with their original types.
 
-    As a mapping it is accepted wherever a dict of features is. Each specification is checked
-    and normalized (dtypes are NumPy's, shapes tuples) when the schema is created; only a parser
-    checks whether all of them can be parsed together.
+    It is accepted wherever a dict of features is, can be shared between threads and pickled. Each specification is
+    checked and normalized (dtypes are NumPy's, shapes tuples); only a parser checks whether all of them can be parsed
+    together.
 
     Parameters
     ----------
     features : mapping of str to feature specification
-        In the order in which they are printed. A dtype, or a tuple of dtype and shape, stands
-        for a FixedLenFeature.
+        A dtype, or a tuple of dtype and shape, stands for a FixedLenFeature.
     originals : mapping of str to Original, optional
         For some of the features, or all.
 
@@ -277,13 +262,7 @@ class Schema(Mapping[str, FeatureSpec]):
         ``BAD_ARGUMENT`` or ``UNSUPPORTED`` for a specification that is not valid, with the
         feature's name in `key`; ``BAD_ARGUMENT`` for an original without a feature.
     TypeError
-        If `features` is not a mapping, a name not a str, an original not an
-        :class:`Original`, or an argument of a specification of the wrong type.
-
-    Notes
-    -----
-    Holds no arrays and no references to the arguments; can be shared between threads and
-    pickled.
+        If an argument, a name, an original or an argument of a specification is of the wrong type.
 
     Examples
     --------
@@ -359,9 +338,8 @@ class Schema(Mapping[str, FeatureSpec]):
 
         Examples
         --------
-        >>> spec, original = infer_schema({"pixels": np.zeros((2, 3), np.uint8)}).to_items()["pixels"]
-        >>> spec, original.dtype
-        (FixedLenFeature(shape=(3,), dtype='int64', default_value=None), 'uint8')
+        >>> infer_schema({"pixels": np.zeros((2, 3), np.uint8)}).to_items()["pixels"].original
+        Original(dtype='uint8', shape=(3,))
         """
         return dict(self._items)
 
@@ -411,22 +389,11 @@ class Schema(Mapping[str, FeatureSpec]):
         return self._with(self._items | other._items)
 
     def select(self, names: Iterable[str]) -> Self:
-        """Return a schema of some features, in the order of `names`.
-
-        Parameters
-        ----------
-        names : iterable of str
-            Names of features.
-
-        Raises
-        ------
-        KeyError
-            If there is no such feature; the text lists the nearest names.
+        """Return a schema of some features, in the order of `names`; KeyError for an unknown one.
 
         Examples
         --------
-        >>> schema = Schema({"name": FixedLenFeature([], bytes), "age": FixedLenFeature([], int)})
-        >>> schema.select(["age"])
+        >>> Schema({"name": bytes, "age": int}).select(["age"])
         Schema of 1 feature
         name  specification    dtype  shape
         ----  ---------------  -----  -----
@@ -453,18 +420,9 @@ class Schema(Mapping[str, FeatureSpec]):
     _repr_html_ = repr_html
 
     def to_json(self, indent: int | None = 2) -> str:
-        """Return the schema as JSON, for people and for :meth:`from_json`.
+        """Return the schema as JSON, for people and for :meth:`from_json`; with `indent` None on a single line.
 
-        Parameters
-        ----------
-        indent : int, optional
-            Spaces per level; None for a single line.
-
-        Returns
-        -------
-        str
-            ASCII. Byte strings that are UTF-8 are strings, others ``{"base64": ...}``;
-            infinities and NaN are strings.
+        ASCII. Byte strings that are UTF-8 are strings, others ``{"base64": ...}``; infinities and NaN are strings.
 
         Examples
         --------
@@ -498,10 +456,7 @@ class Schema(Mapping[str, FeatureSpec]):
     def from_json(cls, document: str | bytes) -> Self:
         """Create a schema from the JSON that :meth:`to_json` returned.
 
-        Parameters
-        ----------
-        document : str or bytes
-            The JSON text; bytes are UTF-8.
+        Nothing in the text is executed or imported, and no memory is allocated for sizes in it.
 
         Raises
         ------
@@ -509,19 +464,12 @@ class Schema(Mapping[str, FeatureSpec]):
             ``BAD_ARGUMENT`` if the text is not JSON, not a schema, or not valid as one;
             ``UNSUPPORTED`` for a later version of the format.
 
-        Notes
-        -----
-        Nothing in the text is executed or imported. Sizes in it are checked, and no memory is
-        allocated for them.
-
         Examples
         --------
-        >>> document = Schema({"name": VarLenFeature(bytes), "age": VarLenFeature(int)}).to_json()
-        >>> Schema.from_json(document)
-        Schema of 2 features
+        >>> Schema.from_json(Schema({"age": VarLenFeature(int)}).to_json())
+        Schema of 1 feature
         name  specification  dtype
-        ----  -------------  ------
-        name  VarLenFeature  string
+        ----  -------------  -----
         age   VarLenFeature  int64
         """
         return cls._from_described("features", text.read_document(document, text.FORMAT))
@@ -544,8 +492,7 @@ class _Parts(NamedTuple):
 class SequenceSchema(_Parts):
     """The schemas of a SequenceExample's context and of its feature lists, as a named tuple.
 
-    ``parse_sequence_example(records, *schema)`` and ``SequenceExampleParser(*schema)`` take it
-    apart; :func:`~tfrecord_lite.load` takes it whole.
+    ``parse_sequence_example(records, *schema)`` takes it apart; :func:`~tfrecord_lite.load` takes it whole.
 
     Parameters
     ----------
@@ -553,8 +500,7 @@ class SequenceSchema(_Parts):
         FixedLenFeature, VarLenFeature and RaggedFeature, possibly with original types.
     feature_lists : mapping of str to feature specification, or Schema, optional
         FixedLenSequenceFeature, VarLenFeature, RaggedFeature and RawFeature, possibly with the
-        original types of their steps: one with a `shape` of ``[None, 3]`` has steps of any number
-        of rows.
+        original types of their steps.
 
     Raises
     ------
@@ -563,11 +509,7 @@ class SequenceSchema(_Parts):
 
     Examples
     --------
-    >>> schema = SequenceSchema(
-    ...     {"label": FixedLenFeature([], "int64")},
-    ...     {"rgb": FixedLenSequenceFeature([1024], "float32")},
-    ... )
-    >>> schema
+    >>> SequenceSchema({"label": int}, {"rgb": ("float32", [1024])})
     SequenceSchema of 1 context feature and 1 feature list
     <BLANKLINE>
     context
@@ -579,8 +521,6 @@ class SequenceSchema(_Parts):
     name  specification            dtype    shape
     ----  -----------------------  -------  ------
     rgb   FixedLenSequenceFeature  float32  [1024]
-    >>> SequenceSchema.from_json(schema.to_json()) == schema
-    True
     """
 
     __slots__ = ()
@@ -617,23 +557,12 @@ class SequenceSchema(_Parts):
         return "\n\n".join([title, *tables])
 
     def to_json(self, indent: int | None = 2) -> str:
-        """Return the schema as JSON, for people and for :meth:`from_json`.
-
-        Parameters
-        ----------
-        indent : int, optional
-            Spaces per level; None for a single line.
-
-        Returns
-        -------
-        str
-            ASCII, as :meth:`Schema.to_json` writes it, with the members ``context`` and
-            ``feature_lists``.
+        """Return the schema as JSON, as :meth:`Schema.to_json`, with the members ``context`` and ``feature_lists``.
 
         Examples
         --------
         >>> import json
-        >>> schema = SequenceSchema({"name": VarLenFeature(bytes)}, {"words": VarLenFeature(bytes)})
+        >>> schema = SequenceSchema({}, {"words": VarLenFeature(bytes)})
         >>> json.loads(schema.to_json())["feature_lists"]
         {'words': {'specification': 'VarLenFeature', 'dtype': 'string'}}
         """
@@ -642,26 +571,13 @@ class SequenceSchema(_Parts):
 
     @classmethod
     def from_json(cls, document: str | bytes) -> Self:
-        """Create a schema from the JSON that :meth:`to_json` returned.
-
-        Parameters
-        ----------
-        document : str or bytes
-            The JSON text; bytes are UTF-8.
-
-        Raises
-        ------
-        InvalidArgumentError
-            As :meth:`Schema.from_json`.
+        """Create a schema from the JSON that :meth:`to_json` returned; raises the same errors as :meth:`Schema.from_json`.
 
         Examples
         --------
-        >>> document = SequenceSchema({}, {"words": FixedLenSequenceFeature([], bytes)}).to_json()
-        >>> SequenceSchema.from_json(document).feature_lists
-        Schema of 1 feature
-        name   specification            dtype   shape
-        -----  -----------------------  ------  -----
-        words  FixedLenSequenceFeature  string  []
+        >>> schema = SequenceSchema({}, {"words": VarLenFeature(bytes)})
+        >>> SequenceSchema.from_json(schema.to_json()) == schema
+        True
         """
         fields = text.read_document(document, text.SEQUENCE_FORMAT)
         return cls(*(Schema._from_described(name, fields) for name in cls._fields))  # noqa: SLF001
