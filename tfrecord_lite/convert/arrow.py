@@ -702,9 +702,8 @@ def _chunks(column: Array) -> list[Array]:
 
 def _whole(column: Array) -> Array:
     """Return an array of one chunk."""
-    if not hasattr(column, "chunks"):
-        return column
-    return column.combine_chunks() if len(column.chunks) != 1 else column.chunks[0]
+    chunks = _chunks(column)
+    return chunks[0] if len(chunks) == 1 else column.combine_chunks()
 
 
 def _categories(name: str, column: Array) -> Lists:

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias, cast
@@ -151,20 +151,6 @@ class Lists:
 
     def views(self, splits: Sequence[int]) -> list[Lists]:
         """Return the records between each two splits; their lengths and values are views."""
-        return self._divided(splits, _flat_part)
-
-    def copies(self, splits: Sequence[int]) -> list[Lists]:
-        """Return the records between each two splits, with lengths and values of their own."""
-        pieces = self._divided(splits, _owned_part)
-        for piece in pieces:
-            levels = (level if isinstance(level, int) else level.copy() for level in piece.levels)
-            piece.levels = tuple(levels)
-            piece.present = None if piece.present is None else piece.present.copy()
-        return pieces
-
-    def _divided(
-        self, splits: Sequence[int], flat_part: Callable[[Any, int, int], Any]
-    ) -> list[Lists]:
         pieces = []
         for a, b in pairwise(splits):
             present = None if self.present is None else self.present[a:b]
@@ -178,8 +164,18 @@ class Lists:
                 bounds = [level * bound for bound in bounds]
             else:
                 bounds = row_splits(level)[bounds].tolist()
+        is_strings = isinstance(self.flat, ByteRanges | ByteItems)
         for piece, (a, b) in zip(pieces, pairwise(bounds), strict=True):
-            piece.flat = flat_part(self.flat, a, b)
+            piece.flat = self.flat.take(slice(a, b)) if is_strings else self.flat[a:b]
+        return pieces
+
+    def copies(self, splits: Sequence[int]) -> list[Lists]:
+        """Return the records between each two splits, with lengths and values of their own."""
+        pieces = self.views(splits)
+        for piece in pieces:
+            levels = (level if isinstance(level, int) else level.copy() for level in piece.levels)
+            piece.levels, piece.flat = tuple(levels), _owned(piece.flat)
+            piece.present = None if piece.present is None else piece.present.copy()
         return pieces
 
     def owned(self) -> Lists:
@@ -237,20 +233,13 @@ def _joined_flat(flats: list[Any]) -> Any:
     return ByteRanges(data, row_splits(lengths)[:-1], lengths)
 
 
-def _flat_part(flat: Any, start: int, stop: int) -> Any:
-    """Return a range of values; a view."""
-    is_strings = isinstance(flat, ByteRanges | ByteItems)
-    return flat.take(slice(start, stop)) if is_strings else flat[start:stop]
-
-
-def _owned_part(flat: Any, start: int, stop: int) -> Any:
-    """Copy a range of values."""
+def _owned(flat: Any) -> Any:
+    """Copy values."""
     if not isinstance(flat, ByteRanges | ByteItems):
-        return owned_slice(flat, start, stop)
-    strings = flat.take(slice(start, stop))
-    lengths = strings.lengths.copy()
+        return owned_slice(flat, 0, len(flat))
+    lengths = flat.lengths.copy()
     splits = row_splits(lengths)
-    return ByteRanges(strings.joined(splits), splits[:-1], lengths)
+    return ByteRanges(flat.joined(splits), splits[:-1], lengths)
 
 
 class SparseLists(NamedTuple):

@@ -25,8 +25,9 @@ import numpy as np
 from tfrecord_lite import arrays
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import FlatValues, as_array
+from tfrecord_lite.convert import types
 from tfrecord_lite.convert.lists import Lists, SparseLists, scattered
-from tfrecord_lite.convert.types import column_error, extra_floats_back, inexact_integers, not_utf8
+from tfrecord_lite.convert.types import column_error, not_utf8
 from tfrecord_lite.errors import Reason, errors_at
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS, numpy_dtype
 from tfrecord_lite.schema.types import Shape, Type
@@ -116,9 +117,7 @@ def _regrouped(key: str, lists: Lists, kind: Type, stored: Shape) -> Lists:
 
 def outer_rank(shape: Sequence[int | None]) -> int:
     """Return how many dimensions there are up to the last that varies."""
-    if None not in shape:
-        return 0
-    return max(i + 1 for i, dim in enumerate(shape) if dim is None)
+    return max((i + 1 for i, dim in enumerate(shape) if dim is None), default=0)
 
 
 def _check_counts(key: str, lists: Lists, kind: Type) -> None:
@@ -198,7 +197,7 @@ def _from_stored(key: str, lists: Lists, kind: Type) -> arrays.AnyArray:
         detail += "restore, or give a schema with an Original of a wider dtype"
         raise lists.error(key, detail, number)
     if dtype.name in EXTRA_FLOATS and values.dtype.kind == "f":
-        return extra_floats_back(values, dtype)
+        return types.extra_floats_back(values, dtype)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         return values.astype(dtype)  # int64 to uint64 undoes two's complement
 
@@ -214,7 +213,7 @@ def outside(values: arrays.AnyArray, dtype: np.dtype[Any]) -> arrays.BoolArray |
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             back: arrays.AnyArray = values.astype(dtype).real.astype(np.float64)
             if is_whole:  # compared as integers
-                wrong = inexact_integers(values, np.where(np.isfinite(back), back, np.inf))
+                wrong = types.inexact_integers(values, np.where(np.isfinite(back), back, np.inf))
             else:
                 wrong = (back != values) & ~(np.isnan(back) & np.isnan(values))
         return wrong if wrong.any() else None
@@ -370,5 +369,5 @@ def objects_of(strings: arrays.ByteStrings) -> arrays.ObjectArray:
 def as_strings(column: Any) -> arrays.ByteStrings:
     """Return a BytesColumn, or an array of byte strings, as strings end to end."""
     if isinstance(column, BytesColumn):
-        return arrays.ByteRanges(column.data, column.offsets[:-1], column.lengths)
+        return types.ranges_of(column)
     return arrays.ByteItems.of(column.reshape(-1).tolist())

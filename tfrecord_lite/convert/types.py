@@ -23,35 +23,23 @@ value; :func:`at_records` turns it into a record's value. No columns, schemas or
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from functools import lru_cache, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    BoolArray,
-    ByteItems,
-    ByteRanges,
-    ByteStrings,
-    Float32Array,
-    Int64Array,
-    Uint32Array,
-    first_true,
-    row_splits,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import AnyArray, ByteRanges, ByteStrings, Int64Array, row_splits
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason, errors_at
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.schema.types import Shape, Type
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-Splits: TypeAlias = "npt.NDArray[np.signedinteger[Any]]"
+Splits: TypeAlias = "np.ndarray[Any, np.dtype[np.signedinteger[Any]]]"
 
 _LARGE_BYTES = 4096
 """Byte strings of this mean size are copied one by one."""
@@ -67,7 +55,7 @@ DECIMALS = (
 )
 _SURROGATES = "a text with lone surrogates, which UTF-8 cannot encode"
 
-Flat: TypeAlias = "Float32Array | Int64Array | ByteStrings"
+Flat: TypeAlias = "arrays.Float32Array | Int64Array | ByteStrings"
 FlatList: TypeAlias = "tuple[Kind | None, Flat]"
 """Values end to end and their kind, None without values."""
 Converter: TypeAlias = "Callable[[AnyArray], FlatList]"
@@ -113,12 +101,10 @@ def not_utf8(strings: ByteStrings) -> int | None:
         return None
     firsts = data[splits[:-1][strings.lengths > 0]]
     whole = data.tobytes()
-    try:
+    with suppress(UnicodeDecodeError):
         whole.decode()
         if not ((firsts & 0xC0) == 0x80).any():  # none begins within a character
             return None
-    except UnicodeDecodeError:
-        pass
     for i, (start, stop) in enumerate(pairwise(splits.tolist())):
         try:
             whole[start:stop].decode()
@@ -130,11 +116,9 @@ def not_utf8(strings: ByteStrings) -> int | None:
 def rows_of(data: Any) -> Any:
     """Return rows to iterate over: those of a map-style data set, such as torch's, by their numbers."""
     is_mapped = hasattr(data, "__getitem__") and hasattr(data, "__len__")
-    return (
-        data
-        if hasattr(data, "__iter__") or not is_mapped
-        else map(data.__getitem__, range(len(data)))
-    )
+    if hasattr(data, "__iter__") or not is_mapped:
+        return data
+    return map(data.__getitem__, range(len(data)))
 
 
 def unmasked(key: str, items: list[Any]) -> list[Any]:
@@ -224,7 +208,7 @@ def ticks(values: AnyArray) -> Int64Array:
 
 def _integers(values: AnyArray) -> FlatList:
     is_wide = values.dtype.kind == "u" and values.dtype.itemsize == 8
-    if is_wide and (first := first_true(values > np.uint64(2**63 - 1))) is not None:
+    if is_wide and (first := arrays.first_true(values > np.uint64(2**63 - 1))) is not None:
         what = f"this uint64, {values[first]}, is above 2**63 - 1, the largest int64"
         raise _value_error(first, f"{what}; {_AS_IT_IS}")
     return Kind.INT64, np.ascontiguousarray(values.astype(np.int64, copy=False))
@@ -241,7 +225,7 @@ def _extra_floats(values: AnyArray) -> FlatList:
     return Kind.FLOAT, wide
 
 
-def extra_floats_back(values: Float32Array, dtype: np.dtype[Any]) -> AnyArray:
+def extra_floats_back(values: arrays.Float32Array, dtype: np.dtype[Any]) -> AnyArray:
     """Narrow float32 to a float of ml_dtypes, with the bits of NaN that it had before."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         narrow = values.astype(dtype)
@@ -267,7 +251,7 @@ def _floats(values: AnyArray) -> FlatList:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         narrow = values.astype(np.float32)
     if np.isinf(narrow).any():
-        first = first_true(np.isinf(narrow) & np.isfinite(values))
+        first = arrays.first_true(np.isinf(narrow) & np.isfinite(values))
         if first is not None:
             raise _value_error(first, _TOO_LARGE)
     return Kind.FLOAT, narrow
@@ -290,22 +274,22 @@ def exact(values: AnyArray, dtype: np.dtype[Any], detail: str = "", start: int =
             return converted
         are_integers = dtype.kind in "iu"
         wrong = converted != values if are_integers else inexact_integers(values, converted.real)
-    if (number := first_true(wrong)) is not None:
+    if (number := arrays.first_true(wrong)) is not None:
         detail = detail or f"the integer {values[number]} is not exact in {dtype.name}"
         raise _value_error(start + number, detail)
     return converted
 
 
-def inexact_integers(values: AnyArray, floats: AnyArray) -> BoolArray:
+def inexact_integers(values: AnyArray, floats: AnyArray) -> arrays.BoolArray:
     """Find the integers that changed when they became floats."""
     limit = 2.0 ** (63 if values.dtype.kind == "i" else 64)
     fits = floats < limit  # the limit itself is rounded up to, and wraps around on the way back
-    inexact: BoolArray = ~fits | (np.where(fits, floats, 0).astype(values.dtype) != values)
+    inexact: arrays.BoolArray = ~fits | (np.where(fits, floats, 0).astype(values.dtype) != values)
     return inexact
 
 
 def _times(values: AnyArray) -> FlatList:
-    if (first := first_true(np.isnat(values))) is not None:
+    if (first := arrays.first_true(np.isnat(values))) is not None:
         raise _value_error(first, f"NaT is not a number; mask it in a masked array, or {_AS_IT_IS}")
     return Kind.INT64, ticks(values)
 
@@ -327,7 +311,7 @@ def _fixed_texts(values: AnyArray) -> FlatList:
     return Kind.BYTES, _utf8(codes[np.arange(codes.shape[1]) < counts[:, None]], counts)
 
 
-def _utf8(codes: Uint32Array, counts: Int64Array) -> ByteRanges:
+def _utf8(codes: arrays.Uint32Array, counts: Int64Array) -> ByteRanges:
     """Encode texts, given as code points end to end, and how many each has."""
     try:
         data = codes.tobytes().decode("utf-32-le").encode()
@@ -454,7 +438,7 @@ def _family_of(types: frozenset[type], *, is_strict: bool) -> _Family | None:
 def _byte_strings(items: list[Any]) -> FlatList:
     """Take bytes-like objects; large ones are not copied here."""
     lengths = np.fromiter(map(len, items), np.int64, len(items))
-    large = ByteItems(items, lengths)
+    large = arrays.ByteItems(items, lengths)
     is_large = int(lengths.sum()) >= _LARGE_BYTES * len(items) > 0
     return Kind.BYTES, large if is_large else large.to_ranges()
 

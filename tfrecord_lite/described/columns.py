@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from tfrecord_lite.arrays import views
+from tfrecord_lite.block import Block
+from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.schema import Kind, Original, Schema, SchemaItem, SequenceSchema
 from tfrecord_lite.schema.features import FixedLenFeature, FixedLenSequenceFeature
 from tfrecord_lite.texts import choices, nearest
-
-if TYPE_CHECKING:
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.described.sidecar import Sidecar
 
 
 def names_of(columns: Sequence[str]) -> list[str]:
@@ -130,13 +128,13 @@ def _texts_in(schema: Schema | SequenceSchema, blocks: Iterable[Block]) -> list[
     from tfrecord_lite.sniff import text_of  # noqa: PLC0415 - for text=True
 
     if isinstance(schema, Schema):
-        parse = ListsParser(ExampleParser(schema))
+        lists_of = ListsParser(ExampleParser(schema))
     else:
-        parse = ListsParser(SequenceExampleParser(*schema))
+        lists_of = ListsParser(SequenceExampleParser(*schema))
     is_text = dict.fromkeys(items_of(schema), True)
     has_any = dict.fromkeys(is_text, False)
     for block in blocks:
-        for name, lists in parse(block).items():
+        for name, lists in lists_of(block).items():
             flat: Any = (lists.values if isinstance(lists, SparseLists) else lists).flat
             ranges = flat.to_ranges()
             strings = list(map(bytes, views(ranges.data, ranges.starts, ranges.lengths)))

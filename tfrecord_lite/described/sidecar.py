@@ -29,15 +29,10 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from tfrecord_lite import errors
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.described.structure import Structure, is_flat_dict, structure_of_json
-from tfrecord_lite.errors import (
-    DataLossError,
-    InvalidArgumentError,
-    argument_error,
-    errors_at,
-    warn_user,
-)
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, argument_error, errors_at
 from tfrecord_lite.files import names
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.compression import detect
@@ -193,7 +188,7 @@ def read_beside(
         return None
     if expected != actual and may_be_damaged and _may_be_damaged(expected, actual):
         text = f"{name}: not the bytes that its sidecar was written for, which is used all the same"
-        warn_user(text)
+        errors.warn_user(text)
     elif expected != actual:
         if not may_be_damaged:
             _raise_damage(name)

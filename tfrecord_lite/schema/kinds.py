@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from enum import IntEnum
 from typing import Any
 
@@ -145,13 +146,11 @@ def numpy_dtype(name_or_type: object) -> np.dtype[Any]:
         known = re.fullmatch(_NAME, word) is not None
     elif isinstance(word, type):
         known = issubclass(word, np.generic) or word in _BUILTINS
-    try:
-        dtype: np.dtype[Any] | None = np.dtype(word) if known else None
-    except (TypeError, ValueError, OverflowError):
-        dtype = None
-    if dtype is None:
-        raise TypeError(f"not a dtype: {name_or_type!r}")
-    return dtype
+    with suppress(TypeError, ValueError, OverflowError):
+        if known:
+            dtype: np.dtype[Any] = np.dtype(word)
+            return dtype
+    raise TypeError(f"not a dtype: {name_or_type!r}")
 
 
 def extra_dtype(name: str) -> np.dtype[Any]:
@@ -187,16 +186,17 @@ def array_of(tensor: Any, key: str | None = None, index: int | None = None) -> A
     raise InvalidArgumentError(Reason.UNSUPPORTED, key=key, index=index, detail=detail)
 
 
+def _device(tensor: Any) -> str:
+    return str(getattr(tensor, "device", ""))
+
+
 _CURES: tuple[tuple[Callable[[Any], bool], str], ...] = (
-    (lambda x: "meta" in str(getattr(x, "device", "")), "one on the device 'meta' has no values"),
+    (lambda x: "meta" in _device(x), "one on the device 'meta' has no values"),
     (lambda x: getattr(x, "requires_grad", False), "give tensor.detach()"),
     (lambda x: getattr(x, "is_nested", False), "give a list of its rows, list(tensor.unbind())"),
     (lambda x: "sparse" in str(getattr(x, "layout", "")), "give tensor.to_dense()"),
     (lambda x: getattr(x, "is_quantized", False), "give tensor.dequantize()"),
-    (
-        lambda x: hasattr(x, "cpu") and str(getattr(x, "device", "cpu")) != "cpu",
-        "give tensor.cpu()",
-    ),
+    (lambda x: hasattr(x, "cpu") and _device(x) not in ("", "cpu"), "give tensor.cpu()"),
     (lambda x: hasattr(x, "is_neg") and x.is_neg(), "give tensor.resolve_neg()"),
     (lambda x: hasattr(x, "is_conj") and x.is_conj(), "give tensor.resolve_conj()"),
 )

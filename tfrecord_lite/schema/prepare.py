@@ -1,8 +1,5 @@
 r"""One pass over feature specifications: every check, then the form that a parser works with.
 
-A prepared feature says which keys to read (one for a dense or variable-length feature,
-several for sparse and ragged ones), as which kind, and what to build from them:
-
 ===========================  ================================  ============================
 specification                prepared                          column for a batch
 ===========================  ================================  ============================
@@ -16,12 +13,9 @@ specification                prepared                          column for a batc
                              :class:`Shaped` with a shape_key  shape varies
 ===========================  ================================  ============================
 
-Each key is read once, as one kind; two features may share a key only if they agree on
-how it is read (rule E7). Default values become arrays of the feature's dtype (rule X7), by
-TensorFlow's rules, which are neither NumPy's nor Python's: Python floats are not int64, but
-arrays of floats are; numbers are not strings; bools are numbers. Where TensorFlow truncates
-a value to make it fit (1.5 to 1, 2^63 to -2^63), this raises. The classes of all other errors
-are TensorFlow's.
+Default values become arrays of the feature's dtype (rule X7) by TensorFlow's rules: Python floats are not int64, but
+arrays of floats are; numbers are not strings; bools are numbers. Where TensorFlow truncates a value to make it fit
+(1.5 to 1, 2^63 to -2^63), this raises. The classes of all other errors are TensorFlow's.
 """
 
 from __future__ import annotations
@@ -30,11 +24,11 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import objects
+from tfrecord_lite.arrays import AnyArray, objects
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import features as specs
 from tfrecord_lite.schema.features import (
@@ -47,9 +41,6 @@ from tfrecord_lite.schema.features import (
 from tfrecord_lite.schema.kinds import Kind, kind_of
 from tfrecord_lite.schema.text import FOR_SEQUENCES
 from tfrecord_lite.texts import plural
-
-if TYPE_CHECKING:
-    from tfrecord_lite.arrays import AnyArray
 
 
 class Dense(NamedTuple):
@@ -169,9 +160,7 @@ MAX_DIMENSIONS = 62
 def prepare(features: Features) -> dict[str, Prepared]:
     """Check the features of an Example and convert them to the form a parser works with.
 
-    A shorthand means a FixedLenFeature, see :func:`specifications`.
-
-    Rejects no features, a value that is neither (E2), two features that read one key
+    Rejects no features, a value that is not a feature (E2), two features that read one key
     in different ways (E7), and a shape, dtype, default value or size that is missing or not valid
     (X2, X7, X8, S1, S4, S5, Z5).
 
@@ -217,10 +206,8 @@ def prepare_sequence(
     padding = _default_array("", b"", Kind.BYTES, ())
     for name, feature in prepared_lists.items():
         if isinstance(feature, Dense):  # a RawFeature: each step is a string
-            key, raw = feature.key, feature.raw
-            prepared_lists[name] = Padded(
-                key, Kind.BYTES, (), padding, allow_missing=False, raw=raw
-            )
+            padded = Padded(feature.key, Kind.BYTES, (), padding, allow_missing=False)
+            prepared_lists[name] = padded._replace(raw=feature.raw)
         elif isinstance(feature, Shaped):
             detail = "a shape_key is not possible in a feature list"
             raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
@@ -290,8 +277,8 @@ def not_a_specification_error(name: str, value: object, more: str = "") -> Inval
 def specifications(features: Features, *, is_list: bool = False) -> Mapping[str, FeatureSpec]:
     """Return features with a specification for each shorthand; a copy, but a Schema as it is.
 
-    A shorthand is a dtype, or a tuple of dtype and shape. It stands for a FixedLenFeature; among
-    feature lists, for the FixedLenSequenceFeature whose steps have that dtype and shape.
+    A shorthand is a dtype, or a tuple of dtype and shape, for a FixedLenFeature or, in feature lists,
+    FixedLenSequenceFeature.
 
     >>> specifications({"x": int, "v": ("float32", [3])})["v"]
     FixedLenFeature(shape=[3], dtype='float32', default_value=None)
@@ -375,7 +362,7 @@ def _dense(name: str, spec: specs.FixedLenFeature) -> Dense:
     default = None
     if spec.default_value is not None:
         default = _default_array(name, spec.default_value, kind, shape)
-    default = default if default is not None and default.size else None
+        default = default if default.size else None
     return Dense(_value_key(name, spec.value_key), kind, shape, default)
 
 
@@ -394,11 +381,10 @@ def _padded(name: str, spec: specs.FixedLenSequenceFeature) -> Padded:
         # TensorFlow divides by the size of a block, and crashes (rule S5).
         detail = f"blocks of shape {shape} hold no values and cannot be counted"
         raise argument_error(detail, key=name)
-    padding = spec.default_value
-    if padding is None:
-        padding = b"" if kind is Kind.BYTES else 0
-    default = _default_array(name, padding, kind, ())
-    return Padded(name, kind, shape, default, bool(spec.allow_missing))
+    filler = b"" if kind is Kind.BYTES else 0
+    padding = filler if spec.default_value is None else spec.default_value
+    padding = _default_array(name, padding, kind, ())
+    return Padded(name, kind, shape, padding, bool(spec.allow_missing))
 
 
 def _sparse(name: str, spec: specs.SparseFeature) -> Sparse:
@@ -422,14 +408,13 @@ def _sparse(name: str, spec: specs.SparseFeature) -> Sparse:
 
 def _ragged(name: str, spec: RaggedFeature) -> Ragged:
     key = _value_key(name, spec.value_key)
-    partitions: list[specs.Partition] = []
-    for partition in spec.partitions:
+    partitions = list(spec.partitions)
+    for i, partition in enumerate(partitions):
         if isinstance(partition, RaggedFeature.UniformRowLength):
             length = _count(name, "UniformRowLength", partition.length)
-            partitions.append(RaggedFeature.UniformRowLength(length))
+            partitions[i] = RaggedFeature.UniformRowLength(length)
         else:
             check_key(name, partition.key, InvalidArgumentError)
-            partitions.append(partition)
     kind = kind_of(spec.dtype, name)
     return Ragged(name, key, kind, tuple(partitions), spec.row_splits_dtype, spec.validate)
 
@@ -551,11 +536,7 @@ _TAKEN: dict[Kind, tuple[tuple[type, ...], str, str]] = {
 
 
 def _default_array(key: str, value: Any, kind: Kind, shape: tuple[int, ...]) -> AnyArray:
-    """Convert a default value to a read-only array of the feature's dtype and shape.
-
-    `value` is a scalar, nested lists or tuples, or an array, with as many values as `shape`;
-    nothing is broadcast. str is encoded as UTF-8.
-    """
+    """Convert a default value, of as many values as `shape`, to a read-only array; nothing is broadcast."""
     if isinstance(value, bytearray | memoryview):
         actual = type(value).__name__
         raise TypeError(f"default_value of feature {key!r} must be bytes, not {actual}")
@@ -579,13 +560,13 @@ def _default_array(key: str, value: Any, kind: Kind, shape: tuple[int, ...]) -> 
         raise argument_error(f"default_value must be {expected}, not {actual}", key=key)
     try:
         flat = _CONVERTERS[kind](flat)
-    except OverflowError as error:
-        raise argument_error(f"default_value does not fit into {kind.label}", key=key) from error
-    except UnicodeEncodeError as error:
-        detail = "default_value is a str that cannot be encoded as UTF-8"
-        raise argument_error(detail, key=key) from error
-    except ValueError as error:
-        raise argument_error(f"default_value {error}", key=key) from error
+    except (OverflowError, ValueError) as error:
+        detail = str(error)
+        if isinstance(error, OverflowError):
+            detail = f"does not fit into {kind.label}"
+        elif isinstance(error, UnicodeEncodeError):
+            detail = "is a str that cannot be encoded as UTF-8"
+        raise argument_error(f"default_value {detail}", key=key) from error
     if flat.size != math.prod(shape):
         count = plural(flat.size, "value")
         detail = f"default_value has {count}, expected {math.prod(shape):,} for shape {shape}"
@@ -620,8 +601,7 @@ def _integers(flat: AnyArray) -> AnyArray:
 
 def _strings(flat: AnyArray) -> AnyArray:
     """Convert to an object array of bytes."""
-    strings = [item.encode() if isinstance(item, str) else bytes(item) for item in flat.tolist()]
-    return objects(strings)
+    return objects([x.encode() if isinstance(x, str) else bytes(x) for x in flat.tolist()])
 
 
 _CONVERTERS = {Kind.BYTES: _strings, Kind.FLOAT: _floats, Kind.INT64: _integers}

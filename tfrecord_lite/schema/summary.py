@@ -50,8 +50,7 @@ class ListSummary:
     lengths : tuple of two int
         Smallest and largest number of values per record.
     values : tuple of two int or float, optional
-        Smallest and largest value, without NaN; of byte strings, their lengths in bytes. None
-        if there are no values.
+        Smallest and largest value, without NaN; for byte strings, their lengths. None if there are no values.
     first : Place
         The first record with the feature in this kind.
 
@@ -85,8 +84,7 @@ class FeatureSummary:
     Parameters
     ----------
     lists : mapping of Kind to ListSummary
-        One item for each kind that occurs: usually one; none for a feature that is named
-        but never has a kind, which counts as missing (rule X3).
+        One item for each kind that occurs; none for a feature that never has a kind (rule X3).
 
     Examples
     --------
@@ -131,20 +129,15 @@ class FeatureSummary:
 
 
 class Summary(Mapping[str, FeatureSummary]):
-    """A mapping of names to what some records hold in each feature.
+    """An immutable mapping of names to what some records hold in each feature.
 
-    Summaries of shards can be added in the order of the shards, with ``+`` or ``sum``. ``str``
-    returns a table.
+    Summaries of shards can be pickled, and added in the order of the shards, with ``+`` or ``sum``.
 
     Parameters
     ----------
     n_records : int
         Number of records that were examined.
     features : mapping of str to FeatureSummary
-
-    Notes
-    -----
-    Immutable; can be pickled, so that other processes may summarise shards.
 
     Examples
     --------
@@ -209,11 +202,9 @@ class Summary(Mapping[str, FeatureSummary]):
         ----------
         variable : {"ragged", "varlen", "padded"}, optional
             For features whose length varies, or that some record lacks: RaggedFeature,
-            VarLenFeature or FixedLenSequenceFeature. A record without the feature has no
-            values then.
+            VarLenFeature or FixedLenSequenceFeature.
         defaults : mapping of str to value, optional
-            For features of one length that some records lack: they become FixedLenFeature
-            with this default value.
+            For features of one length that some records lack: they become FixedLenFeature.
         names : iterable of str, optional
             The features of the schema; the others may even be of several kinds. By default all.
 
@@ -222,17 +213,14 @@ class Summary(Mapping[str, FeatureSummary]):
         Schema
             FixedLenFeature for a feature that every record has with the same number of
             values, at least one: of shape [] for 1, otherwise [n]. With "ragged", a feature of
-            one length that some record lacks has that shape as its original, so that
-            parsers make a masked array of it. A feature that never has a kind is
-            omitted.
+            one length that some record lacks becomes a masked array. A feature that never has a kind is omitted.
 
         Raises
         ------
         InvalidArgumentError
             ``WRONG_KIND`` for a feature of several kinds, with the place of the first
             record of the rarer kind. ``BAD_ARGUMENT`` for an unknown `variable`, a default
-            for a feature that does not exist or whose length varies, and a summary without
-            features.
+            that is not possible, and a summary without features.
         KeyError
             If `names` has a feature that does not exist.
 
@@ -318,9 +306,7 @@ class FeatureListSummary:
     steps : tuple of two int
         Smallest and largest number of steps per record with the list.
     values : FeatureSummary
-        The values of the steps. Each step counts as a record does in the summary of a feature:
-        ``values.n_records`` is the number of steps with a kind, ``values.lengths`` the smallest
-        and largest number of values per step.
+        The values of the steps, each of which counts as a record does in the summary of a feature.
 
     Examples
     --------
@@ -358,17 +344,12 @@ class FeatureListSummary:
 class SequenceSummary:
     """What some SequenceExamples hold in their contexts and in each feature list.
 
-    Summaries of shards can be added in the order of the shards, with ``+`` or ``sum``. ``str``
-    returns two tables.
+    Summaries of shards can be added as for :class:`Summary`.
 
     Parameters
     ----------
     context : Summary
     feature_lists : mapping of str to FeatureListSummary
-
-    Notes
-    -----
-    Immutable; can be pickled, so that other processes may summarise shards.
 
     Examples
     --------
@@ -391,10 +372,7 @@ class SequenceSummary:
     feature_lists: Mapping[str, FeatureListSummary]
 
     def __add__(self, other: SequenceSummary | Summary) -> SequenceSummary:
-        """Return the summary of both sets of records; the records of `other` follow.
-
-        One of records without feature lists is a :class:`Summary`, of their contexts.
-        """
+        """Return the summary of both sets of records; those of `other`, maybe without feature lists, follow."""
         if isinstance(other, Summary):
             other = SequenceSummary(other, {})
         if not isinstance(other, SequenceSummary):
@@ -425,10 +403,9 @@ class SequenceSummary:
         Parameters
         ----------
         variable : {"ragged", "varlen"}, optional
-            For features of the context whose length varies, or that some record lacks, and for
-            lists whose steps differ in length: RaggedFeature or VarLenFeature.
+            As for :meth:`Summary.schema`, also for lists whose steps differ in length.
         defaults : mapping of str to value, optional
-            For features of the context, as for :meth:`Summary.schema`.
+            For features of the context.
         names : iterable of str, optional
             The features of the schema by their paths, such as ``"context/age"``. By default all.
 
@@ -442,12 +419,11 @@ class SequenceSummary:
         Raises
         ------
         InvalidArgumentError
-            As :meth:`Summary.schema`; ``BAD_ARGUMENT`` for "padded", which is not possible in a
-            SequenceExample.
+            As :meth:`Summary.schema`.
 
         Examples
         --------
-        >>> people = encode_sequence_examples({"age": [36, 41, 37]}, {"words": [["a"], ["b", "c"], []]})
+        >>> people = encode_sequence_examples({}, {"words": [["a"], ["b", "c"], []]})
         >>> summarize(people).schema().feature_lists["words"]
         FixedLenSequenceFeature(shape=(), dtype='string', allow_missing=False, default_value=None)
         """
