@@ -11,12 +11,8 @@ are not a flat dict::
       "structure": ["0", "1"]
     }
 
-The sidecar of a data frame has no structure, but a ``"dataframe"`` with the library's types and the
-index. :meth:`Schema.from_json` can read a sidecar as well, and ignores all but the features. A sidecar without a fingerprint
-fits any data.
-
-Two files cannot appear at once. The fingerprint lets the sidecar appear first: after a crash,
-older data beside it are recognised, and never read by the wrong schema.
+The sidecar of a data frame has a ``"dataframe"`` instead of the structure. A sidecar without a fingerprint fits any
+data. The fingerprint lets the sidecar appear before the data: after a crash, older data beside it are recognised.
 """
 
 from __future__ import annotations
@@ -75,8 +71,7 @@ def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema
     Parameters
     ----------
     path : str or PathLike
-        A path or URL; or a directory of TensorFlow Datasets, as for :func:`tfds_info`. The format
-        is detected from the content.
+        A path or URL; or a directory of TensorFlow Datasets, as for :func:`tfds_info`.
     storage_options : dict, optional
         Options for fsspec, which opens URLs.
 
@@ -98,12 +93,12 @@ def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema
     Examples
     --------
     >>> with open("header.yaml", "w") as file:
-    ...     n_characters = file.write("image: {dtype: 4, shape: [28, 28]}")
+    ...     n_characters = file.write("x: {dtype: 4, shape: [28]}")
     >>> load_schema("header.yaml")
     Schema of 1 feature
-    name   specification    dtype  shape     original
-    -----  ---------------  -----  --------  --------------
-    image  FixedLenFeature  int64  [28, 28]  uint8 [28, 28]
+    name  specification    dtype  shape  original
+    ----  ---------------  -----  -----  ----------
+    x     FixedLenFeature  int64  [28]   uint8 [28]
     """
     names.check_storage_options(storage_options, path)
     return resolve_schema(path, storage_options).schema
@@ -136,9 +131,8 @@ class Sidecar(NamedTuple):
     fingerprint: object = None
     """The fingerprint of the data file, as parsed from JSON; None if the schema fits any data."""
     dataframe: Description | None = None
-    """What describes a data frame: its library, types and index."""
     refused: Mapping[str, InvalidArgumentError] = {}
-    """The features that a file describes, but that cannot be read, with the reasons."""
+    """The features that cannot be read, with the reasons."""
     texts: Sequence[str] = ()
     """The features that are Text in a features.json: str in tables and data frames, otherwise bytes."""
 
@@ -202,10 +196,7 @@ def read_beside(
 
 
 def _raise_damage(name: str) -> None:
-    """Raise DataLossError about the first damaged record at the start of a file, if there is one.
-
-    No more is read than `_CHECKED_BYTES`, inflated or not, and nothing of files in stores.
-    """
+    """Raise DataLossError about the first damaged record in the first bytes of a local file, if there is one."""
     from tfrecord_lite.options import ReadSettings  # noqa: PLC0415 - for errors alone
     from tfrecord_lite.records.damage import NOT_DAMAGE  # noqa: PLC0415 - for errors alone
     from tfrecord_lite.records.stream import RecordStream  # noqa: PLC0415 - for errors alone
@@ -233,10 +224,7 @@ def _may_be_damaged(expected: object, actual: Fingerprint | None) -> bool:
 
 
 def remove_stale(name: str, storage_options: StorageOptions = None) -> None:
-    """Remove the sidecar beside a new data file if it was written for other data.
-
-    A schema that fits any data stays, and so does what is not a schema.
-    """
+    """Remove the sidecar beside a new data file if it was written for other data."""
     place = names.companion(name, names.SIDECAR_SUFFIX)
     try:
         expected = read(place, storage_options).fingerprint
@@ -339,7 +327,7 @@ def matches(directory: str, pattern: str, storage_options: StorageOptions) -> li
 
 
 def _not_a_schema(name: str, first: bytes) -> str | None:
-    """Say by its beginning what a file is instead of a schema file; None if it is like one."""
+    """Return what a file seems to be by its beginning; None for a schema file."""
     if first.startswith(b"{") and b"\0" not in first:  # JSON, as most are
         return None
     from tfrecord_lite.sniff import HEAD_BYTES, looks_like  # noqa: PLC0415 - many patterns

@@ -1,7 +1,4 @@
-"""What describes some files: a schema that is given, files beside the data, or a sample of the records.
-
-All readers ask here, so that all read the same.
-"""
+"""What describes some files: a schema that is given, files beside the data, or a sample of the records."""
 
 from __future__ import annotations
 
@@ -56,10 +53,7 @@ def described_by(
 def dropping(
     schema: SchemaLike | None, sources: list[Source], options: ReadSettings
 ) -> ReadSettings:
-    """Return options by which records are dropped, if they are to be, that do not fit what describes them.
-
-    Without anything that describes them, those are dropped that are neither Examples nor SequenceExamples.
-    """
+    """Return options by which records are dropped, if they are to be, that do not fit what describes them."""
     if options.on_misfit == "raise":
         return options
     described = described_by(schema, sources, options)
@@ -131,10 +125,7 @@ def _chosen(schema: Schema | SequenceSchema, columns: list[str]) -> Schema | Seq
 def originals_of(
     sources: Sequence[Source], options: ReadSettings, *, may_be_damaged: bool = True
 ) -> Schema:
-    """Return the features of Examples whose values had another dtype; none if that is unknown, or not known for all files.
-
-    Sidecars of files that are damaged since are used, too: what is intact is shown as it was saved.
-    """
+    """Return the features of Examples whose values had another dtype; none if that is not known for all files."""
     if may_be_damaged:
         options = replace(options, on_error="skip")
     try:
@@ -226,10 +217,7 @@ def _of_seqio(names: list[str]) -> Sidecar | None:
 
 
 def carried_by(sources: list[Source], options: ReadSettings) -> Sidecar | None:
-    """Return what the sidecar of files says that get all records of these as they are; None for no sidecar.
-
-    What TFDS, seqio or a saved data set says of all features goes along as well; what cannot be read of it does not matter.
-    """
+    """Return what goes into the sidecar of files that get all records of these as they are; None for no sidecar."""
     described = sidecars_of(sources, options)
     if described is not None:
         return described

@@ -17,8 +17,8 @@
     }
 
 The members of a feature are the arguments of its specification; those with their default
-value may be omitted. The version is 2 if a float64 is stored as float32, and otherwise 1. Reading checks every name and creates only the classes of this package's
-specifications: nothing in the text can name code.
+value may be omitted. The version is 2 if a float64 is stored as float32, and otherwise 1. Nothing in the text can name
+code.
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ Sequence, Dataset          one more dimension for each feature in it; a sequence
 
 The file has had several forms, all of which are read: today's (``pythonClassName`` and a member
 named after the class), and older ones (``type`` and ``content``, which may be JSON in a string).
-A feature that cannot be read is left out of the schema, with the reason. Images are not decoded.
 """
 
 from __future__ import annotations
@@ -28,10 +27,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfrecord_lite.described.formats import Shape, nearest_kind, specification
+from tfrecord_lite.described.formats import nearest_kind, specification
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import Kind, Original, Schema, SchemaItem
 from tfrecord_lite.schema.features import FixedLenFeature, Partition, RaggedFeature, RawFeature
+from tfrecord_lite.schema.types import Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def _unsupported_error(detail: str, key: str | None = None) -> InvalidArgumentEr
 def _tensors(  # noqa: C901, PLR0912 - a case for each class
     name: str, node: Mapping[str, Any], refused: dict[str, InvalidArgumentError]
 ) -> Iterator[_Tensor]:
-    """Yield the tensors of a feature; add to `refused` the members that have none to read."""
+    """Yield the tensors of a feature; add to `refused` the members that cannot be read."""
     prefix = f"{name}/" if name else ""
     word, content = _class_and_content(node)
     content = content or {}
@@ -197,7 +197,6 @@ def _tensor(name: str, content: Mapping[str, Any]) -> Iterator[_Tensor]:
 
 
 def _shape(dims: Any) -> Shape:
-    """Convert a shape: a list, or an object with a list of dimensions."""
     if isinstance(dims, Mapping):
         dims = dims.get("dimensions")
     return tuple(_dimension(dim) for dim in dims or [])
@@ -218,7 +217,6 @@ def _dtype(dtype: str) -> str:
 
 
 def _stored(tensor: _Tensor) -> SchemaItem:
-    """Return the feature in which a tensor is stored."""
     name, dtype, is_optional = tensor.name, tensor.dtype, tensor.is_optional
     outer, inner = tensor.shape[: tensor.sequences], tensor.shape[tensor.sequences :]
     is_encoded = tensor.encoding != "none"

@@ -16,11 +16,9 @@ STRUCT ``##SEQUENCE##``                      the feature lists of SequenceExampl
 a lifecycle stage such as ``DEPRECATED``     omitted
 ===========================================  =============================================
 
-A feature that cannot be read is left out, with the reason.
-
 This follows tensorflow-metadata's description of its schema; the lifecycle stages that TFX's own
-readers omit have differed between the readers and their releases. protobuf parses the text with
-our own messages for these parts (``proto/tfmd_schema.proto``); the rest of the text is skipped.
+readers omit have differed. protobuf parses the text with our own messages for these parts
+(``proto/tfmd_schema.proto``); the rest of the text is skipped.
 """
 
 from __future__ import annotations
@@ -51,9 +49,7 @@ _IN_USE = frozenset({tfmd.UNKNOWN_STAGE, tfmd.BETA, tfmd.PRODUCTION})
 
 
 def from_text(text: str | bytes) -> tuple[Schema | SequenceSchema, dict[str, InvalidArgumentError]]:
-    """Read a ``schema.pbtxt``: features in the order of the text, sparse ones after the others.
-
-    Returns also the features that cannot be read, with the reasons.
+    """Read a ``schema.pbtxt``; return also the features that cannot be read, with the reasons.
 
     >>> from_text('''
     ... feature { name: "age" type: INT presence { min_fraction: 1 } shape {} }
@@ -98,8 +94,6 @@ _Maker: TypeAlias = Callable[[], FeatureSpec]
 
 
 class _Reader:
-    """Converts a parsed schema to specifications."""
-
     def __init__(self, schema: tfmd.Schema) -> None:
         self._schema = schema
         self._features = _by_name(schema.feature)
