@@ -8,7 +8,7 @@
     Lists, description ── array_of ──> Table ─adapter──> frame
 
 Whatever has ``__arrow_c_stream__`` or ``__arrow_c_array__`` is read by pyarrow. The frames of another
-library have an *adapter*, a module found by the name of their module, whose functions are
+library have an *adapter*, whose functions are
 
 ===================================  ================================================================
 ``is_frame``, ``is_series``          whether an object of the library is one
@@ -20,7 +20,7 @@ library have an *adapter*, a module found by the name of their module, whose fun
 ``frame_of(table, ...)``             the frame
 ===================================  ================================================================
 
-One table says what a column becomes, and the way back is the same table:
+What a column becomes, and is made of again:
 
 =============================  ===================================================================
 boolean, integer, floating     values as they are; a null (NA, None) is a record without the feature, NaN a value
@@ -33,8 +33,8 @@ struct; list of structs, map   a column per field, ``point/x``; with a list each
 decimal without digits         int64
 =============================  ===================================================================
 
-The word of an Arrow type is the alias that pyarrow has for it, such as ``"timestamp[us]"``, or ``{"ipc": ...}``: a
-schema with a field of the type in Arrow's IPC format, in base64.
+The word of an Arrow type is pyarrow's alias, such as ``"timestamp[us]"``, or ``{"ipc": ...}``: a schema with a field of
+the type in Arrow's IPC format, in base64.
 """
 
 from __future__ import annotations
@@ -109,25 +109,16 @@ _INSTEAD = {
 
 
 class _Frame(Protocol):
-    """A data frame, or a table, of one of the libraries."""
-
     @property
-    def columns(self) -> Any:
-        """The columns, or their names."""
+    def columns(self) -> Any: ...
 
 
 class _ArrowStream(Protocol):
-    """Arrow data of any library."""
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Return a PyCapsule with a stream of record batches."""
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
 
 
 class _ArrowArray(Protocol):
-    """An array of structs of any library."""
-
-    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
-        """Return two PyCapsules, with the type and the values."""
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any: ...
 
 
 DataFrame: TypeAlias = _Frame | _ArrowStream | _ArrowArray
@@ -177,7 +168,7 @@ compute: Any = _Lazy("pyarrow.compute")
 
 @lru_cache(1024)
 def form_of(kind: ArrowType) -> str:
-    """Return the word for what a type of Arrow is, of those that there are here."""
+    """Return the word in `_FORMS` for what a type of Arrow is."""
     for form, words in _FORMS.items():
         if any(getattr(pa.types, f"is_{word}")(kind) for word in words):
             return form
@@ -269,9 +260,7 @@ def check_library(name: object) -> None:
 def open_columns(data: Source, *, is_later: bool = False) -> Frame:
     """Return the columns of a frame, or of a mapping that may have Series as columns, as Lists.
 
-    A stream is read whole. A struct becomes a column per field, of which
-    a warning says, but not of a later part of the same table. Raises UNSUPPORTED for columns of types such as
-    decimals with digits, UNREPRESENTABLE for lists with nulls in them.
+    A stream is read whole. A warning says that structs become columns, but not of a later part of the same table.
     """
     if isinstance(data, Frame):
         return data
@@ -311,7 +300,6 @@ def open_columns(data: Source, *, is_later: bool = False) -> Frame:
 
 
 def _warn_of_structs(paths: Mapping[str, list[str]]) -> None:
-    """Warn about columns of structs, of which only the fields are stored."""
     divided = [
         f"{name!r} as {', '.join(map(repr, own))}" for name, own in paths.items() if own != [name]
     ]
@@ -337,10 +325,7 @@ def open_frames(stream: Source) -> Generator[Frame]:
 
 
 def frame_of_types(stream: Source) -> Frame:
-    """Return a stream's columns without rows, and which may have nulls; no batch is read.
-
-    The categories of dictionaries are not known then.
-    """
+    """Return a stream's columns without rows, and which may have nulls; no batch is read, nor are categories known."""
     table = _empty_table(stream)
     frame = open_columns(table)
     required = describe(table, {}, {})["required"]
@@ -515,7 +500,7 @@ def _carried_schema(table: Table) -> Schema | None:
 
 
 def rows_alone(n_rows: int) -> Table:
-    """Return a Table of rows without columns, whose number can be had in this way only."""
+    """Return a Table of rows without columns."""
     return pa.table({"rows": pa.nulls(n_rows)}).select([])
 
 
@@ -531,11 +516,7 @@ def columns_of(table: Table) -> dict[str, Array]:
 def fields_of(
     name: str, kind: ArrowType, *, is_nullable: bool = True
 ) -> Iterator[tuple[str, ArrowType, bool]]:
-    """Yield path and type of each column that one becomes, and whether it may have nulls.
-
-    The fields of a struct are columns, at any depth. The fields of a list of structs are lists, and a map is a list of
-    structs of a key and a value.
-    """
+    """Yield path and type of each column that one becomes, and whether it may have nulls."""
     form = form_of(kind)
     if form == "struct" and kind.num_fields:  # one without fields cannot be opened
         for field in kind:
@@ -564,7 +545,6 @@ def open_column(name: str, column: Array) -> dict[str, tuple[Lists, Word]]:
 
 
 def _opened(name: str, column: Array) -> Iterator[tuple[str, Lists]]:
-    """Yield the columns that an array becomes."""
     form, kind = form_of(column.type), column.type
     if form == "struct" and kind.num_fields:
         for field, inner in zip(kind, column.flatten(), strict=True):
@@ -633,7 +613,6 @@ def _tick_type(kind: ArrowType) -> tuple[str, ArrowType]:
 
 
 def _times(name: str, column: Array) -> AnyArray:
-    """Return times as datetime64 or timedelta64."""
     dtype, counts = _tick_type(column.type)
     whole = column.cast(counts)
     ticks = np.asarray(whole.fill_null(0).to_numpy(zero_copy_only=False)).astype(np.int64)
@@ -701,7 +680,6 @@ def _chunks(column: Array) -> list[Array]:
 
 
 def _whole(column: Array) -> Array:
-    """Return an array of one chunk."""
     chunks = _chunks(column)
     return chunks[0] if len(chunks) == 1 else column.combine_chunks()
 
@@ -868,10 +846,7 @@ def _flat_type(name: str, lists: Lists) -> ArrowType:
 def table_for(
     name: str, columns: Mapping[str, AnyLists], description: Description | None, n_rows: int
 ) -> Table:
-    """Return columns as a Table for the data frame of a library; `n_rows` if there are no columns.
-
-    The description is used if it is of the same library; otherwise the columns' types follow from the lists.
-    """
+    """Return columns as a Table for the data frame of a library; a description of another library is not used."""
     own_table = adapter(name)
     known = description if description and description.get("library") == name else {}
     words, required = known.get("columns", {}), known.get("required", [])
@@ -948,7 +923,7 @@ def _array(name: str, lists: Lists, kind: ArrowType) -> Array:
 
 
 def _string_array(name: str, lists: Lists, kind: ArrowType) -> Array:
-    """Return byte strings, joined once, as an array that shares their memory if its type has 64-bit offsets."""
+    """Return byte strings as an array that shares their memory if its type has 64-bit offsets."""
     strings = lists.flat
     validity = None if lists.present is None else pa.array(lists.present).buffers()[1]
     splits = row_splits(strings.lengths)

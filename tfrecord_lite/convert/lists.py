@@ -9,14 +9,8 @@
     flat        5 6 7                 values end to end: an array of any dtype, or byte strings
     present     yes no yes            which records have the feature; None for all
 
-A feature list has one level more, its steps::
-
-    column      [[[5, 6], [7]], [[8]]]
-    levels      ([2 1], [2 1 1])      steps of each record, values of each step
-    flat        5 6 7 8
-
-The lengths of a level are the rows of the next one. Start with ``rows = n``; a level has `rows` lengths, or
-is a number for all; their sum is `rows` for the next level; at the end ``rows == len(flat)``.
+A feature list has one level more, its steps: ``[[[5, 6], [7]], [[8]]]`` has the levels ``[2 1], [2 1 1]``. The sum of a
+level's lengths is the number of rows of the next one, at the end ``len(flat)``.
 
 - A number instead of lengths says nothing about the type: only ``type.shape`` says which
   dimensions vary. Equal lengths as an array mean the same.
@@ -26,8 +20,6 @@ is a number for all; their sum is `rows` for the next level; at the end ``rows =
   machine's byte order, or byte strings.
 - `flat` may be a caller's array, or lie in the read buffer: results copy it (:meth:`Lists.owned`).
 - ``type.kind`` is None only if there are no values.
-
-:mod:`.normalize` makes them of columns, and the engine of messages.
 """
 
 from __future__ import annotations
@@ -54,11 +46,7 @@ Level: TypeAlias = "Int64Array | int"
 
 @dataclass(slots=True, eq=False)
 class Lists:
-    """The values of one feature in many records.
-
-    Not frozen, since making a frozen one takes three times as long: whoever made it may change it
-    until it is passed on.
-    """
+    """The values of one feature in many records; whoever made it may change it until it is passed on."""
 
     n: int
     """The number of records; of steps, if the records are steps."""
@@ -142,7 +130,7 @@ class Lists:
         return Lists(n_values(self.n, self.levels[0]), self.type, self.levels[1:], self.flat)
 
     def above(self, lengths: Int64Array, present: BoolArray | None = None) -> Lists:
-        """Return records of which these are the rows, given how many each has: the inverse of :meth:`below`."""
+        """Return records of which these are the rows, given how many each has."""
         return Lists(lengths.size, self.type, (lengths, *self.levels), self.flat, present)
 
     def part(self, first: int, stop: int) -> Lists:
@@ -186,7 +174,7 @@ class Lists:
     def join(parts: Sequence[Lists]) -> Lists:
         """Return the records of all parts, one after the other; of one type, and as many levels.
 
-        Numbers that differ become lengths. A part without a kind has no values, and is ignored for the type.
+        A part without a kind has no values, and is ignored for the type.
         """
         if len(parts) == 1:
             return parts[0]
@@ -258,18 +246,18 @@ class SparseLists(NamedTuple):
         return self.values.n
 
     def copies(self, splits: Sequence[int]) -> list[SparseLists]:
-        """Return the records between each two splits, as :meth:`Lists.copies`."""
+        """Do as :meth:`Lists.copies`."""
         every = (lists.copies(splits) for lists in (self.values, *self.coordinates))
         parts = zip(*every, strict=True)
         return [SparseLists(values, tuple(axes), self.sizes) for values, *axes in parts]
 
     def owned(self) -> SparseLists:
-        """Return a copy that shares no memory, as :meth:`Lists.owned`."""
+        """Do as :meth:`Lists.owned`."""
         return self.copies([0, self.n])[0]
 
     @staticmethod
     def join(parts: Sequence[SparseLists]) -> SparseLists:
-        """Return the records of all parts, as :meth:`Lists.join`, in the largest sizes."""
+        """Do as :meth:`Lists.join`, in the largest sizes."""
         values = Lists.join([part.values for part in parts])
         coordinates = zip(*(part.coordinates for part in parts), strict=True)
         sizes = map(max, *(part.sizes for part in parts)) if len(parts) > 1 else parts[0].sizes
@@ -282,8 +270,8 @@ AnyLists: TypeAlias = Lists | SparseLists
 class Joiner:
     """Joins Lists, or SparseLists, one after the other: numbers in one buffer that grows in place.
 
-    So a column is in memory once, and only its own pages are new. Linux moves pages when an array
-    grows; other systems copy it, so there the parts wait for the end.
+    So a column is in memory once. Linux moves pages when an array grows; other systems copy it, so there the parts wait
+    for the end.
     """
 
     _GROWS = sys.platform == "linux"
@@ -345,10 +333,7 @@ def cleared(lists: Lists) -> Lists:
 
 
 def scattered(lists: Lists, present: BoolArray) -> Lists:
-    """Spread lists of the present records over all records.
-
-    Fillers where a record lacks it if every level is a number, rows without values otherwise.
-    """
+    """Spread lists of the present records over all, with fillers if every level is a number, else with empty rows."""
     n, flat = present.size, lists.flat
     if not all(isinstance(level, int) for level in lists.levels):
         lengths = np.zeros(n, np.int64)
@@ -378,7 +363,7 @@ def missing_row_error(key: str, missing: BoolArray) -> InvalidArgumentError:
 
 
 def row_of(column: Any, number: int) -> Any:
-    """Return one record's part of a column, as an array or a column without the dimension of records."""
+    """Return one record's part of a column."""
     if isinstance(column, SparseTensor):
         own = column.indices[:, 0] == number
         values = column.values[own]

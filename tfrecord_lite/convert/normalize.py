@@ -14,12 +14,11 @@ There is one pipeline, and two policies for Python's values in it::
     [[[1], [2]], []]      flattened: 1 2, nothing        two levels
     [None, 7]             missing, 7                     missing, 7
 
-Lenient accepts what protobuf does; strict accepts what would come back as it is. Arrays,
-RaggedTensors, SparseTensors and BytesColumns are typed already: strict keeps that, lenient
-converts them by their dtype. :mod:`.types` says what becomes of the values themselves.
+Lenient accepts what protobuf does; strict accepts what would come back as it is. Columns with a dtype keep it under
+strict. :mod:`.types` says what becomes of the values themselves.
 
-Rows of arrays are opened once: arrays without values have no part in the dtype, and several
-dtypes are widened step by step, as batches are, so that it does not matter where a batch ends.
+In rows of arrays, those without values have no part in the dtype, and several dtypes are widened step by step, as
+batches are, so that it does not matter where a batch ends.
 
 Faster ways for some values (:mod:`tfrecord_lite.example.encode.one` and ``rows``, and the
 steps of sequences) must agree with this one, which ``tests/convert/test_fast_paths.py`` checks.
@@ -82,8 +81,7 @@ def opened(
     """Return a column as the lists to write; strict: with all levels, and values as they are.
 
     Views where possible. `expected` is the type that a schema has: Python's floats are rounded to it, integers
-    among them exactly, and a record may lack a row of any length. Lenient lists add their key to `rounded` if
-    a number is another one as float32. Errors have `key` and, where one record is at fault, its `index`.
+    among them exactly, and a record may lack a row of any length. Lenient lists add their key to `rounded`.
     """
     source = column
     if not isinstance(column, _COLUMNS):
@@ -232,7 +230,7 @@ _PARTLY = "some values of the record are masked; a feature is there, or missing,
 
 
 def _whole(key: str, is_there: BoolArray, detail: str = _PARTLY) -> BoolArray | None:
-    """Return which rows have values, given which of their values are not masked; None for all, none may be so in part."""
+    """Return which rows have values, given which of these are not masked; None for all, none may be so in part."""
     present = np.asarray(is_there.all(axis=1))
     if (first := first_true(is_there.any(axis=1) != present)) is not None:
         raise column_error(key, detail, first, Reason.UNREPRESENTABLE)
@@ -418,10 +416,7 @@ def _of_sparse(key: str, column: SparseTensor) -> SparseLists:
 
 
 def as_stored(key: str, lists: Lists, rounded: Rounded = None) -> Lists:
-    """Return lists of one level, with the values that their dtype has in an Example.
-
-    Adds the key to `rounded` if a number is another one as float32.
-    """
+    """Return lists of one level, with the values that their dtype has in an Example."""
     lists = cleared(lists)
     kind, flat = lists.kind, lists.flat
     if isinstance(flat, np.ndarray) and kind is not None:
@@ -448,7 +443,7 @@ def rows_of_sparse(key: str, sparse: SparseLists) -> Lists:
 
 
 def _flattened_rows(key: str, items: list[Any], classes: set[type]) -> Lists:
-    """Return objects under the lenient policy: values, or sequences whose deeper levels are flattened."""
+    """Return objects under the lenient policy: values, or sequences, flattened."""
     if not _are_sequences(key, items, classes):
         kind, flat = types.values_for_list(items, classes)
         return Lists(len(items), WIRE[kind], (), flat)

@@ -6,8 +6,8 @@
     int64 0 1 1   ─ restore ─> bool no yes yes  ─ result ─>   array, masked array, RaggedTensor,
     strings of 8 bytes         float64                        BytesColumn, objects
 
-The levels are divided already, by partitions if there are any. Among strings that are stored raw, each
-is one row more. Texts stay UTF-8, which is checked here, until the result is made.
+The levels are divided already. Each string that is stored raw is one row more. Texts stay UTF-8, which is checked here,
+until the result is made.
 """
 
 from __future__ import annotations
@@ -51,9 +51,8 @@ def original_dtype(name: str) -> np.dtype[Any]:
 def restore(key: str, lists: Lists, kind: Type) -> Lists:
     """Return lists as they were before they were stored: with the dtype, levels and mask of a type.
 
-    Without a shape in the type the levels stay. Raises InvalidArgumentError with the record's number:
-    ``UNREPRESENTABLE`` for a value that the type does not have, ``WRONG_COUNT`` for values that do not
-    make up its shape, ``BAD_ARGUMENT`` for a text that is not UTF-8.
+    Without a shape in the type the levels stay. ``UNREPRESENTABLE`` for a value that the type does not have,
+    ``WRONG_COUNT`` for values that do not make up its shape, ``BAD_ARGUMENT`` for a text that is not UTF-8.
     """
     shape, stored = kind.shape, lists.type.shape or ()
     is_dense = None not in stored
@@ -272,11 +271,7 @@ def too_long(strings: arrays.ByteStrings, text: str | None) -> arrays.BoolArray 
 
 
 def result(lists: Lists, *, with_objects: bool, splits_dtype: Any = np.int64) -> Any:
-    """Return lists as what a user holds: an array, masked array, RaggedTensor or BytesColumn.
-
-    Without objects, strings that are not in arrays, and that no record may lack, are a BytesColumn,
-    whatever their type of text.
-    """
+    """Return lists as what a user holds: an array, masked array, RaggedTensor or, without objects, BytesColumn."""
     kind = lists.type
     shape: Any = kind.shape or ()
     rank = outer_rank(shape)

@@ -12,9 +12,7 @@ one-byte numbers if lossless             last dimension that varies goes, or all
 strings                           bytes  in UTF-8
 ================================  =====  ==========================================================
 
-Values that have another dtype than the schema says are checked: all of them come back as they were, or one is
-an error with its key and record. A dense or variable-length feature reads one key; a sparse one reads
-its values and its coordinates, a ragged one with several levels its values and how they are divided.
+Values of another dtype than the schema's all come back as they were, or one is an error.
 """
 
 from __future__ import annotations
@@ -101,10 +99,7 @@ def type_of(key: str, lists: AnyLists, *, lossless: bool = False, raw_images: bo
 def stored(
     columns: Mapping[str, Any], schema: Features, rounded: Rounded = None
 ) -> dict[str, Lists]:
-    """Return columns as the lists to write, one per key that the schema's features read.
-
-    Adds to `rounded` the columns of float64 in which a number changes as float32.
-    """
+    """Return columns as the lists to write, one per key that the schema's features read."""
     for name in columns:
         if name not in schema:
             detail = f"this column is not in the schema{nearest(name, schema)}"
@@ -149,7 +144,7 @@ def _opened(key: str, column: Any, own: Type, feature: Prepared) -> AnyLists:
 
 
 def _check_type(key: str, own: Type, expected: Type) -> None:
-    """Raise if a column of a data frame would come back as something else, though its values are alike."""
+    """Raise if a column of a data frame would come back with another zone or order of categories."""
     are_times = own.dtype.startswith("datetime64") and expected.dtype.startswith("datetime64")
     if are_times and own.zone != expected.zone:
         here = "times without a time zone" if own.zone is None else f"times in {own.zone}"
@@ -316,7 +311,7 @@ def _divided(
 ) -> tuple[arrays.Int64Array, arrays.Int64Array]:
     """Return the numbers to store, which count from the record's start, and their splits by record.
 
-    Given the splits of all rows of a batch, and the bounds of each record among the rows.
+    `splits` are of all rows of a batch, `bounds` of each record among the rows.
     """
     counts = np.diff(bounds)
     starts = splits[bounds[:-1]]  # of each record's first row
@@ -375,7 +370,7 @@ def _values(key: str, lists: Lists, own: Type, rounded: Rounded, n_levels: int =
 
 
 def warn_of_rounding(place: str, names: Iterable[str], way: str = "lossless=True") -> None:
-    """Warn of the columns in which a number is another one as float32, if there are any; `way` keeps every bit."""
+    """Warn of the columns in which a number is another one as float32; `way` keeps every bit."""
     if listed_names := ", ".join(map(repr, names)):
         text = f"{place}: float64 was rounded to float32 in {listed_names}; {way} keeps every bit"
         warn_user(text)

@@ -10,14 +10,12 @@ object arrays, lists                                 by the values in them: one 
                                                      values bytes list (arrays), or None (lists)
 ===================================================  =========================================
 
-Floats are rounded whatever their type, as protobuf does (P2): a scalar, a list and an array of
-the same numbers give the same list. Any other value that would not come back is an error with
-the record's number: a finite float beyond float32's range, an integer among floats that
-float32 does not hold, uint64 from 2**63 on, complex, NaT, objects of several kinds. Python's
-datetime, date and timedelta become arrays only under the strict policy.
+Floats are rounded whatever their type, as protobuf does (P2). Any other value that would not come back is an error: a
+finite float beyond float32's range, an integer among floats that float32 does not hold, uint64 from 2**63 on, complex,
+NaT, objects of several kinds. Python's datetime, date and timedelta become arrays only under the strict policy.
 
-The converters here take values end to end and raise errors whose `index` is the number of a
-value; :func:`at_records` turns it into a record's value. No columns, schemas or wire format.
+The converters take values end to end and raise errors whose `index` is the number of a value;
+:func:`at_records` turns it into the number of a record.
 """
 
 from __future__ import annotations
@@ -74,7 +72,6 @@ def column_error(
 def _value_error(
     number: int | None, detail: str, reason: Reason = Reason.UNREPRESENTABLE
 ) -> InvalidArgumentError:
-    """Return the error about one of the values, or about their type."""
     return InvalidArgumentError(reason, index=number, detail=detail)
 
 
@@ -89,7 +86,7 @@ def at_records(splits: Splits) -> errors_at:
 
 
 def has_any(items: Iterable[Any], classes: Any) -> bool:
-    """Return whether some items are of these classes; each of their types is looked at once."""
+    """Return whether some items are of these classes."""
     return any(issubclass(cls, classes) for cls in set(map(type, items)))
 
 
@@ -114,7 +111,7 @@ def not_utf8(strings: ByteStrings) -> int | None:
 
 
 def rows_of(data: Any) -> Any:
-    """Return rows to iterate over: those of a map-style data set, such as torch's, by their numbers."""
+    """Return rows to iterate over, also of a map-style data set, such as torch's."""
     is_mapped = hasattr(data, "__getitem__") and hasattr(data, "__len__")
     if hasattr(data, "__iter__") or not is_mapped:
         return data
@@ -180,7 +177,7 @@ def _converter_of(dtype: np.dtype[Any], number: int | None = None) -> Converter:
 
 @lru_cache(256)
 def _row_of(dtype: np.dtype[Any]) -> tuple[Kind, Converter] | None:
-    """Return the list for a dtype, and what converts to it; None if there is no list."""
+    """Return the list for a dtype, and what converts to it."""
     if dtype.name in EXTRA_FLOATS:  # by name: ml_dtypes gives most of them the kind of structures
         return Kind.FLOAT, _extra_floats
     if dtype.name in EXTRA_INTEGERS:
@@ -393,7 +390,7 @@ def _no_array_error(items: list[Any]) -> InvalidArgumentError:
 
 
 def _cure(cls: type) -> str:
-    """Return what to give instead of a value of a type that no list holds."""
+    """Return what to give instead of a value that no list holds."""
     cures = {
         "keys": "give each of its values a feature, with a name such as 'feature/key'",
         "__fspath__": "give str(value)",
@@ -474,7 +471,6 @@ def _mixed_strings(items: list[Any]) -> FlatList:
 
 
 def _shown(integer: Any) -> str:
-    """Return an integer in digits, of a long one only how long it is."""
     n_bits = int(integer).bit_length()
     return f"{integer}" if n_bits <= 128 else f"one of {n_bits:,} bits"
 
@@ -631,14 +627,11 @@ PLAIN_STRINGS = frozenset({bytes, str})
 
 
 # ---------------------------------------------------------------------------- exact comparison
-# NumPy's == rounds both sides to a common dtype, so that int64 2**53 + 1 equals 2.0**53. Here numbers
-# are compared as Python's, whose comparison is exact.
+# NumPy's == rounds both sides to a common dtype; Python's is exact.
 
 
 def first_difference(array: AnyArray, items: Iterable[Any]) -> int | None:
-    """Return the first of some numbers that an array has changed; None if it has changed none.
-
-    NaN equals NaN.
+    """Return the first of some numbers that an array has changed; NaN equals NaN.
 
     >>> first_difference(np.array([2.0**53, 0.5]), [2**53 + 1, 0.5])
     0
@@ -648,7 +641,6 @@ def first_difference(array: AnyArray, items: Iterable[Any]) -> int | None:
 
 
 def _exact(value: Any) -> Any:
-    """Return numbers that Python compares exactly."""
     if isinstance(value, complex | np.complexfloating):
         return _real(value.real), _real(value.imag)
     return _real(value), 0

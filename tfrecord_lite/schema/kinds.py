@@ -1,8 +1,4 @@
-"""The three kinds of an Example's features, and the dtypes that select them.
-
-A ``tf.train.Feature`` is a list of byte strings, of float32 or of int64. The number of a
-:class:`Kind` is the field number of its list on the wire.
-"""
+"""The three kinds of an Example's features, and the dtypes that select them."""
 
 from __future__ import annotations
 
@@ -81,10 +77,8 @@ def is_float(name: str) -> bool:
 def kind_of(dtype: object, key: str | None = None) -> Kind:
     """Return the kind that a user's dtype selects.
 
-    `dtype` is ``np.float32``, ``"float32"`` or ``float``; ``np.int64``, ``"int64"`` or ``int``;
-    ``bytes``, ``str``, ``object`` or ``"string"``; a NumPy dtype of these in any byte order; or a
-    TensorFlow dtype. `key` is the feature, for errors: ``UNSUPPORTED`` for a dtype that an
-    Example cannot hold, such as float64, ``BAD_ARGUMENT`` for None, TypeError for others.
+    A dtype of NumPy or TensorFlow, its name, or Python's type. `key` is the feature, for errors: ``UNSUPPORTED`` for a
+    dtype that an Example cannot hold, such as float64, ``BAD_ARGUMENT`` for None, TypeError for others.
 
     >>> kind_of(float), kind_of("int64"), kind_of(bytes)
     (<Kind.FLOAT: 2>, <Kind.INT64: 3>, <Kind.BYTES: 1>)
@@ -131,9 +125,8 @@ def _without_tensorflow(dtype: Any) -> Any:
 def numpy_dtype(name_or_type: object) -> np.dtype[Any]:
     """Convert a name, scalar type or dtype to NumPy's dtype; raise TypeError for others.
 
-    Unlike ``np.dtype(given)``, which accepts None as float64 and any class as object, and
-    parses strings as a small language with syntax errors of its own. A name of ml_dtypes means
-    the same whether or not that has been imported; without it, ImportError.
+    ``np.dtype`` accepts None as float64 and any class as object, and parses strings as a small language. A name of
+    ml_dtypes means the same whether or not that has been imported; without it, ImportError.
 
     >>> numpy_dtype("<f4").name
     'float32'
@@ -165,10 +158,7 @@ def extra_dtype(name: str) -> np.dtype[Any]:
 
 
 def array_of(tensor: Any, key: str | None = None, index: int | None = None) -> AnyArray:
-    """Return a tensor of another library as an array, also one of a dtype that ml_dtypes has.
-
-    Raises ``UNSUPPORTED``, with what to give instead, for one that NumPy does not take.
-    """
+    """Return a tensor of another library as an array; ``UNSUPPORTED`` for one that NumPy does not take."""
     try:
         return np.asarray(tensor)
     except Exception as error:  # of any library  # noqa: BLE001
