@@ -137,7 +137,7 @@ class Frame(NamedTuple):
     """Returns the types of a data frame; may raise about values that would not come back."""
 
 
-def library(name: str) -> ModuleType:
+def library(name: str = "pyarrow") -> ModuleType:
     """Import a library, or a module of it; ImportError if it is not installed."""
     try:
         return import_module(name)
@@ -147,9 +147,7 @@ def library(name: str) -> ModuleType:
         raise ImportError(f"{what} {first}: pip install {packages}") from None
 
 
-def imported(module: str = "pyarrow") -> ModuleType:
-    """Return pyarrow, or a module of it; ImportError if it is not installed."""
-    return library(module)
+imported = library
 
 
 class _Lazy:
@@ -234,11 +232,9 @@ def is_series(data: Source) -> bool:
 
 def is_stream(data: Source) -> bool:
     """Return whether data are Arrow data that are read batch by batch, as they may not be in memory."""
-    if _library_of(data) != "arrow":
-        return False
-    if _has(data, *_FORMATS):
-        return True
-    return _has(data, "__arrow_c_stream__") and not _is_array(data) and not _is_table(data)
+    is_one = _is_array(data) or _has(data, "column", "to_pylist")  # an array, or a table
+    is_read = _has(data, *_FORMATS) or (_has(data, "__arrow_c_stream__") and not is_one)
+    return is_read and _library_of(data) == "arrow"
 
 
 def check_library(name: object) -> None:
@@ -300,12 +296,10 @@ def open_columns(data: Source, *, is_later: bool = False) -> Frame:
 
 
 def _warn_of_structs(paths: Mapping[str, list[str]]) -> None:
-    divided = [
-        f"{name!r} as {', '.join(map(repr, own))}" for name, own in paths.items() if own != [name]
-    ]
+    divided = {key: ", ".join(map(repr, own)) for key, own in paths.items() if own != [key]}
     if divided:
-        text = f"an Example has no structs; their fields are columns: {'; '.join(divided)}"
-        warn_user(text)
+        listed = "; ".join(f"{key!r} as {own}" for key, own in divided.items())
+        warn_user(f"an Example has no structs; their fields are columns: {listed}")
 
 
 def open_frames(stream: Source) -> Generator[Frame]:
@@ -326,8 +320,7 @@ def open_frames(stream: Source) -> Generator[Frame]:
 
 def frame_of_types(stream: Source) -> Frame:
     """Return a stream's columns without rows, and which may have nulls; no batch is read, nor are categories known."""
-    table = _empty_table(stream)
-    frame = open_columns(table)
+    frame = open_columns(table := _empty_table(stream))
     required = describe(table, {}, {})["required"]
     for name, lists in frame.columns.items():
         shape = lists.type.shape or ()
@@ -368,10 +361,6 @@ _FORMATS = ("with_format", "iter", "features", "column_names")
 
 def _is_array(data: Source) -> bool:
     return _has(data, "null_count", "to_pylist", "type")
-
-
-def _is_table(data: Source) -> bool:
-    return _has(data, "column", "to_pylist")
 
 
 def _is_source(data: Source) -> bool:
@@ -767,11 +756,7 @@ def misfit_error(name: str, word: object) -> InvalidArgumentError:
 # --------------------------------------------------------------------------------- Arrow's types
 
 
-def describe(
-    table: Table,
-    columns: Mapping[str, Array],  # noqa: ARG001 - as in the other adapters
-    words: Mapping[str, Word],
-) -> Description:
+def describe(table: Table, _columns: Mapping[str, Array], words: Mapping[str, Word]) -> Description:
     """Return the types of all columns as JSON; metadata and chunks are not kept."""
     required = []
     for field in table.schema:
@@ -850,12 +835,10 @@ def table_for(
     own_table = adapter(name)
     known = description if description and description.get("library") == name else {}
     words, required = known.get("columns", {}), known.get("required", [])
-    fields, arrays = [], []
-    for key, lists in columns.items():
-        array = array_of(key, lists, own_table.target(key, words.get(key)))
-        arrays.append(array)
-        fields.append(pa.field(key, array.type, nullable=key not in required))
-    return pa.table(arrays, schema=pa.schema(fields)) if fields else rows_alone(n_rows)
+    targets = {key: own_table.target(key, words.get(key)) for key in columns}
+    arrays = {key: array_of(key, lists, targets[key]) for key, lists in columns.items()}
+    fields = [pa.field(k, array.type, nullable=k not in required) for k, array in arrays.items()]
+    return pa.table(list(arrays.values()), pa.schema(fields)) if fields else rows_alone(n_rows)
 
 
 def joined_frame(
@@ -865,10 +848,8 @@ def joined_frame(
     description: Description | None,
 ) -> Any:
     """Return Tables of :func:`table_for` as one data frame."""
-    if tables[0].column_names:
-        table = pa.concat_tables(tables)
-    else:
-        table = rows_alone(sum(map(len, tables)))
+    has_columns = bool(tables[0].column_names)
+    table = pa.concat_tables(tables) if has_columns else rows_alone(sum(map(len, tables)))
     known = description if description and description.get("library") == name else {}
     return adapter(name).frame_of(table, originals, known)
 

@@ -189,8 +189,7 @@ def _from_stored(key: str, lists: Lists, kind: Type) -> arrays.AnyArray:
     dtype = original_dtype(kind.dtype)
     if dtype == values.dtype:
         return values
-    wrong = outside(values, dtype)
-    if wrong is not None:
+    if (wrong := outside(values, dtype)) is not None:
         number = int(wrong.argmax())
         detail = f"{values[number]} is not a {dtype.name}, which the schema says it was; leave out "
         detail += "restore, or give a schema with an Original of a wider dtype"

@@ -415,13 +415,12 @@ def _numbers(lists: Lists, own: Type) -> arrays.AnyArray:  # noqa: PLR0912 - a c
         if flat.size:
             raise _kind_error(lists, kind or Kind.BYTES)
         return np.zeros(0, np.int64 if kind is Kind.INT64 else np.float32)
-    if is_known and dtype != own.dtype:
-        wrong = outside(stored, original_dtype(own.dtype))
-        if wrong is not None:
-            detail = _misfit(own.dtype)
-            if kind is Kind.FLOAT and own.dtype in SMALL_FLOATS:
-                detail += f", or round the column by astype({own.dtype!r})"
-            raise _value_error(wrong, detail)
+    is_other = is_known and dtype != own.dtype
+    if is_other and (wrong := outside(stored, original_dtype(own.dtype))) is not None:
+        detail = _misfit(own.dtype)
+        if kind is Kind.FLOAT and own.dtype in SMALL_FLOATS:
+            detail += f", or round the column by astype({own.dtype!r})"
+        raise _value_error(wrong, detail)
     numbers: arrays.AnyArray = stored
     return numbers
 
@@ -444,16 +443,13 @@ def _strings(lists: Lists, own: Type) -> Any:
         return arrays.ByteRanges(np.zeros(0, np.uint8), *np.zeros((2, 0), np.int64))
     if own.text in (None, text):
         return flat
-    if own.text[0] != "S" and (text is None or text[0] == "S"):
-        number = types.not_utf8(flat)
-        if number is not None:
-            detail = "a byte string that is not UTF-8, but the schema says that these are text"
-            raise InvalidArgumentError(Reason.UNREPRESENTABLE, index=number, detail=detail)
-    wrong = too_long(flat, own.text)
-    if wrong is not None:
+    are_bytes = own.text[0] != "S" and (text is None or text[0] == "S")
+    if are_bytes and (number := types.not_utf8(flat)) is not None:
+        detail = "a byte string that is not UTF-8, but the schema says that these are text"
+        raise InvalidArgumentError(Reason.UNREPRESENTABLE, index=number, detail=detail)
+    if (wrong := too_long(flat, own.text)) is not None:
         raise _value_error(wrong, _misfit(own.text))
-    wrong = _ends_in_nul(flat, own.text)
-    if wrong is not None:
+    if (wrong := _ends_in_nul(flat, own.text)) is not None:
         raise _value_error(wrong, _misfit(f"{own.text} (it drops NULs at the end)"))
     return flat
 

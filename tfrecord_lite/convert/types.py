@@ -126,13 +126,11 @@ def unmasked(key: str, items: list[Any]) -> list[Any]:
     for i, item in enumerate(items):
         if isinstance(item, np.ma.MaskedArray):
             mask = np.ma.getmaskarray(item)
-            if item.dtype.names is not None or not np.any(mask):
-                present[i] = item.data[()]
-            elif not np.all(mask):
+            is_plain = item.dtype.names is not None or not np.any(mask)
+            if not (is_plain or np.all(mask)):
                 detail = "some values of the record are masked, not all"
                 raise column_error(key, detail, i, Reason.UNREPRESENTABLE)
-            else:
-                present[i] = None
+            present[i] = item.data[()] if is_plain else None
     return present
 
 
@@ -141,7 +139,7 @@ def unmasked(key: str, items: list[Any]) -> list[Any]:
 
 def flat_list(values: AnyArray) -> FlatList:
     """Convert an array that is not one of objects; errors have the number of a value."""
-    return _converter_of(values.dtype)(values)
+    return _row_of(values.dtype)[1](values)
 
 
 def flat_values(values: AnyArray) -> AnyArray | ByteStrings:
@@ -161,28 +159,19 @@ def type_of_dtype(dtype: np.dtype[Any], shape: Shape = (), text: str | None = No
     name = "string" if dtype.kind in "SUTO" else dtype.name
     if name == "string" or dtype.kind == "c":  # complex numbers only as their bytes
         return Type(Kind.BYTES, name, shape, text)
-    row = _row_of(dtype)
-    if row is None:
-        raise _unsupported_error(dtype.name)
-    return Type(row[0], name, shape, text)
-
-
-def _converter_of(dtype: np.dtype[Any], number: int | None = None) -> Converter:
-    """Return what converts a dtype; an error is about the value of that number."""
-    row = _row_of(dtype)
-    if row is None:
-        raise _unsupported_error(dtype.name, number)
-    return row[1]
+    return Type(_row_of(dtype)[0], name, shape, text)
 
 
 @lru_cache(256)
-def _row_of(dtype: np.dtype[Any]) -> tuple[Kind, Converter] | None:
-    """Return the list for a dtype, and what converts to it."""
+def _row_of(dtype: np.dtype[Any], number: int | None = None) -> tuple[Kind, Converter]:
+    """Return the list for a dtype, and what converts to it; an error is about the value of that number."""
     if dtype.name in EXTRA_FLOATS:  # by name: ml_dtypes gives most of them the kind of structures
         return Kind.FLOAT, _extra_floats
     if dtype.name in EXTRA_INTEGERS:
         return Kind.INT64, _integers
-    return _DTYPES.get(dtype.kind)
+    if dtype.kind not in _DTYPES:
+        raise _unsupported_error(dtype.name, number)
+    return _DTYPES[dtype.kind]
 
 
 def _unsupported_error(what: str, number: int | None = None) -> InvalidArgumentError:
@@ -517,7 +506,7 @@ def _numpy_scalars(items: list[Any]) -> FlatList:
         number = next(i for i, item in enumerate(items) if item.dtype != items[0].dtype)
         raise _value_error(number, f"values of several dtypes: {names}")
     array = np.array(items, dtypes.pop())
-    return _converter_of(array.dtype, 0)(array)
+    return _row_of(array.dtype, 0)[1](array)
 
 
 # Not np.integer, of which timedelta64 is one.
@@ -566,8 +555,7 @@ def _array_of_numbers(items: list[Any]) -> AnyArray:
         raise _no_array_error(items) from None
     if array.dtype.kind == "O":
         raise _no_array_error(items)
-    number = first_difference(array, items)
-    if number is not None:
+    if (number := first_difference(array, items)) is not None:
         detail = f"this value does not fit into {array.dtype.name}, which NumPy makes of the column"
         raise _value_error(number, f"{detail}; give values of one dtype that holds all of them")
     return array

@@ -103,7 +103,9 @@ def parser_for(
     if text is not False:
         described = with_text(described, text, sample, columns)
     if columns is not None:
-        described = described._replace(schema=_chosen(described.schema, columns))
+        items = items_of(described.schema)
+        chosen = {name: items[name] for name in known_columns(columns, items)}
+        described = described._replace(schema=schema_like(described.schema, chosen))
     if isinstance(described.schema, SequenceSchema):
         from tfrecord_lite.example.sequence.parse import SequenceExampleParser  # noqa: PLC0415
 
@@ -111,12 +113,6 @@ def parser_for(
     if hint is not None:
         return parser_of_all(described.schema, strings=strings, hint=hint)
     return ExampleParser(described.schema, strings=strings)
-
-
-def _chosen(schema: Schema | SequenceSchema, columns: list[str]) -> Schema | SequenceSchema:
-    """Return a schema of some columns, of SequenceExamples named by part: ``context/label``."""
-    items = items_of(schema)
-    return schema_like(schema, {name: items[name] for name in known_columns(columns, items)})
 
 
 # --------------------------------------------------------------------------- for displays
@@ -136,10 +132,8 @@ def originals_of(
         return Schema({})
     items = {}
     for name, item in description.schema.to_items().items():
-        usual = (None, "string", item.kind.label)
-        if getattr(item.original, "dtype", None) not in usual and not isinstance(
-            item.spec, SparseFeature
-        ):
+        usual, is_sparse = (None, "string", item.kind.label), isinstance(item.spec, SparseFeature)
+        if not is_sparse and getattr(item.original, "dtype", None) not in usual:
             items[name] = item
     return Schema.of_items(items)
 

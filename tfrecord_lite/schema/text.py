@@ -209,9 +209,7 @@ def table(
     left_out = 0 if shown is None or count <= shown + 1 else count - shown
     kept = count - left_out
     head, tail = kept - kept // 4, kept // 4
-    if left_out:
-        rows = rows[:head] + rows[count - tail :]
-    lines = aligned([header, *rows])
+    lines = aligned([header, *rows[:head], *rows[count - tail :]])
     if left_out:
         lines.insert(2 + head, f"... {left_out} more ...")
     return "\n".join([title, *lines])

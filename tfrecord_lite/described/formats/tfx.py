@@ -126,7 +126,7 @@ class _Reader:
         self, makers: Mapping[str, _Maker], features: Mapping[str, tfmd.Feature], prefix: str
     ) -> dict[str, FeatureSpec]:
         """Return specifications, also for the columns that none of them is made of; in the schema's order."""
-        made: dict[str, FeatureSpec] = {}
+        by_name: dict[str, FeatureSpec] = {}
         composed: set[str] = set()
         plain: dict[str, _Maker] = {
             name: partial(self._plain, name, feature) for name, feature in features.items()
@@ -139,11 +139,11 @@ class _Reader:
             try:
                 spec = make()
                 composed.update(keys_to_read(prepare({name: spec})))
-                made[name] = spec
+                by_name[name] = spec
             except InvalidArgumentError as error:
                 self._refused[prefix + name] = error
-        order = [name for name in features if name in made]
-        return {name: made[name] for name in dict.fromkeys([*order, *made])}
+        order = [name for name in features if name in by_name]
+        return {name: by_name[name] for name in dict.fromkeys([*order, *by_name])}
 
     def _kind(
         self, name: str, owner: str, features: Mapping[str, tfmd.Feature] | None = None
