@@ -138,7 +138,7 @@ class Frame(NamedTuple):
 
 
 def library(name: str = "pyarrow") -> ModuleType:
-    """Import a library, or a module of it; ImportError if it is not installed."""
+    """Import a library, by default pyarrow, or a module of it; ImportError if it is not installed."""
     try:
         return import_module(name)
     except ImportError:
@@ -166,7 +166,7 @@ compute: Any = _Lazy("pyarrow.compute")
 
 @lru_cache(1024)
 def form_of(kind: ArrowType) -> str:
-    """Return the word in `_FORMS` for what a type of Arrow is."""
+    """Return the word for what a type of Arrow is, such as ``"list"``; ``"other"`` if there is none."""
     for form, words in _FORMS.items():
         if any(getattr(pa.types, f"is_{word}")(kind) for word in words):
             return form
@@ -949,8 +949,7 @@ def _tick_array(name: str, lists: Lists, kind: ArrowType) -> Array:
         detail = f"times that do not fit into {ticks.dtype.name}; load them with as_=None"
         raise column_error(name, detail, None, Reason.UNREPRESENTABLE)
     missing = missing if lists.present is None else missing | ~lists.present
-    whole = np.where(missing, 0, ticks.view(np.int64))
-    return pa.array(whole, counts, mask=missing).cast(kind)
+    return pa.array(np.where(missing, 0, ticks.view(np.int64)), counts, mask=missing).cast(kind)
 
 
 def _list_array(name: str, lists: Lists, kind: ArrowType) -> Array:

@@ -366,8 +366,7 @@ def row_of(column: Any, number: int) -> Any:
     """Return one record's part of a column."""
     if isinstance(column, SparseTensor):
         own = column.indices[:, 0] == number
-        values = column.values[own]
-        return SparseTensor(column.indices[own, 1:], values, column.dense_shape[1:])
+        return SparseTensor(column.indices[own, 1:], column.values[own], column.dense_shape[1:])
     if isinstance(column, BytesColumn):
         column = column.to_numpy()
     # With an ellipsis a row without dimensions is an array, too.

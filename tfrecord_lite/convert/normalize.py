@@ -189,8 +189,7 @@ def _lists(key: str, column: Any, make: Maker) -> Lists:
             items[np.ma.getmaskarray(column)] = None
             return _masked(_lists(key, items, make), None)
         case np.ma.MaskedArray() if column.dtype.names is None:
-            lists = _of_array(key, np.asarray(column.data))
-            return _masked(lists, _present_records(key, column))
+            return _masked(_of_array(key, np.asarray(column.data)), _present_records(key, column))
         case _ if column.dtype.kind == "O" and column.ndim and column.size:
             with errors_at(index=lambda number: number // math.prod(column.shape[1:])):
                 lists = _of_items(key, column.ravel().tolist(), make)
@@ -399,8 +398,7 @@ def _of_sparse(key: str, column: SparseTensor) -> SparseLists:
     if (number := first_true(outside)) is not None:
         detail = f"the index of value {number} is outside of dense_shape"
         index = int(column.indices[number, 0])
-        index_of_record = index if 0 <= index < n_records else None
-        raise column_error(key, detail, index_of_record, Reason.BAD_INDEX)
+        raise column_error(key, detail, index if 0 <= index < n_records else None, Reason.BAD_INDEX)
     order = np.argsort(column.indices[:, 0], kind="stable")
     indices = column.indices[order]
     counts = np.bincount(indices[:, 0], minlength=n_records).astype(np.int64)

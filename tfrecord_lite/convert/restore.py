@@ -149,8 +149,7 @@ def unpacked(key: str, lists: Lists, kind: Type) -> Lists:
     """Return raw strings as rows of their values, so with one level more."""
     strings, dtype = lists.flat, original_dtype(kind.dtype)
     if kind.compression is not None:
-        limit = 0 if kind.rank else kind.size * dtype.itemsize + 1
-        strings = _inflated(key, lists, limit)
+        strings = _inflated(key, lists, 0 if kind.rank else kind.size * dtype.itemsize + 1)
     lengths = strings.lengths
     if (first := arrays.first_true(lengths % dtype.itemsize != 0)) is not None:
         detail = f"{lengths[first]} bytes do not make up values of {dtype.name}"

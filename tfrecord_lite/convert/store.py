@@ -478,14 +478,9 @@ def _raw(lists: Lists, own: Type, n_levels: int) -> Lists:
     rows = lists
     for _ in outer:
         rows = rows.below()
-    n_bytes = rows.counts() * dtype.itemsize
-    if isinstance(n_bytes, int):
-        starts = np.arange(rows.n, dtype=np.int64) * n_bytes
-        strings = arrays.ByteRanges(
-            values.view(np.uint8), starts, np.full(rows.n, n_bytes, np.int64)
-        )
-    else:
-        strings = arrays.ByteRanges(values.view(np.uint8), arrays.row_splits(n_bytes)[:-1], n_bytes)
+    n_bytes: Any = rows.counts() * dtype.itemsize
+    lengths = np.full(rows.n, n_bytes, np.int64)
+    strings = arrays.ByteRanges(values.view(np.uint8), arrays.row_splits(lengths)[:-1], lengths)
     if own.compression is not None:
         items = [zlib.compress(string) for string in objects_of(strings)]
         strings = arrays.ByteItems.of(items).to_ranges()

@@ -224,12 +224,12 @@ def carried_by(sources: list[Source], options: ReadSettings) -> Sidecar | None:
 
 def sidecars_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
     """Merge the sidecars of all files; None if there are none."""
-    read = functools.partial(
-        sidecar.read_beside,
-        storage_options=options.storage_options,
-        may_be_damaged=options.on_error != "raise",
-    )
-    names = list(map(name_of, sources))
+    names, storage_options = list(map(name_of, sources)), options.storage_options
+
+    def read(source: Source) -> Sidecar | None:
+        may_be_damaged = options.on_error != "raise"
+        return sidecar.read_beside(source, storage_options, may_be_damaged=may_be_damaged)
+
     pairs = list(zip(sources, for_each_file(names, sources, read), strict=True))
     if not any(one for _, one in pairs):
         return None

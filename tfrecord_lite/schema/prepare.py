@@ -115,8 +115,7 @@ class Sparse(NamedTuple):
 
     def reads(self) -> tuple[tuple[str, Kind], ...]:
         """Return the keys to read, each with its kind; the values' key last."""
-        indices = ((key, Kind.INT64) for key in self.index_keys)
-        return (*indices, (self.value_key, self.kind))
+        return (*((key, Kind.INT64) for key in self.index_keys), (self.value_key, self.kind))
 
 
 class Ragged(NamedTuple):
@@ -301,8 +300,7 @@ def specification(name: str, feature: FeatureLike, *, is_list: bool = False) -> 
     """Return one specification, or what a shorthand means."""
     if isinstance(feature, FeatureSpec):
         return feature
-    pair = feature if isinstance(feature, tuple) and len(feature) == 2 else (feature, [])
-    dtype, shape = pair
+    dtype, shape = feature if isinstance(feature, tuple) and len(feature) == 2 else (feature, [])
     is_dtype = isinstance(dtype, str | type | np.dtype) or hasattr(type(dtype), "as_numpy_dtype")
     try:
         kind = kind_of(dtype, name) if is_dtype else None

@@ -248,8 +248,7 @@ def widened(
     if any(i.original is None or isinstance(i.spec, SparseFeature) for i in both):
         words = [Type.of(i) if i.original else type(i.spec).__name__ for i in both]
         raise IncompatibleError(f"{words[0]} here, but {words[1]} before")
-    wider = Type.of(old).widened(Type.of(new), missing_as_empty=missing_as_empty)
-    return wider.item(name)
+    return Type.of(old).widened(Type.of(new), missing_as_empty=missing_as_empty).item(name)
 
 
 def as_missing(name: str, item: SchemaItem) -> SchemaItem:

@@ -67,12 +67,9 @@ def from_text(text: str | bytes) -> tuple[Schema | SequenceSchema, dict[str, Inv
         with warnings.catch_warnings():
             # About escapes in strings that Python does not know.
             warnings.simplefilter("ignore", DeprecationWarning)
-            schema = text_format.Parse(
-                _UNKNOWN_RANK.sub("dim { }", text),
-                tfmd.Schema(),
-                allow_unknown_field=True,
-                descriptor_pool=tfmd.DESCRIPTOR.pool,
-            )
+            text, pool = _UNKNOWN_RANK.sub("dim { }", text), tfmd.DESCRIPTOR.pool
+            schema = tfmd.Schema()
+            text_format.Parse(text, schema, allow_unknown_field=True, descriptor_pool=pool)
     except text_format.ParseError as error:
         # The error's own text may quote the document.
         where = f" at line {error.GetLine()}" if error.GetLine() is not None else ""
@@ -128,12 +125,9 @@ class _Reader:
         """Return specifications, also for the columns that none of them is made of; in the schema's order."""
         by_name: dict[str, FeatureSpec] = {}
         composed: set[str] = set()
-        plain: dict[str, _Maker] = {
-            name: partial(self._plain, name, feature) for name, feature in features.items()
-        }
+        plain: dict[str, _Maker] = {n: partial(self._plain, n, own) for n, own in features.items()}
         for name, make in (*makers.items(), *plain.items()):
-            is_plain = make is plain.get(name)
-            if is_plain and (name in composed or not _is_in_use(features[name])):
+            if make is plain.get(name) and (name in composed or not _is_in_use(features[name])):
                 continue
             composed.add(name)
             try:
