@@ -159,11 +159,9 @@ def _check_depth(key: str, values: Collection[Any], n_levels: int = _MAX_LEVELS)
     """Reject sequences nested without end, or too deeply to recurse into them."""
     inner: dict[int, Any] = {}  # each object once: lists may hold themselves twice
     for sequence in values if types.has_any(values, _SEQUENCES) else ():
-        if isinstance(sequence, np.ndarray):
-            is_object = sequence.dtype.kind == "O"
-            items: Any = np.asarray(sequence).ravel().tolist() if is_object else ()
-        else:
-            items = sequence if isinstance(sequence, _SEQUENCES) else ()
+        items: Any = sequence if isinstance(sequence, list | tuple) else ()
+        if isinstance(sequence, np.ndarray) and sequence.dtype.kind == "O":
+            items = np.asarray(sequence).ravel().tolist()
         if types.has_any(items, _SEQUENCES):
             inner |= {id(v): v for v in items if isinstance(v, _SEQUENCES)}
     if inner and n_levels == 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from tfrecord_lite.arrays import views
 from tfrecord_lite.block import Block
@@ -12,8 +12,10 @@ from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.schema import Kind, Original, Schema, SchemaItem, SequenceSchema
-from tfrecord_lite.schema.features import FixedLenFeature, FixedLenSequenceFeature
 from tfrecord_lite.texts import choices, nearest
+
+TextChoice: TypeAlias = bool | Sequence[str]
+"""What the argument `text` of readers may be."""
 
 
 def names_of(columns: Sequence[str]) -> list[str]:
@@ -43,10 +45,7 @@ def known_columns(columns: Sequence[str], known: Collection[str]) -> list[str]:
     return columns
 
 
-def names_asked_for(
-    columns: list[str] | None,
-    text: bool | Sequence[str],  # noqa: FBT001 - as of `load`
-) -> list[str] | None:
+def names_asked_for(columns: list[str] | None, text: TextChoice) -> list[str] | None:
     """Return the features that a schema needs to have for a choice of columns; None for all."""
     if columns is None or isinstance(text, bool | str):
         return columns
@@ -78,16 +77,10 @@ def with_text(
         if name not in candidates:
             detail = f"{name!r} in text is not a column of byte strings{nearest(name, candidates)}"
             raise argument_error(detail)
-        item = items[name]
-        if item.original is not None:
-            original = replace(item.original, text="str")
-        else:
-            partitions = getattr(item.spec, "partitions", ())
-            shape = (None, *(getattr(part, "length", None) for part in partitions))
-            if isinstance(item.spec, FixedLenFeature | FixedLenSequenceFeature):
-                shape = item.spec.shape
-            original = Original("string", shape, "str")
-        items[name] = item._replace(original=original)
+        spec, original = items[name]
+        lengths = [getattr(part, "length", None) for part in getattr(spec, "partitions", ())]
+        original = original or Original("string", getattr(spec, "shape", (None, *lengths)))
+        items[name] = SchemaItem(spec, replace(original, text="str"))
     return described._replace(schema=schema_like(described.schema, items))
 
 

@@ -45,10 +45,8 @@ def index_names(description: Description | None) -> list[str]:
     return [feature for feature, _ in (description or {}).get("index", [])]
 
 
-def check_description(description: Any, names: Collection[str]) -> Description | None:
+def check_description(description: Any, names: Collection[str]) -> Description:
     """Check the form of a description from parsed JSON; its words are checked when they are used."""
-    if description is None:
-        return None
     try:
         index = description.get("index", [])
         is_good = description["library"] in get_args(Library)

@@ -17,12 +17,11 @@ data. The fingerprint lets the sidecar appear before the data: after a crash, ol
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import zlib
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tfrecord_lite import errors
@@ -246,11 +245,11 @@ def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
     """Read a schema file of any format."""
     check_path("path", path)
     name = name_of(path)
-    if os.path.isdir(name) or os.path.basename(name) == _TFDS_INFO:  # noqa: PTH112, PTH119
-        features = os.path.join(name, "features.json")  # noqa: PTH118 - may be a URL
-        if not os.path.exists(features):  # noqa: PTH110
+    if os.path.isdir(name) or os.path.basename(name) == _TFDS_INFO:
+        features = os.path.join(name, "features.json")
+        if not os.path.exists(features):
             folder = tfds_directory(name, storage_options)
-            features = os.path.join(folder, "features.json")  # noqa: PTH118
+            features = os.path.join(folder, "features.json")
             if not is_there(features, storage_options):
                 text = "there is no features.json; infer_schema makes a schema of the records"
                 raise argument_error(text, source=folder)
@@ -258,9 +257,9 @@ def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
     with errors_at(source=name):
         content = content_of(name, storage_options)
         tfds_info = None
-        if os.path.basename(name) == "features.json":  # noqa: PTH119
-            with contextlib.suppress(FileNotFoundError):
-                info_name = os.path.join(os.path.dirname(name), _TFDS_INFO)  # noqa: PTH118, PTH120
+        if os.path.basename(name) == "features.json":
+            with suppress(FileNotFoundError):
+                info_name = os.path.join(os.path.dirname(name), _TFDS_INFO)
                 tfds_info = content_of(info_name, storage_options)
         return parse_sidecar(name, content, tfds_info)
 
@@ -281,12 +280,12 @@ def tfds_directory(directory: Path, storage_options: StorageOptions = None) -> s
     if not os.fspath(directory):
         raise argument_error("the name of a directory is empty; '.' is the current one")
     name = os.fspath(directory).rstrip("/") or "/"
-    name = name if is_url(name) else os.path.expanduser(name)  # noqa: PTH111
-    if os.path.basename(name) == _TFDS_INFO:  # noqa: PTH119 - may be a URL
-        return os.path.dirname(name)  # noqa: PTH120
+    name = name if is_url(name) else os.path.expanduser(name)
+    if os.path.basename(name) == _TFDS_INFO:
+        return os.path.dirname(name)
     for below in ("", "*/", "*/*/", "*/*/*/"):
         infos = matches(name, f"{below}{_TFDS_INFO}", storage_options)
-        folders = [os.path.dirname(path) for path in infos]  # noqa: PTH120
+        folders = [os.path.dirname(path) for path in infos]
         if len(folders) > 1:
             listed = ", ".join(folder[len(name) + 1 :] for folder in folders[:8])
             more = ", ..." if len(folders) > 8 else ""
@@ -294,7 +293,7 @@ def tfds_directory(directory: Path, storage_options: StorageOptions = None) -> s
             raise argument_error(detail, source=name)
         if folders:
             return folders[0]
-    if not is_url(name) and not os.path.isdir(name):  # noqa: PTH112
+    if not is_url(name) and not os.path.isdir(name):
         raise FileNotFoundError(f"no directory {name!r}")
     detail = f"no {_TFDS_INFO} in {name!r}, nor up to three levels below; expected a directory of "
     detail += "TensorFlow Datasets"
@@ -303,11 +302,10 @@ def tfds_directory(directory: Path, storage_options: StorageOptions = None) -> s
 
 def is_there(name: str, storage_options: StorageOptions = None) -> bool:
     """Return whether there is a file, also at a URL."""
-    try:
+    with suppress(FileNotFoundError):
         open_seekable(name, storage_options).close()
-    except FileNotFoundError:
-        return False
-    return True
+        return True
+    return False
 
 
 def matches(directory: str, pattern: str, storage_options: StorageOptions) -> list[str]:
@@ -315,15 +313,14 @@ def matches(directory: str, pattern: str, storage_options: StorageOptions) -> li
     if not is_url(directory):
         import glob  # noqa: PLC0415 - for folders of TFDS
 
-        paths = sorted(glob.glob(pattern, root_dir=directory or None))  # noqa: PTH207
-        return [os.path.join(directory, path) for path in paths]  # noqa: PTH118
+        paths = sorted(glob.glob(pattern, root_dir=directory or None))
+        return [os.path.join(directory, path) for path in paths]
     if "*" not in pattern:
         name = f"{directory}/{pattern}"
         return [name] if is_there(name, storage_options) else []
-    try:
+    with suppress(FileNotFoundError):
         return list(map(name_of, names.expand(f"{directory}/{pattern}", storage_options)))
-    except FileNotFoundError:
-        return []
+    return []
 
 
 def _not_a_schema(name: str, first: bytes) -> str | None:
@@ -336,7 +333,7 @@ def _not_a_schema(name: str, first: bytes) -> str | None:
     content = looks_like(head, is_whole=len(head) < HEAD_BYTES)
     is_binary = b"\0" in head
     if is_header(head[:HEADER_BYTES]) or (content is None and is_binary and detect(head)):
-        if os.path.isfile(beside := f"{name}{names.SIDECAR_SUFFIX}"):  # noqa: PTH113 - may be a URL
+        if os.path.isfile(beside := f"{name}{names.SIDECAR_SUFFIX}"):
             return f"this is a data file; its sidecar is {beside}"
         return "this is a data file, not a schema; infer_schema makes one of its records"
     if content and (is_binary or content.startswith(_NEVER_SCHEMAS)):

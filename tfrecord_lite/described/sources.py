@@ -165,16 +165,16 @@ def row_restorer(schema: Schema) -> Callable[[bytes], dict[str, AnyArray]]:
 def _in_folder_of(sources: list[Source]) -> Sidecar | None:
     """Read what describes the one folder that all files are in: the features.json of TFDS, the info of seqio."""
     names = [name_of(source) for source in sources if isinstance(source, str | os.PathLike)]
-    folders = {os.path.dirname(name) for name in names}  # noqa: PTH120 - may be URLs
+    folders = {os.path.dirname(name) for name in names}
     if len(names) != len(sources) or len(folders) != 1:
         return None
-    features, info = (os.path.join(*folders, name) for name in _TFDS_FILES)  # noqa: PTH118
-    if not os.path.isfile(features):  # noqa: PTH113
+    features, info = (os.path.join(*folders, name) for name in _TFDS_FILES)
+    if not os.path.isfile(features):
         return _of_seqio(names)
     try:
         return sidecar.read(features)
     except InvalidArgumentError:
-        if os.path.isfile(info):  # noqa: PTH113
+        if os.path.isfile(info):
             raise
         return None  # it may be any program's
 
@@ -201,7 +201,7 @@ def _saved_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
 def _of_seqio(names: list[str]) -> Sidecar | None:
     """Read the ``info.SPLIT.json`` beside ``SPLIT.tfrecord-00000-of-00064``, of all splits alike; None without it."""
     places = {re.sub(_SHARD_OF_SEQIO, r"\g<1>info.\2.json", name) for name in names}
-    if not all(place.endswith(".json") and os.path.isfile(place) for place in places):  # noqa: PTH113
+    if not all(place.endswith(".json") and os.path.isfile(place) for place in places):
         return None
     try:
         first, *others = map(sidecar.read, sorted(places))
