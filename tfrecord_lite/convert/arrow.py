@@ -209,7 +209,6 @@ def adapter(name: str) -> ModuleType:
 
 
 def _library_of(data: Source) -> str | None:
-    """Return the library of a data frame, None if it is something else."""
     if isinstance(data, dict | list | tuple | np.ndarray):
         return None
     name = _origin(data)
@@ -595,7 +594,6 @@ def _present(column: Array) -> BoolArray | None:
 
 
 def _tick_type(kind: ArrowType) -> tuple[str, ArrowType]:
-    """Return NumPy's dtype for times of a type, and the type of their counts."""
     tick = "D" if kind == pa.date32() else "ms" if kind == pa.date64() else kind.unit
     letter = "M" if pa.types.is_timestamp(kind) or pa.types.is_date(kind) else "m"
     return f"{letter}8[{tick}]", pa.int32() if kind.bit_width == 32 else pa.int64()
@@ -612,7 +610,6 @@ def _times(name: str, column: Array) -> AnyArray:
 
 
 def _integers(name: str, column: Array) -> Array:
-    """Return decimals without digits after the point as int64."""
     kind = column.type
     if kind.scale > 0:
         raise column_error(name, f"a column of {kind}; {types.DECIMALS}", None, Reason.UNSUPPORTED)
@@ -649,7 +646,6 @@ def _strings(name: str, column: Array) -> Lists:
 
 
 def _cast(column: Array, kind: ArrowType) -> Array:
-    """Return strings as another type; earlier versions cannot cast views."""
     try:
         return column.cast(kind)
     except pa.ArrowNotImplementedError:
@@ -725,7 +721,6 @@ def _rows(name: str, column: Array) -> Iterator[tuple[str, Lists]]:
 
 
 def _with_values(kind: ArrowType, inner: ArrowType) -> ArrowType:
-    """Return a type of lists with other values."""
     field = kind.value_field.with_type(inner)
     if form_of(kind) == "fixed list":
         return pa.list_(field, kind.list_size)
@@ -784,7 +779,6 @@ def target(name: str, word: Word) -> ArrowType:
 
 
 def _natural_type(name: str, lists: Lists) -> ArrowType:
-    """Return the type for a column that was not one of Arrow's."""
     own = lists.type
     shape = own.shape or ()
     rank = outer_rank(shape)

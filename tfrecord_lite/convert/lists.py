@@ -207,7 +207,6 @@ def _joined_level(rows: list[int], own: Sequence[Level]) -> Level:
 
 
 def _joined_flat(flats: list[Any]) -> Any:
-    """Join values: arrays of one dtype, or byte strings."""
     if isinstance(flats[0], np.ndarray):
         return np.concatenate(flats)
     if all(isinstance(flat, ByteItems) for flat in flats):
@@ -222,7 +221,6 @@ def _joined_flat(flats: list[Any]) -> Any:
 
 
 def _owned(flat: Any) -> Any:
-    """Copy values."""
     if not isinstance(flat, ByteRanges | ByteItems):
         return owned_slice(flat, 0, len(flat))
     lengths = flat.lengths.copy()
@@ -290,7 +288,6 @@ class Joiner:
             self._take(lists)
 
     def _take(self, lists: Any) -> None:
-        """Move the numbers of a part to the buffer."""
         flat = None if isinstance(lists, SparseLists) or lists.kind is None else lists.flat
         if not isinstance(flat, np.ndarray) or not flat.size or flat.dtype.hasobject:
             return

@@ -176,7 +176,6 @@ def restore(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
 
 
 def _restored(name: str, column: Any, kind: Type) -> Any:
-    """Restore one parsed column."""
     if isinstance(column, SparseTensor):
         lists = Lists(len(column.values), WIRE[kind.kind], (), _flat(column.values))
         with errors_at(index=lambda number: int(column.indices[number, 0])):
@@ -196,7 +195,6 @@ def _restored(name: str, column: Any, kind: Type) -> Any:
 
 
 def _flat(values: Any) -> Any:
-    """Return values end to end, byte strings as such."""
     is_array = isinstance(values, np.ndarray) and values.dtype != object
     return values.reshape(-1) if is_array else as_strings(values)
 
@@ -249,7 +247,6 @@ def _expected(item: SchemaItem) -> Original:
 
 
 def _is_alike(own: Type, original: Original) -> bool:
-    """Return whether a column has the type that Arrow data have for an original."""
     if original.text is not None and is_text(own) != is_text(original):
         return False
     if original.categories is not None:
@@ -277,7 +274,6 @@ def _is_time_like(own: str, original: str) -> bool:
 
 
 def _in_unit(name: str, lists: Lists, dtype: str) -> Lists:
-    """Return times in another unit; raise about one that is not exact in it."""
     flat = lists.flat.astype(dtype)
     wrong = (flat.astype(lists.flat.dtype) != lists.flat) & ~np.isnat(lists.flat)
     if wrong.any():

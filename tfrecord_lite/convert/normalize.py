@@ -115,7 +115,6 @@ def opened(
 
 
 def _leaf(expected: Type | None) -> Leaf:
-    """Return what converts Python's values to the type that a schema has."""
     if expected is None:
         return types.values_of_objects
     if expected.kind is Kind.FLOAT or expected.dtype in ("float32", "string"):
@@ -174,7 +173,6 @@ def _check_depth(key: str, values: Collection[Any], n_levels: int = _MAX_LEVELS)
 
 
 def _lists(key: str, column: Any, make: Maker) -> Lists:
-    """Return a column that is not sparse with its levels, and its values as they are."""
     match column:
         case list() | tuple():
             return _of_items(key, list(column), make)
@@ -235,7 +233,6 @@ def _whole(key: str, is_there: BoolArray, detail: str = _PARTLY) -> BoolArray | 
 
 
 def _in_shape(key: str, lists: Lists, shape: tuple[int, ...]) -> Lists:
-    """Return the lists of all values of an array, divided by its rows."""
     own, outer = lists.type, shape[1:]
     below = own.shape or ()
     present = None
@@ -258,7 +255,6 @@ def _of_ragged(key: str, column: RaggedTensor, make: Maker) -> Lists:
 
 
 def _raised(below: Lists, lengths: Int64Array) -> Lists:
-    """Return rows of any length, given what is in them."""
     own = below.type
     rows = Type(own.kind, own.dtype, (None, *(own.shape or ())), own.text)
     return Lists(lengths.size, rows, (lengths, *below.levels), below.flat)
@@ -282,7 +278,6 @@ def _required(key: str, lists: Lists) -> Lists:
 
 
 def _of_items(key: str, items: list[Any], make: Maker) -> Lists:
-    """Return Python's objects, one per record; None for a record that lacks the feature."""
     items = _native(key, items)
     classes = set(map(type, items))
     if any(issubclass(cls, np.ndarray) for cls in classes):  # those without dimensions are scalars
@@ -312,7 +307,6 @@ def _are_sequences(key: str, items: list[Any], classes: set[type]) -> bool:
 def _rows(
     key: str, items: list[Any], classes: set[type], leaf: Leaf, *, is_inner: bool = False
 ) -> Lists:
-    """Return objects under the strict policy: values, or sequences of them to any depth."""
     if not _are_sequences(key, items, classes):
         own, flat = leaf(items, classes)
         return Lists(len(items), own, (), flat)
@@ -351,7 +345,6 @@ def _of_arrays(key: str, arrays: Sequence[AnyArray], leaf: Leaf) -> Lists:
 
 
 def _joined(key: str, arrays: Sequence[AnyArray], leaf: Leaf) -> tuple[Type, Any]:
-    """Return the values of arrays end to end, in the dtype that holds all."""
     dtypes = list(dict.fromkeys(array.dtype for array in arrays))
     ends = [array.reshape(-1) for array in arrays]
     if any(dtype.kind == "O" for dtype in dtypes):

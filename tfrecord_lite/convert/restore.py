@@ -183,7 +183,6 @@ def numbers_of(data: arrays.Uint8Array, dtype: np.dtype[Any]) -> arrays.AnyArray
 
 
 def _from_stored(key: str, lists: Lists, kind: Type) -> arrays.AnyArray:
-    """Return flat numbers, int64 or float32, as they were before they were stored."""
     values: arrays.AnyArray = lists.flat
     dtype = original_dtype(kind.dtype)
     if dtype == values.dtype:
@@ -225,7 +224,6 @@ def outside(values: arrays.AnyArray, dtype: np.dtype[Any]) -> arrays.BoolArray |
 
 
 def _bounds(dtype: np.dtype[Any]) -> tuple[int, int]:
-    """Return the least and the greatest integer of a dtype; of times, of their ticks."""
     if dtype.name in EXTRA_INTEGERS:
         n_bits, is_signed = int(dtype.name[-1]), dtype.name[0] != "u"
         return -(is_signed << (n_bits - 1)), (1 << (n_bits - is_signed)) - 1
@@ -239,7 +237,6 @@ def _bounds(dtype: np.dtype[Any]) -> tuple[int, int]:
 
 
 def _check_strings(key: str, lists: Lists, text: str | None) -> None:
-    """Raise about the first string that is not what it was: too long, or no UTF-8."""
     strings: arrays.ByteStrings = lists.flat
     if text is None:
         return

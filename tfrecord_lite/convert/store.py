@@ -132,7 +132,6 @@ def _plan(schema: Features) -> list[tuple[str, Prepared, Type]]:
 
 
 def _opened(key: str, column: Any, own: Type, feature: Prepared) -> AnyLists:
-    """Open a column; leniently if nothing is known of its type but the list that holds it."""
     if isinstance(column, Lists):
         _check_type(key, column.type, own)
     is_object = isinstance(column, np.ndarray) and column.dtype.kind == "O"
@@ -200,7 +199,6 @@ def store(
 
 
 def _require(key: str, wrong: arrays.AnyArray, reason: Reason, detail: str) -> None:
-    """Raise the error about the first record that is wrong."""
     if wrong.any():
         raise column_error(key, detail, int(wrong.argmax()), reason)
 
@@ -333,7 +331,6 @@ def _divided(
 def _sparse(
     key: str, sparse: AnyLists, own: Type, feature: Sparse, rounded: Rounded
 ) -> dict[str, Lists]:
-    """Return values and coordinates, in the order of records."""
     if not isinstance(sparse, SparseLists):
         detail = "a SparseFeature is written from a SparseTensor, not from rows of values"
         raise column_error(key, detail, None, Reason.WRONG_KIND)
@@ -387,7 +384,6 @@ def _value_error(wrong: arrays.BoolArray, detail: str) -> InvalidArgumentError:
 
 
 def _numbers(lists: Lists, own: Type) -> arrays.AnyArray:  # noqa: PLR0912 - a call for each column
-    """Return numbers or times as int64 or float32; errors have the number of a value."""
     flat, kind, dtype = lists.flat, own.kind, lists.type.dtype
     if not isinstance(flat, np.ndarray):
         if not lists.flat.lengths.size:
@@ -488,7 +484,6 @@ def _raw(lists: Lists, own: Type, n_levels: int) -> Lists:
 
 
 def _check_categories(key: str, lists: Lists, own: Type) -> None:
-    """Reject values that are not among the categories, which a data frame could not hold."""
     flat: Any = lists.flat
     if isinstance(flat, np.ndarray):
         stored = flat.astype(np.float32) if own.kind is Kind.FLOAT else flat

@@ -231,7 +231,6 @@ _TOO_LARGE = (
 
 
 def _floats(values: AnyArray) -> FlatList:
-    """Round to float32; an error for a finite value that would become infinite."""
     if values.dtype.itemsize <= 4:
         return Kind.FLOAT, np.ascontiguousarray(values.astype(np.float32, copy=False))
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -379,7 +378,6 @@ def _no_array_error(items: list[Any]) -> InvalidArgumentError:
 
 
 def _cure(cls: type) -> str:
-    """Return what to give instead of a value that no list holds."""
     cures = {
         "keys": "give each of its values a feature, with a name such as 'feature/key'",
         "__fspath__": "give str(value)",
@@ -393,7 +391,6 @@ def _cure(cls: type) -> str:
 
 
 def _no_family_error(items: list[Any], types: set[type]) -> InvalidArgumentError:
-    """Return the error for objects that no list holds together."""
     if len(types) == 1:
         (cls,) = types
         if issubclass(cls, complex):
@@ -422,7 +419,6 @@ def _family_of(types: frozenset[type], *, is_strict: bool) -> _Family | None:
 
 
 def _byte_strings(items: list[Any]) -> FlatList:
-    """Take bytes-like objects; large ones are not copied here."""
     lengths = np.fromiter(map(len, items), np.int64, len(items))
     large = arrays.ByteItems(items, lengths)
     is_large = int(lengths.sum()) >= _LARGE_BYTES * len(items) > 0
@@ -474,7 +470,6 @@ def _python_integers(items: list[Any]) -> FlatList:
 
 
 def _python_floats(items: list[Any]) -> tuple[Kind, AnyArray]:
-    """Take floats of any type; integers among them must be exact in float32."""
     types = set(map(type, items))
     if len(types) == 1 and issubclass(next(iter(types)), np.floating):
         return Kind.FLOAT, np.array(items, items[0].dtype)
@@ -499,7 +494,6 @@ def _python_floats(items: list[Any]) -> tuple[Kind, AnyArray]:
 
 
 def _numpy_scalars(items: list[Any]) -> FlatList:
-    """Take NumPy's scalars of one dtype."""
     dtypes = {item.dtype for item in items}
     if len(dtypes) != 1:
         names = ", ".join(sorted(map(str, dtypes)))
@@ -516,7 +510,6 @@ WHOLE |= np.byte | np.short | np.intc | np.long | np.longlong
 
 
 def _array_of_integers(items: list[Any]) -> AnyArray:
-    """Return integers, or bools, as an array: of their dtype, or of the 64 bits that hold all."""
     types = set(map(type, items))
     is_bool = {issubclass(cls, bool | np.bool) for cls in types}
     if len(is_bool) != 1:
@@ -537,7 +530,6 @@ def _array_of_integers(items: list[Any]) -> AnyArray:
 
 
 def _array_of_numbers(items: list[Any]) -> AnyArray:
-    """Return numbers, or times of one unit, as an array, if that changes none of them."""
     types = set(map(type, items))
     if any(issubclass(cls, bytes | str | bool | np.bool) for cls in types):
         raise _no_array_error(items)
@@ -567,7 +559,6 @@ _TIME_DTYPES[timedelta] = "timedelta64[us]"
 
 
 def _array_of_times(items: list[Any]) -> AnyArray:
-    """Return times as an array of the unit that Python counts them in."""
     types = set(map(type, items))
     # Not their subclasses: pandas' are finer.
     if len(types) != 1 or type(items[0]) not in _TIME_DTYPES:

@@ -102,13 +102,11 @@ def schema_like(
 
 
 def _below(prefix: str, items: Mapping[str, SchemaItem]) -> Schema:
-    """Return the schema of one part."""
     own = {path: item for path, item in items.items() if path.startswith(prefix)}
     return Schema.of_items({path.removeprefix(prefix): item for path, item in own.items()})
 
 
 def _may_be_text(item: SchemaItem) -> bool:
-    """Return whether a feature has byte strings that nothing says are text."""
     if item.original is not None:
         return item.original.dtype == "string" and item.original.text is None
     return item.kind is Kind.BYTES

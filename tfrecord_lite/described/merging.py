@@ -49,8 +49,6 @@ def _has_records(source: Source, options: ReadSettings) -> bool:
 
 
 def _merged(merged: Sidecar, one: Sidecar, source: Source) -> Sidecar:
-    """Merge the sidecar of one more file into the previous ones."""
-
     def error(detail: str, key: str | None = None) -> InvalidArgumentError:
         return argument_error(detail, source=name_of(source), key=key)
 

@@ -464,7 +464,6 @@ def fingerprint_of(name: str, storage_options: StorageOptions = None) -> Fingerp
 
 
 def _head_of(file: Any) -> tuple[int, int]:
-    """Return how many bytes a file begins with, 64 KiB at most, and their CRC."""
     n_bytes = crc32 = 0
     while n_bytes < _HEAD_BYTES and (data := file.read(_HEAD_BYTES - n_bytes)):
         crc32 = zlib.crc32(data, crc32)

@@ -180,7 +180,6 @@ def _in_folder_of(sources: list[Source]) -> Sidecar | None:
 
 
 def _saved_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
-    """Return what describes folders of ``tf.data.Dataset.save``, which must be alike."""
     described: Sidecar | None = None
     for name in map(name_of, sources):
         if not is_saved(name):

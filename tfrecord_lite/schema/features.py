@@ -53,7 +53,6 @@ class FeatureSpec:
         return self.kind.label
 
     def _identity(self) -> tuple[Any, ...]:
-        """Return the fields in a form that can be hashed and compares by meaning."""
         return tuple((name, _meaning(name, value)) for name, value in arguments_of(self))
 
     def __eq__(self, other: object) -> bool:

@@ -106,7 +106,6 @@ def kind_of(dtype: object, key: str | None = None) -> Kind:
 
 
 def _not_stored_error(name: str, key: str | None) -> InvalidArgumentError:
-    """Return the error about a dtype that no list of an Example has."""
     number = "float32 or " if is_float(name) else "" if name.startswith("complex") else "int64 or "
     raw = f"RawFeature(shape, {name!r}) for raw bytes"
     if name.startswith(("datetime64", "timedelta64", "void")):
@@ -117,7 +116,6 @@ def _not_stored_error(name: str, key: str | None) -> InvalidArgumentError:
 
 
 def _without_tensorflow(dtype: Any) -> Any:
-    """Return the name of a TensorFlow dtype, and anything else unchanged."""
     # Asked of the class: the property of some TensorFlow dtypes raises an error.
     return dtype.name if hasattr(type(dtype), "as_numpy_dtype") else dtype
 

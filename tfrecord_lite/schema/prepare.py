@@ -214,7 +214,6 @@ def prepare_sequence(
 
 
 def _check_classes(features: object, where: str, allowed: tuple[type[FeatureSpec], ...]) -> None:
-    """Raise UNSUPPORTED about a specification that is not possible in a part of a SequenceExample."""
     for name, spec in features.items() if isinstance(features, Mapping) else ():
         if type(spec) in _BUILDERS and type(spec) not in allowed:
             names = ", ".join(cls.__name__ for cls in allowed)
@@ -255,7 +254,6 @@ def keys_to_read(prepared: Mapping[str, Prepared]) -> dict[str, Kind]:
 
 
 def _prepare_one(name: str, spec: FeatureSpec) -> Prepared:
-    """Check one feature alone."""
     check_key(name, name, TypeError)
     if type(spec) not in _BUILDERS:
         raise not_a_specification_error(name, spec)
@@ -347,7 +345,6 @@ def canonical(name: str, feature: FeatureLike) -> FeatureSpec:
 
 
 def _tuples(value: Any) -> Any:
-    """Return nested lists as nested tuples."""
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
@@ -488,7 +485,6 @@ def _shape_error(name: str, shape: Any) -> TypeError:
 
 
 def _count(name: str, what: str, value: Any) -> int:
-    """Check an integer that must be in 0 to 2**63 - 1."""
     try:
         number = operator.index(value)
     except TypeError as error:
@@ -584,7 +580,6 @@ def _floats(flat: AnyArray) -> AnyArray:
 
 
 def _integers(flat: AnyArray) -> AnyArray:
-    """Convert to int64 without changing a value."""
     if flat.dtype.kind in "uf" and flat.size:
         # The largest int64 is not a float, 2^63 is: hence "less than".
         fits = (flat >= _INT64.min) & (flat < np.float64(2.0**63))
@@ -598,7 +593,6 @@ def _integers(flat: AnyArray) -> AnyArray:
 
 
 def _strings(flat: AnyArray) -> AnyArray:
-    """Convert to an object array of bytes."""
     return objects([x.encode() if isinstance(x, str) else bytes(x) for x in flat.tolist()])
 
 

@@ -101,7 +101,6 @@ class Original:
         return f"Original({shown})"
 
     def _members(self) -> dict[str, Any]:
-        """Return dtype, shape, and the other fields that are not the default."""
         return {
             field.name: value
             for field in fields(self)
@@ -110,7 +109,6 @@ class Original:
 
 
 def _dtype_name(dtype: Any) -> str:
-    """Return the name of an original dtype."""
     # Dtypes of NumPy, ml_dtypes and TensorFlow have names; scalar types do not.
     name = getattr(dtype, "name", dtype)
     if isinstance(name, str) and name in _OTHER_DTYPES:
@@ -125,7 +123,6 @@ def _dtype_name(dtype: Any) -> str:
 
 
 def _categories(categories: Any, dtype: str, text: str | None) -> tuple[Any, ...]:
-    """Check that categories are values of a dtype, each once."""
     if isinstance(categories, str | bytes):
         raise TypeError(f"categories must be a sequence of values, not {categories!r}")
     listed = tuple(categories)
@@ -144,7 +141,6 @@ def _categories(categories: Any, dtype: str, text: str | None) -> tuple[Any, ...
 
 
 def _dimension(dim: Any) -> int | None:
-    """Check one dimension of an original shape."""
     if dim is None:
         return None
     number = operator.index(dim)
@@ -328,7 +324,6 @@ class Schema(Mapping[str, FeatureSpec]):
 
     @classmethod
     def _with(cls, items: dict[str, SchemaItem]) -> Self:
-        """Create a schema of items that are checked."""
         schema = cls.__new__(cls)
         schema._items, schema.plan = items, None  # noqa: SLF001 - of this class
         return schema
@@ -443,7 +438,6 @@ class Schema(Mapping[str, FeatureSpec]):
         return text.write_document(text.FORMAT, {"features": self._described()}, indent)
 
     def _described(self) -> dict[str, Any]:
-        """Return the features and their originals as JSON values."""
         described = {name: text.describe(item.spec) for name, item in self._items.items()}
         for name, (spec, original) in self._items.items():
             if original is None or (isinstance(spec, RawFeature) and text.is_told(spec, original)):

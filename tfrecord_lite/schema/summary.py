@@ -445,7 +445,6 @@ class SequenceSummary:
         return SequenceSchema(context, lists)
 
     def _spec(self, name: str, summary: FeatureListSummary, variable: Variable) -> FeatureSpec:
-        """Return the specification of one list."""
         if summary.kind is None:
             raise _several_kinds_error(name, summary.values, "step")
         if not summary.is_fixed:
@@ -505,12 +504,10 @@ def summary_rows(summary: Summary | SequenceSummary) -> list[tuple[str, list[tup
 
 
 def _added(ours: Mapping[Any, Any], theirs: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Add summaries by name, or by kind."""
     return {**ours, **{key: ours[key] + one if key in ours else one for key, one in theirs.items()}}
 
 
 def _cells(summary: FeatureSummary) -> tuple[str, str, str]:
-    """Return the cells with kinds, lengths and values; of byte strings, with their lengths."""
     values = []
     for kind, lists in summary.lists.items():
         if lists.values:

@@ -65,7 +65,6 @@ def write_document(format_name: str, members: Mapping[str, Any], indent: int | N
 
 
 def _is_narrowed(feature: Mapping[str, Any]) -> bool:
-    """Return whether a described feature is a float64 that is stored as float32."""
     dtype = feature.get("original", {}).get("dtype")
     return bool(dtype == "float64" and feature["dtype"] == "float32")
 
@@ -145,7 +144,6 @@ def read_features(
 
 
 def _specification(name: str, values: dict[str, Any]) -> FeatureSpec:
-    """Create a specification from its JSON values."""
     cls = _class(name, values, "specification", _SPECIFICATIONS)
     if "partitions" in values:
         partitions = values["partitions"]
@@ -230,7 +228,6 @@ FOR_SEQUENCES = "; for SequenceExamples give SequenceSchema({'id': int}, {'frame
 
 
 def _row(name: str, spec: FeatureSpec, original: Any) -> tuple[str, ...]:
-    """Return the cells of one feature."""
     shape = getattr(spec, "shape", None)
     default = getattr(spec, "default_value", None)
     shape_text = "" if shape is None else _brackets(shape)
@@ -247,7 +244,6 @@ def is_told(spec: FeatureSpec, original: Any) -> bool:
 
 
 def _original_text(original: Any) -> str:
-    """Return the cell of an original."""
     words = [original.dtype, _brackets(original.shape), original.text, original.zone]
     words.append(original.compression)
     if original.categories is not None:
@@ -279,7 +275,6 @@ def _brackets(shape: tuple[int | None, ...] | None) -> str:
 
 
 def _short(value: Any, limit: int = 24) -> str:
-    """Return the repr of a value in at most `limit` characters."""
     if isinstance(value, bytes):
         value = value[:limit]
     written = repr(np.asarray(value).tolist() if isinstance(value, np.ndarray) else value)

@@ -171,7 +171,6 @@ _MISSING_AND_EMPTY = "None cannot be distinguished from an empty list here; give
 
 
 def _traits(before: Type, after: Type) -> dict[str, Any]:
-    """Return the time zone and the categories that fit both."""
     if before.zone != after.zone:
         zones = [own.zone or "no time zone" for own in (after, before)]
         raise IncompatibleError(f"times with {zones[0]} here, but with {zones[1]} before")
@@ -185,7 +184,6 @@ def _traits(before: Type, after: Type) -> dict[str, Any]:
 
 
 def _dtype(before: Type, after: Type) -> str:
-    """Return the dtype that holds both."""
     names = {before.dtype, after.dtype}
     if len(names) == 1:
         return before.dtype
@@ -209,7 +207,6 @@ def _family(name: str) -> str | None:
 
 
 def _text(before: Type, after: Type) -> str | None:
-    """Return the type of strings that holds both."""
     old, new = before.text, after.text
     if old == new:
         return old
@@ -222,7 +219,6 @@ def _text(before: Type, after: Type) -> str | None:
 
 
 def _shape(before: Type, after: Type) -> Shape:
-    """Return the shape that fits both; only the first dimension may vary."""
     old, new = before.shape, after.shape
     if old == new and old is not None:
         return old

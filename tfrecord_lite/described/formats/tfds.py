@@ -36,8 +36,6 @@ from tfrecord_lite.schema.types import Shape
 
 @dataclass(frozen=True, slots=True)
 class _Tensor:
-    """A tensor of the data set, by the name it is stored under."""
-
     name: str
     dtype: str
     shape: Shape
@@ -203,7 +201,6 @@ def _shape(dims: Any) -> Shape:
 
 
 def _dimension(dim: Any) -> int | None:
-    """Convert a dimension: a number, or a string with one; None for null and -1."""
     number = -1 if dim is None else int(dim)
     return None if number < 0 else number
 

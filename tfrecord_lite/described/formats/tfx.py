@@ -175,7 +175,6 @@ class _Reader:
         return SparseFeature(keys, value, self._kind(value, name).dtype, sizes, is_sorted)
 
     def _represented(self, name: str, representation: tfmd.TensorRepresentation) -> FeatureSpec:
-        """Return the specification of a representation."""
         word = representation.WhichOneof("kind")
         variant: Any = getattr(representation, word or "", None)
         match word:
@@ -253,7 +252,6 @@ def _shape(name: str, shape: tfmd.FixedShape) -> list[int]:
 def _default(
     name: str, representation: tfmd.TensorRepresentation.DefaultValue, kind: Kind, shape: list[int]
 ) -> Any:
-    """Return nested lists of a shape, filled with the default value."""
     word = representation.WhichOneof("kind")
     if word is None or word not in _DEFAULTS[kind]:
         raise _schema_error(f"default_value must be {kind.label}, not {word or 'empty'}", name)
