@@ -1,18 +1,4 @@
-r"""schema_of and restore: how each column is stored, and what it was, its *original*.
-
-=======================  ======================================  =========================
-column                   feature                                 comes back as
-=======================  ======================================  =========================
-array (n, \*shape)        FixedLenFeature                         array
-masked array             RaggedFeature, nothing where masked     masked array
-array stored raw         RawFeature                              array
-RaggedTensor, lists      RaggedFeature; the lengths of inner     RaggedTensor
-                         rows in ``name/row_lengths_1``, ...
-SparseTensor             SparseFeature; ``name/values``,         SparseTensor
-                         ``name/indices_0``, ...
-BytesColumn, strings     FixedLenFeature                         object array of bytes,
-                                                                 or the strings they were
-=======================  ======================================  =========================
+"""schema_of and restore: how each column is stored, and what it was, its *original*.
 
 :mod:`.store` has the list for each dtype. It depends on dtypes and shapes alone, never on values, so the
 schema of one batch fits the next.
@@ -56,8 +42,7 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False)
     Parameters
     ----------
     columns : mapping of str to column, or data frame
-        As :func:`~tfrecord_lite.encode_examples` takes them. A stream of Arrow data is not read: its
-        types decide, columns that may have nulls may be missing, and categories are not known.
+        As for :func:`~tfrecord_lite.encode_examples`. A stream of Arrow data is not read: its types decide.
     lossless : bool, default False
         True: keep every bit. float64 is stored raw, as its bytes, and so are bools, int8 and uint8 of 16 values or more.
         By default float64 becomes a list of float32, rounded, which other programs read; encoding a finite value beyond
@@ -66,8 +51,7 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False)
     Returns
     -------
     Schema
-        With an Original for each feature; for ``encode_examples(columns, schema)``, then
-        ``restore(parse_example(block, schema), schema)``.
+        With an Original for each feature.
 
     Raises
     ------
@@ -78,11 +62,6 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False)
     TypeError
         If `columns` is not a dict.
 
-    Notes
-    -----
-    Not kept: the byte order, the dtype and uniform length of a RaggedTensor's rows where
-    they are stored raw, and that numbers were objects.
-
     Examples
     --------
     >>> schema_of({"x": np.zeros((2, 3)), "n": np.zeros(2, np.uint8)})
@@ -91,11 +70,6 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False)
     ----  ---------------  -------  -----  -----------
     x     FixedLenFeature  float32  [3]    float64 [3]
     n     FixedLenFeature  int64    []     uint8 []
-    >>> schema_of({"x": np.zeros((2, 3))}, lossless=True)
-    Schema of 1 feature
-    name  specification  dtype    shape
-    ----  -------------  -------  -----
-    x     RawFeature     float64  [3]
     """
     frame = frame_of_types(columns) if is_stream(columns) else open_columns(columns)
     items = {}
@@ -150,20 +124,18 @@ def restore(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     Raises
     ------
     InvalidArgumentError
-        ``WRONG_COUNT`` for a record whose values do not make up the original's shape, with
-        `key` and `index`; ``UNREPRESENTABLE`` for a value that the original's dtype does not
-        have, or a string that is longer; ``BAD_ARGUMENT`` for a string that is not UTF-8,
-        where the original is a text.
+        ``WRONG_COUNT`` for values that do not make up the original's shape, ``UNREPRESENTABLE`` for
+        a value that the original's dtype does not have, or a string that is longer; ``BAD_ARGUMENT``
+        for a text that is not UTF-8.
     ImportError
         For a dtype of ml_dtypes, if that is not installed.
 
     Examples
     --------
-    >>> columns = {"x": np.array([0.1, 0.2]), "flag": np.array([True, False])}
+    >>> columns = {"flag": np.array([True, False])}
     >>> schema = schema_of(columns)
-    >>> parsed = parse_example(encode_examples(columns, schema), schema.features)
-    >>> restore(parsed, schema)
-    {'x': array([0.1, 0.2]), 'flag': array([ True, False])}
+    >>> restore(parse_example(encode_examples(columns, schema), schema.features), schema)
+    {'flag': array([ True, False])}
     """
     restored = {}
     for name, column in columns.items():

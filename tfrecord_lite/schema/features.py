@@ -1,14 +1,5 @@
 """Feature specifications: which feature to read, and the column to make of it.
 
-================================  =======================================================
-:class:`FixedLenFeature`          the same number of values in every example: an ndarray
-:class:`FixedLenSequenceFeature`  any number of blocks of one shape: an ndarray, padded
-:class:`VarLenFeature`            any number of values: a SparseTensor
-:class:`SparseFeature`            values and their coordinates: a SparseTensor
-:class:`RaggedFeature`            values divided into rows: a RaggedTensor
-:class:`RawFeature`               a byte string that is an array: an ndarray
-================================  =======================================================
-
 Names, arguments, their order and defaults are TensorFlow's. Specifications compare and hash by meaning, so that
 ``[2]`` equals ``(2,)`` and ``np.float32`` equals ``"float32"``. All but :class:`RaggedFeature` and :class:`RawFeature`
 accept any arguments, which are checked when they are used (rule E8).

@@ -1,13 +1,6 @@
-"""Summaries of data: counts, lengths and ranges of values per feature.
+"""Summaries of data: counts, lengths and ranges of values per feature, from which schemas are inferred.
 
-::
-
-    Examples         ──counted──> Summary         ──schema()──> Schema
-    SequenceExamples ──counted──> SequenceSummary ──schema()──> SequenceSchema
-                                     + the summary of another shard
-
-Schemas are inferred from summaries; the two are separate because summaries of shards can be added, and
-schemas cannot.
+Summaries of shards can be added; schemas cannot.
 """
 
 from __future__ import annotations

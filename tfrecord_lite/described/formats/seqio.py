@@ -1,10 +1,6 @@
 """The ``info.SPLIT.json`` of seqio: dtypes and shapes of what a task has cached.
 
-===================  ===============================================================
-[], [2]              a FixedLenFeature
-[null], [null, 2]    a RaggedFeature, whose values are divided by the shape
-[null, null, 2]      a RaggedFeature with the lengths of inner rows in ``_rl:0:NAME``
-===================  ===============================================================
+A shape of ``[null, null, 2]`` is a RaggedFeature with the lengths of inner rows in ``_rl:0:NAME``.
 """
 
 from __future__ import annotations

@@ -1,18 +1,9 @@
 """The ``features.json`` of TensorFlow Datasets: its features, and how they are stored.
 
-=========================  ===============================================================
-FeaturesDict               its features, with names joined by ``/``
-Tensor, Scalar             a list of the nearest kind; with `encoding` one string of bytes, and
-                           with several unknown dimensions ``NAME/value`` and ``NAME/shape``
-ClassLabel                 an int64
-Text, Image                a string: the text, or the image file
-Video                      the image files of its frames, one string each
-BBox, Audio                as Tensor
-Translation                a Text for each language
-Sequence, Dataset          one more dimension for each feature in it; a sequence of sequences
-                           as ``NAME/ragged_flat_values``, the values, and
-                           ``NAME/ragged_row_lengths_0``, the lengths of the inner ones
-=========================  ===============================================================
+Names are joined by ``/``. A tensor is a list of the nearest kind, with an encoding one string of bytes, with several
+unknown dimensions ``NAME/value`` and ``NAME/shape``. A Sequence or Dataset is one more dimension for each feature in it;
+a sequence of sequences is ``NAME/ragged_flat_values``, the values, and ``NAME/ragged_row_lengths_0``, the lengths of the
+inner ones.
 
 The file has had several forms, all of which are read: today's (``pythonClassName`` and a member
 named after the class), and older ones (``type`` and ``content``, which may be JSON in a string).

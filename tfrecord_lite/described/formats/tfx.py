@@ -1,21 +1,5 @@
 """The ``schema.pbtxt`` of TFX: tensorflow-metadata's Schema in protobuf's text format.
 
-===========================================  =============================================
-in the schema                                becomes
-===========================================  =============================================
-``shape``, in every example                  FixedLenFeature
-``shape``, but not in every example,         as ``value_count``
-or of unknown size or rank
-``value_count``, or nothing                  VarLenFeature; RaggedFeature, if the schema
-                                             has ``represent_variable_length_as_ragged``
-``sparse_feature``                           SparseFeature, instead of its parts
-``tensor_representation_group`` ""           as it represents the columns that it names, under
-                                             names of its own
-STRUCT ``##SEQUENCE##``                      the feature lists of SequenceExamples, of any
-                                             number of steps and values
-a lifecycle stage such as ``DEPRECATED``     omitted
-===========================================  =============================================
-
 This follows tensorflow-metadata's description of its schema; the lifecycle stages that TFX's own
 readers omit have differed. protobuf parses the text with our own messages for these parts
 (``proto/tfmd_schema.proto``); the rest of the text is skipped.
