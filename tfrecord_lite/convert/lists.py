@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -116,10 +116,7 @@ class Lists:
 
     def with_(self, **fields: Any) -> Lists:
         """Return a copy with some fields changed: `flat`, `type`, `levels`, `present`."""
-        changed = Lists(self.n, self.type, self.levels, self.flat, self.present)
-        for name, field in fields.items():
-            setattr(changed, name, field)
-        return changed
+        return replace(self, **fields)
 
     def one_level(self) -> Lists:
         """Return the values of each record as one list, as the wire has them."""

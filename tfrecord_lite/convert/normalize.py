@@ -119,9 +119,7 @@ def _leaf(expected: Type | None) -> Leaf:
         return types.values_of_objects
     if expected.kind is Kind.FLOAT or expected.dtype in ("float32", "string"):
         return _stored_values  # rounded once, and strings of several types
-    if expected.dtype == "complex64":
-        return _rounded_complex
-    return types.values_of_objects
+    return _rounded_complex if expected.dtype == "complex64" else types.values_of_objects
 
 
 def _stored_values(items: list[Any], classes: set[type]) -> tuple[Type, Any]:
@@ -468,9 +466,7 @@ def _values_of(item: Any) -> list[Any]:
         masks = np.ma.getmaskarray(item).ravel().tolist()
         pairs = zip(np.asarray(item.data).ravel(), masks, strict=True)
         return [None if is_masked else value for value, is_masked in pairs]
-    if isinstance(item, np.ndarray):
-        return list(np.asarray(item).ravel())
-    return list(item)
+    return list(np.asarray(item).ravel()) if isinstance(item, np.ndarray) else list(item)
 
 
 _OWN = (np.ndarray, np.generic, RaggedTensor, SparseTensor, BytesColumn)

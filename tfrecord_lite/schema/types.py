@@ -160,9 +160,7 @@ def _shape_with_empty(typed: Type, empty: Type) -> Shape | None:
     if not own:
         both = typed.kind is None and typed.missing
         raise IncompatibleError(_MISSING_AND_EMPTY if both else _NOT_EMPTY)
-    if len(other) > len(own):
-        return _shape(typed, empty)
-    return (None, *own[1:])
+    return _shape(typed, empty) if len(other) > len(own) else (None, *own[1:])
 
 
 _NOT_MISSING = "a value is missing, which this column cannot store"
