@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -549,6 +550,11 @@ def require_int(name: str, value: Any, at_least: int | None = None) -> int:
     if at_least is not None and number < at_least:
         raise argument_error(f"{name} is {number}, expected {at_least} or more")
     return number
+
+
+def warn_user(text: str) -> None:
+    """Give a UserWarning at the first caller outside the package."""
+    warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
 
 
 def levels_to_caller() -> int:

@@ -10,7 +10,6 @@ from tfrecord_lite.described.frames import index_names as index_names, without_n
 from tfrecord_lite.described.inferred import FOR_TABLES as FOR_TABLES, SAMPLE as SAMPLE, WHOLE as WHOLE, blocks_ahead as blocks_ahead, feature_names as feature_names, first_blocks as first_blocks, first_of as first_of, inferred as inferred
 from tfrecord_lite.described.sidecar import FingerprintingFile as FingerprintingFile, SchemaLike as SchemaLike, Sidecar as Sidecar, content_to_write as content_to_write, parse_sidecar as parse_sidecar, read_beside as read_beside, remove_stale as remove_stale
 from tfrecord_lite.described.sources import carried_by as carried_by, described_by as described_by, dropping as dropping, originals_of as originals_of, row_restorer as row_restorer
-from tfrecord_lite.described.widening import as_missing as as_missing
 from tfrecord_lite.example.content import Content as Content, ContentType as ContentType, Message as Message, detect as detect, detect_all as detect_all, is_list as is_list, is_sequence as is_sequence, parse_message as parse_message, way_on_of_tensors as way_on_of_tensors
 from tfrecord_lite.example.digests import Digests as Digests
 from tfrecord_lite.example.encode.columns import encode_column_batches as encode_column_batches
@@ -32,6 +31,7 @@ from tfrecord_lite.records.stream import RecordStream as RecordStream
 from tfrecord_lite.recovery.verify import verify_each as verify_each
 from tfrecord_lite.schema.prepare import prepare as prepare, prepare_sequence as prepare_sequence
 from tfrecord_lite.schema.text import json_value as json_value, shortest as shortest, table_rows as table_rows
+from tfrecord_lite.schema.types import as_missing as as_missing
 from tfrecord_lite.storage.builder import SchemaBuilder as SchemaBuilder
 from tfrecord_lite.storage.data_files import DataFiles as DataFiles, data_names as data_names
 from tfrecord_lite.storage.infer import DataLike as DataLike, blocks_of as blocks_of

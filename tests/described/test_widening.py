@@ -19,10 +19,9 @@ from tfrecord_lite import (
     save,
 )
 from tfrecord_lite.convert.lossless import schema_of
-from tfrecord_lite.described.widening import as_absent, as_missing, as_ragged, widened
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Original, SchemaItem
-from tfrecord_lite.schema.types import IncompatibleError
+from tfrecord_lite.schema.types import IncompatibleError, as_absent, as_missing, as_ragged, widened
 
 
 def item(column: Any) -> SchemaItem:

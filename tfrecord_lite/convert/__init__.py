@@ -11,7 +11,4 @@
     store        Lists and a schema ──> Lists as they are stored, one per key, and the warning about
                  columns that float32 does not hold
     lists        Lists: values end to end, lengths of each level, presence
-
-``types`` is the one table of which Python and NumPy types go into which list, and knows whether an
-array changed the values that it was made of; ``normalize`` applies it. No module here knows the wire format.
 """

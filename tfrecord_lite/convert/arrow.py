@@ -8,7 +8,7 @@
     Lists, description ── array_of ──> Table ─adapter──> frame
 
 Whatever has ``__arrow_c_stream__`` or ``__arrow_c_array__`` is read by pyarrow. The frames of another
-library have an *adapter*, a module found by the name of their module, whose functions are
+library have an *adapter*, whose functions are
 
 ===================================  ================================================================
 ``is_frame``, ``is_series``          whether an object of the library is one
@@ -20,12 +20,11 @@ library have an *adapter*, a module found by the name of their module, whose fun
 ``frame_of(table, ...)``             the frame
 ===================================  ================================================================
 
-One table says what a column becomes, and the way back is the same table:
+What a column becomes, and is made of again:
 
 =============================  ===================================================================
 boolean, integer, floating     values as they are; a null (NA, None) is a record without the feature, NaN a value
-string, binary                 byte strings where they are, by their offsets; of the type ``str`` if texts
-timestamp, date, duration      datetime64 or timedelta64, in UTC; their type has the time zone
+timestamp                      datetime64, in UTC; their type has the time zone
 time                           timedelta64 since midnight
 list; list of a fixed size     a level of lengths; a number as a level
 dictionary                     the values; their type has the categories
@@ -33,15 +32,14 @@ struct; list of structs, map   a column per field, ``point/x``; with a list each
 decimal without digits         int64
 =============================  ===================================================================
 
-The word of an Arrow type is the alias that pyarrow has for it, such as ``"timestamp[us]"``, or ``{"ipc": ...}``: a
-schema with a field of the type in Arrow's IPC format, in base64.
+The word of an Arrow type is pyarrow's alias, such as ``"timestamp[us]"``, or ``{"ipc": ...}``: a schema with a field of
+the type in Arrow's IPC format, in base64.
 """
 
 from __future__ import annotations
 
 import base64
 import sys
-import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import lru_cache
@@ -52,34 +50,15 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    BoolArray,
-    ByteRanges,
-    ObjectArray,
-    first_true,
-    row_splits,
-)
+from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, first_true, row_splits
 from tfrecord_lite.columns import BytesColumn
-from tfrecord_lite.convert.lists import Lists, SparseLists, scattered
+from tfrecord_lite.convert import types
+from tfrecord_lite.convert.lists import AnyLists, Lists, SparseLists, scattered
 from tfrecord_lite.convert.restore import outer_rank
-from tfrecord_lite.convert.types import (
-    DECIMALS,
-    at_records,
-    column_error,
-    not_utf8,
-    ranges_of,
-    type_of_dtype,
-)
-from tfrecord_lite.errors import (
-    InvalidArgumentError,
-    Reason,
-    argument_error,
-    errors_at,
-    levels_to_caller,
-)
+from tfrecord_lite.convert.types import column_error
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, errors_at, warn_user
 from tfrecord_lite.schema import Kind, Original, Schema, SequenceSchema
-from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
+from tfrecord_lite.schema.kinds import nearest_of_numpy
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.texts import nearest
 
@@ -129,25 +108,16 @@ _INSTEAD = {
 
 
 class _Frame(Protocol):
-    """A data frame, or a table, of one of the libraries."""
-
     @property
-    def columns(self) -> Any:
-        """The columns, or their names."""
+    def columns(self) -> Any: ...
 
 
 class _ArrowStream(Protocol):
-    """Arrow data of any library."""
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Return a PyCapsule with a stream of record batches."""
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
 
 
 class _ArrowArray(Protocol):
-    """An array of structs of any library."""
-
-    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
-        """Return two PyCapsules, with the type and the values."""
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any: ...
 
 
 DataFrame: TypeAlias = _Frame | _ArrowStream | _ArrowArray
@@ -166,8 +136,8 @@ class Frame(NamedTuple):
     """Returns the types of a data frame; may raise about values that would not come back."""
 
 
-def library(name: str) -> ModuleType:
-    """Import a library, or a module of it; ImportError if it is not installed."""
+def library(name: str = "pyarrow") -> ModuleType:
+    """Import a library, by default pyarrow, or a module of it; ImportError if it is not installed."""
     try:
         return import_module(name)
     except ImportError:
@@ -176,17 +146,28 @@ def library(name: str) -> ModuleType:
         raise ImportError(f"{what} {first}: pip install {packages}") from None
 
 
-def imported(module: str = "pyarrow") -> ModuleType:
-    """Return pyarrow, or a module of it; ImportError if it is not installed."""
-    return library(module)
+imported = library
+
+
+class _Lazy:
+    """A module of pyarrow, imported when something of it is used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(imported(self._name), name)
+
+
+pa: Any = _Lazy("pyarrow")
+compute: Any = _Lazy("pyarrow.compute")
 
 
 @lru_cache(1024)
 def form_of(kind: ArrowType) -> str:
-    """Return the word for what a type of Arrow is, of those that there are here."""
-    types = imported("pyarrow.types")
+    """Return the word for what a type of Arrow is, such as ``"list"``; ``"other"`` if there is none."""
     for form, words in _FORMS.items():
-        if any(getattr(types, f"is_{word}")(kind) for word in words):
+        if any(getattr(pa.types, f"is_{word}")(kind) for word in words):
             return form
     return "other"
 
@@ -227,7 +208,6 @@ def adapter(name: str) -> ModuleType:
 
 
 def _library_of(data: Source) -> str | None:
-    """Return the library of a data frame, None if it is something else."""
     if isinstance(data, dict | list | tuple | np.ndarray):
         return None
     name = _origin(data)
@@ -250,11 +230,9 @@ def is_series(data: Source) -> bool:
 
 def is_stream(data: Source) -> bool:
     """Return whether data are Arrow data that are read batch by batch, as they may not be in memory."""
-    if _library_of(data) != "arrow":
-        return False
-    if _has(data, *_FORMATS):
-        return True
-    return _has(data, "__arrow_c_stream__") and not _is_array(data) and not _is_table(data)
+    is_one = _is_array(data) or _has(data, "column", "to_pylist")  # an array, or a table
+    is_read = _has(data, *_FORMATS) or (_has(data, "__arrow_c_stream__") and not is_one)
+    return is_read and _library_of(data) == "arrow"
 
 
 def check_library(name: object) -> None:
@@ -276,9 +254,7 @@ def check_library(name: object) -> None:
 def open_columns(data: Source, *, is_later: bool = False) -> Frame:
     """Return the columns of a frame, or of a mapping that may have Series as columns, as Lists.
 
-    A stream is read whole. A struct becomes a column per field, of which
-    a warning says, but not of a later part of the same table. Raises UNSUPPORTED for columns of types such as
-    decimals with digits, UNREPRESENTABLE for lists with nulls in them.
+    A stream is read whole. A warning says that structs become columns, but not of a later part of the same table.
     """
     if isinstance(data, Frame):
         return data
@@ -318,18 +294,15 @@ def open_columns(data: Source, *, is_later: bool = False) -> Frame:
 
 
 def _warn_of_structs(paths: Mapping[str, list[str]]) -> None:
-    """Warn about columns of structs, of which only the fields are stored."""
-    divided = [
-        f"{name!r} as {', '.join(map(repr, own))}" for name, own in paths.items() if own != [name]
-    ]
+    divided = {key: ", ".join(map(repr, own)) for key, own in paths.items() if own != [key]}
     if divided:
-        text = f"an Example has no structs; their fields are columns: {'; '.join(divided)}"
-        warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
+        listed = "; ".join(f"{key!r} as {own}" for key, own in divided.items())
+        warn_user(f"an Example has no structs; their fields are columns: {listed}")
 
 
 def open_frames(stream: Source) -> Generator[Frame]:
     """Yield the batches of a stream; first one without rows, for which nothing is read."""
-    pa, n_rows = imported(), 0
+    n_rows = 0
     schema, batches = reader_of(stream)
     with closing(batches), errors_at(index=lambda number: n_rows + number):
         yield open_columns(_without_rows(schema))
@@ -344,12 +317,8 @@ def open_frames(stream: Source) -> Generator[Frame]:
 
 
 def frame_of_types(stream: Source) -> Frame:
-    """Return a stream's columns without rows, and which may have nulls; no batch is read.
-
-    The categories of dictionaries are not known then.
-    """
-    table = _empty_table(stream)
-    frame = open_columns(table)
+    """Return a stream's columns without rows, and which may have nulls; no batch is read, nor are categories known."""
+    frame = open_columns(table := _empty_table(stream))
     required = describe(table, {}, {})["required"]
     for name, lists in frame.columns.items():
         shape = lists.type.shape or ()
@@ -358,9 +327,9 @@ def frame_of_types(stream: Source) -> Frame:
     return frame
 
 
-def open_series(key: str, column: Array) -> Lists | ObjectArray:
+def open_series(key: str, column: Array) -> Lists | AnyArray:
     """Return the values of a Series or Arrow array; Python's objects as an array."""
-    fields: dict[str, tuple[Lists | ObjectArray, Word]]
+    fields: dict[str, tuple[Lists | AnyArray, Word]]
     fields = adapter(_origin(column)).open_column(key, column)
     if key not in fields:
         raise type_error(key, getattr(column, "dtype", None) or column.type)
@@ -392,10 +361,6 @@ def _is_array(data: Source) -> bool:
     return _has(data, "null_count", "to_pylist", "type")
 
 
-def _is_table(data: Source) -> bool:
-    return _has(data, "column", "to_pylist")
-
-
 def _is_source(data: Source) -> bool:
     """Return whether data are a table in Arrow's terms: of pyarrow, or from any other library."""
     if _is_array(data):
@@ -406,7 +371,6 @@ def _is_source(data: Source) -> bool:
 
 def table_of(data: Source) -> Table:
     """Return a source as one Table."""
-    pa = imported()
     if is_stream(data):
         schema, batches = reader_of(data)
         with closing(batches):
@@ -423,7 +387,6 @@ def table_of(data: Source) -> Table:
 
 def reader_of(data: Source) -> tuple[ArrowSchema, Generator[Table]]:
     """Return the schema of a stream, and an iterator of its RecordBatches that can be closed."""
-    pa = imported()
     if isinstance(data, pa.RecordBatchReader):
         return data.schema, (batch for batch in data)  # which leaves the caller's reader open
     if _has(data, "to_batches", "arrow_schema"):  # ours: no error is to pass through the C stream
@@ -442,7 +405,7 @@ def reader_of(data: Source) -> tuple[ArrowSchema, Generator[Table]]:
 
 def without_decimals(schema: ArrowSchema) -> ArrowSchema:
     """Return a schema of DuckDB's, whose literals are decimals, with float64 for those with digits."""
-    double = imported().float64()
+    double = pa.float64()
     return changed_schema(
         schema, lambda kind: double if form_of(kind) == "decimal" and kind.scale > 0 else kind
     )
@@ -451,12 +414,12 @@ def without_decimals(schema: ArrowSchema) -> ArrowSchema:
 def changed_schema(schema: ArrowSchema, change: Callable[[ArrowType], ArrowType]) -> ArrowSchema:
     """Return a schema whose types a function has changed, at any depth."""
     fields = [field.with_type(changed_type(field.type, change)) for field in schema]
-    return imported().schema(fields, schema.metadata)
+    return pa.schema(fields, schema.metadata)
 
 
 def changed_type(kind: ArrowType, change: Callable[[ArrowType], ArrowType]) -> ArrowType:
     """Return a type in which a function has changed each type that is not made of others."""
-    pa, form = imported(), form_of(kind)
+    form = form_of(kind)
     if form in ("list", "fixed list"):
         return _with_values(kind, changed_type(kind.value_type, change))
     if form == "struct":
@@ -483,14 +446,13 @@ def _stored(table: Table) -> Table:
     for i, field in enumerate(table.schema):
         if hasattr(field.type, "storage_type"):
             parts = [chunk.storage for chunk in table.column(i).chunks]
-            storage = imported().chunked_array(parts, field.type.storage_type)
+            storage = pa.chunked_array(parts, field.type.storage_type)
             table = table.set_column(i, field.name, storage)
     return table
 
 
 def _without_rows(schema: ArrowSchema) -> Table:
     """Return a table of a schema without rows; UNSUPPORTED for a type that pyarrow cannot make."""
-    pa = imported()
     for field in schema:
         try:
             pa.array([], field.type)
@@ -501,7 +463,6 @@ def _without_rows(schema: ArrowSchema) -> Table:
 
 def _empty_table(data: Source) -> Table:
     """Return a stream's columns without rows; most streams can be opened again after that."""
-    pa = imported()
     schema = getattr(data, "schema", None) if isinstance(data, pa.RecordBatchReader) else None
     if schema is None and _has(data, "__arrow_c_schema__"):
         schema = pa.schema(data)
@@ -526,8 +487,7 @@ def _carried_schema(table: Table) -> Schema | None:
 
 
 def rows_alone(n_rows: int) -> Table:
-    """Return a Table of rows without columns, whose number can be had in this way only."""
-    pa = imported()
+    """Return a Table of rows without columns."""
     return pa.table({"rows": pa.nulls(n_rows)}).select([])
 
 
@@ -543,11 +503,7 @@ def columns_of(table: Table) -> dict[str, Array]:
 def fields_of(
     name: str, kind: ArrowType, *, is_nullable: bool = True
 ) -> Iterator[tuple[str, ArrowType, bool]]:
-    """Yield path and type of each column that one becomes, and whether it may have nulls.
-
-    The fields of a struct are columns, at any depth. The fields of a list of structs are lists, and a map is a list of
-    structs of a key and a value.
-    """
+    """Yield path and type of each column that one becomes, and whether it may have nulls."""
     form = form_of(kind)
     if form == "struct" and kind.num_fields:  # one without fields cannot be opened
         for field in kind:
@@ -576,13 +532,12 @@ def open_column(name: str, column: Array) -> dict[str, tuple[Lists, Word]]:
 
 
 def _opened(name: str, column: Array) -> Iterator[tuple[str, Lists]]:
-    """Yield the columns that an array becomes."""
     form, kind = form_of(column.type), column.type
     if form == "struct" and kind.num_fields:
         for field, inner in zip(kind, column.flatten(), strict=True):
             yield from _opened(f"{name}/{field.name}", inner)
     elif form == "runs":
-        yield from _opened(name, imported("pyarrow.compute").run_end_decode(column))
+        yield from _opened(name, compute.run_end_decode(column))
     elif form == "map":
         yield from _opened(name, pairs_of(column))
     elif form in ("list", "fixed list"):
@@ -597,7 +552,6 @@ def pairs_of(column: Array) -> Array:
 
 
 def _pairs(kind: ArrowType) -> ArrowType:
-    pa = imported()
     return pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)]))
 
 
@@ -613,8 +567,8 @@ def _lists_of(name: str, column: Array) -> Lists:
     if form == "time":
         flat = _times(name, column)
     elif form == "number":
-        if present is not None and kind != imported().float16():  # some versions cannot fill it
-            column = column.fill_null(False if kind == imported().bool_() else 0)
+        if present is not None and kind != pa.float16():  # some versions cannot fill it
+            column = column.fill_null(False if kind == pa.bool_() else 0)
         flat = column.to_numpy(zero_copy_only=False)
     else:
         raise type_error(name, kind)
@@ -625,7 +579,7 @@ def lists_of_array(
     flat: AnyArray, present: BoolArray | None = None, zone: str | None = None
 ) -> Lists:
     """Return an array with one number or time per record as Lists; a view."""
-    own = type_of_dtype(flat.dtype)
+    own = types.type_of_dtype(flat.dtype)
     if present is not None or zone is not None:
         own = own._replace(missing=present is not None, zone=zone)
     return Lists(flat.size, own, (), flat, present)
@@ -639,15 +593,12 @@ def _present(column: Array) -> BoolArray | None:
 
 
 def _tick_type(kind: ArrowType) -> tuple[str, ArrowType]:
-    """Return NumPy's dtype for times of a type, and the type of their counts."""
-    pa, types = imported(), imported("pyarrow.types")
     tick = "D" if kind == pa.date32() else "ms" if kind == pa.date64() else kind.unit
-    letter = "M" if types.is_timestamp(kind) or types.is_date(kind) else "m"
+    letter = "M" if pa.types.is_timestamp(kind) or pa.types.is_date(kind) else "m"
     return f"{letter}8[{tick}]", pa.int32() if kind.bit_width == 32 else pa.int64()
 
 
 def _times(name: str, column: Array) -> AnyArray:
-    """Return times as datetime64 or timedelta64."""
     dtype, counts = _tick_type(column.type)
     whole = column.cast(counts)
     ticks = np.asarray(whole.fill_null(0).to_numpy(zero_copy_only=False)).astype(np.int64)
@@ -658,10 +609,9 @@ def _times(name: str, column: Array) -> AnyArray:
 
 
 def _integers(name: str, column: Array) -> Array:
-    """Return decimals without digits after the point as int64."""
-    pa, kind = imported(), column.type
+    kind = column.type
     if kind.scale > 0:
-        raise column_error(name, f"a column of {kind}; {DECIMALS}", None, Reason.UNSUPPORTED)
+        raise column_error(name, f"a column of {kind}; {types.DECIMALS}", None, Reason.UNSUPPORTED)
     try:  # wider first, since not all widths can be cast to integers
         return column.cast(pa.decimal256(76, kind.scale)).cast(pa.int64())
     except pa.ArrowInvalid:
@@ -679,23 +629,22 @@ def _strings(name: str, column: Array) -> Lists:
     if present is not None and not present.any():
         nothing = ByteRanges(np.zeros(0, np.uint8), *np.zeros((2, n), np.int64))
         return Lists(n, Type(None, "string", (), text, missing=True), (), nothing, present)
-    array = _whole(_cast(column, imported().large_binary()))
+    array = _whole(_cast(column, pa.large_binary()))
     strings = _ranges_of(array)
     if present is not None and strings.lengths[~present].any():  # anything may be there
         strings = _ranges_of(array.fill_null(b""))
     if text is not None:
         try:
             column.validate(full=True)  # which nothing else does
-        except imported().ArrowException as error:
+        except pa.ArrowException as error:
             detail = f"an array of {column.type} that is not valid: {error}"
-            raise column_error(name, detail, not_utf8(strings), Reason.UNREPRESENTABLE) from None
+            index = types.not_utf8(strings)
+            raise column_error(name, detail, index, Reason.UNREPRESENTABLE) from None
     own = Type(Kind.BYTES, "string", (), text, missing=present is not None)
     return Lists(n, own, (), strings, present)
 
 
 def _cast(column: Array, kind: ArrowType) -> Array:
-    """Return strings as another type; earlier versions cannot cast views."""
-    pa = imported()
     try:
         return column.cast(kind)
     except pa.ArrowNotImplementedError:
@@ -706,7 +655,8 @@ def _ranges_of(array: Array) -> ByteRanges:
     """Return the strings of an array of large_binary; views of its buffers, which are checked."""
     _, offsets, data = array.buffers()
     splits = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
-    return ranges_of(BytesColumn(splits, np.frombuffer(b"" if data is None else data, np.uint8)))
+    bytes_of_all = np.frombuffer(b"" if data is None else data, np.uint8)
+    return types.ranges_of(BytesColumn(splits, bytes_of_all))
 
 
 def _chunks(column: Array) -> list[Array]:
@@ -714,15 +664,13 @@ def _chunks(column: Array) -> list[Array]:
 
 
 def _whole(column: Array) -> Array:
-    """Return an array of one chunk."""
-    if not hasattr(column, "chunks"):
-        return column
-    return column.combine_chunks() if len(column.chunks) != 1 else column.chunks[0]
+    chunks = _chunks(column)
+    return chunks[0] if len(chunks) == 1 else column.combine_chunks()
 
 
 def _categories(name: str, column: Array) -> Lists:
     """Return the values of codes; a null in a dictionary is not a category."""
-    pa, kind = imported(), column.type
+    kind = column.type
     if form_of(kind.value_type) not in ("number", "text", "bytes", "null"):
         raise category_error(name)
     try:
@@ -743,12 +691,12 @@ def _categories(name: str, column: Array) -> Lists:
 
 def _rows(name: str, column: Array) -> Iterator[tuple[str, Lists]]:
     """Yield the columns that lists become, with a level more than their values have."""
-    pa, compute, present = imported(), imported("pyarrow.compute"), _present(column)
+    present = _present(column)
     lengths = np.asarray(compute.list_value_length(column).fill_null(0)).astype(np.int64)
     # flatten leaves out the values of null lists; drop_null takes wrong ones of slices. By chunk, as all chunks
     # have no flatten that goes down one level only, and dictionaries with nulls cannot be joined.
     flat = pa.chunked_array([c.flatten() for c in _chunks(column)], column.type.value_type)
-    with at_records(row_splits(lengths)):
+    with types.at_records(row_splits(lengths)):
         columns = dict(_opened(name, flat))
         for path, below in columns.items():
             if below.present is not None:
@@ -772,8 +720,6 @@ def _rows(name: str, column: Array) -> Iterator[tuple[str, Lists]]:
 
 
 def _with_values(kind: ArrowType, inner: ArrowType) -> ArrowType:
-    """Return a type of lists with other values."""
-    pa = imported()
     field = kind.value_field.with_type(inner)
     if form_of(kind) == "fixed list":
         return pa.list_(field, kind.list_size)
@@ -804,11 +750,7 @@ def misfit_error(name: str, word: object) -> InvalidArgumentError:
 # --------------------------------------------------------------------------------- Arrow's types
 
 
-def describe(
-    table: Table,
-    columns: Mapping[str, Array],  # noqa: ARG001 - as in the other adapters
-    words: Mapping[str, Word],
-) -> Description:
+def describe(table: Table, _columns: Mapping[str, Array], words: Mapping[str, Word]) -> Description:
     """Return the types of all columns as JSON; metadata and chunks are not kept."""
     required = []
     for field in table.schema:
@@ -819,7 +761,6 @@ def describe(
 
 def word_of(kind: ArrowType) -> Word:
     """Return a type as JSON."""
-    pa = imported()
     with suppress(ValueError):
         if pa.type_for_alias(str(kind)) == kind:
             return str(kind)
@@ -828,7 +769,6 @@ def word_of(kind: ArrowType) -> Word:
 
 def target(name: str, word: Word) -> ArrowType:
     """Return the type that JSON describes, None without any; raise if there is none."""
-    pa = imported()
     try:
         if isinstance(word, dict):
             return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(word["ipc"]))).field(0).type
@@ -838,8 +778,7 @@ def target(name: str, word: Word) -> ArrowType:
 
 
 def _natural_type(name: str, lists: Lists) -> ArrowType:
-    """Return the type for a column that was not one of Arrow's."""
-    pa, own = imported(), lists.type
+    own = lists.type
     shape = own.shape or ()
     rank = outer_rank(shape)
     kind = _flat_type(name, lists)
@@ -857,7 +796,7 @@ def _natural_type(name: str, lists: Lists) -> ArrowType:
 
 
 def _flat_type(name: str, lists: Lists) -> ArrowType:
-    pa, own = imported(), lists.type
+    own = lists.type
     if not isinstance(lists.flat, np.ndarray):
         return pa.large_string() if is_text(own) else pa.large_binary()
     dtype = lists.flat.dtype
@@ -883,24 +822,16 @@ def _flat_type(name: str, lists: Lists) -> ArrowType:
 
 
 def table_for(
-    name: str,
-    columns: Mapping[str, Lists | SparseLists],
-    description: Description | None,
-    n_rows: int,
+    name: str, columns: Mapping[str, AnyLists], description: Description | None, n_rows: int
 ) -> Table:
-    """Return columns as a Table for the data frame of a library; `n_rows` if there are no columns.
-
-    The description is used if it is of the same library; otherwise the columns' types follow from the lists.
-    """
-    pa, own_table = imported(), adapter(name)
+    """Return columns as a Table for the data frame of a library; a description of another library is not used."""
+    own_table = adapter(name)
     known = description if description and description.get("library") == name else {}
     words, required = known.get("columns", {}), known.get("required", [])
-    fields, arrays = [], []
-    for key, lists in columns.items():
-        array = array_of(key, lists, own_table.target(key, words.get(key)))
-        arrays.append(array)
-        fields.append(pa.field(key, array.type, nullable=key not in required))
-    return pa.table(arrays, schema=pa.schema(fields)) if fields else rows_alone(n_rows)
+    targets = {key: own_table.target(key, words.get(key)) for key in columns}
+    arrays = {key: array_of(key, lists, targets[key]) for key, lists in columns.items()}
+    fields = [pa.field(k, array.type, nullable=k not in required) for k, array in arrays.items()]
+    return pa.table(list(arrays.values()), pa.schema(fields)) if fields else rows_alone(n_rows)
 
 
 def joined_frame(
@@ -910,10 +841,8 @@ def joined_frame(
     description: Description | None,
 ) -> Any:
     """Return Tables of :func:`table_for` as one data frame."""
-    if tables[0].column_names:
-        table = imported().concat_tables(tables)
-    else:
-        table = rows_alone(sum(map(len, tables)))
+    has_columns = bool(tables[0].column_names)
+    table = pa.concat_tables(tables) if has_columns else rows_alone(sum(map(len, tables)))
     known = description if description and description.get("library") == name else {}
     return adapter(name).frame_of(table, originals, known)
 
@@ -923,9 +852,8 @@ def frame_of(table: Table, *_: object) -> Table:
     return table
 
 
-def array_of(name: str, lists: Lists | SparseLists, kind: ArrowType = None) -> Array:
+def array_of(name: str, lists: AnyLists, kind: ArrowType = None) -> Array:
     """Return lists as an array of a type, or of their natural one."""
-    pa = imported()
     rows = lists.values if isinstance(lists, SparseLists) else lists
     is_sparse = isinstance(lists, SparseLists) and len(lists.coordinates) != 1
     if is_sparse or len(rows.levels) != len(rows.type.shape or ()):
@@ -945,15 +873,11 @@ def _plain(flat: Any) -> Any:
     """Return the numbers of ml_dtypes, which no library has, as the nearest of NumPy's."""
     if not isinstance(flat, np.ndarray) or flat.dtype.isbuiltin == 1:  # its name takes longer
         return flat
-    if flat.dtype.name in EXTRA_FLOATS:
-        return flat.astype(np.float32)
-    if flat.dtype.name in EXTRA_INTEGERS:
-        return flat.astype(np.uint8 if flat.dtype.name.startswith("u") else np.int8)
-    return flat
+    return flat.astype(nearest_of_numpy(flat.dtype.name), copy=False)
 
 
 def _array(name: str, lists: Lists, kind: ArrowType) -> Array:
-    pa, form, flat = imported(), form_of(kind), lists.flat
+    form, flat = form_of(kind), lists.flat
     if form in ("list", "fixed list"):
         return _list_array(name, lists, kind)
     if lists.levels:
@@ -973,8 +897,8 @@ def _array(name: str, lists: Lists, kind: ArrowType) -> Array:
 
 
 def _string_array(name: str, lists: Lists, kind: ArrowType) -> Array:
-    """Return byte strings, joined once, as an array that shares their memory if its type has 64-bit offsets."""
-    pa, strings = imported(), lists.flat
+    """Return byte strings as an array that shares their memory if its type has 64-bit offsets."""
+    strings = lists.flat
     validity = None if lists.present is None else pa.array(lists.present).buffers()[1]
     splits = row_splits(strings.lengths)
     buffers = [validity, pa.py_buffer(splits), pa.py_buffer(strings.packed(splits))]
@@ -984,13 +908,12 @@ def _string_array(name: str, lists: Lists, kind: ArrowType) -> Array:
     except pa.ArrowInvalid:
         if form_of(kind) == "text":
             detail = "a byte string that is not UTF-8, but the schema says that these are text"
-            raise column_error(name, detail, not_utf8(strings)) from None
+            raise column_error(name, detail, types.not_utf8(strings)) from None
         raise
 
 
 def _chosen_array(name: str, lists: Lists, kind: ArrowType) -> Array:
     """Return values as the places of their categories."""
-    pa, compute = imported(), imported("pyarrow.compute")
     if lists.type.categories is None:
         raise misfit_error(name, "categories")
     plain = _array(name, lists, kind.value_type)
@@ -1019,12 +942,11 @@ def _tick_array(name: str, lists: Lists, kind: ArrowType) -> Array:
         detail = f"times that do not fit into {ticks.dtype.name}; load them with as_=None"
         raise column_error(name, detail, None, Reason.UNREPRESENTABLE)
     missing = missing if lists.present is None else missing | ~lists.present
-    whole = np.where(missing, 0, ticks.view(np.int64))
-    return imported().array(whole, counts, mask=missing).cast(kind)
+    return pa.array(np.where(missing, 0, ticks.view(np.int64)), counts, mask=missing).cast(kind)
 
 
 def _list_array(name: str, lists: Lists, kind: ArrowType) -> Array:
-    pa, present, is_fixed = imported(), lists.present, form_of(kind) == "fixed list"
+    present, is_fixed = lists.present, form_of(kind) == "fixed list"
     size = kind.list_size if is_fixed else None
     if not lists.levels or (is_fixed and (lists.lengths != size).any()):
         raise misfit_error(name, kind)

@@ -9,14 +9,8 @@
     flat        5 6 7                 values end to end: an array of any dtype, or byte strings
     present     yes no yes            which records have the feature; None for all
 
-A feature list has one level more, its steps::
-
-    column      [[[5, 6], [7]], [[8]]]
-    levels      ([2 1], [2 1 1])      steps of each record, values of each step
-    flat        5 6 7 8
-
-The lengths of a level are the rows of the next one. Start with ``rows = n``; a level has `rows` lengths, or
-is a number for all; their sum is `rows` for the next level; at the end ``rows == len(flat)``.
+A feature list has one level more, its steps: ``[[[5, 6], [7]], [[8]]]`` has the levels ``[2 1], [2 1 1]``. The sum of a
+level's lengths is the number of rows of the next one, at the end ``len(flat)``.
 
 - A number instead of lengths says nothing about the type: only ``type.shape`` says which
   dimensions vary. Equal lengths as an array mean the same.
@@ -26,28 +20,20 @@ is a number for all; their sum is `rows` for the next level; at the end ``rows =
   machine's byte order, or byte strings.
 - `flat` may be a caller's array, or lie in the read buffer: results copy it (:meth:`Lists.owned`).
 - ``type.kind`` is None only if there are no values.
-
-:mod:`.normalize` makes them of columns, and the engine of messages.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    BoolArray,
-    ByteItems,
-    ByteRanges,
-    Int64Array,
-    row_splits,
-)
+from tfrecord_lite.arrays import AnyArray, BoolArray, ByteItems, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import owned_slice
 from tfrecord_lite.convert.types import column_error, record_of
@@ -58,14 +44,10 @@ from tfrecord_lite.schema.types import Type
 Level: TypeAlias = "Int64Array | int"
 
 
+@dataclass(slots=True, eq=False)
 class Lists:
-    """The values of one feature in many records.
+    """The values of one feature in many records; whoever made it may change it until it is passed on."""
 
-    Not frozen, since making a frozen one takes three times as long: whoever made it may change it
-    until it is passed on.
-    """
-
-    __slots__ = ("flat", "levels", "n", "present", "type")
     n: int
     """The number of records; of steps, if the records are steps."""
     type: Type
@@ -74,18 +56,8 @@ class Lists:
     """The lengths of the rows of each dimension, int64, outermost first; () for one value per record."""
     flat: Any
     """All values end to end: an array, shape (n_values,), or ByteStrings."""
-    present: BoolArray | None
+    present: BoolArray | None = None
     """Which records have the feature, shape (n,); None for all."""
-
-    def __init__(
-        self,
-        n: int,
-        type: Type,  # noqa: A002 - the name of the attribute
-        levels: tuple[Level, ...],
-        flat: Any,
-        present: BoolArray | None = None,
-    ) -> None:
-        self.n, self.type, self.levels, self.flat, self.present = n, type, levels, flat, present
 
     @property
     def kind(self) -> Kind | None:
@@ -144,10 +116,7 @@ class Lists:
 
     def with_(self, **fields: Any) -> Lists:
         """Return a copy with some fields changed: `flat`, `type`, `levels`, `present`."""
-        changed = Lists(self.n, self.type, self.levels, self.flat, self.present)
-        for name, field in fields.items():
-            setattr(changed, name, field)
-        return changed
+        return replace(self, **fields)
 
     def one_level(self) -> Lists:
         """Return the values of each record as one list, as the wire has them."""
@@ -158,7 +127,7 @@ class Lists:
         return Lists(n_values(self.n, self.levels[0]), self.type, self.levels[1:], self.flat)
 
     def above(self, lengths: Int64Array, present: BoolArray | None = None) -> Lists:
-        """Return records of which these are the rows, given how many each has: the inverse of :meth:`below`."""
+        """Return records of which these are the rows, given how many each has."""
         return Lists(lengths.size, self.type, (lengths, *self.levels), self.flat, present)
 
     def part(self, first: int, stop: int) -> Lists:
@@ -167,20 +136,6 @@ class Lists:
 
     def views(self, splits: Sequence[int]) -> list[Lists]:
         """Return the records between each two splits; their lengths and values are views."""
-        return self._divided(splits, _flat_part)
-
-    def copies(self, splits: Sequence[int]) -> list[Lists]:
-        """Return the records between each two splits, with lengths and values of their own."""
-        pieces = self._divided(splits, _owned_part)
-        for piece in pieces:
-            levels = (level if isinstance(level, int) else level.copy() for level in piece.levels)
-            piece.levels = tuple(levels)
-            piece.present = None if piece.present is None else piece.present.copy()
-        return pieces
-
-    def _divided(
-        self, splits: Sequence[int], flat_part: Callable[[Any, int, int], Any]
-    ) -> list[Lists]:
         pieces = []
         for a, b in pairwise(splits):
             present = None if self.present is None else self.present[a:b]
@@ -194,8 +149,18 @@ class Lists:
                 bounds = [level * bound for bound in bounds]
             else:
                 bounds = row_splits(level)[bounds].tolist()
+        is_strings = isinstance(self.flat, ByteRanges | ByteItems)
         for piece, (a, b) in zip(pieces, pairwise(bounds), strict=True):
-            piece.flat = flat_part(self.flat, a, b)
+            piece.flat = self.flat.take(slice(a, b)) if is_strings else self.flat[a:b]
+        return pieces
+
+    def copies(self, splits: Sequence[int]) -> list[Lists]:
+        """Return the records between each two splits, with lengths and values of their own."""
+        pieces = self.views(splits)
+        for piece in pieces:
+            levels = (level if isinstance(level, int) else level.copy() for level in piece.levels)
+            piece.levels, piece.flat = tuple(levels), _owned(piece.flat)
+            piece.present = None if piece.present is None else piece.present.copy()
         return pieces
 
     def owned(self) -> Lists:
@@ -206,7 +171,7 @@ class Lists:
     def join(parts: Sequence[Lists]) -> Lists:
         """Return the records of all parts, one after the other; of one type, and as many levels.
 
-        Numbers that differ become lengths. A part without a kind has no values, and is ignored for the type.
+        A part without a kind has no values, and is ignored for the type.
         """
         if len(parts) == 1:
             return parts[0]
@@ -239,7 +204,6 @@ def _joined_level(rows: list[int], own: Sequence[Level]) -> Level:
 
 
 def _joined_flat(flats: list[Any]) -> Any:
-    """Join values: arrays of one dtype, or byte strings."""
     if isinstance(flats[0], np.ndarray):
         return np.concatenate(flats)
     if all(isinstance(flat, ByteItems) for flat in flats):
@@ -253,20 +217,12 @@ def _joined_flat(flats: list[Any]) -> Any:
     return ByteRanges(data, row_splits(lengths)[:-1], lengths)
 
 
-def _flat_part(flat: Any, start: int, stop: int) -> Any:
-    """Return a range of values; a view."""
-    is_strings = isinstance(flat, ByteRanges | ByteItems)
-    return flat.take(slice(start, stop)) if is_strings else flat[start:stop]
-
-
-def _owned_part(flat: Any, start: int, stop: int) -> Any:
-    """Copy a range of values."""
+def _owned(flat: Any) -> Any:
     if not isinstance(flat, ByteRanges | ByteItems):
-        return owned_slice(flat, start, stop)
-    strings = flat.take(slice(start, stop))
-    lengths = strings.lengths.copy()
+        return owned_slice(flat, 0, len(flat))
+    lengths = flat.lengths.copy()
     splits = row_splits(lengths)
-    return ByteRanges(strings.joined(splits), splits[:-1], lengths)
+    return ByteRanges(flat.joined(splits), splits[:-1], lengths)
 
 
 class SparseLists(NamedTuple):
@@ -285,29 +241,32 @@ class SparseLists(NamedTuple):
         return self.values.n
 
     def copies(self, splits: Sequence[int]) -> list[SparseLists]:
-        """Return the records between each two splits, as :meth:`Lists.copies`."""
+        """Do as :meth:`Lists.copies`."""
         every = (lists.copies(splits) for lists in (self.values, *self.coordinates))
         parts = zip(*every, strict=True)
         return [SparseLists(values, tuple(axes), self.sizes) for values, *axes in parts]
 
     def owned(self) -> SparseLists:
-        """Return a copy that shares no memory, as :meth:`Lists.owned`."""
+        """Do as :meth:`Lists.owned`."""
         return self.copies([0, self.n])[0]
 
     @staticmethod
     def join(parts: Sequence[SparseLists]) -> SparseLists:
-        """Return the records of all parts, as :meth:`Lists.join`, in the largest sizes."""
+        """Do as :meth:`Lists.join`, in the largest sizes."""
         values = Lists.join([part.values for part in parts])
         coordinates = zip(*(part.coordinates for part in parts), strict=True)
         sizes = map(max, *(part.sizes for part in parts)) if len(parts) > 1 else parts[0].sizes
         return SparseLists(values, tuple(map(Lists.join, coordinates)), tuple(sizes))
 
 
+AnyLists: TypeAlias = Lists | SparseLists
+
+
 class Joiner:
     """Joins Lists, or SparseLists, one after the other: numbers in one buffer that grows in place.
 
-    So a column is in memory once, and only its own pages are new. Linux moves pages when an array
-    grows; other systems copy it, so there the parts wait for the end.
+    So a column is in memory once. Linux moves pages when an array grows; other systems copy it, so there the parts wait
+    for the end.
     """
 
     _GROWS = sys.platform == "linux"
@@ -326,7 +285,6 @@ class Joiner:
             self._take(lists)
 
     def _take(self, lists: Any) -> None:
-        """Move the numbers of a part to the buffer."""
         flat = None if isinstance(lists, SparseLists) or lists.kind is None else lists.flat
         if not isinstance(flat, np.ndarray) or not flat.size or flat.dtype.hasobject:
             return
@@ -369,10 +327,7 @@ def cleared(lists: Lists) -> Lists:
 
 
 def scattered(lists: Lists, present: BoolArray) -> Lists:
-    """Spread lists of the present records over all records.
-
-    Fillers where a record lacks it if every level is a number, rows without values otherwise.
-    """
+    """Spread lists of the present records over all, with fillers if every level is a number, else with empty rows."""
     n, flat = present.size, lists.flat
     if not all(isinstance(level, int) for level in lists.levels):
         lengths = np.zeros(n, np.int64)
@@ -402,11 +357,10 @@ def missing_row_error(key: str, missing: BoolArray) -> InvalidArgumentError:
 
 
 def row_of(column: Any, number: int) -> Any:
-    """Return one record's part of a column, as an array or a column without the dimension of records."""
+    """Return one record's part of a column."""
     if isinstance(column, SparseTensor):
         own = column.indices[:, 0] == number
-        values = column.values[own]
-        return SparseTensor(column.indices[own, 1:], values, column.dense_shape[1:])
+        return SparseTensor(column.indices[own, 1:], column.values[own], column.dense_shape[1:])
     if isinstance(column, BytesColumn):
         column = column.to_numpy()
     # With an ellipsis a row without dimensions is an array, too.

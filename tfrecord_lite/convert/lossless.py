@@ -1,40 +1,7 @@
-r"""schema_of and restore: columns as lists that every reader has, and brought back as what they were.
+"""schema_of and restore: how each column is stored, and what it was, its *original*.
 
-An Example has three kinds of lists; a column has a dtype and a shape. :func:`schema_of`
-says how each column is stored, and what it was, its *original*:
-
-=======================  ======================================  =========================
-column                   feature                                 comes back as
-=======================  ======================================  =========================
-array (n, \*shape)        FixedLenFeature                         array
-masked array             RaggedFeature, nothing where masked     masked array
-array stored raw         RawFeature                              array
-RaggedTensor, lists      RaggedFeature; the lengths of inner     RaggedTensor
-                         rows in ``name/row_lengths_1``, ...
-SparseTensor             SparseFeature; ``name/values``,         SparseTensor
-                         ``name/indices_0``, ...
-BytesColumn, strings     FixedLenFeature                         object array of bytes,
-                                                                 or the strings they were
-=======================  ======================================  =========================
-
-===============================  ====================================================
-original dtype                   stored as
-===============================  ====================================================
-bool, integers up to 63 bits     int64 list; ml_dtypes' int4 and smaller too
-uint8 of two dimensions or more  raw, from 16 values on: the bytes of each row as one string, as
-in a record                      ``tf.io.decode_raw`` reads them
-uint64                           int64 list, in two's complement
-float16, float32                 float list; ml_dtypes' bfloat16, float8 and smaller too
-datetime64, timedelta64          int64 list: counts of the unit, NaT too
-float64                          float list, rounded; a finite value beyond float32 is an error
-complex                          raw: the little-endian bytes of each innermost row
-``S``, ``U``, StringDType, str   bytes list, UTF-8
-===============================  ====================================================
-
-With ``lossless=True`` float64 is stored raw, too, and so are all bools, int8 and uint8 of 16 values or more.
-
-That depends on dtypes and shapes alone, never on values, so the schema of one batch fits the next. Only
-the flat values change; the division into rows does not. No wire format.
+:mod:`.store` has the list for each dtype. It depends on dtypes and shapes alone, never on values, so the
+schema of one batch fits the next.
 """
 
 from __future__ import annotations
@@ -54,32 +21,18 @@ from tfrecord_lite.convert.arrow import (
     is_text,
     open_columns,
 )
-from tfrecord_lite.convert.lists import Lists, SparseLists
+from tfrecord_lite.convert.lists import AnyLists, Lists, SparseLists
 from tfrecord_lite.convert.normalize import opened
-from tfrecord_lite.convert.restore import (
-    as_strings,
-    restore_values,
-    result,
-    values_of,
-)
+from tfrecord_lite.convert.restore import as_strings, restore_values, result, values_of
 from tfrecord_lite.convert.restore import restore as restore_lists
 from tfrecord_lite.convert.store import type_of
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import Reason, errors_at
 from tfrecord_lite.options import hinted
-from tfrecord_lite.schema import (
-    FeatureSpec,
-    FixedLenFeature,
-    Kind,
-    Original,
-    RaggedFeature,
-    RawFeature,
-    Schema,
-    SchemaItem,
-    SparseFeature,
-)
-from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
-from tfrecord_lite.schema.types import WIRE, Type
+from tfrecord_lite.schema import Kind, Original, Schema, SchemaItem
+from tfrecord_lite.schema.features import FixedLenFeature, RaggedFeature, RawFeature, SparseFeature
+from tfrecord_lite.schema.kinds import nearest_of_numpy
+from tfrecord_lite.schema.types import WIRE, Shape, Type
 
 
 @hinted
@@ -89,18 +42,16 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False)
     Parameters
     ----------
     columns : mapping of str to column, or data frame
-        As :func:`~tfrecord_lite.encode_examples` takes them. A stream of Arrow data is not read: its
-        types decide, columns that may have nulls may be missing, and categories are not known.
+        As for :func:`~tfrecord_lite.encode_examples`. A stream of Arrow data is not read: its types decide.
     lossless : bool, default False
-        True: keep every bit. float64 is stored raw, as its bytes, and so are bools, int8 and uint8 of 16 values or more. By default float64
-        becomes a list of float32, rounded, which other programs read; encoding a finite value beyond float32 is then an
-        error. Complex numbers are always stored raw, as no list holds them.
+        True: keep every bit. float64 is stored raw, as its bytes, and so are bools, int8 and uint8 of 16 values or more.
+        By default float64 becomes a list of float32, rounded, which other programs read; encoding a finite value beyond
+        float32 is then an error. Complex numbers are always stored raw.
 
     Returns
     -------
     Schema
-        With an Original for each feature; for ``encode_examples(columns, schema)``, then
-        ``restore(parse_example(block, schema), schema)``.
+        With an Original for each feature.
 
     Raises
     ------
@@ -111,11 +62,6 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False)
     TypeError
         If `columns` is not a dict.
 
-    Notes
-    -----
-    Not kept: the byte order, the dtype and uniform length of a RaggedTensor's rows where
-    they are stored raw, and that numbers were objects.
-
     Examples
     --------
     >>> schema_of({"x": np.zeros((2, 3)), "n": np.zeros(2, np.uint8)})
@@ -124,11 +70,6 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False)
     ----  ---------------  -------  -----  -----------
     x     FixedLenFeature  float32  [3]    float64 [3]
     n     FixedLenFeature  int64    []     uint8 []
-    >>> schema_of({"x": np.zeros((2, 3))}, lossless=True)
-    Schema of 1 feature
-    name  specification  dtype    shape
-    ----  -------------  -------  -----
-    x     RawFeature     float64  [3]
     """
     frame = frame_of_types(columns) if is_stream(columns) else open_columns(columns)
     items = {}
@@ -140,7 +81,7 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = False)
 
 def item_of(
     name: str,
-    lists: Lists | SparseLists,
+    lists: AnyLists,
     splits_dtype: Any = np.int64,
     *,
     lossless: bool = False,
@@ -151,10 +92,8 @@ def item_of(
     if isinstance(lists, SparseLists):
         keys = tuple(f"{name}/indices_{i}" for i in range(len(lists.sizes)))
         dtype = (own.kind or Kind.BYTES).dtype
-        spec: FeatureSpec = SparseFeature(keys, f"{name}/values", dtype, lists.sizes)
-    else:
-        spec = own.specification(name, splits_dtype)
-    return SchemaItem(spec, own.original)
+        return SchemaItem(SparseFeature(keys, f"{name}/values", dtype, lists.sizes), own.original)
+    return own.item(name, splits_dtype)
 
 
 def splits_dtype_of(column: Any) -> Any:
@@ -168,8 +107,7 @@ def splits_dtype_of(column: Any) -> Any:
 def restore(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     """Bring columns back to the dtypes and shapes they had before they were stored.
 
-    Whatever this package parses with a Schema is restored. This is for columns that were parsed otherwise: by
-    TensorFlow, to which a RawFeature is a byte string, or with ``schema.features``.
+    For columns that TensorFlow parsed, or that were parsed with ``schema.features``: with a Schema, parsers restore.
 
     Parameters
     ----------
@@ -186,41 +124,36 @@ def restore(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     Raises
     ------
     InvalidArgumentError
-        ``WRONG_COUNT`` for a record whose values do not make up the original's shape, with
-        `key` and `index`; ``UNREPRESENTABLE`` for a value that the original's dtype does not
-        have, or a string that is longer; ``BAD_ARGUMENT`` for a string that is not UTF-8,
-        where the original is a text.
+        ``WRONG_COUNT`` for values that do not make up the original's shape, ``UNREPRESENTABLE`` for
+        a value that the original's dtype does not have, or a string that is longer; ``BAD_ARGUMENT``
+        for a text that is not UTF-8.
     ImportError
         For a dtype of ml_dtypes, if that is not installed.
 
     Examples
     --------
-    >>> columns = {"x": np.array([0.1, 0.2]), "flag": np.array([True, False])}
+    >>> columns = {"flag": np.array([True, False])}
     >>> schema = schema_of(columns)
-    >>> parsed = parse_example(encode_examples(columns, schema), schema.features)
-    >>> restore(parsed, schema)
-    {'x': array([0.1, 0.2]), 'flag': array([ True, False])}
+    >>> restore(parse_example(encode_examples(columns, schema), schema.features), schema)
+    {'flag': array([ True, False])}
     """
     restored = {}
     for name, column in columns.items():
         item = schema.to_items()[name]
         # Of a RawFeature the parser has made arrays; others parse strings.
         is_parsed = isinstance(item.spec, RawFeature) and column.dtype != object
-        if item.original is None or is_parsed:
-            restored[name] = column
-        else:
-            restored[name] = _restored(name, column, Type.of(item))
+        is_whole = item.original is None or is_parsed
+        restored[name] = column if is_whole else _restored(name, column, Type.of(item))
     return restored
 
 
 def _restored(name: str, column: Any, kind: Type) -> Any:
-    """Restore one parsed column."""
     if isinstance(column, SparseTensor):
         lists = Lists(len(column.values), WIRE[kind.kind], (), _flat(column.values))
         with errors_at(index=lambda number: int(column.indices[number, 0])):
             values = values_of(restore_values(name, lists, kind), with_objects=True)
         return SparseTensor(column.indices, values, column.dense_shape)
-    shape: tuple[int | None, ...] = ()
+    shape: Shape = ()
     levels: list[Any] = []
     splits_dtype: Any = np.int64
     inner = column
@@ -234,15 +167,12 @@ def _restored(name: str, column: Any, kind: Type) -> Any:
 
 
 def _flat(values: Any) -> Any:
-    """Return values end to end, byte strings as such."""
     is_array = isinstance(values, np.ndarray) and values.dtype != object
     return values.reshape(-1) if is_array else as_strings(values)
 
 
 # ------------------------------------------------------- the schema that came along with Arrow data
-# A table made from records has their schema in its metadata. It may have been changed since: a
-# column that is gone, or of another type, is no longer what the schema says, and is stored by its
-# own type.
+# The table may have been changed since: a column of another type is stored by its own type.
 
 _TIMES = ("datetime64[", "timedelta64[")
 _UNITS = ("D", "s", "ms", "us", "ns")
@@ -261,17 +191,18 @@ def with_carried(frame: Frame, *, any_category: bool = False) -> tuple[Frame, Sc
     for name, item in () if frame.carried is None else frame.carried.to_items().items():
         if name not in columns or isinstance(item.spec, SparseFeature):
             continue
-        if any_category and item.original is not None:
-            item = item._replace(original=replace(item.original, categories=None, ordered=False))  # noqa: PLW2901
-        as_specified, lists = _expected(item), columns[name]
+        spec, original = item
+        if any_category and original is not None:
+            original = replace(original, categories=None, ordered=False)
+        as_specified, lists = _expected(item._replace(original=original)), columns[name]
         own = type_of(name, lists, lossless=True)
         if not _is_alike(own, as_specified):
             continue
         if as_specified.dtype.startswith(_TIMES):
             columns[name] = _in_unit(name, lists, as_specified.dtype)
-        if own.missing and isinstance(item.spec, FixedLenFeature | RawFeature):  # not its default
-            item = SchemaItem(RaggedFeature(item.kind.dtype), replace(as_specified, missing=True))  # noqa: PLW2901
-        items[name] = item
+        if own.missing and isinstance(spec, FixedLenFeature | RawFeature):  # not its default
+            spec, original = RaggedFeature(item.kind.dtype), replace(as_specified, missing=True)
+        items[name] = item._replace(spec=spec, original=original)
     return frame._replace(columns=columns), Schema.of_items(items)
 
 
@@ -288,10 +219,7 @@ def _expected(item: SchemaItem) -> Original:
 
 
 def _is_alike(own: Type, original: Original) -> bool:
-    """Return whether a column has the type that Arrow data have for an original."""
-    if is_text(original) and not is_text(own):
-        return False
-    if original.text is not None and is_text(own) and not is_text(original):
+    if original.text is not None and is_text(own) != is_text(original):
         return False
     if original.categories is not None:
         ours, theirs = own.categories, original.categories
@@ -301,10 +229,7 @@ def _is_alike(own: Type, original: Original) -> bool:
         return False
     if original.dtype.startswith(_TIMES):
         return _is_time_like(own.dtype, original.dtype)
-    nearest = "float32" if original.dtype in EXTRA_FLOATS else original.dtype
-    if original.dtype in EXTRA_INTEGERS:
-        nearest = "uint8" if original.dtype.startswith("u") else "int8"
-    return bool(own.dtype == nearest)
+    return own.dtype == nearest_of_numpy(original.dtype)
 
 
 def _is_time_like(own: str, original: str) -> bool:
@@ -321,7 +246,6 @@ def _is_time_like(own: str, original: str) -> bool:
 
 
 def _in_unit(name: str, lists: Lists, dtype: str) -> Lists:
-    """Return times in another unit; raise about one that is not exact in it."""
     flat = lists.flat.astype(dtype)
     wrong = (flat.astype(lists.flat.dtype) != lists.flat) & ~np.isnat(lists.flat)
     if wrong.any():

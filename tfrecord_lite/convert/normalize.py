@@ -14,12 +14,11 @@ There is one pipeline, and two policies for Python's values in it::
     [[[1], [2]], []]      flattened: 1 2, nothing        two levels
     [None, 7]             missing, 7                     missing, 7
 
-Lenient accepts what protobuf does; strict accepts what would come back as it is. Arrays,
-RaggedTensors, SparseTensors and BytesColumns are typed already: strict keeps that, lenient
-converts them by their dtype. :mod:`.types` says what becomes of the values themselves.
+Lenient accepts what protobuf does; strict accepts what would come back as it is. Columns with a dtype keep it under
+strict. :mod:`.types` says what becomes of the values themselves.
 
-Rows of arrays are opened once: arrays without values have no part in the dtype, and several
-dtypes are widened step by step, as batches are, so that it does not matter where a batch ends.
+In rows of arrays, those without values have no part in the dtype, and several dtypes are widened step by step, as
+batches are, so that it does not matter where a batch ends.
 
 Faster ways for some values (:mod:`tfrecord_lite.example.encode.one` and ``rows``, and the
 steps of sequences) must agree with this one, which ``tests/convert/test_fast_paths.py`` checks.
@@ -35,50 +34,25 @@ from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    BoolArray,
-    ByteStrings,
-    Int64Array,
-    first_true,
-    row_splits,
-)
+from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, first_true, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.ragged import check_splits
+from tfrecord_lite.convert import types
 from tfrecord_lite.convert.arrow import is_frame, is_series, open_series
-from tfrecord_lite.convert.lists import (
-    Level,
-    Lists,
-    SparseLists,
-    cleared,
-    missing_row_error,
-    scattered,
-)
-from tfrecord_lite.convert.types import (
-    MISSING_VALUE,
-    at_records,
-    column_error,
-    exact,
-    flat_list,
-    flat_values,
-    has_any,
-    is_rounded,
-    ranges_of,
-    type_of_dtype,
-    unmasked,
-    values_for_list,
-    values_of_objects,
-)
+from tfrecord_lite.convert.lists import Lists, SparseLists, cleared, missing_row_error, scattered
+from tfrecord_lite.convert.types import column_error, type_of_dtype
 from tfrecord_lite.errors import InvalidArgumentError, Reason, errors_at
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.kinds import array_of, is_float
 from tfrecord_lite.schema.types import WIRE, IncompatibleError, Type
 
-Policy: TypeAlias = 'Literal["lenient", "strict"]'
 Maker: TypeAlias = "Callable[[str, list[Any], set[type]], Lists]"
 """Makes lists of Python's objects, one per record and none missing, given their types."""
 Leaf: TypeAlias = "Callable[[list[Any], set[type]], tuple[Type, Any]]"
 """Converts objects that are not sequences to their type and flat values."""
+
+Rounded: TypeAlias = "dict[str, None] | None"
+"""The columns in which a number is another one as float32, to be added to."""
 
 _SEQUENCES = (list, tuple, np.ndarray)
 _MAX_LEVELS = 64
@@ -88,13 +62,7 @@ _MIXED = "single values and lists are mixed"
 
 
 @overload
-def opened(
-    key: str,
-    column: object,
-    policy: Literal["lenient"] = "lenient",
-    expected: None = None,
-    rounded: dict[str, None] | None = None,
-) -> Lists: ...
+def opened(key: str, column: object, *, rounded: Rounded = None) -> Lists: ...
 @overload
 def opened(key: str, column: list[Any], policy: Literal["strict"]) -> Lists: ...
 @overload
@@ -106,15 +74,14 @@ def opened(
 def opened(
     key: str,
     column: object,
-    policy: Policy = "lenient",
+    policy: Literal["lenient", "strict"] = "lenient",
     expected: Type | None = None,
-    rounded: dict[str, None] | None = None,
+    rounded: Rounded = None,
 ) -> Lists | SparseLists:
     """Return a column as the lists to write; strict: with all levels, and values as they are.
 
     Views where possible. `expected` is the type that a schema has: Python's floats are rounded to it, integers
-    among them exactly, and a record may lack a row of any length. Lenient lists add their key to `rounded` if
-    a number is another one as float32. Errors have `key` and, where one record is at fault, its `index`.
+    among them exactly, and a record may lack a row of any length. Lenient lists add their key to `rounded`.
     """
     source = column
     if not isinstance(column, _COLUMNS):
@@ -148,21 +115,18 @@ def opened(
 
 
 def _leaf(expected: Type | None) -> Leaf:
-    """Return what converts Python's values to the type that a schema has."""
     if expected is None:
-        return values_of_objects
+        return types.values_of_objects
     if expected.kind is Kind.FLOAT or expected.dtype in ("float32", "string"):
         return _stored_values  # rounded once, and strings of several types
-    if expected.dtype == "complex64":
-        return _rounded_complex
-    return values_of_objects
+    return _rounded_complex if expected.dtype == "complex64" else types.values_of_objects
 
 
-def _stored_values(items: list[Any], types: set[type]) -> tuple[Type, AnyArray | ByteStrings]:
-    kind, flat = values_for_list(items, types)
+def _stored_values(items: list[Any], classes: set[type]) -> tuple[Type, Any]:
+    kind, flat = types.values_for_list(items, classes)
     if kind is not Kind.BYTES:
         return _PLAIN[kind], flat
-    text = "str" if all(issubclass(cls, str) for cls in types) else None
+    text = "str" if all(issubclass(cls, str) for cls in classes) else None
     return type_of_dtype(_OBJECT, text=text), flat
 
 
@@ -170,11 +134,11 @@ _OBJECT = np.dtype(object)
 _PLAIN = {kind: Type(kind, own.dtype, ()) for kind, own in WIRE.items()}
 
 
-def _rounded_complex(items: list[Any], types: set[type]) -> tuple[Type, Any]:
+def _rounded_complex(items: list[Any], classes: set[type]) -> tuple[Type, Any]:
     """Round Python's complex numbers; integers among them must be exact."""
     flat: Any
-    own, flat = values_of_objects(items, types)
-    if own.dtype not in ("float64", "complex128") or has_any(items, np.generic):
+    own, flat = types.values_of_objects(items, classes)
+    if own.dtype not in ("float64", "complex128") or types.has_any(items, np.generic):
         return own, flat
     for number, item in enumerate(items):
         if isinstance(item, int) and float(np.float32(item)) != item:
@@ -191,13 +155,11 @@ def _rounded_complex(items: list[Any], types: set[type]) -> tuple[Type, Any]:
 def _check_depth(key: str, values: Collection[Any], n_levels: int = _MAX_LEVELS) -> None:
     """Reject sequences nested without end, or too deeply to recurse into them."""
     inner: dict[int, Any] = {}  # each object once: lists may hold themselves twice
-    for sequence in values if has_any(values, _SEQUENCES) else ():
-        if isinstance(sequence, np.ndarray):
-            is_object = sequence.dtype.kind == "O"
-            items: Any = np.asarray(sequence).ravel().tolist() if is_object else ()
-        else:
-            items = sequence if isinstance(sequence, _SEQUENCES) else ()
-        if has_any(items, _SEQUENCES):
+    for sequence in values if types.has_any(values, _SEQUENCES) else ():
+        items: Any = sequence if isinstance(sequence, list | tuple) else ()
+        if isinstance(sequence, np.ndarray) and sequence.dtype.kind == "O":
+            items = np.asarray(sequence).ravel().tolist()
+        if types.has_any(items, _SEQUENCES):
             inner |= {id(v): v for v in items if isinstance(v, _SEQUENCES)}
     if inner and n_levels == 1:
         raise column_error(key, f"values nested too deeply: more than {_MAX_LEVELS} levels")
@@ -209,21 +171,19 @@ def _check_depth(key: str, values: Collection[Any], n_levels: int = _MAX_LEVELS)
 
 
 def _lists(key: str, column: Any, make: Maker) -> Lists:
-    """Return a column that is not sparse with its levels, and its values as they are."""
     match column:
         case list() | tuple():
             return _of_items(key, list(column), make)
         case RaggedTensor():
             return _of_ragged(key, column, make)
         case BytesColumn():
-            return Lists(len(column), type_of_dtype(_OBJECT), (), ranges_of(column))
+            return Lists(len(column), type_of_dtype(_OBJECT), (), types.ranges_of(column))
         case np.ma.MaskedArray() if column.dtype.kind == "O":
             items = np.array(column.data)
             items[np.ma.getmaskarray(column)] = None
             return _masked(_lists(key, items, make), None)
         case np.ma.MaskedArray() if column.dtype.names is None:
-            lists = _of_array(key, np.asarray(column.data))
-            return _masked(lists, _present_records(key, column))
+            return _masked(_of_array(key, np.asarray(column.data)), _present_records(key, column))
         case _ if column.dtype.kind == "O" and column.ndim and column.size:
             with errors_at(index=lambda number: number // math.prod(column.shape[1:])):
                 lists = _of_items(key, column.ravel().tolist(), make)
@@ -240,7 +200,7 @@ def _of_array(key: str, array: AnyArray) -> Lists:
     flat: Any = array.reshape(-1)
     if array.dtype.kind in "SUTO":
         with errors_at(index=lambda number: number // math.prod(shape), key=key):
-            flat = flat_values(flat)
+            flat = types.flat_values(flat)
     return Lists(len(array), own, shape, flat)
 
 
@@ -263,7 +223,7 @@ _PARTLY = "some values of the record are masked; a feature is there, or missing,
 
 
 def _whole(key: str, is_there: BoolArray, detail: str = _PARTLY) -> BoolArray | None:
-    """Return which rows have values, given which of their values are not masked; None for all, none may be so in part."""
+    """Return which rows have values, given which of these are not masked; None for all, none may be so in part."""
     present = np.asarray(is_there.all(axis=1))
     if (first := first_true(is_there.any(axis=1) != present)) is not None:
         raise column_error(key, detail, first, Reason.UNREPRESENTABLE)
@@ -271,12 +231,11 @@ def _whole(key: str, is_there: BoolArray, detail: str = _PARTLY) -> BoolArray | 
 
 
 def _in_shape(key: str, lists: Lists, shape: tuple[int, ...]) -> Lists:
-    """Return the lists of all values of an array, divided by its rows."""
     own, outer = lists.type, shape[1:]
     below = own.shape or ()
     present = None
     if lists.present is not None:
-        present = _whole(key, lists.present.reshape(shape[0], -1), MISSING_VALUE)
+        present = _whole(key, lists.present.reshape(shape[0], -1), types.MISSING_VALUE)
     varying = (None,) * len(outer) if None in below else outer
     whole = Type(own.kind, own.dtype, (*varying, *below), own.text, own.missing)
     return Lists(shape[0], whole, (*outer, *lists.levels), lists.flat, present)
@@ -288,13 +247,12 @@ def _of_ragged(key: str, column: RaggedTensor, make: Maker) -> Lists:
         check_splits(splits, len(column.values))
     except InvalidArgumentError as error:
         raise column_error(key, error.detail or "", None, Reason.BAD_PARTITION) from None
-    with at_records(splits):
+    with types.at_records(splits):
         below = _required(key, _lists(key, column.values, make))
     return _raised(below, np.diff(splits).astype(np.int64, copy=False))
 
 
 def _raised(below: Lists, lengths: Int64Array) -> Lists:
-    """Return rows of any length, given what is in them."""
     own = below.type
     rows = Type(own.kind, own.dtype, (None, *(own.shape or ())), own.text)
     return Lists(lengths.size, rows, (lengths, *below.levels), below.flat)
@@ -302,8 +260,8 @@ def _raised(below: Lists, lengths: Int64Array) -> Lists:
 
 def _native(key: str, items: list[Any]) -> list[Any]:
     """Return items, with tensors of other libraries as arrays."""
-    types = set(map(type, items))
-    foreign = {cls for cls in types if hasattr(cls, "__array__") and not issubclass(cls, _OWN)}
+    classes = set(map(type, items))
+    foreign = {cls for cls in classes if hasattr(cls, "__array__") and not issubclass(cls, _OWN)}
     if not foreign:
         return items
     return [array_of(x, key, i) if type(x) in foreign else x for i, x in enumerate(items)]
@@ -313,32 +271,31 @@ def _required(key: str, lists: Lists) -> Lists:
     """Return the values of rows; none may be missing, since a row has no way to say so."""
     if lists.present is not None:
         index = int(np.argmin(lists.present))
-        raise column_error(key, MISSING_VALUE, index, Reason.UNREPRESENTABLE)
+        raise column_error(key, types.MISSING_VALUE, index, Reason.UNREPRESENTABLE)
     return lists
 
 
 def _of_items(key: str, items: list[Any], make: Maker) -> Lists:
-    """Return Python's objects, one per record; None for a record that lacks the feature."""
     items = _native(key, items)
-    types = set(map(type, items))
-    if any(issubclass(cls, np.ndarray) for cls in types):  # those without dimensions are scalars
-        own = unmasked(key, items)
+    classes = set(map(type, items))
+    if any(issubclass(cls, np.ndarray) for cls in classes):  # those without dimensions are scalars
+        own = types.unmasked(key, items)
         items = [x[()] if isinstance(x, np.ndarray) and not x.ndim else x for x in own]
-        types = set(map(type, items))
-    if type(None) not in types:
-        return make(key, items, types)
+        classes = set(map(type, items))
+    if type(None) not in classes:
+        return make(key, items, classes)
     present = np.fromiter((item is not None for item in items), np.bool_, len(items))
-    types.discard(type(None))
+    classes.discard(type(None))
     with errors_at(index=lambda number: int(np.flatnonzero(present)[number])):
-        lists = make(key, [item for item in items if item is not None], types)
+        lists = make(key, [item for item in items if item is not None], classes)
     if 0 in (lists.type.shape or ()):  # nothing would distinguish missing records from empty ones
         raise missing_row_error(key, ~present)
     return _masked(scattered(lists, present), present)
 
 
-def _are_sequences(key: str, items: list[Any], types: set[type]) -> bool:
+def _are_sequences(key: str, items: list[Any], classes: set[type]) -> bool:
     """Return whether objects are sequences; they may not be so in part."""
-    are = [issubclass(cls, _SEQUENCES) for cls in types]
+    are = [issubclass(cls, _SEQUENCES) for cls in classes]
     if any(are) and not all(are):
         number = next(i for i, item in enumerate(items) if not isinstance(item, _SEQUENCES))
         raise column_error(key, _MIXED, number, Reason.UNREPRESENTABLE)
@@ -346,19 +303,18 @@ def _are_sequences(key: str, items: list[Any], types: set[type]) -> bool:
 
 
 def _rows(
-    key: str, items: list[Any], types: set[type], leaf: Leaf, *, is_inner: bool = False
+    key: str, items: list[Any], classes: set[type], leaf: Leaf, *, is_inner: bool = False
 ) -> Lists:
-    """Return objects under the strict policy: values, or sequences of them to any depth."""
-    if not _are_sequences(key, items, types):
-        own, flat = leaf(items, types)
+    if not _are_sequences(key, items, classes):
+        own, flat = leaf(items, classes)
         return Lists(len(items), own, (), flat)
     if not is_inner:
         _check_depth(key, items)
-    if all(issubclass(cls, np.ndarray) for cls in types):
+    if all(issubclass(cls, np.ndarray) for cls in classes):
         return _of_arrays(key, items, leaf)
     lengths = np.fromiter(map(len, items), np.int64, len(items))
     values = list(chain.from_iterable(items))
-    with at_records(row_splits(lengths)):
+    with types.at_records(row_splits(lengths)):
         below = _required(key, _of_items(key, values, partial(_rows, leaf=leaf, is_inner=True)))
     return _raised(below, lengths)
 
@@ -373,13 +329,13 @@ def _of_arrays(key: str, arrays: Sequence[AnyArray], leaf: Leaf) -> Lists:
         detail += "or array.tobytes() with the shape in another feature"
         raise column_error(key, detail, None, Reason.UNREPRESENTABLE)
     counts = np.fromiter((array.size for array in arrays), np.int64, len(arrays))
-    with at_records(row_splits(counts)):
+    with types.at_records(row_splits(counts)):
         own, flat = _joined(key, filled, leaf)
     if not counts.any() and 0 in {array.shape[0] for array in arrays}:
         nothing = Type(None, own.dtype, (None,), own.text)
         return Lists(len(arrays), nothing, (np.zeros(len(arrays), np.int64),), flat)
     dim: int | None = filled[0].shape[0]
-    lengths: Level = filled[0].shape[0]
+    lengths: Int64Array | int = filled[0].shape[0]
     if any(array.shape != filled[0].shape for array in arrays):
         lengths, dim = counts // max(math.prod(inner), 1), None
     whole = Type(own.kind, own.dtype, (dim, *inner), own.text)
@@ -387,7 +343,6 @@ def _of_arrays(key: str, arrays: Sequence[AnyArray], leaf: Leaf) -> Lists:
 
 
 def _joined(key: str, arrays: Sequence[AnyArray], leaf: Leaf) -> tuple[Type, Any]:
-    """Return the values of arrays end to end, in the dtype that holds all."""
     dtypes = list(dict.fromkeys(array.dtype for array in arrays))
     ends = [array.reshape(-1) for array in arrays]
     if any(dtype.kind == "O" for dtype in dtypes):
@@ -400,27 +355,27 @@ def _joined(key: str, arrays: Sequence[AnyArray], leaf: Leaf) -> tuple[Type, Any
     if len(dtypes) > 1 and {dtype.kind for dtype in dtypes} not in ({"S"}, {"U"}):
         ends = _alike(ends, dtypes)
     flat = np.concatenate(ends)
-    return type_of_dtype(flat.dtype), flat_values(flat)
+    return type_of_dtype(flat.dtype), types.flat_values(flat)
 
 
 def _alike(ends: list[AnyArray], dtypes: list[np.dtype[Any]]) -> list[AnyArray]:
     """Return arrays of several dtypes in the one that batches of each would be stored as."""
-    types = [type_of_dtype(dtype) for dtype in dtypes]
+    own_types = [type_of_dtype(dtype) for dtype in dtypes]
     # Integers go into floats that hold them.
-    integers = [own for own, dtype in zip(types, dtypes, strict=True) if dtype.kind in "iu"]
-    floats = [own for own in types if own not in integers]
+    integers = [own for own, dtype in zip(own_types, dtypes, strict=True) if dtype.kind in "iu"]
+    floats = [own for own in own_types if own not in integers]
     if not all(is_float(own.dtype) or own.dtype.startswith("complex") for own in floats):
         floats = []
     try:
-        both = reduce(Type.widened, floats or types)
+        both = reduce(Type.widened, floats or own_types)
     except IncompatibleError:
-        names = ", ".join(sorted(own.text or own.dtype for own in types))
+        names = ", ".join(sorted(own.text or own.dtype for own in own_types))
         detail = f"arrays of several dtypes, which no list holds together: {names}"
         raise InvalidArgumentError(Reason.UNREPRESENTABLE, detail=detail) from None
     dtype = next((d for d in dtypes if d.name == both.dtype), None) or np.dtype(both.dtype)
     start, alike = 0, []
     for array in ends:
-        alike.append(exact(array, dtype, start=start))
+        alike.append(types.exact(array, dtype, start=start))
         start += array.size
     return alike
 
@@ -432,13 +387,12 @@ def _of_sparse(key: str, column: SparseTensor) -> SparseLists:
     if (number := first_true(outside)) is not None:
         detail = f"the index of value {number} is outside of dense_shape"
         index = int(column.indices[number, 0])
-        index_of_record = index if 0 <= index < n_records else None
-        raise column_error(key, detail, index_of_record, Reason.BAD_INDEX)
+        raise column_error(key, detail, index if 0 <= index < n_records else None, Reason.BAD_INDEX)
     order = np.argsort(column.indices[:, 0], kind="stable")
     indices = column.indices[order]
     counts = np.bincount(indices[:, 0], minlength=n_records).astype(np.int64)
-    with at_records(row_splits(counts)):
-        values, make = column.values.take(order), partial(_rows, leaf=values_of_objects)
+    with types.at_records(row_splits(counts)):
+        values, make = column.values.take(order), partial(_rows, leaf=types.values_of_objects)
         below = _required(key, _lists(key, values, make))
     flats = [np.ascontiguousarray(own, np.int64) for own in indices.T[1:]]
     coordinates = tuple(Lists(n_records, WIRE[Kind.INT64], (counts,), flat) for flat in flats)
@@ -448,17 +402,14 @@ def _of_sparse(key: str, column: SparseTensor) -> SparseLists:
 # ------------------------------------------------------------------- lenient: as they are stored
 
 
-def as_stored(key: str, lists: Lists, rounded: dict[str, None] | None = None) -> Lists:
-    """Return lists of one level, with the values that their dtype has in an Example.
-
-    Adds the key to `rounded` if a number is another one as float32.
-    """
+def as_stored(key: str, lists: Lists, rounded: Rounded = None) -> Lists:
+    """Return lists of one level, with the values that their dtype has in an Example."""
     lists = cleared(lists)
     kind, flat = lists.kind, lists.flat
     if isinstance(flat, np.ndarray) and kind is not None:
         with errors_at(index=lists.record_of, key=key):
-            kind, flat = flat_list(flat)
-    if rounded is not None and kind is Kind.FLOAT and is_rounded(lists.flat, flat):
+            kind, flat = types.flat_list(flat)
+    if rounded is not None and kind is Kind.FLOAT and types.is_rounded(lists.flat, flat):
         rounded[key] = None
     return Lists(lists.n, WIRE[kind], (lists.counts(),), flat, lists.present)
 
@@ -478,10 +429,10 @@ def rows_of_sparse(key: str, sparse: SparseLists) -> Lists:
     return sparse.values
 
 
-def _flattened_rows(key: str, items: list[Any], types: set[type]) -> Lists:
-    """Return objects under the lenient policy: values, or sequences whose deeper levels are flattened."""
-    if not _are_sequences(key, items, types):
-        kind, flat = values_for_list(items, types)
+def _flattened_rows(key: str, items: list[Any], classes: set[type]) -> Lists:
+    """Return objects under the lenient policy: values, or sequences, flattened."""
+    if not _are_sequences(key, items, classes):
+        kind, flat = types.values_for_list(items, classes)
         return Lists(len(items), WIRE[kind], (), flat)
     dtypes = {item.dtype if isinstance(item, np.ndarray) else None for item in items}
     if len(dtypes) == 1 and None not in dtypes and _OBJECT not in dtypes:
@@ -489,21 +440,21 @@ def _flattened_rows(key: str, items: list[Any], types: set[type]) -> Lists:
         flat = np.concatenate([item.reshape(-1) for item in items])
         if flat.size or flat.dtype != np.float64:  # np.array([]) has NumPy's default
             own = type_of_dtype(flat.dtype, (None,))
-            return Lists(len(items), own, (counts,), flat_values(flat))
+            return Lists(len(items), own, (counts,), types.flat_values(flat))
     lists = [flattened(key, item) for item in items]
     counts = np.fromiter(map(len, lists), np.int64, len(lists))
     values = list(chain.from_iterable(lists))
-    with at_records(row_splits(counts)):
-        kind, flat = values_for_list(values, set(map(type, values)))
+    with types.at_records(row_splits(counts)):
+        kind, flat = types.values_for_list(values, set(map(type, values)))
     return Lists(len(items), WIRE[kind], (counts,), flat)
 
 
 def flattened(key: str, item: Any) -> list[Any]:
     """Return the values of nested sequences, end to end; items of arrays as NumPy's scalars."""
     values = _native(key, _values_of(item))
-    if has_any(values, _SEQUENCES):
+    if types.has_any(values, _SEQUENCES):
         _check_depth(key, values)
-    while has_any(values, _SEQUENCES):
+    while types.has_any(values, _SEQUENCES):
         parts = (_values_of(v) if isinstance(v, _SEQUENCES) else [v] for v in values)
         values = _native(key, list(chain.from_iterable(parts)))
     return values
@@ -515,9 +466,7 @@ def _values_of(item: Any) -> list[Any]:
         masks = np.ma.getmaskarray(item).ravel().tolist()
         pairs = zip(np.asarray(item.data).ravel(), masks, strict=True)
         return [None if is_masked else value for value, is_masked in pairs]
-    if isinstance(item, np.ndarray):
-        return list(np.asarray(item).ravel())
-    return list(item)
+    return list(np.asarray(item).ravel()) if isinstance(item, np.ndarray) else list(item)
 
 
 _OWN = (np.ndarray, np.generic, RaggedTensor, SparseTensor, BytesColumn)

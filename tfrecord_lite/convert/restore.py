@@ -6,8 +6,8 @@
     int64 0 1 1   ─ restore ─> bool no yes yes  ─ result ─>   array, masked array, RaggedTensor,
     strings of 8 bytes         float64                        BytesColumn, objects
 
-The levels are divided already, by partitions if there are any. Among strings that are stored raw, each
-is one row more. Texts stay UTF-8, which is checked here, until the result is made.
+The levels are divided already. Each string that is stored raw is one row more. Texts stay UTF-8, which is checked here,
+until the result is made.
 """
 
 from __future__ import annotations
@@ -22,31 +22,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    BoolArray,
-    ByteItems,
-    ByteRanges,
-    ByteStrings,
-    ObjectArray,
-    Uint8Array,
-    first_true,
-    objects,
-    row_splits,
-    views,
-)
+from tfrecord_lite import arrays
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.bytes import FlatValues, as_array
+from tfrecord_lite.convert import types
 from tfrecord_lite.convert.lists import Lists, SparseLists, scattered
-from tfrecord_lite.convert.types import (
-    column_error,
-    extra_floats_back,
-    inexact_integers,
-    not_utf8,
-)
+from tfrecord_lite.convert.types import column_error, not_utf8
 from tfrecord_lite.errors import Reason, errors_at
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS, numpy_dtype
-from tfrecord_lite.schema.types import Type
+from tfrecord_lite.schema.types import Shape, Type
 from tfrecord_lite.texts import plural
 
 SMALL_FLOATS = frozenset({"float16", *EXTRA_FLOATS})
@@ -67,9 +51,8 @@ def original_dtype(name: str) -> np.dtype[Any]:
 def restore(key: str, lists: Lists, kind: Type) -> Lists:
     """Return lists as they were before they were stored: with the dtype, levels and mask of a type.
 
-    Without a shape in the type the levels stay. Raises InvalidArgumentError with the record's number:
-    ``UNREPRESENTABLE`` for a value that the type does not have, ``WRONG_COUNT`` for values that do not
-    make up its shape, ``BAD_ARGUMENT`` for a text that is not UTF-8.
+    Without a shape in the type the levels stay. ``UNREPRESENTABLE`` for a value that the type does not have,
+    ``WRONG_COUNT`` for values that do not make up its shape, ``BAD_ARGUMENT`` for a text that is not UTF-8.
     """
     shape, stored = kind.shape, lists.type.shape or ()
     is_dense = None not in stored
@@ -101,7 +84,7 @@ def restore_values(key: str, lists: Lists, kind: Type) -> Lists:
     return lists.with_(flat=values.flat, type=plain._replace(shape=lists.type.shape))
 
 
-def _regrouped(key: str, lists: Lists, kind: Type, stored: tuple[int | None, ...]) -> Lists:
+def _regrouped(key: str, lists: Lists, kind: Type, stored: Shape) -> Lists:
     """Divide the rows of the last dimension that varies anew: into values of the type's inner shape."""
     shape: Any = kind.shape
     rank = outer_rank(stored)
@@ -118,7 +101,7 @@ def _regrouped(key: str, lists: Lists, kind: Type, stored: tuple[int | None, ...
     *outer, last = lists.levels[:rank]
     counts: Any = last * math.prod(cast("tuple[int, ...]", lists.levels[rank:]))
     wrong = counts != size if is_whole else (counts % size if size else counts) != 0
-    if (first := first_true(np.ravel(wrong))) is not None:
+    if (first := arrays.first_true(np.ravel(wrong))) is not None:
         actual = plural(int(np.ravel(counts)[first]), "value")
         rows = lists.with_(levels=tuple(outer))
         detail = f"{actual} cannot be divided into rows of the shape {(*lead, *inner)}"
@@ -133,9 +116,7 @@ def _regrouped(key: str, lists: Lists, kind: Type, stored: tuple[int | None, ...
 
 def outer_rank(shape: Sequence[int | None]) -> int:
     """Return how many dimensions there are up to the last that varies."""
-    if None not in shape:
-        return 0
-    return max(i + 1 for i, dim in enumerate(shape) if dim is None)
+    return max((i + 1 for i, dim in enumerate(shape) if dim is None), default=0)
 
 
 def _check_counts(key: str, lists: Lists, kind: Type) -> None:
@@ -144,7 +125,7 @@ def _check_counts(key: str, lists: Lists, kind: Type) -> None:
     if isinstance(counts, int) and counts == size:
         return
     wrong = np.broadcast_to(np.not_equal(counts, size), lists.n)
-    if (first := first_true(wrong & lists.mask)) is not None:
+    if (first := arrays.first_true(wrong & lists.mask)) is not None:
         actual = plural(int(np.broadcast_to(counts, lists.n)[first]), "value")
         detail = f"{actual}, but the shape {shape} holds {size:,}"
         raise column_error(key, detail, first, Reason.WRONG_COUNT)
@@ -168,17 +149,16 @@ def unpacked(key: str, lists: Lists, kind: Type) -> Lists:
     """Return raw strings as rows of their values, so with one level more."""
     strings, dtype = lists.flat, original_dtype(kind.dtype)
     if kind.compression is not None:
-        limit = 0 if kind.rank else kind.size * dtype.itemsize + 1
-        strings = _inflated(key, lists, limit)
+        strings = _inflated(key, lists, 0 if kind.rank else kind.size * dtype.itemsize + 1)
     lengths = strings.lengths
-    if (first := first_true(lengths % dtype.itemsize != 0)) is not None:
+    if (first := arrays.first_true(lengths % dtype.itemsize != 0)) is not None:
         detail = f"{lengths[first]} bytes do not make up values of {dtype.name}"
         raise lists.error(key, detail, first, Reason.WRONG_COUNT)
     flat = numbers_of(strings.joined(), dtype)
     return lists.with_(levels=(*lists.levels, lengths // dtype.itemsize), flat=flat)
 
 
-def _inflated(key: str, lists: Lists, limit: int) -> ByteItems:
+def _inflated(key: str, lists: Lists, limit: int) -> arrays.ByteItems:
     """Return what zlib compressed to strings; of each at most `limit` bytes, unless that is 0."""
     items = []
     for number, string in enumerate(objects_of(lists.flat)):
@@ -189,49 +169,47 @@ def _inflated(key: str, lists: Lists, limit: int) -> ByteItems:
             detail = "a byte string that zlib cannot decompress, or that ends too early"
             raise lists.error(key, detail, number, Reason.COMPRESSED_CORRUPT)
         items.append(data)
-    return ByteItems.of(items)
+    return arrays.ByteItems.of(items)
 
 
-def numbers_of(data: Uint8Array, dtype: np.dtype[Any]) -> AnyArray:
+def numbers_of(data: arrays.Uint8Array, dtype: np.dtype[Any]) -> arrays.AnyArray:
     """Return little-endian bytes as numbers; a view if they may be written to."""
     if dtype == np.bool:
         return np.not_equal(data, 0)
     data = data if data.flags.writeable else data.copy()
     # Viewed as the native dtype once more, which is the same one, but prints as float64.
-    same: AnyArray = data.view(dtype.newbyteorder("<")).astype(dtype, copy=False).view(dtype)
+    same: arrays.AnyArray = data.view(dtype.newbyteorder("<")).astype(dtype, copy=False).view(dtype)
     return same
 
 
-def _from_stored(key: str, lists: Lists, kind: Type) -> AnyArray:
-    """Return flat numbers, int64 or float32, as they were before they were stored."""
-    values: AnyArray = lists.flat
+def _from_stored(key: str, lists: Lists, kind: Type) -> arrays.AnyArray:
+    values: arrays.AnyArray = lists.flat
     dtype = original_dtype(kind.dtype)
     if dtype == values.dtype:
         return values
-    wrong = outside(values, dtype)
-    if wrong is not None:
+    if (wrong := outside(values, dtype)) is not None:
         number = int(wrong.argmax())
         detail = f"{values[number]} is not a {dtype.name}, which the schema says it was; leave out "
         detail += "restore, or give a schema with an Original of a wider dtype"
         raise lists.error(key, detail, number)
     if dtype.name in EXTRA_FLOATS and values.dtype.kind == "f":
-        return extra_floats_back(values, dtype)
+        return types.extra_floats_back(values, dtype)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         return values.astype(dtype)  # int64 to uint64 undoes two's complement
 
 
-def outside(values: AnyArray, dtype: np.dtype[Any]) -> BoolArray | None:
+def outside(values: arrays.AnyArray, dtype: np.dtype[Any]) -> arrays.BoolArray | None:
     """Find the stored numbers, int64 or float32, that a dtype does not have; None if it has all."""
     is_whole = values.dtype.kind in "iu"
     is_float = dtype.kind in "fc" or dtype.name in EXTRA_FLOATS
-    wrong: BoolArray
+    wrong: arrays.BoolArray
     if is_float:
         if not is_whole and dtype.name not in SMALL_FLOATS:
             return None
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            back: AnyArray = values.astype(dtype).real.astype(np.float64)
+            back: arrays.AnyArray = values.astype(dtype).real.astype(np.float64)
             if is_whole:  # compared as integers
-                wrong = inexact_integers(values, np.where(np.isfinite(back), back, np.inf))
+                wrong = types.inexact_integers(values, np.where(np.isfinite(back), back, np.inf))
             else:
                 wrong = (back != values) & ~(np.isnan(back) & np.isnan(values))
         return wrong if wrong.any() else None
@@ -246,7 +224,6 @@ def outside(values: AnyArray, dtype: np.dtype[Any]) -> BoolArray | None:
 
 
 def _bounds(dtype: np.dtype[Any]) -> tuple[int, int]:
-    """Return the least and the greatest integer of a dtype; of times, of their ticks."""
     if dtype.name in EXTRA_INTEGERS:
         n_bits, is_signed = int(dtype.name[-1]), dtype.name[0] != "u"
         return -(is_signed << (n_bits - 1)), (1 << (n_bits - is_signed)) - 1
@@ -260,8 +237,7 @@ def _bounds(dtype: np.dtype[Any]) -> tuple[int, int]:
 
 
 def _check_strings(key: str, lists: Lists, text: str | None) -> None:
-    """Raise about the first string that is not what it was: too long, or no UTF-8."""
-    strings: ByteStrings = lists.flat
+    strings: arrays.ByteStrings = lists.flat
     if text is None:
         return
     if text[0] != "S" and (first := not_utf8(strings)) is not None:
@@ -273,15 +249,15 @@ def _check_strings(key: str, lists: Lists, text: str | None) -> None:
         raise lists.error(key, detail, int(wrong.argmax()))
 
 
-def too_long(strings: ByteStrings, text: str | None) -> BoolArray | None:
+def too_long(strings: arrays.ByteStrings, text: str | None) -> arrays.BoolArray | None:
     """Find the strings that are longer than their original; None if none is."""
     if text is None or text[0] not in "SU":
         return None
     width = int(text[1:])
-    wrong: BoolArray = strings.lengths > width
+    wrong: arrays.BoolArray = strings.lengths > width
     if text[0] == "U" and wrong.any():  # in bytes; now in code points
         strings = strings.to_ranges()
-        before = row_splits(((strings.data & 0xC0) != 0x80).astype(np.int64))
+        before = arrays.row_splits(((strings.data & 0xC0) != 0x80).astype(np.int64))
         wrong = before[strings.starts + strings.lengths] - before[strings.starts] > width
     return wrong if wrong.any() else None
 
@@ -290,11 +266,7 @@ def too_long(strings: ByteStrings, text: str | None) -> BoolArray | None:
 
 
 def result(lists: Lists, *, with_objects: bool, splits_dtype: Any = np.int64) -> Any:
-    """Return lists as what a user holds: an array, masked array, RaggedTensor or BytesColumn.
-
-    Without objects, strings that are not in arrays, and that no record may lack, are a BytesColumn,
-    whatever their type of text.
-    """
+    """Return lists as what a user holds: an array, masked array, RaggedTensor or, without objects, BytesColumn."""
     kind = lists.type
     shape: Any = kind.shape or ()
     rank = outer_rank(shape)
@@ -310,22 +282,17 @@ def result(lists: Lists, *, with_objects: bool, splits_dtype: Any = np.int64) ->
     return np.ma.MaskedArray(values, mask)
 
 
-def _ragged(
-    lists: Lists, shape: tuple[int | None, ...], rank: int, values: FlatValues, dtype: np.dtype[Any]
-) -> RaggedTensor:
+def _ragged(lists: Lists, shape: Shape, rank: int, values: FlatValues, dtype: Any) -> RaggedTensor:
     """Return rows whose lengths vary: the first dimensions of a shape, up to `rank`."""
-    splits, n_rows = [], lists.n
-    for level in lists.levels[:rank]:
-        if isinstance(level, int):
-            splits.append(np.arange(n_rows + 1, dtype=np.int64) * level)
-        else:
-            splits.append(row_splits(level))
-        n_rows = int(splits[-1][-1])
+    splits, rows = [], lists
+    for _ in range(rank):
+        splits.append(arrays.row_splits(rows.lengths))
+        rows = rows.below()
     column: Any = values
     if isinstance(values, np.ndarray):
         # Of texts a RaggedTensor would make byte strings.
         column = values.astype(object) if values.dtype.kind in "UT" else values
-        column = column.reshape(n_rows, *shape[rank:])
+        column = column.reshape(rows.n, *shape[rank:])
     if any(own[-1] > np.iinfo(dtype).max for own in splits):  # of several blocks together
         dtype = np.dtype(np.int64)
     for level_splits, dim in zip(reversed(splits), reversed(shape[:rank]), strict=True):
@@ -352,7 +319,7 @@ def values_of(lists: Lists, *, with_objects: bool) -> FlatValues:
     if isinstance(flat, np.ndarray):
         return flat
     if not with_objects:
-        splits = row_splits(flat.lengths)
+        splits = arrays.row_splits(flat.lengths)
         return BytesColumn(splits, flat.joined(splits))
     text = lists.type.text
     if text is None:
@@ -360,34 +327,34 @@ def values_of(lists: Lists, *, with_objects: bool) -> FlatValues:
     if text[0] == "S":
         return objects_of(flat).astype(text)
     dtype: Any = np.dtypes.StringDType() if text == "T" else object if text == "str" else text
-    return objects(_decoded(flat)).astype(dtype, copy=False)
+    return arrays.objects(_decoded(flat)).astype(dtype, copy=False)
 
 
-def _decoded(strings: ByteStrings) -> list[str]:
+def _decoded(strings: arrays.ByteStrings) -> list[str]:
     """Decode strings, all at once: slices of a text cost less than to decode each."""
-    splits = row_splits(strings.lengths)
+    splits = arrays.row_splits(strings.lengths)
     data = strings.packed(splits)
     whole = data.tobytes().decode()
     if len(whole) < data.size:  # from bytes to characters
-        splits = row_splits(((data & 0xC0) != 0x80).astype(np.int64))[splits]
+        splits = arrays.row_splits(((data & 0xC0) != 0x80).astype(np.int64))[splits]
     return [whole[a:b] for a, b in pairwise(splits.tolist())]
 
 
-def objects_of(strings: ByteStrings) -> ObjectArray:
+def objects_of(strings: arrays.ByteStrings) -> arrays.ObjectArray:
     """Copy byte strings out of their buffer: an object each."""
-    if isinstance(strings, ByteItems):
-        return objects(list(map(bytes, strings.items)))
+    if isinstance(strings, arrays.ByteItems):
+        return arrays.objects(list(map(bytes, strings.items)))
     starts, lengths = strings.starts, strings.lengths
     if int(lengths.sum()) < _SHORT_BYTES * starts.size:
         # Slices of bytes are cheaper than views of an array, and the copy is small.
-        splits = row_splits(lengths)
+        splits = arrays.row_splits(lengths)
         copied = strings.packed(splits).tobytes()
-        return objects([copied[a:b] for a, b in pairwise(splits.tolist())])
-    return objects([view.tobytes() for view in views(strings.data, starts, lengths)])
+        return arrays.objects([copied[a:b] for a, b in pairwise(splits.tolist())])
+    return arrays.objects([view.tobytes() for view in arrays.views(strings.data, starts, lengths)])
 
 
-def as_strings(column: Any) -> ByteStrings:
+def as_strings(column: Any) -> arrays.ByteStrings:
     """Return a BytesColumn, or an array of byte strings, as strings end to end."""
     if isinstance(column, BytesColumn):
-        return ByteRanges(column.data, column.offsets[:-1], column.lengths)
-    return ByteItems.of(column.reshape(-1).tolist())
+        return types.ranges_of(column)
+    return arrays.ByteItems.of(column.reshape(-1).tolist())

@@ -12,15 +12,12 @@ one-byte numbers if lossless             last dimension that varies goes, or all
 strings                           bytes  in UTF-8
 ================================  =====  ==========================================================
 
-Values that have another dtype than the schema says are checked: all of them come back as they were, or one is
-an error with its key and record. A dense or variable-length feature reads one key; a sparse one reads
-its values and its coordinates, a ragged one with several levels its values and how they are divided.
+Values of another dtype than the schema's all come back as they were, or one is an error.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 import zlib
 from collections.abc import Iterable, Mapping
 from itertools import zip_longest
@@ -28,20 +25,18 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    BoolArray,
-    ByteItems,
-    ByteRanges,
-    ByteStrings,
-    Int64Array,
-    first_true,
-    ranges,
-    row_splits,
-)
+from tfrecord_lite import arrays
 from tfrecord_lite.columns import BytesColumn
-from tfrecord_lite.convert.lists import Lists, SparseLists, cleared, missing_row_error, n_values
-from tfrecord_lite.convert.normalize import opened, rows_of_sparse
+from tfrecord_lite.convert import types
+from tfrecord_lite.convert.lists import (
+    AnyLists,
+    Lists,
+    SparseLists,
+    cleared,
+    missing_row_error,
+    n_values,
+)
+from tfrecord_lite.convert.normalize import Rounded, opened, rows_of_sparse
 from tfrecord_lite.convert.restore import (
     SMALL_FLOATS,
     objects_of,
@@ -49,20 +44,13 @@ from tfrecord_lite.convert.restore import (
     outside,
     too_long,
 )
-from tfrecord_lite.convert.types import (
-    at_records,
-    column_error,
-    exact,
-    flat_list,
-    is_rounded,
-    not_utf8,
-    ticks,
-)
-from tfrecord_lite.errors import InvalidArgumentError, Reason, errors_at, levels_to_caller
-from tfrecord_lite.schema import FeatureLike, Kind, RaggedFeature, Schema
+from tfrecord_lite.convert.types import column_error
+from tfrecord_lite.errors import InvalidArgumentError, Reason, errors_at, warn_user
+from tfrecord_lite.schema import Kind, RaggedFeature, Schema
+from tfrecord_lite.schema.features import Features
 from tfrecord_lite.schema.prepare import Dense, Padded, Prepared, Ragged, Shaped, Sparse, prepare
 from tfrecord_lite.schema.schema import known_items
-from tfrecord_lite.schema.types import WIRE, Type
+from tfrecord_lite.schema.types import WIRE, Shape, Type
 from tfrecord_lite.texts import nearest, plural
 
 RAW = frozenset({"float64", "complex64", "complex128"})
@@ -73,9 +61,7 @@ _RAW_VALUES = 16
 """From how many values on an array of these is stored as its bytes: as a list, it takes a hundred times as long."""
 
 
-def type_of(
-    key: str, lists: Lists | SparseLists, *, lossless: bool = False, raw_images: bool = True
-) -> Type:
+def type_of(key: str, lists: AnyLists, *, lossless: bool = False, raw_images: bool = True) -> Type:
     """Return what lists are and how they are stored: by their dtype and levels alone, never by values."""
     if isinstance(lists, SparseLists):
         own = lists.values.type._replace(shape=lists.sizes)
@@ -111,14 +97,9 @@ def type_of(
 
 
 def stored(
-    columns: Mapping[str, Any],
-    schema: Mapping[str, FeatureLike],
-    rounded: dict[str, None] | None = None,
+    columns: Mapping[str, Any], schema: Features, rounded: Rounded = None
 ) -> dict[str, Lists]:
-    """Return columns as the lists to write, one per key that the schema's features read.
-
-    Adds to `rounded` the columns of float64 in which a number changes as float32.
-    """
+    """Return columns as the lists to write, one per key that the schema's features read."""
     for name in columns:
         if name not in schema:
             detail = f"this column is not in the schema{nearest(name, schema)}"
@@ -138,32 +119,31 @@ def stored(
     return stored_lists
 
 
-def _plan(schema: Mapping[str, FeatureLike]) -> list[tuple[str, Prepared, Type]]:
+def _plan(schema: Features) -> list[tuple[str, Prepared, Type]]:
     """Return the features of a schema, as they are prepared, and the types of their values."""
     if isinstance(schema, Schema) and schema.plan is not None:
         return schema.plan  # type: ignore[no-any-return]
-    types = {name: Type.of(item) for name, item in known_items(schema).items()}
+    original_types = {name: Type.of(item) for name, item in known_items(schema).items()}
     prepared = prepare(schema).items()
-    plan = [(name, own, types.get(name, WIRE[own.kind])) for name, own in prepared]
+    plan = [(name, own, original_types.get(name, WIRE[own.kind])) for name, own in prepared]
     if isinstance(schema, Schema):
         schema.plan = plan
     return plan
 
 
-def _opened(key: str, column: Any, own: Type, feature: Prepared) -> Lists | SparseLists:
-    """Open a column; leniently if nothing is known of its type but the list that holds it."""
+def _opened(key: str, column: Any, own: Type, feature: Prepared) -> AnyLists:
     if isinstance(column, Lists):
         _check_type(key, column.type, own)
     is_object = isinstance(column, np.ndarray) and column.dtype.kind == "O"
     is_plain = own is WIRE[own.kind] and not getattr(feature, "partitions", ())
     if is_plain and (is_object or isinstance(column, list | tuple)):
         return opened(key, column)
-    lists: Lists | SparseLists = opened(key, column, "strict", own)
+    lists: AnyLists = opened(key, column, "strict", own)
     return lists
 
 
 def _check_type(key: str, own: Type, expected: Type) -> None:
-    """Raise if a column of a data frame would come back as something else, though its values are alike."""
+    """Raise if a column of a data frame would come back with another zone or order of categories."""
     are_times = own.dtype.startswith("datetime64") and expected.dtype.startswith("datetime64")
     if are_times and own.zone != expected.zone:
         here = "times without a time zone" if own.zone is None else f"times in {own.zone}"
@@ -180,11 +160,7 @@ def _check_type(key: str, own: Type, expected: Type) -> None:
 
 
 def store(
-    key: str,
-    lists: Lists | SparseLists,
-    own: Type,
-    feature: Prepared,
-    rounded: dict[str, None] | None = None,
+    key: str, lists: AnyLists, own: Type, feature: Prepared, rounded: Rounded = None
 ) -> dict[str, Lists]:
     """Return lists as a feature of this type is stored: one key, with partitions or coordinates several."""
     if isinstance(feature, Sparse):
@@ -222,8 +198,7 @@ def store(
     return {feature.key: out, **_divided_by(key, values, rank, partitions)}
 
 
-def _require(key: str, wrong: AnyArray, reason: Reason, detail: str) -> None:
-    """Raise the error about the first record that is wrong."""
+def _require(key: str, wrong: arrays.AnyArray, reason: Reason, detail: str) -> None:
     if wrong.any():
         raise column_error(key, detail, int(wrong.argmax()), reason)
 
@@ -235,13 +210,13 @@ def _without_values(lists: Lists, own: Type) -> Lists:
     """Give lists that have no values the type of a schema; absent records may have fillers."""
     n_values = len(lists.flat)
     if own.dtype == "string":
-        flat: Any = ByteRanges(np.zeros(0, np.uint8), *np.zeros((2, n_values), np.int64))
+        flat: Any = arrays.ByteRanges(np.zeros(0, np.uint8), *np.zeros((2, n_values), np.int64))
     else:
         flat = np.zeros(n_values, original_dtype(own.dtype))
     return lists.with_(type=own._replace(shape=lists.type.shape), flat=flat)
 
 
-def _shaped(key: str, lists: Lists, shape: tuple[int | None, ...]) -> Lists:
+def _shaped(key: str, lists: Lists, shape: Shape) -> Lists:
     """Return lists with a level per dimension, and a number for each that does not vary."""
     pairs = list(zip(lists.levels, shape, strict=False))
     are_equal = (n is None or (isinstance(level, int) and level == n) for level, n in pairs)
@@ -256,7 +231,7 @@ def _shaped(key: str, lists: Lists, shape: tuple[int | None, ...]) -> Lists:
     for level, dim in pairs:
         wrong = np.broadcast_to(False if dim is None else np.not_equal(level, dim), n_rows)
         wrong = wrong if present is None else wrong & present
-        if (row := first_true(wrong)) is not None:
+        if (row := arrays.first_true(wrong)) is not None:
             counted = plural(int(np.broadcast_to(level, n_rows)[row]), "value")
             detail = f"{counted} in a dimension of {dim}, which the schema has"
             index = lists.with_(levels=tuple(levels)).record_of(row)
@@ -302,15 +277,13 @@ def _dense(key: str, lists: Lists, out: Lists, feature: Dense, own: Type) -> Lis
     return out
 
 
-def _divided_by(
-    key: str, values: Lists, rank: int, partitions: tuple[Any, ...]
-) -> dict[str, Lists]:
+def _divided_by(key: str, lists: Lists, rank: int, partitions: tuple[Any, ...]) -> dict[str, Lists]:
     """Return how the values of each record are divided, by the keys of the partitions."""
     if rank != 1 + len(partitions):
         detail = f"{plural(rank, 'ragged level')}, but the schema has {1 + len(partitions)}"
         raise column_error(key, detail, None, Reason.BAD_PARTITION)
     lengths_by_key = {}
-    rows = values
+    rows = lists
     bounds = rows.with_(levels=rows.levels[:1]).splits()  # of each record, in rows of the level
     for partition in partitions:
         rows = rows.below()
@@ -325,18 +298,18 @@ def _divided_by(
                 raise column_error(key, detail, index, Reason.WRONG_COUNT)
         else:
             numbers, ends = _divided(partition, splits, bounds)
-            own = Lists(values.n, WIRE[Kind.INT64], (np.diff(ends),), numbers, values.present)
+            own = Lists(lists.n, WIRE[Kind.INT64], (np.diff(ends),), numbers, lists.present)
             lengths_by_key[partition.key] = own
         bounds = splits[bounds]
     return lengths_by_key
 
 
 def _divided(
-    partition: Any, splits: Int64Array, bounds: Int64Array
-) -> tuple[Int64Array, Int64Array]:
+    partition: Any, splits: arrays.Int64Array, bounds: arrays.Int64Array
+) -> tuple[arrays.Int64Array, arrays.Int64Array]:
     """Return the numbers to store, which count from the record's start, and their splits by record.
 
-    Given the splits of all rows of a batch, and the bounds of each record among the rows.
+    `splits` are of all rows of a batch, `bounds` of each record among the rows.
     """
     counts = np.diff(bounds)
     starts = splits[bounds[:-1]]  # of each record's first row
@@ -348,21 +321,16 @@ def _divided(
         case RaggedFeature.RowLimits():
             return splits[1:] - np.repeat(starts, counts), bounds
         case RaggedFeature.RowSplits():  # one more than rows
-            rows = ranges(bounds[:-1], counts + 1)
-            return splits[rows] - np.repeat(starts, counts + 1), row_splits(counts + 1)
+            rows = arrays.ranges(bounds[:-1], counts + 1)
+            return splits[rows] - np.repeat(starts, counts + 1), arrays.row_splits(counts + 1)
         case _:
             numbers = np.arange(splits.size - 1) - np.repeat(bounds[:-1], counts)
             return np.repeat(numbers, np.diff(splits)), splits[bounds]
 
 
 def _sparse(
-    key: str,
-    sparse: Lists | SparseLists,
-    own: Type,
-    feature: Sparse,
-    rounded: dict[str, None] | None,
+    key: str, sparse: AnyLists, own: Type, feature: Sparse, rounded: Rounded
 ) -> dict[str, Lists]:
-    """Return values and coordinates, in the order of records."""
     if not isinstance(sparse, SparseLists):
         detail = "a SparseFeature is written from a SparseTensor, not from rows of values"
         raise column_error(key, detail, None, Reason.WRONG_KIND)
@@ -372,7 +340,7 @@ def _sparse(
         raise column_error(key, detail, None, Reason.WRONG_COUNT)
     rows = sparse.values
     single = own if own is WIRE[own.kind] else own._replace(shape=())
-    with at_records(rows.splits()):
+    with types.at_records(rows.splits()):
         below = rows.below() if rows.kind is not None else _without_values(rows.below(), single)
         values = _values(key, below, single, rounded)
     by_key = {feature.value_key: Lists(rows.n, WIRE[feature.kind], rows.levels, values.flat)}
@@ -386,25 +354,23 @@ def _sparse(
 # ---------------------------------------------------------------------------------------- values
 
 
-def _values(
-    key: str, lists: Lists, own: Type, rounded: dict[str, None] | None, n_levels: int = 0
-) -> Lists:
+def _values(key: str, lists: Lists, own: Type, rounded: Rounded, n_levels: int = 0) -> Lists:
     """Return lists with values as an Example has them; raw, with only as many levels."""
     lists = cleared(lists)
     with errors_at(index=lists.record_of, key=key):
         if own.is_raw:
             return _raw(lists, own, n_levels)
         flat = _strings(lists, own) if own.kind is Kind.BYTES else _numbers(lists, own)
-    if rounded is not None and own.dtype == "float64" and is_rounded(lists.flat, flat):
+    if rounded is not None and own.dtype == "float64" and types.is_rounded(lists.flat, flat):
         rounded[key] = None
     return Lists(lists.n, WIRE[own.kind], lists.levels, flat, lists.present)
 
 
 def warn_of_rounding(place: str, names: Iterable[str], way: str = "lossless=True") -> None:
-    """Warn of the columns in which a number is another one as float32, if there are any; `way` keeps every bit."""
+    """Warn of the columns in which a number is another one as float32; `way` keeps every bit."""
     if listed_names := ", ".join(map(repr, names)):
         text = f"{place}: float64 was rounded to float32 in {listed_names}; {way} keeps every bit"
-        warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
+        warn_user(text)
 
 
 def _kind_error(lists: Lists, kind: Kind) -> InvalidArgumentError:
@@ -413,12 +379,11 @@ def _kind_error(lists: Lists, kind: Kind) -> InvalidArgumentError:
     return InvalidArgumentError(Reason.WRONG_KIND, detail=detail)
 
 
-def _value_error(wrong: BoolArray, detail: str) -> InvalidArgumentError:
+def _value_error(wrong: arrays.BoolArray, detail: str) -> InvalidArgumentError:
     return InvalidArgumentError(Reason.UNREPRESENTABLE, index=int(wrong.argmax()), detail=detail)
 
 
-def _numbers(lists: Lists, own: Type) -> AnyArray:  # noqa: PLR0912 - a call for each column
-    """Return numbers or times as int64 or float32; errors have the number of a value."""
+def _numbers(lists: Lists, own: Type) -> arrays.AnyArray:  # noqa: PLR0912 - a call for each column
     flat, kind, dtype = lists.flat, own.kind, lists.type.dtype
     if not isinstance(flat, np.ndarray):
         if not lists.flat.lengths.size:
@@ -432,28 +397,27 @@ def _numbers(lists: Lists, own: Type) -> AnyArray:  # noqa: PLR0912 - a call for
                 detail += f"convert it with astype({own.dtype!r})"
                 raise InvalidArgumentError(Reason.WRONG_KIND, detail=detail)
             if own.dtype.startswith(_COUNTED):
-                return ticks(flat)
+                return types.ticks(flat)
         elif own.dtype.startswith(_COUNTED) and flat.dtype.kind == "u":
             return flat.astype(np.uint64).view(np.int64)
         elif own.dtype == "uint64" and flat.dtype.kind == "i" and flat.min(initial=0) < 0:
             # In two's complement a negative number would come back as a large one.
             raise _value_error(flat < 0, _misfit(own.dtype))
     stored: Any
-    stored_kind, stored = flat_list(flat)
+    stored_kind, stored = types.flat_list(flat)
     if kind is Kind.FLOAT and stored_kind is Kind.INT64:
-        stored = exact(stored, np.dtype(np.float32), "this integer is not exact in float32")
+        stored = types.exact(stored, np.dtype(np.float32), "this integer is not exact in float32")
     elif stored_kind is not kind:
         if flat.size:
             raise _kind_error(lists, kind or Kind.BYTES)
         return np.zeros(0, np.int64 if kind is Kind.INT64 else np.float32)
-    if is_known and dtype != own.dtype:
-        wrong = outside(stored, original_dtype(own.dtype))
-        if wrong is not None:
-            detail = _misfit(own.dtype)
-            if kind is Kind.FLOAT and own.dtype in SMALL_FLOATS:
-                detail += f", or round the column by astype({own.dtype!r})"
-            raise _value_error(wrong, detail)
-    numbers: AnyArray = stored
+    is_other = is_known and dtype != own.dtype
+    if is_other and (wrong := outside(stored, original_dtype(own.dtype))) is not None:
+        detail = _misfit(own.dtype)
+        if kind is Kind.FLOAT and own.dtype in SMALL_FLOATS:
+            detail += f", or round the column by astype({own.dtype!r})"
+        raise _value_error(wrong, detail)
+    numbers: arrays.AnyArray = stored
     return numbers
 
 
@@ -472,24 +436,21 @@ def _strings(lists: Lists, own: Type) -> Any:
     if isinstance(flat, np.ndarray):
         if flat.size:
             raise _kind_error(lists, Kind.BYTES)
-        return ByteRanges(np.zeros(0, np.uint8), *np.zeros((2, 0), np.int64))
+        return arrays.ByteRanges(np.zeros(0, np.uint8), *np.zeros((2, 0), np.int64))
     if own.text in (None, text):
         return flat
-    if own.text[0] != "S" and (text is None or text[0] == "S"):
-        number = not_utf8(flat)
-        if number is not None:
-            detail = "a byte string that is not UTF-8, but the schema says that these are text"
-            raise InvalidArgumentError(Reason.UNREPRESENTABLE, index=number, detail=detail)
-    wrong = too_long(flat, own.text)
-    if wrong is not None:
+    are_bytes = own.text[0] != "S" and (text is None or text[0] == "S")
+    if are_bytes and (number := types.not_utf8(flat)) is not None:
+        detail = "a byte string that is not UTF-8, but the schema says that these are text"
+        raise InvalidArgumentError(Reason.UNREPRESENTABLE, index=number, detail=detail)
+    if (wrong := too_long(flat, own.text)) is not None:
         raise _value_error(wrong, _misfit(own.text))
-    wrong = _ends_in_nul(flat, own.text)
-    if wrong is not None:
+    if (wrong := _ends_in_nul(flat, own.text)) is not None:
         raise _value_error(wrong, _misfit(f"{own.text} (it drops NULs at the end)"))
     return flat
 
 
-def _ends_in_nul(strings: ByteStrings, text: str | None) -> BoolArray | None:
+def _ends_in_nul(strings: arrays.ByteStrings, text: str | None) -> arrays.BoolArray | None:
     """Find the strings whose last bytes NumPy would drop; None if there are none."""
     if text is None or text[0] not in "SU":
         return None
@@ -508,39 +469,35 @@ def _raw(lists: Lists, own: Type, n_levels: int) -> Lists:
     ):
         detail = f"the column is {lists.type.dtype}, but the schema stores {dtype.name}"
         raise InvalidArgumentError(Reason.WRONG_KIND, detail=detail)
-    values = np.ascontiguousarray(exact(flat, dtype))
+    values = np.ascontiguousarray(types.exact(flat, dtype))
     outer = lists.levels[:n_levels]
     rows = lists
     for _ in outer:
         rows = rows.below()
-    n_bytes = rows.counts() * dtype.itemsize
-    if isinstance(n_bytes, int):
-        starts = np.arange(rows.n, dtype=np.int64) * n_bytes
-        strings = ByteRanges(values.view(np.uint8), starts, np.full(rows.n, n_bytes, np.int64))
-    else:
-        strings = ByteRanges(values.view(np.uint8), row_splits(n_bytes)[:-1], n_bytes)
+    n_bytes: Any = rows.counts() * dtype.itemsize
+    lengths = np.full(rows.n, n_bytes, np.int64)
+    strings = arrays.ByteRanges(values.view(np.uint8), arrays.row_splits(lengths)[:-1], lengths)
     if own.compression is not None:
         items = [zlib.compress(string) for string in objects_of(strings)]
-        strings = ByteItems.of(items).to_ranges()
+        strings = arrays.ByteItems.of(items).to_ranges()
     return Lists(lists.n, WIRE[Kind.BYTES], outer, strings, lists.present)
 
 
 def _check_categories(key: str, lists: Lists, own: Type) -> None:
-    """Reject values that are not among the categories, which a data frame could not hold."""
     flat: Any = lists.flat
     if isinstance(flat, np.ndarray):
         stored = flat.astype(np.float32) if own.kind is Kind.FLOAT else flat
         items = stored.astype(own.dtype).tolist()
     else:
         strings = flat.to_ranges()
-        items = list(BytesColumn(row_splits(strings.lengths), strings.joined()))
+        items = list(BytesColumn(arrays.row_splits(strings.lengths), strings.joined()))
     known = {value.encode() if isinstance(value, str) else value for value in own.categories or ()}
     if known.issuperset(items):
         return
     wrong = np.array([item not in known for item in items], np.bool_)
     if lists.present is not None:
         wrong &= np.repeat(lists.present, lists.counts())
-    if (number := first_true(wrong)) is not None:
+    if (number := arrays.first_true(wrong)) is not None:
         shown = items[number].decode() if own.text is not None else items[number]
         detail = f"{shown!r} is not one of the categories in the schema; "
         detail += "make the schema from a column that has all of them"

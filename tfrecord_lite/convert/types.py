@@ -10,48 +10,34 @@ object arrays, lists                                 by the values in them: one 
                                                      values bytes list (arrays), or None (lists)
 ===================================================  =========================================
 
-Floats are rounded whatever their type, as protobuf does (P2): a scalar, a list and an array of
-the same numbers give the same list. Any other value that would not come back is an error with
-the record's number: a finite float beyond float32's range, an integer among floats that
-float32 does not hold, uint64 from 2**63 on, complex, NaT, objects of several kinds. Python's
-datetime, date and timedelta become arrays only under the strict policy.
+Floats are rounded whatever their type, as protobuf does (P2). Any other value that would not come back is an error: a
+finite float beyond float32's range, an integer among floats that float32 does not hold, uint64 from 2**63 on, complex,
+NaT, objects of several kinds. Python's datetime, date and timedelta become arrays only under the strict policy.
 
-The converters here take values end to end and raise errors whose `index` is the number of a
-value; :func:`at_records` turns it into a record's value. No columns, schemas or wire format.
+The converters take values end to end and raise errors whose `index` is the number of a value;
+:func:`at_records` turns it into the number of a record.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from functools import lru_cache, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    BoolArray,
-    ByteItems,
-    ByteRanges,
-    ByteStrings,
-    Float32Array,
-    Int64Array,
-    Uint32Array,
-    first_true,
-    row_splits,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import AnyArray, ByteRanges, ByteStrings, Int64Array, row_splits
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason, errors_at
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
-from tfrecord_lite.schema.types import Type
+from tfrecord_lite.schema.types import Shape, Type
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-Splits: TypeAlias = "npt.NDArray[np.signedinteger[Any]]"
+Splits: TypeAlias = "np.ndarray[Any, np.dtype[np.signedinteger[Any]]]"
 
 _LARGE_BYTES = 4096
 """Byte strings of this mean size are copied one by one."""
@@ -67,9 +53,10 @@ DECIMALS = (
 )
 _SURROGATES = "a text with lone surrogates, which UTF-8 cannot encode"
 
-Flat: TypeAlias = "Float32Array | Int64Array | ByteStrings"
+Flat: TypeAlias = "arrays.Float32Array | Int64Array | ByteStrings"
 FlatList: TypeAlias = "tuple[Kind | None, Flat]"
 """Values end to end and their kind, None without values."""
+Converter: TypeAlias = "Callable[[AnyArray], FlatList]"
 
 
 # ------------------------------------------------------------------------------------- errors
@@ -85,7 +72,6 @@ def column_error(
 def _value_error(
     number: int | None, detail: str, reason: Reason = Reason.UNREPRESENTABLE
 ) -> InvalidArgumentError:
-    """Return the error about one of the values, or about their type."""
     return InvalidArgumentError(reason, index=number, detail=detail)
 
 
@@ -100,7 +86,7 @@ def at_records(splits: Splits) -> errors_at:
 
 
 def has_any(items: Iterable[Any], classes: Any) -> bool:
-    """Return whether some items are of these classes; each of their types is looked at once."""
+    """Return whether some items are of these classes."""
     return any(issubclass(cls, classes) for cls in set(map(type, items)))
 
 
@@ -112,12 +98,10 @@ def not_utf8(strings: ByteStrings) -> int | None:
         return None
     firsts = data[splits[:-1][strings.lengths > 0]]
     whole = data.tobytes()
-    try:
+    with suppress(UnicodeDecodeError):
         whole.decode()
         if not ((firsts & 0xC0) == 0x80).any():  # none begins within a character
             return None
-    except UnicodeDecodeError:
-        pass
     for i, (start, stop) in enumerate(pairwise(splits.tolist())):
         try:
             whole[start:stop].decode()
@@ -127,13 +111,11 @@ def not_utf8(strings: ByteStrings) -> int | None:
 
 
 def rows_of(data: Any) -> Any:
-    """Return rows to iterate over: those of a map-style data set, such as torch's, by their numbers."""
+    """Return rows to iterate over, also of a map-style data set, such as torch's."""
     is_mapped = hasattr(data, "__getitem__") and hasattr(data, "__len__")
-    return (
-        data
-        if hasattr(data, "__iter__") or not is_mapped
-        else map(data.__getitem__, range(len(data)))
-    )
+    if hasattr(data, "__iter__") or not is_mapped:
+        return data
+    return map(data.__getitem__, range(len(data)))
 
 
 def unmasked(key: str, items: list[Any]) -> list[Any]:
@@ -144,13 +126,11 @@ def unmasked(key: str, items: list[Any]) -> list[Any]:
     for i, item in enumerate(items):
         if isinstance(item, np.ma.MaskedArray):
             mask = np.ma.getmaskarray(item)
-            if item.dtype.names is not None or not np.any(mask):
-                present[i] = item.data[()]
-            elif not np.all(mask):
+            is_plain = item.dtype.names is not None or not np.any(mask)
+            if not (is_plain or np.all(mask)):
                 detail = "some values of the record are masked, not all"
                 raise column_error(key, detail, i, Reason.UNREPRESENTABLE)
-            else:
-                present[i] = None
+            present[i] = item.data[()] if is_plain else None
     return present
 
 
@@ -159,7 +139,7 @@ def unmasked(key: str, items: list[Any]) -> list[Any]:
 
 def flat_list(values: AnyArray) -> FlatList:
     """Convert an array that is not one of objects; errors have the number of a value."""
-    return _converter_of(values.dtype)(values)
+    return _row_of(values.dtype)[1](values)
 
 
 def flat_values(values: AnyArray) -> AnyArray | ByteStrings:
@@ -170,9 +150,7 @@ def flat_values(values: AnyArray) -> AnyArray | ByteStrings:
 
 
 @lru_cache(1024)
-def type_of_dtype(
-    dtype: np.dtype[Any], shape: tuple[int | None, ...] = (), text: str | None = None
-) -> Type:
+def type_of_dtype(dtype: np.dtype[Any], shape: Shape = (), text: str | None = None) -> Type:
     """Return what values of a dtype are, which are stored as the lenient policy stores them."""
     if dtype.kind in "SU":
         text = f"{dtype.kind}{max(dtype.itemsize // (1 if dtype.kind == 'S' else 4), 1)}"
@@ -181,30 +159,19 @@ def type_of_dtype(
     name = "string" if dtype.kind in "SUTO" else dtype.name
     if name == "string" or dtype.kind == "c":  # complex numbers only as their bytes
         return Type(Kind.BYTES, name, shape, text)
-    row = _row_of(dtype)
-    if row is None:
-        raise _unsupported_error(dtype.name)
-    return Type(row[0], name, shape, text)
-
-
-def _converter_of(
-    dtype: np.dtype[Any], number: int | None = None
-) -> Callable[[AnyArray], FlatList]:
-    """Return what converts a dtype; an error is about the value of that number."""
-    row = _row_of(dtype)
-    if row is None:
-        raise _unsupported_error(dtype.name, number)
-    return row[1]
+    return Type(_row_of(dtype)[0], name, shape, text)
 
 
 @lru_cache(256)
-def _row_of(dtype: np.dtype[Any]) -> tuple[Kind, Callable[[AnyArray], FlatList]] | None:
-    """Return the list for a dtype, and what converts to it; None if there is no list."""
+def _row_of(dtype: np.dtype[Any], number: int | None = None) -> tuple[Kind, Converter]:
+    """Return the list for a dtype, and what converts to it; an error is about the value of that number."""
     if dtype.name in EXTRA_FLOATS:  # by name: ml_dtypes gives most of them the kind of structures
         return Kind.FLOAT, _extra_floats
     if dtype.name in EXTRA_INTEGERS:
         return Kind.INT64, _integers
-    return _DTYPES.get(dtype.kind)
+    if dtype.kind not in _DTYPES:
+        raise _unsupported_error(dtype.name, number)
+    return _DTYPES[dtype.kind]
 
 
 def _unsupported_error(what: str, number: int | None = None) -> InvalidArgumentError:
@@ -227,7 +194,7 @@ def ticks(values: AnyArray) -> Int64Array:
 
 def _integers(values: AnyArray) -> FlatList:
     is_wide = values.dtype.kind == "u" and values.dtype.itemsize == 8
-    if is_wide and (first := first_true(values > np.uint64(2**63 - 1))) is not None:
+    if is_wide and (first := arrays.first_true(values > np.uint64(2**63 - 1))) is not None:
         what = f"this uint64, {values[first]}, is above 2**63 - 1, the largest int64"
         raise _value_error(first, f"{what}; {_AS_IT_IS}")
     return Kind.INT64, np.ascontiguousarray(values.astype(np.int64, copy=False))
@@ -244,7 +211,7 @@ def _extra_floats(values: AnyArray) -> FlatList:
     return Kind.FLOAT, wide
 
 
-def extra_floats_back(values: Float32Array, dtype: np.dtype[Any]) -> AnyArray:
+def extra_floats_back(values: arrays.Float32Array, dtype: np.dtype[Any]) -> AnyArray:
     """Narrow float32 to a float of ml_dtypes, with the bits of NaN that it had before."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         narrow = values.astype(dtype)
@@ -264,13 +231,12 @@ _TOO_LARGE = (
 
 
 def _floats(values: AnyArray) -> FlatList:
-    """Round to float32; an error for a finite value that would become infinite."""
     if values.dtype.itemsize <= 4:
         return Kind.FLOAT, np.ascontiguousarray(values.astype(np.float32, copy=False))
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         narrow = values.astype(np.float32)
     if np.isinf(narrow).any():
-        first = first_true(np.isinf(narrow) & np.isfinite(values))
+        first = arrays.first_true(np.isinf(narrow) & np.isfinite(values))
         if first is not None:
             raise _value_error(first, _TOO_LARGE)
     return Kind.FLOAT, narrow
@@ -293,22 +259,22 @@ def exact(values: AnyArray, dtype: np.dtype[Any], detail: str = "", start: int =
             return converted
         are_integers = dtype.kind in "iu"
         wrong = converted != values if are_integers else inexact_integers(values, converted.real)
-    if (number := first_true(wrong)) is not None:
+    if (number := arrays.first_true(wrong)) is not None:
         detail = detail or f"the integer {values[number]} is not exact in {dtype.name}"
         raise _value_error(start + number, detail)
     return converted
 
 
-def inexact_integers(values: AnyArray, floats: AnyArray) -> BoolArray:
+def inexact_integers(values: AnyArray, floats: AnyArray) -> arrays.BoolArray:
     """Find the integers that changed when they became floats."""
     limit = 2.0 ** (63 if values.dtype.kind == "i" else 64)
     fits = floats < limit  # the limit itself is rounded up to, and wraps around on the way back
-    inexact: BoolArray = ~fits | (np.where(fits, floats, 0).astype(values.dtype) != values)
+    inexact: arrays.BoolArray = ~fits | (np.where(fits, floats, 0).astype(values.dtype) != values)
     return inexact
 
 
 def _times(values: AnyArray) -> FlatList:
-    if (first := first_true(np.isnat(values))) is not None:
+    if (first := arrays.first_true(np.isnat(values))) is not None:
         raise _value_error(first, f"NaT is not a number; mask it in a masked array, or {_AS_IT_IS}")
     return Kind.INT64, ticks(values)
 
@@ -330,7 +296,7 @@ def _fixed_texts(values: AnyArray) -> FlatList:
     return Kind.BYTES, _utf8(codes[np.arange(codes.shape[1]) < counts[:, None]], counts)
 
 
-def _utf8(codes: Uint32Array, counts: Int64Array) -> ByteRanges:
+def _utf8(codes: arrays.Uint32Array, counts: Int64Array) -> ByteRanges:
     """Encode texts, given as code points end to end, and how many each has."""
     try:
         data = codes.tobytes().decode("utf-32-le").encode()
@@ -354,7 +320,7 @@ def _variable_texts(values: AnyArray) -> FlatList:
 
 
 # One row per kind of dtype: the list, and what converts to it.
-_DTYPES: dict[str, tuple[Kind, Callable[[AnyArray], FlatList]]]
+_DTYPES: dict[str, tuple[Kind, Converter]]
 _DTYPES = {"S": (Kind.BYTES, _fixed_strings), "f": (Kind.FLOAT, _floats)}
 _DTYPES |= {"U": (Kind.BYTES, _fixed_texts), "T": (Kind.BYTES, _variable_texts)}
 _DTYPES |= dict.fromkeys("biu", (Kind.INT64, _integers)) | dict.fromkeys("Mm", (Kind.INT64, _times))
@@ -412,7 +378,6 @@ def _no_array_error(items: list[Any]) -> InvalidArgumentError:
 
 
 def _cure(cls: type) -> str:
-    """Return what to give instead of a value of a type that no list holds."""
     cures = {
         "keys": "give each of its values a feature, with a name such as 'feature/key'",
         "__fspath__": "give str(value)",
@@ -426,7 +391,6 @@ def _cure(cls: type) -> str:
 
 
 def _no_family_error(items: list[Any], types: set[type]) -> InvalidArgumentError:
-    """Return the error for objects that no list holds together."""
     if len(types) == 1:
         (cls,) = types
         if issubclass(cls, complex):
@@ -455,9 +419,8 @@ def _family_of(types: frozenset[type], *, is_strict: bool) -> _Family | None:
 
 
 def _byte_strings(items: list[Any]) -> FlatList:
-    """Take bytes-like objects; large ones are not copied here."""
     lengths = np.fromiter(map(len, items), np.int64, len(items))
-    large = ByteItems(items, lengths)
+    large = arrays.ByteItems(items, lengths)
     is_large = int(lengths.sum()) >= _LARGE_BYTES * len(items) > 0
     return Kind.BYTES, large if is_large else large.to_ranges()
 
@@ -493,7 +456,6 @@ def _mixed_strings(items: list[Any]) -> FlatList:
 
 
 def _shown(integer: Any) -> str:
-    """Return an integer in digits, of a long one only how long it is."""
     n_bits = int(integer).bit_length()
     return f"{integer}" if n_bits <= 128 else f"one of {n_bits:,} bits"
 
@@ -508,7 +470,6 @@ def _python_integers(items: list[Any]) -> FlatList:
 
 
 def _python_floats(items: list[Any]) -> tuple[Kind, AnyArray]:
-    """Take floats of any type; integers among them must be exact in float32."""
     types = set(map(type, items))
     if len(types) == 1 and issubclass(next(iter(types)), np.floating):
         return Kind.FLOAT, np.array(items, items[0].dtype)
@@ -533,14 +494,13 @@ def _python_floats(items: list[Any]) -> tuple[Kind, AnyArray]:
 
 
 def _numpy_scalars(items: list[Any]) -> FlatList:
-    """Take NumPy's scalars of one dtype."""
     dtypes = {item.dtype for item in items}
     if len(dtypes) != 1:
         names = ", ".join(sorted(map(str, dtypes)))
         number = next(i for i, item in enumerate(items) if item.dtype != items[0].dtype)
         raise _value_error(number, f"values of several dtypes: {names}")
     array = np.array(items, dtypes.pop())
-    return _converter_of(array.dtype, 0)(array)
+    return _row_of(array.dtype, 0)[1](array)
 
 
 # Not np.integer, of which timedelta64 is one.
@@ -550,7 +510,6 @@ WHOLE |= np.byte | np.short | np.intc | np.long | np.longlong
 
 
 def _array_of_integers(items: list[Any]) -> AnyArray:
-    """Return integers, or bools, as an array: of their dtype, or of the 64 bits that hold all."""
     types = set(map(type, items))
     is_bool = {issubclass(cls, bool | np.bool) for cls in types}
     if len(is_bool) != 1:
@@ -571,7 +530,6 @@ def _array_of_integers(items: list[Any]) -> AnyArray:
 
 
 def _array_of_numbers(items: list[Any]) -> AnyArray:
-    """Return numbers, or times of one unit, as an array, if that changes none of them."""
     types = set(map(type, items))
     if any(issubclass(cls, bytes | str | bool | np.bool) for cls in types):
         raise _no_array_error(items)
@@ -589,8 +547,7 @@ def _array_of_numbers(items: list[Any]) -> AnyArray:
         raise _no_array_error(items) from None
     if array.dtype.kind == "O":
         raise _no_array_error(items)
-    number = first_difference(array, items)
-    if number is not None:
+    if (number := first_difference(array, items)) is not None:
         detail = f"this value does not fit into {array.dtype.name}, which NumPy makes of the column"
         raise _value_error(number, f"{detail}; give values of one dtype that holds all of them")
     return array
@@ -602,7 +559,6 @@ _TIME_DTYPES[timedelta] = "timedelta64[us]"
 
 
 def _array_of_times(items: list[Any]) -> AnyArray:
-    """Return times as an array of the unit that Python counts them in."""
     types = set(map(type, items))
     # Not their subclasses: pandas' are finer.
     if len(types) != 1 or type(items[0]) not in _TIME_DTYPES:
@@ -650,14 +606,11 @@ PLAIN_STRINGS = frozenset({bytes, str})
 
 
 # ---------------------------------------------------------------------------- exact comparison
-# NumPy's == rounds both sides to a common dtype, so that int64 2**53 + 1 equals 2.0**53. Here numbers
-# are compared as Python's, whose comparison is exact.
+# NumPy's == rounds both sides to a common dtype; Python's is exact.
 
 
 def first_difference(array: AnyArray, items: Iterable[Any]) -> int | None:
-    """Return the first of some numbers that an array has changed; None if it has changed none.
-
-    NaN equals NaN.
+    """Return the first of some numbers that an array has changed; NaN equals NaN.
 
     >>> first_difference(np.array([2.0**53, 0.5]), [2**53 + 1, 0.5])
     0
@@ -667,7 +620,6 @@ def first_difference(array: AnyArray, items: Iterable[Any]) -> int | None:
 
 
 def _exact(value: Any) -> Any:
-    """Return numbers that Python compares exactly."""
     if isinstance(value, complex | np.complexfloating):
         return _real(value.real), _real(value.imag)
     return _real(value), 0

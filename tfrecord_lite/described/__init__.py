@@ -7,14 +7,5 @@
     features.json of TFDS ──────────────┤
     the first records, surveyed ────────╯
 
-=============  ==============================================================================
-``sources``    what describes some files, and the parser of it: all readers ask here
-``inferred``   a schema from the records themselves, by one of three policies
-``columns``    which columns callers ask for, and which of byte strings are text
-``sidecar``    schema files, written and read: ours, and with ``formats`` other programs'
-``frames``     descriptions of data frames, from which columns become the same frame
-``structure``  nested dicts and tuples, as columns by name and back
-``widening``   one schema for what was stored by either of two
-``formats``    schemas of Super Serial, TensorFlow Datasets and TFX
-=============  ==============================================================================
+All readers ask ``sources``.
 """

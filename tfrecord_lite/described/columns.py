@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from tfrecord_lite.arrays import views
+from tfrecord_lite.block import Block
+from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.errors import argument_error
 from tfrecord_lite.example.parse import ExampleParser
-from tfrecord_lite.schema import (
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    Kind,
-    Original,
-    Schema,
-    SchemaItem,
-    SequenceSchema,
-)
+from tfrecord_lite.schema import Kind, Original, Schema, SchemaItem, SequenceSchema
 from tfrecord_lite.texts import choices, nearest
 
-if TYPE_CHECKING:
-    from tfrecord_lite.block import Block
-    from tfrecord_lite.described.sidecar import Sidecar
+TextChoice: TypeAlias = bool | Sequence[str]
+"""What the argument `text` of readers may be."""
 
 
 def names_of(columns: Sequence[str]) -> list[str]:
@@ -52,10 +45,7 @@ def known_columns(columns: Sequence[str], known: Collection[str]) -> list[str]:
     return columns
 
 
-def names_asked_for(
-    columns: list[str] | None,
-    text: bool | Sequence[str],  # noqa: FBT001 - as of `load`
-) -> list[str] | None:
+def names_asked_for(columns: list[str] | None, text: TextChoice) -> list[str] | None:
     """Return the features that a schema needs to have for a choice of columns; None for all."""
     if columns is None or isinstance(text, bool | str):
         return columns
@@ -87,16 +77,10 @@ def with_text(
         if name not in candidates:
             detail = f"{name!r} in text is not a column of byte strings{nearest(name, candidates)}"
             raise argument_error(detail)
-        item = items[name]
-        if item.original is not None:
-            original = replace(item.original, text="str")
-        else:
-            partitions = getattr(item.spec, "partitions", ())
-            shape = (None, *(getattr(part, "length", None) for part in partitions))
-            if isinstance(item.spec, FixedLenFeature | FixedLenSequenceFeature):
-                shape = item.spec.shape
-            original = Original("string", shape, "str")
-        items[name] = item._replace(original=original)
+        spec, original = items[name]
+        lengths = [getattr(part, "length", None) for part in getattr(spec, "partitions", ())]
+        original = original or Original("string", getattr(spec, "shape", (None, *lengths)))
+        items[name] = SchemaItem(spec, replace(original, text="str"))
     return described._replace(schema=schema_like(described.schema, items))
 
 
@@ -118,13 +102,11 @@ def schema_like(
 
 
 def _below(prefix: str, items: Mapping[str, SchemaItem]) -> Schema:
-    """Return the schema of one part."""
     own = {path: item for path, item in items.items() if path.startswith(prefix)}
     return Schema.of_items({path.removeprefix(prefix): item for path, item in own.items()})
 
 
 def _may_be_text(item: SchemaItem) -> bool:
-    """Return whether a feature has byte strings that nothing says are text."""
     if item.original is not None:
         return item.original.dtype == "string" and item.original.text is None
     return item.kind is Kind.BYTES
@@ -133,20 +115,17 @@ def _may_be_text(item: SchemaItem) -> bool:
 def _texts_in(schema: Schema | SequenceSchema, blocks: Iterable[Block]) -> list[str]:
     """Return the columns whose byte strings are all printable text, and some not empty."""
     from tfrecord_lite.convert.lists import SparseLists  # noqa: PLC0415 - for text=True
-    from tfrecord_lite.example.sequence.parse import (  # noqa: PLC0415 - for text=True
-        ListsParser,
-        SequenceExampleParser,
-    )
+    from tfrecord_lite.example.sequence.parse import ListsParser, SequenceExampleParser  # noqa: PLC0415 - for text=True
     from tfrecord_lite.sniff import text_of  # noqa: PLC0415 - for text=True
 
     if isinstance(schema, Schema):
-        parse = ListsParser(ExampleParser(schema))
+        lists_of = ListsParser(ExampleParser(schema))
     else:
-        parse = ListsParser(SequenceExampleParser(*schema))
+        lists_of = ListsParser(SequenceExampleParser(*schema))
     is_text = dict.fromkeys(items_of(schema), True)
     has_any = dict.fromkeys(is_text, False)
     for block in blocks:
-        for name, lists in parse(block).items():
+        for name, lists in lists_of(block).items():
             flat: Any = (lists.values if isinstance(lists, SparseLists) else lists).flat
             ranges = flat.to_ranges()
             strings = list(map(bytes, views(ranges.data, ranges.starts, ranges.lengths)))

@@ -1,7 +1,7 @@
 """Descriptions of data frames, which a sidecar holds as JSON: how columns become the same frame again.
 
-A description has the ``"library"``, and a word for each of the ``"columns"`` that says its type there; what its
-index is, and which columns are ``"required"``, as :mod:`tfrecord_lite.convert.arrow` and its adapters say.
+A description has the ``"library"``, a word for each of the ``"columns"`` that says its type there, the ``"index"``,
+and which columns are ``"required"``.
 """
 
 from __future__ import annotations
@@ -17,10 +17,7 @@ from tfrecord_lite.schema import Original, Schema
 def fitting_description(
     description: Description | None, schema: Schema, originals: Mapping[str, Original]
 ) -> Description | None:
-    """Return a description without the words that do not go with a schema.
-
-    `originals` are the frame's own.
-    """
+    """Return a description without the words that do not go with a schema; `originals` are the frame's own."""
     if description is None:
         return None
     own = schema.originals
@@ -48,10 +45,8 @@ def index_names(description: Description | None) -> list[str]:
     return [feature for feature, _ in (description or {}).get("index", [])]
 
 
-def check_description(description: Any, names: Collection[str]) -> Description | None:
+def check_description(description: Any, names: Collection[str]) -> Description:
     """Check the form of a description from parsed JSON; its words are checked when they are used."""
-    if description is None:
-        return None
     try:
         index = description.get("index", [])
         is_good = description["library"] in get_args(Library)

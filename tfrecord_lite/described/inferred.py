@@ -8,9 +8,6 @@ policy                 records  a later one may lack   a later one may have anot
 :data:`FOR_TABLES`     10,000   yes: a null            only if columns are chosen            chosen
 =====================  =======  =====================  ====================================  ========
 
-``load``, ``scan(sample=None)``, ``infer_schema`` and ``tfrecord schema`` survey all records; a batch of
-``read_batches``, ``batches`` and ``TFRecordFile`` has the same columns as every other, without masks; a
-column of ``scan`` may have nulls.
 """
 
 from __future__ import annotations
@@ -21,29 +18,16 @@ from typing import Any, NamedTuple, TypeVar
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.described.columns import known_columns
-from tfrecord_lite.described.widening import as_absent
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.example.survey import Survey, check_either
 from tfrecord_lite.files.ahead import ReadAhead
-from tfrecord_lite.files.names import (
-    Source,
-    is_file_object,
-    is_pipe,
-    name_of,
-    position_of,
-    seek_to,
-)
+from tfrecord_lite.files.names import Source, is_file_object, is_pipe, name_of, position_of, seek_to
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.stream import RecordStream
-from tfrecord_lite.schema import (
-    FixedLenFeature,
-    Original,
-    Schema,
-    SequenceSchema,
-    SequenceSummary,
-    Summary,
-)
+from tfrecord_lite.schema import FixedLenFeature, Original, Schema, SequenceSchema
+from tfrecord_lite.schema.summary import SequenceSummary, Summary
+from tfrecord_lite.schema.types import as_absent
 
 _Rows = TypeVar("_Rows", Block, Any)
 
@@ -80,11 +64,9 @@ def inferred(
     sources: Sequence[Source],
     names: Sequence[str] | None = None,
 ) -> Schema | SequenceSchema:
-    """Return the schema of the records in some blocks of `sources`, or the first ones.
+    """Return the schema of the records in some blocks of `sources`.
 
-    With `names`, the schema has these features alone, named by path in SequenceExamples, and the
-    others are not judged. Raises InvalidArgumentError as :meth:`Summary.schema`, for an unknown name,
-    and for what is neither Examples nor SequenceExamples.
+    With `names`, it has these features alone, named by path in SequenceExamples, and the others are not judged.
     """
     survey = Survey()
     for block in blocks:
@@ -142,10 +124,7 @@ def first_blocks(
 
 
 def blocks_ahead(sources: Sequence[Source], options: ReadSettings) -> Generator[Block, None, None]:
-    """Yield the records of files for a first look, after which file objects are at the same position as before.
-
-    Damage that is to be skipped is reported when the data are read, not here.
-    """
+    """Yield the records of files for a first look, which leaves the positions of file objects, and reports no damage."""
     for source in sources:
         if is_pipe(source) or (is_file_object(source) and position_of(source) is None):
             detail = "a stream that cannot seek is read only once; give schema, and text by name"

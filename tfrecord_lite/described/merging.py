@@ -9,12 +9,11 @@ from tfrecord_lite.described.inferred import blocks_ahead
 from tfrecord_lite.described.sidecar import Sidecar
 from tfrecord_lite.described.structure import is_flat_dict
 from tfrecord_lite.described.structure import merged as merged_structures
-from tfrecord_lite.described.widening import as_absent, as_ragged, widened
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files.names import Source, name_of
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.schema import Original, Schema, SchemaItem, SequenceSchema
-from tfrecord_lite.schema.types import IncompatibleError
+from tfrecord_lite.schema.types import IncompatibleError, as_absent, as_ragged, widened
 
 
 def merged_sidecars(
@@ -50,8 +49,6 @@ def _has_records(source: Source, options: ReadSettings) -> bool:
 
 
 def _merged(merged: Sidecar, one: Sidecar, source: Source) -> Sidecar:
-    """Merge the sidecar of one more file into the previous ones."""
-
     def error(detail: str, key: str | None = None) -> InvalidArgumentError:
         return argument_error(detail, source=name_of(source), key=key)
 

@@ -11,52 +11,34 @@ are not a flat dict::
       "structure": ["0", "1"]
     }
 
-The sidecar of a data frame has no structure, but a ``"dataframe"`` with the library's types and the
-index. :meth:`Schema.from_json` can read a sidecar as well, and ignores all but the features. A sidecar without a fingerprint
-fits any data.
-
-Two files cannot appear at once. The fingerprint lets the sidecar appear first: after a crash,
-older data beside it are recognised, and never read by the wrong schema.
+The sidecar of a data frame has a ``"dataframe"`` instead of the structure. A sidecar without a fingerprint fits any
+data. The fingerprint lets the sidecar appear before the data: after a crash, older data beside it are recognised.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import warnings
 import zlib
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from tfrecord_lite import errors
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.described.structure import Structure, is_flat_dict, structure_of_json
-from tfrecord_lite.errors import (
-    DataLossError,
-    InvalidArgumentError,
-    argument_error,
-    errors_at,
-    levels_to_caller,
-)
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, argument_error, errors_at
+from tfrecord_lite.files import names
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.compression import detect
 from tfrecord_lite.files.input import open_seekable
-from tfrecord_lite.files.names import (
-    SIDECAR_SUFFIX,
-    Source,
-    StorageOptions,
-    check_storage_options,
-    companion,
-    expand,
-    is_url,
-    name_of,
-)
+from tfrecord_lite.files.names import Source, StorageOptions, is_url, name_of
 from tfrecord_lite.files.remote import forget_listings
 from tfrecord_lite.files.urls import is_http
 from tfrecord_lite.options import SOME_COLUMNS, hinted
 from tfrecord_lite.records.framing import is_header
-from tfrecord_lite.schema import FeatureLike, Schema, SequenceSchema
+from tfrecord_lite.schema import Schema, SequenceSchema
+from tfrecord_lite.schema.features import Features
 from tfrecord_lite.schema.text import FOR_SEQUENCES, FORMAT, SEQUENCE_FORMAT
 
 if TYPE_CHECKING:
@@ -64,7 +46,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.output import OutputFile
 
 Path: TypeAlias = str | os.PathLike[str]
-SchemaLike: TypeAlias = Path | Mapping[str, FeatureLike] | SequenceSchema
+SchemaLike: TypeAlias = Path | Features | SequenceSchema
 """What a `schema` argument may be: a schema, specifications by name, or a schema file."""
 
 
@@ -88,8 +70,7 @@ def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema
     Parameters
     ----------
     path : str or PathLike
-        A path or URL; or a directory of TensorFlow Datasets, as for :func:`tfds_info`. The format
-        is detected from the content.
+        A path or URL; or a directory of TensorFlow Datasets, as for :func:`tfds_info`.
     storage_options : dict, optional
         Options for fsspec, which opens URLs.
 
@@ -111,14 +92,14 @@ def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema
     Examples
     --------
     >>> with open("header.yaml", "w") as file:
-    ...     n_characters = file.write("image: {dtype: 4, shape: [28, 28]}")
+    ...     n_characters = file.write("x: {dtype: 4, shape: [28]}")
     >>> load_schema("header.yaml")
     Schema of 1 feature
-    name   specification    dtype  shape     original
-    -----  ---------------  -----  --------  --------------
-    image  FixedLenFeature  int64  [28, 28]  uint8 [28, 28]
+    name  specification    dtype  shape  original
+    ----  ---------------  -----  -----  ----------
+    x     FixedLenFeature  int64  [28]   uint8 [28]
     """
-    check_storage_options(storage_options, path)
+    names.check_storage_options(storage_options, path)
     return resolve_schema(path, storage_options).schema
 
 
@@ -149,17 +130,16 @@ class Sidecar(NamedTuple):
     fingerprint: object = None
     """The fingerprint of the data file, as parsed from JSON; None if the schema fits any data."""
     dataframe: Description | None = None
-    """What describes a data frame: its library, types and index."""
     refused: Mapping[str, InvalidArgumentError] = {}
-    """The features that a file describes, but that cannot be read, with the reasons."""
+    """The features that cannot be read, with the reasons."""
     texts: Sequence[str] = ()
     """The features that are Text in a features.json: str in tables and data frames, otherwise bytes."""
 
     @property
     def nesting(self) -> Structure:
         """The structure of the data, also of a flat dict."""
-        names: Structure = {name: name for name in self.schema}
-        return names if self.structure is None else self.structure
+        flat: Structure = {name: name for name in self.schema}
+        return flat if self.structure is None else self.structure
 
     def check_readable(self, columns: Collection[str] | None) -> None:
         """Raise about the first feature that is asked for, though it cannot be read."""
@@ -181,7 +161,7 @@ def read_beside(
     if not isinstance(source, (str, os.PathLike)):
         return None
     name = name_of(source)
-    place = companion(name, SIDECAR_SUFFIX)
+    place = names.companion(name, names.SIDECAR_SUFFIX)
     try:
         content = content_of(place, storage_options)
     except FileNotFoundError:
@@ -201,7 +181,7 @@ def read_beside(
         return None
     if expected != actual and may_be_damaged and _may_be_damaged(expected, actual):
         text = f"{name}: not the bytes that its sidecar was written for, which is used all the same"
-        warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
+        errors.warn_user(text)
     elif expected != actual:
         if not may_be_damaged:
             _raise_damage(name)
@@ -215,10 +195,7 @@ def read_beside(
 
 
 def _raise_damage(name: str) -> None:
-    """Raise DataLossError about the first damaged record at the start of a file, if there is one.
-
-    No more is read than `_CHECKED_BYTES`, inflated or not, and nothing of files in stores.
-    """
+    """Raise DataLossError about the first damaged record in the first bytes of a local file, if there is one."""
     from tfrecord_lite.options import ReadSettings  # noqa: PLC0415 - for errors alone
     from tfrecord_lite.records.damage import NOT_DAMAGE  # noqa: PLC0415 - for errors alone
     from tfrecord_lite.records.stream import RecordStream  # noqa: PLC0415 - for errors alone
@@ -246,11 +223,8 @@ def _may_be_damaged(expected: object, actual: Fingerprint | None) -> bool:
 
 
 def remove_stale(name: str, storage_options: StorageOptions = None) -> None:
-    """Remove the sidecar beside a new data file if it was written for other data.
-
-    A schema that fits any data stays, and so does what is not a schema.
-    """
-    place = companion(name, SIDECAR_SUFFIX)
+    """Remove the sidecar beside a new data file if it was written for other data."""
+    place = names.companion(name, names.SIDECAR_SUFFIX)
     try:
         expected = read(place, storage_options).fingerprint
     except (OSError, InvalidArgumentError):
@@ -271,11 +245,11 @@ def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
     """Read a schema file of any format."""
     check_path("path", path)
     name = name_of(path)
-    if os.path.isdir(name) or os.path.basename(name) == _TFDS_INFO:  # noqa: PTH112, PTH119
-        features = os.path.join(name, "features.json")  # noqa: PTH118 - may be a URL
-        if not os.path.exists(features):  # noqa: PTH110
+    if os.path.isdir(name) or os.path.basename(name) == _TFDS_INFO:
+        features = os.path.join(name, "features.json")
+        if not os.path.exists(features):
             folder = tfds_directory(name, storage_options)
-            features = os.path.join(folder, "features.json")  # noqa: PTH118
+            features = os.path.join(folder, "features.json")
             if not is_there(features, storage_options):
                 text = "there is no features.json; infer_schema makes a schema of the records"
                 raise argument_error(text, source=folder)
@@ -283,9 +257,9 @@ def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
     with errors_at(source=name):
         content = content_of(name, storage_options)
         tfds_info = None
-        if os.path.basename(name) == "features.json":  # noqa: PTH119
-            with contextlib.suppress(FileNotFoundError):
-                info_name = os.path.join(os.path.dirname(name), _TFDS_INFO)  # noqa: PTH118, PTH120
+        if os.path.basename(name) == "features.json":
+            with suppress(FileNotFoundError):
+                info_name = os.path.join(os.path.dirname(name), _TFDS_INFO)
                 tfds_info = content_of(info_name, storage_options)
         return parse_sidecar(name, content, tfds_info)
 
@@ -306,20 +280,20 @@ def tfds_directory(directory: Path, storage_options: StorageOptions = None) -> s
     if not os.fspath(directory):
         raise argument_error("the name of a directory is empty; '.' is the current one")
     name = os.fspath(directory).rstrip("/") or "/"
-    name = name if is_url(name) else os.path.expanduser(name)  # noqa: PTH111
-    if os.path.basename(name) == _TFDS_INFO:  # noqa: PTH119 - may be a URL
-        return os.path.dirname(name)  # noqa: PTH120
+    name = name if is_url(name) else os.path.expanduser(name)
+    if os.path.basename(name) == _TFDS_INFO:
+        return os.path.dirname(name)
     for below in ("", "*/", "*/*/", "*/*/*/"):
         infos = matches(name, f"{below}{_TFDS_INFO}", storage_options)
-        folders = [os.path.dirname(path) for path in infos]  # noqa: PTH120
+        folders = [os.path.dirname(path) for path in infos]
         if len(folders) > 1:
-            names = ", ".join(folder[len(name) + 1 :] for folder in folders[:8])
+            listed = ", ".join(folder[len(name) + 1 :] for folder in folders[:8])
             more = ", ..." if len(folders) > 8 else ""
-            detail = f"several data sets or versions are below, give one of {names}{more}"
+            detail = f"several data sets or versions are below, give one of {listed}{more}"
             raise argument_error(detail, source=name)
         if folders:
             return folders[0]
-    if not is_url(name) and not os.path.isdir(name):  # noqa: PTH112
+    if not is_url(name) and not os.path.isdir(name):
         raise FileNotFoundError(f"no directory {name!r}")
     detail = f"no {_TFDS_INFO} in {name!r}, nor up to three levels below; expected a directory of "
     detail += "TensorFlow Datasets"
@@ -328,11 +302,10 @@ def tfds_directory(directory: Path, storage_options: StorageOptions = None) -> s
 
 def is_there(name: str, storage_options: StorageOptions = None) -> bool:
     """Return whether there is a file, also at a URL."""
-    try:
+    with suppress(FileNotFoundError):
         open_seekable(name, storage_options).close()
-    except FileNotFoundError:
-        return False
-    return True
+        return True
+    return False
 
 
 def matches(directory: str, pattern: str, storage_options: StorageOptions) -> list[str]:
@@ -340,19 +313,18 @@ def matches(directory: str, pattern: str, storage_options: StorageOptions) -> li
     if not is_url(directory):
         import glob  # noqa: PLC0415 - for folders of TFDS
 
-        names = sorted(glob.glob(pattern, root_dir=directory or None))  # noqa: PTH207
-        return [os.path.join(directory, name) for name in names]  # noqa: PTH118
+        paths = sorted(glob.glob(pattern, root_dir=directory or None))
+        return [os.path.join(directory, path) for path in paths]
     if "*" not in pattern:
         name = f"{directory}/{pattern}"
         return [name] if is_there(name, storage_options) else []
-    try:
-        return list(map(name_of, expand(f"{directory}/{pattern}", storage_options)))
-    except FileNotFoundError:
-        return []
+    with suppress(FileNotFoundError):
+        return list(map(name_of, names.expand(f"{directory}/{pattern}", storage_options)))
+    return []
 
 
 def _not_a_schema(name: str, first: bytes) -> str | None:
-    """Say by its beginning what a file is instead of a schema file; None if it is like one."""
+    """Return what a file seems to be by its beginning; None for a schema file."""
     if first.startswith(b"{") and b"\0" not in first:  # JSON, as most are
         return None
     from tfrecord_lite.sniff import HEAD_BYTES, looks_like  # noqa: PLC0415 - many patterns
@@ -361,7 +333,7 @@ def _not_a_schema(name: str, first: bytes) -> str | None:
     content = looks_like(head, is_whole=len(head) < HEAD_BYTES)
     is_binary = b"\0" in head
     if is_header(head[:HEADER_BYTES]) or (content is None and is_binary and detect(head)):
-        if os.path.isfile(beside := f"{name}{SIDECAR_SUFFIX}"):  # noqa: PTH113 - may be a URL
+        if os.path.isfile(beside := f"{name}{names.SIDECAR_SUFFIX}"):
             return f"this is a data file; its sidecar is {beside}"
         return "this is a data file, not a schema; infer_schema makes one of its records"
     if content and (is_binary or content.startswith(_NEVER_SCHEMAS)):
@@ -492,7 +464,6 @@ def fingerprint_of(name: str, storage_options: StorageOptions = None) -> Fingerp
 
 
 def _head_of(file: Any) -> tuple[int, int]:
-    """Return how many bytes a file begins with, 64 KiB at most, and their CRC."""
     n_bytes = crc32 = 0
     while n_bytes < _HEAD_BYTES and (data := file.read(_HEAD_BYTES - n_bytes)):
         crc32 = zlib.crc32(data, crc32)

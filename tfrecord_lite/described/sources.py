@@ -1,7 +1,4 @@
-"""What describes some files: a schema that is given, files beside the data, or a sample of the records.
-
-All readers ask here, so that all read the same.
-"""
+"""What describes some files: a schema that is given, files beside the data, or a sample of the records."""
 
 from __future__ import annotations
 
@@ -56,10 +53,7 @@ def described_by(
 def dropping(
     schema: SchemaLike | None, sources: list[Source], options: ReadSettings
 ) -> ReadSettings:
-    """Return options by which records are dropped, if they are to be, that do not fit what describes them.
-
-    Without anything that describes them, those are dropped that are neither Examples nor SequenceExamples.
-    """
+    """Return options by which records are dropped, if they are to be, that do not fit what describes them."""
     if options.on_misfit == "raise":
         return options
     described = described_by(schema, sources, options)
@@ -109,7 +103,9 @@ def parser_for(
     if text is not False:
         described = with_text(described, text, sample, columns)
     if columns is not None:
-        described = described._replace(schema=_chosen(described.schema, columns))
+        items = items_of(described.schema)
+        chosen = {name: items[name] for name in known_columns(columns, items)}
+        described = described._replace(schema=schema_like(described.schema, chosen))
     if isinstance(described.schema, SequenceSchema):
         from tfrecord_lite.example.sequence.parse import SequenceExampleParser  # noqa: PLC0415
 
@@ -119,22 +115,13 @@ def parser_for(
     return ExampleParser(described.schema, strings=strings)
 
 
-def _chosen(schema: Schema | SequenceSchema, columns: list[str]) -> Schema | SequenceSchema:
-    """Return a schema of some columns, of SequenceExamples named by part: ``context/label``."""
-    items = items_of(schema)
-    return schema_like(schema, {name: items[name] for name in known_columns(columns, items)})
-
-
 # --------------------------------------------------------------------------- for displays
 
 
 def originals_of(
     sources: Sequence[Source], options: ReadSettings, *, may_be_damaged: bool = True
 ) -> Schema:
-    """Return the features of Examples whose values had another dtype; none if that is unknown, or not known for all files.
-
-    Sidecars of files that are damaged since are used, too: what is intact is shown as it was saved.
-    """
+    """Return the features of Examples whose values had another dtype; none if that is not known for all files."""
     if may_be_damaged:
         options = replace(options, on_error="skip")
     try:
@@ -145,10 +132,8 @@ def originals_of(
         return Schema({})
     items = {}
     for name, item in description.schema.to_items().items():
-        usual = (None, "string", item.kind.label)
-        if getattr(item.original, "dtype", None) not in usual and not isinstance(
-            item.spec, SparseFeature
-        ):
+        usual, is_sparse = (None, "string", item.kind.label), isinstance(item.spec, SparseFeature)
+        if not is_sparse and getattr(item.original, "dtype", None) not in usual:
             items[name] = item
     return Schema.of_items(items)
 
@@ -180,22 +165,21 @@ def row_restorer(schema: Schema) -> Callable[[bytes], dict[str, AnyArray]]:
 def _in_folder_of(sources: list[Source]) -> Sidecar | None:
     """Read what describes the one folder that all files are in: the features.json of TFDS, the info of seqio."""
     names = [name_of(source) for source in sources if isinstance(source, str | os.PathLike)]
-    folders = {os.path.dirname(name) for name in names}  # noqa: PTH120 - may be URLs
+    folders = {os.path.dirname(name) for name in names}
     if len(names) != len(sources) or len(folders) != 1:
         return None
-    features, info = (os.path.join(*folders, name) for name in _TFDS_FILES)  # noqa: PTH118
-    if not os.path.isfile(features):  # noqa: PTH113
+    features, info = (os.path.join(*folders, name) for name in _TFDS_FILES)
+    if not os.path.isfile(features):
         return _of_seqio(names)
     try:
         return sidecar.read(features)
     except InvalidArgumentError:
-        if os.path.isfile(info):  # noqa: PTH113
+        if os.path.isfile(info):
             raise
         return None  # it may be any program's
 
 
 def _saved_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
-    """Return what describes folders of ``tf.data.Dataset.save``, which must be alike."""
     described: Sidecar | None = None
     for name in map(name_of, sources):
         if not is_saved(name):
@@ -216,7 +200,7 @@ def _saved_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
 def _of_seqio(names: list[str]) -> Sidecar | None:
     """Read the ``info.SPLIT.json`` beside ``SPLIT.tfrecord-00000-of-00064``, of all splits alike; None without it."""
     places = {re.sub(_SHARD_OF_SEQIO, r"\g<1>info.\2.json", name) for name in names}
-    if not all(place.endswith(".json") and os.path.isfile(place) for place in places):  # noqa: PTH113
+    if not all(place.endswith(".json") and os.path.isfile(place) for place in places):
         return None
     try:
         first, *others = map(sidecar.read, sorted(places))
@@ -226,10 +210,7 @@ def _of_seqio(names: list[str]) -> Sidecar | None:
 
 
 def carried_by(sources: list[Source], options: ReadSettings) -> Sidecar | None:
-    """Return what the sidecar of files says that get all records of these as they are; None for no sidecar.
-
-    What TFDS, seqio or a saved data set says of all features goes along as well; what cannot be read of it does not matter.
-    """
+    """Return what goes into the sidecar of files that get all records of these as they are; None for no sidecar."""
     described = sidecars_of(sources, options)
     if described is not None:
         return described
@@ -242,12 +223,12 @@ def carried_by(sources: list[Source], options: ReadSettings) -> Sidecar | None:
 
 def sidecars_of(sources: list[Source], options: ReadSettings) -> Sidecar | None:
     """Merge the sidecars of all files; None if there are none."""
-    read = functools.partial(
-        sidecar.read_beside,
-        storage_options=options.storage_options,
-        may_be_damaged=options.on_error != "raise",
-    )
-    names = list(map(name_of, sources))
+    names, storage_options = list(map(name_of, sources)), options.storage_options
+
+    def read(source: Source) -> Sidecar | None:
+        may_be_damaged = options.on_error != "raise"
+        return sidecar.read_beside(source, storage_options, may_be_damaged=may_be_damaged)
+
     pairs = list(zip(sources, for_each_file(names, sources, read), strict=True))
     if not any(one for _, one in pairs):
         return None

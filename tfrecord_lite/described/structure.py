@@ -107,7 +107,6 @@ def _nested(keys: list[str], name: str) -> Structure:
 
 
 def _names_of(structure: Structure) -> Iterator[str]:
-    """Yield the leaves of a structure."""
     if not isinstance(structure, dict | tuple):
         yield structure
         return
@@ -116,7 +115,6 @@ def _names_of(structure: Structure) -> Iterator[str]:
 
 
 def _nested_tuples(item: object) -> Structure:
-    """Return parsed JSON with tuples for arrays."""
     if isinstance(item, dict):
         return {key: _nested_tuples(below) for key, below in item.items()}
     if isinstance(item, list):

@@ -8,16 +8,6 @@
                 ▼                                     ▼
     parser:  {"label": Dense(key, kind, shape, default), ...}
 
-======================  ======================================================================
-``kinds``               the three kinds of lists, and the dtypes that select them
-``features``            the specifications, with TensorFlow's names, arguments and defaults
-``prepare``             all checks of specifications, and the form that a parser works with
-``schema``              :class:`Schema`, :class:`SequenceSchema` and :class:`Original`
-``text``                a schema's table and JSON
-``summary``             counts and ranges of data, from which a schema is inferred
-======================  ======================================================================
-
-No I/O, no protobuf runtime, no knowledge of bytes on the wire.
 """
 
 from __future__ import annotations

@@ -1,20 +1,8 @@
 """Feature specifications: which feature to read, and the column to make of it.
 
-================================  =======================================================
-:class:`FixedLenFeature`          the same number of values in every example: an ndarray
-:class:`FixedLenSequenceFeature`  any number of blocks of one shape: an ndarray, padded
-:class:`VarLenFeature`            any number of values: a SparseTensor
-:class:`SparseFeature`            values and their coordinates: a SparseTensor
-:class:`RaggedFeature`            values divided into rows: a RaggedTensor
-:class:`RawFeature`               a byte string that is an array: an ndarray
-================================  =======================================================
-
-Names, arguments, their order and defaults are TensorFlow's, which has no RawFeature but ``tf.io.decode_raw``,
-and no ``value_key`` of a FixedLenFeature or VarLenFeature.
-dtypes are NumPy's, or their names. Specifications are immutable and can be pickled; they compare and hash by meaning, so
-that ``[2]`` equals ``(2,)`` and ``np.float32`` equals ``"float32"``. All but
-:class:`RaggedFeature` and :class:`RawFeature` accept any arguments; these are checked when they are
-used (rule E8).
+Names, arguments, their order and defaults are TensorFlow's. Specifications compare and hash by meaning, so that
+``[2]`` equals ``(2,)`` and ``np.float32`` equals ``"float32"``. All but :class:`RaggedFeature` and :class:`RawFeature`
+accept any arguments, which are checked when they are used (rule E8).
 """
 
 from __future__ import annotations
@@ -22,9 +10,9 @@ from __future__ import annotations
 import contextlib
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -39,9 +27,8 @@ class FeatureSpec:
     Examples
     --------
     >>> from tfrecord_lite.schema import FeatureSpec
-    >>> age = FixedLenFeature([], int)
-    >>> isinstance(age, FeatureSpec), age == FixedLenFeature([], "int64")
-    (True, True)
+    >>> isinstance(FixedLenFeature([], int), FeatureSpec)
+    True
     """
 
     __slots__ = ()
@@ -57,7 +44,6 @@ class FeatureSpec:
         return self.kind.label
 
     def _identity(self) -> tuple[Any, ...]:
-        """Return the fields in a form that can be hashed and compares by meaning."""
         return tuple((name, _meaning(name, value)) for name, value in arguments_of(self))
 
     def __eq__(self, other: object) -> bool:
@@ -121,10 +107,10 @@ class FixedLenFeature(FeatureSpec):
     dtype : dtype
         float32, int64 or string.
     default_value : array-like, optional
-        Value for examples without the feature, with as many values as `shape` holds. Without
-        a default, such an example is an error.
+        Value for examples without the feature, with as many values as `shape` holds; by default
+        such an example is an error.
     value_key : str, optional
-        The feature to read, if it has another name than this specification; not in TensorFlow.
+        The feature to read, by default the one with the name of this specification; not in TensorFlow.
 
     Examples
     --------
@@ -218,7 +204,7 @@ class SparseFeature(FeatureSpec):
 
 
 @dataclass(frozen=True, slots=True)
-class RaggedPartition:
+class KeyedPartition:
     """A partition that is a feature of its own."""
 
     key: str
@@ -237,11 +223,9 @@ class RaggedFeature(FeatureSpec):
     dtype : dtype
         float32, int64 or string.
     value_key : str, optional
-        The feature with the values; by default the one with the name of this specification.
+        As for :class:`FixedLenFeature`.
     partitions : list or tuple of partitions
-        The partitions of the values, outermost first. :class:`RowSplits`, :class:`RowLengths`,
-        :class:`RowStarts`, :class:`RowLimits` and :class:`ValueRowIds` name an int64
-        feature; :class:`UniformRowLength` has a number.
+        The partitions of the values, outermost first.
     row_splits_dtype : dtype
         dtype of the ``row_splits`` in the result: int32 or int64.
     validate : bool, default False
@@ -253,8 +237,7 @@ class RaggedFeature(FeatureSpec):
         ``UNSUPPORTED`` for another `dtype` or `row_splits_dtype`, ``BAD_ARGUMENT`` if
         `value_key` is not a string or is empty.
     TypeError
-        If `partitions` is not a list or tuple of partitions, `validate` not a bool, or a
-        dtype not a dtype.
+        If another argument is of the wrong type.
 
     Examples
     --------
@@ -262,7 +245,7 @@ class RaggedFeature(FeatureSpec):
     (RaggedFeature.RowLengths(key='n'),)
     """
 
-    class RowSplits(RaggedPartition):
+    class RowSplits(KeyedPartition):
         """Row ``i`` is ``values[splits[i]:splits[i + 1]]``.
 
         Parameters
@@ -273,7 +256,7 @@ class RaggedFeature(FeatureSpec):
 
         __slots__ = ()
 
-    class RowLengths(RaggedPartition):
+    class RowLengths(KeyedPartition):
         """Rows follow each other, with these lengths.
 
         Parameters
@@ -284,7 +267,7 @@ class RaggedFeature(FeatureSpec):
 
         __slots__ = ()
 
-    class RowStarts(RaggedPartition):
+    class RowStarts(KeyedPartition):
         """Each row starts at a given value and ends where the next one starts.
 
         Parameters
@@ -295,7 +278,7 @@ class RaggedFeature(FeatureSpec):
 
         __slots__ = ()
 
-    class RowLimits(RaggedPartition):
+    class RowLimits(KeyedPartition):
         """Each row ends before a given value and starts where the previous one ended.
 
         Parameters
@@ -306,7 +289,7 @@ class RaggedFeature(FeatureSpec):
 
         __slots__ = ()
 
-    class ValueRowIds(RaggedPartition):
+    class ValueRowIds(KeyedPartition):
         """Each value has the number of its row.
 
         Parameters
@@ -363,9 +346,8 @@ class RaggedFeature(FeatureSpec):
 class RawFeature(FeatureSpec):
     """A byte string in every example that is an array: little-endian numbers, row after row.
 
-    What ``array.tobytes()`` stored, and TensorFlow reads as ``tf.io.decode_raw`` of a
-    ``FixedLenFeature([], tf.string)``. In a feature list each step is such a string, and lists are
-    padded with zeros, as for a :class:`FixedLenSequenceFeature`.
+    What ``array.tobytes()`` stored, and ``tf.io.decode_raw`` reads. In a feature list each step is such a string, and
+    lists are padded with zeros, as for a :class:`FixedLenSequenceFeature`.
 
     Parameters
     ----------
@@ -373,9 +355,9 @@ class RawFeature(FeatureSpec):
         Shape of one example's array; ``[]`` for a single number. One dimension may be None:
         then results are RaggedTensors.
     dtype : dtype
-        Any number, bool or complex dtype of NumPy, or one of ml_dtypes such as ``"bfloat16"``.
+        Of NumPy's numbers or bools, or of ml_dtypes such as ``"bfloat16"``.
     value_key : str, optional
-        The feature with the byte string; by default the one with the name of this specification.
+        As for :class:`FixedLenFeature`.
     shape_key : str, optional
         The int64 feature with each array's shape; then any dimension may be None.
 
@@ -389,10 +371,9 @@ class RawFeature(FeatureSpec):
 
     Examples
     --------
-    >>> digits = encode_examples({"image": [np.arange(6, dtype=np.uint8).tobytes()]})
-    >>> parse_example(digits, {"image": RawFeature([2, 3], "uint8")})["image"]
-    array([[[0, 1, 2],
-            [3, 4, 5]]], dtype=uint8)
+    >>> digits = encode_examples({"image": [bytes([0, 1, 2])]})
+    >>> parse_example(digits, {"image": RawFeature([3], "uint8")})["image"]
+    array([[0, 1, 2]], dtype=uint8)
     """
 
     shape: Any
@@ -403,17 +384,14 @@ class RawFeature(FeatureSpec):
     def __post_init__(self) -> None:
         """Check and normalize the arguments."""
         dtype = numpy_dtype(self.dtype)
-        if dtype.newbyteorder("<") != dtype or not (
-            dtype.kind in "biufc" or dtype.name in EXTRA_DTYPES
-        ):
+        is_number = dtype.kind in "biufc" or dtype.name in EXTRA_DTYPES
+        if dtype.newbyteorder("<") != dtype or not is_number:
             detail = f"a RawFeature holds little-endian numbers or bools, not {dtype}"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         shape = (self.shape,) if hasattr(self.shape, "__index__") else tuple(self.shape)
         if shape.count(None) > 1 and self.shape_key is None:
-            detail = (
-                f"only one dimension of a RawFeature may be None, not several as in {list(shape)}"
-            )
-            raise argument_error(f"{detail}; with a shape_key any may be")
+            detail = "only one dimension of a RawFeature may be None, not several as in"
+            raise argument_error(f"{detail} {list(shape)}; with a shape_key any may be")
         try:
             shape = tuple(dim if dim is None else operator.index(dim) for dim in shape)
         except TypeError:
@@ -422,8 +400,9 @@ class RawFeature(FeatureSpec):
         if min(known, default=0) < 0:
             raise argument_error(f"a dimension must not be negative, as in {list(shape)}")
         if None in shape and 0 in known:
-            detail = f"rows of the shape {known} hold nothing, so they cannot be counted"
-            raise argument_error(detail)
+            raise argument_error(
+                f"rows of the shape {known} hold nothing, so they cannot be counted"
+            )
         object.__setattr__(self, "dtype", dtype.newbyteorder("="))
         object.__setattr__(self, "shape", shape)
 
@@ -448,14 +427,6 @@ class RawFeature(FeatureSpec):
         return int(math.prod([dim for dim in self.shape if dim is not None]) * self.dtype.itemsize)
 
 
-KeyedPartition: TypeAlias = (
-    RaggedFeature.RowSplits
-    | RaggedFeature.RowLengths
-    | RaggedFeature.RowStarts
-    | RaggedFeature.RowLimits
-    | RaggedFeature.ValueRowIds
-)
-"""The partitions that are features of their own."""
 Partition: TypeAlias = KeyedPartition | RaggedFeature.UniformRowLength
 """One level of a :class:`RaggedFeature`."""
 
@@ -467,6 +438,8 @@ Shorthand: TypeAlias = DType | tuple[DType, int | Sequence[int]]
 """A short form of a FixedLenFeature: its dtype, or ``(dtype, shape)``."""
 
 FeatureLike: TypeAlias = FeatureSpec | Shorthand
+Features: TypeAlias = Mapping[str, FeatureLike]
+"""What a `features` argument may be."""
 DenseLike: TypeAlias = DenseSpec | Shorthand
 
 SparseSpec: TypeAlias = VarLenFeature | SparseFeature
@@ -477,4 +450,5 @@ SPECIFICATIONS = FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
 SPECIFICATIONS += SparseFeature, RaggedFeature, RawFeature
 for _specification in SPECIFICATIONS:
     hinted(_specification)
-PARTITIONS: tuple[type[Partition], ...] = get_args(Partition)
+PARTITIONS: tuple[type[Partition], ...]
+PARTITIONS = (*KeyedPartition.__subclasses__(), RaggedFeature.UniformRowLength)

@@ -1,14 +1,11 @@
-"""The three kinds of an Example's features, and the dtypes that select them.
-
-A ``tf.train.Feature`` is a list of byte strings, of float32 or of int64. The number of a
-:class:`Kind` is the field number of its list on the wire.
-"""
+"""The three kinds of an Example's features, and the dtypes that select them."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from enum import IntEnum
 from typing import Any
 
@@ -65,6 +62,13 @@ EXTRA_DTYPES = EXTRA_FLOATS | EXTRA_INTEGERS
 """The small numbers of machine learning that NumPy lacks, by the names that ml_dtypes gives them."""
 
 
+def nearest_of_numpy(name: str) -> str:
+    """Return the name of NumPy's smallest dtype with all numbers of one of ml_dtypes; others as they are."""
+    if name in EXTRA_INTEGERS:
+        return name.rstrip("124") + "8"
+    return "float32" if name in EXTRA_FLOATS else name
+
+
 def is_float(name: str) -> bool:
     """Return whether a dtype with this name is one of floats, NumPy's or another."""
     return name.startswith("float") or name in EXTRA_FLOATS
@@ -73,10 +77,8 @@ def is_float(name: str) -> bool:
 def kind_of(dtype: object, key: str | None = None) -> Kind:
     """Return the kind that a user's dtype selects.
 
-    `dtype` is ``np.float32``, ``"float32"`` or ``float``; ``np.int64``, ``"int64"`` or ``int``;
-    ``bytes``, ``str``, ``object`` or ``"string"``; a NumPy dtype of these in any byte order; or a
-    TensorFlow dtype. `key` is the feature, for errors: ``UNSUPPORTED`` for a dtype that an
-    Example cannot hold, such as float64, ``BAD_ARGUMENT`` for None, TypeError for others.
+    A dtype of NumPy or TensorFlow, its name, or Python's type. `key` is the feature, for errors: ``UNSUPPORTED`` for a
+    dtype that an Example cannot hold, such as float64, ``BAD_ARGUMENT`` for None, TypeError for others.
 
     >>> kind_of(float), kind_of("int64"), kind_of(bytes)
     (<Kind.FLOAT: 2>, <Kind.INT64: 3>, <Kind.BYTES: 1>)
@@ -104,7 +106,6 @@ def kind_of(dtype: object, key: str | None = None) -> Kind:
 
 
 def _not_stored_error(name: str, key: str | None) -> InvalidArgumentError:
-    """Return the error about a dtype that no list of an Example has."""
     number = "float32 or " if is_float(name) else "" if name.startswith("complex") else "int64 or "
     raw = f"RawFeature(shape, {name!r}) for raw bytes"
     if name.startswith(("datetime64", "timedelta64", "void")):
@@ -115,7 +116,6 @@ def _not_stored_error(name: str, key: str | None) -> InvalidArgumentError:
 
 
 def _without_tensorflow(dtype: Any) -> Any:
-    """Return the name of a TensorFlow dtype, and anything else unchanged."""
     # Asked of the class: the property of some TensorFlow dtypes raises an error.
     return dtype.name if hasattr(type(dtype), "as_numpy_dtype") else dtype
 
@@ -123,9 +123,8 @@ def _without_tensorflow(dtype: Any) -> Any:
 def numpy_dtype(name_or_type: object) -> np.dtype[Any]:
     """Convert a name, scalar type or dtype to NumPy's dtype; raise TypeError for others.
 
-    Unlike ``np.dtype(given)``, which accepts None as float64 and any class as object, and
-    parses strings as a small language with syntax errors of its own. A name of ml_dtypes means
-    the same whether or not that has been imported; without it, ImportError.
+    ``np.dtype`` accepts None as float64 and any class as object, and parses strings as a small language. A name of
+    ml_dtypes means the same whether or not that has been imported; without it, ImportError.
 
     >>> numpy_dtype("<f4").name
     'float32'
@@ -138,13 +137,11 @@ def numpy_dtype(name_or_type: object) -> np.dtype[Any]:
         known = re.fullmatch(_NAME, word) is not None
     elif isinstance(word, type):
         known = issubclass(word, np.generic) or word in _BUILTINS
-    try:
-        dtype: np.dtype[Any] | None = np.dtype(word) if known else None
-    except (TypeError, ValueError, OverflowError):
-        dtype = None
-    if dtype is None:
-        raise TypeError(f"not a dtype: {name_or_type!r}")
-    return dtype
+    with suppress(TypeError, ValueError, OverflowError):
+        if known:
+            dtype: np.dtype[Any] = np.dtype(word)
+            return dtype
+    raise TypeError(f"not a dtype: {name_or_type!r}")
 
 
 def extra_dtype(name: str) -> np.dtype[Any]:
@@ -159,10 +156,7 @@ def extra_dtype(name: str) -> np.dtype[Any]:
 
 
 def array_of(tensor: Any, key: str | None = None, index: int | None = None) -> AnyArray:
-    """Return a tensor of another library as an array, also one of a dtype that ml_dtypes has.
-
-    Raises ``UNSUPPORTED``, with what to give instead, for one that NumPy does not take.
-    """
+    """Return a tensor of another library as an array; ``UNSUPPORTED`` for one that NumPy does not take."""
     try:
         return np.asarray(tensor)
     except Exception as error:  # of any library  # noqa: BLE001
@@ -180,16 +174,17 @@ def array_of(tensor: Any, key: str | None = None, index: int | None = None) -> A
     raise InvalidArgumentError(Reason.UNSUPPORTED, key=key, index=index, detail=detail)
 
 
+def _device(tensor: Any) -> str:
+    return str(getattr(tensor, "device", ""))
+
+
 _CURES: tuple[tuple[Callable[[Any], bool], str], ...] = (
-    (lambda x: "meta" in str(getattr(x, "device", "")), "one on the device 'meta' has no values"),
+    (lambda x: "meta" in _device(x), "one on the device 'meta' has no values"),
     (lambda x: getattr(x, "requires_grad", False), "give tensor.detach()"),
     (lambda x: getattr(x, "is_nested", False), "give a list of its rows, list(tensor.unbind())"),
     (lambda x: "sparse" in str(getattr(x, "layout", "")), "give tensor.to_dense()"),
     (lambda x: getattr(x, "is_quantized", False), "give tensor.dequantize()"),
-    (
-        lambda x: hasattr(x, "cpu") and str(getattr(x, "device", "cpu")) != "cpu",
-        "give tensor.cpu()",
-    ),
+    (lambda x: hasattr(x, "cpu") and _device(x) not in ("", "cpu"), "give tensor.cpu()"),
     (lambda x: hasattr(x, "is_neg") and x.is_neg(), "give tensor.resolve_neg()"),
     (lambda x: hasattr(x, "is_conj") and x.is_conj(), "give tensor.resolve_conj()"),
 )

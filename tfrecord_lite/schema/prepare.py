@@ -1,8 +1,5 @@
 r"""One pass over feature specifications: every check, then the form that a parser works with.
 
-A prepared feature says which keys to read (one for a dense or variable-length feature,
-several for sparse and ragged ones), as which kind, and what to build from them:
-
 ===========================  ================================  ============================
 specification                prepared                          column for a batch
 ===========================  ================================  ============================
@@ -16,12 +13,9 @@ specification                prepared                          column for a batc
                              :class:`Shaped` with a shape_key  shape varies
 ===========================  ================================  ============================
 
-Each key is read once, as one kind; two features may share a key only if they agree on
-how it is read (rule E7). Default values become arrays of the feature's dtype (rule X7), by
-TensorFlow's rules, which are neither NumPy's nor Python's: Python floats are not int64, but
-arrays of floats are; numbers are not strings; bools are numbers. Where TensorFlow truncates
-a value to make it fit (1.5 to 1, 2^63 to -2^63), this raises. The classes of all other errors
-are TensorFlow's.
+Default values become arrays of the feature's dtype (rule X7) by TensorFlow's rules: Python floats are not int64, but
+arrays of floats are; numbers are not strings; bools are numbers. Where TensorFlow truncates a value to make it fit
+(1.5 to 1, 2^63 to -2^63), this raises. The classes of all other errors are TensorFlow's.
 """
 
 from __future__ import annotations
@@ -30,29 +24,23 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import objects
+from tfrecord_lite.arrays import AnyArray, objects
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.schema import features as specs
 from tfrecord_lite.schema.features import (
     FeatureLike,
+    Features,
     FeatureSpec,
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    Partition,
     RaggedFeature,
     RawFeature,
-    SparseFeature,
-    VarLenFeature,
 )
 from tfrecord_lite.schema.kinds import Kind, kind_of
 from tfrecord_lite.schema.text import FOR_SEQUENCES
 from tfrecord_lite.texts import plural
-
-if TYPE_CHECKING:
-    from tfrecord_lite.arrays import AnyArray
 
 
 class Dense(NamedTuple):
@@ -127,8 +115,7 @@ class Sparse(NamedTuple):
 
     def reads(self) -> tuple[tuple[str, Kind], ...]:
         """Return the keys to read, each with its kind; the values' key last."""
-        indices = ((key, Kind.INT64) for key in self.index_keys)
-        return (*indices, (self.value_key, self.kind))
+        return (*((key, Kind.INT64) for key in self.index_keys), (self.value_key, self.kind))
 
 
 class Ragged(NamedTuple):
@@ -137,7 +124,7 @@ class Ragged(NamedTuple):
     name: str
     key: str
     kind: Kind
-    partitions: tuple[Partition, ...]
+    partitions: tuple[specs.Partition, ...]
     """The length of a uniform one is an int that is not negative."""
     splits_dtype: np.dtype[Any]
     """int32 or int64."""
@@ -169,12 +156,10 @@ MAX_DIMENSIONS = 62
 """Most dimensions of a feature's shape: NumPy's limit is 64, and batches of sequences add two."""
 
 
-def prepare(features: Mapping[str, FeatureLike]) -> dict[str, Prepared]:
+def prepare(features: Features) -> dict[str, Prepared]:
     """Check the features of an Example and convert them to the form a parser works with.
 
-    A shorthand means a FixedLenFeature, see :func:`specifications`.
-
-    Rejects no features, a value that is neither (E2), two features that read one key
+    Rejects no features, a value that is not a feature (E2), two features that read one key
     in different ways (E7), and a shape, dtype, default value or size that is missing or not valid
     (X2, X7, X8, S1, S4, S5, Z5).
 
@@ -186,14 +171,14 @@ def prepare(features: Mapping[str, FeatureLike]) -> dict[str, Prepared]:
         raise argument_error("no features to parse; give a dict of names to specifications")
     prepared = _prepare_all(features)
     for name, feature in features.items():
-        if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
+        if isinstance(feature, specs.FixedLenSequenceFeature) and not feature.allow_missing:
             detail = "a FixedLenSequenceFeature of an Example needs allow_missing=True"
             raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
     return prepared
 
 
 def prepare_sequence(
-    context: Mapping[str, FeatureLike] | None, lists: Mapping[str, FeatureLike] | None
+    context: Features | None, lists: Features | None
 ) -> tuple[dict[str, Prepared], dict[str, Prepared]]:
     """Check the features of a SequenceExample: its context, and its feature lists.
 
@@ -214,16 +199,14 @@ def prepare_sequence(
     _check_classes(lists, "a feature list", _IN_LISTS)
     prepared_lists = _prepare_all(lists)
     for name, spec in lists.items():
-        if isinstance(spec, FixedLenSequenceFeature) and spec.default_value is not None:
+        if isinstance(spec, specs.FixedLenSequenceFeature) and spec.default_value is not None:
             detail = "a feature list has no default_value; shorter ones are padded with 0 or b''"
             raise argument_error(detail, key=name)
     padding = _default_array("", b"", Kind.BYTES, ())
     for name, feature in prepared_lists.items():
         if isinstance(feature, Dense):  # a RawFeature: each step is a string
-            key, raw = feature.key, feature.raw
-            prepared_lists[name] = Padded(
-                key, Kind.BYTES, (), padding, allow_missing=False, raw=raw
-            )
+            padded = Padded(feature.key, Kind.BYTES, (), padding, allow_missing=False)
+            prepared_lists[name] = padded._replace(raw=feature.raw)
         elif isinstance(feature, Shaped):
             detail = "a shape_key is not possible in a feature list"
             raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
@@ -231,7 +214,6 @@ def prepare_sequence(
 
 
 def _check_classes(features: object, where: str, allowed: tuple[type[FeatureSpec], ...]) -> None:
-    """Raise UNSUPPORTED about a specification that is not possible in a part of a SequenceExample."""
     for name, spec in features.items() if isinstance(features, Mapping) else ():
         if type(spec) in _BUILDERS and type(spec) not in allowed:
             names = ", ".join(cls.__name__ for cls in allowed)
@@ -239,8 +221,8 @@ def _check_classes(features: object, where: str, allowed: tuple[type[FeatureSpec
             raise InvalidArgumentError(Reason.UNSUPPORTED, key=str(name), detail=detail)
 
 
-_IN_CONTEXT = (FixedLenFeature, VarLenFeature, RaggedFeature, RawFeature)
-_IN_LISTS = (FixedLenSequenceFeature, VarLenFeature, RaggedFeature, RawFeature)
+_IN_CONTEXT = (specs.FixedLenFeature, specs.VarLenFeature, RaggedFeature, RawFeature)
+_IN_LISTS = (specs.FixedLenSequenceFeature, specs.VarLenFeature, RaggedFeature, RawFeature)
 
 
 def no_mapping_error(features: object) -> TypeError:
@@ -253,7 +235,7 @@ def no_mapping_error(features: object) -> TypeError:
     return TypeError(detail)
 
 
-def _prepare_all(features: Mapping[str, FeatureLike]) -> dict[str, Prepared]:
+def _prepare_all(features: Features) -> dict[str, Prepared]:
     """Check features one by one, then whether they can be read together."""
     if not isinstance(features, Mapping):
         raise no_mapping_error(features)
@@ -272,7 +254,6 @@ def keys_to_read(prepared: Mapping[str, Prepared]) -> dict[str, Kind]:
 
 
 def _prepare_one(name: str, spec: FeatureSpec) -> Prepared:
-    """Check one feature alone."""
     check_key(name, name, TypeError)
     if type(spec) not in _BUILDERS:
         raise not_a_specification_error(name, spec)
@@ -290,13 +271,11 @@ def not_a_specification_error(name: str, value: object, more: str = "") -> Inval
     return argument_error(detail, key=str(name))
 
 
-def specifications(
-    features: Mapping[str, FeatureLike], *, is_list: bool = False
-) -> Mapping[str, FeatureSpec]:
+def specifications(features: Features, *, is_list: bool = False) -> Mapping[str, FeatureSpec]:
     """Return features with a specification for each shorthand; a copy, but a Schema as it is.
 
-    A shorthand is a dtype, or a tuple of dtype and shape. It stands for a FixedLenFeature; among
-    feature lists, for the FixedLenSequenceFeature whose steps have that dtype and shape.
+    A shorthand is a dtype, or a tuple of dtype and shape, for a FixedLenFeature or, in feature lists,
+    FixedLenSequenceFeature.
 
     >>> specifications({"x": int, "v": ("float32", [3])})["v"]
     FixedLenFeature(shape=[3], dtype='float32', default_value=None)
@@ -319,8 +298,7 @@ def specification(name: str, feature: FeatureLike, *, is_list: bool = False) -> 
     """Return one specification, or what a shorthand means."""
     if isinstance(feature, FeatureSpec):
         return feature
-    pair = feature if isinstance(feature, tuple) and len(feature) == 2 else (feature, [])
-    dtype, shape = pair
+    dtype, shape = feature if isinstance(feature, tuple) and len(feature) == 2 else (feature, [])
     is_dtype = isinstance(dtype, str | type | np.dtype) or hasattr(type(dtype), "as_numpy_dtype")
     try:
         kind = kind_of(dtype, name) if is_dtype else None
@@ -328,7 +306,7 @@ def specification(name: str, feature: FeatureLike, *, is_list: bool = False) -> 
         kind = None
     if kind is None:
         raise not_a_specification_error(name, feature, _SHORTHANDS)
-    cls = FixedLenSequenceFeature if is_list else FixedLenFeature
+    cls = specs.FixedLenSequenceFeature if is_list else specs.FixedLenFeature
     return cls(list(shape) if isinstance(shape, tuple) else shape, kind.dtype)
 
 
@@ -347,16 +325,16 @@ def canonical(name: str, feature: FeatureLike) -> FeatureSpec:
     match spec, prepared:
         case RawFeature(), _:
             return spec
-        case FixedLenFeature(), Dense():
+        case specs.FixedLenFeature(), Dense():
             changes["shape"] = prepared.shape
             if (default := spec.default_value) is not None:
                 default = _default_array(name, default, prepared.kind, prepared.shape)
                 changes["default_value"] = _tuples(default.tolist())
-        case FixedLenSequenceFeature(), Padded():
+        case specs.FixedLenSequenceFeature(), Padded():
             changes |= {"shape": prepared.shape, "allow_missing": bool(spec.allow_missing)}
             if spec.default_value is not None:
                 changes["default_value"] = prepared.padding.item()
-        case SparseFeature(), Sparse():
+        case specs.SparseFeature(), Sparse():
             single = isinstance(spec.index_key, str)
             changes["index_key"] = prepared.index_keys[0] if single else prepared.index_keys
             changes["size"] = prepared.sizes[0] if single else prepared.sizes
@@ -367,20 +345,19 @@ def canonical(name: str, feature: FeatureLike) -> FeatureSpec:
 
 
 def _tuples(value: Any) -> Any:
-    """Return nested lists as nested tuples."""
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 # ----------------------------------------------------------------- one builder per class
 
 
-def _dense(name: str, spec: FixedLenFeature) -> Dense:
+def _dense(name: str, spec: specs.FixedLenFeature) -> Dense:
     kind = kind_of(spec.dtype, name)
     shape = _shape(name, spec.shape)
     default = None
     if spec.default_value is not None:
         default = _default_array(name, spec.default_value, kind, shape)
-    default = default if default is not None and default.size else None
+        default = default if default.size else None
     return Dense(_value_key(name, spec.value_key), kind, shape, default)
 
 
@@ -392,21 +369,20 @@ def _value_key(name: str, key: str | None) -> str:
     return key
 
 
-def _padded(name: str, spec: FixedLenSequenceFeature) -> Padded:
+def _padded(name: str, spec: specs.FixedLenSequenceFeature) -> Padded:
     kind = kind_of(spec.dtype, name)
     shape = _shape(name, spec.shape)
     if 0 in shape:
         # TensorFlow divides by the size of a block, and crashes (rule S5).
         detail = f"blocks of shape {shape} hold no values and cannot be counted"
         raise argument_error(detail, key=name)
-    padding = spec.default_value
-    if padding is None:
-        padding = b"" if kind is Kind.BYTES else 0
-    default = _default_array(name, padding, kind, ())
-    return Padded(name, kind, shape, default, bool(spec.allow_missing))
+    filler = b"" if kind is Kind.BYTES else 0
+    padding = filler if spec.default_value is None else spec.default_value
+    padding = _default_array(name, padding, kind, ())
+    return Padded(name, kind, shape, padding, bool(spec.allow_missing))
 
 
-def _sparse(name: str, spec: SparseFeature) -> Sparse:
+def _sparse(name: str, spec: specs.SparseFeature) -> Sparse:
     if any(key is None or key in ("", b"", [], ()) for key in (spec.index_key, spec.value_key)):
         raise argument_error("a SparseFeature needs index_key and value_key", key=name)
     kind = kind_of(spec.dtype, name)
@@ -427,14 +403,13 @@ def _sparse(name: str, spec: SparseFeature) -> Sparse:
 
 def _ragged(name: str, spec: RaggedFeature) -> Ragged:
     key = _value_key(name, spec.value_key)
-    partitions: list[Partition] = []
-    for partition in spec.partitions:
+    partitions = list(spec.partitions)
+    for i, partition in enumerate(partitions):
         if isinstance(partition, RaggedFeature.UniformRowLength):
             length = _count(name, "UniformRowLength", partition.length)
-            partitions.append(RaggedFeature.UniformRowLength(length))
+            partitions[i] = RaggedFeature.UniformRowLength(length)
         else:
             check_key(name, partition.key, InvalidArgumentError)
-            partitions.append(partition)
     kind = kind_of(spec.dtype, name)
     return Ragged(name, key, kind, tuple(partitions), spec.row_splits_dtype, spec.validate)
 
@@ -450,12 +425,12 @@ def _raw(name: str, spec: RawFeature) -> Dense | Shaped:
 
 
 _BUILDERS: dict[type, Callable[[str, Any], Prepared]] = {
-    FixedLenFeature: _dense,
-    FixedLenSequenceFeature: _padded,
-    VarLenFeature: lambda name, spec: VarLen(
+    specs.FixedLenFeature: _dense,
+    specs.FixedLenSequenceFeature: _padded,
+    specs.VarLenFeature: lambda name, spec: VarLen(
         _value_key(name, spec.value_key), kind_of(spec.dtype, name)
     ),
-    SparseFeature: _sparse,
+    specs.SparseFeature: _sparse,
     RaggedFeature: _ragged,
     RawFeature: _raw,
 }
@@ -510,7 +485,6 @@ def _shape_error(name: str, shape: Any) -> TypeError:
 
 
 def _count(name: str, what: str, value: Any) -> int:
-    """Check an integer that must be in 0 to 2**63 - 1."""
     try:
         number = operator.index(value)
     except TypeError as error:
@@ -556,11 +530,7 @@ _TAKEN: dict[Kind, tuple[tuple[type, ...], str, str]] = {
 
 
 def _default_array(key: str, value: Any, kind: Kind, shape: tuple[int, ...]) -> AnyArray:
-    """Convert a default value to a read-only array of the feature's dtype and shape.
-
-    `value` is a scalar, nested lists or tuples, or an array, with as many values as `shape`;
-    nothing is broadcast. str is encoded as UTF-8.
-    """
+    """Convert a default value, of as many values as `shape`, to a read-only array; nothing is broadcast."""
     if isinstance(value, bytearray | memoryview):
         actual = type(value).__name__
         raise TypeError(f"default_value of feature {key!r} must be bytes, not {actual}")
@@ -584,13 +554,13 @@ def _default_array(key: str, value: Any, kind: Kind, shape: tuple[int, ...]) -> 
         raise argument_error(f"default_value must be {expected}, not {actual}", key=key)
     try:
         flat = _CONVERTERS[kind](flat)
-    except OverflowError as error:
-        raise argument_error(f"default_value does not fit into {kind.label}", key=key) from error
-    except UnicodeEncodeError as error:
-        detail = "default_value is a str that cannot be encoded as UTF-8"
-        raise argument_error(detail, key=key) from error
-    except ValueError as error:
-        raise argument_error(f"default_value {error}", key=key) from error
+    except (OverflowError, ValueError) as error:
+        detail = str(error)
+        if isinstance(error, OverflowError):
+            detail = f"does not fit into {kind.label}"
+        elif isinstance(error, UnicodeEncodeError):
+            detail = "is a str that cannot be encoded as UTF-8"
+        raise argument_error(f"default_value {detail}", key=key) from error
     if flat.size != math.prod(shape):
         count = plural(flat.size, "value")
         detail = f"default_value has {count}, expected {math.prod(shape):,} for shape {shape}"
@@ -610,7 +580,6 @@ def _floats(flat: AnyArray) -> AnyArray:
 
 
 def _integers(flat: AnyArray) -> AnyArray:
-    """Convert to int64 without changing a value."""
     if flat.dtype.kind in "uf" and flat.size:
         # The largest int64 is not a float, 2^63 is: hence "less than".
         fits = (flat >= _INT64.min) & (flat < np.float64(2.0**63))
@@ -624,9 +593,7 @@ def _integers(flat: AnyArray) -> AnyArray:
 
 
 def _strings(flat: AnyArray) -> AnyArray:
-    """Convert to an object array of bytes."""
-    strings = [item.encode() if isinstance(item, str) else bytes(item) for item in flat.tolist()]
-    return objects(strings)
+    return objects([x.encode() if isinstance(x, str) else bytes(x) for x in flat.tolist()])
 
 
 _CONVERTERS = {Kind.BYTES: _strings, Kind.FLOAT: _floats, Kind.INT64: _integers}

@@ -1,11 +1,4 @@
-"""Schema: feature specifications with their original types, to print, compare and store.
-
-An Example holds float32, int64 and byte strings. Its values were often something else before:
-an image of uint8 stored as one byte string, a bool as an int64, a float64 vector as its raw
-bytes. For each feature a schema holds its specification and, if known, its original type
-(:class:`Original`). A SequenceExample has two schemas, of its context and of its feature
-lists (:class:`SequenceSchema`).
-"""
+"""Schema: feature specifications with their original types, to print, compare and store."""
 
 from __future__ import annotations
 
@@ -17,15 +10,9 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.schema import features as specs
 from tfrecord_lite.schema import text
-from tfrecord_lite.schema.features import (
-    FeatureLike,
-    FeatureSpec,
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    RaggedFeature,
-    RawFeature,
-)
+from tfrecord_lite.schema.features import Features, FeatureSpec, FixedLenFeature, RawFeature
 from tfrecord_lite.schema.kinds import EXTRA_DTYPES, Kind, numpy_dtype
 from tfrecord_lite.schema.prepare import canonical, check_key, no_mapping_error, specifications
 from tfrecord_lite.texts import nearest, plural, repr_html
@@ -45,37 +32,30 @@ class Original:
     Parameters
     ----------
     dtype : dtype
-        Any number, bool or complex dtype of NumPy, datetime64 or timedelta64 with its unit,
-        one of ml_dtypes such as ``"bfloat16"``, or ``"string"``. Stored as its name, without byte order.
+        Of NumPy's numbers, bools or times, of ml_dtypes such as ``"bfloat16"``, or ``"string"``. Stored as its name,
+        without byte order.
     shape : sequence of int or None, optional
-        Shape of one example's value, with None for a dimension that varies; None if the
-        shape is not known.
+        Shape of one example's value, with None for a dimension that varies; None if it is not known.
     text : str, optional
-        The type of strings: ``"S5"`` or ``"U5"`` for NumPy's of fixed width, ``"T"`` for
-        its StringDType, ``"str"`` for Python's; None for ``bytes``.
+        The type of strings: ``"S5"``, ``"U5"``, ``"T"`` for StringDType, ``"str"`` for Python's; None for ``bytes``.
     missing : bool, default False
         Whether an example may lack the feature, so that a batch is a masked array.
     zone : str, optional
-        The time zone of datetime64 values, which are stored in UTC: ``"Europe/Berlin"``.
+        The time zone of datetime64 values, which are stored in UTC: ``"Europe/Berlin"``. For data frames.
     categories : sequence of str, bytes, int, float or bool, optional
-        The values that a column of categories may have, in their order, each once.
+        The values of a column of categories, in their order, each once. For data frames.
     ordered : bool, default False
         Whether the categories have an order.
     compression : "zlib", optional
-        How the bytes of an array are compressed, which is stored as one byte string.
+        How the bytes of an array are compressed, which is one byte string.
 
     Raises
     ------
     InvalidArgumentError
-        ``UNSUPPORTED`` for another dtype, ``BAD_ARGUMENT`` for a negative dimension, another
-        `text` or `compression`, a `zone` of what is not datetime64, categories that are not of the dtype.
+        ``UNSUPPORTED`` for another dtype, ``BAD_ARGUMENT`` for a value that an argument cannot have, or that does not go
+        with the dtype.
     TypeError
-        If `dtype` is not a dtype, `shape` not made of ints, or another argument of the wrong type.
-
-    Notes
-    -----
-    Zone and categories do not change what is stored, nor what parsers return: they are for
-    data frames.
+        If an argument is of the wrong type.
 
     Examples
     --------
@@ -121,7 +101,6 @@ class Original:
         return f"Original({shown})"
 
     def _members(self) -> dict[str, Any]:
-        """Return dtype, shape, and the other fields that are not the default."""
         return {
             field.name: value
             for field in fields(self)
@@ -130,7 +109,6 @@ class Original:
 
 
 def _dtype_name(dtype: Any) -> str:
-    """Return the name of an original dtype."""
     # Dtypes of NumPy, ml_dtypes and TensorFlow have names; scalar types do not.
     name = getattr(dtype, "name", dtype)
     if isinstance(name, str) and name in _OTHER_DTYPES:
@@ -145,7 +123,6 @@ def _dtype_name(dtype: Any) -> str:
 
 
 def _categories(categories: Any, dtype: str, text: str | None) -> tuple[Any, ...]:
-    """Check that categories are values of a dtype, each once."""
     if isinstance(categories, str | bytes):
         raise TypeError(f"categories must be a sequence of values, not {categories!r}")
     listed = tuple(categories)
@@ -164,7 +141,6 @@ def _categories(categories: Any, dtype: str, text: str | None) -> tuple[Any, ...
 
 
 def _dimension(dim: Any) -> int | None:
-    """Check one dimension of an original shape."""
     if dim is None:
         return None
     number = operator.index(dim)
@@ -195,15 +171,6 @@ class SchemaItem(NamedTuple):
         dtype = None if self.original is None else self.original.dtype
         return dtype == "float64" and self.kind is Kind.FLOAT
 
-    def __str__(self) -> str:
-        """Return dtype and shape, for error texts."""
-        if self.original is None:
-            return type(self.spec).__name__
-        word = self.original.text or self.original.dtype
-        word = "missing" if self.original.missing else word
-        shape = ", ".join("?" if dim is None else str(dim) for dim in self.original.shape or ())
-        return f"{word} [{shape}]"
-
 
 class _CheckedItem(SchemaItem):
     """An item of a schema, which need not be checked again; what ``_replace`` returns must be."""
@@ -224,14 +191,11 @@ def is_raw(original: Original | None, kind: Kind) -> bool:
 
 
 def checked_item(
-    name: str,
-    spec: FeatureSpec,
-    original: Original | None,
-    dense: type[FixedLenFeature | FixedLenSequenceFeature] = FixedLenFeature,
+    name: str, spec: Any, original: Original | None, dense: type[specs.DenseSpec] = FixedLenFeature
 ) -> SchemaItem:
     """Return a canonical specification with its original; BAD_ARGUMENT if its values cannot come from that.
 
-    Specifications of the class `dense` have values of one shape: in records, or in steps.
+    Those of the class `dense` have values of one shape: in records, or in steps.
     """
     item = _CheckedItem(spec, original)
     if original is None:
@@ -240,7 +204,7 @@ def checked_item(
     if isinstance(spec, RawFeature):
         own = Original(spec.dtype, spec.shape)
         fits = (original.dtype, original.shape) == (own.dtype, own.shape)
-    elif isinstance(spec, dense | RaggedFeature):
+    elif isinstance(spec, dense | specs.RaggedFeature):
         shape = original.shape or ()
         rank = shape.count(None)
         # Dimensions that vary are the first ones, but for the last of them.
@@ -256,7 +220,7 @@ def checked_item(
     return item
 
 
-def known_items(features: Mapping[str, FeatureLike]) -> dict[str, SchemaItem]:
+def known_items(features: Features) -> dict[str, SchemaItem]:
     """Return all items of a Schema; of other features those whose original types are known."""
     if isinstance(features, Schema):
         return features.to_items()
@@ -267,7 +231,7 @@ def known_items(features: Mapping[str, FeatureLike]) -> dict[str, SchemaItem]:
 def check_steps(feature_lists: Schema) -> None:
     """Raise about an original that the steps of a feature list cannot have; its shape is the shape of a step."""
     for name, (spec, original) in feature_lists.to_items().items():
-        checked_item(name, spec, original, FixedLenSequenceFeature)
+        checked_item(name, spec, original, specs.FixedLenSequenceFeature)
         if original is not None and original.missing:
             detail = "a step is never missing, so its original has no missing=True; "
             detail += "a list may be, with allow_missing=True"
@@ -277,15 +241,14 @@ def check_steps(feature_lists: Schema) -> None:
 class Schema(Mapping[str, FeatureSpec]):
     """An immutable mapping of names to feature specifications, with their original types.
 
-    As a mapping it is accepted wherever a dict of features is. Each specification is checked
-    and normalized (dtypes are NumPy's, shapes tuples) when the schema is created; only a parser
-    checks whether all of them can be parsed together.
+    It is accepted wherever a dict of features is, can be shared between threads and pickled. Each specification is
+    checked and normalized (dtypes are NumPy's, shapes tuples); only a parser checks whether all of them can be parsed
+    together.
 
     Parameters
     ----------
     features : mapping of str to feature specification
-        In the order in which they are printed. A dtype, or a tuple of dtype and shape, stands
-        for a FixedLenFeature.
+        A dtype, or a tuple of dtype and shape, stands for a FixedLenFeature.
     originals : mapping of str to Original, optional
         For some of the features, or all.
 
@@ -295,13 +258,7 @@ class Schema(Mapping[str, FeatureSpec]):
         ``BAD_ARGUMENT`` or ``UNSUPPORTED`` for a specification that is not valid, with the
         feature's name in `key`; ``BAD_ARGUMENT`` for an original without a feature.
     TypeError
-        If `features` is not a mapping, a name not a str, an original not an
-        :class:`Original`, or an argument of a specification of the wrong type.
-
-    Notes
-    -----
-    Holds no arrays and no references to the arguments; can be shared between threads and
-    pickled.
+        If an argument, a name, an original or an argument of a specification is of the wrong type.
 
     Examples
     --------
@@ -326,25 +283,23 @@ class Schema(Mapping[str, FeatureSpec]):
     plan: Any
     """What the encoder prepared; None before. Internal."""
 
-    def __init__(
-        self, features: Mapping[str, FeatureLike], originals: Mapping[str, Original] | None = None
-    ) -> None:
+    def __init__(self, features: Features, originals: Mapping[str, Original] | None = None) -> None:
         self.plan = None
         if isinstance(features, Schema) and originals is None:
             self._items = features._items  # noqa: SLF001 - of this class
             return
         if not isinstance(features, Mapping):
             raise no_mapping_error(features)
-        specs = {name: canonical(name, spec) for name, spec in features.items()}
+        checked = {name: canonical(name, spec) for name, spec in features.items()}
         originals = {} if originals is None else originals
         for name, entry in originals.items():
-            if name not in specs:
-                detail = f"no such feature for this original{nearest(name, specs)}"
+            if name not in checked:
+                detail = f"no such feature for this original{nearest(name, checked)}"
                 raise argument_error(detail, key=str(name))
             if not isinstance(entry, Original):
                 raise TypeError(f"original of feature {name!r} must be an Original")
         self._items = {}
-        for name, spec in specs.items():
+        for name, spec in checked.items():
             original = originals.get(name)
             if isinstance(spec, RawFeature):
                 original = original or Original(spec.dtype, spec.shape)
@@ -369,7 +324,6 @@ class Schema(Mapping[str, FeatureSpec]):
 
     @classmethod
     def _with(cls, items: dict[str, SchemaItem]) -> Self:
-        """Create a schema of items that are checked."""
         schema = cls.__new__(cls)
         schema._items, schema.plan = items, None  # noqa: SLF001 - of this class
         return schema
@@ -379,9 +333,8 @@ class Schema(Mapping[str, FeatureSpec]):
 
         Examples
         --------
-        >>> spec, original = infer_schema({"pixels": np.zeros((2, 3), np.uint8)}).to_items()["pixels"]
-        >>> spec, original.dtype
-        (FixedLenFeature(shape=(3,), dtype='int64', default_value=None), 'uint8')
+        >>> infer_schema({"pixels": np.zeros((2, 3), np.uint8)}).to_items()["pixels"].original
+        Original(dtype='uint8', shape=(3,))
         """
         return dict(self._items)
 
@@ -431,22 +384,11 @@ class Schema(Mapping[str, FeatureSpec]):
         return self._with(self._items | other._items)
 
     def select(self, names: Iterable[str]) -> Self:
-        """Return a schema of some features, in the order of `names`.
-
-        Parameters
-        ----------
-        names : iterable of str
-            Names of features.
-
-        Raises
-        ------
-        KeyError
-            If there is no such feature; the text lists the nearest names.
+        """Return a schema of some features, in the order of `names`; KeyError for an unknown one.
 
         Examples
         --------
-        >>> schema = Schema({"name": FixedLenFeature([], bytes), "age": FixedLenFeature([], int)})
-        >>> schema.select(["age"])
+        >>> Schema({"name": bytes, "age": int}).select(["age"])
         Schema of 1 feature
         name  specification    dtype  shape
         ----  ---------------  -----  -----
@@ -473,18 +415,9 @@ class Schema(Mapping[str, FeatureSpec]):
     _repr_html_ = repr_html
 
     def to_json(self, indent: int | None = 2) -> str:
-        """Return the schema as JSON, for people and for :meth:`from_json`.
+        """Return the schema as JSON, for people and for :meth:`from_json`; with `indent` None on a single line.
 
-        Parameters
-        ----------
-        indent : int, optional
-            Spaces per level; None for a single line.
-
-        Returns
-        -------
-        str
-            ASCII. Byte strings that are UTF-8 are strings, others ``{"base64": ...}``;
-            infinities and NaN are strings.
+        ASCII. Byte strings that are UTF-8 are strings, others ``{"base64": ...}``; infinities and NaN are strings.
 
         Examples
         --------
@@ -505,7 +438,6 @@ class Schema(Mapping[str, FeatureSpec]):
         return text.write_document(text.FORMAT, {"features": self._described()}, indent)
 
     def _described(self) -> dict[str, Any]:
-        """Return the features and their originals as JSON values."""
         described = {name: text.describe(item.spec) for name, item in self._items.items()}
         for name, (spec, original) in self._items.items():
             if original is None or (isinstance(spec, RawFeature) and text.is_told(spec, original)):
@@ -518,10 +450,7 @@ class Schema(Mapping[str, FeatureSpec]):
     def from_json(cls, document: str | bytes) -> Self:
         """Create a schema from the JSON that :meth:`to_json` returned.
 
-        Parameters
-        ----------
-        document : str or bytes
-            The JSON text; bytes are UTF-8.
+        Nothing in the text is executed or imported, and no memory is allocated for sizes in it.
 
         Raises
         ------
@@ -529,19 +458,12 @@ class Schema(Mapping[str, FeatureSpec]):
             ``BAD_ARGUMENT`` if the text is not JSON, not a schema, or not valid as one;
             ``UNSUPPORTED`` for a later version of the format.
 
-        Notes
-        -----
-        Nothing in the text is executed or imported. Sizes in it are checked, and no memory is
-        allocated for them.
-
         Examples
         --------
-        >>> document = Schema({"name": VarLenFeature(bytes), "age": VarLenFeature(int)}).to_json()
-        >>> Schema.from_json(document)
-        Schema of 2 features
+        >>> Schema.from_json(Schema({"age": VarLenFeature(int)}).to_json())
+        Schema of 1 feature
         name  specification  dtype
-        ----  -------------  ------
-        name  VarLenFeature  string
+        ----  -------------  -----
         age   VarLenFeature  int64
         """
         return cls._from_described("features", text.read_document(document, text.FORMAT))
@@ -564,8 +486,7 @@ class _Parts(NamedTuple):
 class SequenceSchema(_Parts):
     """The schemas of a SequenceExample's context and of its feature lists, as a named tuple.
 
-    ``parse_sequence_example(records, *schema)`` and ``SequenceExampleParser(*schema)`` take it
-    apart; :func:`~tfrecord_lite.load` takes it whole.
+    ``parse_sequence_example(records, *schema)`` takes it apart; :func:`~tfrecord_lite.load` takes it whole.
 
     Parameters
     ----------
@@ -573,8 +494,7 @@ class SequenceSchema(_Parts):
         FixedLenFeature, VarLenFeature and RaggedFeature, possibly with original types.
     feature_lists : mapping of str to feature specification, or Schema, optional
         FixedLenSequenceFeature, VarLenFeature, RaggedFeature and RawFeature, possibly with the
-        original types of their steps: one with a `shape` of ``[None, 3]`` has steps of any number
-        of rows.
+        original types of their steps.
 
     Raises
     ------
@@ -583,11 +503,7 @@ class SequenceSchema(_Parts):
 
     Examples
     --------
-    >>> schema = SequenceSchema(
-    ...     {"label": FixedLenFeature([], "int64")},
-    ...     {"rgb": FixedLenSequenceFeature([1024], "float32")},
-    ... )
-    >>> schema
+    >>> SequenceSchema({"label": int}, {"rgb": ("float32", [1024])})
     SequenceSchema of 1 context feature and 1 feature list
     <BLANKLINE>
     context
@@ -599,16 +515,12 @@ class SequenceSchema(_Parts):
     name  specification            dtype    shape
     ----  -----------------------  -------  ------
     rgb   FixedLenSequenceFeature  float32  [1024]
-    >>> SequenceSchema.from_json(schema.to_json()) == schema
-    True
     """
 
     __slots__ = ()
 
     def __new__(
-        cls,
-        context: Mapping[str, FeatureLike] | None = None,
-        feature_lists: Mapping[str, FeatureLike] | None = None,
+        cls, context: Features | None = None, feature_lists: Features | None = None
     ) -> Self:
         """Make schemas of both parts."""
         if feature_lists is not None:
@@ -639,23 +551,12 @@ class SequenceSchema(_Parts):
         return "\n\n".join([title, *tables])
 
     def to_json(self, indent: int | None = 2) -> str:
-        """Return the schema as JSON, for people and for :meth:`from_json`.
-
-        Parameters
-        ----------
-        indent : int, optional
-            Spaces per level; None for a single line.
-
-        Returns
-        -------
-        str
-            ASCII, as :meth:`Schema.to_json` writes it, with the members ``context`` and
-            ``feature_lists``.
+        """Return the schema as JSON, as :meth:`Schema.to_json`, with the members ``context`` and ``feature_lists``.
 
         Examples
         --------
         >>> import json
-        >>> schema = SequenceSchema({"name": VarLenFeature(bytes)}, {"words": VarLenFeature(bytes)})
+        >>> schema = SequenceSchema({}, {"words": VarLenFeature(bytes)})
         >>> json.loads(schema.to_json())["feature_lists"]
         {'words': {'specification': 'VarLenFeature', 'dtype': 'string'}}
         """
@@ -664,26 +565,13 @@ class SequenceSchema(_Parts):
 
     @classmethod
     def from_json(cls, document: str | bytes) -> Self:
-        """Create a schema from the JSON that :meth:`to_json` returned.
-
-        Parameters
-        ----------
-        document : str or bytes
-            The JSON text; bytes are UTF-8.
-
-        Raises
-        ------
-        InvalidArgumentError
-            As :meth:`Schema.from_json`.
+        """Create a schema from the JSON that :meth:`to_json` returned; raises the same errors as :meth:`Schema.from_json`.
 
         Examples
         --------
-        >>> document = SequenceSchema({}, {"words": FixedLenSequenceFeature([], bytes)}).to_json()
-        >>> SequenceSchema.from_json(document).feature_lists
-        Schema of 1 feature
-        name   specification            dtype   shape
-        -----  -----------------------  ------  -----
-        words  FixedLenSequenceFeature  string  []
+        >>> schema = SequenceSchema({}, {"words": VarLenFeature(bytes)})
+        >>> SequenceSchema.from_json(schema.to_json()) == schema
+        True
         """
         fields = text.read_document(document, text.SEQUENCE_FORMAT)
         return cls(*(Schema._from_described(name, fields) for name in cls._fields))  # noqa: SLF001

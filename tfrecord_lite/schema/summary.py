@@ -1,16 +1,6 @@
-"""Summaries of data: counts, lengths and ranges of values per feature.
+"""Summaries of data: counts, lengths and ranges of values per feature, from which schemas are inferred.
 
-::
-
-    Examples         ──counted──> Summary         ──schema()──> Schema
-    SequenceExamples ──counted──> SequenceSummary ──schema()──> SequenceSchema
-                                     + the summary of another shard
-
-For every feature a summary has the number of records with it, its kinds, and the smallest and
-largest count of values, and value. Schemas are inferred from summaries; the two are separate
-because summaries of shards can be added, and schemas cannot.
-
-No I/O, no knowledge of bytes on the wire.
+Summaries of shards can be added; schemas cannot.
 """
 
 from __future__ import annotations
@@ -22,15 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.schema.features import (
-    FeatureSpec,
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    RaggedFeature,
-    VarLenFeature,
-)
+from tfrecord_lite.schema import features as specs
+from tfrecord_lite.schema.features import FeatureSpec, FixedLenFeature, RaggedFeature
 from tfrecord_lite.schema.kinds import Kind
-from tfrecord_lite.schema.schema import Original, Schema, SequenceSchema
+from tfrecord_lite.schema.schema import Original, Schema, SchemaItem, SequenceSchema
 from tfrecord_lite.schema.text import json_value, shortest
 from tfrecord_lite.texts import abridged, aligned, nearest, plural, repr_html, shown_name
 
@@ -42,8 +27,8 @@ Variable: TypeAlias = Literal["ragged", "varlen", "padded"]
 
 _VARIABLE: dict[str, Callable[[Kind], FeatureSpec]] = {
     "ragged": lambda kind: RaggedFeature(kind.dtype, row_splits_dtype=np.int64),
-    "varlen": lambda kind: VarLenFeature(kind.dtype),
-    "padded": lambda kind: FixedLenSequenceFeature([], kind.dtype, allow_missing=True),
+    "varlen": lambda kind: specs.VarLenFeature(kind.dtype),
+    "padded": lambda kind: specs.FixedLenSequenceFeature([], kind.dtype, allow_missing=True),
 }
 
 
@@ -58,15 +43,13 @@ class ListSummary:
     lengths : tuple of two int
         Smallest and largest number of values per record.
     values : tuple of two int or float, optional
-        Smallest and largest value, without NaN; of byte strings, their lengths in bytes. None
-        if there are no values.
+        Smallest and largest value, without NaN; for byte strings, their lengths. None if there are no values.
     first : Place
         The first record with the feature in this kind.
 
     Examples
     --------
-    >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
-    >>> (ages,) = summarize(people)["age"].lists.values()
+    >>> (ages,) = summarize(encode_examples({"age": [36, 41, None]}))["age"].lists.values()
     >>> ages.n_records, ages.lengths, ages.values, ages.first.index
     (2, (1, 1), (36, 41), 0)
     """
@@ -94,13 +77,11 @@ class FeatureSummary:
     Parameters
     ----------
     lists : mapping of Kind to ListSummary
-        One item for each kind that occurs: usually one; none for a feature that is named
-        but never has a kind, which counts as missing (rule X3).
+        One item for each kind that occurs; none for a feature that never has a kind (rule X3).
 
     Examples
     --------
-    >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
-    >>> age = summarize(people)["age"]
+    >>> age = summarize(encode_examples({"age": [36, 41, None]}))["age"]
     >>> age.n_records, age.kind.name
     (2, 'INT64')
     """
@@ -141,20 +122,15 @@ class FeatureSummary:
 
 
 class Summary(Mapping[str, FeatureSummary]):
-    """A mapping of names to what some records hold in each feature.
+    """An immutable mapping of names to what some records hold in each feature.
 
-    Summaries of shards can be added in the order of the shards, with ``+`` or ``sum``. ``str``
-    returns a table.
+    Summaries of shards can be pickled, and added in the order of the shards, with ``+`` or ``sum``.
 
     Parameters
     ----------
     n_records : int
         Number of records that were examined.
     features : mapping of str to FeatureSummary
-
-    Notes
-    -----
-    Immutable; can be pickled, so that other processes may summarise shards.
 
     Examples
     --------
@@ -206,10 +182,6 @@ class Summary(Mapping[str, FeatureSummary]):
         """Return the same summary for 0, with which :func:`sum` begins."""
         return self if type(other) is int and other == 0 else NotImplemented
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as the call that creates an equal one."""
-        return (type(self), (self.n_records, self._features))
-
     def schema(
         self,
         *,
@@ -223,11 +195,9 @@ class Summary(Mapping[str, FeatureSummary]):
         ----------
         variable : {"ragged", "varlen", "padded"}, optional
             For features whose length varies, or that some record lacks: RaggedFeature,
-            VarLenFeature or FixedLenSequenceFeature. A record without the feature has no
-            values then.
+            VarLenFeature or FixedLenSequenceFeature.
         defaults : mapping of str to value, optional
-            For features of one length that some records lack: they become FixedLenFeature
-            with this default value.
+            For features of one length that some records lack: they become FixedLenFeature.
         names : iterable of str, optional
             The features of the schema; the others may even be of several kinds. By default all.
 
@@ -236,29 +206,25 @@ class Summary(Mapping[str, FeatureSummary]):
         Schema
             FixedLenFeature for a feature that every record has with the same number of
             values, at least one: of shape [] for 1, otherwise [n]. With "ragged", a feature of
-            one length that some record lacks has that shape as its original, so that
-            parsers make a masked array of it. A feature that never has a kind is
-            omitted.
+            one length that some record lacks becomes a masked array. A feature that never has a kind is omitted.
 
         Raises
         ------
         InvalidArgumentError
             ``WRONG_KIND`` for a feature of several kinds, with the place of the first
             record of the rarer kind. ``BAD_ARGUMENT`` for an unknown `variable`, a default
-            for a feature that does not exist or whose length varies, and a summary without
-            features.
+            that is not possible, and a summary without features.
         KeyError
             If `names` has a feature that does not exist.
 
         Examples
         --------
-        >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
+        >>> people = encode_examples({"age": [36, 41, None]})
         >>> summarize(people).schema(defaults={"age": -1})
-        Schema of 2 features
-        name  specification    dtype   shape  default
-        ----  ---------------  ------  -----  -------
-        age   FixedLenFeature  int64   []     -1
-        name  FixedLenFeature  string  []
+        Schema of 1 feature
+        name  specification    dtype  shape  default
+        ----  ---------------  -----  -----  -------
+        age   FixedLenFeature  int64  []     -1
         """
         if variable not in _VARIABLE:
             raise argument_error(f"variable is {variable!r}, expected {', '.join(_VARIABLE)}")
@@ -273,17 +239,13 @@ class Summary(Mapping[str, FeatureSummary]):
             raise argument_error(f"cannot infer a schema: {held}")
         features = self._features if names is None else {name: self[name] for name in names}
         filled = {name: summary for name, summary in features.items() if summary.lists}
-        specs = {n: self._spec(n, summary, variable, defaults) for n, summary in filled.items()}
-        originals = {}
-        for name, summary in filled.items():
-            if summary.kind and summary.is_fixed and isinstance(specs[name], RaggedFeature):
-                originals[name] = Original(summary.kind.label, _shape(summary), missing=True)
-        return Schema(specs, originals)
+        items = {n: self._item(n, own, variable, defaults) for n, own in filled.items()}
+        return Schema.of_items(items)
 
-    def _spec(
+    def _item(
         self, name: str, summary: FeatureSummary, variable: Variable, defaults: Mapping[str, Any]
-    ) -> FeatureSpec:
-        """Return the specification of one feature."""
+    ) -> SchemaItem:
+        """Return the specification of one feature, and the shape that the records with it have."""
         if summary.kind is None:
             raise _several_kinds_error(name, summary, "record")
         low, high = summary.lengths
@@ -291,24 +253,24 @@ class Summary(Mapping[str, FeatureSummary]):
             detail = f"no default is possible, as the length varies from {low} to {high}"
             raise argument_error(detail, key=name)
         if not summary.is_fixed or (summary.n_records < self.n_records and name not in defaults):
-            return _VARIABLE[variable](summary.kind)
+            original = None
+            if summary.is_fixed and variable == "ragged":
+                original = Original(summary.kind.label, _shape(summary), missing=True)
+            return SchemaItem(_VARIABLE[variable](summary.kind), original)
         default = defaults.get(name)
-        if default is not None and np.size(default) == 1 and isinstance(default, bytes | str):
+        if isinstance(default, bytes | str):
             default = [default] * high
-        return FixedLenFeature(_shape(summary), summary.kind.dtype, default)
+        return SchemaItem(FixedLenFeature(_shape(summary), summary.kind.dtype, default), None)
 
     def describe(self) -> dict[str, Any]:
         """Return all counts and ranges as JSON values.
 
         Examples
         --------
-        >>> people = encode_examples({"name": ["Ada", "Alan", "Grace"], "age": [36, 41, None]})
-        >>> summarize(people).describe()["features"]["age"]
+        >>> summarize(encode_examples({"age": [36, 41, None]})).describe()["features"]["age"]
         {'int64': {'records': 2, 'min_length': 1, 'max_length': 1, 'min': 36, 'max': 41}}
         """
-        features = {}
-        for name, summary in self._features.items():
-            features[name] = {kind.label: _describe(own) for kind, own in summary.lists.items()}
+        features = {name: _describe(summary) for name, summary in self._features.items()}
         return {"records": self.n_records, "features": features}
 
     def __str__(self) -> str:
@@ -337,9 +299,7 @@ class FeatureListSummary:
     steps : tuple of two int
         Smallest and largest number of steps per record with the list.
     values : FeatureSummary
-        The values of the steps. Each step counts as a record does in the summary of a feature:
-        ``values.n_records`` is the number of steps with a kind, ``values.lengths`` the smallest
-        and largest number of values per step.
+        The values of the steps, each of which counts as a record does in the summary of a feature.
 
     Examples
     --------
@@ -377,17 +337,12 @@ class FeatureListSummary:
 class SequenceSummary:
     """What some SequenceExamples hold in their contexts and in each feature list.
 
-    Summaries of shards can be added in the order of the shards, with ``+`` or ``sum``. ``str``
-    returns two tables.
+    Summaries of shards can be added as for :class:`Summary`.
 
     Parameters
     ----------
     context : Summary
     feature_lists : mapping of str to FeatureListSummary
-
-    Notes
-    -----
-    Immutable; can be pickled, so that other processes may summarise shards.
 
     Examples
     --------
@@ -410,10 +365,7 @@ class SequenceSummary:
     feature_lists: Mapping[str, FeatureListSummary]
 
     def __add__(self, other: SequenceSummary | Summary) -> SequenceSummary:
-        """Return the summary of both sets of records; the records of `other` follow.
-
-        One of records without feature lists is a :class:`Summary`, of their contexts.
-        """
+        """Return the summary of both sets of records; those of `other`, maybe without feature lists, follow."""
         if isinstance(other, Summary):
             other = SequenceSummary(other, {})
         if not isinstance(other, SequenceSummary):
@@ -444,10 +396,9 @@ class SequenceSummary:
         Parameters
         ----------
         variable : {"ragged", "varlen"}, optional
-            For features of the context whose length varies, or that some record lacks, and for
-            lists whose steps differ in length: RaggedFeature or VarLenFeature.
+            As for :meth:`Summary.schema`, also for lists whose steps differ in length.
         defaults : mapping of str to value, optional
-            For features of the context, as for :meth:`Summary.schema`.
+            For features of the context.
         names : iterable of str, optional
             The features of the schema by their paths, such as ``"context/age"``. By default all.
 
@@ -461,12 +412,11 @@ class SequenceSummary:
         Raises
         ------
         InvalidArgumentError
-            As :meth:`Summary.schema`; ``BAD_ARGUMENT`` for "padded", which is not possible in a
-            SequenceExample.
+            As :meth:`Summary.schema`.
 
         Examples
         --------
-        >>> people = encode_sequence_examples({"age": [36, 41, 37]}, {"words": [["a"], ["b", "c"], []]})
+        >>> people = encode_sequence_examples({}, {"words": [["a"], ["b", "c"], []]})
         >>> summarize(people).schema().feature_lists["words"]
         FixedLenSequenceFeature(shape=(), dtype='string', allow_missing=False, default_value=None)
         """
@@ -474,9 +424,7 @@ class SequenceSummary:
             detail = f"variable is {variable!r}, expected ragged, varlen for SequenceExamples"
             raise argument_error(detail)
         chosen = None if names is None else set(names)
-        in_context = None
-        if chosen is not None:
-            in_context = [name for name in self.context if f"context/{name}" in chosen]
+        in_context = chosen and [name for name in self.context if f"context/{name}" in chosen]
         context = Schema({})
         if defaults or any(summary.lists for summary in self.context.values()):
             context = self.context.schema(variable=variable, defaults=defaults, names=in_context)
@@ -490,14 +438,13 @@ class SequenceSummary:
         return SequenceSchema(context, lists)
 
     def _spec(self, name: str, summary: FeatureListSummary, variable: Variable) -> FeatureSpec:
-        """Return the specification of one list."""
         if summary.kind is None:
             raise _several_kinds_error(name, summary.values, "step")
         if not summary.is_fixed:
             return _VARIABLE[variable](summary.kind)
         is_optional = summary.n_records < self.n_records
         shape = _shape(summary.values)
-        return FixedLenSequenceFeature(shape, summary.kind.dtype, allow_missing=is_optional)
+        return specs.FixedLenSequenceFeature(shape, summary.kind.dtype, allow_missing=is_optional)
 
     def describe(self) -> dict[str, Any]:
         """Return all counts and ranges as JSON values.
@@ -511,18 +458,18 @@ class SequenceSummary:
         """
         lists = {}
         for name, own in self.feature_lists.items():
-            kinds = {kind.label: _describe(one) for kind, one in own.values.lists.items()}
             steps = {"steps": own.n_steps, "min_steps": own.steps[0], "max_steps": own.steps[1]}
-            lists[name] = {"records": own.n_records, **steps, "kinds": kinds}
+            lists[name] = {"records": own.n_records, **steps, "kinds": _describe(own.values)}
         context = self.context.describe()["features"]
         return {"records": self.n_records, "context": context, "feature_lists": lists}
 
     def __str__(self) -> str:
         """Return a table with one line per feature of the context, and one with the lists."""
         n_context, n_lists = len(self.context), len(self.feature_lists)
-        title = f"{plural(self.n_records, 'record')}, {plural(n_context, 'context feature')}, "
+        counts = plural(n_context, "context feature"), plural(n_lists, "feature list")
+        title = ", ".join([plural(self.n_records, "record"), *counts])
         tables = ("\n".join([part, *aligned(rows)]) for part, rows in summary_rows(self))
-        return "\n\n".join([title + plural(n_lists, "feature list"), *tables])
+        return "\n\n".join([title, *tables])
 
     def __repr__(self) -> str:
         """Return the same without the middle, if it is long."""
@@ -536,9 +483,9 @@ def summary_rows(summary: Summary | SequenceSummary) -> list[tuple[str, list[tup
     n_records = summary.n_records
     context = summary if isinstance(summary, Summary) else summary.context
     rows: list[tuple[str, ...]] = [("name", "kind", "records", "length", "values")]
-    for name, found in context.items():
-        kinds, *ranges = _cells(found)
-        rows.append((shown_name(name), kinds, _share(found.n_records, n_records), *ranges))
+    for name, own in context.items():
+        kinds, *ranges = _cells(own)
+        rows.append((shown_name(name), kinds, _share(own.n_records, n_records), *ranges))
     if isinstance(summary, Summary):
         return [("", rows)] if context else []
     steps: list[tuple[str, ...]] = [("name", "kind", "records", "steps", "length", "values")]
@@ -550,12 +497,10 @@ def summary_rows(summary: Summary | SequenceSummary) -> list[tuple[str, list[tup
 
 
 def _added(ours: Mapping[Any, Any], theirs: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Add summaries by name, or by kind."""
     return {**ours, **{key: ours[key] + one if key in ours else one for key, one in theirs.items()}}
 
 
 def _cells(summary: FeatureSummary) -> tuple[str, str, str]:
-    """Return the cells with kinds, lengths and values; of byte strings, with their lengths."""
     values = []
     for kind, lists in summary.lists.items():
         if lists.values:
@@ -567,14 +512,13 @@ def _cells(summary: FeatureSummary) -> tuple[str, str, str]:
 
 def _share(count: int, n_records: int) -> str:
     """Return the cell with the number of records that have something."""
-    share = f"{count:,} ({100 * count / max(n_records, 1):.1f} %)"
-    return "all" if count == n_records else share
+    return "all" if count == n_records else f"{count:,} ({100 * count / n_records:.1f} %)"
 
 
 def _several_kinds_error(name: str, summary: FeatureSummary, noun: str) -> InvalidArgumentError:
     """Return the error about a feature of several kinds, at the first record of the rarer one."""
     places = sorted(summary.lists.items(), key=lambda item: item[1].n_records, reverse=True)
-    (most, lists), (other, odd) = places[0], places[1]
+    (most, lists), (other, odd), *_ = places
     detail = f"holds {other.label} here but {most.label} in "
     detail += f"{plural(lists.n_records, f'other {noun}')}; a feature has one kind, though "
     detail += "TFRecordReader(path).examples() gives each record as it is"
@@ -587,11 +531,13 @@ def _shape(summary: FeatureSummary) -> list[int]:
     return [] if length == 1 else [length]
 
 
-def _describe(lists: ListSummary) -> dict[str, Any]:
-    low, high = lists.values or (None, None)
-    lengths = {"min_length": lists.lengths[0], "max_length": lists.lengths[1]}
-    values = {"min": json_value(shortest(low)), "max": json_value(shortest(high))}
-    return {"records": lists.n_records, **lengths, **values}
+def _describe(summary: FeatureSummary) -> dict[str, Any]:
+    described = {}
+    for kind, lists in summary.lists.items():
+        low, high = map(json_value, map(shortest, lists.values or (None, None)))
+        lengths = {"min_length": lists.lengths[0], "max_length": lists.lengths[1]}
+        described[kind.label] = {"records": lists.n_records, **lengths, "min": low, "max": high}
+    return described
 
 
 def _range(pair: tuple[float, float]) -> str:

@@ -17,8 +17,8 @@
     }
 
 The members of a feature are the arguments of its specification; those with their default
-value may be omitted. The version is 2 if a float64 is stored as float32, and otherwise 1. Reading checks every name and creates only the classes of this package's
-specifications: nothing in the text can name code.
+value may be omitted. The version is 2 if a float64 is stored as float32, and otherwise 1. Nothing in the text can name
+code.
 """
 
 from __future__ import annotations
@@ -33,15 +33,8 @@ from typing import Any
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.schema.features import (
-    PARTITIONS,
-    SPECIFICATIONS,
-    FeatureSpec,
-    RaggedFeature,
-    RawFeature,
-    SparseFeature,
-    arguments_of,
-)
+from tfrecord_lite.schema import features as specs
+from tfrecord_lite.schema.features import FeatureSpec, RaggedFeature, arguments_of
 from tfrecord_lite.schema.kinds import Kind, is_float, kind_of
 from tfrecord_lite.texts import aligned, plural, shown_name
 
@@ -49,8 +42,8 @@ FORMAT = "tfrecord_lite.Schema"
 SEQUENCE_FORMAT = "tfrecord_lite.SequenceSchema"
 VERSIONS = (1, 2)
 
-_SPECIFICATIONS = {cls.__name__: cls for cls in SPECIFICATIONS}
-_PARTITIONS = {cls.__name__: cls for cls in PARTITIONS}
+_SPECIFICATIONS = {cls.__name__: cls for cls in specs.SPECIFICATIONS}
+_PARTITIONS = {cls.__name__: cls for cls in specs.PARTITIONS}
 _NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -72,7 +65,6 @@ def write_document(format_name: str, members: Mapping[str, Any], indent: int | N
 
 
 def _is_narrowed(feature: Mapping[str, Any]) -> bool:
-    """Return whether a described feature is a float64 that is stored as float32."""
     dtype = feature.get("original", {}).get("dtype")
     return bool(dtype == "float64" and feature["dtype"] == "float32")
 
@@ -139,20 +131,19 @@ def read_features(
     listed = document.get(member)
     if not isinstance(listed, dict) or not all(isinstance(item, dict) for item in listed.values()):
         raise _json_error(f'"{member}" must be an object of objects')
-    specs, originals = {}, {}
+    features, originals = {}, {}
     for name, item in listed.items():
         original = item.pop("original", None)
         try:
-            specs[name] = _specification(name, item)
+            features[name] = _specification(name, item)
             if original is not None:
                 originals[name] = _original(name, original)
         except TypeError as error:
             raise _json_error(str(error), name) from error
-    return specs, originals
+    return features, originals
 
 
 def _specification(name: str, values: dict[str, Any]) -> FeatureSpec:
-    """Create a specification from its JSON values."""
     cls = _class(name, values, "specification", _SPECIFICATIONS)
     if "partitions" in values:
         partitions = values["partitions"]
@@ -216,9 +207,7 @@ def table(
     left_out = 0 if shown is None or count <= shown + 1 else count - shown
     kept = count - left_out
     head, tail = kept - kept // 4, kept // 4
-    if left_out:
-        rows = rows[:head] + rows[count - tail :]
-    lines = aligned([header, *rows])
+    lines = aligned([header, *rows[:head], *rows[count - tail :]])
     if left_out:
         lines.insert(2 + head, f"... {left_out} more ...")
     return "\n".join([title, *lines])
@@ -239,7 +228,6 @@ FOR_SEQUENCES = "; for SequenceExamples give SequenceSchema({'id': int}, {'frame
 
 
 def _row(name: str, spec: FeatureSpec, original: Any) -> tuple[str, ...]:
-    """Return the cells of one feature."""
     shape = getattr(spec, "shape", None)
     default = getattr(spec, "default_value", None)
     shape_text = "" if shape is None else _brackets(shape)
@@ -252,11 +240,10 @@ def _row(name: str, spec: FeatureSpec, original: Any) -> tuple[str, ...]:
 def is_told(spec: FeatureSpec, original: Any) -> bool:
     """Return whether a specification says all that an original does, or there is none."""
     is_more = original is not None and (original.categories, original.compression) != (None, None)
-    return original is None or (isinstance(spec, RawFeature) and not is_more)
+    return original is None or (isinstance(spec, specs.RawFeature) and not is_more)
 
 
 def _original_text(original: Any) -> str:
-    """Return the cell of an original."""
     words = [original.dtype, _brackets(original.shape), original.text, original.zone]
     words.append(original.compression)
     if original.categories is not None:
@@ -269,7 +256,7 @@ def _original_text(original: Any) -> str:
 def _details(spec: FeatureSpec) -> str:
     """Return the cell with the keys that a composite feature reads."""
     match spec:
-        case SparseFeature():
+        case specs.SparseFeature():
             return f"{_short(spec.index_key)} -> {spec.value_key!r}, size {spec.size}"
         case RaggedFeature():
             key = [] if spec.value_key is None else [f"values {spec.value_key!r}"]
@@ -288,7 +275,6 @@ def _brackets(shape: tuple[int | None, ...] | None) -> str:
 
 
 def _short(value: Any, limit: int = 24) -> str:
-    """Return the repr of a value in at most `limit` characters."""
     if isinstance(value, bytes):
         value = value[:limit]
     written = repr(np.asarray(value).tolist() if isinstance(value, np.ndarray) else value)

@@ -1,17 +1,24 @@
-"""Type: what the values of a feature are, and which list of an Example holds them."""
+"""Type: what the values of a feature are, and which list of an Example holds them; how types become wider.
+
+The schemas of several files are merged in the same way, except that a feature which a file lacks is missing there, or
+an empty row where lengths vary.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.schema.features import FeatureSpec, FixedLenFeature, RaggedFeature, RawFeature
-from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS, Kind, is_float, numpy_dtype
+from tfrecord_lite.schema.features import FixedLenFeature, RaggedFeature, RawFeature, SparseFeature
+from tfrecord_lite.schema.kinds import EXTRA_FLOATS, Kind, is_float, nearest_of_numpy, numpy_dtype
 from tfrecord_lite.schema.schema import Original, SchemaItem
+
+Shape: TypeAlias = tuple[int | None, ...]
+"""The shape of one record's value, with None for a dimension that varies."""
 
 _members = attrgetter(*(field.name for field in fields(Original)))
 """The values of what Original and Type have in common, in their order."""
@@ -32,7 +39,7 @@ class Type(NamedTuple):
     """The list that holds the values; None if there were no values."""
     dtype: str = ""
     """A name as in Original: ``"float16"``, ``"datetime64[s]"``, ``"string"``."""
-    shape: tuple[int | None, ...] | None = None
+    shape: Shape | None = None
     """The shape of one record's value, None for dimensions that vary, which are the first ones;
     None if it is not known."""
     text: str | None = None
@@ -69,7 +76,13 @@ class Type(NamedTuple):
         """How many values the dimensions that do not vary hold together."""
         return math.prod(n for n in self.shape or () if n is not None)
 
-    def specification(self, name: str, splits_dtype: Any = np.int64) -> FeatureSpec:
+    def item(self, name: str, splits_dtype: Any = np.int64) -> SchemaItem:
+        """Return the feature of a schema that has this type."""
+        return SchemaItem(self.specification(name, splits_dtype), self.original)
+
+    def specification(
+        self, name: str, splits_dtype: Any = np.int64
+    ) -> FixedLenFeature | RaggedFeature | RawFeature:
         """Return the specification that reads the values, in canonical form; without a kind, of byte strings."""
         kind, rank, is_raw = self.kind or Kind.BYTES, self.rank, self.is_raw
         if self.missing:
@@ -82,9 +95,7 @@ class Type(NamedTuple):
             return FixedLenFeature(self.shape, kind.dtype)
         keys = [f"{name}/row_lengths_{level}" for level in range(1, rank - is_raw)]
         partitions = tuple(map(RaggedFeature.RowLengths, keys))
-        return RaggedFeature(
-            kind.dtype, partitions=partitions, row_splits_dtype=splits_dtype, validate=True
-        )
+        return RaggedFeature(kind.dtype, None, partitions, splits_dtype, validate=True)
 
     def widened(self, other: Type, *, missing_as_empty: bool = False) -> Type:
         """Return the type of what was stored by this one, and then by another; or raise IncompatibleError.
@@ -118,15 +129,13 @@ class Type(NamedTuple):
                 if self.dtype.startswith(("int", "uint")) and is_float(other.dtype):
                     detail += "; give a schema, or a float in the first record"
                 raise IncompatibleError(detail)
-            both = Type(
-                self.kind, _dtype(self, other), _shape(self, other), _text(self, other), missing
-            )
-            both = both._replace(**_traits(self, other))
-        if both.missing and (both.rank or 0 in (both.shape or ())):
-            if not missing_as_empty:
-                raise IncompatibleError(MISSING_ROW)
-            both = both._replace(missing=False)
-        return both
+            dtype, shape, text = _dtype(self, other), _shape(self, other), _text(self, other)
+            both = Type(self.kind, dtype, shape, text, missing, **_traits(self, other))
+        if not both.missing or not (both.rank or 0 in (both.shape or ())):
+            return both
+        if not missing_as_empty:
+            raise IncompatibleError(MISSING_ROW)
+        return both._replace(missing=False)
 
     def __str__(self) -> str:
         """Return dtype and shape, for error texts."""
@@ -139,29 +148,27 @@ WIRE[None] = Type(None)
 """The types of stored lists."""
 
 
-def _shape_with_empty(typed: Type, empty: Type) -> tuple[int | None, ...] | None:
+def _shape_with_empty(typed: Type, empty: Type) -> Shape | None:
     """Return the shape of values, and of records without any: missing ones, or empty lists."""
     own, other = typed.shape, empty.shape
     if own is None:
-        raise IncompatibleError("a value is missing, which this column cannot store")
+        raise IncompatibleError(_NOT_MISSING)
     if not other:
         if typed.kind is None and own and empty.missing:
             raise IncompatibleError(_MISSING_AND_EMPTY)
         return own
     if not own:
-        detail = "an empty list in a column of single values"
         both = typed.kind is None and typed.missing
-        raise IncompatibleError(_MISSING_AND_EMPTY if both else detail)
-    if len(other) > len(own):
-        return _shape(typed, empty)
-    return (None, *own[1:])
+        raise IncompatibleError(_MISSING_AND_EMPTY if both else _NOT_EMPTY)
+    return _shape(typed, empty) if len(other) > len(own) else (None, *own[1:])
 
 
+_NOT_MISSING = "a value is missing, which this column cannot store"
+_NOT_EMPTY = "an empty list in a column of single values"
 _MISSING_AND_EMPTY = "None cannot be distinguished from an empty list here; give one of them"
 
 
 def _traits(before: Type, after: Type) -> dict[str, Any]:
-    """Return the time zone and the categories that fit both."""
     if before.zone != after.zone:
         zones = [own.zone or "no time zone" for own in (after, before)]
         raise IncompatibleError(f"times with {zones[0]} here, but with {zones[1]} before")
@@ -175,7 +182,6 @@ def _traits(before: Type, after: Type) -> dict[str, Any]:
 
 
 def _dtype(before: Type, after: Type) -> str:
-    """Return the dtype that holds both."""
     names = {before.dtype, after.dtype}
     if len(names) == 1:
         return before.dtype
@@ -185,8 +191,7 @@ def _dtype(before: Type, after: Type) -> str:
         raise incompatible
     if names & EXTRA_FLOATS:
         return "float32"
-    names = {name.rstrip("124") + "8" if name in EXTRA_INTEGERS else name for name in names}
-    both = np.result_type(*map(np.dtype, names)).name
+    both = np.result_type(*map(np.dtype, map(nearest_of_numpy, names))).name
     if _family(both) not in families:
         raise incompatible
     return both
@@ -200,7 +205,6 @@ def _family(name: str) -> str | None:
 
 
 def _text(before: Type, after: Type) -> str | None:
-    """Return the type of strings that holds both."""
     old, new = before.text, after.text
     if old == new:
         return old
@@ -212,8 +216,7 @@ def _text(before: Type, after: Type) -> str | None:
     raise IncompatibleError(f"strings of {new or 'bytes'} here, but of {old or 'bytes'} before")
 
 
-def _shape(before: Type, after: Type) -> tuple[int | None, ...]:
-    """Return the shape that fits both; only the first dimension may vary."""
+def _shape(before: Type, after: Type) -> Shape:
     old, new = before.shape, after.shape
     if old == new and old is not None:
         return old
@@ -221,3 +224,49 @@ def _shape(before: Type, after: Type) -> tuple[int | None, ...]:
         return (None, *old[1:])
     detail = f"the shape {list(new or ())} here, but {list(old or ())} before; "
     raise IncompatibleError(f"{detail}only the first dimension may vary between batches")
+
+
+# ------------------------------------------------ one feature for what was stored by either of two
+
+
+def widened(
+    name: str, old: SchemaItem, new: SchemaItem, *, missing_as_empty: bool = False
+) -> SchemaItem:
+    """Return the item that reads what was stored by either of two, or raise IncompatibleError.
+
+    A missing value, where lengths vary, is an error, or an empty row.
+    """
+    if old == new:
+        return old
+    both = (new, old)
+    if any(i.original is None or isinstance(i.spec, SparseFeature) for i in both):
+        words = [Type.of(i) if i.original else type(i.spec).__name__ for i in both]
+        raise IncompatibleError(f"{words[0]} here, but {words[1]} before")
+    return Type.of(old).widened(Type.of(new), missing_as_empty=missing_as_empty).item(name)
+
+
+def as_missing(name: str, item: SchemaItem) -> SchemaItem:
+    """Return the item for a feature that a record may lack."""
+    original = item.original
+    if original is None or original.shape is None or isinstance(item.spec, SparseFeature):
+        raise IncompatibleError(_NOT_MISSING)
+    return widened(name, item, item._replace(original=replace(original, missing=True)))
+
+
+def as_absent(name: str, item: SchemaItem) -> SchemaItem:
+    """Return the item for a feature that whole files lack: missing values, or empty rows."""
+    if isinstance(item.spec, SparseFeature):
+        return item
+    varies = item.original is not None and None in (item.original.shape or ())
+    return as_ragged(name, item) if varies else as_missing(name, item)
+
+
+def as_ragged(name: str, item: SchemaItem, *, missing_as_empty: bool = False) -> SchemaItem:
+    """Return the item for a feature that may be an empty list in some records."""
+    original = item.original
+    if original is None or not original.shape:
+        raise IncompatibleError(_NOT_EMPTY)
+    empty = item._replace(original=replace(original, shape=(None, *original.shape[1:])))
+    if item != empty:
+        return widened(name, item, empty, missing_as_empty=missing_as_empty)
+    return Type.of(empty).item(name, getattr(item.spec, "row_splits_dtype", np.int64))

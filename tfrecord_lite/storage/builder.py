@@ -23,11 +23,10 @@ from tfrecord_lite.convert.restore import original_dtype
 from tfrecord_lite.convert.store import BYTE_SIZED, RAW, type_of
 from tfrecord_lite.convert.types import exact
 from tfrecord_lite.described.structure import Structure, completed, flatten
-from tfrecord_lite.described.widening import widened
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import FixedLenFeature, Kind, Original, Schema, SchemaItem
 from tfrecord_lite.schema.schema import checked_item
-from tfrecord_lite.schema.types import IncompatibleError, Type
+from tfrecord_lite.schema.types import IncompatibleError, Type, widened
 from tfrecord_lite.texts import nearest
 
 _NOTHING = SchemaItem(FixedLenFeature((), bytes), Original("string", ()))

@@ -1,17 +1,7 @@
 """Schemas that other programs wrote: a text in, a Schema out.
 
-=============================  ============================================  ===========
-:func:`seqio.from_mapping`     ``info.SPLIT.json`` of seqio
-:func:`superserial.from_yaml`  the YAML header of Super Serial               needs yaml
-:func:`tfds.from_json`         ``features.json`` of TensorFlow Datasets
-:func:`tfx.from_text`          ``schema.pbtxt`` of TFX, tensorflow-metadata
-=============================  ============================================  ===========
-
 Most programs store tensors in an Example as a flat list of the nearest kind: bools and integers
-become int64, floats float32, and strings stay as they are. The shape is not stored; a schema has
-it, from which :func:`specification` makes the feature.
-
-No I/O: :func:`tfrecord_lite.load_schema` opens the files.
+become int64, floats float32, and strings stay as they are. The shape is not stored, but in the schema.
 """
 
 from __future__ import annotations
@@ -21,9 +11,7 @@ import numpy as np
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import FixedLenFeature, Kind, Original, RaggedFeature, SchemaItem
 from tfrecord_lite.schema.kinds import is_float
-
-Shape = tuple[int | None, ...]
-"""Shape of one example's value, with None for a dimension that varies."""
+from tfrecord_lite.schema.types import Shape
 
 
 def nearest_kind(name: str, dtype: str) -> Kind:
@@ -43,11 +31,7 @@ def nearest_kind(name: str, dtype: str) -> Kind:
 
 
 def specification(name: str, dtype: str, shape: Shape, *, optional: bool = False) -> SchemaItem:
-    """Return the specification of a tensor that was stored flat, and its original if it differs.
-
-    FixedLenFeature for a known shape; RaggedFeature without partitions if a dimension varies, or
-    the feature is `optional`.
-    """
+    """Return the specification of a tensor that was stored flat, and its original if it differs."""
     kind = nearest_kind(name, dtype)
     if shape.count(None) > 1:
         detail = f"only one dimension of the shape may be unknown, but the shape is {list(shape)}"

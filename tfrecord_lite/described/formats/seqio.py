@@ -1,10 +1,6 @@
 """The ``info.SPLIT.json`` of seqio: dtypes and shapes of what a task has cached.
 
-===================  ===============================================================
-[], [2]              a FixedLenFeature
-[null], [null, 2]    a RaggedFeature, whose values are divided by the shape
-[null, null, 2]      a RaggedFeature with the lengths of inner rows in ``_rl:0:NAME``
-===================  ===============================================================
+A shape of ``[null, null, 2]`` is a RaggedFeature with the lengths of inner rows in ``_rl:0:NAME``.
 """
 
 from __future__ import annotations
@@ -24,9 +20,7 @@ def is_info(document: Mapping[str, object]) -> bool:
     return isinstance(document.get("features"), dict) and "num_shards" in document
 
 
-def from_mapping(
-    document: Mapping[str, object],
-) -> tuple[Schema, dict[str, InvalidArgumentError]]:
+def from_mapping(document: Mapping[str, object]) -> tuple[Schema, dict[str, InvalidArgumentError]]:
     """Read a parsed ``info.SPLIT.json``; return also the features that cannot be read, with the reasons.
 
     >>> info = {"num_shards": 1, "features": {"x": {"shape": [None, 2], "dtype": "int32"}}}

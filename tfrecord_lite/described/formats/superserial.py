@@ -11,12 +11,8 @@
       dtype: 9        # DT_INT64
       shape: []
 
-Values are stored flat: integers and bools as int64 lists, floats as float lists, byte
-strings as they are. The dtypes of the header are the original ones. A first dimension that is
-null varies.
-
-PyYAML parses the text with its safe loader, so a header cannot create objects. The only tag of
-Python's that it may have is for tuples, which shapes were sometimes written as.
+A first dimension that is null varies. PyYAML parses the text with its safe loader, so a header cannot create
+objects; the only tag of Python's that it may have is for tuples, which shapes were sometimes written as.
 """
 
 from __future__ import annotations

@@ -1,22 +1,12 @@
 """The ``features.json`` of TensorFlow Datasets: its features, and how they are stored.
 
-=========================  ===============================================================
-FeaturesDict               its features, with names joined by ``/``
-Tensor, Scalar             a list of the nearest kind; with `encoding` one string of bytes, and
-                           with several unknown dimensions ``NAME/value`` and ``NAME/shape``
-ClassLabel                 an int64
-Text, Image                a string: the text, or the image file
-Video                      the image files of its frames, one string each
-BBox, Audio                as Tensor
-Translation                a Text for each language
-Sequence, Dataset          one more dimension for each feature in it; a sequence of sequences
-                           as ``NAME/ragged_flat_values``, the values, and
-                           ``NAME/ragged_row_lengths_0``, the lengths of the inner ones
-=========================  ===============================================================
+Names are joined by ``/``. A tensor is a list of the nearest kind, with an encoding one string of bytes, with several
+unknown dimensions ``NAME/value`` and ``NAME/shape``. A Sequence or Dataset is one more dimension for each feature in it;
+a sequence of sequences is ``NAME/ragged_flat_values``, the values, and ``NAME/ragged_row_lengths_0``, the lengths of the
+inner ones.
 
 The file has had several forms, all of which are read: today's (``pythonClassName`` and a member
 named after the class), and older ones (``type`` and ``content``, which may be JSON in a string).
-A feature that cannot be read is left out of the schema, with the reason. Images are not decoded.
 """
 
 from __future__ import annotations
@@ -28,24 +18,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfrecord_lite.described.formats import Shape, nearest_kind, specification
+from tfrecord_lite.described.formats import nearest_kind, specification
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.schema import (
-    FixedLenFeature,
-    Kind,
-    Original,
-    RaggedFeature,
-    RawFeature,
-    Schema,
-    SchemaItem,
-)
-from tfrecord_lite.schema.features import Partition
+from tfrecord_lite.schema import Kind, Original, Schema, SchemaItem
+from tfrecord_lite.schema.features import FixedLenFeature, Partition, RaggedFeature, RawFeature
+from tfrecord_lite.schema.types import Shape
 
 
 @dataclass(frozen=True, slots=True)
 class _Tensor:
-    """A tensor of the data set, by the name it is stored under."""
-
     name: str
     dtype: str
     shape: Shape
@@ -131,7 +112,7 @@ def _unsupported_error(detail: str, key: str | None = None) -> InvalidArgumentEr
 def _tensors(  # noqa: C901, PLR0912 - a case for each class
     name: str, node: Mapping[str, Any], refused: dict[str, InvalidArgumentError]
 ) -> Iterator[_Tensor]:
-    """Yield the tensors of a feature; add to `refused` the members that have none to read."""
+    """Yield the tensors of a feature; add to `refused` the members that cannot be read."""
     prefix = f"{name}/" if name else ""
     word, content = _class_and_content(node)
     content = content or {}
@@ -205,14 +186,12 @@ def _tensor(name: str, content: Mapping[str, Any]) -> Iterator[_Tensor]:
 
 
 def _shape(dims: Any) -> Shape:
-    """Convert a shape: a list, or an object with a list of dimensions."""
     if isinstance(dims, Mapping):
         dims = dims.get("dimensions")
     return tuple(_dimension(dim) for dim in dims or [])
 
 
 def _dimension(dim: Any) -> int | None:
-    """Convert a dimension: a number, or a string with one; None for null and -1."""
     number = -1 if dim is None else int(dim)
     return None if number < 0 else number
 
@@ -226,7 +205,6 @@ def _dtype(dtype: str) -> str:
 
 
 def _stored(tensor: _Tensor) -> SchemaItem:
-    """Return the feature in which a tensor is stored."""
     name, dtype, is_optional = tensor.name, tensor.dtype, tensor.is_optional
     outer, inner = tensor.shape[: tensor.sequences], tensor.shape[tensor.sequences :]
     is_encoded = tensor.encoding != "none"

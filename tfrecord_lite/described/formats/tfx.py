@@ -1,26 +1,8 @@
 """The ``schema.pbtxt`` of TFX: tensorflow-metadata's Schema in protobuf's text format.
 
-===========================================  =============================================
-in the schema                                becomes
-===========================================  =============================================
-``shape``, in every example                  FixedLenFeature
-``shape``, but not in every example,         as ``value_count``
-or of unknown size or rank
-``value_count``, or nothing                  VarLenFeature; RaggedFeature, if the schema
-                                             has ``represent_variable_length_as_ragged``
-``sparse_feature``                           SparseFeature, instead of its parts
-``tensor_representation_group`` ""           as it represents the columns that it names, under
-                                             names of its own
-STRUCT ``##SEQUENCE##``                      the feature lists of SequenceExamples, of any
-                                             number of steps and values
-a lifecycle stage such as ``DEPRECATED``     omitted
-===========================================  =============================================
-
-A feature that cannot be read is left out, with the reason.
-
 This follows tensorflow-metadata's description of its schema; the lifecycle stages that TFX's own
-readers omit have differed between the readers and their releases. protobuf parses the text with
-our own messages for these parts (``proto/tfmd_schema.proto``); the rest of the text is skipped.
+readers omit have differed. protobuf parses the text with our own messages for these parts
+(``proto/tfmd_schema.proto``); the rest of the text is skipped.
 """
 
 from __future__ import annotations
@@ -36,17 +18,8 @@ from google.protobuf import text_format
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.messages import tfmd_schema_pb2 as tfmd
-from tfrecord_lite.schema import (
-    FeatureSpec,
-    FixedLenFeature,
-    Kind,
-    RaggedFeature,
-    Schema,
-    SequenceSchema,
-    SparseFeature,
-    VarLenFeature,
-)
-from tfrecord_lite.schema.features import Partition
+from tfrecord_lite.schema import FeatureSpec, Kind, RaggedFeature, Schema, SequenceSchema
+from tfrecord_lite.schema.features import FixedLenFeature, Partition, SparseFeature, VarLenFeature
 from tfrecord_lite.schema.prepare import keys_to_read, prepare
 
 _KINDS: dict[int, Kind] = {tfmd.BYTES: Kind.BYTES, tfmd.INT: Kind.INT64, tfmd.FLOAT: Kind.FLOAT}
@@ -59,12 +32,8 @@ _SEQUENCE = "##SEQUENCE##"
 _IN_USE = frozenset({tfmd.UNKNOWN_STAGE, tfmd.BETA, tfmd.PRODUCTION})
 
 
-def from_text(
-    text: str | bytes,
-) -> tuple[Schema | SequenceSchema, dict[str, InvalidArgumentError]]:
-    """Read a ``schema.pbtxt``: features in the order of the text, sparse ones after the others.
-
-    Returns also the features that cannot be read, with the reasons.
+def from_text(text: str | bytes) -> tuple[Schema | SequenceSchema, dict[str, InvalidArgumentError]]:
+    """Read a ``schema.pbtxt``; return also the features that cannot be read, with the reasons.
 
     >>> from_text('''
     ... feature { name: "age" type: INT presence { min_fraction: 1 } shape {} }
@@ -82,12 +51,9 @@ def from_text(
         with warnings.catch_warnings():
             # About escapes in strings that Python does not know.
             warnings.simplefilter("ignore", DeprecationWarning)
-            schema = text_format.Parse(
-                _UNKNOWN_RANK.sub("dim { }", text),
-                tfmd.Schema(),
-                allow_unknown_field=True,
-                descriptor_pool=tfmd.DESCRIPTOR.pool,
-            )
+            text, pool = _UNKNOWN_RANK.sub("dim { }", text), tfmd.DESCRIPTOR.pool
+            schema = tfmd.Schema()
+            text_format.Parse(text, schema, allow_unknown_field=True, descriptor_pool=pool)
     except text_format.ParseError as error:
         # The error's own text may quote the document.
         where = f" at line {error.GetLine()}" if error.GetLine() is not None else ""
@@ -109,8 +75,6 @@ _Maker: TypeAlias = Callable[[], FeatureSpec]
 
 
 class _Reader:
-    """Converts a parsed schema to specifications."""
-
     def __init__(self, schema: tfmd.Schema) -> None:
         self._schema = schema
         self._features = _by_name(schema.feature)
@@ -131,36 +95,33 @@ class _Reader:
             keys, value = [part.name for part in sparse.index_feature], sparse.value_feature.name
             make = partial(self._sparse, sparse.name, keys, value, sparse.dense_shape)
             makers[0][sparse.name] = partial(make, is_sorted=sparse.is_sorted)
-        specs = self._made(makers[0], self._features, "context/" if self._is_sequence else "")
+        context = self._made(makers[0], self._features, "context/" if self._is_sequence else "")
         lists = self._made(makers[1], self._steps, "feature_lists/")
-        if not specs and not lists:
+        if not context and not lists:
             error = _schema_error("there are no features; expected a Schema of tensorflow-metadata")
             raise next(iter(self._refused.values()), error)
-        schema = SequenceSchema(specs, lists) if self._is_sequence else Schema(specs)
+        schema = SequenceSchema(context, lists) if self._is_sequence else Schema(context)
         return schema, self._refused
 
     def _made(
         self, makers: Mapping[str, _Maker], features: Mapping[str, tfmd.Feature], prefix: str
     ) -> dict[str, FeatureSpec]:
         """Return specifications, also for the columns that none of them is made of; in the schema's order."""
-        specs: dict[str, FeatureSpec] = {}
+        by_name: dict[str, FeatureSpec] = {}
         composed: set[str] = set()
-        plain: dict[str, _Maker] = {
-            name: partial(self._plain, name, feature) for name, feature in features.items()
-        }
+        plain: dict[str, _Maker] = {n: partial(self._plain, n, own) for n, own in features.items()}
         for name, make in (*makers.items(), *plain.items()):
-            is_plain = make is plain.get(name)
-            if is_plain and (name in composed or not _is_in_use(features[name])):
+            if make is plain.get(name) and (name in composed or not _is_in_use(features[name])):
                 continue
             composed.add(name)
             try:
                 spec = make()
                 composed.update(keys_to_read(prepare({name: spec})))
-                specs[name] = spec
+                by_name[name] = spec
             except InvalidArgumentError as error:
                 self._refused[prefix + name] = error
-        order = [name for name in features if name in specs]
-        return {name: specs[name] for name in dict.fromkeys([*order, *specs])}
+        order = [name for name in features if name in by_name]
+        return {name: by_name[name] for name in dict.fromkeys([*order, *by_name])}
 
     def _kind(
         self, name: str, owner: str, features: Mapping[str, tfmd.Feature] | None = None
@@ -198,7 +159,6 @@ class _Reader:
         return SparseFeature(keys, value, self._kind(value, name).dtype, sizes, is_sorted)
 
     def _represented(self, name: str, representation: tfmd.TensorRepresentation) -> FeatureSpec:
-        """Return the specification of a representation."""
         word = representation.WhichOneof("kind")
         variant: Any = getattr(representation, word or "", None)
         match word:
@@ -276,7 +236,6 @@ def _shape(name: str, shape: tfmd.FixedShape) -> list[int]:
 def _default(
     name: str, representation: tfmd.TensorRepresentation.DefaultValue, kind: Kind, shape: list[int]
 ) -> Any:
-    """Return nested lists of a shape, filled with the default value."""
     word = representation.WhichOneof("kind")
     if word is None or word not in _DEFAULTS[kind]:
         raise _schema_error(f"default_value must be {kind.label}, not {word or 'empty'}", name)
