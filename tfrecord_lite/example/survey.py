@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from tfrecord_lite import schema
 from tfrecord_lite.arrays import BoolArray, ByteItems, ByteRanges, Int64Array, lanes, row_splits
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.types import record_of
@@ -30,14 +31,6 @@ from tfrecord_lite.example.decode.features import kinds_in
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.proto import FEATURE_LISTS, FEATURES_TAG
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch, read_sequences
-from tfrecord_lite.schema import (
-    FeatureListSummary,
-    FeatureSummary,
-    Kind,
-    ListSummary,
-    SequenceSummary,
-    Summary,
-)
 from tfrecord_lite.wire.fields import tokenise
 from tfrecord_lite.wire.scalar import LEN, WireError
 from tfrecord_lite.wire.varint import read_varints
@@ -81,8 +74,8 @@ class Survey:
         self._is_sequence = False  # until a record has feature lists
         self._reader = _Reader()
         self._n_records = 0
-        self._features: dict[bytes, dict[Kind, ListSummary]] = {}
-        self._feature_lists: dict[bytes, FeatureListSummary] = {}
+        self._features: dict[bytes, dict[schema.Kind, schema.ListSummary]] = {}
+        self._feature_lists: dict[bytes, schema.FeatureListSummary] = {}
 
     def add(self, block: Block) -> None:
         """Survey the records of a block, which is not kept.
@@ -102,7 +95,7 @@ class Survey:
         self._is_sequence = is_sequence
         self._n_records += len(block)
         for key, n_steps, lists, summary in parts:
-            if isinstance(summary, FeatureListSummary):
+            if isinstance(summary, schema.FeatureListSummary):
                 before = self._feature_lists.get(key)
                 self._feature_lists[key] = summary if before is None else before + summary
             else:
@@ -115,14 +108,16 @@ class Survey:
                 for one_kind in lists:
                     self._observer.add_lists(key, one_kind, is_step=n_steps is not None)
 
-    def summary(self) -> Summary | SequenceSummary:
+    def summary(self) -> schema.Summary | schema.SequenceSummary:
         """Return the summary so far, features sorted by name."""
-        features = {key.decode(): FeatureSummary(value) for key, value in self._features.items()}
-        summary = Summary(self._n_records, dict(sorted(features.items())))
+        features = {
+            key.decode(): schema.FeatureSummary(value) for key, value in self._features.items()
+        }
+        summary = schema.Summary(self._n_records, dict(sorted(features.items())))
         if not self._is_sequence:
             return summary
         lists = {key.decode(): value for key, value in self._feature_lists.items()}
-        return SequenceSummary(summary, dict(sorted(lists.items())))
+        return schema.SequenceSummary(summary, dict(sorted(lists.items())))
 
 
 class _FeatureParts(NamedTuple):
@@ -133,7 +128,7 @@ class _FeatureParts(NamedTuple):
     """For each record with the feature list; None for a feature."""
     lists: list[Lists]
     """One per kind, of the records or steps that have it; none if there is no kind in any record."""
-    summary: FeatureListSummary | dict[Kind, ListSummary]
+    summary: schema.FeatureListSummary | dict[schema.Kind, schema.ListSummary]
 
 
 class _Reader:
@@ -188,14 +183,16 @@ def _feature_list(
     splits = row_splits(one.lengths)
     n_steps = int(splits[-1])
     steps: list[Lists] = []
-    summaries: dict[Kind, ListSummary] = {}
+    summaries: dict[schema.Kind, schema.ListSummary] = {}
     for kind, having in kinds_in(kinds, n_steps):
         values = _having(lists[kind].below(), having)
         steps.append(values)
         summaries[kind] = _summary_of(values, block.place(record_of(splits, _first(having))))
     step_counts = one.lengths if present is None else one.lengths[present]
     spread = int(step_counts.min()), int(step_counts.max())
-    summary = FeatureListSummary(step_counts.size, n_steps, spread, FeatureSummary(summaries))
+    summary = schema.FeatureListSummary(
+        step_counts.size, n_steps, spread, schema.FeatureSummary(summaries)
+    )
     return _FeatureParts(key, step_counts, steps, summary)
 
 
@@ -213,11 +210,11 @@ def _having(lists: Lists, having: Int64Array | None) -> Lists:
     return Lists(having.size, lists.type, (own,), lists.flat)
 
 
-def _summary_of(lists: Lists, place: Place) -> ListSummary:
+def _summary_of(lists: Lists, place: Place) -> schema.ListSummary:
     """Summarize lists of one kind; the first is in the record at a place."""
     level = lists.levels[0]
     spread = (level, level) if isinstance(level, int) else (int(level.min()), int(level.max()))
-    return ListSummary(lists.n, spread, _extremes(lists.flat), place)
+    return schema.ListSummary(lists.n, spread, _extremes(lists.flat), place)
 
 
 def _extremes(flat: Any) -> tuple[int, int] | tuple[float, float] | None:

@@ -28,14 +28,8 @@ from tfrecord_lite.block import Block, Place
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.options import hinted
-from tfrecord_lite.tensors.dtypes import (
-    STRING,
-    TensorType,
-    check_shape,
-    from_bytes,
-    tensor_type,
-    type_of_number,
-)
+from tfrecord_lite.tensors import dtypes
+from tfrecord_lite.tensors.dtypes import STRING, TensorType
 from tfrecord_lite.tensors.serialize import leading_bytes
 from tfrecord_lite.tensors.strings import Strings, as_strings, byte_strings
 from tfrecord_lite.texts import plural
@@ -105,7 +99,7 @@ def parse_tensor(
     if shape:
         detail = f"expected one string, got the shape {list(shape)}; use parse_tensors"
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
-    expected = None if out_type is None else tensor_type(out_type)
+    expected = None if out_type is None else dtypes.tensor_type(out_type)
     return _parse(items[0], expected, require_int("max_bytes", max_bytes))[0]
 
 
@@ -156,7 +150,7 @@ def parse_tensors(
            [2, 2]], dtype=int16)
     """
     strings = as_strings(serialized)
-    expected = None if out_type is None else tensor_type(out_type)
+    expected = None if out_type is None else dtypes.tensor_type(out_type)
     sizes = [] if shape is None else [require_int("a size in shape", size) for size in shape]
     wanted_shape = None if shape is None else tuple(sizes)
     limit = require_int("max_bytes", max_bytes)
@@ -165,7 +159,7 @@ def parse_tensors(
         if expected is None:
             raise argument_error("without tensors there is no dtype; give out_type")
         stacked = (*strings.shape, *(wanted_shape or ()))
-        check_shape(stacked, expected.dtype.itemsize)
+        dtypes.check_shape(stacked, expected.dtype.itemsize)
         return np.empty(stacked, expected.dtype)
 
     def parsed(i: int, kind: TensorType | None, shape: tuple[int, ...] | None) -> Any:
@@ -178,10 +172,10 @@ def parse_tensors(
 
     first, kind = parsed(0, expected, wanted_shape)
     stacked = (*strings.shape, *first.shape)
-    check_shape(stacked, first.dtype.itemsize)
+    dtypes.check_shape(stacked, first.dtype.itemsize)
     chosen, contents = _alike(strings, first, kind)
     if chosen.size == n_tensors:
-        return from_bytes(contents, kind).reshape(stacked)
+        return dtypes.from_bytes(contents, kind).reshape(stacked)
     _check_fill(n_tensors * first.nbytes, _limit(limit, int(strings.lengths.sum())))
     out = np.empty((n_tensors, first.size), kind.dtype)
     is_left = np.ones(n_tensors, np.bool_)
@@ -189,7 +183,7 @@ def parse_tensors(
     for i in np.flatnonzero(is_left).tolist():
         out[i] = parsed(i, kind, first.shape)[0].ravel()
     if chosen.size:
-        out[chosen] = from_bytes(contents, kind).reshape(chosen.size, -1)
+        out[chosen] = dtypes.from_bytes(contents, kind).reshape(chosen.size, -1)
     return out.reshape(stacked)
 
 
@@ -229,7 +223,7 @@ def _parse(
     except DecodeError:
         detail = f"the {len(serialized)} bytes are not a TensorProto"
         raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
-    kind = type_of_number(message.dtype)
+    kind = dtypes.type_of_number(message.dtype)
     if expected is not None and kind is not expected:
         detail = f"the tensor has dtype {kind.name}, expected {expected.name}"
         raise InvalidArgumentError(Reason.WRONG_DTYPE, detail=detail)
@@ -253,7 +247,7 @@ def _array_of(message: TensorProto, kind: TensorType, limit: int) -> AnyArray:
     """
     dtype = kind.dtype
     shape = tuple(dim.size for dim in message.tensor_shape.dim)  # without one, a scalar (T7)
-    check_shape(shape, dtype.itemsize)
+    dtypes.check_shape(shape, dtype.itemsize)
     n_values = prod(shape)
     if not n_values:
         return np.empty(shape, dtype)
@@ -286,7 +280,7 @@ def _numbers_in(content: bytes, n_values: int, kind: TensorType) -> AnyArray:
     if kind.name == "bool" and raw.max() > 1:
         detail = "the content of a bool tensor has bytes other than 0 and 1"
         raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
-    return from_bytes(raw, kind)
+    return dtypes.from_bytes(raw, kind)
 
 
 def _strings_in(content: bytes, n_values: int) -> ObjectArray:

@@ -31,20 +31,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    BoolArray,
-    Buffer,
-    ByteRanges,
-    Int64Array,
-    Uint8Array,
-    first_true,
-    keep_freed_pages,
-    place_all,
-    row_splits,
-    rows,
-    scatter,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array
 from tfrecord_lite.block import OVERHEAD_BYTES, SPARE_BYTES
 from tfrecord_lite.wire.scalar import WireError, varint_size
 from tfrecord_lite.wire.template import Hole
@@ -82,7 +70,7 @@ class Short:
 class Objects:
     """Large payloads, an object each."""
 
-    items: Sequence[Buffer]
+    items: Sequence[arrays.Buffer]
     lengths: Int64Array
 
 
@@ -188,7 +176,7 @@ def compact(data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> Payloa
         return Fixed(np.zeros((starts.size, 0), np.uint8))
     if int(starts.max()) + longest > data.size:
         data = np.concatenate([data, np.zeros(longest, np.uint8)])
-    cells = rows(data, longest)[starts].view(np.uint8).reshape(-1, longest)
+    cells = arrays.rows(data, longest)[starts].view(np.uint8).reshape(-1, longest)
     return Fixed(cells) if is_even else Short(cells, lengths)
 
 
@@ -208,7 +196,7 @@ def emit_run(
     """
     one = SizedPart(Part(levels, payload))
     sizes = np.broadcast_to(np.asarray(one.sizes, np.int64), (n_messages,))
-    splits = row_splits(sizes)
+    splits = arrays.row_splits(sizes)
     data = np.empty(int(splits[-1]) + OVERHEAD_BYTES, np.uint8)
     if n_messages:
         pen = _Pen(data, splits[:-1])
@@ -228,16 +216,16 @@ def emit_fields(
 
     Raises WireError for a message larger than MAX_MESSAGE_BYTES, before memory is allocated.
     """
-    keep_freed_pages()
+    arrays.keep_freed_pages()
     sized = [_sized_field(tag, parts, n_messages) for tag, parts in fields]
     lengths = np.zeros(n_messages, np.int64)
     for field, parts in sized:
         for one in parts if field is None else [field]:
             lengths += one.sizes
-    if (number := first_true(lengths > MAX_MESSAGE_BYTES)) is not None:
+    if (number := arrays.first_true(lengths > MAX_MESSAGE_BYTES)) is not None:
         detail = f"{lengths[number]} bytes, but protobuf reads at most {MAX_MESSAGE_BYTES}"
         raise WireError(number, 0, detail)
-    splits = row_splits(lengths + OVERHEAD_BYTES)
+    splits = arrays.row_splits(lengths + OVERHEAD_BYTES)
     data = np.empty(int(splits[-1]) + OVERHEAD_BYTES + SPARE_BYTES, np.uint8)
     offsets = splits[:-1] + OVERHEAD_BYTES
     if n_messages:
@@ -299,7 +287,7 @@ class _Pen:
 
     def _store(self, content: Uint8Array, at: Int64Array) -> None:
         """Store a row in each of many places."""
-        rows(self._data, content.shape[1])[at] = _as_items(content)
+        arrays.rows(self._data, content.shape[1])[at] = _as_items(content)
 
     def _room_for(self, n_bytes: int) -> None:
         if len(self._known) + n_bytes > _WIDEST_STRETCH_BYTES:
@@ -367,14 +355,14 @@ class _Pen:
                 if content.shape[1]:
                     self._store(content[chosen], at[chosen])
             case ByteRanges():
-                scatter(self._data, at[chosen], payload.take(chosen))
+                arrays.scatter(self._data, at[chosen], payload.take(chosen))
             case Objects(items):
                 if present is not None:
                     items = [items[i] for i in np.flatnonzero(present).tolist()]
-                place_all(self._data, at[chosen], items)
+                arrays.place_all(self._data, at[chosen], items)
 
 
-def _as_items(content: Uint8Array) -> AnyArray:
+def _as_items(content: Uint8Array) -> arrays.AnyArray:
     """View rows of bytes as one item each, of a number's type where there is one."""
     n_bytes = content.shape[1]
     return content.view({1: "u1", 2: "<u2", 4: "<u4", 8: "<u8"}.get(n_bytes, f"V{n_bytes}"))[:, 0]

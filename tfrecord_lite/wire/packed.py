@@ -20,14 +20,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    ByteRanges,
-    Int64Array,
-    Uint8Array,
-    lanes,
-    row_splits,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import AnyArray, ByteRanges, Int64Array, Uint8Array
 from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, WireError
 from tfrecord_lite.wire.varint import read_sized
 
@@ -55,7 +49,7 @@ def varint_runs(runs: ByteRanges) -> tuple[Int64Array, Int64Array]:
     single = _one_each(runs)
     if single is not None:
         return np.ones(len(runs), np.int64), single
-    splits = row_splits(runs.lengths)
+    splits = arrays.row_splits(runs.lengths)
     counts = np.empty(len(runs), np.int64)
     pieces: list[AnyArray] = []  # as narrow as they were decoded, until their number is known
     ends = np.searchsorted(splits, np.arange(_GROUP_BYTES, splits[-1], _GROUP_BYTES)).tolist()
@@ -81,7 +75,7 @@ def _one_each(runs: ByteRanges) -> Int64Array | None:
     if not 0 < longest <= MAX_VARINT_BYTES or int(lengths.min()) < 1:
         return None
     values = np.empty(starts.size, np.int64)
-    words, sizes = lanes(data), lengths.astype(np.uint8)
+    words, sizes = arrays.lanes(data), lengths.astype(np.uint8)
     for first in range(0, starts.size, _GROUP_VALUES):
         span = slice(first, first + _GROUP_VALUES)
         values[span], differs = read_sized(words, starts[span], sizes[span])

@@ -16,16 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    BoolArray,
-    ByteRanges,
-    Float32Array,
-    Int64Array,
-    Uint8Array,
-    first_true,
-    gather,
-    lanes,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import ByteRanges, Int64Array, Uint8Array
 from tfrecord_lite.wire.fields import renumbered, tokenise
 from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.scalar import I32, LEN, MAX_VARINT_BYTES, VARINT, WireError
@@ -62,16 +54,18 @@ def repeated_varint(
 
 def repeated_float(
     data: Uint8Array, starts: Int64Array, stops: Int64Array, number: int, depth: int = 0
-) -> tuple[Int64Array, Float32Array]:
+) -> tuple[Int64Array, arrays.Float32Array]:
     """Read all values of a repeated ``float`` field.
 
     As :func:`repeated_varint`; raises WireError for a chunk whose length is not a multiple of 4.
     """
     owner, begin, length = _runs(data, starts, stops, number, I32, depth)
-    if (run := first_true(length & 3 != 0)) is not None:
+    if (run := arrays.first_true(length & 3 != 0)) is not None:
         detail = f"a packed chunk of floats has {length[run]} bytes, expected a multiple of 4"
         raise WireError(int(owner[run]), int(begin[run]), detail)
-    return _per_message(owner, starts.size, length >> 2), gather(data, begin, length).view("<f4")
+    return _per_message(owner, starts.size, length >> 2), arrays.gather(data, begin, length).view(
+        "<f4"
+    )
 
 
 def _per_message(owner: Int64Array, n_messages: int, per_run: Int64Array) -> Int64Array:
@@ -91,10 +85,10 @@ def _runs(
     if not everyone.size:
         return everyone, everyone, everyone
     # Where the value starts if a message is one LEN field, and which messages are.
-    lengths, sizes = read_varints(lanes(data), starts + 1)
+    lengths, sizes = read_varints(arrays.lanes(data), starts + 1)
     begin = starts + 1 + sizes
     room = stops - begin
-    is_single: BoolArray = (data[starts] == number << 3 | LEN) & (room >= 0)
+    is_single: arrays.BoolArray = (data[starts] == number << 3 | LEN) & (room >= 0)
     is_single &= (lengths == room.astype(np.uint64)) & (sizes <= MAX_VARINT_BYTES)
     is_single &= stops > starts
     if is_single.all():

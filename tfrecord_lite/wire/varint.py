@@ -33,19 +33,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    LANE_BYTES,
-    BoolArray,
-    Int64Array,
-    Uint8Array,
-    Uint32Array,
-    Uint64Array,
-    row_splits,
-    rows,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import LANE_BYTES, BoolArray, Int64Array, Uint8Array, Uint64Array
 from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES
 
-Words = TypeVar("Words", "Uint64Array", "Uint32Array")
+Words = TypeVar("Words", Uint64Array, arrays.Uint32Array)
 
 TOO_LONG = MAX_VARINT_BYTES + 1
 """Stands for the size of a varint that has not ended after 10 bytes."""
@@ -223,8 +215,8 @@ def _encode_some(values: Uint64Array, sizes: Uint8Array) -> Uint8Array:
         np.bitwise_count(is_used, out=sizes)
         return words.view(np.uint8).take(is_used.view(np.bool_).nonzero()[0])
     cells, sizes[:] = varint_rows(values.view(np.int64))
-    splits = row_splits(sizes.astype(np.int64))
+    splits = arrays.row_splits(sizes.astype(np.int64))
     out = np.empty(int(splits[-1]) + 2 * LANE_BYTES, np.uint8)
     # Each is stored with the zeros after it, and the next one over those.
-    rows(out, 2 * LANE_BYTES)[splits[:-1]] = cells.view((np.void, 2 * LANE_BYTES))[:, 0]
+    arrays.rows(out, 2 * LANE_BYTES)[splits[:-1]] = cells.view((np.void, 2 * LANE_BYTES))[:, 0]
     return out[: splits[-1]]

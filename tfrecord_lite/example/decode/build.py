@@ -27,17 +27,8 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, first_true, ranges, row_splits
 from tfrecord_lite.columns import Column, SparseTensor
 from tfrecord_lite.columns.bytes import as_array
+from tfrecord_lite.convert import restore
 from tfrecord_lite.convert.lists import Lists, SparseLists
-from tfrecord_lite.convert.restore import (
-    as_strings,
-    numbers_of,
-    restore,
-    restore_values,
-    result,
-    sparse_result,
-    unpacked,
-    values_of,
-)
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.example.decode.first_error import MisfitError, misfits
 from tfrecord_lite.schema import Kind, RaggedFeature, RawFeature
@@ -137,16 +128,16 @@ def restored(feature: Prepared, lists: Lists | SparseLists, original: Type) -> L
     """Return lists as they were before they were stored; errors as of :func:`.restore`."""
     name = feature.name if isinstance(feature, Sparse | Ragged) else feature.key
     if isinstance(lists, SparseLists):
-        return lists._replace(values=restore_values(name, lists.values, original))
+        return lists._replace(values=restore.restore_values(name, lists.values, original))
     if isinstance(feature, Padded | VarLen):
-        return restore_values(name, lists, original)
-    return restore(name, lists, original)
+        return restore.restore_values(name, lists, original)
+    return restore.restore(name, lists, original)
 
 
 def finished(feature: Prepared, lists: Lists | SparseLists, *, with_objects: bool) -> Column:
     """Make the result of a feature: of one batch, or of several that were joined."""
     if isinstance(lists, SparseLists):
-        return sparse_result(lists, with_objects=with_objects)
+        return restore.sparse_result(lists, with_objects=with_objects)
     if isinstance(feature, Padded):
         return padded(lists, feature, with_objects=with_objects)
     if isinstance(feature, VarLen):
@@ -158,7 +149,9 @@ def in_rows(feature: Prepared, lists: Lists, *, with_objects: bool) -> Column:
     """Make the result of lists whose type has all dimensions."""
     splits_dtype = feature.splits_dtype if isinstance(feature, Ragged) else np.int64
     try:
-        return cast("Column", result(lists, with_objects=with_objects, splits_dtype=splits_dtype))
+        return cast(
+            "Column", restore.result(lists, with_objects=with_objects, splits_dtype=splits_dtype)
+        )
     except ValueError as error:  # from NumPy
         detail = f"no array can have the shape {lists.type.shape}: {error}"
         raise argument_error(detail, key=feature.reads()[0][0]) from None
@@ -167,7 +160,7 @@ def in_rows(feature: Prepared, lists: Lists, *, with_objects: bool) -> Column:
 def _filled(lists: Lists, present: BoolArray, default: AnyArray) -> Any:
     """Return the values of all messages, given the values of the `present` ones: the others have the default."""
     size, fill = default.size, cast("Any", default.reshape(-1))
-    fill = as_strings(fill) if lists.kind is Kind.BYTES else fill
+    fill = restore.as_strings(fill) if lists.kind is Kind.BYTES else fill
     both = Lists.join([lists, Lists(1, lists.type, (size,), fill)]).flat
     # Which of these values each message has.
     order = np.empty((present.size, size), np.int64)
@@ -182,7 +175,7 @@ def raw(strings: Any, spec: RawFeature, key: str) -> AnyArray:
         n_bytes, dims = plural(int(strings.lengths[i]), "byte"), list(spec.shape)
         detail = f"found {n_bytes}, expected {spec.n_bytes:,} for {spec.dtype_name} {dims}"
         raise MisfitError(i, Reason.WRONG_COUNT, key, detail)
-    return numbers_of(strings.joined(), spec.dtype)  # rule D3
+    return restore.numbers_of(strings.joined(), spec.dtype)  # rule D3
 
 
 def shaped(strings: Lists, shapes: Lists, feature: Shaped, own: Type) -> Lists:
@@ -192,7 +185,7 @@ def shaped(strings: Lists, shapes: Lists, feature: Shaped, own: Type) -> Lists:
     shape_spec = Dense(feature.shape_key, Kind.INT64, (len(dims),), None)
     strings = dense(key, strings, one, Type(Kind.BYTES, shape=()))
     with misfits():
-        values = unpacked(key, strings, own)
+        values = restore.unpacked(key, strings, own)
     shapes = dense(shape_spec.key, shapes, shape_spec, Type(Kind.INT64, shape=shape_spec.shape))
     sizes = shapes.flat.reshape(shapes.n, len(dims))
     wrong = (sizes < 0).any(axis=1)
@@ -227,7 +220,7 @@ def in_blocks(key: str, lists: Lists, feature: Padded, own: Type) -> Lists:
 
 def padded(lists: Lists, feature: Padded, *, with_objects: bool) -> AnyArray:
     r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \\*shape) (rule S4)."""
-    flat = as_array(values_of(lists, with_objects=with_objects))
+    flat = as_array(restore.values_of(lists, with_objects=with_objects))
     fill = padding_of(lists, feature, flat.dtype)
     return with_padding(flat, lists.lengths, feature.shape, fill, feature)
 
@@ -266,10 +259,10 @@ def padding_of(lists: Lists, feature: Padded, dtype: np.dtype[Any]) -> AnyArray:
     padding: AnyArray = feature.padding.reshape(1)
     if dtype == padding.dtype and lists.type.text is None:
         return padding
-    stored: Any = as_strings(padding) if feature.kind is Kind.BYTES else padding
+    stored: Any = restore.as_strings(padding) if feature.kind is Kind.BYTES else padding
     single = Lists(1, Type(feature.kind, shape=()), (), stored)
-    single = restore(feature.key, single, lists.type._replace(shape=()))
-    return as_array(values_of(single, with_objects=True))
+    single = restore.restore(feature.key, single, lists.type._replace(shape=()))
+    return as_array(restore.values_of(single, with_objects=True))
 
 
 @contextmanager
@@ -302,7 +295,7 @@ def var_len(lists: Lists, *, with_objects: bool) -> SparseTensor:
         coordinates.append(ranges(np.zeros_like(counts), counts))
         dense_shape.append(int(counts.max(initial=0)))
         rows = rows.below()
-    flat = as_array(values_of(lists, with_objects=with_objects))
+    flat = as_array(restore.values_of(lists, with_objects=with_objects))
     return SparseTensor(np.stack(coordinates, 1), flat, np.array(dense_shape))
 
 

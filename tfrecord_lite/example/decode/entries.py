@@ -45,18 +45,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    BoolArray,
-    ByteRanges,
-    Float32Array,
-    Int64Array,
-    Uint8Array,
-    Uint64Array,
-    lanes,
-    ranges,
-    row_splits,
-    views,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array
 from tfrecord_lite.convert.lists import Level, Lists
 from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.features import Features
@@ -71,7 +61,7 @@ from tfrecord_lite.wire.varint import read_varints
 if TYPE_CHECKING:
     from tfrecord_lite.wire.keys import KeyTable
 
-Flat: TypeAlias = "Float32Array | Int64Array | ByteRanges"
+Flat: TypeAlias = arrays.Float32Array | Int64Array | ByteRanges
 
 
 NO_VALUES: dict[Kind, Flat] = {
@@ -152,7 +142,7 @@ class MergedFeatures:
             counts[lists.owner] = per_list
         else:  # several lists of one owner, to be joined
             np.add.at(counts, lists.owner, per_list)
-        return row_splits(counts), flat
+        return arrays.row_splits(counts), flat
 
 
 def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, Lists]]) -> Lists:
@@ -163,9 +153,11 @@ def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, Lists]]) -> Li
     filled = [(numbers, lists) for numbers, lists in parts if len(lists.flat)]
     if not filled:
         return Lists(n_lists, WIRE[kind], (counts,), NO_VALUES[kind])
-    splits = row_splits(counts)
+    splits = arrays.row_splits(counts)
     # The destination of each value of the parts, end to end; and the source of each destination.
-    place = np.concatenate([ranges(splits[numbers], counts[numbers]) for numbers, _ in filled])
+    place = np.concatenate(
+        [arrays.ranges(splits[numbers], counts[numbers]) for numbers, _ in filled]
+    )
     order = np.empty_like(place)
     order[place] = np.arange(place.size)
     flat = Lists.join([lists for _, lists in filled]).flat.take(order)
@@ -254,9 +246,9 @@ class MapEntries:
         if self._odd.size:
             self._split(entries.take(self._odd))
 
-    def _heads(self, entries: Fields) -> tuple[Uint64Array, ByteRanges, Int64Array]:
+    def _heads(self, entries: Fields) -> tuple[arrays.Uint64Array, ByteRanges, Int64Array]:
         """Return the first bytes of entries; and if they are plain: the key, and the value's tag."""
-        head = lanes(self._data)[entries.start]
+        head = arrays.lanes(self._data)[entries.start]
         length = ((head >> np.uint64(8)) & _BYTE).view(np.int64)
         start = entries.start + 2
         return head, ByteRanges(self._data, start, length), start + length
@@ -264,7 +256,9 @@ class MapEntries:
     def _plain_features(self, entries: Fields) -> _PlainEntries:
         """Return the key, the kind and the list of each plain entry; kind 0 for the others."""
         head, key, value = self._heads(entries)
-        body = lanes(self._data)[value]  # a key of up to 255 bytes ends within the spare bytes
+        body = arrays.lanes(self._data)[
+            value
+        ]  # a key of up to 255 bytes ends within the spare bytes
         room = (entries.stop - value).view(np.uint64)
         is_plain = (body & _BODY_KNOWN) == room * _BODY_PER_BYTE + _BODY
         is_plain &= (head & _HEAD_KNOWN) == _HEAD
@@ -277,7 +271,7 @@ class MapEntries:
     def _plain_lists(self, entries: Fields) -> _PlainEntries:
         """Return the key and the FeatureList of each plain entry, as kind 1; 0 for the others."""
         head, key, value = self._heads(entries)
-        lengths, sizes = read_varints(lanes(self._data), value + 1)
+        lengths, sizes = read_varints(arrays.lanes(self._data), value + 1)
         begin = value + 1 + sizes
         room = entries.stop - begin
         is_plain = (head & _HEAD_KNOWN) == _HEAD
@@ -367,7 +361,7 @@ class MapEntries:
 def distinct(keys: ByteRanges, limit: int) -> list[bytes]:
     """Return the different keys, up to one more than the limit."""
     unique: dict[bytes, None] = {}
-    for view in views(keys.data, keys.starts, keys.lengths):
+    for view in arrays.views(keys.data, keys.starts, keys.lengths):
         unique[bytes(view)] = None
         if len(unique) > limit:
             break
@@ -379,7 +373,7 @@ def _check_utf8(strings: ByteRanges) -> None:
     joined = strings.joined()
     if joined.size == 0 or int(joined.max()) < 0x80:
         return
-    for i, view in enumerate(views(strings.data, strings.starts, strings.lengths)):
+    for i, view in enumerate(arrays.views(strings.data, strings.starts, strings.lengths)):
         try:
             str(view, "utf-8")
         except UnicodeDecodeError:
@@ -393,7 +387,7 @@ def _values_of(values: Fields, chosen: Int64Array, n_entries: int) -> Fields:
     else:
         counts = np.bincount(values.owner, minlength=n_entries)
         first = np.cumsum(counts) - counts
-        picked = ranges(first[chosen], counts[chosen])
+        picked = arrays.ranges(first[chosen], counts[chosen])
         owner = np.repeat(np.arange(chosen.size), counts[chosen])
     return values.take(picked)._replace(owner=owner)
 

@@ -45,18 +45,8 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    LANE_BYTES,
-    AnyArray,
-    BoolArray,
-    ByteRanges,
-    Int64Array,
-    Uint8Array,
-    lanes,
-    row_floats,
-    rows,
-    short_lanes,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import LANE_BYTES, AnyArray, BoolArray, Int64Array, Uint8Array
 from tfrecord_lite.convert.lists import Level, Lists
 from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.entries import LIST_READERS, NO_VALUES, Flat, chunk_values
@@ -139,7 +129,9 @@ class _FloatRun:
 
     def view(self, stretch_rows: AnyArray) -> AnyArray:
         """View the floats in rows of the stretch; shape (n_features, n_rows, n_values)."""
-        return row_floats(stretch_rows, self.place, self.n_bytes, len(self.features), self.stride)
+        return arrays.row_floats(
+            stretch_rows, self.place, self.n_bytes, len(self.features), self.stride
+        )
 
 
 class _Stretch:
@@ -225,7 +217,7 @@ class _ShortStretches:
     def words_at(self, data: Uint8Array, places: Int64Array) -> AnyArray:
         """Copy the rows at the places of each stretch; words, shape (n_stretches, n, n_words)."""
         n_words = self.mask.shape[2]
-        row_bytes = rows(data, n_words * LANE_BYTES)[places.reshape(-1)]
+        row_bytes = arrays.rows(data, n_words * LANE_BYTES)[places.reshape(-1)]
         return row_bytes.view("<u8").reshape(*places.shape, n_words)
 
     def tiles(self, n_messages: int) -> tuple[AnyArray, AnyArray]:
@@ -465,7 +457,9 @@ class LayoutMatch:
             return wrong
         sizes = lengths[own.stretches]
         at = places[own.stretches] + own.places
-        values, wrong_numbers = read_sized(lanes(self._data), at.reshape(-1), sizes.reshape(-1))
+        values, wrong_numbers = read_sized(
+            arrays.lanes(self._data), at.reshape(-1), sizes.reshape(-1)
+        )
         self._numbers[:, span] = values.reshape(at.shape)
         if wrong_numbers is not None:
             wrong = _either(wrong, np.any(wrong_numbers.reshape(at.shape), axis=0))
@@ -517,12 +511,12 @@ class LayoutMatch:
             return 1, self._numbers[number].copy()
         data, starts, lengths = self._data, self._starts[number], self._lengths[number]
         if entry.form is ValueForm.FIXED:
-            return entry.length // 4, rows(data, entry.length)[starts].view("<f4")
+            return entry.length // 4, arrays.rows(data, entry.length)[starts].view("<f4")
         if entry.form is ValueForm.LIST:
             return LIST_READERS[kind](
                 data, starts, starts + lengths, proto.LIST_VALUE, proto.LIST_DEPTH
             )
-        return chunk_values(kind, ByteRanges(data, starts, lengths))
+        return chunk_values(kind, arrays.ByteRanges(data, starts, lengths))
 
 
 def bodies(
@@ -543,9 +537,9 @@ def bodies(
                 expected += ((sizes & 0x7F) | more) << (8 * place)
                 sizes >>= 7
             known = np.uint32((1 << (8 * n_before)) - 1)
-            wrong = (short_lanes(data)[starts] & known) != expected
+            wrong = (arrays.short_lanes(data)[starts] & known) != expected
             return starts + n_before, wrong if np.count_nonzero(wrong) else None
-    lengths, n_bytes = read_varints(lanes(data), starts + 1)
+    lengths, n_bytes = read_varints(arrays.lanes(data), starts + 1)
     at = starts + 1 + n_bytes
     return at, (data[starts] != proto.FEATURES_TAG[0]) | (at + lengths.view(np.int64) != stops)
 

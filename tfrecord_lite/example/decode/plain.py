@@ -23,17 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    LANE_BYTES,
-    AnyArray,
-    BoolArray,
-    ByteRanges,
-    Int64Array,
-    Uint8Array,
-    lanes,
-    rows,
-    short_lanes,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import LANE_BYTES, AnyArray, BoolArray, Int64Array, Uint8Array
 from tfrecord_lite.convert.lists import Level, Lists
 from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.entries import LIST_READERS, Flat, GeneralMessages, chunk_values
@@ -135,7 +126,7 @@ class KnownKeys:
 
         wrong: BoolArray = lengths > _LARGEST_BYTE
         wrong |= lengths < of_each(self._shortest_entries)
-        words = rows(data, self._n_words * LANE_BYTES)[at].view("<u8").reshape(at.size, -1)
+        words = arrays.rows(data, self._n_words * LANE_BYTES)[at].view("<u8").reshape(at.size, -1)
         wide = lengths.astype(np.uint64)
         for place, (mask, expected, per_length) in enumerate(self._words):
             word = words[:, place] & of_each(mask)
@@ -298,12 +289,12 @@ class PlainMatch:
         starts = starts + 2
         sizes = sizes - np.uint8(2)
         if kind is Kind.INT64 and 0 < int(np.maximum.reduce(sizes, initial=0)) <= LANE_BYTES:
-            values, wrong = read_sized(lanes(data), starts, sizes)
+            values, wrong = read_sized(arrays.lanes(data), starts, sizes)
             if wrong is None:
                 return 1, values
         if kind is Kind.FLOAT and np.count_nonzero(sizes == 4) == sizes.size:
-            return 1, short_lanes(data)[starts].view("<f4")
-        return chunk_values(kind, ByteRanges(data, starts, sizes.astype(np.int64)))
+            return 1, arrays.short_lanes(data)[starts].view("<f4")
+        return chunk_values(kind, arrays.ByteRanges(data, starts, sizes.astype(np.int64)))
 
 
 def _walk(

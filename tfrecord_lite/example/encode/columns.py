@@ -21,14 +21,7 @@ import numpy as np
 from tfrecord_lite.arrays import ByteItems, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import SparseTensor
-from tfrecord_lite.convert.arrow import (
-    DataFrame,
-    Frame,
-    is_frame,
-    is_stream,
-    open_columns,
-    open_frames,
-)
+from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.convert.lossless import with_carried
 from tfrecord_lite.convert.normalize import opened
@@ -40,16 +33,7 @@ from tfrecord_lite.example.proto import FEATURES_TAG, KIND_TAGS, LIST_VALUE_TAG
 from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import FeatureLike, Kind
 from tfrecord_lite.texts import plural
-from tfrecord_lite.wire.emit import (
-    Fixed,
-    Objects,
-    Part,
-    Payload,
-    Short,
-    compact,
-    emit_fields,
-    emit_run,
-)
+from tfrecord_lite.wire import emit
 from tfrecord_lite.wire.scalar import WireError
 from tfrecord_lite.wire.varint import varint_rows, varint_run
 
@@ -62,7 +46,7 @@ _SCHEMA_ROWS = 512
 
 @hinted
 def encode_examples(
-    columns: Mapping[str, Any] | DataFrame, schema: Mapping[str, FeatureLike] | None = None
+    columns: Mapping[str, Any] | arrow.DataFrame, schema: Mapping[str, FeatureLike] | None = None
 ) -> Block:
     r"""Encode columns as Example messages, one per record.
 
@@ -179,7 +163,7 @@ def encode_batches(
     Errors about columns are raised before the first batch; an error about a row has the row's number, and is raised
     after all rows before it. To `rounded` are added the columns that float32 does not hold.
     """
-    if is_stream(data):
+    if arrow.is_stream(data):
         return _encode_stream(data, schema, rounded)
     if schema is None or is_columns(data):
         return encode_column_batches(data, schema, rounded)
@@ -188,11 +172,11 @@ def encode_batches(
 
 def is_columns(data: Any) -> bool:
     """Return whether data are columns, not rows."""
-    return isinstance(data, Mapping) or is_frame(data)
+    return isinstance(data, Mapping) or arrow.is_frame(data)
 
 
 def encode_column_batches(
-    columns: Mapping[str, Any] | Frame,
+    columns: Mapping[str, Any] | arrow.Frame,
     schema: Mapping[str, FeatureLike] | None,
     rounded: dict[str, None] | None = None,
 ) -> Generator[Block]:
@@ -212,7 +196,7 @@ def _encode_stream(
 ) -> Generator[Block | list[bytes]]:
     """Encode Arrow data batch by batch; errors have the record's number in the whole stream."""
     first = 0
-    with closing(open_frames(stream)) as frames:
+    with closing(arrow.open_frames(stream)) as frames:
         for frame in frames:
             with errors_at(index=first.__add__):
                 yield from encode_column_batches(frame, schema, rounded)
@@ -245,7 +229,7 @@ def _encode_row_batches(
 def _lists(
     columns: Any, schema: Mapping[str, FeatureLike] | None, rounded: dict[str, None] | None = None
 ) -> dict[str, Lists]:
-    frame = open_columns(columns)
+    frame = arrow.open_columns(columns)
     if schema is not None:
         return stored(frame.columns, schema, rounded)
     lists: dict[str, Lists] = {}
@@ -270,10 +254,10 @@ def encode_lists(lists: Mapping[str, Lists], n_records: int | None = None) -> Bl
     return encode_fields([(FEATURES_TAG, features_parts(lists))], n_records)
 
 
-def encode_fields(fields: list[tuple[bytes, list[Part]]], n_records: int) -> Block:
+def encode_fields(fields: list[tuple[bytes, list[emit.Part]]], n_records: int) -> Block:
     """Encode the fields of messages: a tag and parts each; RECORD_TOO_LARGE about one of them."""
     try:
-        return Block(*emit_fields(fields, n_records))
+        return Block(*emit.emit_fields(fields, n_records))
     except WireError as error:
         reason = Reason.RECORD_TOO_LARGE
         raise InvalidArgumentError(reason, index=error.message, detail=error.detail) from None
@@ -301,77 +285,80 @@ def sorted_keys(keys: Iterable[str]) -> list[tuple[bytes, str]]:
     return sorted((encoded_key(key), key) for key in keys)
 
 
-def features_parts(lists: Mapping[str, Lists]) -> list[Part]:
+def features_parts(lists: Mapping[str, Lists]) -> list[emit.Part]:
     """Return the Features that have lists, one per key, as parts of messages."""
     keys = sorted_keys(lists)
     return [part for raw, key in keys for part in feature_parts(entry_levels(raw), lists[key])]
 
 
-def feature_parts(entry: tuple[bytes, ...], lists: Lists) -> list[Part]:
+def feature_parts(entry: tuple[bytes, ...], lists: Lists) -> list[emit.Part]:
     """Return a Feature within some levels as parts of messages; two if some lists are empty."""
     kind, counts, present = lists.type.kind, lists.levels[0], lists.present
     if kind is None or (isinstance(counts, int) and not counts):
-        nothing = Fixed(np.zeros((lists.n, 0), np.uint8))
-        return [Part(entry if kind is None else (*entry, KIND_TAGS[kind]), nothing, present)]
+        nothing = emit.Fixed(np.zeros((lists.n, 0), np.uint8))
+        return [emit.Part(entry if kind is None else (*entry, KIND_TAGS[kind]), nothing, present)]
     levels = (*entry, KIND_TAGS[kind])
     payload = _PAYLOADS[kind](lists)
     if kind is Kind.BYTES and not lists.is_single:
-        return [Part(levels, payload, present)]
-    packed = Part((*levels, LIST_VALUE_TAG), payload, present)
+        return [emit.Part(levels, payload, present)]
+    packed = emit.Part((*levels, LIST_VALUE_TAG), payload, present)
     if isinstance(counts, int):
         return [packed]
     empty = counts == 0
     if not empty.any():
         return [packed]
-    nothing = Fixed(np.zeros((lists.n, 0), np.uint8))
+    nothing = emit.Fixed(np.zeros((lists.n, 0), np.uint8))
     present = np.ones_like(empty) if present is None else present
-    return [Part(packed.levels, payload, present & ~empty), Part(levels, nothing, present & empty)]
+    return [
+        emit.Part(packed.levels, payload, present & ~empty),
+        emit.Part(levels, nothing, present & empty),
+    ]
 
 
 # Each returns the lists' values as payloads, one per record.
 
 
-def _float_payload(lists: Lists) -> Payload:
+def _float_payload(lists: Lists) -> emit.Payload:
     data, counts = lists.flat.view(np.uint8), lists.levels[0]
     if isinstance(counts, int):
-        return Fixed(data.reshape(lists.n, 4 * counts))
+        return emit.Fixed(data.reshape(lists.n, 4 * counts))
     lengths = 4 * counts
-    return compact(data, row_splits(lengths)[:-1], lengths)
+    return emit.compact(data, row_splits(lengths)[:-1], lengths)
 
 
-def _int64_payload(lists: Lists) -> Payload:
+def _int64_payload(lists: Lists) -> emit.Payload:
     counts = lists.levels[0]
     if isinstance(counts, int) and counts == 1:
         cells, n_bytes = varint_rows(lists.flat)
         width = int(n_bytes.max(initial=0))
         if width == n_bytes.min(initial=10):
-            return Fixed(cells[:, :width])
-        return Short(cells, n_bytes.astype(np.int64))
+            return emit.Fixed(cells[:, :width])
+        return emit.Short(cells, n_bytes.astype(np.int64))
     sizes: Any
     data, sizes = varint_run(lists.flat)  # bytes end to end, and of each value
     if not isinstance(sizes, int):
         splits = row_splits(sizes.astype(np.int64))[lists.splits()]
-        return compact(data, splits[:-1], np.diff(splits))
+        return emit.compact(data, splits[:-1], np.diff(splits))
     if isinstance(counts, int):
-        return Fixed(data.reshape(lists.n, sizes * counts))
+        return emit.Fixed(data.reshape(lists.n, sizes * counts))
     lengths = sizes * counts
-    return compact(data, row_splits(lengths)[:-1], lengths)
+    return emit.compact(data, row_splits(lengths)[:-1], lengths)
 
 
-def _bytes_payload(lists: Lists) -> Payload:
+def _bytes_payload(lists: Lists) -> emit.Payload:
     flat, is_single = lists.flat, lists.is_single
     if isinstance(flat, ByteItems):
         if is_single:
-            return Objects(flat.items, flat.lengths)
+            return emit.Objects(flat.items, flat.lengths)
         flat = flat.to_ranges()
-    payload = compact(flat.data, flat.starts, flat.lengths)
+    payload = emit.compact(flat.data, flat.starts, flat.lengths)
     if is_single:
         return payload
     # Each string as a field, end to end; then the fields of each record together.
-    data, sizes = emit_run((LIST_VALUE_TAG,), payload, flat.starts.size)
+    data, sizes = emit.emit_run((LIST_VALUE_TAG,), payload, flat.starts.size)
     splits = row_splits(sizes)[lists.splits()]
-    return compact(data, splits[:-1], np.diff(splits))
+    return emit.compact(data, splits[:-1], np.diff(splits))
 
 
-_PAYLOADS: dict[Kind, Callable[[Lists], Payload]]
+_PAYLOADS: dict[Kind, Callable[[Lists], emit.Payload]]
 _PAYLOADS = {Kind.BYTES: _bytes_payload, Kind.FLOAT: _float_payload, Kind.INT64: _int64_payload}

@@ -43,17 +43,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    BoolArray,
-    ByteRanges,
-    Int64Array,
-    Uint8Array,
-    gather,
-    lanes,
-    ranges,
-    row_splits,
-    rows,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.batch import DiscoveredKeys
@@ -114,7 +105,7 @@ def find_plain(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> Plain
     if step_counts is not None:
         is_plain[filled] = step_counts > 0
         counts[filled] = step_counts
-        begin = ranges(starts[is_plain] + len(first.prefix), counts[is_plain], first.size)
+        begin = arrays.ranges(starts[is_plain] + len(first.prefix), counts[is_plain], first.size)
         contents = ByteRanges(data, begin, np.broadcast_to(first.length, begin.shape))
     else:
         if first.size > _SEARCHED:
@@ -173,9 +164,9 @@ def _even(
     if (counts * first.size != length).any():
         return None
     wrong = np.zeros(starts.size, np.bool_)
-    words = lanes(data)
+    words = arrays.lanes(data)
     for span in _slices(counts):
-        at = ranges(starts[span], counts[span], first.size)  # where each step would start
+        at = arrays.ranges(starts[span], counts[span], first.size)  # where each step would start
         differs = np.zeros(at.size, np.bool_)
         for place in range(0, len(first.prefix), 8):
             part = first.prefix[place : place + 8]
@@ -219,8 +210,8 @@ def _search(
     data: Uint8Array, starts: Int64Array, stops: Int64Array, kind: Kind
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Search some of the lists: the steps of each, and start and length of each content."""
-    splits = row_splits(stops - starts)
-    joined = np.concatenate([gather(data, starts, stops - starts), np.zeros(8, np.uint8)])
+    splits = arrays.row_splits(stops - starts)
+    joined = np.concatenate([arrays.gather(data, starts, stops - starts), np.zeros(8, np.uint8)])
     # Whether a prefix starts at each byte of the lists, end to end. Comparing bytes that lie
     # side by side costs little, so all six are.
     room = joined[1:]
@@ -293,7 +284,7 @@ class PlainSteps:
         if kind is Kind.FLOAT:
             longest = int(contents.lengths.max(initial=0))
             if longest and (contents.lengths == longest).all():
-                flat = rows(contents.data, longest)[contents.starts].view("<f4")
+                flat = arrays.rows(contents.data, longest)[contents.starts].view("<f4")
                 return Lists(n, WIRE[kind], (longest >> 2,), flat)
         with (
             renumbered(np.flatnonzero(self.is_plain)),
@@ -365,7 +356,7 @@ class SequenceMessageBatch:
         self._n_steps[located.cell[chosen]] = n_steps
         in_cells = np.zeros(self._n_steps.size, np.int64)
         in_cells[located.cell[chosen]] = n_steps
-        self._splits = row_splits(in_cells)
+        self._splits = arrays.row_splits(in_cells)
         if located.aside.size:  # lists that do not count must be well formed, too
             _steps_of(data, entries, located.aside)[1].check()
 
@@ -436,7 +427,7 @@ class SequenceMessageBatch:
         cells = self._cells_of(number)
         n_steps = self._n_steps[cells]
         left = np.diff(self._splits[cells.start : cells.stop + 1])
-        return ranges(row_splits(n_steps)[:-1], left if in_cells else n_steps - left)
+        return arrays.ranges(arrays.row_splits(n_steps)[:-1], left if in_cells else n_steps - left)
 
 
 def read_sequences(keys: DiscoveredKeys, block: Block) -> SequenceMessageBatch | None:

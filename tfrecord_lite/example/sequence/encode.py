@@ -28,15 +28,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    BoolArray,
-    ByteItems,
-    Int64Array,
-    first_true,
-    gather,
-    row_splits,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import Lists
@@ -45,6 +38,7 @@ from tfrecord_lite.convert.types import EXACT_DTYPES, column_error, rows_of, unm
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.first_error import in_steps
+from tfrecord_lite.example.encode import rows
 from tfrecord_lite.example.encode.columns import (
     count_records,
     encode_fields,
@@ -60,15 +54,6 @@ from tfrecord_lite.example.encode.one import (
     entry_levels,
     feature_content,
 )
-from tfrecord_lite.example.encode.rows import (
-    MAX_PLANS,
-    KindsOfRows,
-    RowPlan,
-    TakenRow,
-    UnplannedError,
-    Waiting,
-    plain_values,
-)
 from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.kinds import array_of
@@ -77,7 +62,7 @@ from tfrecord_lite.wire.emit import Part, compact, emit_fields, emit_run
 
 _LARGE_BYTES = 256 * 1024
 """A record with a larger list is encoded alone."""
-_NO_CONTEXT: TakenRow = (0, b"", (), [])
+_NO_CONTEXT: rows.TakenRow = (0, b"", (), [])
 _BYTES = np.dtype(object)
 _dtype_of = attrgetter("dtype")
 
@@ -279,7 +264,7 @@ def _list_part(raw: bytes, lists: Lists) -> Part:
     elif parts:
         # Steps with values and without have different parts; emitted as messages, with space between.
         data, starts, sizes = emit_fields([(b"", parts)], steps.n)
-        data = gather(data, starts, sizes)
+        data = arrays.gather(data, starts, sizes)
     # Where the steps of each record begin and end in the data.
     ends = row_splits(sizes)[row_splits(lists.lengths)]
     return Part(entry_levels(raw), compact(data, ends[:-1], np.diff(ends)), lists.present)
@@ -311,8 +296,8 @@ def _lists_of(key: str, column: Any, lengths: Any) -> Lists:
     if lengths is not None and not is_array:
         raise column_error(key, "lengths are for arrays only, since other columns have their own")
     if isinstance(column, RaggedTensor):
-        rows = RaggedTensor.from_row_splits(column.values, column.row_splits)  # checks them
-        return _lists_of_steps(key, rows.values, np.diff(rows.row_splits).astype(np.int64))
+        column = RaggedTensor.from_row_splits(column.values, column.row_splits)  # checks them
+        return _lists_of_steps(key, column.values, np.diff(column.row_splits).astype(np.int64))
     if is_array:
         return _lists_of_array(key, column, lengths)
     return _lists_of_sequences(key, column)
@@ -345,7 +330,7 @@ def _lists_of_array(key: str, column: AnyArray, lengths: Any) -> Lists:
     if n_steps.shape != (n_records,) or (n_steps.size and n_steps.dtype.kind not in "iu"):
         actual = f"the lengths are {n_steps.dtype} of shape {list(n_steps.shape)}"
         raise column_error(key, f"{actual}, expected an integer for each of {n_records} records")
-    if (first := first_true((n_steps < 0) | (n_steps > longest))) is not None:
+    if (first := arrays.first_true((n_steps < 0) | (n_steps > longest))) is not None:
         detail = f"the length is {n_steps[first]}, expected 0 to {longest} as the array has"
         raise column_error(key, detail, first)
     is_step = np.arange(longest) < n_steps[:, None]
@@ -367,11 +352,11 @@ def _lists_of_sequences(key: str, column: Sequence[Any]) -> Lists:
     for record in column:
         _check_is_sequence(key, record)
     n_steps = np.fromiter(map(len, column), np.int64, len(column))
-    arrays = [record for record in column if isinstance(record, np.ndarray) and len(record)]
-    is_masked = any(isinstance(array, np.ma.MaskedArray) for array in arrays)
-    are_alike = len({(array.shape[1:], array.dtype) for array in arrays}) == 1
-    if are_alike and not is_masked and len(arrays) == np.count_nonzero(n_steps):
-        return _lists_of_steps(key, np.concatenate(arrays), n_steps, present)
+    filled = [record for record in column if isinstance(record, np.ndarray) and len(record)]
+    is_masked = any(isinstance(array, np.ma.MaskedArray) for array in filled)
+    are_alike = len({(array.shape[1:], array.dtype) for array in filled}) == 1
+    if are_alike and not is_masked and len(filled) == np.count_nonzero(n_steps):
+        return _lists_of_steps(key, np.concatenate(filled), n_steps, present)
     with in_steps(n_steps):
         steps = unmasked(key, list(chain.from_iterable(column)))
     types = set(map(type, steps))
@@ -383,11 +368,11 @@ def _lists_of_sequences(key: str, column: Sequence[Any]) -> Lists:
 # ------------------------------------------------------------------------------- many records
 
 
-def _encode_rows(rows: Iterable[Mapping[str, Any]]) -> Block:
+def _encode_rows(dicts: Iterable[Mapping[str, Any]]) -> Block:
     """Encode dictionaries: rows of one form as columns, any other alone."""
     blocks: list[Block] = []
     buffer = SequenceRowBuffer()
-    for index, row in enumerate(rows):
+    for index, row in enumerate(dicts):
         try:
             buffer.add(row)
         except InvalidArgumentError as error:
@@ -401,12 +386,12 @@ def _as_block(records: list[Any] | Block) -> Block:
     return records if isinstance(records, Block) else Block.from_records(records)
 
 
-class SequenceRowBuffer(Waiting):
+class SequenceRowBuffer(rows.Waiting):
     """Rows of SequenceExamples and records, in the order in which they came."""
 
     of_sequences = True
 
-    def __init__(self, kinds: KindsOfRows | None = None) -> None:
+    def __init__(self, kinds: rows.KindsOfRows | None = None) -> None:
         super().__init__()
         self._kinds = kinds
         self._plans: dict[Any, list[_SequencePlan]] = {}
@@ -437,11 +422,11 @@ class SequenceRowBuffer(Waiting):
             if taken is not None:
                 break
         else:
-            if len(self._active) >= MAX_PLANS:
+            if len(self._active) >= rows.MAX_PLANS:
                 return False
             try:
                 plan = _SequencePlan({**row, "context": context} if context else row)
-            except (ArithmeticError, UnplannedError, TypeError, ValueError):
+            except (ArithmeticError, rows.UnplannedError, TypeError, ValueError):
                 return False
             taken = plan.take(context)
             if taken is None:
@@ -476,11 +461,11 @@ class _SequencePlan:
         self._lists = tuple(row.get("feature_lists", {}))
         for key in chain(context, self._lists):
             encoded_key(key)
-        self._context = RowPlan(tuple(context), tuple(context.values())) if context else None
-        self.rows: list[tuple[int, tuple[TakenRow, tuple[_StepValues, ...]]]] = []
+        self._context = rows.RowPlan(tuple(context), tuple(context.values())) if context else None
+        self.rows: list[tuple[int, tuple[rows.TakenRow, tuple[_StepValues, ...]]]] = []
         """For each record its number, its context, and its lists."""
 
-    def take(self, context: dict[str, Any]) -> TakenRow | None:
+    def take(self, context: dict[str, Any]) -> rows.TakenRow | None:
         """Take the context of a record; None if it has another form."""
         plan = self._context
         if plan is None:
@@ -532,7 +517,7 @@ def _step_values(steps: Any) -> _StepValues | None:
         counts = list(map(len, steps))
         values = list(chain.from_iterable(steps))
     try:
-        flat = plain_values(values)
+        flat = rows.plain_values(values)
     except (ArithmeticError, UnicodeEncodeError):
         return None
     if flat is None:
@@ -577,8 +562,8 @@ def _joined(key: str, taken: Sequence[_StepValues]) -> Lists:
     count: Any = (1 if counts is None else int(counts[0])) if is_even else counts
     if taken[0].dtype == _BYTES:
         strings = list(chain.from_iterable([one.values for one in taken]))
-        flat: Any = ByteItems.of(strings).to_ranges()
+        flat: Any = arrays.ByteItems.of(strings).to_ranges()
         return Lists(n_steps.size, WIRE[Kind.BYTES], (n_steps, count), flat)
     flat = np.concatenate([one.values for one in taken])
-    rows = flat.reshape(n_all, count) if is_even else RaggedTensor(flat, row_splits(count))
-    return opened(key, rows).above(n_steps)
+    steps = flat.reshape(n_all, count) if is_even else RaggedTensor(flat, row_splits(count))
+    return opened(key, steps).above(n_steps)
