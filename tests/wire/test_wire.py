@@ -354,7 +354,7 @@ def test_runs_are_decoded_some_at_a_time(size: int, odd: bytes | None) -> None:
         runs[13] = odd
     with (
         mock.patch.object(wire_packed, "_GROUP_BYTES", 16),
-        mock.patch.object(wire_packed, "_GROUP_VALUES", 3),
+        mock.patch.object(wire_packed, "_FEW_RUNS", 3),
     ):
         assert_same_runs(runs)
         assert_same_runs([runs[0] * 20, b"", *runs])

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from tfrecord_lite import schema
-from tfrecord_lite.arrays import BoolArray, ByteItems, ByteRanges, Int64Array, lanes, row_splits
+from tfrecord_lite.arrays import BoolArray, ByteItems, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.types import record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -31,9 +31,8 @@ from tfrecord_lite.example.decode.features import kinds_in
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.proto import FEATURE_LISTS, FEATURES_TAG
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch, read_sequences
-from tfrecord_lite.wire.fields import tokenise
+from tfrecord_lite.wire.fields import only_field, tokenise
 from tfrecord_lite.wire.scalar import LEN, WireError
-from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block, Place
@@ -297,9 +296,7 @@ def _has_feature_lists(block: Block) -> BoolArray | None:
     """
     has_lists = np.zeros(len(block), np.bool_)
     starts, stops = block.offsets, block.offsets + block.lengths
-    lengths, sizes = read_varints(lanes(block.data), starts + 1)
-    is_plain = starts + 1 + sizes + lengths.view(np.int64) == stops
-    is_plain &= block.data[starts] == FEATURES_TAG[0]
+    _, is_plain = only_field(block.data, starts, stops, FEATURES_TAG[0])
     odd = np.flatnonzero(~is_plain & (block.lengths > 0))
     if odd.size:
         try:

@@ -109,7 +109,7 @@ def prefix_of(levels: tuple[bytes, ...], n_bytes: int) -> Prefix:
         width = varint_size(n_bytes + more)
         largest = min(largest, (1 << 7 * width) - 1 - more)
         begin = len(level)
-        holes = [Hole(h.place + begin + width, h.width, h.more) for h in holes]
+        holes = [Hole(h.offset + begin + width, h.width, h.more) for h in holes]
         holes.insert(0, Hole(begin, width, more))
         inner = level + b"\x80" * (width - 1) + b"\0" + inner
         more += begin + width
@@ -121,7 +121,7 @@ def filled(prefix: Prefix, n_bytes: int) -> bytes:
     known = bytearray(prefix.known)
     for hole in prefix.holes:
         for i in range(hole.width):
-            known[hole.place + i] |= (n_bytes + hole.more) >> 7 * i & 0x7F
+            known[hole.offset + i] |= (n_bytes + hole.more) >> 7 * i & 0x7F
     return bytes(known)
 
 
@@ -304,7 +304,7 @@ class _Pen:
                 self._known += filled(prefix, lengths)
                 return
             self._known += prefix.known
-            self._holes += [(begin + hole.place, _digits(hole, lengths)) for hole in prefix.holes]
+            self._holes += [(begin + hole.offset, _digits(hole, lengths)) for hole in prefix.holes]
             return
         self.flush()
         at = self._places()
@@ -317,7 +317,7 @@ class _Pen:
             chosen = np.flatnonzero(is_chosen)
             if chosen.size:
                 chosen_lengths = lengths if isinstance(lengths, int) else lengths[chosen]
-                holes = [(hole.place, _digits(hole, chosen_lengths)) for hole in prefix.holes]
+                holes = [(hole.offset, _digits(hole, chosen_lengths)) for hole in prefix.holes]
                 self._store(_assemble(prefix.known, holes, chosen.size), at[chosen])
         sizes = one.prefix_sizes
         self._advance(sizes if one.part.present is None else np.where(one.part.present, sizes, 0))

@@ -74,6 +74,21 @@ class Fields(NamedTuple):
         return self if chosen.all() else self.take(np.flatnonzero(chosen))
 
 
+def only_field(
+    data: Uint8Array, starts: Int64Array, stops: Int64Array, tag: int
+) -> tuple[Int64Array, BoolArray]:
+    """Return where each message's content begins if it is one LEN field, and which messages are.
+
+    The tag is one byte. Costs much less than :func:`tokenise`, and suffices for most messages.
+    """
+    lengths, sizes = read_varints(arrays.lanes(data), starts + 1)
+    begin = starts + 1 + sizes
+    room = stops - begin
+    is_field = (data[starts] == tag) & (room >= 0) & (lengths == room.view(np.uint64))
+    is_field &= sizes <= scalar.MAX_VARINT_BYTES
+    return begin, is_field
+
+
 def tokenise(data: Uint8Array, starts: Int64Array, stops: Int64Array, depth: int = 0) -> Fields:
     """Split messages into fields.
 

@@ -1,22 +1,23 @@
-"""Packed varints to numbers, by planes of bytes.
+"""Packed varints to numbers, by planes of bytes: byte k of all values is one *plane*.
 
-A packed field stores its values end to end, so a value begins where the one before it ends. Byte k of all values
-is one *plane*::
+::
 
     bytes      [00] 05 | ac 02 | 80 80 01 | 07        a byte below 0x80 ends a value
     plane 0         05   ac      80         07
     plane 1              02      80                   0 for values that have ended before
     plane 2                      01
 
-A zero is put before the first byte, so that the first value too begins after a byte that ends one. A plane is one
-``take`` of bytes, 0.7 ns a value, where a gather of words costs 5 ns; and no plane is read that no value reaches, so
-sizes are not needed. Planes are joined as 7 + 7 bits in 16, 14 + 14 bits in 32; what goes on after four bytes is
-decoded in the same way from the fifth, and the ninth.
+A zero is prepended, so that the first value too begins after a byte that ends one. A plane is one
+``take`` of bytes, 0.7 ns a value, where a gather of words costs 5 ns. Planes are joined as 7 + 7 bits in 16,
+14 + 14 bits in 32; values of more than four bytes are decoded in the same way from the fifth, and the ninth.
 
 Bits after the 64th are dropped, as protobuf's own decoders do (rule W16).
 """
 
 from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -28,8 +29,8 @@ from tfrecord_lite.wire.varint import read_sized
 _GROUP_BYTES = 192 * 1024
 """Runs are decoded together up to this size, so that planes stay in the cache."""
 
-_GROUP_VALUES = 8 * 1024
-"""So many runs of one value each are decoded at once."""
+_FEW_RUNS, _GROUP_RUNS = 64, 8 * 1024
+"""Runs of one value each that are decoded at once: the first few, then the others."""
 
 _BYTES_PER_LEVEL = 4
 _TOP_BIT, _LOW_BITS = np.uint8(0x80), np.uint8(0x7F)
@@ -40,11 +41,9 @@ class _TooLongError(Exception):
 
 
 def varint_runs(runs: ByteRanges) -> tuple[Int64Array, Int64Array]:
-    """Decode runs of varints, such as the packed chunks of many messages.
+    """Decode runs of varints: the number of values in each run, and all values end to end, owned.
 
-    Returns the number of values in each run, and all values end to end, which own their memory.
-    Raises WireError, with the number of the run, where one ends inside a value or has a value of more than
-    10 bytes.
+    Raises WireError, with the number of the run, if one ends inside a value or has a value of more than 10 bytes.
     """
     single = _one_each(runs)
     if single is not None:
@@ -58,7 +57,7 @@ def varint_runs(runs: ByteRanges) -> tuple[Int64Array, Int64Array]:
         span = slice(first, last)
         local = splits[first : last + 1] - splits[first]
         try:
-            counts[span], values = _decode_group(_after_zero(runs.take(span), local), local)
+            counts[span], values = _decode_group(runs.take(span), local)
         except WireError as error:
             number = first + error.message
             raise WireError(number, int(runs.starts[number]), error.detail) from None
@@ -70,32 +69,23 @@ def varint_runs(runs: ByteRanges) -> tuple[Int64Array, Int64Array]:
 
 def _one_each(runs: ByteRanges) -> Int64Array | None:
     """Decode runs of one varint each; None if some run is anything else."""
-    data, starts, lengths = runs.data, runs.starts, runs.lengths
-    longest = int(lengths.max(initial=0))
-    if not 0 < longest <= MAX_VARINT_BYTES or int(lengths.min()) < 1:
+    if not 0 < int(runs.lengths.max(initial=0)) <= MAX_VARINT_BYTES:
         return None
-    values = np.empty(starts.size, np.int64)
-    words, sizes = arrays.lanes(data), lengths.astype(np.uint8)
-    for first in range(0, starts.size, _GROUP_VALUES):
-        span = slice(first, first + _GROUP_VALUES)
-        values[span], differs = read_sized(words, starts[span], sizes[span])
+    words, sizes = arrays.lanes(runs.data), runs.lengths.astype(np.uint8)
+    values = np.empty(sizes.size, np.int64)
+    # The first few show whether the others are worth a try.
+    for first, last in pairwise([0, *range(_FEW_RUNS, sizes.size, _GROUP_RUNS), sizes.size]):
+        span = slice(first, last)
+        values[span], differs = read_sized(words, runs.starts[span], sizes[span])
         if differs is not None:
             return None
     return values
 
 
-def _after_zero(runs: ByteRanges, splits: Int64Array) -> Uint8Array:
-    """Copy runs end to end, after a zero."""
-    out = np.zeros(int(splits[-1]) + 1, np.uint8)
-    out[1:] = runs.joined(splits)
-    return out
-
-
-def _decode_group(data: Uint8Array, splits: Int64Array) -> tuple[Int64Array, AnyArray]:
-    """Decode runs that lie end to end after a zero: counts and values, as :func:`varint_runs`.
-
-    `splits` are the row splits of the runs; what lies between them is after the zero.
-    """
+def _decode_group(runs: ByteRanges, splits: Int64Array) -> tuple[Int64Array, AnyArray]:
+    """Decode runs, given their row splits: counts and values, as :func:`varint_runs`."""
+    data = np.zeros(int(splits[-1]) + 1, np.uint8)
+    data[1:] = runs.joined(splits)
     is_last = data < _TOP_BIT
     if np.count_nonzero(is_last) == data.size:
         return np.diff(splits), data[1:]
@@ -151,14 +141,8 @@ def _decode(data: Uint8Array, before: Int64Array, goes_on: AnyArray, at: int) ->
     if not more:
         return word
     values = word.astype(np.uint64)
-    if 2 * np.count_nonzero(goes_on) > before.size:
-        rest = _decode(data, before, goes_on, at + _BYTES_PER_LEVEL).astype(np.uint64, copy=False)
-        rest <<= np.uint64(28)
-        values |= rest
-    else:
-        longer = goes_on.nonzero()[0]
-        every = np.ones(longer.size, np.bool_)
-        rest = _decode(data, before.take(longer), every, at + _BYTES_PER_LEVEL).astype(np.uint64)
-        rest <<= np.uint64(28)
-        values[longer] |= rest
+    are_most_long = 2 * np.count_nonzero(goes_on) > before.size
+    longer: Any = slice(None) if are_most_long else goes_on.nonzero()[0]
+    rest = _decode(data, before[longer], goes_on[longer], at + _BYTES_PER_LEVEL)
+    values[longer] |= rest.astype(np.uint64) << np.uint64(28)
     return values

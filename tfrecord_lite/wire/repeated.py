@@ -18,10 +18,9 @@ import numpy as np
 
 from tfrecord_lite import arrays
 from tfrecord_lite.arrays import ByteRanges, Int64Array, Uint8Array
-from tfrecord_lite.wire.fields import renumbered, tokenise
+from tfrecord_lite.wire.fields import only_field, renumbered, tokenise
 from tfrecord_lite.wire.packed import varint_runs
-from tfrecord_lite.wire.scalar import I32, LEN, MAX_VARINT_BYTES, VARINT, WireError
-from tfrecord_lite.wire.varint import read_varints
+from tfrecord_lite.wire.scalar import I32, LEN, VARINT, WireError
 
 
 def repeated_len(
@@ -84,13 +83,8 @@ def _runs(
     everyone = np.arange(starts.size)
     if not everyone.size:
         return everyone, everyone, everyone
-    # Where the value starts if a message is one LEN field, and which messages are.
-    lengths, sizes = read_varints(arrays.lanes(data), starts + 1)
-    begin = starts + 1 + sizes
+    begin, is_single = only_field(data, starts, stops, number << 3 | LEN)
     room = stops - begin
-    is_single: arrays.BoolArray = (data[starts] == number << 3 | LEN) & (room >= 0)
-    is_single &= (lengths == room.astype(np.uint64)) & (sizes <= MAX_VARINT_BYTES)
-    is_single &= stops > starts
     if is_single.all():
         return everyone, begin, room
     rest, kept = np.flatnonzero(~is_single & (starts < stops)), np.flatnonzero(is_single)

@@ -34,8 +34,8 @@ _AHEAD_BYTES = 2 * LANE_BYTES
 class Hole(NamedTuple):
     """A length in a template."""
 
-    place: int
-    """Offset in the stretch."""
+    offset: int
+    """Where it is in the stretch."""
     width: int
     """Its bytes, 1 to 5."""
     more: int
@@ -61,8 +61,8 @@ class Template:
         for place, length in unknown:
             mask[place : place + length] = 0
         for hole in holes:  # the top bits of its bytes give its width
-            mask[hole.place : hole.place + hole.width] = 0x80
-            expected[hole.place : hole.place + hole.width] = [0x80] * (hole.width - 1) + [0]
+            mask[hole.offset : hole.offset + hole.width] = 0x80
+            expected[hole.offset : hole.offset + hole.width] = [0x80] * (hole.width - 1) + [0]
         n_words = -(-self.n_bytes // LANE_BYTES)
         self._mask = mask.view("<u8")[:n_words]
         self._expected = (expected & mask).view("<u8")[:n_words]
@@ -88,7 +88,7 @@ class Template:
 def _length_in(cells: Uint8Array, hole: Hole) -> Int64Array:
     """Read a length in every row."""
     if hole.width == 1:
-        return cells[:, hole.place].astype(np.int64)
+        return cells[:, hole.offset].astype(np.int64)
     kept = np.uint64(int.from_bytes(b"\x7f" * hole.width, "little"))
-    words = np.ndarray((len(cells),), "<u8", cells, hole.place, cells.strides[:1])
+    words = np.ndarray((len(cells),), "<u8", cells, hole.offset, cells.strides[:1])
     return squeeze(words & kept, hole.width).view(np.int64)

@@ -52,11 +52,10 @@ from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.features import Features
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
-from tfrecord_lite.wire.fields import Fields, join, renumbered, tokenise
+from tfrecord_lite.wire.fields import Fields, join, only_field, renumbered, tokenise
 from tfrecord_lite.wire.packed import varint_runs
 from tfrecord_lite.wire.repeated import repeated_float, repeated_len, repeated_varint
-from tfrecord_lite.wire.scalar import LEN, MAX_VARINT_BYTES, WireError
-from tfrecord_lite.wire.varint import read_varints
+from tfrecord_lite.wire.scalar import LEN, WireError
 
 if TYPE_CHECKING:
     from tfrecord_lite.wire.keys import KeyTable
@@ -271,12 +270,8 @@ class MapEntries:
     def _plain_lists(self, entries: Fields) -> _PlainEntries:
         """Return the key and the FeatureList of each plain entry, as kind 1; 0 for the others."""
         head, key, value = self._heads(entries)
-        lengths, sizes = read_varints(arrays.lanes(self._data), value + 1)
-        begin = value + 1 + sizes
-        room = entries.stop - begin
-        is_plain = (head & _HEAD_KNOWN) == _HEAD
-        is_plain &= self._data[value] == proto.VALUE_TAG[0]
-        is_plain &= (room >= 0) & (lengths == room.view(np.uint64)) & (sizes <= MAX_VARINT_BYTES)
+        begin, is_plain = only_field(self._data, value, entries.stop, proto.VALUE_TAG[0])
+        is_plain &= (head & _HEAD_KNOWN) == _HEAD
         return _PlainEntries(key, is_plain.astype(np.uint8), begin)
 
     def _split(self, odd: Fields) -> None:
