@@ -26,7 +26,7 @@ import numpy as np
 from tfrecord_lite.convert.restore import objects_of
 from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
-from tfrecord_lite.example.decode.features import kinds_in
+from tfrecord_lite.example.decode.entries import kinds_in
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.survey import Survey, check_of_either
 from tfrecord_lite.schema import Kind

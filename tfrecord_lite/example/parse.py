@@ -29,27 +29,22 @@ _ColumnT_co = TypeVar("_ColumnT_co", covariant=True)
 class ExampleParser(Generic[_ColumnT_co]):
     """Parse batches of Example messages into columns; prepared once, used many times.
 
+    Several threads may use it at once. It can be pickled.
+
     Parameters
     ----------
     features : mapping of str to feature specification
         The features to read: a dict, or a Schema, whose originals give columns the dtypes and shapes
-        that they had before they were stored. Others cost next to nothing. A dtype
-        (``int``, ``"float32"``, ``bytes``), or a tuple of dtype and shape, stands for a
-        FixedLenFeature.
+        that they had before they were stored. A dtype (``int``, ``"float32"``, ``bytes``), or a tuple
+        of dtype and shape, stands for a FixedLenFeature.
     strings : {"ndarray", "BytesColumn"}, optional
-        The form of byte strings: object arrays of ``bytes``, as TensorFlow's ``.numpy()``
-        returns them; or a :class:`BytesColumn`, without an object per value, where the
-        feature is dense with shape [] or ragged without partitions.
+        The form of byte strings: object arrays of ``bytes``; or a :class:`BytesColumn`, without an
+        object per value, where the feature is dense with shape [] or ragged without partitions.
 
     Raises
     ------
     InvalidArgumentError, TypeError
         For specifications that are not valid (rules E2, E7, X2, X7, ...).
-
-    Notes
-    -----
-    Several threads may use it at once. It can be pickled. It remembers the layouts of the
-    messages in the last batch, which makes it faster on the next one.
 
     Examples
     --------
@@ -104,18 +99,16 @@ class ExampleParser(Generic[_ColumnT_co]):
         Parameters
         ----------
         serialized : Block, sequence of bytes, or object array of bytes
-            One serialised ``tf.train.Example`` each; str is encoded as UTF-8. A Block is
-            parsed without an object per record.
+            One serialised ``tf.train.Example`` each; str is encoded as UTF-8.
         example_names : sequence of str, optional
             Names of the messages, for errors (rule E3).
 
         Returns
         -------
         dict of str to result
-            One entry per feature. FixedLenFeature: ndarray (n, \\*shape).
-            FixedLenSequenceFeature: ndarray (n, longest, \\*shape). VarLenFeature and
-            SparseFeature: SparseTensor. RaggedFeature: RaggedTensor. All own their
-            memory.
+            FixedLenFeature: ndarray (n, \\*shape). FixedLenSequenceFeature: ndarray
+            (n, longest, \\*shape). VarLenFeature and SparseFeature: SparseTensor. RaggedFeature:
+            RaggedTensor. All own their memory.
 
         Raises
         ------
@@ -151,9 +144,8 @@ class ExampleParser(Generic[_ColumnT_co]):
         Raises
         ------
         InvalidArgumentError
-            As for a batch, about the first message of the block that is wrong; ``BAD_ARGUMENT`` for
-            other splits. ``MALFORMED`` for a batch without one value, if its messages are of another
-            type, as SequenceExamples.
+            As for a batch; ``BAD_ARGUMENT`` for other splits; ``MALFORMED`` for a batch without a
+            value whose messages are of another type, such as SequenceExamples.
 
         Examples
         --------
@@ -179,11 +171,6 @@ class ExampleParser(Generic[_ColumnT_co]):
 
     def parse_single(self, serialized: bytes | str, name: str | None = None) -> dict[str, Column]:
         """Parse one message; results have no batch dimension (rules X1, S2, V1, Z1, G1).
-
-        Raises
-        ------
-        InvalidArgumentError
-            As for a batch.
 
         Examples
         --------
@@ -303,17 +290,12 @@ def parse_example(
     example_names : sequence of str, optional
         For errors.
     name : str, optional
-        Ignored; TensorFlow names its operation so.
+        Ignored: the name of an operation in TensorFlow.
 
     Returns
     -------
     dict of str to result
-        As :class:`ExampleParser`, which is faster for many batches.
-
-    Raises
-    ------
-    InvalidArgumentError, TypeError
-        As :class:`ExampleParser`.
+        As :class:`ExampleParser` returns it, which is faster for many batches; the same errors.
 
     Examples
     --------
@@ -366,7 +348,7 @@ def parse_single_example(
     example_names : str, optional
         For errors.
     name : str, optional
-        Ignored; TensorFlow names its operation so.
+        Ignored: the name of an operation in TensorFlow.
 
     Returns
     -------

@@ -32,7 +32,7 @@ from tfrecord_lite.wire.keys import KeyTable
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block
-    from tfrecord_lite.example.decode.features import Features
+    from tfrecord_lite.example.decode.entries import Features
     from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
 
 Found = TypeVar("Found")

@@ -171,6 +171,7 @@ class FeatureReader(ColumnReader):
             return build.restored(feature, lists, original)
 
     def result(self, name: str, lists: Lists | SparseLists) -> Column:
+        """Make the result of a feature."""
         feature, original = self.prepared[name], self._originals.get(name)
         column: Any = build.finished(feature, lists, with_objects=self.strings == "ndarray")
         shape = None if original is None else original.shape

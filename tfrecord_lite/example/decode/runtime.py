@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError
 
 from tfrecord_lite.arrays import AnyArray, BoolArray, ByteItems, Int64Array, Uint8Array
 from tfrecord_lite.convert.lists import Lists
-from tfrecord_lite.example.decode.features import Features
+from tfrecord_lite.example.decode.entries import Features
 from tfrecord_lite.messages import Example, FloatList
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE

@@ -55,15 +55,15 @@ from tfrecord_lite.example.decode.entries import (
     MergedFeatures,
     chunk_values,
     distinct,
+    kinds_in,
     merge,
     submessages,
 )
-from tfrecord_lite.example.decode.features import kinds_in
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
 from tfrecord_lite.wire.keys import KeyTable
-from tfrecord_lite.wire.repeated import repeated_len
+from tfrecord_lite.wire.repeated import repeated_len, sums_of
 from tfrecord_lite.wire.scalar import content_start, read_length
 
 if TYPE_CHECKING:
@@ -309,11 +309,7 @@ def _steps_of(
         return chosen, MergedFeatures(data, values, 0, lambda cells: cells, _LIST_DEPTH)
     with renumbered(message[values.owner]):
         counts, fields = find_steps(data, values.start, values.stop)
-    if values.owner.size == chosen.size and (values.owner[1:] > values.owner[:-1]).all():
-        n_steps = counts
-    else:  # several values of one entry, to be joined, or none
-        n_steps = np.zeros(chosen.size, np.int64)
-        np.add.at(n_steps, values.owner, counts)
+    n_steps = sums_of(values.owner, chosen.size, counts)
     ends = np.cumsum(n_steps)
 
     def message_of(steps: Int64Array) -> Int64Array:

@@ -1,7 +1,6 @@
 """SequenceExampleParser, parse_sequence_example: messages to columns, as TensorFlow's.
 
-The context is read as an Example. In a feature list each *step* takes the place of a message,
-so that most of the code for Examples serves both.
+The context is read as an Example; in a feature list each *step* takes the place of a message.
 """
 
 from __future__ import annotations
@@ -37,15 +36,16 @@ Lengths: TypeAlias = "dict[str, Int64Array]"
 class SequenceExampleParser:
     r"""Parse batches of SequenceExample messages into columns; prepared once, used many times.
 
+    Several threads may use it at once. It can be pickled.
+
     Parameters
     ----------
     context_features : mapping of str to feature specification, optional
         FixedLenFeature, VarLenFeature and RaggedFeature; of a Schema with their original dtypes and shapes.
     sequence_features : mapping of str to feature specification, optional
-        FixedLenSequenceFeature, VarLenFeature and RaggedFeature. Features and lists that
-        are not named cost next to nothing. A dtype, or a tuple of dtype and shape, stands for
-        a FixedLenFeature in the context, and for steps of that dtype and shape in a list. Lists of
-        a Schema have steps of their original dtypes and shapes, which may vary.
+        FixedLenSequenceFeature, VarLenFeature and RaggedFeature. A dtype, or a tuple of dtype and
+        shape, stands for a FixedLenFeature in the context, and for steps of that dtype and shape in a
+        list. Lists of a Schema have steps of their original dtypes and shapes, which may vary.
     strings : {"ndarray", "BytesColumn"}, optional
         Return byte strings as object arrays of ``bytes``, or as a :class:`BytesColumn` where
         they are dense with shape [] in the context, or ragged without partitions.
@@ -57,10 +57,6 @@ class SequenceExampleParser:
     ------
     InvalidArgumentError, TypeError
         For specifications that are not valid (rules Q2, Q3, L1, E7, X2, X7, ...).
-
-    Notes
-    -----
-    Several threads may use one parser at once. It can be pickled.
 
     Examples
     --------
@@ -102,7 +98,6 @@ class SequenceExampleParser:
         ----------
         serialized : Block, sequence of bytes, or object array of bytes
             Serialised ``tf.train.SequenceExample`` messages; a str is encoded as UTF-8.
-            Parsing a Block makes no Python object per record.
         example_names : sequence of str, optional
             Names of the messages, for errors.
 
@@ -112,10 +107,8 @@ class SequenceExampleParser:
             As :class:`ExampleParser` returns it.
         feature_lists : dict of str to result
             FixedLenSequenceFeature: ndarray (n, most steps, \\*shape), padded with 0 or
-            ``b""`` (rule L1); one long list makes the whole result large, see the notes.
-            VarLenFeature: SparseTensor (n, most steps, most values) (rule L4).
-            RaggedFeature: RaggedTensor, rows of steps of values (rule L5). All own their
-            memory.
+            ``b""`` (rule L1). VarLenFeature: SparseTensor (n, most steps, most values) (rule L4).
+            RaggedFeature: RaggedTensor, rows of steps of values (rule L5). All own their memory.
         feature_list_lengths : dict of str to int64, shape (n,)
             Steps in each message, for each FixedLenSequenceFeature (rule Q4).
 
@@ -132,9 +125,8 @@ class SequenceExampleParser:
 
         Notes
         -----
-        Only memory limits the padding, as in TensorFlow: next to a message of ten million
-        steps, each of a thousand short ones takes the space of ten million. A RaggedFeature
-        is never padded; use it for messages of unknown origin, or ``pad=False``.
+        Only memory limits the padding, as in TensorFlow: one long list makes the whole result large.
+        For messages of unknown origin use a RaggedFeature, or ``pad=False``.
         """
         block = reader.as_block(serialized)
         names = reader.checked_names(example_names, (len(block),))
@@ -162,11 +154,6 @@ class SequenceExampleParser:
     ) -> tuple[Results, Results, Lengths]:
         """Parse one message; results have no batch dimension (rule Q1).
 
-        Raises
-        ------
-        InvalidArgumentError
-            As for a batch.
-
         Examples
         --------
         >>> tokens = FixedLenSequenceFeature([], int)
@@ -188,15 +175,13 @@ class SequenceExampleParser:
     def parse_batches(
         self, block: Block, splits: Sequence[int]
     ) -> list[tuple[Results, Results, Lengths]]:
-        """Parse several batches at once; see :meth:`ExampleParser.parse_batches`.
+        """Parse several batches at once.
 
         Parameters
         ----------
         block : Block
-            The messages of all batches.
         splits : sequence of int
-            Where each batch begins in the block, and the last ends: ascending, from 0 to the
-            number of messages. A batch may be empty.
+            As for :meth:`ExampleParser.parse_batches`.
 
         Returns
         -------
@@ -206,8 +191,7 @@ class SequenceExampleParser:
         Raises
         ------
         InvalidArgumentError
-            As for a batch, about the first message of the block that is wrong; or
-            ``BAD_ARGUMENT`` for other splits.
+            As for a batch; ``BAD_ARGUMENT`` for other splits.
 
         Examples
         --------
@@ -308,16 +292,13 @@ class FeatureListReader(reader.ColumnReader):
         self, batch: SequenceMessageBatch, splits: list[int], *, single: bool
     ) -> list[tuple[Results, Lengths]]:
         """Build the results of several batches, and the lengths of padded ones."""
-        whole = self.lists(batch, single=single)
-        out: list[tuple[Results, Lengths]] = []
-        results = self.results_of(whole, splits)
-        for columns, (start, stop) in zip(results, pairwise(splits), strict=True):
-            lengths: Lengths = {}
-            for name in self.prepared:
-                if self._is_dense(name) and (self.pad or single):
-                    lengths[name] = cast("Lists", whole[name]).lengths[start:stop].copy()
-            out.append((columns, lengths))
-        return out
+        whole: dict[str, Any] = self.lists(batch, single=single)
+        padded = [name for name in whole if self._is_dense(name) and (self.pad or single)]
+        lengths = [
+            {name: whole[name].lengths[start:stop].copy() for name in padded}
+            for start, stop in pairwise(splits)
+        ]
+        return list(zip(self.results_of(whole, splits), lengths, strict=True))
 
     def _column(self, batch: SequenceMessageBatch, key: str) -> Lists:
         """Read one list; raise for messages with steps of another kind (rule L6)."""
@@ -327,40 +308,27 @@ class FeatureListReader(reader.ColumnReader):
             reader.check_kinds(key, kind, batch.kinds(number))
         return lists
 
-    def _read(
-        self,
-        batch: SequenceMessageBatch,
-        name: str,
-        column: Callable[[str], Lists],
-        *,
-        single: bool,
-    ) -> Lists:
-        lists = self._divided(name, column)
-        original = self._originals.get(name)
-        return lists if original is None else _restored(name, lists, original, self.prepared[name])
-
-    def _divided(self, name: str, column: Callable[[str], Lists]) -> Lists:
+    def _read(self, _: Any, name: str, column: Callable[[str], Lists], *, single: bool) -> Lists:
         feature, own = self.prepared[name], self._own[name]
-        match feature:
-            case prepare.Padded():
-                return _even_steps(column(feature.key), feature, own)
-            case prepare.Ragged():
-                partitions = {key: column(key) for key, _ in feature.reads()[1:]}
-                return _ragged(column(feature.key), partitions, feature, own)
-            case _:  # a VarLenFeature (rule Q3)
-                return column(feature.reads()[0][0])
+        lists = column(feature.reads()[0][0])  # all that a VarLenFeature needs (rule Q3)
+        if isinstance(feature, prepare.Padded):
+            lists = _even_steps(lists, feature, own)
+        elif isinstance(feature, prepare.Ragged):
+            partitions = {key: column(key) for key, _ in feature.reads()[1:]}
+            lists = _ragged(lists, partitions, feature, own)
+        original = self._originals.get(name)
+        return lists if original is None else _restored(name, lists, original, feature)
 
     def result(self, name: str, lists: Any) -> Any:
-        """Make the result of a list, of one batch or several that were joined."""
-        match self.prepared[name]:
-            case prepare.Padded() as feature if self.pad and self._is_dense(name):
-                return _padded(lists, feature)
-            case prepare.Padded():
-                return result(lists, with_objects=True)
-            case prepare.Ragged() as feature:
-                return build.in_rows(feature, lists, with_objects=self.strings == "ndarray")
-            case _:
-                return build.var_len(lists, with_objects=True)
+        """Make the result of a list."""
+        feature = self.prepared[name]
+        if isinstance(feature, prepare.Ragged):
+            return build.in_rows(feature, lists, with_objects=self.strings == "ndarray")
+        if not isinstance(feature, prepare.Padded):
+            return build.var_len(lists, with_objects=True)
+        if self.pad and self._is_dense(name):
+            return _padded(lists, feature)
+        return result(lists, with_objects=True)
 
     def _is_dense(self, name: str) -> bool:
         """Return whether all steps of a list have one shape; with an original, they may have any."""
@@ -369,12 +337,9 @@ class FeatureListReader(reader.ColumnReader):
 
 def _restored(name: str, lists: Lists, original: Type, feature: prepare.Prepared) -> Lists:
     """Return a feature list with its steps as they were before they were stored."""
-    # Of the type of the list, the first dimension is the steps; a VarLenFeature has none.
-    own = lists.type
-    restore_steps = restore_values
-    if not isinstance(feature, prepare.VarLen):
-        own = own._replace(shape=(own.shape or ())[1:])
-        restore_steps = restore
+    own, restore_steps = lists.type, restore_values
+    if not isinstance(feature, prepare.VarLen):  # the first dimension is the steps
+        own, restore_steps = own._replace(shape=(own.shape or ())[1:]), restore
     with first_error.misfits(), first_error.in_steps(lists.lengths):
         steps = restore_steps(name, lists.below().with_(type=own), original)
     whole = steps.above(lists.lengths, lists.present)
@@ -441,22 +406,12 @@ def parse_sequence_example(
     example_names : sequence of str, optional
         Names of the messages, for errors.
     name : str, optional
-        Ignored; TensorFlow names its operation so.
+        Ignored: the name of an operation in TensorFlow.
 
     Returns
     -------
     context, feature_lists, feature_list_lengths : dict
-        As :class:`SequenceExampleParser`, which is faster for many batches.
-
-    Raises
-    ------
-    InvalidArgumentError, TypeError
-        As :class:`SequenceExampleParser`.
-
-    Notes
-    -----
-    Each FixedLenSequenceFeature is padded to the longest list of the batch, however long it
-    is; see :meth:`SequenceExampleParser.__call__`.
+        As :class:`SequenceExampleParser` returns them, which is faster for many batches; the same errors.
 
     Examples
     --------
@@ -495,7 +450,7 @@ def parse_single_sequence_example(
     example_name : str, optional
         Name of the message, for errors.
     name : str, optional
-        Ignored; TensorFlow names its operation so.
+        Ignored: the name of an operation in TensorFlow.
 
     Returns
     -------
