@@ -7,10 +7,6 @@ Parts are stored from left to right, each in all N messages at once::
               stored later, overwrites them, and after the last part there is a gap
     ranges    long payloads are copied out of their buffer, in pieces that overlap
 
-No row or value is ever handled by Python on its own.
-
-The parts:
-
 A :class:`Part` is one field of N messages: known bytes and lengths, one inside the other,
 around one payload::
 
@@ -18,16 +14,15 @@ around one payload::
     lengths      n+13                  n+4   n+2   n     ╰─ payload
 
 How many bytes the lengths take depends on n alone, and only in steps. So a part has one
-:class:`Prefix` if all payloads are of similar length, and else a few. The sizes of all parts
-give every byte its place.
+:class:`Prefix` if all payloads are of similar length, and else a few.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from itertools import compress
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -44,8 +39,7 @@ WIDEST_ROW_BYTES = 64
 """Wider payloads are stored from where they are, without a copy into a stretch."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Fixed:
+class Fixed(NamedTuple):
     """Payloads of one size, in rows."""
 
     rows: Uint8Array
@@ -57,8 +51,7 @@ class Fixed:
         return int(self.rows.shape[1])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Short:
+class Short(NamedTuple):
     """Payloads of several sizes, in rows with room for the longest."""
 
     rows: Uint8Array
@@ -66,8 +59,7 @@ class Short:
     lengths: Int64Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Objects:
+class Objects(NamedTuple):
     """Large payloads, an object each."""
 
     items: Sequence[arrays.Buffer]
@@ -77,19 +69,7 @@ class Objects:
 Payload: TypeAlias = Fixed | Short | ByteRanges | Objects
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Part:
-    """One field of N messages."""
-
-    levels: tuple[bytes, ...]
-    """The bytes before each length, outermost first: a tag, or fields and a tag."""
-    payload: Payload
-    present: BoolArray | None = None
-    """Which messages have the field, shape (n_messages,); None for all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prefix:
+class Prefix(NamedTuple):
     """The bytes before payloads of similar lengths."""
 
     known: bytes
@@ -134,35 +114,39 @@ def prefix_bytes(levels: tuple[bytes, ...], n_bytes: int) -> bytes:
     return filled(prefix_of(levels, n_bytes), n_bytes)
 
 
-class SizedPart:
-    """A part, its prefixes, and how many bytes it has in each message."""
+class Part:
+    """One field of N messages, the prefixes it has, and its bytes in each message.
 
-    def __init__(self, part: Part) -> None:
-        self.part = part
-        lengths = part.payload.lengths
+    `levels` has the bytes before each length, outermost first: a tag, or fields and a tag. `present` says which
+    messages have the field, shape (n_messages,); None for all.
+    """
+
+    def __init__(
+        self, levels: tuple[bytes, ...], payload: Payload, present: BoolArray | None = None
+    ) -> None:
+        self.payload = payload
+        self.present = present
+        lengths = payload.lengths
         if isinstance(lengths, int):
             low = high = lengths
         else:
             low, high = int(lengths.min(initial=1 << 62)), int(lengths.max(initial=0))
-        self.prefixes: list[Prefix] = [prefix_of(part.levels, min(low, high))]
+        self.prefixes: list[Prefix] = [prefix_of(levels, min(low, high))]
         while self.prefixes[-1].largest < high:
-            self.prefixes.append(prefix_of(part.levels, self.prefixes[-1].largest + 1))
+            self.prefixes.append(prefix_of(levels, self.prefixes[-1].largest + 1))
         self.numbers: Int64Array | None = None
         """Which prefix each message has; None if all have the first."""
-        prefix_sizes: Counts = len(self.prefixes[0].known)
+        self.prefix_sizes: Counts = len(self.prefixes[0].known)
         if len(self.prefixes) > 1:
             bounds = np.array([prefix.largest for prefix in self.prefixes[:-1]])
             self.numbers = np.searchsorted(bounds, lengths).astype(np.int64)
-            prefix_sizes = np.array([len(prefix.known) for prefix in self.prefixes])[self.numbers]
-        self.prefix_sizes = prefix_sizes
-        self.sizes: Counts = lengths + prefix_sizes
-        if part.present is not None:
-            self.sizes = np.where(part.present, self.sizes, 0)
+            prefix_sizes = np.array([len(prefix.known) for prefix in self.prefixes])
+            self.prefix_sizes = prefix_sizes[self.numbers]
+        self.sizes: Counts = self.only_present(lengths + self.prefix_sizes)
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether all messages have it, with one prefix."""
-        return self.numbers is None and self.part.present is None
+    def only_present(self, sizes: Counts) -> Counts:
+        """Return sizes, 0 for messages without the field."""
+        return sizes if self.present is None else np.where(self.present, sizes, 0)
 
 
 def compact(data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> Payload:
@@ -186,21 +170,17 @@ MAX_MESSAGE_BYTES = 2**31 - 1
 _WIDEST_STRETCH_BYTES = 256
 
 
-def emit_run(
-    levels: tuple[bytes, ...], payload: Payload, n_messages: int
-) -> tuple[Uint8Array, Int64Array]:
-    """Write one field after the other, with nothing between them.
+def emit_run(part: Part, n_messages: int) -> tuple[Uint8Array, Int64Array]:
+    """Write one field after the other, with nothing between them; few levels, so that short payloads have one prefix.
 
-    `levels` are as in a :class:`Part`; few, so that short payloads have one prefix. Returns the
-    data, owned, with a few unused bytes at the end; and the bytes of each field.
+    Returns the data, owned, with a few unused bytes at the end; and the bytes of each field.
     """
-    one = SizedPart(Part(levels, payload))
-    sizes = np.broadcast_to(np.asarray(one.sizes, np.int64), (n_messages,))
+    sizes = np.broadcast_to(np.asarray(part.sizes, np.int64), (n_messages,))
     splits = arrays.row_splits(sizes)
     data = np.empty(int(splits[-1]) + OVERHEAD_BYTES, np.uint8)
     if n_messages:
         pen = _Pen(data, splits[:-1])
-        pen.part(one)
+        pen.part(part)
         pen.flush()
     return data, sizes
 
@@ -217,11 +197,15 @@ def emit_fields(
     Raises WireError for a message larger than MAX_MESSAGE_BYTES, before memory is allocated.
     """
     arrays.keep_freed_pages()
-    sized = [_sized_field(tag, parts, n_messages) for tag, parts in fields]
+    wholes: list[Part | None] = []  # each field with all its parts as one payload
     lengths = np.zeros(n_messages, np.int64)
-    for field, parts in sized:
-        for one in parts if field is None else [field]:
-            lengths += one.sizes
+    for tag, parts in fields:
+        within = np.zeros(n_messages, np.int64)  # bytes of the content of the field in each message
+        for part in parts:
+            within += part.sizes
+        no_rows = np.zeros((n_messages, 0), np.uint8)
+        wholes.append(Part((tag,), Short(no_rows, within)) if tag else None)
+        lengths += within if wholes[-1] is None else wholes[-1].sizes
     if (number := arrays.first_true(lengths > MAX_MESSAGE_BYTES)) is not None:
         detail = f"{lengths[number]} bytes, but protobuf reads at most {MAX_MESSAGE_BYTES}"
         raise WireError(number, 0, detail)
@@ -230,26 +214,13 @@ def emit_fields(
     offsets = splits[:-1] + OVERHEAD_BYTES
     if n_messages:
         pen = _Pen(data, offsets)
-        for field, parts in sized:
-            if field is not None:
-                pen.prefix(field)
-            for one in parts:
-                pen.part(one)
+        for whole, (_, parts) in zip(wholes, fields, strict=True):
+            if whole is not None:
+                pen.prefix(whole)
+            for part in parts:
+                pen.part(part)
         pen.flush()
     return data, offsets, lengths
-
-
-def _sized_field(
-    tag: bytes, parts: Sequence[Part], n_messages: int
-) -> tuple[SizedPart | None, list[SizedPart]]:
-    """Return a field of each message as a part whose payload is its content, and its parts."""
-    sized = [SizedPart(part) for part in parts]
-    if not tag:
-        return None, sized
-    within = np.zeros(n_messages, np.int64)  # bytes of the content of the field in each message
-    for one in sized:
-        within += one.sizes
-    return SizedPart(Part((tag,), Short(np.zeros((n_messages, 0), np.uint8), within))), sized
 
 
 class _Pen:
@@ -293,11 +264,11 @@ class _Pen:
         if len(self._known) + n_bytes > _WIDEST_STRETCH_BYTES:
             self.flush()
 
-    def prefix(self, one: SizedPart) -> None:
+    def prefix(self, part: Part) -> None:
         """Write the prefix of a part, and move on to its payload."""
-        lengths = one.part.payload.lengths
-        if one.is_plain:
-            prefix = one.prefixes[0]
+        lengths = part.payload.lengths
+        if part.numbers is None and part.present is None:
+            prefix = part.prefixes[0]
             self._room_for(len(prefix.known))
             begin = len(self._known)
             if isinstance(lengths, int):
@@ -308,28 +279,24 @@ class _Pen:
             return
         self.flush()
         at = self._places()
-        for number, prefix in enumerate(one.prefixes):
-            is_chosen = np.ones(at.size, np.bool_)
-            if one.part.present is not None:
-                is_chosen = one.part.present
-            if one.numbers is not None:
-                is_chosen = is_chosen & (one.numbers == number)
+        for number, prefix in enumerate(part.prefixes):
+            is_chosen = np.ones(at.size, np.bool_) if part.present is None else part.present
+            if part.numbers is not None:
+                is_chosen = is_chosen & (part.numbers == number)
             chosen = np.flatnonzero(is_chosen)
             if chosen.size:
                 chosen_lengths = lengths if isinstance(lengths, int) else lengths[chosen]
                 holes = [(hole.offset, _digits(hole, chosen_lengths)) for hole in prefix.holes]
                 self._store(_assemble(prefix.known, holes, chosen.size), at[chosen])
-        sizes = one.prefix_sizes
-        self._advance(sizes if one.part.present is None else np.where(one.part.present, sizes, 0))
+        self._advance(part.only_present(part.prefix_sizes))
 
-    def part(self, one: SizedPart) -> None:
+    def part(self, part: Part) -> None:
         """Write a part, and move on to the next."""
-        self.prefix(one)
-        payload, present = one.part.payload, one.part.present
-        lengths = payload.lengths
+        self.prefix(part)
+        payload = part.payload
         match payload:
             case Fixed(cells) | Short(cells) if (
-                present is None and cells.shape[1] <= WIDEST_ROW_BYTES
+                part.present is None and cells.shape[1] <= WIDEST_ROW_BYTES
             ):
                 width = cells.shape[1]
                 self._room_for(width)
@@ -341,10 +308,8 @@ class _Pen:
                 self._shift -= width
             case _:
                 self.flush()
-                self._store_chosen(payload, present)
-        if present is not None:
-            lengths = np.where(present, lengths, 0)
-        self._advance(lengths)
+                self._store_chosen(payload, part.present)
+        self._advance(part.only_present(payload.lengths))
 
     def _store_chosen(self, payload: Payload, present: BoolArray | None) -> None:
         """Store payloads on their own, of all messages or of those that have the part."""
@@ -358,7 +323,7 @@ class _Pen:
                 arrays.scatter(self._data, at[chosen], payload.take(chosen))
             case Objects(items):
                 if present is not None:
-                    items = [items[i] for i in np.flatnonzero(present).tolist()]
+                    items = list(compress(items, present.tolist()))
                 arrays.place_all(self._data, at[chosen], items)
 
 

@@ -53,17 +53,15 @@ def encode_examples(
     Parameters
     ----------
     columns : mapping of str to column, or data frame
-        One per feature, each with a leading record dimension: ndarray of any dtype and shape
-        (records are flattened), masked array, RaggedTensor (several levels are flattened),
-        SparseTensor as a VarLenFeature gives it, BytesColumn; or a list, with a number, a
-        string or a sequence per record, whose inner sequences are flattened at any depth; or
-        a Series of pandas or Polars, or an Arrow array. Or a data frame of these libraries,
-        with a feature for each column and for each level of an index that is not a RangeIndex.
+        One per feature, each with a leading record dimension: ndarray of any dtype and shape,
+        masked array, RaggedTensor, SparseTensor as a VarLenFeature gives it, BytesColumn; a list,
+        with a number, a string or a sequence per record; a Series of pandas or Polars, or an Arrow
+        array. The values of a record are flattened. Or a data frame of these libraries, with a feature
+        for each column and for each level of an index that is not a RangeIndex.
         Or whatever has ``__arrow_c_stream__`` or ``__arrow_c_array__``, read as a whole: the fields of
-        structs are features such as ``point/x``; if the schema of records came along in the metadata,
+        structs are features such as ``point/x``; if the metadata has the schema of records,
         columns are stored as it says, as far as they still have its types.
-        None or a masked record is missing: the record goes without the feature. A column
-        that is None is left out.
+        A record that is None or masked goes without the feature; a column that is None is left out.
     schema : Schema, or mapping of str to feature specification, optional
         The features that the records are to be read with. Columns are checked against it; a
         SparseFeature's coordinates and a RaggedFeature's row lengths are written under their
@@ -94,12 +92,9 @@ def encode_examples(
 
     Notes
     -----
-    Floats of any type, float64 arrays too, are rounded to the nearest float32 (the lenient
-    policy, as protobuf does; P2). With the schema of ``schema_of(columns, lossless=True)`` they
-    are kept exactly.
-
-    Working memory is about the size of the columns and the result. Batches of 1,000 records or
-    more, up to a few megabytes, are fastest.
+    Floats of any type are rounded to the nearest float32, as protobuf does (P2); with the schema of
+    ``schema_of(columns, lossless=True)`` they are kept exactly. Batches of 1,000 records or more, up to
+    a few megabytes, are fastest.
 
     Examples
     --------
@@ -138,9 +133,7 @@ def encode_example(
 
     Notes
     -----
-    Floats of any type are rounded to the nearest float32, as by :func:`encode_examples`; a
-    finite one beyond float32 is an error. ``TFRecordWriter.write_example`` is several times
-    as fast.
+    ``TFRecordWriter.write_example`` is several times as fast.
 
     Examples
     --------
@@ -148,9 +141,7 @@ def encode_example(
     >>> message.features.feature["scores"].float_list.value
     [0.5, 0.75]
     """
-    if not hasattr(row, "items"):
-        raise TypeError(f"a record must be a dict of features, not {type(row).__name__}")
-    if schema is not None:
+    if schema is not None and hasattr(row, "items"):
         return encode_examples({key: [value] for key, value in row.items()}, schema)[0]
     return b"".join(encode_features(FEATURES_TAG, row))
 
@@ -160,8 +151,7 @@ def encode_batches(
 ) -> Generator[Block | list[bytes]]:
     """Encode columns, or rows that are to fit a schema, a batch at a time.
 
-    Errors about columns are raised before the first batch; an error about a row has the row's number, and is raised
-    after all rows before it. To `rounded` are added the columns that float32 does not hold.
+    An error about a row is raised after all rows before it. Adds the columns that float32 does not hold to `rounded`.
     """
     if arrow.is_stream(data):
         return _encode_stream(data, schema, rounded)
@@ -217,10 +207,9 @@ def _encode_row_batches(
         except (TypeError, ValueError):
             # One row is at fault; encoding each alone finds it.
             for index, row in enumerate(batch, first):
-                try:
-                    yield [encode_example(row, schema)]
-                except InvalidArgumentError as error:
-                    raise error.at(index=index) from None
+                with errors_at(index=index):
+                    record = encode_example(row, schema)
+                yield [record]
         else:
             yield block
         first += len(batch)
@@ -249,8 +238,7 @@ def _lists(
 
 def encode_lists(lists: Mapping[str, Lists], n_records: int | None = None) -> Block:
     """Encode lists, one per feature, as Examples; `n_records` if there may be none."""
-    if n_records is None:
-        n_records = count_records(lists.items())
+    n_records = count_records(lists.items()) if n_records is None else n_records
     return encode_fields([(FEATURES_TAG, features_parts(lists))], n_records)
 
 
@@ -301,18 +289,17 @@ def feature_parts(entry: tuple[bytes, ...], lists: Lists) -> list[emit.Part]:
     payload = _PAYLOADS[kind](lists)
     if kind is Kind.BYTES and not lists.is_single:
         return [emit.Part(levels, payload, present)]
-    packed = emit.Part((*levels, LIST_VALUE_TAG), payload, present)
-    if isinstance(counts, int):
-        return [packed]
-    empty = counts == 0
+    packed = (*levels, LIST_VALUE_TAG)
+    empty: Any = np.equal(counts, 0)
     if not empty.any():
-        return [packed]
+        return [emit.Part(packed, payload, present)]
     nothing = emit.Fixed(np.zeros((lists.n, 0), np.uint8))
-    present = np.ones_like(empty) if present is None else present
-    return [
-        emit.Part(packed.levels, payload, present & ~empty),
+    present = np.ones(lists.n, np.bool_) if present is None else present
+    parts = (
+        emit.Part(packed, payload, present & ~empty),
         emit.Part(levels, nothing, present & empty),
-    ]
+    )
+    return list(parts)
 
 
 # Each returns the lists' values as payloads, one per record.
@@ -355,7 +342,7 @@ def _bytes_payload(lists: Lists) -> emit.Payload:
     if is_single:
         return payload
     # Each string as a field, end to end; then the fields of each record together.
-    data, sizes = emit.emit_run((LIST_VALUE_TAG,), payload, flat.starts.size)
+    data, sizes = emit.emit_run(emit.Part((LIST_VALUE_TAG,), payload), flat.starts.size)
     splits = row_splits(sizes)[lists.splits()]
     return emit.compact(data, splits[:-1], np.diff(splits))
 

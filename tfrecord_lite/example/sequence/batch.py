@@ -1,24 +1,8 @@
 """A batch of SequenceExample messages: their contexts, and the steps of their feature lists.
 
-::
-
-    SequenceExample  1 context ─> Features   (as an Example's)
-                     2 feature_lists ─> FeatureLists  1 feature_list ─> entry
-
-    entry            1 key   ─> string
-                     2 value ─> FeatureList  1 feature ─> Feature, one per step
-
-A message up to the end of its context *is* an Example: both have their Features in field 1,
-and an Example's reader skips all other fields. So contexts are read as Examples. Feature lists
-are read in lockstep: the map entries of all messages are one flat batch, and so are the steps
-of all lists.
-
-The protobuf runtime decides what a message means, as for Examples: of several lists with one
-key the last counts, whole; several values in one entry are joined.
-
-Where the steps are::
-
-    FeatureList   1 feature ─> Feature   1 bytes_list, 2 float_list, 3 int64_list
+A message up to the end of its context *is* an Example: both have their Features in field 1. The map entries
+of all messages are one flat batch, and so are the steps of all lists. As for the protobuf runtime, of several
+lists with one key the last counts, whole; several values in one entry are joined.
 
 A step starts where the one before it ends, so a list has to be walked. But programs write
 all steps of a list alike. A *plain* step holds one string, or one packed run of numbers,
@@ -28,18 +12,17 @@ after a prefix of known form, and its content goes on to the next step::
     ╰─────────── prefix ───────────╯
           r bytes, up to the next step
 
-:func:`find_plain` guesses all steps of many lists in one go, without walking from one to the
-next: either all have the size of the first, or they start where bytes look like a prefix. A
-guess is right for a list if prefixes and sizes lead from its start exactly to its end. The
-other lists are walked in lockstep by :func:`find_steps`.
+:func:`find_plain` guesses all steps of many lists in one go: either all have the size of the first, or they
+start where bytes look like a prefix. A guess is right for a list if prefixes and sizes lead from its start
+exactly to its end. The other lists are walked in lockstep by :func:`find_steps`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -87,8 +70,7 @@ _MOST_WRONG = 0.5
 def find_plain(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> PlainSteps | None:
     """Find the FeatureLists that have plain steps only; best if all are of one key.
 
-    `starts` and `stops` are int64, shape (n_lists,). Lists without steps count as plain. None
-    if there are no others, or the guess is right for none.
+    Lists without steps count as plain. None if there are no others, or the guess is right for none.
     """
     filled = np.flatnonzero(stops > starts)
     if not filled.size:
@@ -98,28 +80,25 @@ def find_plain(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> Plain
     first = _first_step(view)
     if first is None:
         return None
-    is_plain = stops == starts
     some_starts, some_stops = starts[filled], stops[filled]
-    counts = np.zeros(starts.size, np.int64)
     step_counts = _even(data, some_starts, some_stops, first)
     if step_counts is not None:
-        is_plain[filled] = step_counts > 0
-        counts[filled] = step_counts
-        begin = arrays.ranges(starts[is_plain] + len(first.prefix), counts[is_plain], first.size)
+        begin = arrays.ranges(some_starts + len(first.prefix), step_counts, first.size)
         contents = ByteRanges(data, begin, np.broadcast_to(first.length, begin.shape))
+    elif first.size > _SEARCHED:
+        return None
     else:
-        if first.size > _SEARCHED:
-            return None
         step_counts, contents = _searched(data, some_starts, some_stops, first.kind)
         if not len(contents):
             return None
-        is_plain[filled] = step_counts > 0
-        counts[filled] = step_counts
+    is_plain = stops == starts
+    is_plain[filled] = step_counts > 0
+    counts = np.zeros(starts.size, np.int64)
+    counts[filled] = step_counts
     return PlainSteps(is_plain, first.kind, counts[is_plain], contents)
 
 
-@dataclass(frozen=True, slots=True)
-class _StepForm:
+class _StepForm(NamedTuple):
     """The form of a plain step."""
 
     kind: Kind
@@ -155,10 +134,7 @@ def _first_step(view: memoryview) -> _StepForm | None:
 def _even(
     data: Uint8Array, starts: Int64Array, stops: Int64Array, first: _StepForm
 ) -> Int64Array | None:
-    """Count the steps of each list, 0 where not all have the form of the first; shape (n_lists,).
-
-    None if the sizes of some lists, or most prefixes, do not fit that form.
-    """
+    """Count the steps of each list, 0 where not all have the form of the first; None if most do not fit it."""
     length = stops - starts
     counts = length // first.size
     if (counts * first.size != length).any():
@@ -248,11 +224,9 @@ def _search(
 def find_steps(
     data: Uint8Array, starts: Int64Array, stops: Int64Array
 ) -> tuple[Int64Array, Fields]:
-    """Find the steps of many FeatureLists, of any form.
+    """Find the steps of many FeatureLists, of any form; WireError has the number of the list.
 
-    `starts` and `stops` are int64, shape (n_lists,). Return the steps of each list, shape
-    (n_lists,), and the fields of all Features; their owner is the number of the step. Raises
-    WireError with the number of the list.
+    Returns the steps of each list, and the fields of all Features, whose owner is the number of the step.
     """
     counts, features = repeated_len(data, starts, stops, proto.STEP, _STEP_DEPTH)
     with renumbered(np.repeat(np.arange(starts.size), counts)):
@@ -260,23 +234,19 @@ def find_steps(
         return counts, tokenise(data, features.starts, stops, _FEATURE_DEPTH)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PlainSteps:
+class PlainSteps(NamedTuple):
     """The plain steps of many lists, all of one kind."""
 
     is_plain: BoolArray
-    """Which lists have plain steps only; shape (n_lists,)."""
+    """Which lists have plain steps only."""
     kind: Kind
     counts: Int64Array
-    """Steps of each of these lists; shape (is_plain.sum(),)."""
+    """Steps of each of these lists."""
     contents: ByteRanges
     """The content of each of their steps."""
 
     def lists(self, kind: Kind) -> Lists:
-        """Read the values of all steps; none if they are of another kind.
-
-        Raises WireError with the number of the list.
-        """
+        """Read the values of all steps, none if they are of another kind; WireError has the number of the list."""
         contents = self.contents
         n = len(contents)
         if kind != self.kind:
@@ -319,10 +289,9 @@ def _steps_of(
 
 
 class SequenceMessageBatch:
-    """A batch of SequenceExample messages: where their contexts end, and some of their feature lists.
+    """A batch of SequenceExample messages: where their contexts end, and the feature lists with keys in `table`.
 
-    `starts` and `stops` are int64, shape (n_messages,); `table` has the keys of the lists to read. A
-    *cell* is one list of one message; its number is ``key * n_messages + message``. Raises WireError for a
+    A *cell* is one list of one message; its number is ``key * n_messages + message``. Raises WireError for a
     message that the protobuf runtime would reject, not always the first, here or when values are read.
     """
 
@@ -387,7 +356,7 @@ class SequenceMessageBatch:
         """Return one list of each message, with the values of the steps of one kind."""
         cells = self._cells_of(number)
         n_steps = self._n_steps[cells]
-        first, last = int(self._splits[cells.start]), int(self._splits[cells.stop])
+        first, last = self._in_cells(cells)
         parts = []
         if number in self._plain:
             with renumbered(np.flatnonzero(self._is_present[cells])):
@@ -404,8 +373,7 @@ class SequenceMessageBatch:
     def kinds(self, number: int) -> Uint8Array | int:
         """Return the kind of each step of a list, one number if all are of one."""
         cells = self._cells_of(number)
-        first, last = int(self._splits[cells.start]), int(self._splits[cells.stop])
-        cell_kinds = self._cells.kind[first:last]
+        cell_kinds = self._cells.kind[slice(*self._in_cells(cells))]
         if number not in self._plain:
             return cell_kinds
         kind = self._plain[number].kind
@@ -417,6 +385,10 @@ class SequenceMessageBatch:
 
     def _cells_of(self, number: int) -> slice:
         return slice(number * self.n_messages, (number + 1) * self.n_messages)
+
+    def _in_cells(self, cells: slice) -> tuple[int, int]:
+        """Return the first and last of the steps in cells for which no guess was right."""
+        return int(self._splits[cells.start]), int(self._splits[cells.stop])
 
     def _places(self, number: int, *, in_cells: bool) -> Int64Array:
         """Return which steps of a list are in cells; or which are plain, and so are not."""

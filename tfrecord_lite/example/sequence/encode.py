@@ -9,21 +9,16 @@
                               ──> Features of all steps ────────┘
                                   cut into records
 
-A context is written as an Example's features are. A feature list is written as if each *step*
-were a record: the steps of all records (:meth:`.Lists.below`) are one flat batch of Features. In that
-batch, the bytes of a record's steps are its payload.
-
-A single record is encoded by hand. Many are collected by their form, as rows of Examples are
-(:mod:`tfrecord_lite.example.encode.rows`): records with the same keys, and lists whose steps
-have the same types, become columns. The values of a list are copied end to end as soon as the
-record comes. A record without such a form is encoded alone at once.
+A feature list is written as if each *step* were a record: the steps of all records are one flat batch of
+Features, in which the bytes of a record's steps are its payload. Records are collected by their form, as rows
+of Examples are (:mod:`tfrecord_lite.example.encode.rows`): those with the same keys, and lists whose steps have
+the same types, become columns. A record without such a form is encoded alone at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,6 +49,7 @@ from tfrecord_lite.example.encode.one import (
     entry_levels,
     feature_content,
 )
+from tfrecord_lite.example.encode.rows import OBJECT
 from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.kinds import array_of
@@ -63,8 +59,6 @@ from tfrecord_lite.wire.emit import Part, compact, emit_fields, emit_run
 _LARGE_BYTES = 256 * 1024
 """A record with a larger list is encoded alone."""
 _NO_CONTEXT: rows.TakenRow = (0, b"", (), [])
-_BYTES = np.dtype(object)
-_dtype_of = attrgetter("dtype")
 
 
 def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
@@ -75,7 +69,9 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
     row : mapping
         ``{"context": {...}, "feature_lists": {...}}``; either may be left out. The values of
         the context are those that :func:`encode_example` takes. A feature list is a sequence
-        of such values, one per step, or an array with a row per step.
+        of such values, one per step, or an array with a row per step. A step without values, or
+        that is None or masked, is an empty list of the kind of the others, or has no kind if all
+        are. Ints and floats in one list become floats: floats rounded to the nearest float32, ints exact.
 
     Returns
     -------
@@ -89,12 +85,6 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
         ``UNSUPPORTED`` as for :func:`encode_example`, with `key`; the text names the step.
     TypeError
         If `row` is not a dictionary, or a feature list not a sequence.
-
-    Notes
-    -----
-    A step without values, or that is None or masked, is an empty list of the kind of the
-    others. If all steps are, they are features without a kind. Ints and floats in one list
-    become floats, as they do in one feature: floats rounded to the nearest float32, ints exact.
 
     Examples
     --------
@@ -196,9 +186,8 @@ def encode_sequence_examples(
     Returns
     -------
     Block
-        One SequenceExample per record, in order; owns its memory. The same columns always
-        give the same bytes: keys in the order of their bytes, lists packed, numbers as short
-        as possible.
+        One SequenceExample per record, in order, as :func:`~tfrecord_lite.encode_sequence_example`
+        encodes it; owns its memory.
 
     Raises
     ------
@@ -214,9 +203,7 @@ def encode_sequence_examples(
 
     Notes
     -----
-    A step without values is an empty list of the kind of its column. If there are no values
-    in the column at all, all steps are features without a kind. NumPy's values must have one
-    dtype in a column, as elsewhere; in a dictionary each step may have its own.
+    NumPy's values must have one dtype in a column; in a dictionary each step may have its own.
 
     Examples
     --------
@@ -229,16 +216,15 @@ def encode_sequence_examples(
         if feature_lists is not None or lengths is not None:
             raise TypeError("give feature_lists with columns only; records have their own")
         return _encode_rows(rows_of(context))
-    columns = {} if context is None else context
-    features = {k: opened(k, column) for k, column in columns.items() if column is not None}
+    features = None
+    if context is not None:
+        features = {k: opened(k, column) for k, column in context.items() if column is not None}
     lists = _feature_lists(
         {} if feature_lists is None else _checked_dict("feature_lists", feature_lists),
         {} if lengths is None else _checked_dict("lengths", lengths),
     )
-    n_records = count_records([*features.items(), *lists.items()])
-    return _encode_columns(
-        None if context is None else features, None if feature_lists is None else lists, n_records
-    )
+    n_records = count_records([*(features or {}).items(), *lists.items()])
+    return _encode_columns(features, None if feature_lists is None else lists, n_records)
 
 
 def _encode_columns(
@@ -260,7 +246,7 @@ def _list_part(raw: bytes, lists: Lists) -> Part:
     parts = feature_parts((proto.STEP_TAG,), steps) if steps.n else []
     data, sizes = np.zeros(0, np.uint8), np.zeros(0, np.int64)
     if len(parts) == 1:
-        data, sizes = emit_run(parts[0].levels, parts[0].payload, steps.n)
+        data, sizes = emit_run(parts[0], steps.n)
     elif parts:
         # Steps with values and without have different parts; emitted as messages, with space between.
         data, starts, sizes = emit_fields([(b"", parts)], steps.n)
@@ -339,16 +325,15 @@ def _lists_of_array(key: str, column: AnyArray, lengths: Any) -> Lists:
 
 def _lists_of_sequences(key: str, column: Sequence[Any]) -> Lists:
     """Convert a column with a sequence of steps per record."""
-    present = None
 
     def steps_of(record: Any) -> Any:
         is_masked = isinstance(record, np.ma.MaskedArray) and record.ndim
         return record if is_masked else unmasked(key, [record])[0]
 
     column = list(map(steps_of, column))
-    if any(record is None for record in column):
-        present = np.array([record is not None for record in column], np.bool_)
-        column = [() if record is None else record for record in column]
+    is_present = [record is not None for record in column]
+    present = None if all(is_present) else np.array(is_present, np.bool_)
+    column = [() if record is None else record for record in column]
     for record in column:
         _check_is_sequence(key, record)
     n_steps = np.fromiter(map(len, column), np.int64, len(column))
@@ -523,14 +508,14 @@ def _step_values(steps: Any) -> _StepValues | None:
     if flat is None:
         return None
     if isinstance(flat, list):
-        return _StepValues(_BYTES, counts, flat, len(steps), sum(map(len, flat)))
+        return _StepValues(OBJECT, counts, flat, len(steps), sum(map(len, flat)))
     return _StepValues(flat.dtype, counts, flat, len(steps), flat.nbytes)
 
 
 def _array_values(steps: list[AnyArray] | tuple[AnyArray, ...]) -> _StepValues | None:
     """Copy the values of steps that are arrays."""
-    dtypes = set(map(_dtype_of, steps))
-    if dtypes == {_BYTES}:
+    dtypes = set(map(rows.dtype_of, steps))
+    if dtypes == {OBJECT}:
         lists = list(map(_as_list, steps))
         return _step_values(lists) if set(map(type, lists)) == {list} else None
     if len(dtypes) > 1 or not dtypes <= EXACT_DTYPES:
@@ -546,7 +531,7 @@ def _array_values(steps: list[AnyArray] | tuple[AnyArray, ...]) -> _StepValues |
 
 def _as_list(value: Any) -> Any:
     """Return a vector of objects, if it has some, as the list that it is encoded as."""
-    is_array = type(value) is np.ndarray and value.dtype == _BYTES and value.ndim == 1
+    is_array = type(value) is np.ndarray and value.dtype == OBJECT and value.ndim == 1
     return value.tolist() if is_array and value.size else value
 
 
@@ -560,7 +545,7 @@ def _joined(key: str, taken: Sequence[_StepValues]) -> Lists:
         counts = np.fromiter(parts, np.int64, n_all)
     is_even = counts is None or bool((counts == counts[0]).all())
     count: Any = (1 if counts is None else int(counts[0])) if is_even else counts
-    if taken[0].dtype == _BYTES:
+    if taken[0].dtype == OBJECT:
         strings = list(chain.from_iterable([one.values for one in taken]))
         flat: Any = arrays.ByteItems.of(strings).to_ranges()
         return Lists(n_steps.size, WIRE[Kind.BYTES], (n_steps, count), flat)
