@@ -1,13 +1,6 @@
 """The features of many messages: kinds, lengths and ranges, counted batch by batch.
 
-::
-
-                                 ┌─> MessageBatch         ─┐
-    Block ── DiscoveredKeys ─────┤                         ├─ lists of every key ──> summary
-                                 └─> SequenceMessageBatch ─┘          counts, lengths, extremes
-
-It takes as long as parsing every feature into columns: values are read, but nothing is built from
-them. An *observer* gets the values of each block too, once all of the block is known to be sound.
+An *observer* gets the values of each block too, once all of the block is known to be sound.
 
 A record with feature lists is a SequenceExample, and then all records are: one without lists has the
 bytes of an Example, whose features are its context.
@@ -42,10 +35,7 @@ class Observer(Protocol):
     """Gets what a survey reads, block by block; byte strings are in the block's memory."""
 
     def add_lists(self, key: bytes, lists: Lists, *, is_step: bool) -> object:
-        """Take the lists of one kind of a feature, from the records that have it in this kind.
-
-        If they are steps, take the steps of a feature list with this kind instead.
-        """
+        """Take the lists of one kind of a feature, from the records, or the steps of a feature list, that have it."""
 
     def add_steps(self, key: bytes, n_steps: Int64Array) -> object:
         """Take the numbers of steps of one feature list, in the records that have it."""
@@ -77,13 +67,10 @@ class Survey:
         self._feature_lists: dict[bytes, schema.FeatureListSummary] = {}
 
     def add(self, block: Block) -> None:
-        """Survey the records of a block, which is not kept.
-
-        Raises MALFORMED about the first record that is neither an Example nor a SequenceExample.
-        """
+        """Survey the records of a block; MALFORMED about the first that is neither an Example nor a SequenceExample."""
         self._check_type(block)
         has_lists = _has_feature_lists(block)
-        is_sequence = self._is_sequence or (has_lists is not None and bool(has_lists.any()))
+        is_sequence = self._is_sequence or bool(has_lists.any())
         try:
             parts = self._reader.read(block, is_sequence=is_sequence)
         except WireError:
@@ -144,10 +131,9 @@ class _Reader:
             if batch is None:  # too many keys for one table
                 return self._read_halves(block, is_sequence=True)
             contexts = batch.contexts(block)
-            for number, key in enumerate(self._lists.table.keys):
-                one = _feature_list(batch, number, key, block)
-                if one is not None:
-                    step_lists.append(one)
+            keys = enumerate(self._lists.table.keys)
+            parts = [_feature_list(batch, number, key, block) for number, key in keys]
+            step_lists = [part for part in parts if part is not None]
         features = self._features.read_examples(contexts)
         if features is None:
             return self._read_halves(contexts, is_sequence=False) + step_lists
@@ -224,10 +210,7 @@ def _extremes(flat: Any) -> tuple[int, int] | tuple[float, float] | None:
         return None
     low, high = flat.min(), flat.max()
     if low != low:  # noqa: PLR0124 - NaN alone differs from itself
-        flat = flat[~np.isnan(flat)]
-        if not flat.size:
-            return None
-        low, high = flat.min(), flat.max()
+        return _extremes(flat[~np.isnan(flat)])
     return low.item(), high.item()
 
 
@@ -254,7 +237,7 @@ class TypeCheck:
             self._checked = {source}
         if ContentType.SEQUENCE_EXAMPLE not in self._expected:
             has_lists = _has_feature_lists(block)
-            if has_lists is not None and has_lists.any():
+            if has_lists.any():
                 place = block.place(int(has_lists.argmax()))
                 raise error_about(place, ContentType.SEQUENCE_EXAMPLE)
 
@@ -276,7 +259,7 @@ def reject_sequences(block: Block, *, is_first: bool = True) -> None:
     came before; else ``MALFORMED``, as Examples and SequenceExamples are mixed.
     """
     has_lists = _has_feature_lists(block)
-    if has_lists is None or not has_lists.any():
+    if not has_lists.any():
         return
     place = block.place(int(has_lists.argmax()))
     if is_first and has_lists.all():
@@ -288,11 +271,11 @@ def reject_sequences(block: Block, *, is_first: bool = True) -> None:
     raise place.locate(InvalidArgumentError(Reason.MALFORMED, detail=detail))
 
 
-def _has_feature_lists(block: Block) -> BoolArray | None:
-    """Return which records have feature lists; None if some are malformed.
+def _has_feature_lists(block: Block) -> BoolArray:
+    """Return which records have feature lists; none if some are malformed.
 
-    Costs next to nothing for Examples as programs write them: a record that is one field 1 from
-    end to end is recognised by its first bytes. (An ExampleListWithContext has a field 2 as well.)
+    A record that is one field 1 from end to end is recognised by its first bytes. (An
+    ExampleListWithContext has a field 2 as well.)
     """
     has_lists = np.zeros(len(block), np.bool_)
     starts, stops = block.offsets, block.offsets + block.lengths
@@ -302,7 +285,7 @@ def _has_feature_lists(block: Block) -> BoolArray | None:
         try:
             fields = tokenise(block.data, starts[odd], stops[odd])
         except WireError:
-            return None
+            return has_lists
         is_list = (fields.number == FEATURE_LISTS) & (fields.wire_type == LEN)
         has_lists[odd[fields.owner[is_list]]] = True
     return has_lists

@@ -6,9 +6,8 @@ alike, differ in their content only::
     08 dtype  12 n  12 n 08 size  12 n 08 size  22 n   content
     ╰────────────── the same in all of them ─────────╯
 
-So the first is parsed, and the bytes before its content are built from its dtype and shape.
-All messages that begin with these bytes, and have the same length, hold such a tensor too;
-their contents are copied at once. The others are parsed one by one.
+So the first is parsed, and the contents of all that begin with the same bytes, and have the same length, are
+copied at once. The others are parsed one by one.
 
 If there is content, it counts, and must hold exactly the elements of the shape (rule T4). A typed
 field may hold fewer: the last one is repeated for all that follow, and without one all are zero or
@@ -18,12 +17,13 @@ empty (rule T5). So a few bytes may encode a tensor of any size, and repeated va
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array
+from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array, objects
 from tfrecord_lite.block import Block, Place
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
@@ -59,16 +59,14 @@ def parse_tensor(
     Parameters
     ----------
     serialized : bytes or str
-        A TensorProto, as :func:`~tfrecord_lite.tensors.serialize.serialize_tensor` or
-        TensorFlow writes it, or in any other encoding that protobuf allows.
+        A TensorProto, in any encoding that protobuf allows.
     out_type : dtype, optional
         The dtype it must have; by default any.
     name : str, optional
         Ignored: the name of an operation in TensorFlow.
     max_bytes : int, optional
-        The largest array, in bytes, if the message repeats a value (rule T5), which takes no
-        space in the message. An array whose elements are all stored is not limited: it
-        takes at most 8 bytes for each byte of the message.
+        The largest array, in bytes, if the message repeats a value, which takes no space in it
+        (rule T5). An array whose elements are all stored is not limited.
 
     Returns
     -------
@@ -137,9 +135,8 @@ def parse_tensors(
 
     Notes
     -----
-    Tensors written by TensorFlow's ``serialize_tensor`` or ours are recognised by their
-    first bytes and copied at once, at the speed of memory. Others cost some microseconds
-    each.
+    Tensors written by ``serialize_tensor``, TensorFlow's or ours, are copied at once. Others cost some
+    microseconds each.
 
     Examples
     --------
@@ -151,14 +148,15 @@ def parse_tensors(
     """
     strings = as_strings(serialized)
     expected = None if out_type is None else dtypes.tensor_type(out_type)
-    sizes = [] if shape is None else [require_int("a size in shape", size) for size in shape]
-    wanted_shape = None if shape is None else tuple(sizes)
+    own_shape = None
+    if shape is not None:
+        own_shape = tuple([require_int("a size in shape", size) for size in shape])
     limit = require_int("max_bytes", max_bytes)
     n_tensors = prod(strings.shape)
     if not n_tensors:
         if expected is None:
             raise argument_error("without tensors there is no dtype; give out_type")
-        stacked = (*strings.shape, *(wanted_shape or ()))
+        stacked = (*strings.shape, *(own_shape or ()))
         dtypes.check_shape(stacked, expected.dtype.itemsize)
         return np.empty(stacked, expected.dtype)
 
@@ -170,7 +168,7 @@ def parse_tensors(
             place = Place(None, i, None) if strings.block is None else strings.block.place(i)
             raise place.locate(error) from None
 
-    first, kind = parsed(0, expected, wanted_shape)
+    first, kind = parsed(0, expected, own_shape)
     stacked = (*strings.shape, *first.shape)
     dtypes.check_shape(stacked, first.dtype.itemsize)
     chosen, contents = _alike(strings, first, kind)
@@ -188,10 +186,7 @@ def parse_tensors(
 
 
 def _alike(strings: Strings, first: AnyArray, kind: TensorType) -> tuple[Int64Array, Uint8Array]:
-    """Find the tensors serialised as we would serialise the first; return their numbers and contents.
-
-    The contents are uint8, end to end.
-    """
+    """Find the tensors serialised as we would serialise the first; return their numbers, and contents end to end."""
     n_bytes = first.nbytes
     if kind is STRING or not n_bytes:
         return np.empty(0, np.int64), np.empty(0, np.uint8)
@@ -201,8 +196,9 @@ def _alike(strings: Strings, first: AnyArray, kind: TensorType) -> tuple[Int64Ar
     numbers = None if chosen.size == len(strings) else chosen
     contents = strings.slices(len(prefix), n_bytes, numbers)
     if kind.name == "bool" and contents.max(initial=0) > 1:  # an error of its own (rule T4)
-        is_valid = contents.reshape(chosen.size, n_bytes).max(axis=1) <= 1
-        return chosen[is_valid], contents.reshape(chosen.size, n_bytes)[is_valid].ravel()
+        contents = contents.reshape(chosen.size, n_bytes)
+        is_valid = contents.max(axis=1) <= 1
+        return chosen[is_valid], contents[is_valid].ravel()
     return chosen, contents
 
 
@@ -210,7 +206,7 @@ def _parse(
     serialized: bytes,
     expected: TensorType | None,
     limit: int,
-    wanted_shape: tuple[int, ...] | None = None,
+    shape: tuple[int, ...] | None = None,
 ) -> tuple[AnyArray, TensorType]:
     """Parse one tensor; return its dtype too."""
     # Imported late: serialising a tensor does not need the protobuf runtime.
@@ -228,8 +224,8 @@ def _parse(
         detail = f"the tensor has dtype {kind.name}, expected {expected.name}"
         raise InvalidArgumentError(Reason.WRONG_DTYPE, detail=detail)
     array = _array_of(message, kind, _limit(limit, len(serialized)))
-    if wanted_shape not in (None, array.shape):
-        detail = f"the tensor has shape {list(array.shape)}, expected {list(wanted_shape or ())}"
+    if shape not in (None, array.shape):
+        detail = f"the tensor has shape {list(array.shape)}, expected {list(shape or ())}"
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
     return array, kind
 
@@ -240,11 +236,7 @@ def _limit(max_bytes: int, stored_bytes: int) -> int:
 
 
 def _array_of(message: TensorProto, kind: TensorType, limit: int) -> AnyArray:
-    """Make an array of a parsed message of dtype `kind`; it owns its memory.
-
-    `limit` is the most bytes that it may have if the message repeats a value. Raises
-    BAD_SHAPE, WRONG_COUNT, MALFORMED or TENSOR_TOO_LARGE.
-    """
+    """Make an array of a parsed message, of at most `limit` bytes if it repeats a value; it owns its memory."""
     dtype = kind.dtype
     shape = tuple(dim.size for dim in message.tensor_shape.dim)  # without one, a scalar (T7)
     dtypes.check_shape(shape, dtype.itemsize)
@@ -259,7 +251,11 @@ def _array_of(message: TensorProto, kind: TensorType, limit: int) -> AnyArray:
     listed = _FIELD_READERS[kind.field](getattr(message, kind.field), dtype)
     if listed.size < n_values:
         _check_fill(n_values * dtype.itemsize, limit)
-        listed = _filled(listed, n_values, dtype)
+        # The last value is repeated; without one, all are zeros or empty strings.
+        fill = listed[-1] if listed.size else (b"" if dtype.hasobject else 0)
+        whole = np.full(n_values, fill, dtype)
+        whole[: listed.size] = listed
+        listed = whole
     return listed[:n_values].reshape(shape)
 
 
@@ -293,25 +289,11 @@ def _strings_in(content: bytes, n_values: int) -> ObjectArray:
             raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
         lengths.append(length & 0xFFFFFFFF)
     if place + sum(lengths) != len(content):
-        detail = (
-            f"{plural(len(content), 'byte')} of content do not make {plural(n_values, 'string')}"
-        )
+        actual = f"{plural(len(content), 'byte')} of content"
+        detail = f"{actual} do not make {plural(n_values, 'string')}"
         raise InvalidArgumentError(Reason.WRONG_COUNT, detail=detail)
-    out = np.empty(n_values, object)
-    for i, length in enumerate(lengths):
-        out[i] = content[place : place + length]
-        place += length
-    return out
-
-
-def _filled(listed: AnyArray, n_values: int, dtype: np.dtype[Any]) -> AnyArray:
-    """Repeat the last value; without one, zeros or empty strings."""
-    if not listed.size:
-        return np.full(n_values, b"", object) if dtype.hasobject else np.zeros(n_values, dtype)
-    out = np.empty(n_values, dtype)
-    out[: listed.size] = listed
-    out[listed.size :] = listed[-1]
-    return out
+    ends = accumulate(lengths, initial=place)
+    return objects([content[start:stop] for start, stop in pairwise(ends)])
 
 
 def _bits(width: int, n_parts: int = 1) -> Callable[[Sequence[int], np.dtype[Any]], Any]:
@@ -343,7 +325,7 @@ _FIELD_READERS: dict[str, Callable[[Any, np.dtype[Any]], AnyArray]] = {
     "int64_val": _plain,
     "uint32_val": _plain,
     "uint64_val": _plain,
-    "string_val": lambda listed, dtype: np.array([*listed, None], dtype)[:-1],
+    "string_val": lambda listed, _: objects(list(listed)),
 }
 
 

@@ -30,8 +30,7 @@ from tfrecord_lite import arrays
 from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array
 from tfrecord_lite.block import OVERHEAD_BYTES, SPARE_BYTES
 from tfrecord_lite.wire.scalar import WireError, varint_size
-from tfrecord_lite.wire.template import Hole
-from tfrecord_lite.wire.varint import varint_rows
+from tfrecord_lite.wire.varint import Hole, varint_rows
 
 Counts: TypeAlias = "Int64Array | int"
 

@@ -142,8 +142,7 @@ def in_rows(feature: Prepared, lists: Lists, *, with_objects: bool) -> Column:
     """Make the result of lists whose type has all dimensions."""
     dtype = feature.splits_dtype if isinstance(feature, Ragged) else np.int64
     try:
-        column: Any = restore.result(lists, with_objects=with_objects, splits_dtype=dtype)
-        return column  # type: ignore[no-any-return]
+        return restore.result(lists, with_objects=with_objects, splits_dtype=dtype)  # type: ignore[no-any-return]
     except ValueError as error:  # from NumPy
         detail = f"no array can have the shape {lists.type.shape}: {error}"
         raise argument_error(detail, key=feature.reads()[0][0]) from None

@@ -12,7 +12,7 @@ where each stretch begins. Then all stretches of about one size are compared at 
     rows        stretch x message x word   one gather
     expected    known bytes, and length bytes: the value's length plus a constant each, without a carry
 
-Only stretches with lengths of several bytes are compared one by one (:mod:`~tfrecord_lite.wire.template`).
+Only stretches with lengths of several bytes are compared one by one (:class:`Template`).
 Every byte that is not a value is checked, so a message that matches has the values that :mod:`.entries`
 would find in it.
 
@@ -41,8 +41,7 @@ from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.fields import only_field
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, content_start, read_length
-from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
-from tfrecord_lite.wire.varint import read_sized
+from tfrecord_lite.wire.varint import Hole, read_sized
 
 _IN_ROW_BYTES = 64
 _LARGEST_BYTE = 0x7F
@@ -53,7 +52,9 @@ _REPEATED_WORDS = 64
 _LONGEST_STRETCH = 64 * 1024
 _AHEAD_BYTES = 3 * LANE_BYTES
 """Bytes that may be read after a stretch; a block has more of them to spare."""
-_FURTHEST = MAX_TEMPLATE_BYTES + _AHEAD_BYTES
+_MAX_TEMPLATE_BYTES = 256
+"""Longest stretch with a length of several bytes; a row of it and two words more are within a block's spare bytes."""
+_FURTHEST = _MAX_TEMPLATE_BYTES + _AHEAD_BYTES
 _SIZE_CLASS_WORDS = 4
 """Stretches are compared together by size class, each of so many words."""
 _MOST_TOGETHER = 64
@@ -128,6 +129,41 @@ class _FloatRun:
         """View the floats in rows of the stretch; shape (n_features, n_rows, n_values)."""
         n_features = len(self.features)
         return arrays.row_floats(stretch_rows, self.offset, self.n_bytes, n_features, self.stride)
+
+
+class Template:
+    """A stretch with lengths of several bytes: one gather of rows, and a comparison of whole words under a mask.
+
+    The arguments are as for a stretch; the holes are innermost last, and there is at least one.
+    """
+
+    def __init__(self, known: bytes, unknown: list[tuple[int, int]], holes: list[Hole]) -> None:
+        self.holes = holes
+        n_words = -(-len(known) // LANE_BYTES)
+        self.row_bytes: int = -(-(len(known) + 2 * LANE_BYTES) // LANE_BYTES) * LANE_BYTES
+        mask, expected = np.zeros((2, n_words * LANE_BYTES), np.uint8)
+        mask[: len(known)] = 0xFF
+        expected[: len(known)] = np.frombuffer(known, np.uint8)
+        for offset, length in unknown:
+            mask[offset : offset + length] = 0
+        for hole in holes:  # the top bits of its bytes give its width
+            mask[hole.offset : hole.offset + hole.width] = 0x80
+            expected[hole.offset : hole.offset + hole.width] = [0x80] * (hole.width - 1) + [0]
+        self._mask, self._expected = mask.view("<u8"), (expected & mask).view("<u8")
+
+    def bytes_at(self, data: Uint8Array, at: Int64Array) -> Uint8Array:
+        """Copy the `row_bytes` bytes from each of many places on; owned, shape (n, row_bytes)."""
+        return arrays.rows(data, self.row_bytes)[at].view(np.uint8).reshape(at.size, -1)
+
+    def match(self, cells: Uint8Array) -> tuple[Int64Array, BoolArray]:
+        """Compare rows; return the length of the payload after each, and which do not match."""
+        words = cells.view("<u8")[:, : self._mask.size]
+        wrong: BoolArray = ((words & self._mask) != self._expected).any(1)
+        *outer, inner = self.holes
+        n_bytes = inner.lengths(cells)
+        for hole in outer:
+            wrong |= hole.lengths(cells) != n_bytes + hole.more
+        return n_bytes, wrong
 
 
 class _Stretch:
@@ -512,7 +548,7 @@ def _join(entries: list[LayoutEntry]) -> list[_Stretch]:
 
     for entry in entries:
         is_wide = any(hole.width > 1 for hole in entry.holes)
-        longest = MAX_TEMPLATE_BYTES if is_wide else _LONGEST_STRETCH
+        longest = _MAX_TEMPLATE_BYTES if is_wide else _LONGEST_STRETCH
         if known and len(known) + len(entry.prefix) > longest:
             end(None, [])
         offset = len(known)
@@ -583,7 +619,7 @@ def learn(
     known = [entry.feature for entry in lists[0] if entry.feature >= 0] if lists else []
     if not lists or not lists[0] or len(set(known)) < len(known):
         return None
-    if any(len(entry.prefix) > MAX_TEMPLATE_BYTES for entry in lists[0]):
+    if any(len(entry.prefix) > _MAX_TEMPLATE_BYTES for entry in lists[0]):
         return None
     entries = []
     for entry, *others in zip(*lists, strict=True):
