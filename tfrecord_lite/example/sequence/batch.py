@@ -30,18 +30,8 @@ from tfrecord_lite import arrays
 from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.example import proto
+from tfrecord_lite.example.decode import entries
 from tfrecord_lite.example.decode.batch import DiscoveredKeys
-from tfrecord_lite.example.decode.entries import (
-    NO_VALUES,
-    LocatedEntries,
-    MapEntries,
-    MergedFeatures,
-    chunk_values,
-    distinct,
-    kinds_in,
-    merge,
-    submessages,
-)
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
@@ -250,7 +240,7 @@ class PlainSteps(NamedTuple):
         contents = self.contents
         n = len(contents)
         if kind != self.kind:
-            return Lists(n, WIRE[kind], (0,), NO_VALUES[kind])
+            return Lists(n, WIRE[kind], (0,), entries.NO_VALUES[kind])
         if kind is Kind.FLOAT:
             longest = int(contents.lengths.max(initial=0))
             if longest and (contents.lengths == longest).all():
@@ -260,7 +250,7 @@ class PlainSteps(NamedTuple):
             renumbered(np.flatnonzero(self.is_plain)),
             renumbered(np.repeat(np.arange(self.counts.size), self.counts)),
         ):
-            counts, values = chunk_values(kind, contents)
+            counts, values = entries.chunk_values(kind, contents)
         is_single = not isinstance(counts, int) and bool((counts == 1).all())
         return Lists(n, WIRE[kind], (1 if is_single else counts,), values)
 
@@ -270,13 +260,13 @@ _MOST_GUESSED = 64
 
 
 def _steps_of(
-    data: Uint8Array, entries: MapEntries, chosen: Int64Array
-) -> tuple[Int64Array, MergedFeatures]:
+    data: Uint8Array, map_entries: entries.MapEntries, chosen: Int64Array
+) -> tuple[Int64Array, entries.MergedFeatures]:
     """Return the number of steps of each chosen entry, and their Features."""
-    values = entries.values(chosen)
-    message = entries.message[chosen]
+    values = map_entries.values(chosen)
+    message = map_entries.message[chosen]
     if not chosen.size:
-        return chosen, MergedFeatures(data, values, 0, lambda cells: cells, _LIST_DEPTH)
+        return chosen, entries.MergedFeatures(data, values, 0, lambda cells: cells, _LIST_DEPTH)
     with renumbered(message[values.owner]):
         counts, fields = find_steps(data, values.start, values.stop)
     n_steps = sums_of(values.owner, chosen.size, counts)
@@ -285,7 +275,9 @@ def _steps_of(
     def message_of(steps: Int64Array) -> Int64Array:
         return message[np.searchsorted(ends, steps, side="right")]
 
-    return n_steps, MergedFeatures(data, fields, int(n_steps.sum()), message_of, _LIST_DEPTH)
+    return n_steps, entries.MergedFeatures(
+        data, fields, int(n_steps.sum()), message_of, _LIST_DEPTH
+    )
 
 
 class SequenceMessageBatch:
@@ -303,10 +295,11 @@ class SequenceMessageBatch:
         fields = tokenise(data, starts, stops)
         self.context_stops: Int64Array = starts.copy()
         """Where the context of each message ends: up to there it is an Example."""
-        context = submessages(fields, proto.FEATURES)
+        context = entries.submessages(fields, proto.FEATURES)
         self.context_stops[context.owner] = context.stop  # of several, the last remains
-        entries = MapEntries(data, submessages(fields, proto.FEATURE_LISTS), of_features=False)
-        located = entries.locate(table, starts.size)
+        lists = entries.submessages(fields, proto.FEATURE_LISTS)
+        map_entries = entries.MapEntries(data, lists, of_features=False)
+        located = map_entries.locate(table, starts.size)
         self._unknown = located.unknown
         self._is_present = np.zeros(len(table.keys) * starts.size, np.bool_)
         self._is_present[located.cell] = True
@@ -314,16 +307,16 @@ class SequenceMessageBatch:
         self._plain: dict[int, PlainSteps] = {}
         left = np.ones(located.cell.size, np.bool_)
         if len(table.keys) <= _MOST_GUESSED:
-            self._guess(entries, located, left)
+            self._guess(map_entries, located, left)
         # The lists for which no guess was right.
         chosen = np.flatnonzero(left)
-        n_steps, self._cells = _steps_of(data, entries, located.entry[chosen])
+        n_steps, self._cells = _steps_of(data, map_entries, located.entry[chosen])
         self._n_steps[located.cell[chosen]] = n_steps
         in_cells = np.zeros(self._n_steps.size, np.int64)
         in_cells[located.cell[chosen]] = n_steps
         self._splits = arrays.row_splits(in_cells)
         if located.aside.size:  # lists that do not count must be well formed, too
-            _steps_of(data, entries, located.aside)[1].check()
+            _steps_of(data, map_entries, located.aside)[1].check()
 
     def contexts(self, block: Block) -> Block:
         """Return the block as far as the contexts, which are Examples."""
@@ -332,11 +325,13 @@ class SequenceMessageBatch:
     def kinds_present(self, number: int) -> list[Kind]:
         """Return the kinds that steps of a list have; one to read it with if they have none."""
         n_steps = int(self._n_steps[self._cells_of(number)].sum())
-        return [kind for kind, _ in kinds_in(self.kinds(number), n_steps)] or [Kind.FLOAT]
+        return [kind for kind, _ in entries.kinds_in(self.kinds(number), n_steps)] or [Kind.FLOAT]
 
-    def _guess(self, entries: MapEntries, located: LocatedEntries, left: BoolArray) -> None:
+    def _guess(
+        self, map_entries: entries.MapEntries, located: entries.LocatedEntries, left: BoolArray
+    ) -> None:
         """Find the lists of each key that have plain steps only, and unmark them in `left`."""
-        values = entries.values(located.entry)
+        values = map_entries.values(located.entry)
         if values.owner.size != left.size or (values.owner[1:] == values.owner[:-1]).any():
             return  # an entry has several values, or none
         firsts = np.arange(0, self._n_steps.size + 1, max(self.n_messages, 1))
@@ -350,7 +345,7 @@ class SequenceMessageBatch:
 
     def unknown_keys(self, limit: int) -> list[bytes]:
         """Return keys that are not in the table, `limit` at the most."""
-        return distinct(self._unknown, limit)
+        return entries.distinct(self._unknown, limit)
 
     def lists(self, number: int, kind: Kind) -> Lists:
         """Return one list of each message, with the values of the steps of one kind."""
@@ -366,7 +361,7 @@ class SequenceMessageBatch:
         values = parts[0]
         if len(parts) > 1:
             places = [self._places(number, in_cells=in_cells) for in_cells in (False, True)]
-            values = merge(kind, int(n_steps.sum()), list(zip(places, parts, strict=True)))
+            values = entries.merge(kind, int(n_steps.sum()), list(zip(places, parts, strict=True)))
         levels, present = (n_steps, *values.levels), self._is_present[cells]
         return Lists(self.n_messages, values.type, levels, values.flat, present)
 

@@ -33,22 +33,8 @@ from tfrecord_lite.convert.types import EXACT_DTYPES, column_error, rows_of, unm
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.first_error import in_steps
-from tfrecord_lite.example.encode import rows
-from tfrecord_lite.example.encode.columns import (
-    count_records,
-    encode_fields,
-    feature_parts,
-    features_parts,
-    sorted_keys,
-)
-from tfrecord_lite.example.encode.one import (
-    content_of,
-    delimited,
-    encode_features,
-    encoded_key,
-    entry_levels,
-    feature_content,
-)
+from tfrecord_lite.example.encode import columns, one, rows
+from tfrecord_lite.example.encode.one import delimited, feature_content
 from tfrecord_lite.example.encode.rows import OBJECT
 from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import Kind
@@ -101,10 +87,10 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
             raise column_error(str(name), detail)
     pieces: list[Any] = []
     if "context" in row:
-        pieces += encode_features(proto.FEATURES_TAG, row["context"])
+        pieces += one.encode_features(proto.FEATURES_TAG, row["context"])
     if "feature_lists" in row:
         lists = _checked_dict("feature_lists", row["feature_lists"])
-        pairs = [(raw, _feature_list(key, lists[key])) for raw, key in sorted_keys(lists)]
+        pairs = [(raw, _feature_list(key, lists[key])) for raw, key in columns.sorted_keys(lists)]
         entries = [
             delimited(proto.KEY_TAG, raw) + delimited(proto.VALUE_TAG, own) for raw, own in pairs
         ]
@@ -147,7 +133,7 @@ def _contents_together(key: str, steps: list[Any]) -> list[bytes]:
     """Encode steps as a column: ints among floats become floats; an error names the step."""
     with in_steps(np.array([len(steps)])):
         lists = opened(key, [_values_of(step) for step in unmasked(key, steps)])
-    return list(map(content_of, lists.views(range(len(steps) + 1))))
+    return list(map(one.content_of, lists.views(range(len(steps) + 1))))
 
 
 def _values_of(step: Any) -> Any:
@@ -223,7 +209,7 @@ def encode_sequence_examples(
         {} if feature_lists is None else _checked_dict("feature_lists", feature_lists),
         {} if lengths is None else _checked_dict("lengths", lengths),
     )
-    n_records = count_records([*(features or {}).items(), *lists.items()])
+    n_records = columns.count_records([*(features or {}).items(), *lists.items()])
     return _encode_columns(features, None if feature_lists is None else lists, n_records)
 
 
@@ -233,17 +219,17 @@ def _encode_columns(
     """Encode columns, in lists with their steps as a level more; None if the messages are not to have that part."""
     fields = []
     if features is not None:
-        fields.append((proto.FEATURES_TAG, features_parts(features)))
+        fields.append((proto.FEATURES_TAG, columns.features_parts(features)))
     if lists is not None:
-        entries = [_list_part(raw, lists[key]) for raw, key in sorted_keys(lists)]
+        entries = [_list_part(raw, lists[key]) for raw, key in columns.sorted_keys(lists)]
         fields.append((proto.FEATURE_LISTS_TAG, entries))
-    return encode_fields(fields, n_records)
+    return columns.encode_fields(fields, n_records)
 
 
 def _list_part(raw: bytes, lists: Lists) -> Part:
     """Return a feature list as a part of the messages."""
     steps = lists.below()
-    parts = feature_parts((proto.STEP_TAG,), steps) if steps.n else []
+    parts = columns.feature_parts((proto.STEP_TAG,), steps) if steps.n else []
     data, sizes = np.zeros(0, np.uint8), np.zeros(0, np.int64)
     if len(parts) == 1:
         data, sizes = emit_run(parts[0], steps.n)
@@ -253,15 +239,15 @@ def _list_part(raw: bytes, lists: Lists) -> Part:
         data = arrays.gather(data, starts, sizes)
     # Where the steps of each record begin and end in the data.
     ends = row_splits(sizes)[row_splits(lists.lengths)]
-    return Part(entry_levels(raw), compact(data, ends[:-1], np.diff(ends)), lists.present)
+    return Part(one.entry_levels(raw), compact(data, ends[:-1], np.diff(ends)), lists.present)
 
 
-def _feature_lists(columns: Mapping[str, Any], lengths: Mapping[str, Any]) -> dict[str, Lists]:
+def _feature_lists(lists: Mapping[str, Any], lengths: Mapping[str, Any]) -> dict[str, Lists]:
     """Convert columns with a dimension of steps."""
     for key in lengths:
-        if columns.get(key) is None:
+        if lists.get(key) is None:
             raise column_error(str(key), "lengths are given for this list, but not the list")
-    present = {key: column for key, column in columns.items() if column is not None}
+    present = {key: column for key, column in lists.items() if column is not None}
     return {key: _lists_of(key, column, lengths.get(key)) for key, column in present.items()}
 
 
@@ -445,7 +431,7 @@ class _SequencePlan:
         context = row.get("context", {})
         self._lists = tuple(row.get("feature_lists", {}))
         for key in chain(context, self._lists):
-            encoded_key(key)
+            one.encoded_key(key)
         self._context = rows.RowPlan(tuple(context), tuple(context.values())) if context else None
         self.rows: list[tuple[int, tuple[rows.TakenRow, tuple[_StepValues, ...]]]] = []
         """For each record its number, its context, and its lists."""
@@ -537,18 +523,18 @@ def _as_list(value: Any) -> Any:
 
 def _joined(key: str, taken: Sequence[_StepValues]) -> Lists:
     """Join the values of one list in many records."""
-    n_steps = np.fromiter((one.n_steps for one in taken), np.int64, len(taken))
+    n_steps = np.fromiter((values.n_steps for values in taken), np.int64, len(taken))
     n_all = int(n_steps.sum())
     counts = None
     if taken[0].counts is not None:
-        parts = chain.from_iterable([one.counts or () for one in taken])
+        parts = chain.from_iterable([values.counts or () for values in taken])
         counts = np.fromiter(parts, np.int64, n_all)
     is_even = counts is None or bool((counts == counts[0]).all())
     count: Any = (1 if counts is None else int(counts[0])) if is_even else counts
     if taken[0].dtype == OBJECT:
-        strings = list(chain.from_iterable([one.values for one in taken]))
+        strings = list(chain.from_iterable([values.values for values in taken]))
         flat: Any = arrays.ByteItems.of(strings).to_ranges()
         return Lists(n_steps.size, WIRE[Kind.BYTES], (n_steps, count), flat)
-    flat = np.concatenate([one.values for one in taken])
+    flat = np.concatenate([values.values for values in taken])
     steps = flat.reshape(n_all, count) if is_even else RaggedTensor(flat, row_splits(count))
     return opened(key, steps).above(n_steps)
