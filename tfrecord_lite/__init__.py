@@ -47,8 +47,7 @@ _EXPORTS = {
     ),
     "storage": ("load", "save"),
     "storage.infer": ("infer_schema", "summarize"),
-    "tensors.parse": ("parse_tensor",),
-    "tensors.raw": ("decode_raw",),
+    "tensors.parse": ("decode_raw", "parse_tensor"),
     "tensors.serialize": ("serialize_tensor",),
     "writer": ("ShardedTFRecordWriter", "TFRecordWriter"),
 }  # fmt: skip

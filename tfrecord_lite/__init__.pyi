@@ -22,8 +22,7 @@ from tfrecord_lite.recovery.verify import verify as verify
 from tfrecord_lite.schema import FixedLenFeature as FixedLenFeature, FixedLenSequenceFeature as FixedLenSequenceFeature, RaggedFeature as RaggedFeature, RawFeature as RawFeature, Schema as Schema, SequenceSchema as SequenceSchema, SparseFeature as SparseFeature, VarLenFeature as VarLenFeature
 from tfrecord_lite.storage import load as load, save as save
 from tfrecord_lite.storage.infer import infer_schema as infer_schema, summarize as summarize
-from tfrecord_lite.tensors.parse import parse_tensor as parse_tensor
-from tfrecord_lite.tensors.raw import decode_raw as decode_raw
+from tfrecord_lite.tensors.parse import decode_raw as decode_raw, parse_tensor as parse_tensor
 from tfrecord_lite.tensors.serialize import serialize_tensor as serialize_tensor
 from tfrecord_lite.writer import ShardedTFRecordWriter as ShardedTFRecordWriter, TFRecordWriter as TFRecordWriter
 from tfrecord_lite import apps as apps, errors as errors, integrations as integrations, messages as messages, options as options, testing as testing, tf as tf

@@ -192,7 +192,7 @@ def test_more_records_than_are_collected(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(buffer, "_MAX_BYTES", 100)
     monkeypatch.setattr(encode, "_LARGE_BYTES", 20)
     assert all_at_once(rows) == one_by_one(rows)
-    monkeypatch.setattr(encode, "MAX_PLANS", 1)
+    monkeypatch.setattr("tfrecord_lite.example.encode.rows.MAX_PLANS", 1)
     forms = [{"context": {str(number % 4): number}} for number in range(9)]
     assert all_at_once(forms) == one_by_one(forms)
 

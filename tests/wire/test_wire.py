@@ -30,17 +30,16 @@ from tests.support.example_messages import (
 from tests.support.reference_example import BYTES, FLOAT, INT64, RejectedError
 from tfrecord_lite import arrays
 from tfrecord_lite.arrays import ByteRanges, gather, lanes, ranges
+from tfrecord_lite.example.decode.layout import Template
 from tfrecord_lite.messages import BytesList, FloatList, Int64List
 from tfrecord_lite.testing.reencode import Reencoder, chooser
 from tfrecord_lite.wire import fields as wire_fields
-from tfrecord_lite.wire import packed as wire_packed
+from tfrecord_lite.wire import repeated as wire_repeated
 from tfrecord_lite.wire.fields import tokenise
 from tfrecord_lite.wire.keys import KeyTable
-from tfrecord_lite.wire.packed import varint_runs
-from tfrecord_lite.wire.repeated import repeated_float, repeated_len, repeated_varint
+from tfrecord_lite.wire.repeated import repeated_float, repeated_len, repeated_varint, varint_runs
 from tfrecord_lite.wire.scalar import WireError, walk
-from tfrecord_lite.wire.template import Hole, Template
-from tfrecord_lite.wire.varint import TOO_LONG, read_sized, read_varints, squeeze
+from tfrecord_lite.wire.varint import TOO_LONG, Hole, read_sized, read_varints, squeeze
 
 fills = st.sampled_from([b"\0", b"\xff", b"\x80", b"\x0a", b"\x0a\x01", b"\x08\x96\x01"])
 everywhere = pytest.mark.parametrize("few", [0, 24, 10**9], ids=["lockstep", "both", "walk"])
@@ -353,8 +352,8 @@ def test_runs_are_decoded_some_at_a_time(size: int, odd: bytes | None) -> None:
     if odd is not None:
         runs[13] = odd
     with (
-        mock.patch.object(wire_packed, "_GROUP_BYTES", 16),
-        mock.patch.object(wire_packed, "_GROUP_VALUES", 3),
+        mock.patch.object(wire_repeated, "_GROUP_BYTES", 16),
+        mock.patch.object(wire_repeated, "_FEW_RUNS", 3),
     ):
         assert_same_runs(runs)
         assert_same_runs([runs[0] * 20, b"", *runs])

@@ -11,11 +11,10 @@ share their first field::
     TensorProto              1: DataType                  2: TensorShapeProto
 
 So a record counts as one of the first two only if it has no unknown fields, a feature has a
-kind or all have a value without one, and no name begins with the byte ``\n``, the tag of a field: such names appear when an
-ExampleListWithContext is read as something else. A SequenceExample without feature lists has
-the same bytes as an Example, and is reported as one.
-
-Whether a record is text, or any protobuf message at all, is a guess.
+kind or all have a value without one, and no name begins with the byte ``\n``, the tag of a field: such names
+appear when an ExampleListWithContext is read as something else. A SequenceExample without feature lists has
+the same bytes as an Example, and is reported as one. Whether a record is text, or any protobuf message
+at all, is a guess.
 """
 
 from __future__ import annotations
@@ -61,11 +60,8 @@ class ContentType(StrEnum):
     UNKNOWN = "unknown"
 
 
-_CLASSES = {
-    ContentType.EXAMPLE: "Example",
-    ContentType.SEQUENCE_EXAMPLE: "SequenceExample",
-    ContentType.EXAMPLE_LIST: "ExampleListWithContext",
-}
+_MESSAGES = (ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE, ContentType.EXAMPLE_LIST)
+"""The types whose messages have a class here, by their names."""
 
 _TYPES = {
     "tensorflow.Example": (ContentType.EXAMPLE,),
@@ -104,8 +100,8 @@ class Content(NamedTuple):
 def detect(record: bytes, likely: ContentType | None = None) -> Content:
     """Detect what a record holds.
 
-    `likely` is what the records around it hold; it decides where the bytes leave it open, as
-    for an empty record, which is also an Example without features.
+    `likely` is what the records around it hold; it decides about an empty record, for instance, which is
+    also an Example without features.
     """
     if likely is not None and (message := _parse(record, likely)) is not None:
         return Content(likely, record, message)
@@ -216,10 +212,7 @@ def _other_type(record: bytes, expected: Collection[ContentType]) -> ContentType
 
 
 def _is_plain_example(record: bytes) -> bool:
-    """Return whether a record is one field of features, by its first name.
-
-    Most records are, and are recognised without the protobuf runtime.
-    """
+    """Return whether a record is one field of features, by its first name, without the protobuf runtime."""
     start, stop = 0, len(record)
     try:
         for part in "features", "entry", "key":
@@ -238,14 +231,9 @@ def parse_message(record: bytes, message_class: Any) -> Any:
     try:
         return message_class.FromString(record)
     except (DecodeError, UnicodeDecodeError):
-        raise misfit_error(record, message_class) from None
-
-
-def misfit_error(record: bytes, message_class: Any) -> InvalidArgumentError:
-    """Return the error about a record that is not a message of a class."""
-    name = message_class.DESCRIPTOR.full_name
-    detail = f"the {len(record)} bytes of the record are not a {name}"
-    return InvalidArgumentError(Reason.MALFORMED, detail=detail)
+        name = message_class.DESCRIPTOR.full_name
+        detail = f"the {len(record)} bytes of the record are not a {name}"
+        raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
 
 
 def is_sequence(message: Example | SequenceExample) -> TypeIs[SequenceExample]:
@@ -260,16 +248,14 @@ def is_list(message: Message) -> TypeIs[ExampleListWithContext]:
 
 def _parse(record: bytes, type_: ContentType, *, with_unknown: bool = False) -> Message | None:
     """Parse a record as one type of message; None if it is not one, or has unknown fields."""
-    from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
-
     from tfrecord_lite import messages  # noqa: PLC0415 - not light
 
-    if type_ not in _CLASSES:
+    if type_ not in _MESSAGES:
         return None
-    cls = getattr(messages, _CLASSES[type_])
+    cls = getattr(messages, type_.removeprefix("tf.train."))
     try:
-        message: Message = cls.FromString(record)
-    except (DecodeError, UnicodeDecodeError):
+        message: Message = parse_message(record, cls)
+    except InvalidArgumentError:
         return None
     if with_unknown:
         return message

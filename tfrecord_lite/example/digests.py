@@ -26,7 +26,7 @@ import numpy as np
 from tfrecord_lite.convert.restore import objects_of
 from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
-from tfrecord_lite.example.decode.features import kinds_in
+from tfrecord_lite.example.decode.entries import kinds_in
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.survey import Survey, check_of_either
 from tfrecord_lite.schema import Kind
@@ -46,12 +46,8 @@ _MISSING = b"n"
 class Digests:
     """Computes a digest of 128 bits for each record of a block; not thread-safe.
 
-    Parameters
-    ----------
-    by : str or sequence of str, optional
-        Features of Examples, or of the context of SequenceExamples, as ``label`` or ``context/label``.
-        None digests the bytes of the record.
-    seed : int
+    `by` names features of Examples, or of the context of SequenceExamples, as ``label`` or ``context/label``;
+    None digests the bytes of the record.
     """
 
     def __init__(self, by: str | Sequence[str] | None = None, seed: int = 0) -> None:
@@ -69,13 +65,7 @@ class Digests:
         self._known: list[str] | None = None  # the features of the first block
 
     def __call__(self, block: Block) -> Uint64Array:
-        """Return the digests as two big-endian words each, uint64, shape (n_records, 2).
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``MALFORMED`` about the first record that is not an Example or SequenceExample.
-        """
+        """Return the digests as two words each, uint64, shape (n_records, 2); MALFORMED about another record."""
         items: Iterable[Any] = block.views()
         if self._names is not None:
             self._check_type(block)

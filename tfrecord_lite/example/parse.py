@@ -14,19 +14,8 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.columns import Column, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import Lists, SparseLists, row_of
 from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.example.decode import reader
 from tfrecord_lite.example.decode.first_error import Found, parse_or_first_error
-from tfrecord_lite.example.decode.reader import (
-    ColumnReader,
-    FeatureReader,
-    Serialized,
-    StringForm,
-    as_block,
-    as_bytes,
-    as_one_message,
-    checked_names,
-    checked_splits,
-    is_one_message,
-)
 from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import DenseLike, FeatureLike, RaggedFeature, SparseSpec
 from tfrecord_lite.schema.prepare import prepare, specifications
@@ -40,27 +29,22 @@ _ColumnT_co = TypeVar("_ColumnT_co", covariant=True)
 class ExampleParser(Generic[_ColumnT_co]):
     """Parse batches of Example messages into columns; prepared once, used many times.
 
+    Several threads may use it at once. It can be pickled.
+
     Parameters
     ----------
     features : mapping of str to feature specification
         The features to read: a dict, or a Schema, whose originals give columns the dtypes and shapes
-        that they had before they were stored. Others cost next to nothing. A dtype
-        (``int``, ``"float32"``, ``bytes``), or a tuple of dtype and shape, stands for a
-        FixedLenFeature.
+        that they had before they were stored. A dtype (``int``, ``"float32"``, ``bytes``), or a tuple
+        of dtype and shape, stands for a FixedLenFeature.
     strings : {"ndarray", "BytesColumn"}, optional
-        The form of byte strings: object arrays of ``bytes``, as TensorFlow's ``.numpy()``
-        returns them; or a :class:`BytesColumn`, without an object per value, where the
-        feature is dense with shape [] or ragged without partitions.
+        The form of byte strings: object arrays of ``bytes``; or a :class:`BytesColumn`, without an
+        object per value, where the feature is dense with shape [] or ragged without partitions.
 
     Raises
     ------
     InvalidArgumentError, TypeError
         For specifications that are not valid (rules E2, E7, X2, X7, ...).
-
-    Notes
-    -----
-    Several threads may use it at once. It can be pickled. It remembers the layouts of the
-    messages in the last batch, which makes it faster on the next one.
 
     Examples
     --------
@@ -82,51 +66,49 @@ class ExampleParser(Generic[_ColumnT_co]):
         self: ExampleParser[SparseTensor],
         features: Mapping[str, SparseSpec],
         *,
-        strings: StringForm = "ndarray",
+        strings: reader.StringForm = "ndarray",
     ) -> None: ...
     @overload
     def __init__(
         self: ExampleParser[RaggedTensor],
         features: Mapping[str, RaggedFeature],
         *,
-        strings: StringForm = "ndarray",
+        strings: reader.StringForm = "ndarray",
     ) -> None: ...
     @overload
     def __init__(
         self: ExampleParser[Column],
         features: Mapping[str, FeatureLike],
         *,
-        strings: StringForm = "ndarray",
+        strings: reader.StringForm = "ndarray",
     ) -> None: ...
     def __init__(
-        self, features: Mapping[str, FeatureLike], *, strings: StringForm = "ndarray"
+        self, features: Mapping[str, FeatureLike], *, strings: reader.StringForm = "ndarray"
     ) -> None:
         specs = specifications(features)
-        self._reader = FeatureReader(prepare(specs), specs, strings)
+        self._reader = reader.FeatureReader(prepare(specs), specs, strings)
         self.features: Mapping[str, FeatureLike] = specs
         self.strings = strings
         self._hint: str | None = None
 
     def __call__(
-        self, serialized: Serialized, example_names: Sequence[str] | None = None
+        self, serialized: reader.Serialized, example_names: Sequence[str] | None = None
     ) -> dict[str, _ColumnT_co]:
         r"""Parse a batch of messages.
 
         Parameters
         ----------
         serialized : Block, sequence of bytes, or object array of bytes
-            One serialised ``tf.train.Example`` each; str is encoded as UTF-8. A Block is
-            parsed without an object per record.
+            One serialised ``tf.train.Example`` each; str is encoded as UTF-8.
         example_names : sequence of str, optional
             Names of the messages, for errors (rule E3).
 
         Returns
         -------
         dict of str to result
-            One entry per feature. FixedLenFeature: ndarray (n, \\*shape).
-            FixedLenSequenceFeature: ndarray (n, longest, \\*shape). VarLenFeature and
-            SparseFeature: SparseTensor. RaggedFeature: RaggedTensor. All own their
-            memory.
+            FixedLenFeature: ndarray (n, \\*shape). FixedLenSequenceFeature: ndarray
+            (n, longest, \\*shape). VarLenFeature and SparseFeature: SparseTensor. RaggedFeature:
+            RaggedTensor. All own their memory.
 
         Raises
         ------
@@ -138,8 +120,8 @@ class ExampleParser(Generic[_ColumnT_co]):
         TypeError
             For one message instead of a sequence, and for messages that are not bytes.
         """
-        block = as_block(serialized)
-        names = checked_names(example_names, (len(block),))
+        block = reader.as_block(serialized)
+        names = reader.checked_names(example_names, (len(block),))
         (columns,) = self._parse(block, [0, len(block)], names)
         return cast("dict[str, _ColumnT_co]", columns)  # as the overloads of __init__ say
 
@@ -162,9 +144,8 @@ class ExampleParser(Generic[_ColumnT_co]):
         Raises
         ------
         InvalidArgumentError
-            As for a batch, about the first message of the block that is wrong; ``BAD_ARGUMENT`` for
-            other splits. ``MALFORMED`` for a batch without one value, if its messages are of another
-            type, as SequenceExamples.
+            As for a batch; ``BAD_ARGUMENT`` for other splits; ``MALFORMED`` for a batch without a
+            value whose messages are of another type, such as SequenceExamples.
 
         Examples
         --------
@@ -172,7 +153,7 @@ class ExampleParser(Generic[_ColumnT_co]):
         >>> ExampleParser({"age": int}).parse_batches(people, [0, 2, 3])
         [{'age': array([36, 41])}, {'age': array([37])}]
         """
-        bounds = checked_splits(splits, len(block))
+        bounds = reader.checked_splits(splits, len(block))
         batches = self._parse(block, bounds)
         for columns, (start, stop) in zip(batches, pairwise(bounds), strict=True):
             if columns and not any(map(_n_values, columns.values())):
@@ -191,19 +172,14 @@ class ExampleParser(Generic[_ColumnT_co]):
     def parse_single(self, serialized: bytes | str, name: str | None = None) -> dict[str, Column]:
         """Parse one message; results have no batch dimension (rules X1, S2, V1, Z1, G1).
 
-        Raises
-        ------
-        InvalidArgumentError
-            As for a batch.
-
         Examples
         --------
         >>> parser = ExampleParser({"name": bytes, "age": int})
         >>> parser.parse_single(encode_example({"name": "Ada", "age": 36}))
         {'name': array(b'Ada', dtype=object), 'age': array(36)}
         """
-        block = Block.from_records([as_bytes(serialized)])
-        (columns,) = self._parse(block, [0, 1], checked_names(name, ()), single=True)
+        block = Block.from_records([reader.as_bytes(serialized)])
+        (columns,) = self._parse(block, [0, 1], reader.checked_names(name, ()), single=True)
         return {feature: row_of(column, 0) for feature, column in columns.items()}
 
     def _parse(
@@ -225,7 +201,7 @@ class ExampleParser(Generic[_ColumnT_co]):
     def _read_lists(self, block: Block) -> dict[str, Lists | SparseLists]:
         return self._or_first_error(block, None, self._reader.lists_of)
 
-    def _reader_of(self, path: str) -> tuple[ColumnReader, str]:
+    def _reader_of(self, path: str) -> tuple[reader.ColumnReader, str]:
         return self._reader, path
 
     def _or_first_error(
@@ -255,7 +231,10 @@ class ExampleParser(Generic[_ColumnT_co]):
 
 
 def parser_of_all(
-    features: Mapping[str, FeatureLike], *, strings: StringForm = "ndarray", hint: str | None = None
+    features: Mapping[str, FeatureLike],
+    *,
+    strings: reader.StringForm = "ndarray",
+    hint: str | None = None,
 ) -> ExampleParser[Column]:
     """Return a parser that rejects records with values of other features, ``WRONG_KIND``.
 
@@ -268,14 +247,14 @@ def parser_of_all(
 
 @overload
 def parse_example(
-    serialized: Serialized | bytes | str,
+    serialized: reader.Serialized | bytes | str,
     features: Mapping[str, DenseLike],
     example_names: Sequence[str] | None = None,
     name: str | None = None,
 ) -> dict[str, AnyArray]: ...
 @overload
 def parse_example(
-    serialized: Serialized | bytes | str,
+    serialized: reader.Serialized | bytes | str,
     features: Mapping[str, SparseSpec],
     example_names: Sequence[str] | None = None,
     name: str | None = None,
@@ -289,14 +268,14 @@ def parse_example(
 ) -> dict[str, RaggedTensor]: ...
 @overload
 def parse_example(
-    serialized: Serialized | bytes | str,
+    serialized: reader.Serialized | bytes | str,
     features: Mapping[str, FeatureLike],
     example_names: Sequence[str] | None = None,
     name: str | None = None,
 ) -> dict[str, Column]: ...
 @hinted
 def parse_example(
-    serialized: Serialized | bytes | str,
+    serialized: reader.Serialized | bytes | str,
     features: Mapping[str, FeatureLike],
     example_names: Sequence[str] | None = None,
     name: str | None = None,  # noqa: ARG001
@@ -311,17 +290,12 @@ def parse_example(
     example_names : sequence of str, optional
         For errors.
     name : str, optional
-        Ignored; TensorFlow names its operation so.
+        Ignored: the name of an operation in TensorFlow.
 
     Returns
     -------
     dict of str to result
-        As :class:`ExampleParser`, which is faster for many batches.
-
-    Raises
-    ------
-    InvalidArgumentError, TypeError
-        As :class:`ExampleParser`.
+        As :class:`ExampleParser` returns it, which is faster for many batches; the same errors.
 
     Examples
     --------
@@ -330,9 +304,9 @@ def parse_example(
     {'name': array([b'Ada', b'Alan', b'Grace'], dtype=object), 'age': array([36, 41, -1])}
     """
     parser = ExampleParser(features)
-    if is_one_message(serialized):
+    if reader.is_one_message(serialized):
         name_of_it: Any = example_names
-        return parser.parse_single(as_bytes(serialized), name_of_it)
+        return parser.parse_single(reader.as_bytes(serialized), name_of_it)
     batch: Any = serialized
     return parser(batch, example_names)
 
@@ -374,7 +348,7 @@ def parse_single_example(
     example_names : str, optional
         For errors.
     name : str, optional
-        Ignored; TensorFlow names its operation so.
+        Ignored: the name of an operation in TensorFlow.
 
     Returns
     -------
@@ -392,7 +366,7 @@ def parse_single_example(
     >>> parse_single_example(ada, {"name": bytes, "age": int})
     {'name': array(b'Ada', dtype=object), 'age': array(36)}
     """
-    message = as_one_message(serialized, "parse_example")
+    message = reader.as_one_message(serialized, "parse_example")
     return ExampleParser(features).parse_single(message, example_names)
 
 

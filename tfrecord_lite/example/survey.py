@@ -1,13 +1,6 @@
 """The features of many messages: kinds, lengths and ranges, counted batch by batch.
 
-::
-
-                                 ┌─> MessageBatch         ─┐
-    Block ── DiscoveredKeys ─────┤                         ├─ lists of every key ──> summary
-                                 └─> SequenceMessageBatch ─┘          counts, lengths, extremes
-
-It takes as long as parsing every feature into columns: values are read, but nothing is built from
-them. An *observer* gets the values of each block too, once all of the block is known to be sound.
+An *observer* gets the values of each block too, once all of the block is known to be sound.
 
 A record with feature lists is a SequenceExample, and then all records are: one without lists has the
 bytes of an Example, whose features are its context.
@@ -20,27 +13,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tfrecord_lite.arrays import BoolArray, ByteItems, ByteRanges, Int64Array, lanes, row_splits
+from tfrecord_lite import schema
+from tfrecord_lite.arrays import BoolArray, ByteItems, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.types import record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.content import ContentType, error_about, type_error
 from tfrecord_lite.example.decode.batch import DiscoveredKeys
-from tfrecord_lite.example.decode.features import kinds_in
+from tfrecord_lite.example.decode.entries import kinds_in
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.proto import FEATURE_LISTS, FEATURES_TAG
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch, read_sequences
-from tfrecord_lite.schema import (
-    FeatureListSummary,
-    FeatureSummary,
-    Kind,
-    ListSummary,
-    SequenceSummary,
-    Summary,
-)
-from tfrecord_lite.wire.fields import tokenise
+from tfrecord_lite.wire.fields import only_field, tokenise
 from tfrecord_lite.wire.scalar import LEN, WireError
-from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block, Place
@@ -50,10 +35,7 @@ class Observer(Protocol):
     """Gets what a survey reads, block by block; byte strings are in the block's memory."""
 
     def add_lists(self, key: bytes, lists: Lists, *, is_step: bool) -> object:
-        """Take the lists of one kind of a feature, from the records that have it in this kind.
-
-        If they are steps, take the steps of a feature list with this kind instead.
-        """
+        """Take the lists of one kind of a feature, from the records, or the steps of a feature list, that have it."""
 
     def add_steps(self, key: bytes, n_steps: Int64Array) -> object:
         """Take the numbers of steps of one feature list, in the records that have it."""
@@ -81,17 +63,14 @@ class Survey:
         self._is_sequence = False  # until a record has feature lists
         self._reader = _Reader()
         self._n_records = 0
-        self._features: dict[bytes, dict[Kind, ListSummary]] = {}
-        self._feature_lists: dict[bytes, FeatureListSummary] = {}
+        self._features: dict[bytes, dict[schema.Kind, schema.ListSummary]] = {}
+        self._feature_lists: dict[bytes, schema.FeatureListSummary] = {}
 
     def add(self, block: Block) -> None:
-        """Survey the records of a block, which is not kept.
-
-        Raises MALFORMED about the first record that is neither an Example nor a SequenceExample.
-        """
+        """Survey the records of a block; MALFORMED about the first that is neither an Example nor a SequenceExample."""
         self._check_type(block)
         has_lists = _has_feature_lists(block)
-        is_sequence = self._is_sequence or (has_lists is not None and bool(has_lists.any()))
+        is_sequence = self._is_sequence or bool(has_lists.any())
         try:
             parts = self._reader.read(block, is_sequence=is_sequence)
         except WireError:
@@ -102,7 +81,7 @@ class Survey:
         self._is_sequence = is_sequence
         self._n_records += len(block)
         for key, n_steps, lists, summary in parts:
-            if isinstance(summary, FeatureListSummary):
+            if isinstance(summary, schema.FeatureListSummary):
                 before = self._feature_lists.get(key)
                 self._feature_lists[key] = summary if before is None else before + summary
             else:
@@ -115,14 +94,16 @@ class Survey:
                 for one_kind in lists:
                     self._observer.add_lists(key, one_kind, is_step=n_steps is not None)
 
-    def summary(self) -> Summary | SequenceSummary:
+    def summary(self) -> schema.Summary | schema.SequenceSummary:
         """Return the summary so far, features sorted by name."""
-        features = {key.decode(): FeatureSummary(value) for key, value in self._features.items()}
-        summary = Summary(self._n_records, dict(sorted(features.items())))
+        features = {
+            key.decode(): schema.FeatureSummary(value) for key, value in self._features.items()
+        }
+        summary = schema.Summary(self._n_records, dict(sorted(features.items())))
         if not self._is_sequence:
             return summary
         lists = {key.decode(): value for key, value in self._feature_lists.items()}
-        return SequenceSummary(summary, dict(sorted(lists.items())))
+        return schema.SequenceSummary(summary, dict(sorted(lists.items())))
 
 
 class _FeatureParts(NamedTuple):
@@ -133,7 +114,7 @@ class _FeatureParts(NamedTuple):
     """For each record with the feature list; None for a feature."""
     lists: list[Lists]
     """One per kind, of the records or steps that have it; none if there is no kind in any record."""
-    summary: FeatureListSummary | dict[Kind, ListSummary]
+    summary: schema.FeatureListSummary | dict[schema.Kind, schema.ListSummary]
 
 
 class _Reader:
@@ -150,10 +131,9 @@ class _Reader:
             if batch is None:  # too many keys for one table
                 return self._read_halves(block, is_sequence=True)
             contexts = batch.contexts(block)
-            for number, key in enumerate(self._lists.table.keys):
-                one = _feature_list(batch, number, key, block)
-                if one is not None:
-                    step_lists.append(one)
+            keys = enumerate(self._lists.table.keys)
+            parts = [_feature_list(batch, number, key, block) for number, key in keys]
+            step_lists = [part for part in parts if part is not None]
         features = self._features.read_examples(contexts)
         if features is None:
             return self._read_halves(contexts, is_sequence=False) + step_lists
@@ -188,14 +168,16 @@ def _feature_list(
     splits = row_splits(one.lengths)
     n_steps = int(splits[-1])
     steps: list[Lists] = []
-    summaries: dict[Kind, ListSummary] = {}
+    summaries: dict[schema.Kind, schema.ListSummary] = {}
     for kind, having in kinds_in(kinds, n_steps):
         values = _having(lists[kind].below(), having)
         steps.append(values)
         summaries[kind] = _summary_of(values, block.place(record_of(splits, _first(having))))
     step_counts = one.lengths if present is None else one.lengths[present]
     spread = int(step_counts.min()), int(step_counts.max())
-    summary = FeatureListSummary(step_counts.size, n_steps, spread, FeatureSummary(summaries))
+    summary = schema.FeatureListSummary(
+        step_counts.size, n_steps, spread, schema.FeatureSummary(summaries)
+    )
     return _FeatureParts(key, step_counts, steps, summary)
 
 
@@ -213,11 +195,11 @@ def _having(lists: Lists, having: Int64Array | None) -> Lists:
     return Lists(having.size, lists.type, (own,), lists.flat)
 
 
-def _summary_of(lists: Lists, place: Place) -> ListSummary:
+def _summary_of(lists: Lists, place: Place) -> schema.ListSummary:
     """Summarize lists of one kind; the first is in the record at a place."""
     level = lists.levels[0]
     spread = (level, level) if isinstance(level, int) else (int(level.min()), int(level.max()))
-    return ListSummary(lists.n, spread, _extremes(lists.flat), place)
+    return schema.ListSummary(lists.n, spread, _extremes(lists.flat), place)
 
 
 def _extremes(flat: Any) -> tuple[int, int] | tuple[float, float] | None:
@@ -228,10 +210,7 @@ def _extremes(flat: Any) -> tuple[int, int] | tuple[float, float] | None:
         return None
     low, high = flat.min(), flat.max()
     if low != low:  # noqa: PLR0124 - NaN alone differs from itself
-        flat = flat[~np.isnan(flat)]
-        if not flat.size:
-            return None
-        low, high = flat.min(), flat.max()
+        return _extremes(flat[~np.isnan(flat)])
     return low.item(), high.item()
 
 
@@ -258,7 +237,7 @@ class TypeCheck:
             self._checked = {source}
         if ContentType.SEQUENCE_EXAMPLE not in self._expected:
             has_lists = _has_feature_lists(block)
-            if has_lists is not None and has_lists.any():
+            if has_lists.any():
                 place = block.place(int(has_lists.argmax()))
                 raise error_about(place, ContentType.SEQUENCE_EXAMPLE)
 
@@ -280,7 +259,7 @@ def reject_sequences(block: Block, *, is_first: bool = True) -> None:
     came before; else ``MALFORMED``, as Examples and SequenceExamples are mixed.
     """
     has_lists = _has_feature_lists(block)
-    if has_lists is None or not has_lists.any():
+    if not has_lists.any():
         return
     place = block.place(int(has_lists.argmax()))
     if is_first and has_lists.all():
@@ -292,23 +271,21 @@ def reject_sequences(block: Block, *, is_first: bool = True) -> None:
     raise place.locate(InvalidArgumentError(Reason.MALFORMED, detail=detail))
 
 
-def _has_feature_lists(block: Block) -> BoolArray | None:
-    """Return which records have feature lists; None if some are malformed.
+def _has_feature_lists(block: Block) -> BoolArray:
+    """Return which records have feature lists; none if some are malformed.
 
-    Costs next to nothing for Examples as programs write them: a record that is one field 1 from
-    end to end is recognised by its first bytes. (An ExampleListWithContext has a field 2 as well.)
+    A record that is one field 1 from end to end is recognised by its first bytes. (An
+    ExampleListWithContext has a field 2 as well.)
     """
     has_lists = np.zeros(len(block), np.bool_)
     starts, stops = block.offsets, block.offsets + block.lengths
-    lengths, sizes = read_varints(lanes(block.data), starts + 1)
-    is_plain = starts + 1 + sizes + lengths.view(np.int64) == stops
-    is_plain &= block.data[starts] == FEATURES_TAG[0]
+    _, is_plain = only_field(block.data, starts, stops, FEATURES_TAG[0])
     odd = np.flatnonzero(~is_plain & (block.lengths > 0))
     if odd.size:
         try:
             fields = tokenise(block.data, starts[odd], stops[odd])
         except WireError:
-            return None
+            return has_lists
         is_list = (fields.number == FEATURE_LISTS) & (fields.wire_type == LEN)
         has_lists[odd[fields.owner[is_list]]] = True
     return has_lists

@@ -1,16 +1,4 @@
-"""Without a schema: messages to dictionaries, whatever features they have.
-
-::
-
-    Example            {"id": array([7])}
-    SequenceExample    {"context":       {"id": array([7])},
-                        "feature_lists": {"tokens": [array([5, 6]), array([7, 8, 9])]}}
-
-A batch is read like any other once its keys are known: the keys of earlier batches, and the new ones
-found in it. The result is a dictionary per record.
-
-A single message is read by the protobuf runtime, which is faster than a lockstep of one.
-"""
+"""Without a schema: messages to dictionaries, whatever features they have."""
 
 from __future__ import annotations
 
@@ -26,7 +14,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.convert.restore import objects_of
 from tfrecord_lite.example.decode.batch import FEW, DiscoveredKeys, MessageBatch, by_runtime
-from tfrecord_lite.example.decode.features import kinds_in
+from tfrecord_lite.example.decode.entries import kinds_in
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.decode.reader import Serialized, as_block, as_bytes
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch, read_sequences
@@ -49,10 +37,7 @@ _WIDE_BYTES = 256
 
 
 class Decoder:
-    """Decodes batches of Examples, or of SequenceExamples, into dictionaries.
-
-    Remembers the keys of the last batch, so it is not thread-safe.
-    """
+    """Decodes batches of Examples, or of SequenceExamples, into dictionaries; remembers keys, so not thread-safe."""
 
     def __init__(self, *, of_sequences: bool = False) -> None:
         self._of_sequences = of_sequences
@@ -82,10 +67,7 @@ class Decoder:
         return by_runtime(read)
 
     def _read(self, block: Block) -> list[Any]:
-        """Read a block, a half at a time if it has too many keys for one table.
-
-        Raises WireError about one of the malformed messages, maybe not the first.
-        """
+        """Read a block, a half at a time if it has too many keys for one table; raises WireError."""
         if not self._of_sequences:
             batch = self._keys.read_examples(block)
             if batch is not None:
@@ -190,7 +172,7 @@ def _arrays_of(lists: Lists) -> Any:
 
 @hinted
 def decode_example(serialized: bytes | str) -> Row:
-    r"""Decode one Example message into a dictionary, without a schema.
+    """Decode one Example message into a dictionary, without a schema.
 
     Parameters
     ----------
@@ -200,7 +182,7 @@ def decode_example(serialized: bytes | str) -> Row:
     -------
     dict of str to ndarray
         One entry per feature: int64 or float32, shape (n_values,), or an object array of
-        ``bytes``. A feature without a kind is left out: it counts as missing (X3).
+        ``bytes``. A feature without a kind counts as missing (X3).
 
     Raises
     ------
@@ -252,7 +234,7 @@ def decode_examples(serialized: Serialized) -> list[Row]:
 
 @hinted
 def decode_sequence_example(serialized: bytes | str) -> SequenceRow:
-    r"""Decode one SequenceExample message into dictionaries, without a schema.
+    """Decode one SequenceExample message into dictionaries, without a schema.
 
     Parameters
     ----------
@@ -261,11 +243,9 @@ def decode_sequence_example(serialized: bytes | str) -> SequenceRow:
     Returns
     -------
     dict
-        ``{"context": {...}, "feature_lists": {...}}``. The context is what
-        :func:`decode_example` returns for an Example; each feature list is a list of
-        arrays, one per step: int64 or float32, shape (n_values,), or an object array of
-        ``bytes``. A step without a kind has no values; its dtype is taken from the first step
-        in its list with a kind, or float32.
+        ``{"context": {...}, "feature_lists": {...}}``. The context is what :func:`decode_example`
+        returns for an Example; each feature list is a list of such arrays, one per step. A step
+        without a kind has no values, and the dtype of the first step of its list that has a kind, or float32.
 
     Raises
     ------
@@ -293,15 +273,8 @@ def decode_sequence_examples(serialized: Serialized) -> list[SequenceRow]:
     Returns
     -------
     list of dict
-        Each message as :func:`decode_sequence_example` returns it. Short arrays may be
-        views of one array of the batch; no two overlap.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``MALFORMED``, about the first malformed message.
-    TypeError
-        For one message instead of a sequence of them, and for messages that are not bytes.
+        Each message as :func:`decode_sequence_example` returns it, with the memory and the errors
+        of :func:`decode_examples`.
 
     Examples
     --------

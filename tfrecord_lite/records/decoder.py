@@ -229,7 +229,7 @@ class FrameDecoder:
         offsets, lengths = bounds[:-1] + HEADER_BYTES, np.diff(bounds) - OVERHEAD_BYTES
         return block_of(self._buffer, offsets, lengths, self._sources, places, self.verify)
 
-    def next_large(self, read: Callable[[int], bytes], n_left: int) -> list[bytes] | Block | None:
+    def large_batch(self, read: Callable[[int], bytes], n_left: int) -> list[bytes] | Block | None:
         """Read the next records, if they are large, straight into ``bytes`` of their own, past the buffer.
 
         Saves them one copy of their data. `read(n)` returns the next bytes of the stream, at most

@@ -128,7 +128,7 @@ class RecordStream:
                 # Nobody has set an end, and the file's own is known.
                 is_raw = self._content is self._file and not self.is_closed and self._end is None
                 if is_raw and decoder.next_length >= LARGE_BYTES:
-                    records = decoder.next_large(self._file.read, self._file.remaining())
+                    records = decoder.large_batch(self._file.read, self._file.remaining())
                     if records is not None:
                         break
                 if not self.fill(None):

@@ -40,7 +40,7 @@ def serialize_tensor(tensor: object, name: str | None = None) -> bytes:  # noqa:
         ``str``, and the dtypes of ml_dtypes that TensorFlow has. Or Python values: ints
         become int32, or int64 if one of them needs it; floats float32. Or a BytesColumn.
     name : str, optional
-        Ignored; TensorFlow names its operation so.
+        Ignored: the name of an operation in TensorFlow.
 
     Returns
     -------

@@ -5,13 +5,11 @@
     scalar     one varint, one message: wire types, WireError, walk
     varint     bytes to numbers and back, many at a time
     fields     N messages to their fields, in lockstep
-    packed     runs of varints, end to end, to numbers
     repeated   all values of a repeated field, packed or not, of N messages
     keys       which of some known strings is at each of many offsets
-    template   messages that look alike: their common bytes are checked, not parsed
     emit       N messages of parts: payloads, and the lengths around them
 
-        reading    bytes ─> fields ─> repeated ─> packed ─> values        (template: in one step)
+        reading    bytes ─> fields ─> repeated ─> values
         writing    values ─> varint ─> emit ─> bytes
 
 Parsing one message is a loop over its fields, which is slow in Python. But N messages can be

@@ -7,10 +7,6 @@ Parts are stored from left to right, each in all N messages at once::
               stored later, overwrites them, and after the last part there is a gap
     ranges    long payloads are copied out of their buffer, in pieces that overlap
 
-No row or value is ever handled by Python on its own.
-
-The parts:
-
 A :class:`Part` is one field of N messages: known bytes and lengths, one inside the other,
 around one payload::
 
@@ -18,37 +14,23 @@ around one payload::
     lengths      n+13                  n+4   n+2   n     ╰─ payload
 
 How many bytes the lengths take depends on n alone, and only in steps. So a part has one
-:class:`Prefix` if all payloads are of similar length, and else a few. The sizes of all parts
-give every byte its place.
+:class:`Prefix` if all payloads are of similar length, and else a few.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from itertools import compress
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    BoolArray,
-    Buffer,
-    ByteRanges,
-    Int64Array,
-    Uint8Array,
-    first_true,
-    keep_freed_pages,
-    place_all,
-    row_splits,
-    rows,
-    scatter,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array
 from tfrecord_lite.block import OVERHEAD_BYTES, SPARE_BYTES
 from tfrecord_lite.wire.scalar import WireError, varint_size
-from tfrecord_lite.wire.template import Hole
-from tfrecord_lite.wire.varint import varint_rows
+from tfrecord_lite.wire.varint import Hole, varint_rows
 
 Counts: TypeAlias = "Int64Array | int"
 
@@ -56,8 +38,7 @@ WIDEST_ROW_BYTES = 64
 """Wider payloads are stored from where they are, without a copy into a stretch."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Fixed:
+class Fixed(NamedTuple):
     """Payloads of one size, in rows."""
 
     rows: Uint8Array
@@ -69,8 +50,7 @@ class Fixed:
         return int(self.rows.shape[1])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Short:
+class Short(NamedTuple):
     """Payloads of several sizes, in rows with room for the longest."""
 
     rows: Uint8Array
@@ -78,30 +58,17 @@ class Short:
     lengths: Int64Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Objects:
+class Objects(NamedTuple):
     """Large payloads, an object each."""
 
-    items: Sequence[Buffer]
+    items: Sequence[arrays.Buffer]
     lengths: Int64Array
 
 
 Payload: TypeAlias = Fixed | Short | ByteRanges | Objects
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Part:
-    """One field of N messages."""
-
-    levels: tuple[bytes, ...]
-    """The bytes before each length, outermost first: a tag, or fields and a tag."""
-    payload: Payload
-    present: BoolArray | None = None
-    """Which messages have the field, shape (n_messages,); None for all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prefix:
+class Prefix(NamedTuple):
     """The bytes before payloads of similar lengths."""
 
     known: bytes
@@ -121,7 +88,7 @@ def prefix_of(levels: tuple[bytes, ...], n_bytes: int) -> Prefix:
         width = varint_size(n_bytes + more)
         largest = min(largest, (1 << 7 * width) - 1 - more)
         begin = len(level)
-        holes = [Hole(h.place + begin + width, h.width, h.more) for h in holes]
+        holes = [Hole(h.offset + begin + width, h.width, h.more) for h in holes]
         holes.insert(0, Hole(begin, width, more))
         inner = level + b"\x80" * (width - 1) + b"\0" + inner
         more += begin + width
@@ -133,7 +100,7 @@ def filled(prefix: Prefix, n_bytes: int) -> bytes:
     known = bytearray(prefix.known)
     for hole in prefix.holes:
         for i in range(hole.width):
-            known[hole.place + i] |= (n_bytes + hole.more) >> 7 * i & 0x7F
+            known[hole.offset + i] |= (n_bytes + hole.more) >> 7 * i & 0x7F
     return bytes(known)
 
 
@@ -146,35 +113,39 @@ def prefix_bytes(levels: tuple[bytes, ...], n_bytes: int) -> bytes:
     return filled(prefix_of(levels, n_bytes), n_bytes)
 
 
-class SizedPart:
-    """A part, its prefixes, and how many bytes it has in each message."""
+class Part:
+    """One field of N messages, the prefixes it has, and its bytes in each message.
 
-    def __init__(self, part: Part) -> None:
-        self.part = part
-        lengths = part.payload.lengths
+    `levels` has the bytes before each length, outermost first: a tag, or fields and a tag. `present` says which
+    messages have the field, shape (n_messages,); None for all.
+    """
+
+    def __init__(
+        self, levels: tuple[bytes, ...], payload: Payload, present: BoolArray | None = None
+    ) -> None:
+        self.payload = payload
+        self.present = present
+        lengths = payload.lengths
         if isinstance(lengths, int):
             low = high = lengths
         else:
             low, high = int(lengths.min(initial=1 << 62)), int(lengths.max(initial=0))
-        self.prefixes: list[Prefix] = [prefix_of(part.levels, min(low, high))]
+        self.prefixes: list[Prefix] = [prefix_of(levels, min(low, high))]
         while self.prefixes[-1].largest < high:
-            self.prefixes.append(prefix_of(part.levels, self.prefixes[-1].largest + 1))
+            self.prefixes.append(prefix_of(levels, self.prefixes[-1].largest + 1))
         self.numbers: Int64Array | None = None
         """Which prefix each message has; None if all have the first."""
-        prefix_sizes: Counts = len(self.prefixes[0].known)
+        self.prefix_sizes: Counts = len(self.prefixes[0].known)
         if len(self.prefixes) > 1:
             bounds = np.array([prefix.largest for prefix in self.prefixes[:-1]])
             self.numbers = np.searchsorted(bounds, lengths).astype(np.int64)
-            prefix_sizes = np.array([len(prefix.known) for prefix in self.prefixes])[self.numbers]
-        self.prefix_sizes = prefix_sizes
-        self.sizes: Counts = lengths + prefix_sizes
-        if part.present is not None:
-            self.sizes = np.where(part.present, self.sizes, 0)
+            prefix_sizes = np.array([len(prefix.known) for prefix in self.prefixes])
+            self.prefix_sizes = prefix_sizes[self.numbers]
+        self.sizes: Counts = self.only_present(lengths + self.prefix_sizes)
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether all messages have it, with one prefix."""
-        return self.numbers is None and self.part.present is None
+    def only_present(self, sizes: Counts) -> Counts:
+        """Return sizes, 0 for messages without the field."""
+        return sizes if self.present is None else np.where(self.present, sizes, 0)
 
 
 def compact(data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> Payload:
@@ -188,7 +159,7 @@ def compact(data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> Payloa
         return Fixed(np.zeros((starts.size, 0), np.uint8))
     if int(starts.max()) + longest > data.size:
         data = np.concatenate([data, np.zeros(longest, np.uint8)])
-    cells = rows(data, longest)[starts].view(np.uint8).reshape(-1, longest)
+    cells = arrays.rows(data, longest)[starts].view(np.uint8).reshape(-1, longest)
     return Fixed(cells) if is_even else Short(cells, lengths)
 
 
@@ -198,21 +169,17 @@ MAX_MESSAGE_BYTES = 2**31 - 1
 _WIDEST_STRETCH_BYTES = 256
 
 
-def emit_run(
-    levels: tuple[bytes, ...], payload: Payload, n_messages: int
-) -> tuple[Uint8Array, Int64Array]:
-    """Write one field after the other, with nothing between them.
+def emit_run(part: Part, n_messages: int) -> tuple[Uint8Array, Int64Array]:
+    """Write one field after the other, with nothing between them; few levels, so that short payloads have one prefix.
 
-    `levels` are as in a :class:`Part`; few, so that short payloads have one prefix. Returns the
-    data, owned, with a few unused bytes at the end; and the bytes of each field.
+    Returns the data, owned, with a few unused bytes at the end; and the bytes of each field.
     """
-    one = SizedPart(Part(levels, payload))
-    sizes = np.broadcast_to(np.asarray(one.sizes, np.int64), (n_messages,))
-    splits = row_splits(sizes)
+    sizes = np.broadcast_to(np.asarray(part.sizes, np.int64), (n_messages,))
+    splits = arrays.row_splits(sizes)
     data = np.empty(int(splits[-1]) + OVERHEAD_BYTES, np.uint8)
     if n_messages:
         pen = _Pen(data, splits[:-1])
-        pen.part(one)
+        pen.part(part)
         pen.flush()
     return data, sizes
 
@@ -228,40 +195,31 @@ def emit_fields(
 
     Raises WireError for a message larger than MAX_MESSAGE_BYTES, before memory is allocated.
     """
-    keep_freed_pages()
-    sized = [_sized_field(tag, parts, n_messages) for tag, parts in fields]
+    arrays.keep_freed_pages()
+    wholes: list[Part | None] = []  # each field with all its parts as one payload
     lengths = np.zeros(n_messages, np.int64)
-    for field, parts in sized:
-        for one in parts if field is None else [field]:
-            lengths += one.sizes
-    if (number := first_true(lengths > MAX_MESSAGE_BYTES)) is not None:
+    for tag, parts in fields:
+        within = np.zeros(n_messages, np.int64)  # bytes of the content of the field in each message
+        for part in parts:
+            within += part.sizes
+        no_rows = np.zeros((n_messages, 0), np.uint8)
+        wholes.append(Part((tag,), Short(no_rows, within)) if tag else None)
+        lengths += within if wholes[-1] is None else wholes[-1].sizes
+    if (number := arrays.first_true(lengths > MAX_MESSAGE_BYTES)) is not None:
         detail = f"{lengths[number]} bytes, but protobuf reads at most {MAX_MESSAGE_BYTES}"
         raise WireError(number, 0, detail)
-    splits = row_splits(lengths + OVERHEAD_BYTES)
+    splits = arrays.row_splits(lengths + OVERHEAD_BYTES)
     data = np.empty(int(splits[-1]) + OVERHEAD_BYTES + SPARE_BYTES, np.uint8)
     offsets = splits[:-1] + OVERHEAD_BYTES
     if n_messages:
         pen = _Pen(data, offsets)
-        for field, parts in sized:
-            if field is not None:
-                pen.prefix(field)
-            for one in parts:
-                pen.part(one)
+        for whole, (_, parts) in zip(wholes, fields, strict=True):
+            if whole is not None:
+                pen.prefix(whole)
+            for part in parts:
+                pen.part(part)
         pen.flush()
     return data, offsets, lengths
-
-
-def _sized_field(
-    tag: bytes, parts: Sequence[Part], n_messages: int
-) -> tuple[SizedPart | None, list[SizedPart]]:
-    """Return a field of each message as a part whose payload is its content, and its parts."""
-    sized = [SizedPart(part) for part in parts]
-    if not tag:
-        return None, sized
-    within = np.zeros(n_messages, np.int64)  # bytes of the content of the field in each message
-    for one in sized:
-        within += one.sizes
-    return SizedPart(Part((tag,), Short(np.zeros((n_messages, 0), np.uint8), within))), sized
 
 
 class _Pen:
@@ -299,49 +257,45 @@ class _Pen:
 
     def _store(self, content: Uint8Array, at: Int64Array) -> None:
         """Store a row in each of many places."""
-        rows(self._data, content.shape[1])[at] = _as_items(content)
+        arrays.rows(self._data, content.shape[1])[at] = _as_items(content)
 
     def _room_for(self, n_bytes: int) -> None:
         if len(self._known) + n_bytes > _WIDEST_STRETCH_BYTES:
             self.flush()
 
-    def prefix(self, one: SizedPart) -> None:
+    def prefix(self, part: Part) -> None:
         """Write the prefix of a part, and move on to its payload."""
-        lengths = one.part.payload.lengths
-        if one.is_plain:
-            prefix = one.prefixes[0]
+        lengths = part.payload.lengths
+        if part.numbers is None and part.present is None:
+            prefix = part.prefixes[0]
             self._room_for(len(prefix.known))
             begin = len(self._known)
             if isinstance(lengths, int):
                 self._known += filled(prefix, lengths)
                 return
             self._known += prefix.known
-            self._holes += [(begin + hole.place, _digits(hole, lengths)) for hole in prefix.holes]
+            self._holes += [(begin + hole.offset, _digits(hole, lengths)) for hole in prefix.holes]
             return
         self.flush()
         at = self._places()
-        for number, prefix in enumerate(one.prefixes):
-            is_chosen = np.ones(at.size, np.bool_)
-            if one.part.present is not None:
-                is_chosen = one.part.present
-            if one.numbers is not None:
-                is_chosen = is_chosen & (one.numbers == number)
+        for number, prefix in enumerate(part.prefixes):
+            is_chosen = np.ones(at.size, np.bool_) if part.present is None else part.present
+            if part.numbers is not None:
+                is_chosen = is_chosen & (part.numbers == number)
             chosen = np.flatnonzero(is_chosen)
             if chosen.size:
                 chosen_lengths = lengths if isinstance(lengths, int) else lengths[chosen]
-                holes = [(hole.place, _digits(hole, chosen_lengths)) for hole in prefix.holes]
+                holes = [(hole.offset, _digits(hole, chosen_lengths)) for hole in prefix.holes]
                 self._store(_assemble(prefix.known, holes, chosen.size), at[chosen])
-        sizes = one.prefix_sizes
-        self._advance(sizes if one.part.present is None else np.where(one.part.present, sizes, 0))
+        self._advance(part.only_present(part.prefix_sizes))
 
-    def part(self, one: SizedPart) -> None:
+    def part(self, part: Part) -> None:
         """Write a part, and move on to the next."""
-        self.prefix(one)
-        payload, present = one.part.payload, one.part.present
-        lengths = payload.lengths
+        self.prefix(part)
+        payload = part.payload
         match payload:
             case Fixed(cells) | Short(cells) if (
-                present is None and cells.shape[1] <= WIDEST_ROW_BYTES
+                part.present is None and cells.shape[1] <= WIDEST_ROW_BYTES
             ):
                 width = cells.shape[1]
                 self._room_for(width)
@@ -353,10 +307,8 @@ class _Pen:
                 self._shift -= width
             case _:
                 self.flush()
-                self._store_chosen(payload, present)
-        if present is not None:
-            lengths = np.where(present, lengths, 0)
-        self._advance(lengths)
+                self._store_chosen(payload, part.present)
+        self._advance(part.only_present(payload.lengths))
 
     def _store_chosen(self, payload: Payload, present: BoolArray | None) -> None:
         """Store payloads on their own, of all messages or of those that have the part."""
@@ -367,14 +319,14 @@ class _Pen:
                 if content.shape[1]:
                     self._store(content[chosen], at[chosen])
             case ByteRanges():
-                scatter(self._data, at[chosen], payload.take(chosen))
+                arrays.scatter(self._data, at[chosen], payload.take(chosen))
             case Objects(items):
                 if present is not None:
-                    items = [items[i] for i in np.flatnonzero(present).tolist()]
-                place_all(self._data, at[chosen], items)
+                    items = list(compress(items, present.tolist()))
+                arrays.place_all(self._data, at[chosen], items)
 
 
-def _as_items(content: Uint8Array) -> AnyArray:
+def _as_items(content: Uint8Array) -> arrays.AnyArray:
     """View rows of bytes as one item each, of a number's type where there is one."""
     n_bytes = content.shape[1]
     return content.view({1: "u1", 2: "<u2", 4: "<u4", 8: "<u8"}.get(n_bytes, f"V{n_bytes}"))[:, 0]

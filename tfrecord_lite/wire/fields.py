@@ -21,30 +21,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    BoolArray,
-    Int32Array,
-    Int64Array,
-    Uint8Array,
-    Uint64Array,
-    first_true,
-    lanes,
-)
-from tfrecord_lite.wire.scalar import (
-    END_GROUP,
-    I32,
-    I64,
-    LEN,
-    MAX_TAG_BYTES,
-    START_GROUP,
-    VARINT,
-    WireError,
-    walk,
-    what_is_wrong,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array
+from tfrecord_lite.wire import scalar
+from tfrecord_lite.wire.scalar import LEN, WireError
 from tfrecord_lite.wire.varint import TOO_LONG, read_varints
 
 _BYTE = np.uint64(0xFF)
+_WIRE_TYPES = (scalar.VARINT, scalar.I64, LEN, scalar.START_GROUP, scalar.I32)
 _FEW = 24
 """With fewer messages left, a step in lockstep costs more than walking them one by one."""
 
@@ -71,7 +55,7 @@ class Fields(NamedTuple):
 
     owner: Int64Array
     """Number of the message."""
-    number: Int32Array
+    number: arrays.Int32Array
     """Field number."""
     wire_type: Uint8Array
     """VARINT to I32 without END_GROUP; a group is one field, its content is not listed."""
@@ -90,6 +74,21 @@ class Fields(NamedTuple):
         return self if chosen.all() else self.take(np.flatnonzero(chosen))
 
 
+def only_field(
+    data: Uint8Array, starts: Int64Array, stops: Int64Array, tag: int
+) -> tuple[Int64Array, BoolArray]:
+    """Return where each message's content begins if it is one LEN field, and which messages are.
+
+    The tag is one byte. Costs much less than :func:`tokenise`, and suffices for most messages.
+    """
+    lengths, sizes = read_varints(arrays.lanes(data), starts + 1)
+    begin = starts + 1 + sizes
+    room = stops - begin
+    is_field = (data[starts] == tag) & (room >= 0) & (lengths == room.view(np.uint64))
+    is_field &= sizes <= scalar.MAX_VARINT_BYTES
+    return begin, is_field
+
+
 def tokenise(data: Uint8Array, starts: Int64Array, stops: Int64Array, depth: int = 0) -> Fields:
     """Split messages into fields.
 
@@ -99,7 +98,7 @@ def tokenise(data: Uint8Array, starts: Int64Array, stops: Int64Array, depth: int
     Raises WireError for the first message that is malformed at the step at which one is, which
     need not be the first malformed message.
     """
-    words = lanes(data)
+    words = arrays.lanes(data)
     live = np.flatnonzero(starts < stops)
     at, end = starts[live], stops[live]
     steps: list[Fields] = []
@@ -107,11 +106,11 @@ def tokenise(data: Uint8Array, starts: Int64Array, stops: Int64Array, depth: int
     while live.size > _FEW:
         fields = _step(words, live, at, end)
         following = fields.stop
-        groups = np.flatnonzero(fields.wire_type == START_GROUP)
+        groups = np.flatnonzero(fields.wire_type == scalar.START_GROUP)
         if groups.size:
             walked += zip(*(a[groups].tolist() for a in (live, at, end)), strict=True)
             following[groups] = end[groups]
-            fields = fields.only(fields.wire_type != START_GROUP)
+            fields = fields.only(fields.wire_type != scalar.START_GROUP)
         steps.append(fields)
         more = following < end
         if more.all():
@@ -123,7 +122,7 @@ def tokenise(data: Uint8Array, starts: Int64Array, stops: Int64Array, depth: int
     return join([*steps, rest]) if steps else rest
 
 
-def _step(words: Uint64Array, live: Int64Array, at: Int64Array, end: Int64Array) -> Fields:
+def _step(words: arrays.Uint64Array, live: Int64Array, at: Int64Array, end: Int64Array) -> Fields:
     """Read one field of each message; a group's value starts and stops after its tag."""
     loaded = words[at]
     tag = int(loaded[0]) & 0xFF
@@ -133,14 +132,14 @@ def _step(words: Uint64Array, live: Int64Array, at: Int64Array, end: Int64Array)
         number, wire_type = tag >> 3, tag & 7
         numbers = np.full(at.size, number, np.int32)
         types = np.full(at.size, wire_type, np.uint8)
-        bad = np.full(at.size, number == 0 or wire_type > I32 or wire_type == END_GROUP)
+        bad = np.full(at.size, number == 0 or wire_type not in _WIRE_TYPES)
     else:
         tags, tag_sizes = read_varints(words, at)
         begin = at + tag_sizes
         types = (tags & np.uint64(7)).astype(np.uint8)
         numbers = (tags >> np.uint64(3)).astype(np.int32)
-        bad = (tag_sizes > MAX_TAG_BYTES) | (tags >= 2**32) | (numbers == 0) | (types > I32)
-        bad |= types == END_GROUP
+        bad = (tag_sizes > scalar.MAX_TAG_BYTES) | (tags >= 2**32) | (numbers == 0)
+        bad |= (types > scalar.I32) | (types == scalar.END_GROUP)
     lengths, sizes = read_varints(words, begin)
     is_len = types == LEN
     if is_len.all():
@@ -148,15 +147,15 @@ def _step(words: Uint64Array, live: Int64Array, at: Int64Array, end: Int64Array)
         bad |= sizes == TOO_LONG
     else:
         begin += np.where(is_len, sizes, 0)
-        bad |= (sizes == TOO_LONG) & (is_len | (types == VARINT))
-        fixed = np.where(types == I64, 8, np.where(types == I32, 4, 0))
-        others = np.where(types == VARINT, sizes, fixed).astype(np.uint64)
+        bad |= (sizes == TOO_LONG) & (is_len | (types == scalar.VARINT))
+        fixed = np.where(types == scalar.I64, 8, np.where(types == scalar.I32, 4, 0))
+        others = np.where(types == scalar.VARINT, sizes, fixed).astype(np.uint64)
         lengths = np.where(is_len, lengths, others)
     # Compared with the room that is left, since a length may be anything up to 2**64 - 1.
     room = end - begin
     bad |= (room < 0) | (lengths > room.view(np.uint64))
-    if (first := first_true(bad)) is not None:
-        detail = what_is_wrong(int(numbers[first]), int(types[first]))
+    if (first := arrays.first_true(bad)) is not None:
+        detail = scalar.what_is_wrong(int(numbers[first]), int(types[first]))
         raise WireError(int(live[first]), int(at[first]), detail)
     return Fields(live, numbers, types, begin, begin + lengths.view(np.int64))
 
@@ -171,7 +170,7 @@ def join(parts: list[Fields]) -> Fields:
 def _walk_all(data: Uint8Array, walked: list[tuple[int, int, int]], depth: int) -> Fields:
     """Walk messages, given as (number, start, stop), from where the lockstep left each."""
     view = memoryview(data)  # type: ignore[arg-type]
-    parts = [(message, walk(view, a, b, message, depth)) for message, a, b in walked]
+    parts = [(message, scalar.walk(view, a, b, message, depth)) for message, a, b in walked]
     fields = [(message, *field) for message, own in parts for field in own]
     owner, number, wire_type, begin, end = np.array(fields, np.int64).reshape(-1, 5).T.copy()
     return Fields(owner, number.astype(np.int32), wire_type.astype(np.uint8), begin, end)

@@ -12,8 +12,6 @@ the value, whose form the wire type gives::
 tag above 32 bits or a varint above 10 bytes. Varints longer than they need to be, within
 those limits, are fine.
 
-:mod:`.fields` does the same for many messages at once, and calls :func:`walk` when few are left.
-
 Format: https://protobuf.dev/programming-guides/encoding/
 """
 
@@ -35,9 +33,7 @@ class WireError(ValueError):
 
     def __init__(self, message: int, offset: int, detail: str) -> None:
         super().__init__(message, offset, detail)
-        self.message = message
-        self.offset = offset
-        self.detail = detail
+        self.message, self.offset, self.detail = message, offset, detail
 
 
 def len_tag(number: int) -> bytes:

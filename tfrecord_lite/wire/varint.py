@@ -1,51 +1,33 @@
 """Base-128 varints to numbers and back, many at a time.
 
-A varint stores a number 7 bits per byte, lowest first; the top bit of a byte says that
-another follows. Ten bytes hold 64 bits, so a negative ``int64`` takes ten.
-
-A varint of up to 8 bytes is decoded in one 64-bit word, without a loop over its bytes::
+A varint stores a number 7 bits per byte, lowest first; the top bit of a byte says that another follows. Up to
+8 bytes are decoded in one 64-bit word, without a loop over the bytes; the ninth and tenth need one more load::
 
     load       8 bytes from its start
     cut        the lowest clear top bit ends it: what is above is masked off
     squeeze    drop the top bits in three steps: 7+7 -> 14, 14+14 -> 28, 28+28 -> 56
 
-The ninth and tenth byte, for the few numbers that have them, come with one more load.
-
-Bits after the 64th are dropped, as protobuf's own decoders do (rule W16).
-
-Format: https://protobuf.dev/programming-guides/encoding/#varints
-
-From numbers to bytes:
-
-::
+From numbers to bytes, in one 32-bit word below 2**28, a 64-bit word below 2**56, else two; always minimal::
 
     spread     open gaps for the top bits, in three steps: 56 -> 28+28, 28 -> 14+14, 14 -> 7+7
     continue   set the top bit of all bytes but the last
     compact    copy the bytes that are used end to end
 
-A number below 2**28 becomes one 32-bit word that way, and one below 2**56 a 64-bit word; the ninth
-and tenth byte of the few others come in a second word. All varints are minimal, as protobuf writes them.
+Bits after the 64th are dropped, as protobuf's own decoders do (rule W16).
+Format: https://protobuf.dev/programming-guides/encoding/#varints
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    LANE_BYTES,
-    BoolArray,
-    Int64Array,
-    Uint8Array,
-    Uint32Array,
-    Uint64Array,
-    row_splits,
-    rows,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import LANE_BYTES, BoolArray, Int64Array, Uint8Array, Uint64Array
 from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES
 
-Words = TypeVar("Words", "Uint64Array", "Uint32Array")
+Words = TypeVar("Words", Uint64Array, arrays.Uint32Array)
 
 TOO_LONG = MAX_VARINT_BYTES + 1
 """Stands for the size of a varint that has not ended after 10 bytes."""
@@ -62,10 +44,9 @@ _STEPS = [
 
 
 def squeeze(words: Uint64Array, n_bytes: int = 8) -> Uint64Array:
-    """Drop the top bit of each byte of words, and close the gaps; in place.
+    """Drop the top bit of each byte of words, and close the gaps; in place. Returns words of 7 bits per byte.
 
     At most the `n_bytes` low bytes of a word are not zero; of one byte alone the top bit is clear.
-    Returns words of 7 bits per byte.
     """
     moved = np.empty_like(words)
     for shift, low, high in _STEPS:
@@ -77,12 +58,30 @@ def squeeze(words: Uint64Array, n_bytes: int = 8) -> Uint64Array:
     return words
 
 
+class Hole(NamedTuple):
+    """A length of known width among known bytes, in many messages."""
+
+    offset: int
+    """Where it is among the bytes."""
+    width: int
+    """Its bytes, 1 to 5."""
+    more: int
+    """By how much the length is larger than that of the payload inside."""
+
+    def lengths(self, cells: Uint8Array) -> Int64Array:
+        """Read the length in every row of the bytes."""
+        if self.width == 1:
+            return cells[:, self.offset].astype(np.int64)
+        kept = np.uint64(int.from_bytes(b"\x7f" * self.width, "little"))
+        words = np.ndarray((len(cells),), "<u8", cells, self.offset, cells.strides[:1])
+        return squeeze(words & kept, self.width).view(np.int64)
+
+
 def read_varints(words: Uint64Array, offsets: Int64Array) -> tuple[Uint64Array, Int64Array]:
     """Read one varint at each of many offsets: values (uint64), and bytes of each (int64).
 
-    `words` is the buffer as :func:`~tfrecord_lite.arrays.lanes`, with 16 bytes after each offset.
-    A varint that has not ended after 10 bytes has the size :data:`TOO_LONG`, and no value. The
-    caller checks that each ends within its message.
+    `words` is the buffer as :func:`~tfrecord_lite.arrays.lanes`, with 16 bytes after each offset. A varint that
+    has not ended after 10 bytes has the size :data:`TOO_LONG`, and no value.
     """
     loaded = words[offsets]
     ends = ~loaded & _TOP_BITS
@@ -168,11 +167,7 @@ def _continue(words: Words, largest: int) -> Words:
 
 
 def varint_rows(values: Int64Array) -> tuple[Uint8Array, Uint8Array]:
-    """Encode int64 numbers, each at the start of a row of its own.
-
-    Returns the rows, uint8, shape (n, 8 or 16), zeros after each varint; and the bytes of each
-    varint, uint8, shape (n,). Both are owned.
-    """
+    """Encode int64 numbers, each at the start of a row: shape (n, 8 or 16); and the bytes of each, shape (n,)."""
     unsigned = values.view(np.uint64)
     largest = int(unsigned.max(initial=0))
     words = _spread(unsigned & np.uint64(_IN_64_BITS - 1), min(largest, _IN_64_BITS - 1))
@@ -193,10 +188,7 @@ def varint_rows(values: Int64Array) -> tuple[Uint8Array, Uint8Array]:
 
 
 def varint_run(values: Int64Array) -> tuple[Uint8Array, Uint8Array | int]:
-    r"""Encode int64 numbers end to end, as a packed field stores them.
-
-    Returns the bytes, which own their memory, and the bytes of each varint; a plain number if all
-    have as many.
+    r"""Encode int64 numbers end to end; return the bytes of each varint too, a plain number if all have as many.
 
     >>> data, sizes = varint_run(np.array([1, 300]))
     >>> data.tobytes(), sizes.tolist()
@@ -223,8 +215,8 @@ def _encode_some(values: Uint64Array, sizes: Uint8Array) -> Uint8Array:
         np.bitwise_count(is_used, out=sizes)
         return words.view(np.uint8).take(is_used.view(np.bool_).nonzero()[0])
     cells, sizes[:] = varint_rows(values.view(np.int64))
-    splits = row_splits(sizes.astype(np.int64))
+    splits = arrays.row_splits(sizes.astype(np.int64))
     out = np.empty(int(splits[-1]) + 2 * LANE_BYTES, np.uint8)
     # Each is stored with the zeros after it, and the next one over those.
-    rows(out, 2 * LANE_BYTES)[splits[:-1]] = cells.view((np.void, 2 * LANE_BYTES))[:, 0]
+    arrays.rows(out, 2 * LANE_BYTES)[splits[:-1]] = cells.view((np.void, 2 * LANE_BYTES))[:, 0]
     return out[: splits[-1]]

@@ -9,7 +9,6 @@
                           │
                           ╰─> Lists ─> reader ─> build ─> Lists, divided and restored ─> result
 
-    features      what each of the four readers below gives: the features of some messages
     batch         messages to the values of each feature, by the fastest reader that can
     runtime       a few messages, read by the protobuf runtime
     layout        what messages of one writer look like, learnt from a few; the values where they do

@@ -8,15 +8,13 @@
     ├─> those left with short entries ─────────> plain      in any order
     └─> those left ────────────────────────────> entries
 
-A :class:`LayoutMemory` remembers the layouts, so the next batch need not learn them anew.
-
-Without a schema, :class:`DiscoveredKeys` reads batches with every key they have: its table grows
-by the new keys found in each batch, and stays, so nearly all later batches are read once.
+Without a schema, :class:`DiscoveredKeys` reads batches with every key they have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -32,7 +30,7 @@ from tfrecord_lite.wire.keys import KeyTable
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block
-    from tfrecord_lite.example.decode.features import Features
+    from tfrecord_lite.example.decode.entries import Features
     from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
 
 Found = TypeVar("Found")
@@ -62,9 +60,8 @@ _MAX_CELLS = 4_000_000
 class _Pace:
     """When to try what may be in vain: after each time that it was, twice as many batches later.
 
-    Learning a layout in vain costs as much as reading some hundred messages. So after a batch for which
-    it did not pay, one batch does not try; after the next such batch, three do not; and so on, up to
-    :data:`_LONGEST_PAUSE`.
+    Learning a layout in vain costs as much as reading some hundred messages. So after a batch for which it
+    did not pay, one batch does not try; after the next, three; and so on, up to :data:`_LONGEST_PAUSE`.
     """
 
     def __init__(self) -> None:
@@ -95,13 +92,10 @@ class LayoutMemory:
 
 
 class MessageBatch:
-    """The features of a batch of messages: :class:`~.features.Features`, by the readers that can.
+    """The features of a batch of messages: :class:`~.entries.Features`, by the readers that can.
 
     Message i is ``data[starts[i] : stops[i]]``, and a block's spare bytes follow the last; `table` has
     the keys of the features asked for; `memory`, of earlier batches with this table, is updated.
-
-    Raises WireError for a malformed message, here or when values are asked for; not always the
-    first one.
     """
 
     def __init__(
@@ -134,9 +128,8 @@ class MessageBatch:
     def _read_plain(self, left: Int64Array) -> Int64Array:
         """Read the messages in `left` that have plain entries only; return the others."""
         (data, starts, stops), table, memory = self._messages, self._table, self._memory
-        n_bytes = int((stops - starts)[left].sum())
-        is_sparse = len(table.keys) * left.size * _BYTES_PER_CELL > n_bytes
-        n_keys = len(table.keys)
+        n_keys, n_bytes = len(table.keys), int((stops - starts)[left].sum())
+        is_sparse = n_keys * left.size * _BYTES_PER_CELL > n_bytes
         is_worth_it = left.size >= _WORTH_PLAIN and not is_sparse and 0 < n_keys <= MOST_KEYS
         if not is_worth_it or not memory.plain.may_try():
             return left
@@ -251,12 +244,8 @@ class DiscoveredKeys:
 
     def read_examples(self, block: Block) -> MessageBatch | None:
         """Read a block of Examples; None as :meth:`read`."""
-        stops = block.offsets + block.lengths
-
-        def read(table: KeyTable, memory: LayoutMemory) -> MessageBatch:
-            return MessageBatch(block.data, block.offsets, stops, table, memory)
-
-        return self.read(len(block), read, int(block.lengths.sum()))
+        extents = block.data, block.offsets, block.offsets + block.lengths
+        return self.read(len(block), partial(MessageBatch, *extents), int(block.lengths.sum()))
 
     def read(
         self,
@@ -264,10 +253,7 @@ class DiscoveredKeys:
         read: Callable[[KeyTable, LayoutMemory], AnyBatch],
         n_bytes: int | None = None,
     ) -> AnyBatch | None:
-        """Read a batch with all the keys it has; None if those are too many for several messages.
-
-        Given the bytes of all messages, also None if each message has few of the keys.
-        """
+        """Read a batch with all the keys it has; None if those are too many, given the bytes of all messages."""
         limit = min(_MAX_KEYS, _MAX_CELLS // n_messages) if n_messages > 1 else _ANY_NUMBER
         if n_messages > 1 and n_bytes is not None:
             limit = min(limit, max(_FEW_KEYS, n_bytes // (n_messages * _BYTES_PER_KEY)))

@@ -8,18 +8,14 @@
                         └─> ragged    RaggedFeature            ─┘          └─> SparseTensor
                                           divided                 restore, join     finished
 
-:func:`divided` takes the columns of a batch, and the prepared specification. The lists that it
-returns may be restored to what they were, and joined to other batches' values, before
-:func:`finished` makes the result of them.
-
-Raises :class:`~.first_error.MisfitError` about the first message that does not fit the feature.
+Between the two, lists may be joined to other batches' values. Raises :class:`~.first_error.MisfitError` about
+the first message that does not fit the feature.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -27,17 +23,8 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, first_true, ranges, row_splits
 from tfrecord_lite.columns import Column, SparseTensor
 from tfrecord_lite.columns.bytes import as_array
+from tfrecord_lite.convert import restore
 from tfrecord_lite.convert.lists import Lists, SparseLists
-from tfrecord_lite.convert.restore import (
-    as_strings,
-    numbers_of,
-    restore,
-    restore_values,
-    result,
-    sparse_result,
-    unpacked,
-    values_of,
-)
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.example.decode.first_error import MisfitError, misfits
 from tfrecord_lite.schema import Kind, RaggedFeature, RawFeature
@@ -49,7 +36,6 @@ from tfrecord_lite.texts import plural
 _MAX_GAPS, _MAX_MEAN_GAPS = 2**20, 2**10
 """Most empty rows that the row ids of a batch may leave, and how many more per message: one wrong
 number must not make the result huge. The rows of one shape in a message are limited to the latter, too."""
-
 
 _NOT_NEGATIVE = {
     RaggedFeature.RowLengths: "row_lengths must not be negative",
@@ -69,9 +55,8 @@ def reject_sizes(key: str, lists: Lists, wrong: BoolArray, feature: Dense | Padd
     """Raise MisfitError for the first message that is wrong: its values do not fit a shape."""
     if (i := first_true(wrong)) is not None:
         shape = f"expected {feature.size:,} for shape {list(feature.shape)}"
-        detail = (
-            f"found {shown(lists, i)}, {shape}; RaggedFeature and VarLenFeature take any number"
-        )
+        advice = "RaggedFeature and VarLenFeature take any number"
+        detail = f"found {shown(lists, i)}, {shape}; {advice}"
         raise MisfitError(i, Reason.WRONG_COUNT, key, detail)
 
 
@@ -79,17 +64,16 @@ def own_type(feature: Prepared) -> Type:
     """Return what the values of a feature are by its specification."""
     kind, raw_spec = feature.kind, getattr(feature, "raw", None)
     dtype = kind.label if raw_spec is None else raw_spec.dtype_name
+    shape: tuple[int | None, ...] = (None,)
     match feature:
         case Dense() | Padded():
             inner = feature.shape if raw_spec is None else raw_spec.shape
-            return Type(kind, dtype, inner if isinstance(feature, Dense) else (None, *inner))
+            shape = inner if isinstance(feature, Dense) else (None, *inner)
         case Ragged():
-            lengths = (getattr(partition, "length", None) for partition in feature.partitions)
-            return Type(kind, dtype, (None, *lengths))
+            shape += tuple(getattr(partition, "length", None) for partition in feature.partitions)
         case Shaped():
-            return Type(kind, dtype, feature.raw.shape)
-        case _:
-            return Type(kind, dtype, (None,))
+            shape = feature.raw.shape
+    return Type(kind, dtype, shape)
 
 
 def divided(
@@ -101,9 +85,9 @@ def divided(
     """
     match feature:
         case Dense():
-            return dense(feature.key, column_of(feature.key), feature, own)
+            return dense(column_of(feature.key), feature, own)
         case Padded():
-            return in_blocks(feature.key, column_of(feature.key), feature, own)
+            return in_blocks(column_of(feature.key), feature, own)
         case VarLen():
             return column_of(feature.key)
         case Sparse():
@@ -116,9 +100,9 @@ def divided(
             return shaped(column_of(feature.key), column_of(feature.shape_key), feature, own)
 
 
-def dense(key: str, lists: Lists, feature: Dense, own: Type) -> Lists:
+def dense(lists: Lists, feature: Dense, own: Type) -> Lists:
     """Check the values of a FixedLenFeature, and fill in its default (rules X1, X3 to X5)."""
-    counts, present, flat = lists.levels[0], lists.present, lists.flat
+    key, counts, present, flat = feature.key, lists.levels[0], lists.present, lists.flat
     if present is not None or not isinstance(counts, int) or counts != feature.size:
         present = np.ones(lists.n, np.bool_) if present is None else present
         if feature.default is None and (i := first_true(~present)) is not None:
@@ -137,16 +121,16 @@ def restored(feature: Prepared, lists: Lists | SparseLists, original: Type) -> L
     """Return lists as they were before they were stored; errors as of :func:`.restore`."""
     name = feature.name if isinstance(feature, Sparse | Ragged) else feature.key
     if isinstance(lists, SparseLists):
-        return lists._replace(values=restore_values(name, lists.values, original))
+        return lists._replace(values=restore.restore_values(name, lists.values, original))
     if isinstance(feature, Padded | VarLen):
-        return restore_values(name, lists, original)
-    return restore(name, lists, original)
+        return restore.restore_values(name, lists, original)
+    return restore.restore(name, lists, original)
 
 
 def finished(feature: Prepared, lists: Lists | SparseLists, *, with_objects: bool) -> Column:
     """Make the result of a feature: of one batch, or of several that were joined."""
     if isinstance(lists, SparseLists):
-        return sparse_result(lists, with_objects=with_objects)
+        return restore.sparse_result(lists, with_objects=with_objects)
     if isinstance(feature, Padded):
         return padded(lists, feature, with_objects=with_objects)
     if isinstance(feature, VarLen):
@@ -156,9 +140,9 @@ def finished(feature: Prepared, lists: Lists | SparseLists, *, with_objects: boo
 
 def in_rows(feature: Prepared, lists: Lists, *, with_objects: bool) -> Column:
     """Make the result of lists whose type has all dimensions."""
-    splits_dtype = feature.splits_dtype if isinstance(feature, Ragged) else np.int64
+    dtype = feature.splits_dtype if isinstance(feature, Ragged) else np.int64
     try:
-        return cast("Column", result(lists, with_objects=with_objects, splits_dtype=splits_dtype))
+        return restore.result(lists, with_objects=with_objects, splits_dtype=dtype)  # type: ignore[no-any-return]
     except ValueError as error:  # from NumPy
         detail = f"no array can have the shape {lists.type.shape}: {error}"
         raise argument_error(detail, key=feature.reads()[0][0]) from None
@@ -167,7 +151,7 @@ def in_rows(feature: Prepared, lists: Lists, *, with_objects: bool) -> Column:
 def _filled(lists: Lists, present: BoolArray, default: AnyArray) -> Any:
     """Return the values of all messages, given the values of the `present` ones: the others have the default."""
     size, fill = default.size, cast("Any", default.reshape(-1))
-    fill = as_strings(fill) if lists.kind is Kind.BYTES else fill
+    fill = restore.as_strings(fill) if lists.kind is Kind.BYTES else fill
     both = Lists.join([lists, Lists(1, lists.type, (size,), fill)]).flat
     # Which of these values each message has.
     order = np.empty((present.size, size), np.int64)
@@ -182,18 +166,17 @@ def raw(strings: Any, spec: RawFeature, key: str) -> AnyArray:
         n_bytes, dims = plural(int(strings.lengths[i]), "byte"), list(spec.shape)
         detail = f"found {n_bytes}, expected {spec.n_bytes:,} for {spec.dtype_name} {dims}"
         raise MisfitError(i, Reason.WRONG_COUNT, key, detail)
-    return numbers_of(strings.joined(), spec.dtype)  # rule D3
+    return restore.numbers_of(strings.joined(), spec.dtype)  # rule D3
 
 
 def shaped(strings: Lists, shapes: Lists, feature: Shaped, own: Type) -> Lists:
     """Unpack one array per string; its shape gives the levels."""
     key, dims = feature.key, own.shape or ()
-    one = Dense(key, Kind.BYTES, (), None)
     shape_spec = Dense(feature.shape_key, Kind.INT64, (len(dims),), None)
-    strings = dense(key, strings, one, Type(Kind.BYTES, shape=()))
+    strings = dense(strings, Dense(key, Kind.BYTES, (), None), Type(Kind.BYTES, shape=()))
     with misfits():
-        values = unpacked(key, strings, own)
-    shapes = dense(shape_spec.key, shapes, shape_spec, Type(Kind.INT64, shape=shape_spec.shape))
+        values = restore.unpacked(key, strings, own)
+    shapes = dense(shapes, shape_spec, Type(Kind.INT64, shape=shape_spec.shape))
     sizes = shapes.flat.reshape(shapes.n, len(dims))
     wrong = (sizes < 0).any(axis=1)
     for size, dim in zip(sizes.T, dims, strict=True):
@@ -216,18 +199,18 @@ def shaped(strings: Lists, shapes: Lists, feature: Shaped, own: Type) -> Lists:
     return Lists(values.n, own, tuple(levels), values.flat)
 
 
-def in_blocks(key: str, lists: Lists, feature: Padded, own: Type) -> Lists:
+def in_blocks(lists: Lists, feature: Padded, own: Type) -> Lists:
     """Divide the values of a FixedLenSequenceFeature into blocks of its shape (rules S2, S3)."""
     size, counts = feature.size, lists.levels[0]
     if size > 1 and (i := first_true(lists.lengths % size != 0)) is not None:
         detail = f"found {shown(lists, i)}, expected a multiple of {size:,}"
-        raise MisfitError(i, Reason.WRONG_COUNT, key, detail)
+        raise MisfitError(i, Reason.WRONG_COUNT, feature.key, detail)
     return Lists(lists.n, own, (counts // size, *feature.shape), lists.flat)
 
 
 def padded(lists: Lists, feature: Padded, *, with_objects: bool) -> AnyArray:
     r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \\*shape) (rule S4)."""
-    flat = as_array(values_of(lists, with_objects=with_objects))
+    flat = as_array(restore.values_of(lists, with_objects=with_objects))
     fill = padding_of(lists, feature, flat.dtype)
     return with_padding(flat, lists.lengths, feature.shape, fill, feature)
 
@@ -243,12 +226,17 @@ def with_padding(
     # A block is one item: a copy of its bytes, or of its objects.
     block = np.dtype((np.void, size * flat.itemsize))
     out: AnyArray
-    with room_for(counts, feature):
+    try:
         # Fresh memory is 0 already, and costs nothing until it is written.
         if flat.dtype != object and not any(fill.tobytes()):
             out = np.zeros((n, longest, size), flat.dtype)
         else:
             out = np.full((n, longest, size), fill, flat.dtype)
+    except (MemoryError, ValueError):  # for a size that no array can have
+        detail = f"padding {n} messages to the length {longest} of this one takes more memory than there is; "
+        detail += "parse fewer at a time, or use RaggedFeature, which is not padded"
+        largest = int(counts.argmax())
+        raise MisfitError(largest, Reason.TENSOR_TOO_LARGE, feature.key, detail) from None
     is_block = np.arange(longest) < counts[:, None]
     if flat.dtype == object:
         out[is_block] = flat.reshape(-1, size)
@@ -259,36 +247,14 @@ def with_padding(
 
 
 def padding_of(lists: Lists, feature: Padded, dtype: np.dtype[Any]) -> AnyArray:
-    """Return the padding, restored as the values were.
-
-    An array of one value: of a byte string itself NumPy would drop NULs at the end.
-    """
+    """Return the padding, restored as the values were: an array of one value, as NumPy drops NULs of a byte string."""
     padding: AnyArray = feature.padding.reshape(1)
     if dtype == padding.dtype and lists.type.text is None:
         return padding
-    stored: Any = as_strings(padding) if feature.kind is Kind.BYTES else padding
+    stored: Any = restore.as_strings(padding) if feature.kind is Kind.BYTES else padding
     single = Lists(1, Type(feature.kind, shape=()), (), stored)
-    single = restore(feature.key, single, lists.type._replace(shape=()))
-    return as_array(values_of(single, with_objects=True))
-
-
-@contextmanager
-def room_for(sizes: Int64Array, feature: Padded) -> Iterator[None]:
-    """Turn a lack of memory for padding into a MisfitError about the longest message.
-
-    `sizes` has the values or steps of each message, in proportion to the room each takes.
-    """
-    try:
-        yield
-    except (MemoryError, ValueError):  # for a size that no array can have
-        longest = int(sizes.argmax())
-        detail = (
-            f"padding {sizes.size} messages to the length {sizes[longest]} of this one takes more "
-        )
-        detail += (
-            "memory than there is; parse fewer at a time, or use RaggedFeature, which is not padded"
-        )
-        raise MisfitError(longest, Reason.TENSOR_TOO_LARGE, feature.key, detail) from None
+    single = restore.restore(feature.key, single, lists.type._replace(shape=()))
+    return as_array(restore.values_of(single, with_objects=True))
 
 
 def var_len(lists: Lists, *, with_objects: bool) -> SparseTensor:
@@ -302,7 +268,7 @@ def var_len(lists: Lists, *, with_objects: bool) -> SparseTensor:
         coordinates.append(ranges(np.zeros_like(counts), counts))
         dense_shape.append(int(counts.max(initial=0)))
         rows = rows.below()
-    flat = as_array(values_of(lists, with_objects=with_objects))
+    flat = as_array(restore.values_of(lists, with_objects=with_objects))
     return SparseTensor(np.stack(coordinates, 1), flat, np.array(dense_shape))
 
 
@@ -333,11 +299,7 @@ def sparse(values: Lists, indices: dict[str, Lists], feature: Sparse) -> SparseL
 def ragged(
     values: Lists, partitions: dict[str, Lists], feature: Ragged, own: Type, *, single: bool
 ) -> Lists:
-    """Divide the values of a RaggedFeature (rules G1 to G8, always consistent).
-
-    From the innermost partition outwards: at each level there are `items` in every
-    message, and the partition says how many of them each row takes.
-    """
+    """Divide the values of a RaggedFeature, from the innermost partition outwards (rules G1 to G8, always consistent)."""
     if not feature.partitions:
         return values
     levels: list[Any] = []

@@ -1,7 +1,6 @@
 """Example messages in any legal encoding: their map entries, and the values of their features.
 
-Each level (:mod:`~tfrecord_lite.example.proto`) is split into fields for all messages at once;
-the map entries of N messages with K features are one flat batch of N x K entries. The result
+Each level (:mod:`~tfrecord_lite.example.proto`) is split into fields for all messages at once. The result
 is what the protobuf runtime makes of the same bytes:
 
 - several ``features`` are merged, the last of several entries with a key counts;
@@ -14,64 +13,39 @@ is what the protobuf runtime makes of the same bytes:
 
 Features that are not asked for are only read as far as their keys.
 
-Nearly every entry of a Feature is *plain*: short, and encoded as programs do. Then its bytes,
-except for the key, the kind and the values, follow from its extent, and one comparison decides
-whether they are right::
+Nearly every entry of a Feature is *plain*: short, and encoded as programs do. Then one comparison
+decides whether its bytes, except for the key, the kind and the values, are right::
 
     0a K  key ...  12 r-2  (0a | 12 | 1a) r-4  list ...
           K bytes  r bytes, up to the end of the entry
 
-The others are split into fields, as messages are.
-
-One list of each Feature counts (:class:`MergedFeatures`)::
-
-    Feature    1 bytes_list, 2 float_list, 3 int64_list ─> 1 value, repeated
-
-    lists      Fields: all lists of all Features; the owner says whose
-    kind       the kind of the last list of each owner
-    _lists     the lists of that kind with no other kind after them; their values are joined
-
-That is what the protobuf runtime makes of a oneof whose members are messages. An *owner* is one
-feature of one Example, or one step of a feature list.
-
-The values are :class:`.Lists`: of one level for a feature of N messages, of two for a feature list.
+The others are split into fields, as messages are. Of the lists of each *owner*, one feature of one Example
+or one step of a feature list, those count that have the kind of the last and no other kind after them; their
+values are joined.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    BoolArray,
-    ByteRanges,
-    Float32Array,
-    Int64Array,
-    Uint8Array,
-    Uint64Array,
-    lanes,
-    ranges,
-    row_splits,
-    views,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array
 from tfrecord_lite.convert.lists import Level, Lists
 from tfrecord_lite.example import proto
-from tfrecord_lite.example.decode.features import Features
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
-from tfrecord_lite.wire.fields import Fields, join, renumbered, tokenise
-from tfrecord_lite.wire.packed import varint_runs
-from tfrecord_lite.wire.repeated import repeated_float, repeated_len, repeated_varint
-from tfrecord_lite.wire.scalar import LEN, MAX_VARINT_BYTES, WireError
-from tfrecord_lite.wire.varint import read_varints
+from tfrecord_lite.wire import repeated
+from tfrecord_lite.wire.fields import Fields, join, only_field, renumbered, tokenise
+from tfrecord_lite.wire.repeated import sums_of, varint_runs
+from tfrecord_lite.wire.scalar import LEN, WireError
 
 if TYPE_CHECKING:
     from tfrecord_lite.wire.keys import KeyTable
 
-Flat: TypeAlias = "Float32Array | Int64Array | ByteRanges"
+Flat: TypeAlias = arrays.Float32Array | Int64Array | ByteRanges
 
 
 NO_VALUES: dict[Kind, Flat] = {
@@ -81,15 +55,46 @@ NO_VALUES: dict[Kind, Flat] = {
 }
 
 
+def kinds_in(kinds: Uint8Array | int, n_messages: int) -> list[tuple[Kind, Int64Array | None]]:
+    """Return which of the `kinds` that a feature has in messages there are, with the messages that have each.
+
+    None means all messages.
+    """
+    if isinstance(kinds, int):
+        return [(Kind(kinds), None)] if kinds and n_messages else []
+    having = [(kind, np.flatnonzero(kinds == kind)) for kind in Kind]
+    return [(kind, numbers) for kind, numbers in having if numbers.size]
+
+
+class Features(Protocol):
+    """Some features of some messages; a feature is the number of its key in a table.
+
+    Raises WireError about a message that is malformed, not always the first, when it is made or
+    asked for values.
+    """
+
+    def present(self, feature: int) -> BoolArray | bool:
+        """Return which messages have a feature, with or without a kind, shape (n_messages,); or one for all."""
+
+    def kinds(self, feature: int) -> Uint8Array | int:
+        """Return the :class:`Kind` of a feature in each message, 0 for none; one number if all agree."""
+
+    def lists(self, feature: int, kind: Kind) -> Lists:
+        """Return the values of one kind of a feature; empty lists for messages that have none of it.
+
+        Byte strings are in the read buffer, or objects; numbers are not in the buffer.
+        """
+
+    def unknown_keys(self, limit: int) -> list[bytes]:
+        """Return the different keys that are not in the table; a reader may stop above `limit`."""
+
+
 class MergedFeatures:
-    """The Features of many owners, each reduced to the list that counts.
+    """The Features of many owners, each reduced to the lists that count.
 
-    `lists` has the fields of all Features, by owner; a block's spare bytes follow the last message
-    in `data`. `message_of` returns the messages that some owners are in, for errors; `depth` is how
-    many messages the lists are nested in.
-
-    Raises WireError for a malformed list that does not count; those that count are read when their
-    values are asked for.
+    `lists` has the fields of all Features, by owner. `message_of` returns the messages that some owners are in,
+    for errors; `depth` is how many messages the lists are nested in. Raises WireError for a malformed list
+    that does not count; those that count are read when their values are asked for.
     """
 
     def __init__(
@@ -112,9 +117,9 @@ class MergedFeatures:
             last_other = np.full(n_owners, -1, np.int64)
             last_other[lists.owner[is_other]] = np.flatnonzero(is_other)
             is_counting = np.arange(lists.owner.size) > last_other[lists.owner]
-            aside, lists = lists.only(~is_counting), lists.only(is_counting)
             for kind in Kind:
-                self._read_lists(aside.only(aside.number == kind), kind)
+                self._read_lists(lists.only(~is_counting & (lists.number == kind)), kind)
+            lists = lists.only(is_counting)
         self._lists = lists
         self._values: dict[Kind, tuple[Int64Array, Flat]] = {}
 
@@ -147,12 +152,7 @@ class MergedFeatures:
         """Read the values of all lists of one kind: the row splits of the owners, and all values."""
         lists = self._lists.only(self._lists.number == kind)
         per_list, flat = self._read_lists(lists, kind)
-        counts = np.zeros(self.kind.size, np.int64)
-        if (lists.owner[1:] > lists.owner[:-1]).all():
-            counts[lists.owner] = per_list
-        else:  # several lists of one owner, to be joined
-            np.add.at(counts, lists.owner, per_list)
-        return row_splits(counts), flat
+        return arrays.row_splits(sums_of(lists.owner, self.kind.size, per_list)), flat
 
 
 def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, Lists]]) -> Lists:
@@ -163,9 +163,11 @@ def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, Lists]]) -> Li
     filled = [(numbers, lists) for numbers, lists in parts if len(lists.flat)]
     if not filled:
         return Lists(n_lists, WIRE[kind], (counts,), NO_VALUES[kind])
-    splits = row_splits(counts)
+    splits = arrays.row_splits(counts)
     # The destination of each value of the parts, end to end; and the source of each destination.
-    place = np.concatenate([ranges(splits[numbers], counts[numbers]) for numbers, _ in filled])
+    place = np.concatenate(
+        [arrays.ranges(splits[numbers], counts[numbers]) for numbers, _ in filled]
+    )
     order = np.empty_like(place)
     order[place] = np.arange(place.size)
     flat = Lists.join([lists for _, lists in filled]).flat.take(order)
@@ -182,7 +184,11 @@ def chunk_values(kind: Kind, chunks: ByteRanges) -> tuple[Level, Flat]:
 
 
 LIST_READERS: dict[Kind, Callable[..., tuple[Int64Array, Any]]]
-LIST_READERS = {Kind.BYTES: repeated_len, Kind.FLOAT: repeated_float, Kind.INT64: repeated_varint}
+LIST_READERS = {
+    Kind.BYTES: repeated.repeated_len,
+    Kind.FLOAT: repeated.repeated_float,
+    Kind.INT64: repeated.repeated_varint,
+}
 
 
 # A plain entry: the known bits of its first two bytes, a tag and a length below 0x80; and of the
@@ -207,32 +213,24 @@ class LocatedEntries(NamedTuple):
     """
 
     cell: Int64Array
-    """The cells that have an entry, ascending; shape (n,)."""
+    """The cells that have an entry, ascending."""
     entry: Int64Array
-    """The entry that counts in each of them, which is the last; shape (n,)."""
+    """The entry that counts in each of them, which is the last."""
     aside: Int64Array
-    """The entries with a key asked for that do not count; shape (m,)."""
+    """The entries with a key asked for that do not count."""
     unknown: ByteRanges
     """All other keys."""
 
 
-class _PlainEntries(NamedTuple):
-    """What is read of entries as if they were plain."""
-
-    key: ByteRanges
-    kind: Uint8Array
-    """0 for an entry that is not."""
-    list_start: Int64Array
+_PlainEntries: TypeAlias = tuple[ByteRanges, Uint8Array, Int64Array]
+"""What is read of entries as if they were plain: key, kind (0 for an entry that is not plain), and start of the list."""
 
 
 class MapEntries:
     """The map entries of many messages, by message, then in the order stored.
 
-    `maps` are the ``Features`` or ``FeatureLists`` of the messages, whose number is the owner; a
-    block's spare bytes follow the last message in `data`. Only of Features can most be recognised
-    by one comparison.
-
-    Raises WireError for a message with malformed entries; their values are not read.
+    `maps` are the ``Features`` or ``FeatureLists`` of the messages, whose number is the owner. Raises WireError
+    for a message with malformed entries; their values are not read.
     """
 
     def __init__(self, data: Uint8Array, maps: Fields, *, of_features: bool = True) -> None:
@@ -243,10 +241,10 @@ class MapEntries:
         self.message: Int64Array = maps.owner[entries.owner]
         """The message of each entry."""
         self._stop = entries.stop
-        plain = self._plain_features(entries) if of_features else self._plain_lists(entries)
-        self.key: ByteRanges = plain.key
+        self.key: ByteRanges
         """The key of each entry: the last of several, and "" if there is none."""
-        self._kind, self._list_start = plain.kind, plain.list_start
+        read_plain = self._plain_features if of_features else self._plain_lists
+        self.key, self._kind, self._list_start = read_plain(entries)
         self.is_void: BoolArray = np.zeros(self.message.size, np.bool_)
         """Which entries have an unknown field: the runtime skips them as unknown."""
         self._odd = np.flatnonzero(self._kind == 0)  # the entries that are not plain
@@ -254,9 +252,9 @@ class MapEntries:
         if self._odd.size:
             self._split(entries.take(self._odd))
 
-    def _heads(self, entries: Fields) -> tuple[Uint64Array, ByteRanges, Int64Array]:
+    def _heads(self, entries: Fields) -> tuple[arrays.Uint64Array, ByteRanges, Int64Array]:
         """Return the first bytes of entries; and if they are plain: the key, and the value's tag."""
-        head = lanes(self._data)[entries.start]
+        head = arrays.lanes(self._data)[entries.start]
         length = ((head >> np.uint64(8)) & _BYTE).view(np.int64)
         start = entries.start + 2
         return head, ByteRanges(self._data, start, length), start + length
@@ -264,7 +262,9 @@ class MapEntries:
     def _plain_features(self, entries: Fields) -> _PlainEntries:
         """Return the key, the kind and the list of each plain entry; kind 0 for the others."""
         head, key, value = self._heads(entries)
-        body = lanes(self._data)[value]  # a key of up to 255 bytes ends within the spare bytes
+        body = arrays.lanes(self._data)[
+            value
+        ]  # a key of up to 255 bytes ends within the spare bytes
         room = (entries.stop - value).view(np.uint64)
         is_plain = (body & _BODY_KNOWN) == room * _BODY_PER_BYTE + _BODY
         is_plain &= (head & _HEAD_KNOWN) == _HEAD
@@ -272,18 +272,14 @@ class MapEntries:
         is_plain &= room - np.uint64(_SHORTEST) <= np.uint64(_LONGEST - _SHORTEST)
         kind = proto.KIND_OF_TAG[((body >> _KIND_BITS) & _BYTE).view(np.int64)]
         kind *= is_plain
-        return _PlainEntries(key, kind, value + 4)
+        return key, kind, value + 4
 
     def _plain_lists(self, entries: Fields) -> _PlainEntries:
         """Return the key and the FeatureList of each plain entry, as kind 1; 0 for the others."""
         head, key, value = self._heads(entries)
-        lengths, sizes = read_varints(lanes(self._data), value + 1)
-        begin = value + 1 + sizes
-        room = entries.stop - begin
-        is_plain = (head & _HEAD_KNOWN) == _HEAD
-        is_plain &= self._data[value] == proto.VALUE_TAG[0]
-        is_plain &= (room >= 0) & (lengths == room.view(np.uint64)) & (sizes <= MAX_VARINT_BYTES)
-        return _PlainEntries(key, is_plain.astype(np.uint8), begin)
+        begin, is_plain = only_field(self._data, value, entries.stop, proto.VALUE_TAG[0])
+        is_plain &= (head & _HEAD_KNOWN) == _HEAD
+        return key, is_plain.astype(np.uint8), begin
 
     def _split(self, odd: Fields) -> None:
         """Split the entries that are not plain into fields, and find their keys."""
@@ -367,7 +363,7 @@ class MapEntries:
 def distinct(keys: ByteRanges, limit: int) -> list[bytes]:
     """Return the different keys, up to one more than the limit."""
     unique: dict[bytes, None] = {}
-    for view in views(keys.data, keys.starts, keys.lengths):
+    for view in arrays.views(keys.data, keys.starts, keys.lengths):
         unique[bytes(view)] = None
         if len(unique) > limit:
             break
@@ -379,7 +375,7 @@ def _check_utf8(strings: ByteRanges) -> None:
     joined = strings.joined()
     if joined.size == 0 or int(joined.max()) < 0x80:
         return
-    for i, view in enumerate(views(strings.data, strings.starts, strings.lengths)):
+    for i, view in enumerate(arrays.views(strings.data, strings.starts, strings.lengths)):
         try:
             str(view, "utf-8")
         except UnicodeDecodeError:
@@ -393,19 +389,15 @@ def _values_of(values: Fields, chosen: Int64Array, n_entries: int) -> Fields:
     else:
         counts = np.bincount(values.owner, minlength=n_entries)
         first = np.cumsum(counts) - counts
-        picked = ranges(first[chosen], counts[chosen])
+        picked = arrays.ranges(first[chosen], counts[chosen])
         owner = np.repeat(np.arange(chosen.size), counts[chosen])
     return values.take(picked)._replace(owner=owner)
 
 
 class GeneralMessages(Features):
-    """The values of some features in many messages, in any encoding.
-
-    `starts` and `stops` are the extents of the messages, `table` has the keys of the features. A
-    *cell* is one of them in one message, as in :class:`LocatedEntries`: ``feature * n_messages + message``.
+    """The values of some features in many messages, in any encoding, read when they are asked for.
 
     Raises WireError for a message that the protobuf runtime would reject, as far as it was read.
-    Values are read when they are asked for.
     """
 
     def __init__(
@@ -417,12 +409,14 @@ class GeneralMessages(Features):
         located = entries.locate(table, n_messages)
         self._unknown = located.unknown
         self._filled = located.cell
-        self._n_cells = len(table.keys) * n_messages
         lists = entries.features(located.entry)
         lists = lists._replace(owner=located.cell[lists.owner])
-
         self._merged = MergedFeatures(
-            data, lists, self._n_cells, lambda cells: cells % n_messages, proto.LIST_DEPTH
+            data,
+            lists,
+            len(table.keys) * n_messages,
+            lambda cells: cells % n_messages,
+            proto.LIST_DEPTH,
         )
         aside = located.aside
         if aside.size:  # the runtime rejects what is malformed there, too
@@ -435,14 +429,12 @@ class GeneralMessages(Features):
 
     def present(self, feature: int) -> BoolArray:
         """Return which messages have a feature, with or without a kind; shape (n_messages,)."""
-        return self._is_filled[feature * self.n_messages : (feature + 1) * self.n_messages]
-
-    @cached_property
-    def _is_filled(self) -> BoolArray:
-        """Which cells have a feature, shape (n_cells,)."""
-        is_filled = np.zeros(self._n_cells, np.bool_)
-        is_filled[self._filled] = True
-        return is_filled
+        first, stop = np.searchsorted(
+            self._filled, np.array([feature, feature + 1]) * self.n_messages
+        )
+        present = np.zeros(self.n_messages, np.bool_)
+        present[self._filled[first:stop] - feature * self.n_messages] = True
+        return present
 
     def kinds(self, feature: int) -> Uint8Array:
         """Return the :class:`Kind` of a feature in each message, 0 for none."""

@@ -1,13 +1,8 @@
 """The error about the first message of a batch that is wrong (rule E5).
 
-A batch is read feature by feature and level by level, so the first error need not be about the
-first message that is wrong. The messages before that are read again, half of those left at a
-time::
-
-    intact ──────────────┤ not known yet ├──── wrong
-            read next: ──┤ half ├
-
-That costs little more than reading the batch once, however many messages are wrong.
+A batch is read feature by feature and level by level, so the first error need not be about the first message
+that is wrong. The messages before that are read again, half of those left at a time. That costs little more
+than reading the batch once, however many messages are wrong.
 """
 
 from __future__ import annotations
@@ -38,10 +33,7 @@ class MisfitError(Exception):
 
     def __init__(self, message: int, reason: Reason, key: str | None, detail: str) -> None:
         super().__init__(message, reason, key, detail)
-        self.message = message
-        self.reason = reason
-        self.key = key
-        self.detail = detail
+        self.message, self.reason, self.key, self.detail = message, reason, key, detail
 
     def moved(self, n_before: int) -> MisfitError:
         """Return the same of a batch with `n_before` more messages before."""
@@ -117,8 +109,7 @@ def parse_or_first_error(
 ) -> Found:
     """Parse a batch, or raise the InvalidArgumentError about the first message that is wrong.
 
-    `parse` may raise WireError or MisfitError about any of the messages that are wrong. `names` are
-    the numbers of the messages, and `message_type` what they should be, for errors.
+    `parse` may raise WireError or MisfitError about any of the messages that are wrong.
     """
     result = _attempt(block, parse)
     if not isinstance(result, MisfitError):
@@ -128,11 +119,7 @@ def parse_or_first_error(
 
 
 def _what_it_has(message: bytes, key: str | None) -> str:
-    """Return the end of an error text about a name that a message lacks: the names that it has.
-
-    The most similar to `key` are first. An Example has features, and a SequenceExample's context
-    stands in the same place; its feature lists are field 2.
-    """
+    """Return the end of an error text about a name that a message lacks: those it has, the most similar first."""
     from difflib import SequenceMatcher  # noqa: PLC0415 - for an error
 
     try:
@@ -166,7 +153,7 @@ def _names(message: bytes, number: int) -> set[str]:
 def first_misfit(
     block: Block, parse: Callable[[Block], object], misfit: MisfitError
 ) -> MisfitError:
-    """Return what is wrong with the first message that is, given any that `parse` found wrong."""
+    """Return what is wrong with the first message that is, given one that `parse` found wrong."""
     n_intact = 0
     while n_intact < misfit.message:
         stop = (n_intact + misfit.message + 1) // 2

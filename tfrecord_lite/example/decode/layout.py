@@ -1,82 +1,60 @@
 """Example messages that look alike, read by predicting every byte but the values.
 
-A file's messages are written by one program: the same features in the same order, each with its
-lengths in as many bytes. A :class:`Layout`, learnt from a few messages, says
-which bytes are where::
+A :class:`Layout`, learnt from a few messages of one writer, says which bytes are where::
 
     0a n | 0a 0d 0a 03 age 12 06 1a 04 0a 02 ·· | 0a 0f 0a 05 label 12 ...
            ╰────────── entry ─────────────────╯   ╰─ entry ──────────
 
-A :class:`LayoutEntry` has the known bytes of a map entry, the holes for lengths that vary with
-the value, and the *form* of the value. Entries of fixed size are joined into one *stretch*, so
-that ten float features are read by one gather; a value of variable size ends a stretch.
-
-A walk finds where each stretch begins, by one byte of length per stretch. Then all stretches of
-about one size are compared at once, in all messages, whatever their number::
+Entries of fixed size are joined into one *stretch*; a value of variable size ends a stretch. A walk finds
+where each stretch begins. Then all stretches of about one size are compared at once, in all messages::
 
     places      stretch x message          walked: place + bytes of the stretch + length of its value
     rows        stretch x message x word   one gather
     expected    known bytes, and length bytes: the value's length plus a constant each, without a carry
 
-Only stretches with lengths of several bytes are compared one by one (:mod:`~tfrecord_lite.wire.template`).
+Only stretches with lengths of several bytes are compared one by one (:class:`Template`).
+Every byte that is not a value is checked, so a message that matches has the values that :mod:`.entries`
+would find in it.
 
-Matching checks every byte that is not a value, so a message that matches has the values that the
-general way (:mod:`.entries`) would find in it. All others go to `entries`.
-
-Learning (:func:`learn`):
-
-:func:`learn` reads each sample entry by entry, in plain Python: its map entry, the key, the
-Feature, the list, the packed chunk. Each is a field of wire type LEN, and its length is a *hole*
-if it varies with the value::
-
-    0a n | 0a 0d 0a 03 age 12 06 1a 04 0a 02 ··
-              ╰─ entry      ╰─ Feature ╰─ chunk
-                    ╰─ key        ╰─ list
-
-The layout is the first sample that matches another; the rest show which sizes vary. Messages that
-programs do not write (keys twice, unknown fields, a value before its key) have no layout.
+:func:`learn` reads each sample entry by entry. The layout is the first sample that matches another; the rest
+show which sizes vary. Messages that programs do not write (keys twice, unknown fields, a value before
+its key) have no layout.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import groupby
+from itertools import groupby, islice
+from operator import attrgetter
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    LANE_BYTES,
-    AnyArray,
-    BoolArray,
-    ByteRanges,
-    Int64Array,
-    Uint8Array,
-    lanes,
-    row_floats,
-    rows,
-    short_lanes,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import LANE_BYTES, AnyArray, BoolArray, Int64Array, Uint8Array
 from tfrecord_lite.convert.lists import Level, Lists
 from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.entries import LIST_READERS, NO_VALUES, Flat, chunk_values
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
+from tfrecord_lite.wire.fields import only_field
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, content_start, read_length
-from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
-from tfrecord_lite.wire.varint import read_sized, read_varints
+from tfrecord_lite.wire.varint import Hole, read_sized
 
 _IN_ROW_BYTES = 64
 _LARGEST_BYTE = 0x7F
 _AT_ONCE, _BYTES_AT_ONCE = 1024, 512 * 1024
 """Messages that are compared at once, and their bytes, so that the arrays stay in the cache."""
-_TILED_WORDS = 64
-"""What rows of up to so many words must be is repeated per message, of longer ones it is broadcast."""
+_REPEATED_WORDS = 64
+"""What rows of up to so many words must be is repeated per message; for longer ones it is broadcast."""
 _LONGEST_STRETCH = 64 * 1024
 _AHEAD_BYTES = 3 * LANE_BYTES
 """Bytes that may be read after a stretch; a block has more of them to spare."""
-_FURTHEST = MAX_TEMPLATE_BYTES + _AHEAD_BYTES
+_MAX_TEMPLATE_BYTES = 256
+"""Longest stretch with a length of several bytes; a row of it and two words more are within a block's spare bytes."""
+_FURTHEST = _MAX_TEMPLATE_BYTES + _AHEAD_BYTES
 _SIZE_CLASS_WORDS = 4
 """Stretches are compared together by size class, each of so many words."""
 _MOST_TOGETHER = 64
@@ -122,28 +100,79 @@ class LayoutEntry(NamedTuple):
         return f"{self.key!r}, {kind}, {self.form.name}, {self.length} bytes after {n_before}"
 
 
+@dataclass(slots=True)
 class _FloatRun:
     """Floats of features that lie evenly in a stretch, as many each: none, if the features are empty."""
 
-    def __init__(self, place: int, n_bytes: int) -> None:
-        self.place = place
-        """Where the first feature's floats begin."""
-        self.n_bytes = n_bytes
-        """Bytes of each feature."""
-        self.features: list[int] = []
-        """The features, in order."""
-        self.stride = 0
-        """Bytes from one to the next."""
-        self.number = 0
-        """Among all runs of a layout."""
+    offset: int
+    """Where the first feature's floats begin in the stretch."""
+    n_bytes: int
+    """Bytes of each feature."""
+    features: list[int]
+    """The features, in order."""
+    stride: int = 0
+    """Bytes from one to the next."""
+    number: int = 0
+    """Among all runs of a layout."""
+
+    def takes(self, entry: LayoutEntry, offset: int) -> bool:
+        """Add a feature if it lies where the next one must."""
+        n_features, distance = len(self.features), offset - self.offset
+        stride = self.stride if n_features > 1 else distance
+        if self.n_bytes != entry.length or distance != stride * n_features:
+            return False
+        self.stride = stride
+        self.features.append(entry.feature)
+        return True
 
     def view(self, stretch_rows: AnyArray) -> AnyArray:
         """View the floats in rows of the stretch; shape (n_features, n_rows, n_values)."""
-        return row_floats(stretch_rows, self.place, self.n_bytes, len(self.features), self.stride)
+        n_features = len(self.features)
+        return arrays.row_floats(stretch_rows, self.offset, self.n_bytes, n_features, self.stride)
+
+
+class Template:
+    """A stretch with lengths of several bytes: one gather of rows, and a comparison of whole words under a mask.
+
+    The arguments are as for a stretch; the holes are innermost last, and there is at least one.
+    """
+
+    def __init__(self, known: bytes, unknown: list[tuple[int, int]], holes: list[Hole]) -> None:
+        self.holes = holes
+        n_words = -(-len(known) // LANE_BYTES)
+        self.row_bytes: int = -(-(len(known) + 2 * LANE_BYTES) // LANE_BYTES) * LANE_BYTES
+        mask, expected = np.zeros((2, n_words * LANE_BYTES), np.uint8)
+        mask[: len(known)] = 0xFF
+        expected[: len(known)] = np.frombuffer(known, np.uint8)
+        for offset, length in unknown:
+            mask[offset : offset + length] = 0
+        for hole in holes:  # the top bits of its bytes give its width
+            mask[hole.offset : hole.offset + hole.width] = 0x80
+            expected[hole.offset : hole.offset + hole.width] = [0x80] * (hole.width - 1) + [0]
+        self._mask, self._expected = mask.view("<u8"), (expected & mask).view("<u8")
+
+    def bytes_at(self, data: Uint8Array, at: Int64Array) -> Uint8Array:
+        """Copy the `row_bytes` bytes from each of many places on; owned, shape (n, row_bytes)."""
+        return arrays.rows(data, self.row_bytes)[at].view(np.uint8).reshape(at.size, -1)
+
+    def match(self, cells: Uint8Array) -> tuple[Int64Array, BoolArray]:
+        """Compare rows; return the length of the payload after each, and which do not match."""
+        words = cells.view("<u8")[:, : self._mask.size]
+        wrong: BoolArray = ((words & self._mask) != self._expected).any(1)
+        *outer, inner = self.holes
+        n_bytes = inner.lengths(cells)
+        for hole in outer:
+            wrong |= hole.lengths(cells) != n_bytes + hole.more
+        return n_bytes, wrong
 
 
 class _Stretch:
-    """Entries that are matched with one gather."""
+    """Entries that are matched with one gather.
+
+    `known` has its bytes, of which those of holes and payloads have no meaning; `fixed` its entries of fixed
+    size, each with the offset of the payload; `holes` the lengths around the payload that follows, outermost
+    first: none if that has a fixed size.
+    """
 
     def __init__(
         self,
@@ -152,47 +181,33 @@ class _Stretch:
         last: LayoutEntry | None,
         holes: list[Hole],
     ) -> None:
-        self.known: bytes = known
-        """Its bytes; the bytes of holes and payloads have no meaning."""
-        self.unknown: list[tuple[int, int]] = [(place, entry.length) for entry, place in fixed]
+        self.known, self.holes = known, holes
+        self.unknown: list[tuple[int, int]] = [(offset, entry.length) for entry, offset in fixed]
         """The offset and length of each payload of fixed size in it."""
         self.runs: list[_FloatRun] = []
         """The runs of floats asked for."""
-        for entry, place in fixed:
-            if entry.feature < 0:
-                continue
-            run = self.runs[-1] if self.runs else None
-            if run is not None and run.n_bytes == entry.length:
-                n_run = len(run.features)
-                stride = run.stride if n_run > 1 else place - run.place
-                if place - run.place == stride * n_run:
-                    run.stride = stride
-                    run.features.append(entry.feature)
-                    continue
-            self.runs.append(_FloatRun(place, entry.length))
-            self.runs[-1].features.append(entry.feature)
+        for entry, offset in fixed:
+            if entry.feature >= 0 and not (self.runs and self.runs[-1].takes(entry, offset)):
+                self.runs.append(_FloatRun(offset, entry.length, [entry.feature]))
         self.last: LayoutEntry | None = last
         """The entry whose payload follows the stretch."""
-        self.holes: list[Hole] = holes
-        """The lengths around that payload, outermost first; none if it has a fixed size."""
         self.size: int = len(known)
         after = last.length if last is not None and not holes else 0
         self.advance: int = self.size + after
         """Bytes up to the payload that follows, or with it if its size is fixed."""
-        self.own_length_place: int = holes[-1].place if holes else 0
-        """The place of the payload's own length."""
-        is_chunk = last is not None and last.form is ValueForm.CHUNK
-        self.ends_with_floats: bool = is_chunk and last is not None and last.kind == Kind.FLOAT
+        form = None if last is None else (last.form, last.kind)
+        self.ends_with_floats: bool = form == (ValueForm.CHUNK, Kind.FLOAT)
         """Whether the payload that follows must be whole floats."""
         self.n_words: int = -(-self.size // LANE_BYTES)
-        self.template: Template | None = None
-        """To compare it alone; None if no length takes more than a byte."""
-        if any(hole.width > 1 for hole in holes):
-            self.template = Template(known, self.unknown, holes)
+        is_wide = any(hole.width > 1 for hole in holes)
+        self.template: Template | None = Template(known, self.unknown, holes) if is_wide else None
+        """To compare it alone; None if no length takes more than a byte: it is *short*."""
+        self.number: int = -1
+        """Among the short stretches of a layout, by size."""
 
 
-class _ShortStretches:
-    """Stretches of about one size whose lengths are of one byte; their bytes, one row each.
+class _StretchGroup:
+    """Short stretches of about one size; their bytes, one row each.
 
     A length is the payload's plus a constant, so a row must equal ``expected + per_length * length``
     where `mask` has bits. All three are words, shape (n_stretches, 1, n_words).
@@ -202,51 +217,45 @@ class _ShortStretches:
         self.stretches = stretches
         n_bytes = max(stretch.n_words for stretch in stretches) * LANE_BYTES
         mask, expected, per_length = np.zeros((3, len(stretches), 1, n_bytes), np.uint8)
-        longest = np.full((len(stretches), 1), _LARGEST_BYTE, np.uint8)
+        self.longest: Uint8Array = np.full((len(stretches), 1), _LARGEST_BYTE, np.uint8)
+        """The longest payload that leaves all lengths in one byte; shape (n_stretches, 1)."""
         for number, stretch in enumerate(stretches):
             size = stretch.size
             mask[number, 0, :size] = 0xFF
             expected[number, 0, :size] = np.frombuffer(stretch.known, np.uint8)
-            for place, length in stretch.unknown:
-                mask[number, 0, place : place + length] = 0
+            for offset, length in stretch.unknown:
+                mask[number, 0, offset : offset + length] = 0
             for hole in stretch.holes:
-                expected[number, 0, hole.place] = hole.more
-                per_length[number, 0, hole.place] = 1
-                longest[number] = min(longest[number, 0], _LARGEST_BYTE - hole.more)
-        self.mask: AnyArray = mask.view("<u8")
-        self.expected: AnyArray = (expected & mask).view("<u8")
-        self.per_length: AnyArray = per_length.view("<u8")
-        self.length_words: list[int] = np.flatnonzero(self.per_length.any(axis=(0, 1))).tolist()
+                expected[number, 0, hole.offset] = hole.more
+                per_length[number, 0, hole.offset] = 1
+            most = max((hole.more for hole in stretch.holes), default=0)
+            self.longest[number] = _LARGEST_BYTE - most
+        self._per_length: AnyArray = per_length.view("<u8")
+        self._length_words: list[int] = np.flatnonzero(self._per_length.any(axis=(0, 1))).tolist()
         """The words that hold a length in some stretch."""
-        self.longest: Uint8Array = longest
-        """The longest payload that leaves all lengths in one byte; shape (n_stretches, 1)."""
-        self._tiles: tuple[AnyArray, AnyArray] | None = None
+        self._n_words = n_bytes // LANE_BYTES
+        self._mask_expected: tuple[AnyArray, AnyArray] = mask.view("<u8"), expected.view("<u8")
 
     def words_at(self, data: Uint8Array, places: Int64Array) -> AnyArray:
         """Copy the rows at the places of each stretch; words, shape (n_stretches, n, n_words)."""
-        n_words = self.mask.shape[2]
-        row_bytes = rows(data, n_words * LANE_BYTES)[places.reshape(-1)]
-        return row_bytes.view("<u8").reshape(*places.shape, n_words)
-
-    def tiles(self, n_messages: int) -> tuple[AnyArray, AnyArray]:
-        """Return mask and words once per message, as flat operations are faster than broadcast ones."""
-        if self.mask.shape[2] > _TILED_WORDS:
-            return self.mask, self.expected
-        if self._tiles is None or self._tiles[0].shape[1] < n_messages:
-            mask = np.repeat(self.mask, n_messages, axis=1)
-            self._tiles = mask, np.repeat(self.expected, n_messages, axis=1)
-        mask, expected = self._tiles
-        return mask[:, :n_messages], expected[:, :n_messages]
+        row_bytes = arrays.rows(data, self._n_words * LANE_BYTES)[places.reshape(-1)]
+        return row_bytes.view("<u8").reshape(*places.shape, self._n_words)
 
     def wrong(self, row_words: AnyArray, lengths: Uint8Array) -> BoolArray | None:
         """Return which messages lack known bytes; None if none does."""
-        mask, expected = self.tiles(row_words.shape[1])
-        words: AnyArray = row_words & mask
-        if self.length_words:
+        n_messages = row_words.shape[1]
+        mask, expected = self._mask_expected
+        if mask.shape[1] < n_messages and self._n_words <= _REPEATED_WORDS:
+            # Flat operations are faster than broadcast ones.
+            mask = np.repeat(mask[:, :1], n_messages, axis=1)
+            expected = np.repeat(expected[:, :1], n_messages, axis=1)
+            self._mask_expected = mask, expected
+        words: AnyArray = row_words & mask[:, :n_messages]
+        if self._length_words:
             size = lengths.astype(np.uint64)
-            for word in self.length_words:
-                words[:, :, word] -= self.per_length[:, :, word] * size
-        unequal = words != expected
+            for word in self._length_words:
+                words[:, :, word] -= self._per_length[:, :, word] * size
+        unequal = words != expected[:, :n_messages]
         wrong: Any = np.any(unequal, axis=2) if np.count_nonzero(unequal) else None
         too_long = lengths > self.longest
         if np.count_nonzero(too_long):
@@ -271,26 +280,18 @@ class _Slot(NamedTuple):
     number: int
     """The number among values kept alike; for floats, the number of their run."""
     number_in_run: int = 0
-    """For floats, the number of the feature in the run."""
 
 
-class _Payloads(NamedTuple):
+class _Payloads:
     """Payloads that follow short stretches: read at once, since they are all at one place of a row."""
 
-    numbers: list[int]
-    """The number of each among the values kept alike."""
-    stretches: list[int]
-    """The number of the stretch of each, among the short ones."""
-    places: Int64Array
-    """Where the payload starts in a row of it; shape (n, 1)."""
-
-    @classmethod
-    def of(cls, payloads: list[tuple[int, int, _Stretch]]) -> _Payloads:
-        """Make them of their numbers, and of stretches with theirs."""
-        numbers = [number for number, _, _ in payloads]
-        stretches = [short_number for _, short_number, _ in payloads]
-        places = [[stretch.size] for _, _, stretch in payloads]
-        return cls(numbers, stretches, np.array(places, np.int64))
+    def __init__(self, slots: list[tuple[int, _Stretch]]) -> None:
+        self.numbers: list[int] = [number for number, _ in slots]
+        """The number of each among the values kept alike."""
+        self.stretches: list[int] = [stretch.number for _, stretch in slots]
+        sizes = [[stretch.size] for _, stretch in slots]
+        self.offsets: Int64Array = np.array(sizes, np.int64)
+        """Where the payload starts in a row of its stretch; shape (n, 1)."""
 
 
 class Layout:
@@ -300,55 +301,48 @@ class Layout:
         self.entries: list[LayoutEntry] = entries
         self.unknown: list[bytes] = [entry.key for entry in entries if entry.feature < 0]
         """The keys that are not in the table."""
-        stretches = _join(entries)
-        short = sorted((s for s in stretches if s.template is None), key=lambda s: s.n_words)
-        by_size = groupby(short, key=lambda s: s.n_words // _SIZE_CLASS_WORDS)
-        self.groups: list[_ShortStretches] = []
-        for own in (list(stretches_of_size) for _, stretches_of_size in by_size):
-            for first in range(0, len(own), _MOST_TOGETHER):
-                self.groups.append(_ShortStretches(own[first : first + _MOST_TOGETHER]))
+        self.stretches: list[_Stretch] = _join(entries)
+        short = [stretch for stretch in self.stretches if stretch.template is None]
+        short.sort(key=attrgetter("n_words"))
+        for number, stretch in enumerate(short):
+            stretch.number = number
+        self.n_short: int = len(short)
+        self.groups: list[_StretchGroup] = []
+        for _, of_size in groupby(short, key=lambda s: s.n_words // _SIZE_CLASS_WORDS):
+            while together := list(islice(of_size, _MOST_TOGETHER)):
+                self.groups.append(_StretchGroup(together))
         n_read = [stretch.n_words * LANE_BYTES + _AHEAD_BYTES for stretch in short]
         self.furthest: Int64Array = np.array(n_read, np.int64).reshape(-1, 1)
         """Bytes that may be read from the place of each short stretch on; shape (n_short, 1)."""
-        n_bytes = sum(stretch.size for stretch in stretches)
+        n_bytes = sum(stretch.size for stretch in self.stretches)
         self.at_once: int = max(min(_AT_ONCE, _BYTES_AT_ONCE // n_bytes), 1)
         """Messages that are compared at once."""
-        short_numbers = {id(stretch): number for number, stretch in enumerate(short)}
-        self.walk: list[tuple[_Stretch, int | None]] = [
-            (stretch, short_numbers.get(id(stretch))) for stretch in stretches
-        ]
-        """The stretches in order; and the number of each among the short ones, by size, or None."""
-        self.n_short: int = len(short)
         self.slots: dict[int, _Slot] = {}
         """By feature asked for: where its values are kept."""
         self.runs: list[_FloatRun] = []
         by_feature = {entry.feature: entry for entry in entries}
-        numbers: list[tuple[int, int, _Stretch]] = []
-        extents: list[tuple[int, int, _Stretch]] = []
-        self.n_numbers: int = 0
+        numbers: list[tuple[int, _Stretch]] = []
+        extents: list[tuple[int, _Stretch]] = []
         self.n_extents: int = 0
-        for stretch, short_number in self.walk:
+        for stretch in self.stretches:
             for run in stretch.runs:
                 run.number = len(self.runs)
                 self.runs.append(run)
-                for number_in_run, feature in enumerate(run.features):
+                for number, feature in enumerate(run.features):
                     entry = by_feature[feature]
-                    self.slots[feature] = _Slot(entry, _Kept.FLOATS, run.number, number_in_run)
-            last = stretch.last
+                    self.slots[feature] = _Slot(entry, _Kept.FLOATS, run.number, number)
+            last, is_short = stretch.last, stretch.template is None
             if last is None or last.feature < 0:
                 continue
-            if last.form is ValueForm.VARINT and short_number is not None:
-                self.slots[last.feature] = _Slot(last, _Kept.NUMBER, self.n_numbers)
-                numbers.append((self.n_numbers, short_number, stretch))
-                self.n_numbers += 1
+            if last.form is ValueForm.VARINT and is_short:
+                self.slots[last.feature] = _Slot(last, _Kept.NUMBER, len(numbers))
+                numbers.append((len(numbers), stretch))
             else:
                 self.slots[last.feature] = _Slot(last, _Kept.EXTENT, self.n_extents)
-                if short_number is not None:
-                    extents.append((self.n_extents, short_number, stretch))
+                extents += [(self.n_extents, stretch)] if is_short else []
                 self.n_extents += 1
-        self.numbers: _Payloads = _Payloads.of(numbers)
-        self.extents: _Payloads = _Payloads.of(extents)
-        self.before_floats: list[int] = [n for _, n, own in extents if own.ends_with_floats]
+        self.numbers, self.extents = _Payloads(numbers), _Payloads(extents)
+        self.before_floats: list[int] = [own.number for _, own in extents if own.ends_with_floats]
         """The short stretches, by number, whose payloads must be whole floats."""
 
     def describe(self, message: bytes | None = None) -> str:
@@ -396,7 +390,7 @@ class LayoutMatch:
         self.n_messages: int = n_messages
         shapes = [(len(run.features), n_messages, run.n_bytes // 4) for run in layout.runs]
         self._floats = [np.empty(shape, "<f4") for shape in shapes]
-        self._numbers = np.empty((layout.n_numbers, n_messages), np.int64)
+        self._numbers = np.empty((len(layout.numbers.numbers), n_messages), np.int64)
         self._starts, self._lengths = np.empty((2, layout.n_extents, n_messages), np.int64)
 
     def read(self, span: slice, starts: Int64Array, stops: Int64Array) -> BoolArray | None:
@@ -405,18 +399,17 @@ class LayoutMatch:
         at, wrong = bodies(data, starts, stops)
         places = np.empty((layout.n_short, at.size), np.int64)
         lengths = np.zeros((layout.n_short, at.size), np.uint8)
-        for stretch, short_number in layout.walk:
+        for stretch in layout.stretches:
             # In a message that does not match, these may be any places.
-            if short_number is None:
+            if stretch.template is not None:
                 at, wrong_here = self._read_long(stretch, span, at)
                 wrong = _either(wrong, wrong_here)
                 continue
-            places[short_number] = at
-            at = at + stretch.advance
+            places[stretch.number] = start = at
+            at = start + stretch.advance
             if stretch.holes:
-                length_bytes = data[stretch.own_length_place :]  # by the place of the stretch
-                own = lengths[short_number]
-                length_bytes.take(places[short_number], out=own, mode="clip")
+                own = lengths[stretch.number]
+                data[stretch.holes[-1].offset :].take(start, out=own, mode="clip")
                 at += own
         wrong_ends = at != stops
         if np.count_nonzero(wrong_ends):
@@ -454,7 +447,7 @@ class LayoutMatch:
             first = stop
         own = layout.extents
         if own.stretches:
-            self._starts[own.numbers, span] = places[own.stretches] + own.places
+            self._starts[own.numbers, span] = places[own.stretches] + own.offsets
             self._lengths[own.numbers, span] = lengths[own.stretches]  # 0 if it is always the same
         if layout.before_floats:
             wrong_lengths = lengths[layout.before_floats] & 3
@@ -464,8 +457,10 @@ class LayoutMatch:
         if not own.stretches:
             return wrong
         sizes = lengths[own.stretches]
-        at = places[own.stretches] + own.places
-        values, wrong_numbers = read_sized(lanes(self._data), at.reshape(-1), sizes.reshape(-1))
+        at = places[own.stretches] + own.offsets
+        values, wrong_numbers = read_sized(
+            arrays.lanes(self._data), at.reshape(-1), sizes.reshape(-1)
+        )
         self._numbers[:, span] = values.reshape(at.shape)
         if wrong_numbers is not None:
             wrong = _either(wrong, np.any(wrong_numbers.reshape(at.shape), axis=0))
@@ -517,37 +512,20 @@ class LayoutMatch:
             return 1, self._numbers[number].copy()
         data, starts, lengths = self._data, self._starts[number], self._lengths[number]
         if entry.form is ValueForm.FIXED:
-            return entry.length // 4, rows(data, entry.length)[starts].view("<f4")
+            return entry.length // 4, arrays.rows(data, entry.length)[starts].view("<f4")
         if entry.form is ValueForm.LIST:
             return LIST_READERS[kind](
                 data, starts, starts + lengths, proto.LIST_VALUE, proto.LIST_DEPTH
             )
-        return chunk_values(kind, ByteRanges(data, starts, lengths))
+        return chunk_values(kind, arrays.ByteRanges(data, starts, lengths))
 
 
 def bodies(
     data: Uint8Array, starts: Int64Array, stops: Int64Array
 ) -> tuple[Int64Array, BoolArray | None]:
     """Find where the map entries of each message start; and which messages hold anything else."""
-    sizes = stops - starts
-    smallest, largest = int(np.minimum.reduce(sizes)), int(np.maximum.reduce(sizes))
-    for width in (1, 2, 3):
-        n_before = 1 + width  # the tag, and a length of so many bytes
-        fewest, most = 1 << (7 * (width - 1)), (1 << (7 * width)) - 1
-        if n_before + fewest <= smallest and largest <= n_before + most:
-            # The first bytes of each message must be the tag and its length.
-            sizes -= n_before
-            expected = np.full(sizes.size, proto.FEATURES_TAG[0])
-            for place in range(1, n_before):
-                more = 0x80 if place < width else 0
-                expected += ((sizes & 0x7F) | more) << (8 * place)
-                sizes >>= 7
-            known = np.uint32((1 << (8 * n_before)) - 1)
-            wrong = (short_lanes(data)[starts] & known) != expected
-            return starts + n_before, wrong if np.count_nonzero(wrong) else None
-    lengths, n_bytes = read_varints(lanes(data), starts + 1)
-    at = starts + 1 + n_bytes
-    return at, (data[starts] != proto.FEATURES_TAG[0]) | (at + lengths.view(np.int64) != stops)
+    at, is_whole = only_field(data, starts, stops, proto.FEATURES_TAG[0])
+    return at, None if np.count_nonzero(is_whole) == at.size else ~is_whole
 
 
 def _either(one: BoolArray | None, other: BoolArray | None) -> BoolArray | None:
@@ -570,13 +548,13 @@ def _join(entries: list[LayoutEntry]) -> list[_Stretch]:
 
     for entry in entries:
         is_wide = any(hole.width > 1 for hole in entry.holes)
-        longest = MAX_TEMPLATE_BYTES if is_wide else _LONGEST_STRETCH
+        longest = _MAX_TEMPLATE_BYTES if is_wide else _LONGEST_STRETCH
         if known and len(known) + len(entry.prefix) > longest:
             end(None, [])
-        place = len(known)
+        offset = len(known)
         known += entry.prefix
         if entry.form is not ValueForm.FIXED:
-            end(entry, [hole._replace(place=place + hole.place) for hole in entry.holes])
+            end(entry, [hole._replace(offset=offset + hole.offset) for hole in entry.holes])
         elif entry.length > _IN_ROW_BYTES:
             end(entry, [])
         else:
@@ -641,7 +619,7 @@ def learn(
     known = [entry.feature for entry in lists[0] if entry.feature >= 0] if lists else []
     if not lists or not lists[0] or len(set(known)) < len(known):
         return None
-    if any(len(entry.prefix) > MAX_TEMPLATE_BYTES for entry in lists[0]):
+    if any(len(entry.prefix) > _MAX_TEMPLATE_BYTES for entry in lists[0]):
         return None
     entries = []
     for entry, *others in zip(*lists, strict=True):

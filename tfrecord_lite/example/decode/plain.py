@@ -7,8 +7,8 @@ the next entry is found without reading it::
                        K bytes        r bytes, up to the end of the entry
 
 1. Walk: ``at += data[at + 1] + 2`` in all messages, until they end. Nothing is checked yet.
-2. A few bytes of each entry distinguish all :class:`KnownKeys`, and so show which of
-   them it must have. Then the whole of it, from its tag up to the value's, is compared with that one.
+2. A few bytes of each entry show which of the :class:`KnownKeys` it must have. Then the whole of it, from its
+   tag up to the value's, is compared with that one.
 3. In the entries asked for, four bytes more are the tags and lengths of the list and its chunk.
 
 A message with anything else (a long entry, an unknown field, a key that is not known or there
@@ -23,17 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    LANE_BYTES,
-    AnyArray,
-    BoolArray,
-    ByteRanges,
-    Int64Array,
-    Uint8Array,
-    lanes,
-    rows,
-    short_lanes,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import LANE_BYTES, AnyArray, BoolArray, Int64Array, Uint8Array
 from tfrecord_lite.convert.lists import Level, Lists
 from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.entries import LIST_READERS, Flat, GeneralMessages, chunk_values
@@ -135,7 +126,7 @@ class KnownKeys:
 
         wrong: BoolArray = lengths > _LARGEST_BYTE
         wrong |= lengths < of_each(self._shortest_entries)
-        words = rows(data, self._n_words * LANE_BYTES)[at].view("<u8").reshape(at.size, -1)
+        words = arrays.rows(data, self._n_words * LANE_BYTES)[at].view("<u8").reshape(at.size, -1)
         wide = lengths.astype(np.uint64)
         for place, (mask, expected, per_length) in enumerate(self._words):
             word = words[:, place] & of_each(mask)
@@ -269,25 +260,19 @@ class PlainMatch:
         return is_chunk
 
     def lists(self, feature: int, kind: Kind) -> Lists:
-        """Read the values of a feature in each message; none where it is of another kind.
-
-        Raises WireError for a malformed value.
-        """
+        """Read the values of a feature in each message, none where it is of another kind; may raise WireError."""
+        counts: Level
         if self._one_kind[feature] == kind:
-            return self._lists(feature, kind, slice(None))
-        chosen = np.flatnonzero(self._kinds[feature] == kind)
-        with renumbered(chosen):
-            own = self._lists(feature, kind, chosen)
-        counts = np.zeros(self.n_messages, np.int64)
-        counts[chosen] = own.levels[0]
-        return Lists(self.n_messages, WIRE[kind], (counts,), own.flat)
-
-    def _lists(self, feature: int, kind: Kind, chosen: Int64Array | slice) -> Lists:
-        """Read the lists of one kind in some messages, which all have one."""
-        counts, flat = self._values(feature, kind, chosen)
-        return Lists(self._starts[feature][chosen].size, WIRE[kind], (counts,), flat)
+            counts, flat = self._values(feature, kind, slice(None))
+        else:
+            chosen = np.flatnonzero(self._kinds[feature] == kind)
+            counts = np.zeros(self.n_messages, np.int64)
+            with renumbered(chosen):
+                counts[chosen], flat = self._values(feature, kind, chosen)
+        return Lists(self.n_messages, WIRE[kind], (counts,), flat)
 
     def _values(self, feature: int, kind: Kind, chosen: Int64Array | slice) -> tuple[Level, Flat]:
+        """Read the lists of one kind in some messages, which all have one."""
         data = self._data
         starts, sizes = self._starts[feature][chosen], self._sizes[feature][chosen]
         is_odd = kind is Kind.FLOAT and np.count_nonzero(sizes & 3 != 2)
@@ -298,12 +283,12 @@ class PlainMatch:
         starts = starts + 2
         sizes = sizes - np.uint8(2)
         if kind is Kind.INT64 and 0 < int(np.maximum.reduce(sizes, initial=0)) <= LANE_BYTES:
-            values, wrong = read_sized(lanes(data), starts, sizes)
+            values, wrong = read_sized(arrays.lanes(data), starts, sizes)
             if wrong is None:
                 return 1, values
         if kind is Kind.FLOAT and np.count_nonzero(sizes == 4) == sizes.size:
-            return 1, short_lanes(data)[starts].view("<f4")
-        return chunk_values(kind, ByteRanges(data, starts, sizes.astype(np.int64)))
+            return 1, arrays.short_lanes(data)[starts].view("<f4")
+        return chunk_values(kind, arrays.ByteRanges(data, starts, sizes.astype(np.int64)))
 
 
 def _walk(

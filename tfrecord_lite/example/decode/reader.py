@@ -1,14 +1,4 @@
-"""Prepared specifications and messages to results, for the parsers of both messages.
-
-::
-
-    list of bytes ─┐
-    Block ─────────┴─> MessageBatch ─> Lists ─────────> result
-                                       one per key      one per feature
-                           wire        kinds checked    build
-
-Also what a caller may pass as messages: :func:`as_block`, :func:`as_bytes`, :func:`as_one_message`.
-"""
+"""Prepared specifications and messages to results, for the parsers of both messages; and what they take as messages."""
 
 from __future__ import annotations
 
@@ -46,7 +36,7 @@ class ColumnReader:
     """Keys to read as columns: the kind and number of each, and a table of them; prepared once."""
 
     result: Callable[..., Any]
-    """Makes the result of a feature by name, of the lists of one batch or several that were joined."""
+    """Makes the result of a feature, by name, from the lists of one batch or several that were joined."""
     _column: Callable[..., Lists]
     """Reads the values of a key of a batch."""
     _read: Callable[..., Lists | SparseLists]
@@ -71,10 +61,13 @@ class ColumnReader:
         """What the values of a feature are by its specification."""
         self._originals: dict[str, Type] = {}
         """What they were before they were stored; for a feature list, the type of a step."""
-        for name, original in originals_of(features).items():
-            if self._is_stored_so(original, self._own[name]):
+        for name, item in known_items(features).items():
+            if item.original is None:
+                continue
+            original = Type.of(item)
+            if self._is_stored_so(original, types[name]):
                 # Time zone and categories make no difference.
-                self._own[name] = original._replace(shape=self._own[name].shape)
+                types[name] = original._replace(shape=types[name].shape)
             else:
                 self._originals[name] = original
         keys: set[str] = set()
@@ -91,11 +84,9 @@ class ColumnReader:
         """Build the results of several batches, given the lists of all; no two share memory."""
         if len(splits) == 2:
             return [{name: self.result(name, lists) for name, lists in whole.items()}]
-        results: list[dict[str, Any]] = [{} for _ in splits[1:]]
-        for name, lists in whole.items():
-            for columns, column in zip(results, self._cut(name, lists, splits), strict=True):
-                columns[name] = column
-        return results
+        columns = [self._cut(name, lists, splits) for name, lists in whole.items()]
+        parts = zip(*columns, strict=True) if columns else [()] * (len(splits) - 1)
+        return [dict(zip(whole, part, strict=True)) for part in parts]
 
     def lists(self, batch: Any, *, single: bool = False) -> dict[str, Lists | SparseLists]:
         """Read features as they were before they were stored, checked.
@@ -130,12 +121,6 @@ class ColumnReader:
         return own.is_raw
 
 
-def originals_of(features: Mapping[str, FeatureLike]) -> dict[str, Type]:
-    """Return the types that values had before they were stored."""
-    items = known_items(features).items()
-    return {name: Type.of(item) for name, item in items if item.original is not None}
-
-
 class FeatureReader(ColumnReader):
     """Reads features out of batches of Examples: of a Schema with their original dtypes and shapes.
 
@@ -158,11 +143,11 @@ class FeatureReader(ColumnReader):
         """Whether a feature that is not asked for, and has values, is an error."""
 
     def read(self, block: Block, splits: list[int], *, single: bool) -> list[dict[str, Column]]:
-        """Parse the messages of several batches at once, whose `splits` are given; errors as :meth:`lists`."""
+        """Parse the messages of several batches at once; raises the same errors as :meth:`lists`."""
         return self.results_of(self.lists(self._messages(block), single=single), splits)
 
     def lists_of(self, block: Block) -> dict[str, Lists | SparseLists]:
-        """Read the features of messages, as :meth:`lists`, with memory of their own."""
+        """Read features as :meth:`lists`, with memory of their own."""
         return {name: apart(lists) for name, lists in self.lists(self._messages(block)).items()}
 
     def _messages(self, block: Block) -> MessageBatch:
@@ -186,7 +171,7 @@ class FeatureReader(ColumnReader):
             return build.restored(feature, lists, original)
 
     def result(self, name: str, lists: Lists | SparseLists) -> Column:
-        """Make the result of a feature, of one batch or several that were joined."""
+        """Make the result of a feature."""
         feature, original = self.prepared[name], self._originals.get(name)
         column: Any = build.finished(feature, lists, with_objects=self.strings == "ndarray")
         shape = None if original is None else original.shape
@@ -203,10 +188,7 @@ class FeatureReader(ColumnReader):
         return own.is_raw or (is_alike and original.text is None and not original.missing)
 
     def _others(self, batch: MessageBatch, table: KeyTable) -> list[bytes]:
-        """Return keys of a batch that are not in its table.
-
-        Raises MisfitError about a feature that is not asked for. One without values is not missed.
-        """
+        """Return keys of a batch that are not in its table; raises MisfitError about one that has values."""
         for number, key in enumerate(table.keys[len(self.kinds) :], len(self.kinds)):
             if (first := first_true(np.atleast_1d(batch.kinds(number)) != 0)) is not None:
                 name, detail = key.decode(errors="replace"), "a feature that is not in the schema"
@@ -242,11 +224,7 @@ def apart(lists: Any) -> Any:
 
 
 def as_block(serialized: Serialized) -> Block:
-    """Return messages in any form as a block; a Block is returned as it is.
-
-    Raises BAD_ARGUMENT for an array of another rank than 1 (rule E1), and TypeError for anything but
-    a sequence of messages, such as one message.
-    """
+    """Return messages in any form as a block; BAD_ARGUMENT for an array of another rank than 1 (rule E1)."""
     if isinstance(serialized, Block):
         return serialized
     is_one = isinstance(serialized, (bytes, str, bytearray, memoryview, Mapping))
@@ -305,7 +283,6 @@ def is_one_message(serialized: object) -> bool:
 def as_one_message(serialized: object, instead: str) -> bytes:
     """Return the only message as bytes; the error for a vector says to use `instead`."""
     is_array = isinstance(serialized, np.ndarray) and serialized.ndim > 0
-    is_vector = is_array or isinstance(serialized, (list, tuple, Block))
-    if is_vector:
+    if is_array or isinstance(serialized, (list, tuple, Block)):
         raise argument_error(f"expected one message, got several; use {instead}")
     return as_bytes(serialized)

@@ -1,9 +1,8 @@
 """The features of a few messages, read by the protobuf runtime.
 
-A step in lockstep costs as much for one message as for a thousand, so for a few messages the
-runtime's own parser is faster. It reads the same values from the same bytes. If it cannot read every
-message, it reads none (:class:`UnsureError`), and all are read the general way: the runtime rejects
-messages without saying where, and Python floats do not keep the bits of every NaN (rule P3).
+For a few messages this is faster than lockstep. If the runtime cannot read every message, it reads none
+(:class:`UnsureError`), and all are read the general way: it rejects messages without saying where, and
+Python floats do not keep the bits of every NaN (rule P3).
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ import numpy as np
 from google.protobuf.internal import api_implementation
 from google.protobuf.message import DecodeError
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, ByteItems, Int64Array, Uint8Array
+from tfrecord_lite.arrays import AnyArray, BoolArray, ByteItems, Int64Array, Uint8Array, objects
 from tfrecord_lite.convert.lists import Lists
-from tfrecord_lite.example.decode.features import Features
+from tfrecord_lite.example.decode.entries import Features
 from tfrecord_lite.messages import Example, FloatList
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
@@ -50,7 +49,7 @@ def array_of(feature: Any) -> tuple[int, AnyArray | None]:
     """Return a Feature's kind and values, 0 and None without one; UnsureError for a NaN whose bits may be lost."""
     kind = _KINDS[feature.WhichOneof("kind")]
     if kind == Kind.BYTES:
-        return kind, np.array([*feature.bytes_list.value, None], object)[:-1]
+        return kind, objects(list(feature.bytes_list.value))
     if kind == Kind.INT64:
         return kind, np.array(feature.int64_list.value, np.int64)
     if kind == Kind.FLOAT:

@@ -6,7 +6,6 @@
     one       one dictionary ──────────────────> its bytes   fast path, no batch
     rows      dictionaries of a form, one by one until they are worth a batch, or all at once
               ─────────────────────────────> Lists           fast path, no look at values
-    number_lists   a list of Python's numbers ─> an array    for rows
 
 Values become :class:`~tfrecord_lite.convert.lists.Lists` by :mod:`tfrecord_lite.convert.normalize`, under its lenient policy. Both
 fast paths leave to it whatever they do not know, errors included, and

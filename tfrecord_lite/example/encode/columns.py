@@ -21,14 +21,7 @@ import numpy as np
 from tfrecord_lite.arrays import ByteItems, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import SparseTensor
-from tfrecord_lite.convert.arrow import (
-    DataFrame,
-    Frame,
-    is_frame,
-    is_stream,
-    open_columns,
-    open_frames,
-)
+from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.lists import Lists, SparseLists
 from tfrecord_lite.convert.lossless import with_carried
 from tfrecord_lite.convert.normalize import opened
@@ -40,16 +33,7 @@ from tfrecord_lite.example.proto import FEATURES_TAG, KIND_TAGS, LIST_VALUE_TAG
 from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import FeatureLike, Kind
 from tfrecord_lite.texts import plural
-from tfrecord_lite.wire.emit import (
-    Fixed,
-    Objects,
-    Part,
-    Payload,
-    Short,
-    compact,
-    emit_fields,
-    emit_run,
-)
+from tfrecord_lite.wire import emit
 from tfrecord_lite.wire.scalar import WireError
 from tfrecord_lite.wire.varint import varint_rows, varint_run
 
@@ -62,24 +46,22 @@ _SCHEMA_ROWS = 512
 
 @hinted
 def encode_examples(
-    columns: Mapping[str, Any] | DataFrame, schema: Mapping[str, FeatureLike] | None = None
+    columns: Mapping[str, Any] | arrow.DataFrame, schema: Mapping[str, FeatureLike] | None = None
 ) -> Block:
     r"""Encode columns as Example messages, one per record.
 
     Parameters
     ----------
     columns : mapping of str to column, or data frame
-        One per feature, each with a leading record dimension: ndarray of any dtype and shape
-        (records are flattened), masked array, RaggedTensor (several levels are flattened),
-        SparseTensor as a VarLenFeature gives it, BytesColumn; or a list, with a number, a
-        string or a sequence per record, whose inner sequences are flattened at any depth; or
-        a Series of pandas or Polars, or an Arrow array. Or a data frame of these libraries,
-        with a feature for each column and for each level of an index that is not a RangeIndex.
+        One per feature, each with a leading record dimension: ndarray of any dtype and shape,
+        masked array, RaggedTensor, SparseTensor as a VarLenFeature gives it, BytesColumn; a list,
+        with a number, a string or a sequence per record; a Series of pandas or Polars, or an Arrow
+        array. The values of a record are flattened. Or a data frame of these libraries, with a feature
+        for each column and for each level of an index that is not a RangeIndex.
         Or whatever has ``__arrow_c_stream__`` or ``__arrow_c_array__``, read as a whole: the fields of
-        structs are features such as ``point/x``; if the schema of records came along in the metadata,
+        structs are features such as ``point/x``; if the metadata has the schema of records,
         columns are stored as it says, as far as they still have its types.
-        None or a masked record is missing: the record goes without the feature. A column
-        that is None is left out.
+        A record that is None or masked goes without the feature; a column that is None is left out.
     schema : Schema, or mapping of str to feature specification, optional
         The features that the records are to be read with. Columns are checked against it; a
         SparseFeature's coordinates and a RaggedFeature's row lengths are written under their
@@ -110,12 +92,9 @@ def encode_examples(
 
     Notes
     -----
-    Floats of any type, float64 arrays too, are rounded to the nearest float32 (the lenient
-    policy, as protobuf does; P2). With the schema of ``schema_of(columns, lossless=True)`` they
-    are kept exactly.
-
-    Working memory is about the size of the columns and the result. Batches of 1,000 records or
-    more, up to a few megabytes, are fastest.
+    Floats of any type are rounded to the nearest float32, as protobuf does (P2); with the schema of
+    ``schema_of(columns, lossless=True)`` they are kept exactly. Batches of 1,000 records or more, up to
+    a few megabytes, are fastest.
 
     Examples
     --------
@@ -154,9 +133,7 @@ def encode_example(
 
     Notes
     -----
-    Floats of any type are rounded to the nearest float32, as by :func:`encode_examples`; a
-    finite one beyond float32 is an error. ``TFRecordWriter.write_example`` is several times
-    as fast.
+    ``TFRecordWriter.write_example`` is several times as fast.
 
     Examples
     --------
@@ -164,9 +141,7 @@ def encode_example(
     >>> message.features.feature["scores"].float_list.value
     [0.5, 0.75]
     """
-    if not hasattr(row, "items"):
-        raise TypeError(f"a record must be a dict of features, not {type(row).__name__}")
-    if schema is not None:
+    if schema is not None and hasattr(row, "items"):
         return encode_examples({key: [value] for key, value in row.items()}, schema)[0]
     return b"".join(encode_features(FEATURES_TAG, row))
 
@@ -176,10 +151,9 @@ def encode_batches(
 ) -> Generator[Block | list[bytes]]:
     """Encode columns, or rows that are to fit a schema, a batch at a time.
 
-    Errors about columns are raised before the first batch; an error about a row has the row's number, and is raised
-    after all rows before it. To `rounded` are added the columns that float32 does not hold.
+    An error about a row is raised after all rows before it. Adds the columns that float32 does not hold to `rounded`.
     """
-    if is_stream(data):
+    if arrow.is_stream(data):
         return _encode_stream(data, schema, rounded)
     if schema is None or is_columns(data):
         return encode_column_batches(data, schema, rounded)
@@ -188,11 +162,11 @@ def encode_batches(
 
 def is_columns(data: Any) -> bool:
     """Return whether data are columns, not rows."""
-    return isinstance(data, Mapping) or is_frame(data)
+    return isinstance(data, Mapping) or arrow.is_frame(data)
 
 
 def encode_column_batches(
-    columns: Mapping[str, Any] | Frame,
+    columns: Mapping[str, Any] | arrow.Frame,
     schema: Mapping[str, FeatureLike] | None,
     rounded: dict[str, None] | None = None,
 ) -> Generator[Block]:
@@ -212,7 +186,7 @@ def _encode_stream(
 ) -> Generator[Block | list[bytes]]:
     """Encode Arrow data batch by batch; errors have the record's number in the whole stream."""
     first = 0
-    with closing(open_frames(stream)) as frames:
+    with closing(arrow.open_frames(stream)) as frames:
         for frame in frames:
             with errors_at(index=first.__add__):
                 yield from encode_column_batches(frame, schema, rounded)
@@ -233,10 +207,9 @@ def _encode_row_batches(
         except (TypeError, ValueError):
             # One row is at fault; encoding each alone finds it.
             for index, row in enumerate(batch, first):
-                try:
-                    yield [encode_example(row, schema)]
-                except InvalidArgumentError as error:
-                    raise error.at(index=index) from None
+                with errors_at(index=index):
+                    record = encode_example(row, schema)
+                yield [record]
         else:
             yield block
         first += len(batch)
@@ -245,7 +218,7 @@ def _encode_row_batches(
 def _lists(
     columns: Any, schema: Mapping[str, FeatureLike] | None, rounded: dict[str, None] | None = None
 ) -> dict[str, Lists]:
-    frame = open_columns(columns)
+    frame = arrow.open_columns(columns)
     if schema is not None:
         return stored(frame.columns, schema, rounded)
     lists: dict[str, Lists] = {}
@@ -265,15 +238,14 @@ def _lists(
 
 def encode_lists(lists: Mapping[str, Lists], n_records: int | None = None) -> Block:
     """Encode lists, one per feature, as Examples; `n_records` if there may be none."""
-    if n_records is None:
-        n_records = count_records(lists.items())
+    n_records = count_records(lists.items()) if n_records is None else n_records
     return encode_fields([(FEATURES_TAG, features_parts(lists))], n_records)
 
 
-def encode_fields(fields: list[tuple[bytes, list[Part]]], n_records: int) -> Block:
+def encode_fields(fields: list[tuple[bytes, list[emit.Part]]], n_records: int) -> Block:
     """Encode the fields of messages: a tag and parts each; RECORD_TOO_LARGE about one of them."""
     try:
-        return Block(*emit_fields(fields, n_records))
+        return Block(*emit.emit_fields(fields, n_records))
     except WireError as error:
         reason = Reason.RECORD_TOO_LARGE
         raise InvalidArgumentError(reason, index=error.message, detail=error.detail) from None
@@ -301,77 +273,79 @@ def sorted_keys(keys: Iterable[str]) -> list[tuple[bytes, str]]:
     return sorted((encoded_key(key), key) for key in keys)
 
 
-def features_parts(lists: Mapping[str, Lists]) -> list[Part]:
+def features_parts(lists: Mapping[str, Lists]) -> list[emit.Part]:
     """Return the Features that have lists, one per key, as parts of messages."""
     keys = sorted_keys(lists)
     return [part for raw, key in keys for part in feature_parts(entry_levels(raw), lists[key])]
 
 
-def feature_parts(entry: tuple[bytes, ...], lists: Lists) -> list[Part]:
+def feature_parts(entry: tuple[bytes, ...], lists: Lists) -> list[emit.Part]:
     """Return a Feature within some levels as parts of messages; two if some lists are empty."""
     kind, counts, present = lists.type.kind, lists.levels[0], lists.present
     if kind is None or (isinstance(counts, int) and not counts):
-        nothing = Fixed(np.zeros((lists.n, 0), np.uint8))
-        return [Part(entry if kind is None else (*entry, KIND_TAGS[kind]), nothing, present)]
+        nothing = emit.Fixed(np.zeros((lists.n, 0), np.uint8))
+        return [emit.Part(entry if kind is None else (*entry, KIND_TAGS[kind]), nothing, present)]
     levels = (*entry, KIND_TAGS[kind])
     payload = _PAYLOADS[kind](lists)
     if kind is Kind.BYTES and not lists.is_single:
-        return [Part(levels, payload, present)]
-    packed = Part((*levels, LIST_VALUE_TAG), payload, present)
-    if isinstance(counts, int):
-        return [packed]
-    empty = counts == 0
+        return [emit.Part(levels, payload, present)]
+    packed = (*levels, LIST_VALUE_TAG)
+    empty: Any = np.equal(counts, 0)
     if not empty.any():
-        return [packed]
-    nothing = Fixed(np.zeros((lists.n, 0), np.uint8))
-    present = np.ones_like(empty) if present is None else present
-    return [Part(packed.levels, payload, present & ~empty), Part(levels, nothing, present & empty)]
+        return [emit.Part(packed, payload, present)]
+    nothing = emit.Fixed(np.zeros((lists.n, 0), np.uint8))
+    present = np.ones(lists.n, np.bool_) if present is None else present
+    parts = (
+        emit.Part(packed, payload, present & ~empty),
+        emit.Part(levels, nothing, present & empty),
+    )
+    return list(parts)
 
 
 # Each returns the lists' values as payloads, one per record.
 
 
-def _float_payload(lists: Lists) -> Payload:
+def _float_payload(lists: Lists) -> emit.Payload:
     data, counts = lists.flat.view(np.uint8), lists.levels[0]
     if isinstance(counts, int):
-        return Fixed(data.reshape(lists.n, 4 * counts))
+        return emit.Fixed(data.reshape(lists.n, 4 * counts))
     lengths = 4 * counts
-    return compact(data, row_splits(lengths)[:-1], lengths)
+    return emit.compact(data, row_splits(lengths)[:-1], lengths)
 
 
-def _int64_payload(lists: Lists) -> Payload:
+def _int64_payload(lists: Lists) -> emit.Payload:
     counts = lists.levels[0]
     if isinstance(counts, int) and counts == 1:
         cells, n_bytes = varint_rows(lists.flat)
         width = int(n_bytes.max(initial=0))
         if width == n_bytes.min(initial=10):
-            return Fixed(cells[:, :width])
-        return Short(cells, n_bytes.astype(np.int64))
+            return emit.Fixed(cells[:, :width])
+        return emit.Short(cells, n_bytes.astype(np.int64))
     sizes: Any
     data, sizes = varint_run(lists.flat)  # bytes end to end, and of each value
     if not isinstance(sizes, int):
         splits = row_splits(sizes.astype(np.int64))[lists.splits()]
-        return compact(data, splits[:-1], np.diff(splits))
+        return emit.compact(data, splits[:-1], np.diff(splits))
     if isinstance(counts, int):
-        return Fixed(data.reshape(lists.n, sizes * counts))
+        return emit.Fixed(data.reshape(lists.n, sizes * counts))
     lengths = sizes * counts
-    return compact(data, row_splits(lengths)[:-1], lengths)
+    return emit.compact(data, row_splits(lengths)[:-1], lengths)
 
 
-def _bytes_payload(lists: Lists) -> Payload:
+def _bytes_payload(lists: Lists) -> emit.Payload:
     flat, is_single = lists.flat, lists.is_single
     if isinstance(flat, ByteItems):
         if is_single:
-            return Objects(flat.items, flat.lengths)
+            return emit.Objects(flat.items, flat.lengths)
         flat = flat.to_ranges()
-    payload = compact(flat.data, flat.starts, flat.lengths)
+    payload = emit.compact(flat.data, flat.starts, flat.lengths)
     if is_single:
         return payload
     # Each string as a field, end to end; then the fields of each record together.
-    data, sizes = emit_run((LIST_VALUE_TAG,), payload, flat.starts.size)
+    data, sizes = emit.emit_run(emit.Part((LIST_VALUE_TAG,), payload), flat.starts.size)
     splits = row_splits(sizes)[lists.splits()]
-    return compact(data, splits[:-1], np.diff(splits))
+    return emit.compact(data, splits[:-1], np.diff(splits))
 
 
-_PAYLOADS: dict[Kind, Callable[[Lists], Payload]]
+_PAYLOADS: dict[Kind, Callable[[Lists], emit.Payload]]
 _PAYLOADS = {Kind.BYTES: _bytes_payload, Kind.FLOAT: _float_payload, Kind.INT64: _int64_payload}

@@ -1,33 +1,31 @@
 """Many dictionaries, one per record, to batches of columns: one by one, or all at once.
 
-Programs write their rows alike: the same keys, the same types, often lists of the same lengths. That
-is a row's *form*. A :class:`RowBuffer` collects rows until they are worth a batch. A :class:`RowPlan` is
-made from the first row of a form and takes all others apart at C's speed, without looking at their
-values. What it keeps of them is a copy, already checked::
+The keys and types of a row, and the lengths of its lists, are its *form*. A :class:`RowBuffer` collects rows
+until they are worth a batch. A :class:`RowPlan`, made from the first row of a form, takes all others apart at
+C's speed. What it keeps of them is a copy, already checked::
 
     {"x": 0.5, "n": 7, "tags": [b"a", b"b"], "v": array, "w": array}
           │        │            │                 │           │
           ╰─ struct.pack ─╯     ╰─ strings        ╰─ copies
              "<fq"
 
-The rows become lists without another check: their numbers are in memory as in a structured
-array, and vectors end to end. A row of a new form, or one with large, unusual or wrong
-values, is encoded alone at once, so the call that passes a bad row raises, and keeps nothing of it.
-Every row, and every record that is written between rows, has a number; they are returned in order.
+A row of a new form, or one with large, unusual or wrong values, is encoded alone at once, so the call that
+passes a bad row raises, and keeps nothing of it. Every row, and every record that is written between rows,
+has a number; they are returned in order.
 
-Rows that are all there need not be taken apart one by one (:func:`encode_rows`): for each key the values
-of all rows are looked at together, by a few calls that run at C's speed::
+Many rows at once are not taken apart one by one (:func:`encode_rows`), but looked at together, key by key::
 
     [{"x": 0.5, "v": array}, {"x": 0.7, "v": array}, ...]
        "x": [0.5, 0.7, ...]  ─ set(map(type, ...)) ─ struct.pack ──> float32
        "v": [array, array]   ─ one dtype? ─ concatenate, lengths ──> int64, counts
 
-A key is taken if its values are of one type that needs no further look. Anything else, and anything
-wrong, is None: the rows then go one by one, and the one that is wrong raises the error.
+If the values of a key are not of one type that needs no further look, or something is wrong, the rows go
+one by one.
 """
 
 from __future__ import annotations
 
+import marshal
 import struct
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,7 +36,15 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, Buffer, ByteItems, ByteRanges, Int64Array, row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    Buffer,
+    ByteItems,
+    ByteRanges,
+    Float32Array,
+    Int64Array,
+    row_splits,
+)
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.lists import Level, Lists
@@ -51,7 +57,6 @@ from tfrecord_lite.convert.types import (
 )
 from tfrecord_lite.errors import levels_to_caller
 from tfrecord_lite.example.encode.columns import encode_lists
-from tfrecord_lite.example.encode.number_lists import plain_numbers, rounded
 from tfrecord_lite.example.encode.one import encode_features, encoded_key, only_string
 from tfrecord_lite.example.proto import FEATURES_TAG
 from tfrecord_lite.schema import Kind
@@ -134,11 +139,12 @@ class Waiting:
         if len(blocks) == 1 and not self._records:
             taken = blocks[0]
         else:
-            order = [number for plan in self._active for number, _ in plan.rows]
-            order += [number for number, _ in self._records]
-            records: list[Any] = [record for block in blocks for record in block.views()]
-            records += [record for _, record in self._records]
-            taken = [records[i] for i in np.argsort(np.array(order, np.int64)).tolist()]
+            numbered: list[tuple[int, Any]] = self._records
+            for plan, block in zip(self._active, blocks, strict=True):
+                numbers = [number for number, _ in plan.rows]
+                numbered += zip(numbers, block.views(), strict=True)
+            numbered.sort(key=itemgetter(0))
+            taken = [record for _, record in numbered]
         for plan in self._active:
             plan.rows = []
         self._n = self._n_bytes = 0
@@ -147,10 +153,7 @@ class Waiting:
 
 
 class KindsOfRows:
-    """The kinds of the features in the rows of a writer; warns once of each feature that has several.
-
-    A file may have them, but readers of columns raise an error.
-    """
+    """The kinds of the features in the rows of a writer; warns once of each feature that has several."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, Kind] = {}
@@ -202,19 +205,15 @@ class RowBuffer(Waiting):
         self._last: RowPlan | None = None
 
     def add(self, row: Mapping[str, Any]) -> list[Buffer] | None:
-        """Add a row, or return it encoded if it is large and nothing waits before it.
+        """Add a row; or return it encoded, in pieces to be written at once, if it is large and nothing waits before it.
 
-        That record is in pieces, which saves a copy: write them before the row's arrays change.
-        Raises as :func:`~tfrecord_lite.encode_example`, and is then unchanged.
+        Raises the same errors as :func:`~tfrecord_lite.encode_example`, and is then unchanged.
         """
         if type(row) is dict:
             keys, values = tuple(row), tuple(row.values())
-            plan = self._last
+            plan, taken, is_only = self._last, None, False
             if plan is not None and plan.keys == keys and plan.types == tuple(map(type, values)):
-                taken = plan.take(values)
-                is_only = plan.is_only
-            else:
-                taken, is_only = None, False
+                taken, is_only = plan.take(values), plan.is_only
             if taken is None and not is_only and not any(map(_is_large, values)):
                 plan = self._plan_for(keys, values)
                 taken = None if plan is None else plan.take(values)
@@ -274,7 +273,7 @@ def _chooser(places: list[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
     return lambda values: (values[place],)
 
 
-_OBJECT = np.dtype(object)
+OBJECT = np.dtype(object)
 dtype_of: Callable[[Any], np.dtype[Any]] = attrgetter("dtype")
 
 
@@ -282,7 +281,7 @@ def is_list(value: Any) -> bool:
     """Whether a value is a list, a tuple, or a vector of objects, which is encoded as one."""
     cls = type(value)
     if cls is np.ndarray:
-        return bool(value.dtype == _OBJECT and value.ndim == 1)
+        return bool(value.dtype == OBJECT and value.ndim == 1)
     return cls is list or cls is tuple
 
 
@@ -345,6 +344,51 @@ def plain_values(
     return None
 
 
+_VERSION = 2
+"""Without references, which would take the place of values that occur twice."""
+_HEAD_BYTES = 5
+_CELLS: dict[type, tuple[bytes, np.dtype[np.void]]] = {
+    int: (b"i", np.dtype([("tag", "u1"), ("value", "<i4")])),
+    float: (b"g", np.dtype([("tag", "u1"), ("value", "<f8")])),
+}
+_FEW_NUMBERS = 32
+"""For fewer values other ways are as fast."""
+
+
+def plain_numbers(values: list[Any] | tuple[Any, ...]) -> AnyArray | None:
+    """Return a list's int or float values as int32 or float64; None if there is anything else.
+
+    To look at the types of the values takes longer than to pack them. marshal does both in one pass: it writes a
+    tag before each value, and a list's head is as long as an integer::
+
+        [7, 300]     [ 2,0,0,0   i 7,0,0,0   i 44,1,0,0        5 bytes each: int, up to 32 bits
+        [0.5]        [ 1,0,0,0   g (a float of 8 bytes)        9 bytes each: float
+
+    If the length is right, and there is the same tag at every step, all values are of that type:
+    subclasses, booleans, NumPy's numbers and large integers have other tags, or none.
+    """
+    n_values = len(values)
+    if n_values < _FEW_NUMBERS or type(values[0]) not in _CELLS:
+        return None
+    tag, dtype = _CELLS[type(values[0])]
+    try:
+        data = marshal.dumps(values, _VERSION)
+    except ValueError:  # a type that marshal does not know
+        return None
+    if len(data) != _HEAD_BYTES + n_values * dtype.itemsize:
+        return None
+    if data[_HEAD_BYTES :: dtype.itemsize] != tag * n_values:
+        return None
+    numbers: AnyArray = np.frombuffer(data, dtype, n_values, _HEAD_BYTES)["value"]
+    return numbers
+
+
+def rounded(values: AnyArray) -> Float32Array:
+    """Return float32 values; raise FloatingPointError for a finite one that is too large."""
+    with np.errstate(over="raise", under="ignore", invalid="ignore"):
+        return values.astype(np.float32)
+
+
 class Plan(Protocol):
     """Takes rows of one form apart."""
 
@@ -381,7 +425,7 @@ class RowPlan:
         self._list_lengths = tuple(map(len, lists))
         self._all_single = set(self._list_lengths) == {1}
         self._list_types = tuple(map(type, chain.from_iterable(lists)))
-        objects = [values[i] for i in arrays_of if values[i].dtype == _OBJECT]
+        objects = [values[i] for i in arrays_of if values[i].dtype == OBJECT]
         if not PLAIN_STRINGS.issuperset(map(type, chain(*objects))):
             raise UnplannedError
         self._place(values)
@@ -516,10 +560,12 @@ def rows_at_once(row: Any) -> int:
         return 0
     n_bytes = 0
     for value in row.values():
-        size = value.nbytes if type(value) is np.ndarray else _ITEM_BYTES
-        if type(value) in (bytes, str, list, tuple):
-            size = len(value) * (1 if type(value) in (bytes, str) else _ITEM_BYTES)
-        n_bytes += size
+        if type(value) in (bytes, str):
+            n_bytes += len(value)
+        elif type(value) in (list, tuple):
+            n_bytes += _ITEM_BYTES * len(value)
+        else:
+            n_bytes += value.nbytes if type(value) is np.ndarray else _ITEM_BYTES
     return 0 if n_bytes >= LARGE_BYTES else min(_MAX_ROWS, _MAX_BYTES // max(n_bytes, 1))
 
 
@@ -590,14 +636,10 @@ def _arrays(key: str, values: list[Any]) -> Lists | None:
     counts = np.fromiter(map(len, values), np.int64, len(values))
     if dtype.itemsize * int(counts.sum()) > _MOST_BYTES:
         return None
+    if int(counts.min()) < 1 or (dtype != np.float64 and dtype not in EXACT_DTYPES):
+        return None
     flat = np.concatenate(values)
-    if dtype == np.float64:
-        flat = rounded(flat)
-    elif dtype not in EXACT_DTYPES:
-        return None
-    if int(counts.min()) < 1:
-        return None
-    return _joined_vectors(key, flat, counts)
+    return _joined_vectors(key, rounded(flat) if dtype == np.float64 else flat, counts)
 
 
 def _joined_vectors(key: str, flat: AnyArray, counts: Int64Array) -> Lists:

@@ -1,24 +1,8 @@
 """A batch of SequenceExample messages: their contexts, and the steps of their feature lists.
 
-::
-
-    SequenceExample  1 context ─> Features   (as an Example's)
-                     2 feature_lists ─> FeatureLists  1 feature_list ─> entry
-
-    entry            1 key   ─> string
-                     2 value ─> FeatureList  1 feature ─> Feature, one per step
-
-A message up to the end of its context *is* an Example: both have their Features in field 1,
-and an Example's reader skips all other fields. So contexts are read as Examples. Feature lists
-are read in lockstep: the map entries of all messages are one flat batch, and so are the steps
-of all lists.
-
-The protobuf runtime decides what a message means, as for Examples: of several lists with one
-key the last counts, whole; several values in one entry are joined.
-
-Where the steps are::
-
-    FeatureList   1 feature ─> Feature   1 bytes_list, 2 float_list, 3 int64_list
+A message up to the end of its context *is* an Example: both have their Features in field 1. The map entries
+of all messages are one flat batch, and so are the steps of all lists. As for the protobuf runtime, of several
+lists with one key the last counts, whole; several values in one entry are joined.
 
 A step starts where the one before it ends, so a list has to be walked. But programs write
 all steps of a list alike. A *plain* step holds one string, or one packed run of numbers,
@@ -28,51 +12,31 @@ after a prefix of known form, and its content goes on to the next step::
     ╰─────────── prefix ───────────╯
           r bytes, up to the next step
 
-:func:`find_plain` guesses all steps of many lists in one go, without walking from one to the
-next: either all have the size of the first, or they start where bytes look like a prefix. A
-guess is right for a list if prefixes and sizes lead from its start exactly to its end. The
-other lists are walked in lockstep by :func:`find_steps`.
+:func:`find_plain` guesses all steps of many lists in one go: either all have the size of the first, or they
+start where bytes look like a prefix. A guess is right for a list if prefixes and sizes lead from its start
+exactly to its end. The other lists are walked in lockstep by :func:`find_steps`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    BoolArray,
-    ByteRanges,
-    Int64Array,
-    Uint8Array,
-    gather,
-    lanes,
-    ranges,
-    row_splits,
-    rows,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array
 from tfrecord_lite.convert.lists import Lists
 from tfrecord_lite.example import proto
+from tfrecord_lite.example.decode import entries
 from tfrecord_lite.example.decode.batch import DiscoveredKeys
-from tfrecord_lite.example.decode.entries import (
-    NO_VALUES,
-    LocatedEntries,
-    MapEntries,
-    MergedFeatures,
-    chunk_values,
-    distinct,
-    merge,
-    submessages,
-)
-from tfrecord_lite.example.decode.features import kinds_in
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.types import WIRE
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
 from tfrecord_lite.wire.keys import KeyTable
-from tfrecord_lite.wire.repeated import repeated_len
+from tfrecord_lite.wire.repeated import repeated_len, sums_of
 from tfrecord_lite.wire.scalar import content_start, read_length
 
 if TYPE_CHECKING:
@@ -96,8 +60,7 @@ _MOST_WRONG = 0.5
 def find_plain(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> PlainSteps | None:
     """Find the FeatureLists that have plain steps only; best if all are of one key.
 
-    `starts` and `stops` are int64, shape (n_lists,). Lists without steps count as plain. None
-    if there are no others, or the guess is right for none.
+    Lists without steps count as plain. None if there are no others, or the guess is right for none.
     """
     filled = np.flatnonzero(stops > starts)
     if not filled.size:
@@ -107,28 +70,25 @@ def find_plain(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> Plain
     first = _first_step(view)
     if first is None:
         return None
-    is_plain = stops == starts
     some_starts, some_stops = starts[filled], stops[filled]
-    counts = np.zeros(starts.size, np.int64)
     step_counts = _even(data, some_starts, some_stops, first)
     if step_counts is not None:
-        is_plain[filled] = step_counts > 0
-        counts[filled] = step_counts
-        begin = ranges(starts[is_plain] + len(first.prefix), counts[is_plain], first.size)
+        begin = arrays.ranges(some_starts + len(first.prefix), step_counts, first.size)
         contents = ByteRanges(data, begin, np.broadcast_to(first.length, begin.shape))
+    elif first.size > _SEARCHED:
+        return None
     else:
-        if first.size > _SEARCHED:
-            return None
         step_counts, contents = _searched(data, some_starts, some_stops, first.kind)
         if not len(contents):
             return None
-        is_plain[filled] = step_counts > 0
-        counts[filled] = step_counts
+    is_plain = stops == starts
+    is_plain[filled] = step_counts > 0
+    counts = np.zeros(starts.size, np.int64)
+    counts[filled] = step_counts
     return PlainSteps(is_plain, first.kind, counts[is_plain], contents)
 
 
-@dataclass(frozen=True, slots=True)
-class _StepForm:
+class _StepForm(NamedTuple):
     """The form of a plain step."""
 
     kind: Kind
@@ -164,18 +124,15 @@ def _first_step(view: memoryview) -> _StepForm | None:
 def _even(
     data: Uint8Array, starts: Int64Array, stops: Int64Array, first: _StepForm
 ) -> Int64Array | None:
-    """Count the steps of each list, 0 where not all have the form of the first; shape (n_lists,).
-
-    None if the sizes of some lists, or most prefixes, do not fit that form.
-    """
+    """Count the steps of each list, 0 where not all have the form of the first; None if most do not fit it."""
     length = stops - starts
     counts = length // first.size
     if (counts * first.size != length).any():
         return None
     wrong = np.zeros(starts.size, np.bool_)
-    words = lanes(data)
+    words = arrays.lanes(data)
     for span in _slices(counts):
-        at = ranges(starts[span], counts[span], first.size)  # where each step would start
+        at = arrays.ranges(starts[span], counts[span], first.size)  # where each step would start
         differs = np.zeros(at.size, np.bool_)
         for place in range(0, len(first.prefix), 8):
             part = first.prefix[place : place + 8]
@@ -219,8 +176,8 @@ def _search(
     data: Uint8Array, starts: Int64Array, stops: Int64Array, kind: Kind
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Search some of the lists: the steps of each, and start and length of each content."""
-    splits = row_splits(stops - starts)
-    joined = np.concatenate([gather(data, starts, stops - starts), np.zeros(8, np.uint8)])
+    splits = arrays.row_splits(stops - starts)
+    joined = np.concatenate([arrays.gather(data, starts, stops - starts), np.zeros(8, np.uint8)])
     # Whether a prefix starts at each byte of the lists, end to end. Comparing bytes that lie
     # side by side costs little, so all six are.
     room = joined[1:]
@@ -257,11 +214,9 @@ def _search(
 def find_steps(
     data: Uint8Array, starts: Int64Array, stops: Int64Array
 ) -> tuple[Int64Array, Fields]:
-    """Find the steps of many FeatureLists, of any form.
+    """Find the steps of many FeatureLists, of any form; WireError has the number of the list.
 
-    `starts` and `stops` are int64, shape (n_lists,). Return the steps of each list, shape
-    (n_lists,), and the fields of all Features; their owner is the number of the step. Raises
-    WireError with the number of the list.
+    Returns the steps of each list, and the fields of all Features, whose owner is the number of the step.
     """
     counts, features = repeated_len(data, starts, stops, proto.STEP, _STEP_DEPTH)
     with renumbered(np.repeat(np.arange(starts.size), counts)):
@@ -269,37 +224,33 @@ def find_steps(
         return counts, tokenise(data, features.starts, stops, _FEATURE_DEPTH)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PlainSteps:
+class PlainSteps(NamedTuple):
     """The plain steps of many lists, all of one kind."""
 
     is_plain: BoolArray
-    """Which lists have plain steps only; shape (n_lists,)."""
+    """Which lists have plain steps only."""
     kind: Kind
     counts: Int64Array
-    """Steps of each of these lists; shape (is_plain.sum(),)."""
+    """Steps of each of these lists."""
     contents: ByteRanges
     """The content of each of their steps."""
 
     def lists(self, kind: Kind) -> Lists:
-        """Read the values of all steps; none if they are of another kind.
-
-        Raises WireError with the number of the list.
-        """
+        """Read the values of all steps, none if they are of another kind; WireError has the number of the list."""
         contents = self.contents
         n = len(contents)
         if kind != self.kind:
-            return Lists(n, WIRE[kind], (0,), NO_VALUES[kind])
+            return Lists(n, WIRE[kind], (0,), entries.NO_VALUES[kind])
         if kind is Kind.FLOAT:
             longest = int(contents.lengths.max(initial=0))
             if longest and (contents.lengths == longest).all():
-                flat = rows(contents.data, longest)[contents.starts].view("<f4")
+                flat = arrays.rows(contents.data, longest)[contents.starts].view("<f4")
                 return Lists(n, WIRE[kind], (longest >> 2,), flat)
         with (
             renumbered(np.flatnonzero(self.is_plain)),
             renumbered(np.repeat(np.arange(self.counts.size), self.counts)),
         ):
-            counts, values = chunk_values(kind, contents)
+            counts, values = entries.chunk_values(kind, contents)
         is_single = not isinstance(counts, int) and bool((counts == 1).all())
         return Lists(n, WIRE[kind], (1 if is_single else counts,), values)
 
@@ -309,33 +260,30 @@ _MOST_GUESSED = 64
 
 
 def _steps_of(
-    data: Uint8Array, entries: MapEntries, chosen: Int64Array
-) -> tuple[Int64Array, MergedFeatures]:
+    data: Uint8Array, map_entries: entries.MapEntries, chosen: Int64Array
+) -> tuple[Int64Array, entries.MergedFeatures]:
     """Return the number of steps of each chosen entry, and their Features."""
-    values = entries.values(chosen)
-    message = entries.message[chosen]
+    values = map_entries.values(chosen)
+    message = map_entries.message[chosen]
     if not chosen.size:
-        return chosen, MergedFeatures(data, values, 0, lambda cells: cells, _LIST_DEPTH)
+        return chosen, entries.MergedFeatures(data, values, 0, lambda cells: cells, _LIST_DEPTH)
     with renumbered(message[values.owner]):
         counts, fields = find_steps(data, values.start, values.stop)
-    if values.owner.size == chosen.size and (values.owner[1:] > values.owner[:-1]).all():
-        n_steps = counts
-    else:  # several values of one entry, to be joined, or none
-        n_steps = np.zeros(chosen.size, np.int64)
-        np.add.at(n_steps, values.owner, counts)
+    n_steps = sums_of(values.owner, chosen.size, counts)
     ends = np.cumsum(n_steps)
 
     def message_of(steps: Int64Array) -> Int64Array:
         return message[np.searchsorted(ends, steps, side="right")]
 
-    return n_steps, MergedFeatures(data, fields, int(n_steps.sum()), message_of, _LIST_DEPTH)
+    return n_steps, entries.MergedFeatures(
+        data, fields, int(n_steps.sum()), message_of, _LIST_DEPTH
+    )
 
 
 class SequenceMessageBatch:
-    """A batch of SequenceExample messages: where their contexts end, and some of their feature lists.
+    """A batch of SequenceExample messages: where their contexts end, and the feature lists with keys in `table`.
 
-    `starts` and `stops` are int64, shape (n_messages,); `table` has the keys of the lists to read. A
-    *cell* is one list of one message; its number is ``key * n_messages + message``. Raises WireError for a
+    A *cell* is one list of one message; its number is ``key * n_messages + message``. Raises WireError for a
     message that the protobuf runtime would reject, not always the first, here or when values are read.
     """
 
@@ -347,10 +295,11 @@ class SequenceMessageBatch:
         fields = tokenise(data, starts, stops)
         self.context_stops: Int64Array = starts.copy()
         """Where the context of each message ends: up to there it is an Example."""
-        context = submessages(fields, proto.FEATURES)
+        context = entries.submessages(fields, proto.FEATURES)
         self.context_stops[context.owner] = context.stop  # of several, the last remains
-        entries = MapEntries(data, submessages(fields, proto.FEATURE_LISTS), of_features=False)
-        located = entries.locate(table, starts.size)
+        lists = entries.submessages(fields, proto.FEATURE_LISTS)
+        map_entries = entries.MapEntries(data, lists, of_features=False)
+        located = map_entries.locate(table, starts.size)
         self._unknown = located.unknown
         self._is_present = np.zeros(len(table.keys) * starts.size, np.bool_)
         self._is_present[located.cell] = True
@@ -358,16 +307,16 @@ class SequenceMessageBatch:
         self._plain: dict[int, PlainSteps] = {}
         left = np.ones(located.cell.size, np.bool_)
         if len(table.keys) <= _MOST_GUESSED:
-            self._guess(entries, located, left)
+            self._guess(map_entries, located, left)
         # The lists for which no guess was right.
         chosen = np.flatnonzero(left)
-        n_steps, self._cells = _steps_of(data, entries, located.entry[chosen])
+        n_steps, self._cells = _steps_of(data, map_entries, located.entry[chosen])
         self._n_steps[located.cell[chosen]] = n_steps
         in_cells = np.zeros(self._n_steps.size, np.int64)
         in_cells[located.cell[chosen]] = n_steps
-        self._splits = row_splits(in_cells)
+        self._splits = arrays.row_splits(in_cells)
         if located.aside.size:  # lists that do not count must be well formed, too
-            _steps_of(data, entries, located.aside)[1].check()
+            _steps_of(data, map_entries, located.aside)[1].check()
 
     def contexts(self, block: Block) -> Block:
         """Return the block as far as the contexts, which are Examples."""
@@ -376,11 +325,13 @@ class SequenceMessageBatch:
     def kinds_present(self, number: int) -> list[Kind]:
         """Return the kinds that steps of a list have; one to read it with if they have none."""
         n_steps = int(self._n_steps[self._cells_of(number)].sum())
-        return [kind for kind, _ in kinds_in(self.kinds(number), n_steps)] or [Kind.FLOAT]
+        return [kind for kind, _ in entries.kinds_in(self.kinds(number), n_steps)] or [Kind.FLOAT]
 
-    def _guess(self, entries: MapEntries, located: LocatedEntries, left: BoolArray) -> None:
+    def _guess(
+        self, map_entries: entries.MapEntries, located: entries.LocatedEntries, left: BoolArray
+    ) -> None:
         """Find the lists of each key that have plain steps only, and unmark them in `left`."""
-        values = entries.values(located.entry)
+        values = map_entries.values(located.entry)
         if values.owner.size != left.size or (values.owner[1:] == values.owner[:-1]).any():
             return  # an entry has several values, or none
         firsts = np.arange(0, self._n_steps.size + 1, max(self.n_messages, 1))
@@ -394,13 +345,13 @@ class SequenceMessageBatch:
 
     def unknown_keys(self, limit: int) -> list[bytes]:
         """Return keys that are not in the table, `limit` at the most."""
-        return distinct(self._unknown, limit)
+        return entries.distinct(self._unknown, limit)
 
     def lists(self, number: int, kind: Kind) -> Lists:
         """Return one list of each message, with the values of the steps of one kind."""
         cells = self._cells_of(number)
         n_steps = self._n_steps[cells]
-        first, last = int(self._splits[cells.start]), int(self._splits[cells.stop])
+        first, last = self._in_cells(cells)
         parts = []
         if number in self._plain:
             with renumbered(np.flatnonzero(self._is_present[cells])):
@@ -410,15 +361,14 @@ class SequenceMessageBatch:
         values = parts[0]
         if len(parts) > 1:
             places = [self._places(number, in_cells=in_cells) for in_cells in (False, True)]
-            values = merge(kind, int(n_steps.sum()), list(zip(places, parts, strict=True)))
+            values = entries.merge(kind, int(n_steps.sum()), list(zip(places, parts, strict=True)))
         levels, present = (n_steps, *values.levels), self._is_present[cells]
         return Lists(self.n_messages, values.type, levels, values.flat, present)
 
     def kinds(self, number: int) -> Uint8Array | int:
         """Return the kind of each step of a list, one number if all are of one."""
         cells = self._cells_of(number)
-        first, last = int(self._splits[cells.start]), int(self._splits[cells.stop])
-        cell_kinds = self._cells.kind[first:last]
+        cell_kinds = self._cells.kind[slice(*self._in_cells(cells))]
         if number not in self._plain:
             return cell_kinds
         kind = self._plain[number].kind
@@ -431,12 +381,16 @@ class SequenceMessageBatch:
     def _cells_of(self, number: int) -> slice:
         return slice(number * self.n_messages, (number + 1) * self.n_messages)
 
+    def _in_cells(self, cells: slice) -> tuple[int, int]:
+        """Return the first and last of the steps in cells for which no guess was right."""
+        return int(self._splits[cells.start]), int(self._splits[cells.stop])
+
     def _places(self, number: int, *, in_cells: bool) -> Int64Array:
         """Return which steps of a list are in cells; or which are plain, and so are not."""
         cells = self._cells_of(number)
         n_steps = self._n_steps[cells]
         left = np.diff(self._splits[cells.start : cells.stop + 1])
-        return ranges(row_splits(n_steps)[:-1], left if in_cells else n_steps - left)
+        return arrays.ranges(arrays.row_splits(n_steps)[:-1], left if in_cells else n_steps - left)
 
 
 def read_sequences(keys: DiscoveredKeys, block: Block) -> SequenceMessageBatch | None:

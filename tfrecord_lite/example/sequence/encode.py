@@ -9,34 +9,22 @@
                               ──> Features of all steps ────────┘
                                   cut into records
 
-A context is written as an Example's features are. A feature list is written as if each *step*
-were a record: the steps of all records (:meth:`.Lists.below`) are one flat batch of Features. In that
-batch, the bytes of a record's steps are its payload.
-
-A single record is encoded by hand. Many are collected by their form, as rows of Examples are
-(:mod:`tfrecord_lite.example.encode.rows`): records with the same keys, and lists whose steps
-have the same types, become columns. The values of a list are copied end to end as soon as the
-record comes. A record without such a form is encoded alone at once.
+A feature list is written as if each *step* were a record: the steps of all records are one flat batch of
+Features, in which the bytes of a record's steps are its payload. Records are collected by their form, as rows
+of Examples are (:mod:`tfrecord_lite.example.encode.rows`): those with the same keys, and lists whose steps have
+the same types, become columns. A record without such a form is encoded alone at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    BoolArray,
-    ByteItems,
-    Int64Array,
-    first_true,
-    gather,
-    row_splits,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import Lists
@@ -45,30 +33,9 @@ from tfrecord_lite.convert.types import EXACT_DTYPES, column_error, rows_of, unm
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example import proto
 from tfrecord_lite.example.decode.first_error import in_steps
-from tfrecord_lite.example.encode.columns import (
-    count_records,
-    encode_fields,
-    feature_parts,
-    features_parts,
-    sorted_keys,
-)
-from tfrecord_lite.example.encode.one import (
-    content_of,
-    delimited,
-    encode_features,
-    encoded_key,
-    entry_levels,
-    feature_content,
-)
-from tfrecord_lite.example.encode.rows import (
-    MAX_PLANS,
-    KindsOfRows,
-    RowPlan,
-    TakenRow,
-    UnplannedError,
-    Waiting,
-    plain_values,
-)
+from tfrecord_lite.example.encode import columns, one, rows
+from tfrecord_lite.example.encode.one import delimited, feature_content
+from tfrecord_lite.example.encode.rows import OBJECT
 from tfrecord_lite.options import hinted
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.schema.kinds import array_of
@@ -77,9 +44,7 @@ from tfrecord_lite.wire.emit import Part, compact, emit_fields, emit_run
 
 _LARGE_BYTES = 256 * 1024
 """A record with a larger list is encoded alone."""
-_NO_CONTEXT: TakenRow = (0, b"", (), [])
-_BYTES = np.dtype(object)
-_dtype_of = attrgetter("dtype")
+_NO_CONTEXT: rows.TakenRow = (0, b"", (), [])
 
 
 def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
@@ -90,7 +55,9 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
     row : mapping
         ``{"context": {...}, "feature_lists": {...}}``; either may be left out. The values of
         the context are those that :func:`encode_example` takes. A feature list is a sequence
-        of such values, one per step, or an array with a row per step.
+        of such values, one per step, or an array with a row per step. A step without values, or
+        that is None or masked, is an empty list of the kind of the others, or has no kind if all
+        are. Ints and floats in one list become floats: floats rounded to the nearest float32, ints exact.
 
     Returns
     -------
@@ -104,12 +71,6 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
         ``UNSUPPORTED`` as for :func:`encode_example`, with `key`; the text names the step.
     TypeError
         If `row` is not a dictionary, or a feature list not a sequence.
-
-    Notes
-    -----
-    A step without values, or that is None or masked, is an empty list of the kind of the
-    others. If all steps are, they are features without a kind. Ints and floats in one list
-    become floats, as they do in one feature: floats rounded to the nearest float32, ints exact.
 
     Examples
     --------
@@ -126,10 +87,10 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
             raise column_error(str(name), detail)
     pieces: list[Any] = []
     if "context" in row:
-        pieces += encode_features(proto.FEATURES_TAG, row["context"])
+        pieces += one.encode_features(proto.FEATURES_TAG, row["context"])
     if "feature_lists" in row:
         lists = _checked_dict("feature_lists", row["feature_lists"])
-        pairs = [(raw, _feature_list(key, lists[key])) for raw, key in sorted_keys(lists)]
+        pairs = [(raw, _feature_list(key, lists[key])) for raw, key in columns.sorted_keys(lists)]
         entries = [
             delimited(proto.KEY_TAG, raw) + delimited(proto.VALUE_TAG, own) for raw, own in pairs
         ]
@@ -172,7 +133,7 @@ def _contents_together(key: str, steps: list[Any]) -> list[bytes]:
     """Encode steps as a column: ints among floats become floats; an error names the step."""
     with in_steps(np.array([len(steps)])):
         lists = opened(key, [_values_of(step) for step in unmasked(key, steps)])
-    return list(map(content_of, lists.views(range(len(steps) + 1))))
+    return list(map(one.content_of, lists.views(range(len(steps) + 1))))
 
 
 def _values_of(step: Any) -> Any:
@@ -211,9 +172,8 @@ def encode_sequence_examples(
     Returns
     -------
     Block
-        One SequenceExample per record, in order; owns its memory. The same columns always
-        give the same bytes: keys in the order of their bytes, lists packed, numbers as short
-        as possible.
+        One SequenceExample per record, in order, as :func:`~tfrecord_lite.encode_sequence_example`
+        encodes it; owns its memory.
 
     Raises
     ------
@@ -229,9 +189,7 @@ def encode_sequence_examples(
 
     Notes
     -----
-    A step without values is an empty list of the kind of its column. If there are no values
-    in the column at all, all steps are features without a kind. NumPy's values must have one
-    dtype in a column, as elsewhere; in a dictionary each step may have its own.
+    NumPy's values must have one dtype in a column; in a dictionary each step may have its own.
 
     Examples
     --------
@@ -244,16 +202,15 @@ def encode_sequence_examples(
         if feature_lists is not None or lengths is not None:
             raise TypeError("give feature_lists with columns only; records have their own")
         return _encode_rows(rows_of(context))
-    columns = {} if context is None else context
-    features = {k: opened(k, column) for k, column in columns.items() if column is not None}
+    features = None
+    if context is not None:
+        features = {k: opened(k, column) for k, column in context.items() if column is not None}
     lists = _feature_lists(
         {} if feature_lists is None else _checked_dict("feature_lists", feature_lists),
         {} if lengths is None else _checked_dict("lengths", lengths),
     )
-    n_records = count_records([*features.items(), *lists.items()])
-    return _encode_columns(
-        None if context is None else features, None if feature_lists is None else lists, n_records
-    )
+    n_records = columns.count_records([*(features or {}).items(), *lists.items()])
+    return _encode_columns(features, None if feature_lists is None else lists, n_records)
 
 
 def _encode_columns(
@@ -262,35 +219,35 @@ def _encode_columns(
     """Encode columns, in lists with their steps as a level more; None if the messages are not to have that part."""
     fields = []
     if features is not None:
-        fields.append((proto.FEATURES_TAG, features_parts(features)))
+        fields.append((proto.FEATURES_TAG, columns.features_parts(features)))
     if lists is not None:
-        entries = [_list_part(raw, lists[key]) for raw, key in sorted_keys(lists)]
+        entries = [_list_part(raw, lists[key]) for raw, key in columns.sorted_keys(lists)]
         fields.append((proto.FEATURE_LISTS_TAG, entries))
-    return encode_fields(fields, n_records)
+    return columns.encode_fields(fields, n_records)
 
 
 def _list_part(raw: bytes, lists: Lists) -> Part:
     """Return a feature list as a part of the messages."""
     steps = lists.below()
-    parts = feature_parts((proto.STEP_TAG,), steps) if steps.n else []
+    parts = columns.feature_parts((proto.STEP_TAG,), steps) if steps.n else []
     data, sizes = np.zeros(0, np.uint8), np.zeros(0, np.int64)
     if len(parts) == 1:
-        data, sizes = emit_run(parts[0].levels, parts[0].payload, steps.n)
+        data, sizes = emit_run(parts[0], steps.n)
     elif parts:
         # Steps with values and without have different parts; emitted as messages, with space between.
         data, starts, sizes = emit_fields([(b"", parts)], steps.n)
-        data = gather(data, starts, sizes)
+        data = arrays.gather(data, starts, sizes)
     # Where the steps of each record begin and end in the data.
     ends = row_splits(sizes)[row_splits(lists.lengths)]
-    return Part(entry_levels(raw), compact(data, ends[:-1], np.diff(ends)), lists.present)
+    return Part(one.entry_levels(raw), compact(data, ends[:-1], np.diff(ends)), lists.present)
 
 
-def _feature_lists(columns: Mapping[str, Any], lengths: Mapping[str, Any]) -> dict[str, Lists]:
+def _feature_lists(lists: Mapping[str, Any], lengths: Mapping[str, Any]) -> dict[str, Lists]:
     """Convert columns with a dimension of steps."""
     for key in lengths:
-        if columns.get(key) is None:
+        if lists.get(key) is None:
             raise column_error(str(key), "lengths are given for this list, but not the list")
-    present = {key: column for key, column in columns.items() if column is not None}
+    present = {key: column for key, column in lists.items() if column is not None}
     return {key: _lists_of(key, column, lengths.get(key)) for key, column in present.items()}
 
 
@@ -311,8 +268,8 @@ def _lists_of(key: str, column: Any, lengths: Any) -> Lists:
     if lengths is not None and not is_array:
         raise column_error(key, "lengths are for arrays only, since other columns have their own")
     if isinstance(column, RaggedTensor):
-        rows = RaggedTensor.from_row_splits(column.values, column.row_splits)  # checks them
-        return _lists_of_steps(key, rows.values, np.diff(rows.row_splits).astype(np.int64))
+        column = RaggedTensor.from_row_splits(column.values, column.row_splits)  # checks them
+        return _lists_of_steps(key, column.values, np.diff(column.row_splits).astype(np.int64))
     if is_array:
         return _lists_of_array(key, column, lengths)
     return _lists_of_sequences(key, column)
@@ -345,7 +302,7 @@ def _lists_of_array(key: str, column: AnyArray, lengths: Any) -> Lists:
     if n_steps.shape != (n_records,) or (n_steps.size and n_steps.dtype.kind not in "iu"):
         actual = f"the lengths are {n_steps.dtype} of shape {list(n_steps.shape)}"
         raise column_error(key, f"{actual}, expected an integer for each of {n_records} records")
-    if (first := first_true((n_steps < 0) | (n_steps > longest))) is not None:
+    if (first := arrays.first_true((n_steps < 0) | (n_steps > longest))) is not None:
         detail = f"the length is {n_steps[first]}, expected 0 to {longest} as the array has"
         raise column_error(key, detail, first)
     is_step = np.arange(longest) < n_steps[:, None]
@@ -354,24 +311,23 @@ def _lists_of_array(key: str, column: AnyArray, lengths: Any) -> Lists:
 
 def _lists_of_sequences(key: str, column: Sequence[Any]) -> Lists:
     """Convert a column with a sequence of steps per record."""
-    present = None
 
     def steps_of(record: Any) -> Any:
         is_masked = isinstance(record, np.ma.MaskedArray) and record.ndim
         return record if is_masked else unmasked(key, [record])[0]
 
     column = list(map(steps_of, column))
-    if any(record is None for record in column):
-        present = np.array([record is not None for record in column], np.bool_)
-        column = [() if record is None else record for record in column]
+    is_present = [record is not None for record in column]
+    present = None if all(is_present) else np.array(is_present, np.bool_)
+    column = [() if record is None else record for record in column]
     for record in column:
         _check_is_sequence(key, record)
     n_steps = np.fromiter(map(len, column), np.int64, len(column))
-    arrays = [record for record in column if isinstance(record, np.ndarray) and len(record)]
-    is_masked = any(isinstance(array, np.ma.MaskedArray) for array in arrays)
-    are_alike = len({(array.shape[1:], array.dtype) for array in arrays}) == 1
-    if are_alike and not is_masked and len(arrays) == np.count_nonzero(n_steps):
-        return _lists_of_steps(key, np.concatenate(arrays), n_steps, present)
+    filled = [record for record in column if isinstance(record, np.ndarray) and len(record)]
+    is_masked = any(isinstance(array, np.ma.MaskedArray) for array in filled)
+    are_alike = len({(array.shape[1:], array.dtype) for array in filled}) == 1
+    if are_alike and not is_masked and len(filled) == np.count_nonzero(n_steps):
+        return _lists_of_steps(key, np.concatenate(filled), n_steps, present)
     with in_steps(n_steps):
         steps = unmasked(key, list(chain.from_iterable(column)))
     types = set(map(type, steps))
@@ -383,11 +339,11 @@ def _lists_of_sequences(key: str, column: Sequence[Any]) -> Lists:
 # ------------------------------------------------------------------------------- many records
 
 
-def _encode_rows(rows: Iterable[Mapping[str, Any]]) -> Block:
+def _encode_rows(dicts: Iterable[Mapping[str, Any]]) -> Block:
     """Encode dictionaries: rows of one form as columns, any other alone."""
     blocks: list[Block] = []
     buffer = SequenceRowBuffer()
-    for index, row in enumerate(rows):
+    for index, row in enumerate(dicts):
         try:
             buffer.add(row)
         except InvalidArgumentError as error:
@@ -401,12 +357,12 @@ def _as_block(records: list[Any] | Block) -> Block:
     return records if isinstance(records, Block) else Block.from_records(records)
 
 
-class SequenceRowBuffer(Waiting):
+class SequenceRowBuffer(rows.Waiting):
     """Rows of SequenceExamples and records, in the order in which they came."""
 
     of_sequences = True
 
-    def __init__(self, kinds: KindsOfRows | None = None) -> None:
+    def __init__(self, kinds: rows.KindsOfRows | None = None) -> None:
         super().__init__()
         self._kinds = kinds
         self._plans: dict[Any, list[_SequencePlan]] = {}
@@ -437,11 +393,11 @@ class SequenceRowBuffer(Waiting):
             if taken is not None:
                 break
         else:
-            if len(self._active) >= MAX_PLANS:
+            if len(self._active) >= rows.MAX_PLANS:
                 return False
             try:
                 plan = _SequencePlan({**row, "context": context} if context else row)
-            except (ArithmeticError, UnplannedError, TypeError, ValueError):
+            except (ArithmeticError, rows.UnplannedError, TypeError, ValueError):
                 return False
             taken = plan.take(context)
             if taken is None:
@@ -475,12 +431,12 @@ class _SequencePlan:
         context = row.get("context", {})
         self._lists = tuple(row.get("feature_lists", {}))
         for key in chain(context, self._lists):
-            encoded_key(key)
-        self._context = RowPlan(tuple(context), tuple(context.values())) if context else None
-        self.rows: list[tuple[int, tuple[TakenRow, tuple[_StepValues, ...]]]] = []
+            one.encoded_key(key)
+        self._context = rows.RowPlan(tuple(context), tuple(context.values())) if context else None
+        self.rows: list[tuple[int, tuple[rows.TakenRow, tuple[_StepValues, ...]]]] = []
         """For each record its number, its context, and its lists."""
 
-    def take(self, context: dict[str, Any]) -> TakenRow | None:
+    def take(self, context: dict[str, Any]) -> rows.TakenRow | None:
         """Take the context of a record; None if it has another form."""
         plan = self._context
         if plan is None:
@@ -532,20 +488,20 @@ def _step_values(steps: Any) -> _StepValues | None:
         counts = list(map(len, steps))
         values = list(chain.from_iterable(steps))
     try:
-        flat = plain_values(values)
+        flat = rows.plain_values(values)
     except (ArithmeticError, UnicodeEncodeError):
         return None
     if flat is None:
         return None
     if isinstance(flat, list):
-        return _StepValues(_BYTES, counts, flat, len(steps), sum(map(len, flat)))
+        return _StepValues(OBJECT, counts, flat, len(steps), sum(map(len, flat)))
     return _StepValues(flat.dtype, counts, flat, len(steps), flat.nbytes)
 
 
 def _array_values(steps: list[AnyArray] | tuple[AnyArray, ...]) -> _StepValues | None:
     """Copy the values of steps that are arrays."""
-    dtypes = set(map(_dtype_of, steps))
-    if dtypes == {_BYTES}:
+    dtypes = set(map(rows.dtype_of, steps))
+    if dtypes == {OBJECT}:
         lists = list(map(_as_list, steps))
         return _step_values(lists) if set(map(type, lists)) == {list} else None
     if len(dtypes) > 1 or not dtypes <= EXACT_DTYPES:
@@ -561,24 +517,24 @@ def _array_values(steps: list[AnyArray] | tuple[AnyArray, ...]) -> _StepValues |
 
 def _as_list(value: Any) -> Any:
     """Return a vector of objects, if it has some, as the list that it is encoded as."""
-    is_array = type(value) is np.ndarray and value.dtype == _BYTES and value.ndim == 1
+    is_array = type(value) is np.ndarray and value.dtype == OBJECT and value.ndim == 1
     return value.tolist() if is_array and value.size else value
 
 
 def _joined(key: str, taken: Sequence[_StepValues]) -> Lists:
     """Join the values of one list in many records."""
-    n_steps = np.fromiter((one.n_steps for one in taken), np.int64, len(taken))
+    n_steps = np.fromiter((values.n_steps for values in taken), np.int64, len(taken))
     n_all = int(n_steps.sum())
     counts = None
     if taken[0].counts is not None:
-        parts = chain.from_iterable([one.counts or () for one in taken])
+        parts = chain.from_iterable([values.counts or () for values in taken])
         counts = np.fromiter(parts, np.int64, n_all)
     is_even = counts is None or bool((counts == counts[0]).all())
     count: Any = (1 if counts is None else int(counts[0])) if is_even else counts
-    if taken[0].dtype == _BYTES:
-        strings = list(chain.from_iterable([one.values for one in taken]))
-        flat: Any = ByteItems.of(strings).to_ranges()
+    if taken[0].dtype == OBJECT:
+        strings = list(chain.from_iterable([values.values for values in taken]))
+        flat: Any = arrays.ByteItems.of(strings).to_ranges()
         return Lists(n_steps.size, WIRE[Kind.BYTES], (n_steps, count), flat)
-    flat = np.concatenate([one.values for one in taken])
-    rows = flat.reshape(n_all, count) if is_even else RaggedTensor(flat, row_splits(count))
-    return opened(key, rows).above(n_steps)
+    flat = np.concatenate([values.values for values in taken])
+    steps = flat.reshape(n_all, count) if is_even else RaggedTensor(flat, row_splits(count))
+    return opened(key, steps).above(n_steps)

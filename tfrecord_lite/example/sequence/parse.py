@@ -1,7 +1,6 @@
 """SequenceExampleParser, parse_sequence_example: messages to columns, as TensorFlow's.
 
-The context is read as an Example. In a feature list each *step* takes the place of a message,
-so that most of the code for Examples serves both.
+The context is read as an Example; in a feature list each *step* takes the place of a message.
 """
 
 from __future__ import annotations
@@ -19,39 +18,11 @@ from tfrecord_lite.columns import Column
 from tfrecord_lite.convert.lists import Lists, SparseLists, row_of
 from tfrecord_lite.convert.restore import restore, restore_values, result
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.decode import build
-from tfrecord_lite.example.decode.first_error import (
-    MisfitError,
-    in_steps,
-    misfits,
-    parse_or_first_error,
-)
-from tfrecord_lite.example.decode.reader import (
-    ColumnReader,
-    FeatureReader,
-    Serialized,
-    apart,
-    as_block,
-    as_bytes,
-    as_one_message,
-    check_kinds,
-    checked_names,
-    checked_splits,
-    is_one_message,
-)
+from tfrecord_lite.example.decode import build, first_error, reader
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch, sequences_in
 from tfrecord_lite.options import hinted
-from tfrecord_lite.schema import FeatureLike, Schema
-from tfrecord_lite.schema.prepare import (
-    Dense,
-    Padded,
-    Prepared,
-    Ragged,
-    VarLen,
-    prepare_sequence,
-    specifications,
-)
+from tfrecord_lite.schema import FeatureLike, Schema, prepare
 from tfrecord_lite.schema.schema import check_steps
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.texts import listed
@@ -65,15 +36,16 @@ Lengths: TypeAlias = "dict[str, Int64Array]"
 class SequenceExampleParser:
     r"""Parse batches of SequenceExample messages into columns; prepared once, used many times.
 
+    Several threads may use it at once. It can be pickled.
+
     Parameters
     ----------
     context_features : mapping of str to feature specification, optional
         FixedLenFeature, VarLenFeature and RaggedFeature; of a Schema with their original dtypes and shapes.
     sequence_features : mapping of str to feature specification, optional
-        FixedLenSequenceFeature, VarLenFeature and RaggedFeature. Features and lists that
-        are not named cost next to nothing. A dtype, or a tuple of dtype and shape, stands for
-        a FixedLenFeature in the context, and for steps of that dtype and shape in a list. Lists of
-        a Schema have steps of their original dtypes and shapes, which may vary.
+        FixedLenSequenceFeature, VarLenFeature and RaggedFeature. A dtype, or a tuple of dtype and
+        shape, stands for a FixedLenFeature in the context, and for steps of that dtype and shape in a
+        list. Lists of a Schema have steps of their original dtypes and shapes, which may vary.
     strings : {"ndarray", "BytesColumn"}, optional
         Return byte strings as object arrays of ``bytes``, or as a :class:`BytesColumn` where
         they are dense with shape [] in the context, or ragged without partitions.
@@ -85,10 +57,6 @@ class SequenceExampleParser:
     ------
     InvalidArgumentError, TypeError
         For specifications that are not valid (rules Q2, Q3, L1, E7, X2, X7, ...).
-
-    Notes
-    -----
-    Several threads may use one parser at once. It can be pickled.
 
     Examples
     --------
@@ -107,20 +75,22 @@ class SequenceExampleParser:
         strings: Literal["ndarray", "BytesColumn"] = "ndarray",
         pad: bool = True,
     ) -> None:
-        context, lists = prepare_sequence(context_features, sequence_features)
-        context_specs = specifications({} if context_features is None else context_features)
-        list_specs = specifications(sequence_features or {}, is_list=True)
+        context, lists = prepare.prepare_sequence(context_features, sequence_features)
+        context_specs = prepare.specifications({} if context_features is None else context_features)
+        list_specs = prepare.specifications(sequence_features or {}, is_list=True)
         if isinstance(list_specs, Schema):
             check_steps(list_specs)
         self.features: tuple[Features, Features] = context_specs, list_specs
         self.strings = strings
-        dense = [feature for feature in context.values() if isinstance(feature, Dense)]
+        dense = [feature for feature in context.values() if isinstance(feature, prepare.Dense)]
         self._required = [f for f in dense if f.default is None and f.size]
-        self._context = FeatureReader(context, context_specs, strings, no_kind_is_missing=False)
+        self._context = reader.FeatureReader(
+            context, context_specs, strings, no_kind_is_missing=False
+        )
         self._lists = FeatureListReader(lists, list_specs, strings, pad=pad)
 
     def __call__(
-        self, serialized: Serialized, example_names: Sequence[str] | None = None
+        self, serialized: reader.Serialized, example_names: Sequence[str] | None = None
     ) -> tuple[Results, Results, Lengths]:
         r"""Parse a batch of messages.
 
@@ -128,7 +98,6 @@ class SequenceExampleParser:
         ----------
         serialized : Block, sequence of bytes, or object array of bytes
             Serialised ``tf.train.SequenceExample`` messages; a str is encoded as UTF-8.
-            Parsing a Block makes no Python object per record.
         example_names : sequence of str, optional
             Names of the messages, for errors.
 
@@ -138,10 +107,8 @@ class SequenceExampleParser:
             As :class:`ExampleParser` returns it.
         feature_lists : dict of str to result
             FixedLenSequenceFeature: ndarray (n, most steps, \\*shape), padded with 0 or
-            ``b""`` (rule L1); one long list makes the whole result large, see the notes.
-            VarLenFeature: SparseTensor (n, most steps, most values) (rule L4).
-            RaggedFeature: RaggedTensor, rows of steps of values (rule L5). All own their
-            memory.
+            ``b""`` (rule L1). VarLenFeature: SparseTensor (n, most steps, most values) (rule L4).
+            RaggedFeature: RaggedTensor, rows of steps of values (rule L5). All own their memory.
         feature_list_lengths : dict of str to int64, shape (n,)
             Steps in each message, for each FixedLenSequenceFeature (rule Q4).
 
@@ -158,12 +125,11 @@ class SequenceExampleParser:
 
         Notes
         -----
-        Only memory limits the padding, as in TensorFlow: next to a message of ten million
-        steps, each of a thousand short ones takes the space of ten million. A RaggedFeature
-        is never padded; use it for messages of unknown origin, or ``pad=False``.
+        Only memory limits the padding, as in TensorFlow: one long list makes the whole result large.
+        For messages of unknown origin use a RaggedFeature, or ``pad=False``.
         """
-        block = as_block(serialized)
-        names = checked_names(example_names, (len(block),))
+        block = reader.as_block(serialized)
+        names = reader.checked_names(example_names, (len(block),))
         if not len(block) and self._required:
             key = self._required[0].key
             detail = f"a batch of 0 messages has no value for the required feature {key!r}"
@@ -188,11 +154,6 @@ class SequenceExampleParser:
     ) -> tuple[Results, Results, Lengths]:
         """Parse one message; results have no batch dimension (rule Q1).
 
-        Raises
-        ------
-        InvalidArgumentError
-            As for a batch.
-
         Examples
         --------
         >>> tokens = FixedLenSequenceFeature([], int)
@@ -201,9 +162,9 @@ class SequenceExampleParser:
         >>> parser.parse_single(encode_sequence_example(row))
         ({'id': array(1)}, {'tokens': array([5, 6])}, {'tokens': array(2)})
         """
-        block = as_block([as_bytes(serialized)])
+        block = reader.as_block([reader.as_bytes(serialized)])
         named = np.ravel([] if name is None else name)  # also a name in a list (rule Q1)
-        names = checked_names(named, (1,))
+        names = reader.checked_names(named, (1,))
         context, lists, lengths = self._parse(block, [0, 1], names, single=True)[0]
 
         def first_of(columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -214,15 +175,13 @@ class SequenceExampleParser:
     def parse_batches(
         self, block: Block, splits: Sequence[int]
     ) -> list[tuple[Results, Results, Lengths]]:
-        """Parse several batches at once; see :meth:`ExampleParser.parse_batches`.
+        """Parse several batches at once.
 
         Parameters
         ----------
         block : Block
-            The messages of all batches.
         splits : sequence of int
-            Where each batch begins in the block, and the last ends: ascending, from 0 to the
-            number of messages. A batch may be empty.
+            As for :meth:`ExampleParser.parse_batches`.
 
         Returns
         -------
@@ -232,8 +191,7 @@ class SequenceExampleParser:
         Raises
         ------
         InvalidArgumentError
-            As for a batch, about the first message of the block that is wrong; or
-            ``BAD_ARGUMENT`` for other splits.
+            As for a batch; ``BAD_ARGUMENT`` for other splits.
 
         Examples
         --------
@@ -242,7 +200,7 @@ class SequenceExampleParser:
         >>> [lists["tokens"].tolist() for _, lists, _ in parser.parse_batches(block, [0, 2, 3])]
         [[[5, 6], [7, 0]], [[8]]]
         """
-        return self._parse(block, checked_splits(splits, len(block)))
+        return self._parse(block, reader.checked_splits(splits, len(block)))
 
     def _parse(
         self,
@@ -261,20 +219,20 @@ class SequenceExampleParser:
             lists = self._lists.read(batch, own, single=single)
             return [(context, *parsed) for context, parsed in zip(contexts, lists, strict=True)]
 
-        return parse_or_first_error(block, names, parse, "SequenceExample")
+        return first_error.parse_or_first_error(block, names, parse, "SequenceExample")
 
     def _read_lists(self, block: Block) -> dict[str, Lists | SparseLists]:
         def parse(records: Block) -> dict[str, Lists | SparseLists]:
             batch = sequences_in(records, self._lists.table)
             features = self._context.lists_of(batch.contexts(records))
-            steps = {name: apart(lists) for name, lists in self._lists.lists(batch).items()}
+            steps = {name: reader.apart(lists) for name, lists in self._lists.lists(batch).items()}
             return {f"context/{name}": lists for name, lists in features.items()} | {
                 f"feature_lists/{name}": lists for name, lists in steps.items()
             }
 
-        return parse_or_first_error(block, None, parse, "SequenceExample")
+        return first_error.parse_or_first_error(block, None, parse, "SequenceExample")
 
-    def _reader_of(self, path: str) -> tuple[ColumnReader, str]:
+    def _reader_of(self, path: str) -> tuple[reader.ColumnReader, str]:
         part, _, name = path.partition("/")
         return self._context if part == "context" else self._lists, name
 
@@ -305,20 +263,20 @@ class ListsParser:
 
     def result(self, path: str, lists: Lists | SparseLists) -> Column:
         """Make the result of a feature, or of a feature list."""
-        reader, name = self._parser._reader_of(path)  # noqa: SLF001 - a method of both parsers
+        columns, name = self._parser._reader_of(path)  # noqa: SLF001 - a method of both parsers
         try:
-            return cast("Column", reader.result(name, lists))
-        except MisfitError as misfit:  # no room to pad
+            return cast("Column", columns.result(name, lists))
+        except first_error.MisfitError as misfit:  # no room to pad
             index, key, detail = misfit.message, misfit.key, misfit.detail
             raise InvalidArgumentError(misfit.reason, index=index, key=key, detail=detail) from None
 
 
-class FeatureListReader(ColumnReader):
+class FeatureListReader(reader.ColumnReader):
     """Reads feature lists out of batches of SequenceExamples: of a Schema with the original types of steps."""
 
     def __init__(
         self,
-        prepared: Mapping[str, Prepared],
+        prepared: Mapping[str, prepare.Prepared],
         features: Mapping[str, FeatureLike],
         strings: Literal["ndarray", "BytesColumn"],
         *,
@@ -327,102 +285,83 @@ class FeatureListReader(ColumnReader):
         super().__init__(prepared, features, strings)
         self.pad = pad
         for name, own in self._own.items():
-            if isinstance(prepared[name], Ragged):  # in each step
+            if isinstance(prepared[name], prepare.Ragged):  # in each step
                 self._own[name] = own._replace(shape=(None, *(own.shape or ())))
 
     def read(
         self, batch: SequenceMessageBatch, splits: list[int], *, single: bool
     ) -> list[tuple[Results, Lengths]]:
         """Build the results of several batches, and the lengths of padded ones."""
-        whole = self.lists(batch, single=single)
-        out: list[tuple[Results, Lengths]] = []
-        results = self.results_of(whole, splits)
-        for columns, (start, stop) in zip(results, pairwise(splits), strict=True):
-            lengths: Lengths = {}
-            for name in self.prepared:
-                if self._is_dense(name) and (self.pad or single):
-                    lengths[name] = cast("Lists", whole[name]).lengths[start:stop].copy()
-            out.append((columns, lengths))
-        return out
+        whole: dict[str, Any] = self.lists(batch, single=single)
+        padded = [name for name in whole if self._is_dense(name) and (self.pad or single)]
+        lengths = [
+            {name: whole[name].lengths[start:stop].copy() for name in padded}
+            for start, stop in pairwise(splits)
+        ]
+        return list(zip(self.results_of(whole, splits), lengths, strict=True))
 
     def _column(self, batch: SequenceMessageBatch, key: str) -> Lists:
         """Read one list; raise for messages with steps of another kind (rule L6)."""
         kind, number = self.kinds[key], self.numbers[key]
         lists = batch.lists(number, kind)
-        with in_steps(lists.lengths):
-            check_kinds(key, kind, batch.kinds(number))
+        with first_error.in_steps(lists.lengths):
+            reader.check_kinds(key, kind, batch.kinds(number))
         return lists
 
-    def _read(
-        self,
-        batch: SequenceMessageBatch,
-        name: str,
-        column: Callable[[str], Lists],
-        *,
-        single: bool,
-    ) -> Lists:
-        lists = self._divided(name, column)
-        original = self._originals.get(name)
-        return lists if original is None else _restored(name, lists, original, self.prepared[name])
-
-    def _divided(self, name: str, column: Callable[[str], Lists]) -> Lists:
+    def _read(self, _: Any, name: str, column: Callable[[str], Lists], *, single: bool) -> Lists:
         feature, own = self.prepared[name], self._own[name]
-        match feature:
-            case Padded():
-                return _even_steps(column(feature.key), feature, own)
-            case Ragged():
-                partitions = {key: column(key) for key, _ in feature.reads()[1:]}
-                return _ragged(column(feature.key), partitions, feature, own)
-            case _:  # a VarLenFeature (rule Q3)
-                return column(feature.reads()[0][0])
+        lists = column(feature.reads()[0][0])  # all that a VarLenFeature needs (rule Q3)
+        if isinstance(feature, prepare.Padded):
+            lists = _even_steps(lists, feature, own)
+        elif isinstance(feature, prepare.Ragged):
+            partitions = {key: column(key) for key, _ in feature.reads()[1:]}
+            lists = _ragged(lists, partitions, feature, own)
+        original = self._originals.get(name)
+        return lists if original is None else _restored(name, lists, original, feature)
 
     def result(self, name: str, lists: Any) -> Any:
-        """Make the result of a list, of one batch or several that were joined."""
-        match self.prepared[name]:
-            case Padded() as feature if self.pad and self._is_dense(name):
-                return _padded(lists, feature)
-            case Padded():
-                return result(lists, with_objects=True)
-            case Ragged() as feature:
-                return build.in_rows(feature, lists, with_objects=self.strings == "ndarray")
-            case _:
-                return build.var_len(lists, with_objects=True)
+        """Make the result of a list."""
+        feature = self.prepared[name]
+        if isinstance(feature, prepare.Ragged):
+            return build.in_rows(feature, lists, with_objects=self.strings == "ndarray")
+        if not isinstance(feature, prepare.Padded):
+            return build.var_len(lists, with_objects=True)
+        if self.pad and self._is_dense(name):
+            return _padded(lists, feature)
+        return result(lists, with_objects=True)
 
     def _is_dense(self, name: str) -> bool:
         """Return whether all steps of a list have one shape; with an original, they may have any."""
-        return isinstance(self.prepared[name], Padded) and name not in self._originals
+        return isinstance(self.prepared[name], prepare.Padded) and name not in self._originals
 
 
-def _restored(name: str, lists: Lists, original: Type, feature: Prepared) -> Lists:
+def _restored(name: str, lists: Lists, original: Type, feature: prepare.Prepared) -> Lists:
     """Return a feature list with its steps as they were before they were stored."""
-    # Of the type of the list, the first dimension is the steps; a VarLenFeature has none.
-    own = lists.type
-    restore_steps = restore_values
-    if not isinstance(feature, VarLen):
-        own = own._replace(shape=(own.shape or ())[1:])
-        restore_steps = restore
-    with misfits(), in_steps(lists.lengths):
+    own, restore_steps = lists.type, restore_values
+    if not isinstance(feature, prepare.VarLen):  # the first dimension is the steps
+        own, restore_steps = own._replace(shape=(own.shape or ())[1:]), restore
+    with first_error.misfits(), first_error.in_steps(lists.lengths):
         steps = restore_steps(name, lists.below().with_(type=own), original)
     whole = steps.above(lists.lengths, lists.present)
     return whole.with_(type=steps.type._replace(shape=(None, *(steps.type.shape or ()))))
 
 
-def _padded(lists: Lists, feature: Padded) -> AnyArray:
+def _padded(lists: Lists, feature: prepare.Padded) -> AnyArray:
     r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \*shape) (rules L1 to L3)."""
     steps: Any = result(lists, with_objects=True).values
     fill = feature.padding if steps.dtype == object else np.zeros((), steps.dtype)
     return build.with_padding(steps, lists.lengths, steps.shape[1:], fill, feature)
 
 
-def _even_steps(column: Lists, feature: Padded, own: Type) -> Lists:
+def _even_steps(column: Lists, feature: prepare.Padded, own: Type) -> Lists:
     """Divide steps of one shape; raise if a list is missing, or a step is of another size."""
     key, present = feature.key, column.present
     if not feature.allow_missing and present is not None and not present.all():
         detail = "the list is missing"
         detail += "; with allow_missing=True it would have no steps" if feature.raw is None else ""
-        raise MisfitError(int((~present).argmax()), Reason.MISSING, key, detail)
+        raise first_error.MisfitError(int((~present).argmax()), Reason.MISSING, key, detail)
     steps, flat = column.below(), column.flat
-    with in_steps(column.lengths):
+    with first_error.in_steps(column.lengths):
         count = steps.levels[0]
         if not isinstance(count, int) or count != feature.size:
             build.reject_sizes(key, steps, steps.lengths != feature.size, feature)
@@ -432,23 +371,25 @@ def _even_steps(column: Lists, feature: Padded, own: Type) -> Lists:
     return Lists(column.n, own, (column.levels[0], *shape), flat)
 
 
-def _ragged(values: Lists, partitions: dict[str, Lists], feature: Ragged, own: Type) -> Lists:
+def _ragged(
+    values: Lists, partitions: dict[str, Lists], feature: prepare.Ragged, own: Type
+) -> Lists:
     """Divide the values of a RaggedFeature (rule L5), with steps in the place of messages."""
     n_steps = values.lengths
     for key, column in partitions.items():
         if (first := first_true(column.lengths != n_steps)) is not None:
             actual, expected = column.lengths[first], n_steps[first]
             detail = f"found {actual} steps, expected {expected} as the values have"
-            raise MisfitError(first, Reason.BAD_PARTITION, key, detail)
+            raise first_error.MisfitError(first, Reason.BAD_PARTITION, key, detail)
     steps = {key: column.below() for key, column in partitions.items()}
-    with in_steps(n_steps):
+    with first_error.in_steps(n_steps):
         rows = build.ragged(values.below(), steps, feature, own, single=False)
     return Lists(values.n, own, (n_steps, *rows.levels), values.flat)
 
 
 @hinted
 def parse_sequence_example(
-    serialized: Serialized | bytes | str,
+    serialized: reader.Serialized | bytes | str,
     context_features: Features | None = None,
     sequence_features: Features | None = None,
     example_names: Sequence[str] | None = None,
@@ -465,22 +406,12 @@ def parse_sequence_example(
     example_names : sequence of str, optional
         Names of the messages, for errors.
     name : str, optional
-        Ignored; TensorFlow names its operation so.
+        Ignored: the name of an operation in TensorFlow.
 
     Returns
     -------
     context, feature_lists, feature_list_lengths : dict
-        As :class:`SequenceExampleParser`, which is faster for many batches.
-
-    Raises
-    ------
-    InvalidArgumentError, TypeError
-        As :class:`SequenceExampleParser`.
-
-    Notes
-    -----
-    Each FixedLenSequenceFeature is padded to the longest list of the batch, however long it
-    is; see :meth:`SequenceExampleParser.__call__`.
+        As :class:`SequenceExampleParser` returns them, which is faster for many batches; the same errors.
 
     Examples
     --------
@@ -495,9 +426,9 @@ def parse_sequence_example(
     """
     parser = SequenceExampleParser(context_features, sequence_features)
     batch: Any = serialized
-    if is_one_message(serialized):
+    if reader.is_one_message(serialized):
         name_of_it: Any = example_names
-        return parser.parse_single(as_bytes(serialized), name_of_it)
+        return parser.parse_single(reader.as_bytes(serialized), name_of_it)
     return parser(batch, example_names)
 
 
@@ -519,7 +450,7 @@ def parse_single_sequence_example(
     example_name : str, optional
         Name of the message, for errors.
     name : str, optional
-        Ignored; TensorFlow names its operation so.
+        Ignored: the name of an operation in TensorFlow.
 
     Returns
     -------
@@ -539,7 +470,7 @@ def parse_single_sequence_example(
     ... )
     ({'id': array(1)}, {'tokens': array([5, 6])})
     """
-    message = as_one_message(serialized, "parse_sequence_example")
+    message = reader.as_one_message(serialized, "parse_sequence_example")
     parser = SequenceExampleParser(context_features, sequence_features)
     context, lists, _ = parser.parse_single(message, example_name)
     return context, lists

@@ -21,7 +21,7 @@ from tfrecord_lite.schema import (
     VarLenFeature,
     require_specifications,
 )
-from tfrecord_lite.tensors import parse, raw, serialize
+from tfrecord_lite.tensors import parse, serialize
 from tfrecord_lite.tf._dtype import as_dtype
 from tfrecord_lite.tf._parse_ahead import BatchTensor, RecordTensor, can_be_cut
 from tfrecord_lite.tf._tensor import Tensor, plain_array, unwrap, wrap
@@ -135,7 +135,9 @@ def decode_raw(
     name: str | None = None,
 ) -> Tensor:
     """View bytes as numbers, as :func:`tfrecord_lite.decode_raw`."""
-    return Tensor(raw.decode_raw(unwrap(input_bytes), out_type, little_endian, fixed_length, name))
+    return Tensor(
+        parse.decode_raw(unwrap(input_bytes), out_type, little_endian, fixed_length, name)
+    )
 
 
 def decode_image(
