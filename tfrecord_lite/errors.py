@@ -518,10 +518,10 @@ class errors_at:  # noqa: N801 - as context managers of the standard library
 
 
 def argument_error(
-    detail: str, *, key: str | None = None, source: str | None = None
+    detail: str, reason: Reason = Reason.BAD_ARGUMENT, **place: Any
 ) -> InvalidArgumentError:
-    """Return the ``BAD_ARGUMENT`` error about an argument or a value, for the caller to raise."""
-    return InvalidArgumentError(Reason.BAD_ARGUMENT, source=source, key=key, detail=detail)
+    """Return the error about an argument or a value, with its `key` and `source` if given, for the caller to raise."""
+    return InvalidArgumentError(reason, detail=detail, **place)
 
 
 def require_int(name: str, value: Any, at_least: int | None = None) -> int:
