@@ -1,18 +1,14 @@
 """Arrays of bytes and integers: loads at any offset, and copies of many byte ranges.
 
-NumPy reads the items of an array at multiples of the item's size. A view that *overlaps itself*
-lifts that limit::
+NumPy reads the items of an array at multiples of the item's size; a view that *overlaps itself* lifts that limit::
 
     bytes             0  1  2  3  4  5  6  7  8  9 ..
     lanes(data)[0]    └──────────────────────┘            8 bytes as a number
     lanes(data)[1]       └──────────────────────┘
     rows(data, 3)[4]              └─────┘                 3 bytes as one item
 
-So ``lanes(data)[offsets]`` loads 8 bytes from any offsets, and ``rows(data, n)[offsets]`` copies n
-bytes from each. A load may run past the end of a message; buffers have spare bytes for that
+A load may run past the end of a message; buffers have spare bytes for that
 (:data:`tfrecord_lite.block.SPARE_BYTES`).
-
-No I/O, no knowledge of what the bytes mean.
 """
 
 from __future__ import annotations

@@ -6,15 +6,8 @@
     offsets             ^                       ^                       ^
     lengths             |------|                |------|                |------|
 
-A block is one contiguous buffer and the extents of the records in it. What lies
-between the records does not matter: headers and footers if the block was read
-from a file, otherwise anything. The last record is always followed by at least
-:data:`SPARE_BYTES` bytes, so that loads of several bytes at once may run past a
-record's end without leaving the buffer.
-
-Python objects, one per record, are made only for a caller who iterates.
-
-No I/O, no knowledge of what a record holds.
+What lies between the records does not matter. The last record is always followed by at least
+:data:`SPARE_BYTES` bytes, so that loads of several bytes at once may run past a record's end.
 """
 
 from __future__ import annotations

@@ -1,23 +1,12 @@
 """Every exception of the package, and the reports about damage.
 
-::
-
-    TFRecordError                      the base: catch this to catch all of ours
-    ├── DataLossError                  bytes that break the format
-    ├── InvalidArgumentError           a well-formed thing that does not fit what was asked
-    └── FailedPreconditionError        use of something after its close
-
-    DataLossWarning                    a UserWarning: damage that was skipped, as asked for
-
 The names are TensorFlow's (``tf.errors``); each is also a :class:`ValueError`.
-Where Python has the word, Python's exception is used instead:
-:class:`FileNotFoundError`, :class:`IsADirectoryError`, :class:`PermissionError`,
-:class:`TypeError` for an argument of the wrong type, and :class:`ImportError`
-with the ``pip install`` line for a missing extra.
+Where Python has the word, Python's exception is used instead: :class:`FileNotFoundError`,
+:class:`IsADirectoryError`, :class:`PermissionError`, :class:`TypeError` for an argument of the wrong type, and
+:class:`ImportError` with the ``pip install`` line for a missing extra.
 
-Callers branch on :class:`Reason`, never on the text. The text is one sentence, the place
-first and the cause last: ``<source>: record 3, byte 24, feature 'x': <detail>``. It never
-holds the payload, which may be megabytes, or private.
+Callers branch on :class:`Reason`, never on the text, which is ``<source>: record 3, byte 24, feature 'x': <detail>``.
+It never holds the payload, which may be megabytes, or private.
 """
 
 from __future__ import annotations

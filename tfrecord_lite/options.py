@@ -1,10 +1,7 @@
 """How files of records are read and written: the keywords that every reader and writer shares.
 
-:class:`ReadOptions` and :class:`WriteOptions` are the keywords as users write them.
-:class:`TFRecordReader` and :class:`TFRecordWriter` document each of them; higher layers take
-``**options: Unpack[ReadOptions]`` and pass them on. :class:`ReadSettings` is the same bundle,
-checked once, as readers keep it. The limits bound memory and time on hostile input: a file claims
-any record length, and a compressed one inflates to any size.
+:class:`ReadOptions` and :class:`WriteOptions` are the keywords as users write them, :class:`ReadSettings` the
+same bundle, checked once. The limits bound memory and time on hostile input.
 """
 
 from __future__ import annotations

@@ -3,14 +3,14 @@
 ======== ===============================================================================
 None     A bar after a second of work, if standard error is a terminal or the code runs in
          a notebook with ipywidgets, tqdm is installed (the extra ``cli``), and this is the
-         main process. As text, it would stay in a notebook that is executed and saved.
+         main process.
 True     A bar, wherever that goes.
 False    Nothing.
 callable Called with what is done and the total, None while that is not known, ten times a second
          at most; once more at the end, with both equal. What it raises ends the work.
 ======== ===============================================================================
 
-A bar never ends the work: one that cannot be drawn is dropped. It is gone at the end.
+A bar never ends the work: one that cannot be drawn is dropped.
 """
 
 from __future__ import annotations

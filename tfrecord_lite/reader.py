@@ -1,15 +1,7 @@
-"""Read TFRecord files: one record after the other, in blocks of thousands, or decoded.
-
-::
-
-    paths, URLs, patterns ──expand──> files, one after the other
-    file ──RecordStream──> Block ──> bytes per record, dictionaries, protobuf messages
-
-:class:`TFRecordReader` is this package's reader; :func:`tf_record_iterator` follows
-TensorFlow's rules for one file, and goes on when the file has grown (rule R8).
+"""Read TFRecord files: one record after the other, in blocks of thousands, or decoded without a schema.
 
 Every record before damage is returned, then the error is raised; or, with ``on_error``, the
-records after it too. No knowledge of schemas: Examples are decoded as they describe themselves.
+records after it too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Texts for people: counts, sizes, names and tables; values at prompts and in notebooks.
 
-A class that notebooks show as a table has the line ``_repr_html_ = repr_html``. Nothing in the codec knows
-HTML, or images: the package's root fills the hooks with the app for notebooks and with what recognises
-values, which are loaded when somebody looks.
+A class that notebooks show as a table has the line ``_repr_html_ = repr_html``. The codec knows neither HTML nor
+images: the package's root fills the hooks.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The stages Batch and Parse: batches of elements, and the columns parsed from them.
-
-Batches of records remain records until they are parsed. One chunk holds many batches; they are
-parsed at once if the resulting columns can be cut into batches again.
-"""
+"""The stages Batch and Parse; many batches of records are parsed at once."""
 
 from __future__ import annotations
 

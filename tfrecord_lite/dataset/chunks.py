@@ -1,14 +1,6 @@
-"""Chunks: what flows between the stages of a pipeline, many elements at a time.
+"""Chunks: many elements that flow from stage to stage, until ``to_list`` makes Python objects.
 
-::
-
-    Block          serialised records, which know where they came from
-    BatchChunk     batches of those
-    ColumnChunk    batches of columns, as the parser returns them
-    ObjectChunk    anything else: columns, results of functions, ...
-
-All have ``len``, slices, ``take`` (elements by number, in any order) and ``join``, so a stage need not
-know which one it has. Python objects are made by ``to_list`` only, at the end of the pipeline.
+All have ``len``, slices, ``take`` (elements by number, in any order) and ``join``.
 """
 
 from __future__ import annotations

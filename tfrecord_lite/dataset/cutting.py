@@ -1,16 +1,13 @@
 """Feeds: the elements of a plan's node, cut to any size, and the position of a run between any two.
 
 A node runs as a generator of pairs: a chunk, and the state after it. A *state* is plain data
-(dictionaries, lists, numbers, strings, None): started from it, the same node gives exactly what
-follows. Chunks have any number of elements; a feed cuts them to the size that its caller wants. The
-feed's own state is the node's state before the current chunk, and the number of elements to skip::
+(dictionaries, lists, numbers, strings, None); started from it, the same node gives exactly what
+follows. A feed's own state is the node's state before the current chunk, and the number of elements to skip::
 
     node     |  chunk 0     |  chunk 1     |  chunk 2 ...
     states   None           s1             s2
     taken    ------------------------->
     feed's   {"at": s1, "skip": 9}
-
-So a node makes one state per chunk, and yet there is one between any two elements.
 """
 
 from __future__ import annotations

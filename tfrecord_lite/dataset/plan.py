@@ -1,12 +1,8 @@
 """Plans: descriptions of data sets; and runs, the iterations over them.
 
-A plan is a chain of nodes. Each holds the node that it takes its elements from::
-
-    Parse ──input──> Batch ──input──> Shuffle ──input──> Files
-
-A plan is plain data: it can be pickled, and no run changes it. Whatever changes
-during an iteration belongs to its :class:`Run`. Whatever outlives a run, such as a cache's elements,
-is in a :class:`Memory` that the plan holds.
+A plan is a chain of nodes, each with the node that it takes its elements from. It is plain data: it can be
+pickled, and no run changes it. Whatever changes during an iteration belongs to its :class:`Run`; whatever
+outlives a run, such as a cache's elements, to a :class:`Memory` in the plan.
 """
 
 from __future__ import annotations

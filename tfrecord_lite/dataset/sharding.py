@@ -1,10 +1,7 @@
 """Divide a plan among workers, so that each record is returned exactly once.
 
-A plan is divided at its first node. If stages count elements (``take``, ``skip``, ``enumerate``,
-``shard`` after others), it is divided after the last of those, whose output is the same in every
-worker; each worker takes every n-th element.
-
-Workers of torch's ``DataLoader`` are recognised, without importing torch.
+A plan is divided at its first node; if stages count elements, after the last of those, whose output is the
+same in every worker. Workers of torch's ``DataLoader`` are recognised, without importing torch.
 """
 
 from __future__ import annotations

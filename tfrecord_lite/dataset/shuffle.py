@@ -1,13 +1,10 @@
 """Shuffle with a buffer, by the rule in :mod:`tfrecord_lite.dataset.random_order`.
 
-The buffer of records is one array of bytes, to which chunks are appended. When it is
-full, the records that the slots still hold are copied to a new one. So each record is copied a few
-times, thousands at once, and never becomes an object. Large records, of which there are fewer, are
-held as one object each, so that the buffer takes no more memory than they do.
+Small records are byte ranges of one buffer, to which chunks are appended; when it is full, the records in the
+slots are copied to a new one. Large records are one object each.
 
-The state has the number of steps done, from which and the key follows which elements the buffer held
-(:func:`~tfrecord_lite.dataset.random_order.buffer_at`). To resume, the input goes back to the oldest of
-them and reads them again.
+From the number of steps in the state and the key follows which elements the buffer held
+(:func:`~tfrecord_lite.dataset.random_order.buffer_at`); to resume, these are read again.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """The order of the files' records: one file after the other, or several in turns.
 
-Several files take turns as in TensorFlow's ``interleave`` and ``num_parallel_reads``:
-`cycle_length` slots take turns; each holds an open file, or is empty. In its turn a slot gives the
-next `block_length` records of its file; if the file has fewer, it gives those and becomes empty. An
-empty slot first opens the next file, if there is one. As long as no file ends, many rounds are done
-at once, by permuting record numbers.
+As in TensorFlow's ``interleave`` and ``num_parallel_reads``, `cycle_length` slots take turns. In its turn a slot
+gives the next `block_length` records of its file; if the file has fewer, it gives those and becomes empty. An
+empty slot first opens the next file. As long as no file ends, many rounds are done at once, by permuting
+record numbers.
 """
 
 from __future__ import annotations

@@ -1,21 +1,17 @@
 """Processes that run a plan together, and send arrays back through shared memory.
 
-Each worker runs the plan on its part of the records and sends the elements::
+::
 
     worker   elements ─pickle, protocol 5─> a pickle, and the bytes of arrays
                             └─> its shared memory, a ring of slots; their places, through a pipe
     main     pickle + a copy of the arrays' bytes ─> elements, in turns from each worker
 
-The bytes of arrays are never pickled. They are copied out of the shared memory at once, which frees
-the slot, so users get ordinary memory; columns of several batches are copied as they are cut. What
-does not fit a slot goes through the pipe. The shared memory has no name that could be left behind: it is
-released when the last of the processes ends, in whatever way. On Linux it is not in /dev/shm, which
-containers often bound to 64 MB, and its slots are large: only written pages take memory.
+The copy frees the slot at once. What does not fit a slot goes through the pipe. The shared memory has no name
+that could be left behind, and is not in /dev/shm on Linux, which containers often bound to 64 MB; of its slots
+only written pages take memory.
 
 A worker's pipe breaks when its elements are not wanted any more: only the process that began the run
-keeps the read end. Forks of that process, such as the other workers, close their copies.
-
-Each worker warns of the damage that it skips, and counts it, separately.
+keeps the read end; forks of it close their copies.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The records of a saved data set as Lists, one per component.
 
-A block of ``n`` elements has ``n x k`` records; the records of component ``c`` are ``block[c::k]``, TensorProtos.
-Numbers of one shape are copied at once (:func:`~tfrecord_lite.parse_tensors`). Ragged, sparse and optional
+Of ``k`` components, ``block[c::k]`` are the TensorProtos of component ``c``. Ragged, sparse and optional
 components are variants: messages of a type name, metadata and tensors, inside a string tensor's content.
 """
 

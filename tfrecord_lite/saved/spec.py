@@ -1,7 +1,7 @@
 """The element spec of a saved data set: a StructuredValue, read to components, and written.
 
-A *component* is a leaf of the nested spec. Each has one record per element. They are in the order of
-TensorFlow's ``nest``: the keys of a dict sorted, everything else by place.
+A *component* is a leaf of the nested spec, in the order of TensorFlow's ``nest``: the keys of a dict sorted,
+everything else by place.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A saved data set as a file of Examples, made while it is read: for whatever reads TFRecords.
-
-The schema keeps every dtype and shape, so the records are parsed to the values that were saved.
-"""
+"""A saved data set as a file of Examples, made while it is read; its schema keeps every dtype and shape."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 """Batches as columns, and the one schema that fits all of them.
 
-The first batch decides how each column is stored; later batches may widen that, see
-:meth:`.Type.widened`. A table's schema depends on its types, and on whether anything
-is null: of a stream each batch has one, and they are widened to the schema of the whole table. With a
-schema that is given, batches are brought into its form, see :mod:`~tfrecord_lite.convert.store`.
+The first batch decides how each column is stored; later batches may widen that (:meth:`.Type.widened`). With a
+given schema, batches are brought into its form (:mod:`~tfrecord_lite.convert.store`).
 """
 
 from __future__ import annotations

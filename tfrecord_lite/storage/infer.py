@@ -1,14 +1,4 @@
-"""summarize and infer_schema, for data without a schema.
-
-::
-
-    path, pattern, TFRecordReader ─┐
-    Block, list of bytes ──────────┼─> blocks ── Survey ──> Summary ──> Schema
-    columns, rows, a dataframe ────┘  (encoded)
-
-Values are examined, many records at a time, but no columns are built; this takes as long as
-parsing all features.
-"""
+"""summarize and infer_schema, for data without a schema."""
 
 from __future__ import annotations
 

@@ -1,13 +1,6 @@
 """load: TFRecord files as the columns they were saved from.
 
-::
-
-    described.sources, or inferred ──> Schema, structure
-                                         │
-    TFRecordReader ── blocks ── ListsParser ── join ── result ── rebuild ──> data
-
-SequenceExamples go the same way, with a SequenceSchema and a SequenceExampleParser. Their columns
-are named by part: ``context/label``, ``feature_lists/frames``.
+The columns of SequenceExamples are named by part: ``context/label``, ``feature_lists/frames``.
 """
 
 from __future__ import annotations

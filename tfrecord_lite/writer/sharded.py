@@ -1,9 +1,4 @@
-"""Write the shards of a data set, which appear when all are complete.
-
-The size of shards: for N hosts that read in parallel, 10 x N files of 100 MB or more each
-(10 MB at least), so that every host has several files to interleave, and no file is too small
-to be read at full speed.
-"""
+"""Write the shards of a data set, which appear when all are complete."""
 
 from __future__ import annotations
 
@@ -35,14 +30,12 @@ class ShardedTFRecordWriter(MessageWriter):
         ``"train-{shard:05d}-of-{num_shards:05d}.tfrecord"``. A path or a URL.
     num_shards : int, optional
         Number of files; records go to them in turn (round robin). Not with ``@``.
-    compression : str, int, TFRecordOptions or None, optional
-        As for :class:`TFRecordWriter`; ``"infer"`` goes by the ending of the pattern.
+    compression, storage_options
+        As for :class:`TFRecordWriter`.
     bytes_per_shard : int, optional
         Instead of `num_shards`: fill one file after the other, and begin the next when one
         holds that many bytes before compression, headers and footers included. At least one
         file is written.
-    storage_options : dict, optional
-        As for :class:`TFRecordWriter`.
 
     Attributes
     ----------
@@ -65,8 +58,7 @@ class ShardedTFRecordWriter(MessageWriter):
     All files are written under hidden names, and renamed by :meth:`close` when every one is on
     the disk; at most 128 are open at a time. An error in the ``with`` block removes them. If a rename fails, those before it are
     undone, and :meth:`close` can be called again; but a file that replaced an older one stays.
-    A machine that stops during the renames leaves some of the files. The module's head says
-    how large shards should be.
+    A machine that stops during the renames leaves some of the files.
 
     Examples
     --------
@@ -169,8 +161,7 @@ class ShardedTFRecordWriter(MessageWriter):
             self._parts.popleft()
             self._sinks[shard].add_shared(part)  # what it cannot write waits in the sink
 
-    def _put_block(self, block: Block) -> None:
-        self._put(block)
+    _put_block = _put
 
     def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
         self._add(b"".join(pieces))
@@ -183,8 +174,6 @@ class ShardedTFRecordWriter(MessageWriter):
         >>> import glob
         >>> writer = ShardedTFRecordWriter("names@2.tfrecord")
         >>> writer.write(b"Ada")
-        >>> glob.glob("names*")  # the files appear when all are complete
-        []
         >>> writer.close()
         >>> sorted(glob.glob("names*"))
         ['names-00000-of-00002.tfrecord', 'names-00001-of-00002.tfrecord']
@@ -218,11 +207,10 @@ class ShardedTFRecordWriter(MessageWriter):
 
         Examples
         --------
-        >>> import glob
         >>> writer = ShardedTFRecordWriter("names@2.tfrecord")
         >>> writer.write(b"Ada")
         >>> writer.abandon()
-        >>> glob.glob("names*")
+        >>> writer.paths
         []
         """
         self._is_closed = self._is_done = True
