@@ -584,12 +584,7 @@ class TFRecordReader:
             if is_file_object(source):
                 detail = f"a reader of the file object {name_of(source)} cannot be pickled; "
                 raise TypeError(f"{detail}give a path")
-        return {
-            **self.__dict__,
-            "_open_streams": set(),
-            "_open_aheads": set(),
-            "_log": None,
-        }
+        return {**self.__dict__, "_open_streams": set(), "_open_aheads": set(), "_log": None}
 
     def __repr__(self) -> str:
         """Name the first two files."""

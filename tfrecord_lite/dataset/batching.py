@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,11 +23,10 @@ _MOST_CHARS = 60
 """The most characters of the names of features in a fingerprint."""
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Batch(Stage):
     """`n` elements in one."""
 
-    words: ClassVar[Mapping[str, str]] = {"n": "batch_size"}
+    words: ClassVar = {"n": "batch_size"}
     n: int
     drop_remainder: bool
 
@@ -98,13 +96,12 @@ def stack(elements: list[Any], stack_columns: Callable[[list[Any]], Any] | None 
         raise InvalidArgumentError(Reason.WRONG_COUNT, detail=detail) from None
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Parse(Stage):
     """The columns of each batch; columns of single records by the parser's ``parse_single``."""
 
-    gives: ClassVar[Content | None] = "objects"
-    is_one_to_one: ClassVar[bool] = True
-    method: ClassVar[str] = "parse_example"
+    gives = "objects"
+    is_one_to_one = True
+    method = "parse_example"
     parser: Any
     """An ExampleParser, or a SequenceExampleParser."""
     label_key: str | None = None
@@ -178,11 +175,8 @@ def _with_hint(error: TFRecordError) -> TFRecordError:
     sidecar = companion(str(error.source), SIDECAR_SUFFIX)
     if error.reason is not Reason.WRONG_KIND or not os.path.isfile(sidecar):  # noqa: PTH113
         return error
-    detail = (
-        f"{error.detail}; {os.path.basename(sidecar)} says how the values are stored: "  # noqa: PTH119
-        "without a schema of your own they come as they were saved"
-    )
-    return error.at(detail=detail)
+    detail = f"{error.detail}; {os.path.basename(sidecar)} says how the values are stored: "  # noqa: PTH119
+    return error.at(detail=detail + "without a schema of your own they come as they were saved")
 
 
 def _fingerprint(parser: Any) -> str:

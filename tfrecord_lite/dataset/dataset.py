@@ -6,6 +6,7 @@ import functools
 import itertools
 import math
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
@@ -1028,7 +1029,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
             If it is not known without reading the files, or there is no end. If torch's data
             loaders are imported, also after :meth:`batch`, since it depends on the number of workers.
         """
-        if sharding.is_torch_there() and sharding.has_own_batches(self._plan):
+        if "torch.utils.data" in sys.modules and sharding.has_own_batches(self._plan):
             detail = "the number of batches depends on how many workers torch's DataLoader has; count() returns "
             detail += "it without one, count(num_workers) with one, len(IterableTensors(data_set)) for a loader"
             raise TypeError(detail)

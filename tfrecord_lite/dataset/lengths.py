@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +18,10 @@ from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Pack(Stage):
     """Blocks of `length` values from sequences end to end."""
 
-    gives: ClassVar[Content | None] = "objects"
+    gives = "objects"
     length: int
     key: str | None
     drop_remainder: bool
@@ -92,7 +90,6 @@ def _cut(
     return packed, [flat[n:]], [rest[rest > 0]]
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Buckets(Stage):
     """Batches of elements whose lengths lie between the same boundaries.
 
@@ -100,7 +97,7 @@ class Buckets(Stage):
     read again.
     """
 
-    method: ClassVar[str] = "bucket_by_length"
+    method = "bucket_by_length"
     length: Callable[[Any], int]
     boundaries: tuple[int, ...]
     batch_sizes: tuple[int, ...]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias, dataclass_transform
 
 from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State
 from tfrecord_lite.errors import DamageReport
@@ -93,8 +93,9 @@ class Run:
         return (seed, number, *((epoch[0], *salt, *epoch[1:]) if reshuffles else ()))
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False)
 class PlanNode:
-    """Node of a plan; only a :class:`Stage` takes its elements from another node."""
+    """Node of a plan, a dataclass; only a :class:`Stage` takes its elements from another node."""
 
     counts: ClassVar[bool] = False
     """Whether its result depends on an element's number among all. It then has to see all elements,
@@ -105,6 +106,10 @@ class PlanNode:
     """The method that makes it; empty for the name of the class."""
     words: ClassVar[Mapping[str, str]] = {}
     """The arguments by which users know its fields."""
+
+    def __init_subclass__(cls) -> None:
+        """Make each kind of node a dataclass."""
+        dataclass(kw_only=True, eq=False, repr=False)(cls)
 
     @property
     def content(self) -> Content:
@@ -153,7 +158,6 @@ class PlanNode:
         return settings
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Source(PlanNode):
     """Node without input, of whose elements every `n_parts`-th is given, from `number` on."""
 
@@ -167,7 +171,7 @@ class Source(PlanNode):
     """Number of workers that share these elements, each every n-th, and the number of this one."""
     even: Literal["", "pad", "drop"] = ""
     """How parts are made equal: one element more where one is missing, or none of the last; empty if they are not."""
-    method: ClassVar[str] = "TFRecordDataset"
+    method = "TFRecordDataset"
     words: ClassVar[Mapping[str, str]] = {
         "n_parts": "num_shards",
         "number": "index",
@@ -222,7 +226,6 @@ class Source(PlanNode):
         return self.part(n_workers, worker)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Stage(PlanNode):
     """Node that takes its elements from another."""
 

@@ -20,14 +20,11 @@ Each element in the buffer is equally likely to be next.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfrecord_lite.arrays import Float64Array, Int64Array, Uint64Array
 from tfrecord_lite.errors import require_int
-
-if TYPE_CHECKING:
-    from tfrecord_lite.arrays import Float64Array, Int64Array, Uint64Array
 
 OrderKey = tuple[int, ...]
 """Numbers that decide about a random order: the seed, and what tells apart the orders of one seed."""

@@ -10,7 +10,7 @@ import sys
 from typing import Any, NamedTuple
 
 from tfrecord_lite.dataset.batching import Batch
-from tfrecord_lite.dataset.plan import PlanNode, Stage, chain
+from tfrecord_lite.dataset.plan import PlanNode, chain
 
 
 class Worker(NamedTuple):
@@ -38,28 +38,20 @@ def register_with_torch(cls: type) -> None:
         data.IterableDataset.register(cls)
 
 
-def is_torch_there() -> bool:
-    """Whether torch's data loaders are imported, so that one may get a data set."""
-    return "torch.utils.data" in sys.modules
-
-
 def worker_part(plan: PlanNode, n_workers: int, number: int) -> PlanNode:
     """Return the plan of one worker."""
-    nodes = chain(plan)
+    nodes: list[Any] = chain(plan)
     last = _last_that_counts(nodes)
-    first: Any = nodes[0]
-    part: PlanNode
     if last == 0:
         repeats = any(node.stage == "repeat" for node in nodes)
-        part = first.worker_part(n_workers, number, repeats=repeats)
+        part = nodes[0].worker_part(n_workers, number, repeats=repeats)
     else:
         from tfrecord_lite.dataset.stages import Shard  # noqa: PLC0415 - for workers alone
 
         part = Shard(input=nodes[last], n_parts=n_workers, number=number)
-    for node in nodes[last + 1 :]:
-        if isinstance(node, Stage):
-            part = node.with_input(part)
-    return part
+    for stage in nodes[last + 1 :]:
+        part = stage.with_input(part)
+    return part  # type: ignore[no-any-return]
 
 
 def part_of(dataset: Any, n_workers: int, number: int) -> Any:
@@ -82,15 +74,10 @@ def has_own_batches(plan: PlanNode) -> bool:
     return any(isinstance(node, Batch) for node in nodes[_last_that_counts(nodes) + 1 :])
 
 
-def is_shuffle(node: PlanNode) -> bool:
+def _is_shuffle(node: PlanNode) -> bool:
     """Whether a node has a random order of its own, or joins plans that have."""
-    inputs = getattr(node, "inputs", ())
-    return getattr(node, "seed", None) is not None or any(map(has_shuffle, inputs))
-
-
-def has_shuffle(plan: PlanNode) -> bool:
-    """Whether any node of a plan has a random order of its own."""
-    return any(map(is_shuffle, chain(plan)))
+    below = (inner for plan in getattr(node, "inputs", ()) for inner in chain(plan))
+    return getattr(node, "seed", None) is not None or any(map(_is_shuffle, below))
 
 
 def has_unseeded_shuffle(plan: PlanNode) -> bool:
@@ -105,6 +92,6 @@ def has_unseeded_shuffle(plan: PlanNode) -> bool:
 def is_rank_bound(plan: PlanNode) -> bool:
     """Whether ranks share the order of a shuffle before a shard, which must follow from seed and epoch alone."""
     nodes = chain(plan)
-    shuffles = [i for i, node in enumerate(nodes) if is_shuffle(node)]
+    shuffles = [i for i, node in enumerate(nodes) if _is_shuffle(node)]
     shards = [i for i, node in enumerate(nodes) if node.stage == "shard"]
     return bool(shuffles and shards and min(shuffles) < max(shards))

@@ -10,9 +10,8 @@ From the number of steps in the state and the key follows which elements the buf
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -20,10 +19,8 @@ from tfrecord_lite.arrays import Int64Array, gather, row_splits
 from tfrecord_lite.block import SPARE_BYTES, Block, block_of, origin_of
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.chunks import Chunk, ObjectChunk, join
+from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State
 from tfrecord_lite.dataset.plan import Run, Stage
-
-if TYPE_CHECKING:
-    from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State
 
 _MOST_STEPS = 4096
 _FEW = 64
@@ -34,12 +31,11 @@ _LARGE_RECORD_BYTES = 4096
 """Mean length from which on records are held one by one."""
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Shuffle(Stage):
     """Elements in random order, as far as a buffer of `buffer_size` allows."""
 
-    is_one_to_one: ClassVar[bool] = True
-    words: ClassVar[Mapping[str, str]] = {"reshuffles": "reshuffle_each_iteration"}
+    is_one_to_one = True
+    words: ClassVar = {"reshuffles": "reshuffle_each_iteration"}
     buffer_size: int
     seed: int
     is_seeded: bool

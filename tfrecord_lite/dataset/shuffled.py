@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import field, replace
 
 import numpy as np
 
 from tfrecord_lite.dataset import random_order as order
+from tfrecord_lite.dataset.cutting import Pair, State
 from tfrecord_lite.dataset.plan import Memory, Run, Source
 from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError
 from tfrecord_lite.files.names import is_url
 from tfrecord_lite.index.file import MAX_OPEN, TFRecordFile
-from tfrecord_lite.options import ReadOptions, ReadSettings
+from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.texts import plural
-
-if TYPE_CHECKING:
-    from tfrecord_lite.dataset.cutting import Pair, State
 
 _MOST_RECORDS = 4096
 _WINDOW_BYTES = 64 * 1024 * 1024
@@ -26,11 +23,10 @@ _ABOUT_BYTES = 4 * 1024 * 1024
 """About the bytes of a chunk in random order, or of whole rounds of files in turns."""
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class ShuffledRecords(Source):
     """All records of uncompressed files, in random order; the process keeps their index."""
 
-    method: ClassVar[str] = "shuffle_all"
+    method = "shuffle_all"
     options: ReadSettings
     seed: int
     is_seeded: bool
@@ -70,9 +66,7 @@ class ShuffledRecords(Source):
             except TFRecordError:
                 if numbers.size == 1:
                     raise
-                most = (
-                    1  # read one by one, so that records before the damaged one are returned first
-                )
+                most = 1  # so that records before the damaged one are returned first
                 continue
             at += numbers.size
             yield block, {"taken": at, "of": len(file)}
@@ -82,8 +76,11 @@ class ShuffledRecords(Source):
         file: TFRecordFile | None = self.key.recall()
         if file is None or file.is_stale:
             own = self.options
-            limits: ReadOptions = {"verify": own.verify, "max_record_bytes": own.max_record_bytes}
-            limits["storage_options"] = own.storage_options
-            file = TFRecordFile(self.names, **limits)
+            file = TFRecordFile(
+                self.names,
+                verify=own.verify,
+                max_record_bytes=own.max_record_bytes,
+                storage_options=own.storage_options,
+            )
             self.key.keep(file)
         return file

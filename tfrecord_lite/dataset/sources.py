@@ -6,11 +6,12 @@ import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import field, replace
+from typing import Any
 
 import numpy as np
 
+from tfrecord_lite.arrays import Int64Array
 from tfrecord_lite.block import OVERHEAD_BYTES, Block, block_of
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, Start, State
@@ -27,17 +28,13 @@ from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import is_header
 from tfrecord_lite.texts import plural
 
-if TYPE_CHECKING:
-    from tfrecord_lite.arrays import Int64Array
-
-    _Stamp = tuple[str, FileStamp | None]
+_Stamp = tuple[str, FileStamp | None]
 
 _MOST_RECORDS = 4096
 _LARGE_RECORDS = 8
 """Number of large records to read at a time, from each open file."""
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Files(Source):
     """The records of files: one file after the other, or several in turns."""
 

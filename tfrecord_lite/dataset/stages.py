@@ -7,9 +7,9 @@ import os
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,15 +17,14 @@ import numpy as np
 from tfrecord_lite.block import Block
 from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, compacted
 from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State, elements
-from tfrecord_lite.dataset.plan import Content, Memory, Run, Stage, feed_of
+from tfrecord_lite.dataset.plan import Memory, Run, Stage, feed_of
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Take(Stage):
     """The first elements."""
 
-    counts: ClassVar[bool] = True
-    words: ClassVar[Mapping[str, str]] = {"n": "count"}
+    counts = True
+    words: ClassVar = {"n": "count"}
     n: int
 
     def size(self) -> int | None:
@@ -48,12 +47,11 @@ class Take(Stage):
                 yield chunk, {"taken": taken, "feed": feed.state()}
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Skip(Stage):
     """All but the first elements."""
 
-    counts: ClassVar[bool] = True
-    words: ClassVar[Mapping[str, str]] = {"n": "count"}
+    counts = True
+    words: ClassVar = {"n": "count"}
     n: int
 
     def size(self) -> int | None:
@@ -72,12 +70,11 @@ class Skip(Stage):
                 yield chunk, {"feed": feed.state()}
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Shard(Stage):
     """Every `n_parts`-th element, from `number` on."""
 
-    counts: ClassVar[bool] = True
-    words: ClassVar[Mapping[str, str]] = {"n_parts": "num_shards", "number": "index"}
+    counts = True
+    words: ClassVar = {"n_parts": "num_shards", "number": "index"}
     n_parts: int
     number: int
 
@@ -98,13 +95,12 @@ class Shard(Stage):
                     yield mine, {"seen": seen, "feed": feed.state()}
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Enumerate(Stage):
     """Pairs of a number and an element."""
 
-    counts: ClassVar[bool] = True
-    gives: ClassVar[Content | None] = "objects"
-    is_one_to_one: ClassVar[bool] = True
+    counts = True
+    gives = "objects"
+    is_one_to_one = True
     start: int
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
@@ -117,13 +113,12 @@ class Enumerate(Stage):
                 yield ObjectChunk(items), {"number": number, "feed": feed.state()}
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Map(Stage):
     """The results of a function called with each element, in order."""
 
-    gives: ClassVar[Content | None] = "objects"
-    is_one_to_one: ClassVar[bool] = True
-    words: ClassVar[Mapping[str, str]] = {"n_threads": "num_parallel_calls"}
+    gives = "objects"
+    is_one_to_one = True
+    words: ClassVar = {"n_threads": "num_parallel_calls"}
     function: Callable[..., Any]
     n_threads: int = 1
 
@@ -161,7 +156,6 @@ class Map(Stage):
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Filter(Stage):
     """The elements for which a function returns true."""
 
@@ -188,11 +182,10 @@ def _call(function: Callable[..., Any], element: Any, chunk: Chunk, number: int)
         raise
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Repeat(Stage):
     """All elements `n` times (None: for ever); each round is an epoch of its own."""
 
-    words: ClassVar[Mapping[str, str]] = {"n": "count"}
+    words: ClassVar = {"n": "count"}
     n: int | None
 
     def size(self) -> int | None:
@@ -214,14 +207,13 @@ class Repeat(Stage):
             epoch, state = epoch + 1, None
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Cache(Stage):
     """The elements of epoch 0 in every epoch, kept in memory once all of them were made.
 
     It gives copies of arrays and containers, so changing a batch in place does not change the next epoch.
     """
 
-    is_one_to_one: ClassVar[bool] = True
+    is_one_to_one = True
     key: Memory = field(default_factory=Memory)
 
     def with_input(self, node: Any) -> Cache:
@@ -275,7 +267,6 @@ def _copy(item: Any) -> Any:
     return item
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Prefetch(Stage):
     """The same elements, `n` of them made ahead, in a thread.
 
@@ -283,8 +274,8 @@ class Prefetch(Stage):
     goes through the queue like an element.
     """
 
-    is_one_to_one: ClassVar[bool] = True
-    words: ClassVar[Mapping[str, str]] = {"n": "buffer_size"}
+    is_one_to_one = True
+    words: ClassVar = {"n": "buffer_size"}
     n: int
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:

@@ -10,18 +10,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.dataset.chunks import join_records
+from tfrecord_lite.dataset.cutting import State
 
-if TYPE_CHECKING:
-    from tfrecord_lite.dataset.cutting import State
-
-    Read = Callable[[int, int], Iterator[Block]]
-    """Reads the file at a place, after its first `n` records."""
+Read = Callable[[int, int], Iterator[Block]]
+"""Reads the file at a place, after its first `n` records."""
 
 _MOST_RECORDS = 4096
 _LONG_TURN = 16

@@ -24,15 +24,14 @@ import pickle
 import signal
 import traceback
 import weakref
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import cycle
 from multiprocessing.connection import Connection
 from typing import Any, ClassVar
 
 from tfrecord_lite.dataset.chunks import Chunk, ColumnChunk, ObjectChunk
 from tfrecord_lite.dataset.cutting import Feed, Pair, State
-from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Stage, sources_of
+from tfrecord_lite.dataset.plan import PlanNode, Run, Stage, sources_of
 from tfrecord_lite.dataset.sharding import worker_part
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 
@@ -57,13 +56,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_close_inlets)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Processes(Stage):
     """The same elements, made by `n_workers` processes, in turns from each."""
 
-    gives: ClassVar[Content | None] = "objects"
-    method: ClassVar[str] = "in_processes"
-    words: ClassVar[Mapping[str, str]] = {"n_workers": "num_workers"}
+    gives = "objects"
+    method = "in_processes"
+    words: ClassVar = {"n_workers": "num_workers"}
     n_workers: int
     start_method: str | None = None
 
