@@ -20,13 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, Buffer, Int64Array, Uint8Array, gather, row_splits, views
-from tfrecord_lite.errors import (
-    InvalidArgumentError,
-    Reason,
-    TFRecordError,
-    argument_error,
-    require_int,
-)
+from tfrecord_lite.errors import TFRecordError, argument_error, require_int
 from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
@@ -116,8 +110,8 @@ class Block:
         if not self.data.flags.c_contiguous:
             raise argument_error("data must be contiguous")
         if self.offsets.shape != self.lengths.shape:
-            detail = f"there are {self.offsets.size} offsets, but {self.lengths.size} lengths"
-            raise argument_error(detail)
+            n = self.offsets.size
+            raise argument_error(f"there are {n} offsets, but {self.lengths.size} lengths")
         if self.offsets.size == 0:
             return
         room = self.data.size - SPARE_BYTES
@@ -125,8 +119,7 @@ class Block:
         # Each alone first, so that their sum cannot wrap around.
         high = max(self.offsets.max(), self.lengths.max())
         if low < 0 or high > room or (self.offsets + self.lengths).max() > room:
-            detail = f"an extent is not within the {room} bytes that records may take"
-            raise argument_error(detail)
+            raise argument_error(f"an extent is not within the {room} bytes that records may take")
 
     @classmethod
     def from_records(cls, records: Sequence[Buffer]) -> Block:
@@ -137,11 +130,6 @@ class Block:
         records : sequence of bytes-like
             For example, a list or object array of ``bytes``. A buffer of larger items is one
             record of all its bytes.
-
-        Returns
-        -------
-        Block
-            Owns its memory.
 
         Raises
         ------
@@ -170,11 +158,6 @@ class Block:
         blocks : sequence of Block
             May be empty, and may hold empty blocks.
 
-        Returns
-        -------
-        Block
-            Owns its memory, and knows where each record came from.
-
         Examples
         --------
         >>> Block.concat([Block.from_records([b"Ada", b"Alan"]), Block.from_records([b"Grace"])])
@@ -188,19 +171,12 @@ class Block:
         return cls._joined(blocks)
 
     def copy(self) -> Block:
-        """Return the same records in a buffer of their own.
-
-        Returns
-        -------
-        Block
-            Owns its memory, which has the bytes from the first of the records to the last; this
-            one may keep a larger buffer alive.
+        """Return the same records in a buffer of their own, from the first to the last of them.
 
         Examples
         --------
         >>> people = Block.from_records([b"Ada", b"Alan", b"Grace"])
-        >>> last = people[2:].copy()  # does not keep the buffer of all three alive
-        >>> last.to_list()
+        >>> people[2:].copy().to_list()  # without the buffer of all three
         [b'Grace']
         """
         return self._joined([self]) if len(self) else self.from_records([])
@@ -295,11 +271,6 @@ class Block:
             list of integers those with these numbers, in any order, with repetitions. Negative
             numbers count from the end.
 
-        Returns
-        -------
-        bytes or Block
-            A block shares the buffer of this one, and knows where each record came from.
-
         Raises
         ------
         IndexError
@@ -351,8 +322,7 @@ class Block:
 
     def __repr__(self) -> str:
         """Count the records and their bytes."""
-        n_bytes = plural(self.nbytes, "byte")
-        return f"<Block of {plural(len(self), 'record')}, {n_bytes}>"
+        return f"<Block of {plural(len(self), 'record')}, {plural(self.nbytes, 'byte')}>"
 
     def place(self, i: int) -> Place:
         """Return where record `i` came from.
@@ -361,11 +331,6 @@ class Block:
         ----------
         i : int
             Number of the record in this block; a negative one counts from the end.
-
-        Returns
-        -------
-        Place
-            With `source` and `offset` None if unknown.
 
         Raises
         ------
@@ -397,9 +362,8 @@ def block_of(
 ) -> Block:
     """Return a block of arrays that need no check, which takes longer than the rest."""
     block = object.__new__(Block)
-    for name, value in zip(
-        _FIELDS, (data, offsets, lengths, sources, places, is_framed), strict=True
-    ):
+    values = (data, offsets, lengths, sources, places, is_framed)
+    for name, value in zip(_FIELDS, values, strict=True):
         object.__setattr__(block, name, value)
     return block
 
@@ -427,8 +391,9 @@ def _key_array(key: Sequence[int] | AnyArray) -> AnyArray:
     """Return a list of numbers or bools, or an array, as an array."""
     if isinstance(key, np.ma.MaskedArray):
         if np.ma.is_masked(key):
-            detail = "the key has masked items; replace them, for example with filled(False)"
-            raise TypeError(detail)
+            raise TypeError(
+                "the key has masked items; replace them, for example with filled(False)"
+            )
         return np.asarray(key)
     try:
         return np.asarray(key, np.int64 if isinstance(key, list) and not key else None)
@@ -469,7 +434,7 @@ def _bytes_of(record: Buffer, index: int) -> Buffer:
         raise TypeError(detail)
     if not view.c_contiguous:
         detail = "the buffer is not contiguous; copy it, for example with numpy.ascontiguousarray"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, index=index, detail=detail)
+        raise argument_error(detail, index=index)
     try:
         return view.cast("B")
     except TypeError:  # it is empty, or its items have several fields

@@ -78,10 +78,8 @@ class TFRecordError(Exception):
     reason : Reason
         The machine-readable cause.
     offset : int, optional
-        Bytes from the start of the *decompressed* stream to the first byte of
-        the unit that is broken; for a record, to its header, whichever part of
-        it is at fault (TensorFlow names the data's offset for a bad data CRC,
-        rule R5).
+        Bytes from the start of the *decompressed* stream to what is broken; for a record, to its header
+        (TensorFlow names the data's offset for a bad data CRC, rule R5).
     source : str, optional
         Path or URL the bytes came from.
     index : int, optional
@@ -89,8 +87,7 @@ class TFRecordError(Exception):
     key : str, optional
         Name of the feature.
     detail : str, optional
-        The cause as a sentence of its own: what is wrong, what was expected, how to go on.
-        Without any, the reason's words are used.
+        What is wrong, what was expected, how to go on; by default the reason's words.
 
     Examples
     --------
@@ -140,9 +137,8 @@ class TFRecordError(Exception):
         """
         _, *own = self.args
         more_exact: Any = zip((offset, source, index, key, detail), own, strict=True)
-        return type(self)(
-            self.reason, *(before if new is None else new for new, before in more_exact)
-        )
+        place = (before if new is None else new for new, before in more_exact)
+        return type(self)(self.reason, *place)
 
     def __str__(self) -> str:
         """Return the place, then the cause, in one line."""
@@ -245,8 +241,7 @@ class DamagedSpan:
     detail: str | None
     """The cause in words."""
     index: int | None
-    """Number of that record in the file; in each damaged span before it are `num_records`. None if
-    it is not known, as reading began at any byte."""
+    """Number of that record in the file; None if it is not known, as reading began at any byte."""
     records_before: int
     """Number of intact records of the file before it."""
     records_after: int | None = None
@@ -256,10 +251,7 @@ class DamagedSpan:
 
     @property
     def breaks_off(self) -> bool:
-        """Whether the file or its compressed stream ends too soon.
-
-        It is not known how much followed: `length` is only what is known to be lost.
-        """
+        """Whether the file or its compressed stream ends too soon, so that more than `length` is lost."""
         return self.reason is Reason.TRUNCATED or self.reason in STREAM_DAMAGE
 
     def error(self) -> DataLossError:
@@ -337,7 +329,6 @@ class FileReport:
     """Errors of intact records that are wrong messages, if that was checked; as many at most. With
     ``on_misfit="drop"`` those that were dropped, which `records` does not count."""
     num_message_errors: int = 0
-    """Number of such records."""
     failure: Exception | None = None
     """Why the file could not be read to its end, if not because of damage."""
 
@@ -427,7 +418,7 @@ class DamageReport:
     _repr_html_ = repr_html
 
     def summary(self) -> str:
-        """Say in one line what was skipped.
+        """Return in one line what was skipped.
 
         Examples
         --------
@@ -477,10 +468,7 @@ def _found(files: tuple[FileReport, ...]) -> str:
 
 
 class errors_at:  # noqa: N801 - as context managers of the standard library
-    """Give a place to errors about values from inside, which stay the same exceptions with traceback, cause and notes.
-
-    A function for `index` makes the number of the record of the number that an error has, if any.
-    """
+    """Give a place to errors about values from inside; a function for `index` changes the number that an error has."""
 
     __slots__ = ("_index", "_key", "_source")
 
@@ -514,24 +502,7 @@ def argument_error(
 
 
 def require_int(name: str, value: Any, at_least: int | None = None) -> int:
-    """Check an integer argument, and return it as an int.
-
-    Parameters
-    ----------
-    name : str
-        The name of the argument, for errors.
-    value : int
-        Or anything with ``__index__``, except a bool.
-    at_least : int, optional
-        The smallest valid value.
-
-    Raises
-    ------
-    TypeError
-        If `value` is not an integer; floats, strings and bools are not.
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` if it is below `at_least`.
-    """
+    """Return an integer argument as an int; raise if it is not one (a bool is none), or below `at_least`."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
     number = operator.index(value)

@@ -124,13 +124,7 @@ _ELSEWHERE = {
 
 
 def check_keywords(options: Mapping[str, Any], known: type = object) -> None:
-    """Refuse keywords that a call of this package does not take, with the one that was probably meant.
-
-    Raises
-    ------
-    TypeError
-        If there is a keyword that is none of the TypedDict `known`; by default, if there is any.
-    """
+    """Raise TypeError about a keyword that is not of the TypedDict `known`, with the one that was probably meant."""
     known_names = getattr(known, "__annotations__", {})
     if options.keys() - known_names:
         call, parameters = _public_call()
@@ -215,13 +209,7 @@ def _parameters(code: CodeType) -> tuple[str, ...]:
 
 
 def read_settings(options: ReadOptions) -> ReadSettings:
-    """Return the keywords of a call that reads files, checked.
-
-    Raises
-    ------
-    TypeError, InvalidArgumentError
-        If one is unknown, or wrong.
-    """
+    """Return the keywords of a call that reads files, checked."""
     check_keywords(options, ReadOptions)
     return ReadSettings(**options)
 
@@ -257,23 +245,19 @@ class ReadSettings:
         n_bytes = require_int("max_record_bytes", self.max_record_bytes, 0)
         if n_bytes >= 2**64:
             raise argument_error(f"max_record_bytes is {n_bytes}, expected less than 2**64")
-        if self.max_inflated_bytes is not None:
-            require_int("max_inflated_bytes", self.max_inflated_bytes, 1)
         ratio = self.max_inflated_ratio
         if ratio is not None and not hasattr(ratio, "__float__"):
             raise TypeError(f"max_inflated_ratio must be a number, not {type(ratio).__name__}")
         if ratio is not None and not ratio > 0:  # NaN is not either
             raise argument_error(f"max_inflated_ratio is {ratio}, expected more than 0, or None")
-        if not callable(self.on_error) and self.on_error not in ("raise", "skip"):
-            detail = f"on_error is {self.on_error!r}, expected 'raise', 'skip' or a function"
-            raise argument_error(detail)
-        if not callable(self.on_misfit) and self.on_misfit not in ("raise", "drop"):
-            detail = f"on_misfit is {self.on_misfit!r}, expected 'raise', 'drop' or a function"
-            raise argument_error(detail)
-        if self.max_errors is not None:
-            require_int("max_errors", self.max_errors, 0)
-        if self.read_ahead is not None:
-            require_int("read_ahead", self.read_ahead, 0)
+        for name, word in (("on_error", "skip"), ("on_misfit", "drop")):
+            value = getattr(self, name)
+            if not callable(value) and value not in ("raise", word):
+                detail = f"{name} is {value!r}, expected 'raise', {word!r} or a function"
+                raise argument_error(detail)
+        for name, least in (("max_inflated_bytes", 1), ("max_errors", 0), ("read_ahead", 0)):
+            if getattr(self, name) is not None:
+                require_int(name, getattr(self, name), least)
         if self.max_errors is not None and not self.leaves_out:
             detail = f"max_errors is {self.max_errors}, but on_error='raise' skips no damage"
             raise argument_error(detail)

@@ -15,19 +15,13 @@ from tfrecord_lite.dataset.sources import Files
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
-from tfrecord_lite.options import (
-    ReadOptions,
-    ReadSettings,
-    hinted,
-    num_files_in_turns,
-    read_settings,
-)
-from tfrecord_lite.schema import DenseLike, FeatureLike
+from tfrecord_lite.options import ReadOptions, hinted, num_files_in_turns, read_settings
 
 if TYPE_CHECKING:
-    from tfrecord_lite.dataset.dataset import Columns
+    from tfrecord_lite.dataset.dataset import Columns, DenseFeatures, Features
     from tfrecord_lite.dataset.plan import PlanNode
     from tfrecord_lite.described.sidecar import SchemaLike
+    from tfrecord_lite.options import ReadSettings
 
     class Keywords(ReadOptions, total=False):
         """Keywords of read_batches that do not change the type of its elements."""
@@ -41,6 +35,16 @@ if TYPE_CHECKING:
         num_workers: int
         columns: Sequence[str] | None
         text: bool | Sequence[str]
+
+    class Whole(Keywords, total=False):
+        """Keywords with which elements are columns."""
+
+        label_key: None
+
+    class Labelled(Keywords):
+        """Keywords with which elements are (columns, label)."""
+
+        label_key: str
 
     Paths = str | bytes | PathLike[str] | Iterable[str | bytes | PathLike[str]]
 
@@ -297,39 +301,19 @@ def dataset_of(plan: PlanNode) -> TFRecordDataset:
 
 @overload
 def read_batches(
-    paths: Paths,
-    schema: Mapping[str, DenseLike],
-    batch_size: int = ...,
-    *,
-    label_key: None = None,
-    **keywords: Unpack[Keywords],
+    paths: Paths, schema: DenseFeatures, batch_size: int = ..., **keywords: Unpack[Whole]
 ) -> Dataset[dict[str, AnyArray]]: ...
 @overload
 def read_batches(
-    paths: Paths,
-    schema: Mapping[str, DenseLike],
-    batch_size: int = ...,
-    *,
-    label_key: str,
-    **keywords: Unpack[Keywords],
+    paths: Paths, schema: DenseFeatures, batch_size: int = ..., **keywords: Unpack[Labelled]
 ) -> Dataset[tuple[dict[str, AnyArray], AnyArray]]: ...
 @overload
 def read_batches(
-    paths: Paths,
-    schema: Mapping[str, FeatureLike],
-    batch_size: int = ...,
-    *,
-    label_key: None = None,
-    **keywords: Unpack[Keywords],
+    paths: Paths, schema: Features, batch_size: int = ..., **keywords: Unpack[Whole]
 ) -> Dataset[Columns]: ...
 @overload
 def read_batches(
-    paths: Paths,
-    schema: Mapping[str, FeatureLike],
-    batch_size: int = ...,
-    *,
-    label_key: str,
-    **keywords: Unpack[Keywords],
+    paths: Paths, schema: Features, batch_size: int = ..., **keywords: Unpack[Labelled]
 ) -> Dataset[tuple[Columns, Column]]: ...
 @overload
 def read_batches(

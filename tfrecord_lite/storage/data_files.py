@@ -114,12 +114,9 @@ class DataFiles(ShardSet):
     def _divide(self, records: Block | Sequence[bytes], cutter: Evenly | Filling) -> None:
         for shard, part in cutter.cut(records):
             self.open_through(shard)
-            self._write(part, is_whole=part is records)
-
-    def _write(self, part: Any, *, is_whole: bool) -> None:
-        # One by one if they are a part of a block; as views, as others share its memory.
-        is_shared = isinstance(part, Block) and not is_whole
-        self.sinks[-1].add_all(part.views() if is_shared else part)
+            # One by one if they are a part of a block; as views, as others share its memory.
+            is_shared = isinstance(part, Block) and part is not records
+            self.sinks[-1].add_all(part.views() if is_shared else part)
 
     def rows_of(self, shard: int) -> range:
         """Return the numbers of the records in a shard, after all were written."""

@@ -44,8 +44,7 @@ def summarize(
     Parameters
     ----------
     data : path, TFRecordReader, Block, list of bytes, columns, rows, or dataframe
-        Files as :class:`TFRecordReader` takes them (a str or PathLike, a pattern, a file
-        object, a list of these), read one after the other and never held in memory; or a
+        Files as :class:`TFRecordReader` takes them, never held in memory; or a
         reader; or serialised Examples or SequenceExamples. Or data to be encoded: a dict of columns, an iterable
         of dicts, a DataFrame of pandas or polars, Arrow data of any library; these are held in
         memory, and summarised as the Examples that they would become.
@@ -61,8 +60,7 @@ def summarize(
     Summary, or SequenceSummary
         For every feature its kinds, the number of records with it, its lengths, and its
         smallest and largest values, sorted by name. Print it as a table, add the summaries of
-        several shards, or call :meth:`Summary.schema` for a schema. Of SequenceExamples a
-        SequenceSummary, which has the same for the context, and the feature lists.
+        several shards, or call :meth:`Summary.schema`.
 
     Raises
     ------
@@ -77,8 +75,7 @@ def summarize(
 
     Notes
     -----
-    Takes as long as parsing all features into columns, and the memory of one read: about a
-    megabyte.
+    Takes as long as parsing all features into columns, and about 1 MB.
 
     If any record has feature lists, all are SequenceExamples: one without lists has the bytes of an
     Example, whose features are its context.
