@@ -511,6 +511,11 @@ def require_int(name: str, value: Any, at_least: int | None = None) -> int:
     return number
 
 
+def optional_int(name: str, value: Any, at_least: int) -> int | None:
+    """Return an integer argument as :func:`require_int` does, or None."""
+    return None if value is None else require_int(name, value, at_least)
+
+
 def levels_to_caller() -> int:
     """Return the `stacklevel` that names the first caller outside the package."""
     package, frame, level = __name__.partition(".")[0], inspect.currentframe(), 0

@@ -24,7 +24,6 @@ from tfrecord_lite.files.remote import for_each_file
 from tfrecord_lite.index.handles import FileStamp, open_handle
 from tfrecord_lite.index.parts import FileMarks, FilePart, PartReader, deal, file_marks, marks_in
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import is_header
 from tfrecord_lite.texts import plural
 
@@ -94,7 +93,11 @@ class Files(Source):
         ahead = ReadAhead(whole, options.storage_options, options.read_ahead, max(n_at_once, 1))
         try:
             demand = run.demand if self.cycle_length == 1 else Demand()
-            read = functools.partial(self._read, run.sizes, groups, log, demand, ahead)
+            own_run = replace(run, demand=demand)
+            open_part = functools.partial(
+                PartReader, options=options, log=log, block_records=_LARGE_RECORDS, ahead=ahead
+            )
+            read = functools.partial(self._read, own_run, groups, open_part)
             start: Start = functools.partial(in_order, read, len(groups))
             if self.cycle_length > 1:
                 turns = self.cycle_length, self.block_length
@@ -165,8 +168,7 @@ class Files(Source):
 
     def _note(self, key: tuple[_Stamp, bool], marks: FileMarks) -> None:
         """Keep where a file can be cut, by its stamp, and whether that shows before it is read."""
-        if (known := self.marks.recall()) is None:
-            self.marks.keep(known := {})
+        self.marks.keep(known := self.marks.recall() or {})
         known[key] = marks
 
     def _order(self, run: Run) -> list[str]:
@@ -177,46 +179,31 @@ class Files(Source):
         return [self.names[i] for i in order.permutation(key, len(self.names)).tolist()]
 
     def _read(
-        self,
-        sizes: dict[str, int],
-        groups: list[list[FilePart]],
-        log: DamageLog | None,
-        demand: Demand,
-        ahead: ReadAhead,
-        place: int,
-        n_skip: int,
+        self, run: Run, groups: list[list[FilePart]], open_part: Any, place: int, n_skip: int
     ) -> Iterator[Block]:
         """Yield the records, after the first `n_skip`, of the parts at a place in the order."""
         name = groups[place][0].source
         if (size := local_size(name)) is not None:
-            sizes[name] = size
+            run.sizes[name] = size
         for part in groups[place]:
             if part.n_records is not None and n_skip >= part.n_records:
                 n_skip -= part.n_records
                 continue
-            yield from self._read_part(part, n_skip, log, demand, ahead, sizes)
+            yield from self._read_part(run, part, open_part, n_skip)
             n_skip = 0
 
-    def _read_part(
-        self,
-        part: FilePart,
-        n_skip: int,
-        log: DamageLog | None,
-        demand: Demand,
-        ahead: ReadAhead,
-        sizes: dict[str, int],
-    ) -> Iterator[Block]:
+    def _read_part(self, run: Run, part: FilePart, open_part: Any, n_skip: int) -> Iterator[Block]:
         """Yield the records of a part after the first `n_skip`; note where a whole file can be cut."""
         name = part.source
         is_first = part.is_whole and not n_skip and self._can_be_dealt
         stamp = _stamp(name) if is_first else (name, None)  # before it is opened
         notes = _Notes() if stamp[1] is not None and is_header(stamp[1].header) else None
-        if n_skip and log is None:  # where damage is skipped, only intact records count
+        if n_skip and not self.skips_damage:  # otherwise only intact records count
             part, n_skip = part.after(n_skip, self.options)
-        with closing(PartReader(part, self.options, log, _LARGE_RECORDS, ahead=ahead)) as reader:
-            while (block := reader.next_block(None if n_skip else demand.n)) is not None:
+        with closing(open_part(part)) as reader:
+            while (block := reader.next_block(None if n_skip else run.demand.n)) is not None:
                 if reader.remote_bytes:
-                    sizes[name] = reader.remote_bytes
+                    run.sizes[name] = reader.remote_bytes
                 places = block.places  # which nobody else has; all chunks have the same sources
                 if places is not None:
                     places[:, 0] = self._numbers[name]

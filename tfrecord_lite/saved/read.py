@@ -16,21 +16,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    ByteItems,
-    ByteRanges,
-    Int64Array,
-    first_true,
-    gather,
-    row_splits,
-)
+from tfrecord_lite import arrays
+from tfrecord_lite.arrays import AnyArray, Int64Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import SparseTensor
 from tfrecord_lite.convert.lists import Joiner, Lists, SparseLists, row_of, scattered
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.restore import result, sparse_result
-from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.options import ReadSettings
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.saved.folder import CHUNKS, SavedData
@@ -100,9 +93,8 @@ def lists_of(
     k = len(data.components)
     blocks = _blocks(data, data.files if shard is None else data.shards[shard], options)
     if cycle_length > 1:
-        blocks = _in_turns(
-            [_blocks(data, files, options) for files in data.shards], cycle_length, k
-        )
+        shards = [_blocks(data, files, options) for files in data.shards]
+        blocks = _in_turns(shards, cycle_length, k)
     for block in blocks:
         yield len(block) // k, {c.name: parsed(c, block[place::k]) for c, place in places}
 
@@ -222,7 +214,7 @@ def parsed(component: Component, records: Block) -> Values:
     except (WireError, IndexError, StopIteration, ValueError, KeyError) as error:
         place = records.place(0) if len(records) else ""
         detail = f"a record is not the {component.form} that the spec says ({type(error).__name__}, after {place})"
-        raise InvalidArgumentError(Reason.MALFORMED, key=component.name, detail=detail) from None
+        raise argument_error(detail, Reason.MALFORMED, key=component.name) from None
 
 
 def _type(dtype: str | None, shape: Shape | None, *, missing: bool = False) -> Type:
@@ -265,16 +257,14 @@ def _tensors(
 
 
 def _check_sizes(records: Block, sizes: Int64Array, shape: Shape) -> None:
-    for dim, size in enumerate(shape):
-        first = first_true(sizes[:, dim] != size) if size is not None else None
-        if first is not None:
-            found = sizes[first].tolist()
-            expected = [-1 if s is None else s for s in shape]
-            detail = f"the tensor has shape {found}, expected {expected}"
-            raise records.place(first).locate(InvalidArgumentError(Reason.BAD_SHAPE, detail=detail))
+    expected = np.array([-1 if size is None else size for size in shape], np.int64)
+    first = arrays.first_true(((sizes != expected) & (expected >= 0)).any(axis=1))
+    if first is not None:
+        detail = f"the tensor has shape {sizes[first].tolist()}, expected {expected.tolist()}"
+        raise records.place(first).locate(argument_error(detail, Reason.BAD_SHAPE))
 
 
-def _short_strings(records: Block) -> ByteRanges | None:
+def _short_strings(records: Block) -> arrays.ByteRanges | None:
     """Return where the strings of scalar tensors are, if all are short; None otherwise."""
     offsets, lengths = records.offsets, records.lengths
     n_prefix = len(_SCALAR_STRING) + 2
@@ -285,13 +275,14 @@ def _short_strings(records: Block) -> ByteRanges | None:
     is_plain = (heads[:, :-2] == np.frombuffer(_SCALAR_STRING, np.uint8)).all()
     if is_plain and (heads[:, -2] == size + 1).all() and (heads[:, -1] == size).all():
         splits = row_splits(size)
-        return ByteRanges(gather(records.data, offsets + n_prefix, size, splits), splits[:-1], size)
+        data = arrays.gather(records.data, offsets + n_prefix, size, splits)
+        return arrays.ByteRanges(data, splits[:-1], size)
     return None
 
 
 def _flat(array: AnyArray) -> Any:
     flat = array.reshape(-1)
-    return ByteItems.of(flat.tolist()) if flat.dtype.hasobject else flat
+    return arrays.ByteItems.of(flat.tolist()) if flat.dtype.hasobject else flat
 
 
 def _of_any_shape(records: Block, dtype: str, rank: int) -> tuple[Int64Array, Any]:
@@ -313,8 +304,7 @@ def _of_any_shape(records: Block, dtype: str, rank: int) -> tuple[Int64Array, An
     for numbers, array in groups:
         if array.ndim - 1 != rank:
             detail = f"the tensor has {plural(array.ndim - 1, 'dimension')}, expected {rank}"
-            misfit = InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
-            raise records.place(int(numbers[0])).locate(misfit)
+            raise records.place(int(numbers[0])).locate(argument_error(detail, Reason.BAD_SHAPE))
         sizes[numbers] = array.shape[1:]
     splits = row_splits(np.prod(sizes, axis=1, dtype=np.int64))
     flat = np.empty(splits[-1], tensor_type(dtype).dtype)

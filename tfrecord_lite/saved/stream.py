@@ -47,9 +47,8 @@ class ExampleFile:
     def read(self, n_bytes: int) -> bytes:
         """Return the next bytes, none at the end."""
         if self._is_closed:
-            raise FailedPreconditionError(
-                Reason.CLOSED, source=self.name, detail="the file is closed"
-            )
+            detail = "the file is closed"
+            raise FailedPreconditionError(Reason.CLOSED, source=self.name, detail=detail)
         while not self._ready:
             block = next(self._blocks, None)
             if block is None:

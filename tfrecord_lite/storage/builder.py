@@ -90,8 +90,7 @@ class SchemaBuilder:
         self._item_of = partial(item_of, lossless=lossless, raw_images=raw_images)
         self._structure: Structure | None = None
         self._columns: dict[str, _Column] = {}
-        self._schema: Schema | None = None
-        """The schema of the columns, if none has become wider since it was made."""
+        self._schema: Schema | None = None  # of the columns, if none has become wider since
         self._n_rows = 0
         self.originals: dict[str, Original] = {}
         """The frame's own, if a schema is given."""
@@ -137,7 +136,7 @@ class SchemaBuilder:
             except (IncompatibleError, InvalidArgumentError) as error:
                 number, cause = first_misfit(values, add, error)
                 if isinstance(cause, IncompatibleError):
-                    cause = InvalidArgumentError(Reason.WRONG_KIND, detail=str(cause))
+                    cause = argument_error(str(cause), Reason.WRONG_KIND)
                 raise cause.at(index=self._n_rows + number, key=name) from None
             if column is not self._columns[name]:
                 self._columns[name], self._schema = column, None
@@ -173,16 +172,11 @@ class SchemaBuilder:
                     both = widened(name, old, item)
             except IncompatibleError as error:
                 detail = f"this batch differs from those before it: {error}"
-                reason = Reason.WRONG_KIND
-                raise InvalidArgumentError(reason, index=0, key=name, detail=detail) from None
+                raise argument_error(detail, Reason.WRONG_KIND, index=0, key=name) from None
             self._columns[name], self._schema = _Column(name, both), None
         self._n_rows += frame.n_rows
         self._note_negative({name: lists for name, lists in columns.items() if name not in carried})
-        filled = {
-            name: lists
-            for name, lists in columns.items()
-            if isinstance(lists, SparseLists) or not is_empty(lists)
-        }
+        filled = {name: lists for name, lists in columns.items() if not _is_empty(lists)}
         return filled, schema.select(filled)
 
     def _note_negative(self, columns: Mapping[str, Lists | SparseLists]) -> None:
@@ -214,12 +208,11 @@ class SchemaBuilder:
         for name in self._columns:
             if name not in leaves:
                 detail = "the row lacks this value; give None for a missing one"
-                return InvalidArgumentError(Reason.MISSING, key=name, detail=detail)
-        added = next((name for name in leaves if name not in self._columns), None)
-        detail = "the row has this value, but earlier rows do not"
-        if added is None:
-            detail = "the row is nested differently than earlier rows"
-        return InvalidArgumentError(Reason.BAD_ARGUMENT, key=added, detail=detail)
+                return argument_error(detail, Reason.MISSING, key=name)
+        for name in leaves:
+            if name not in self._columns:
+                return argument_error("the row has this value, but earlier rows do not", key=name)
+        return argument_error("the row is nested differently than earlier rows")
 
     def _columns_of(self, rows: list[Any], schema: Schema) -> dict[str, list[Any]]:
         """Return the values of each feature of the schema; None where a row lacks it."""
@@ -235,9 +228,11 @@ class SchemaBuilder:
         return values
 
 
-def is_empty(lists: Lists) -> bool:
+def _is_empty(lists: Lists | SparseLists) -> bool:
     """Return whether the kind of the values is unknown, and there are no rows of them in a record."""
-    return lists.kind is None and (not lists.levels or not lists.below().n)
+    if isinstance(lists, SparseLists) or lists.kind is not None:
+        return False
+    return not lists.levels or not lists.below().n
 
 
 def _values_of_flat_dicts(rows: list[Any], names: list[str]) -> dict[str, list[Any]] | None:
@@ -292,15 +287,14 @@ class _Column:
         Raises IncompatibleError or InvalidArgumentError if some row does not fit.
         """
         lists, old = opened(self.name, values, "strict"), self.type
-        if is_empty(lists):
+        if _is_empty(lists):
             own = lists.type if old is None else old.widened(lists.type)
             is_told = own.kind is not None and lists.levels
             return self._as(own), lists if is_told else None
         if lists.kind is None:  # empty lists in lists
-            known = old or Type(Kind.BYTES, "string")
-            lists.type = known._replace(
-                kind=known.kind or Kind.BYTES, shape=lists.type.shape, missing=False
-            )
+            known, shape = old or Type(Kind.BYTES, "string"), lists.type.shape
+            kind = known.kind or Kind.BYTES
+            lists.type = known._replace(kind=kind, shape=shape, missing=False)
         elif old is not None:
             lists = self._as_floats(lists, old)
         own = self.type_of(self.name, lists)

@@ -17,7 +17,7 @@ from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.types import rows_of
 from tfrecord_lite.described.inferred import first_of
-from tfrecord_lite.errors import errors_at, require_int
+from tfrecord_lite.errors import errors_at, optional_int
 from tfrecord_lite.example.encode.columns import encode_column_batches, is_columns
 from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.files.names import Sources, is_file_object, name_of
@@ -93,8 +93,7 @@ def summarize(
     >>> summary["age"].n_records
     2
     """
-    if num_records is not None:
-        num_records = require_int("num_records", num_records, 1)
+    num_records = optional_int("num_records", num_records, 1)
     check_progress(progress)
     survey = Survey()
     # Otherwise the file would stay open for as long as an error's traceback is referenced.
@@ -223,8 +222,7 @@ def infer_schema(
     """
     if isinstance(data, Summary | SequenceSummary):
         return data.schema(variable=variable, defaults=defaults)
-    if num_records is not None:
-        num_records = require_int("num_records", num_records, 1)
+    num_records = optional_int("num_records", num_records, 1)
     columns, data = _opened(data, num_records)
     source = data if columns is None else columns
     summary = summarize(source, num_records=num_records, progress=progress, **options)

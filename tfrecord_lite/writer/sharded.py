@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from tfrecord_lite.arrays import Buffer
 from tfrecord_lite.block import Block
-from tfrecord_lite.errors import argument_error, require_int
+from tfrecord_lite.errors import argument_error, optional_int
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions, compression_to_write
 from tfrecord_lite.files.names import StorageOptions, check_storage_options, is_url, shard_names
 from tfrecord_lite.files.output import lock_set, unlock_set
@@ -85,10 +85,8 @@ class ShardedTFRecordWriter(MessageWriter):
         self._name = os.fspath(pattern)
         self._options = compression_to_write(self._name, compression)
         check_storage_options(storage_options, self._name)
-        if num_shards is not None:
-            num_shards = require_int("num_shards", num_shards, 1)
-        if bytes_per_shard is not None:
-            bytes_per_shard = require_int("bytes_per_shard", bytes_per_shard, 1)
+        num_shards = optional_int("num_shards", num_shards, 1)
+        bytes_per_shard = optional_int("bytes_per_shard", bytes_per_shard, 1)
         self._filling = None if bytes_per_shard is None else Filling(None, bytes_per_shard)
         self._next = 0  # shard in turn
         # Shards and records for them that wait after a failure, such as a full disk.
