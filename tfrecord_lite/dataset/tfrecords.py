@@ -11,7 +11,7 @@ from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import Column
 from tfrecord_lite.dataset.dataset import Dataset, parsed_by
 from tfrecord_lite.dataset.random_order import seed_of
-from tfrecord_lite.dataset.sources import Files
+from tfrecord_lite.dataset.sources import Files, ShuffledRecords
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
@@ -216,8 +216,6 @@ class TFRecordDataset(Dataset[bytes]):
             detail = "shuffle_all needs intact files: recover the files first, or write the records that fit with "
             detail += "'tfrecord filter --drop-bad', and leave out on_error and on_misfit"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-        from tfrecord_lite.dataset.shuffled import ShuffledRecords  # noqa: PLC0415 - for it alone
-
         part: dict[str, Any] = {"n_parts": files.n_parts, "number": files.number}
         plan = ShuffledRecords(names=files.names, options=files.options, **part, **settings)
         return dataset_of(plan)

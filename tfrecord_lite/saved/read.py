@@ -16,19 +16,24 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite import arrays
+from tfrecord_lite import arrays, errors
 from tfrecord_lite.arrays import AnyArray, Int64Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import SparseTensor
 from tfrecord_lite.convert.lists import Joiner, Lists, SparseLists, row_of, scattered
+from tfrecord_lite.convert.lossless import item_of
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.restore import result, sparse_result
-from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.convert.store import stored
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.example.encode.columns import encode_lists
+from tfrecord_lite.files.names import StorageOptions
 from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.records.framing import frame
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.saved.folder import CHUNKS, SavedData
 from tfrecord_lite.saved.spec import VARIANT, Component, Shape, fields
-from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema import Kind, Schema
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.tensors.dtypes import tensor_type
 from tfrecord_lite.tensors.parse import parse_tensor, parse_tensors
@@ -39,6 +44,7 @@ _BLOCK_BYTES = 4 * 1024 * 1024
 """About the bytes of records that are parsed at once."""
 _SCALAR_STRING = b"\x08\x07\x12\x00\x22"
 """How the TensorProto of one string begins, before the lengths of its content."""
+_NO_FEATURES = b"\n\0"
 _SHORT = 126
 """The longest string whose own length, and the length of the content with it, take a byte each."""
 
@@ -120,7 +126,7 @@ def _blocks(data: SavedData, files: Sequence[str], options: ReadSettings) -> Ite
             while (block := stream.next_block(n * k)) is not None:
                 if len(block) % k:
                     detail = f"the file ends after {plural(len(block) % k, 'record')} of an element, which has {k}"
-                    raise DataLossError(Reason.TRUNCATED, source=file, detail=detail)
+                    raise errors.DataLossError(Reason.TRUNCATED, source=file, detail=detail)
                 yield block
                 n = max(_BLOCK_BYTES * len(block) // k // max(block.nbytes, 1), 1)
 
@@ -399,3 +405,50 @@ def _optional(component: Component, records: list[tuple[tuple[int, ...], list[Va
 
 
 _FORMS: dict[str, Any] = {"ragged": _ragged, "sparse": _sparse, "optional": _optional}
+
+
+# ------------------------------------------------------------------- a file of Examples
+
+
+def schema_of_saved(data: SavedData, options: ReadSettings) -> Schema:
+    """Return how the Examples of a saved data set are parsed."""
+    resolve(data, options)
+    items = {c.name: item_of(c.name, empty(c), lossless=True) for c in data.chosen(None)}
+    return Schema.of_items(items)
+
+
+def examples_of(data: SavedData, options: ReadSettings) -> Generator[Block, None, None]:
+    """Yield the elements as Examples."""
+    schema = schema_of_saved(data, options)
+    for n, lists in lists_of(data, options):
+        none = [_NO_FEATURES] * n
+        yield encode_lists(stored(lists, schema), n) if schema else Block.from_records(none)
+
+
+class ExampleFile:
+    """The Examples of a saved data set, framed: a file that can only be read on."""
+
+    def __init__(self, place: str, storage_options: StorageOptions = None) -> None:
+        self.name = place
+        settings = ReadSettings(storage_options=storage_options)
+        self._blocks = examples_of(SavedData(place, storage_options), settings)
+        self._ready = memoryview(b"")
+        self._is_closed = False
+
+    def read(self, n_bytes: int) -> bytes:
+        """Return the next bytes, none at the end."""
+        if self._is_closed:
+            detail = "the file is closed"
+            raise errors.FailedPreconditionError(Reason.CLOSED, source=self.name, detail=detail)
+        while not self._ready:
+            block = next(self._blocks, None)
+            if block is None:
+                return b""
+            self._ready = memoryview(frame(block))
+        data, self._ready = self._ready[:n_bytes], self._ready[n_bytes:]
+        return data.tobytes()
+
+    def close(self) -> None:
+        """Close the file that is being read."""
+        self._is_closed = True
+        self._blocks.close()

@@ -3,8 +3,7 @@
 ::
 
     saving         save: columns, rows ──> Examples, schema, structure
-    data_files     the files that saving writes: one, or the shards of a set
-    appending      rows appended to such a file
+    data_files     the files that saving writes: one, new or appended to, or the shards of a set
     builder        batches as columns, and the one schema that fits all of them
     loading        load
     infer          summarize and infer_schema, for data without a schema

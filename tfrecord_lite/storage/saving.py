@@ -38,9 +38,8 @@ from tfrecord_lite.options import ReadSettings, WriteOptions, check_keywords
 from tfrecord_lite.progress import Progress, check_progress, metered
 from tfrecord_lite.saved import SavedData, schema_of_saved, write_columns
 from tfrecord_lite.schema import Schema, SequenceSchema
-from tfrecord_lite.storage.appending import append, described_by_sidecar
 from tfrecord_lite.storage.builder import SchemaBuilder, first_misfit, row_batches
-from tfrecord_lite.storage.data_files import DataFiles, data_names
+from tfrecord_lite.storage.data_files import DataFiles, append, data_names, described_by_sidecar
 
 _OTHER_FORMAT = re.compile(r"\.(parquet|feather|csv|json)l?(\.(gz|zst|bz2))?$")
 """Endings of files that nobody takes for TFRecords."""
