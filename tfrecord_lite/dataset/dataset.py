@@ -308,6 +308,9 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
     In the workers of a torch ``DataLoader`` each element of an epoch is returned by exactly one worker
     (import torch before the data set is made). A data set can be pickled if its functions can.
 
+    Arguments out of range raise InvalidArgumentError, ``BAD_ARGUMENT``, and functions that are not callable
+    TypeError.
+
     Examples
     --------
     >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
@@ -348,11 +351,6 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         reshuffle_each_iteration : bool, optional
             Whether each epoch has an order of its own. Then a :meth:`take` or :meth:`skip` after it selects
             other elements in each epoch: divide first, then shuffle.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` if `buffer_size` is not positive.
 
         Examples
         --------
@@ -410,8 +408,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if `batch_size` is not positive; on iteration, ``WRONG_COUNT``
-            for elements that cannot be stacked.
+            ``WRONG_COUNT`` on iteration, for elements that cannot be stacked.
 
         Examples
         --------
@@ -456,8 +453,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         Raises
         ------
         InvalidArgumentError, TypeError
-            As :class:`ExampleParser`, here or on iteration; ``BAD_ARGUMENT`` if
-            `label_key` is not one of the features.
+            As :class:`ExampleParser`, here or on iteration.
 
         Examples
         --------
@@ -519,11 +515,6 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         num_parallel_calls : int, optional
             Number of threads that call it; -1 for one per processor. The order of elements stays the same.
 
-        Raises
-        ------
-        TypeError
-            If `map_func` is not callable.
-
         Examples
         --------
         >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
@@ -544,11 +535,6 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
     def filter(self, predicate: Callable[[T_co], object]) -> Dataset[T_co]: ...
     def filter(self, predicate: Callable[..., object]) -> Dataset[Any]:
         """Keep only the elements for which a function returns true.
-
-        Raises
-        ------
-        TypeError
-            If `predicate` is not callable.
 
         Examples
         --------
@@ -598,8 +584,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if there is no such shard, or after a shuffle without a seed, which
-            would differ between ranks.
+            ``BAD_ARGUMENT`` after a shuffle without a seed, which would differ between ranks.
 
         Examples
         --------
@@ -690,11 +675,6 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         drop_remainder : bool, optional
             Leave out batches that are not full when the elements end.
 
-        Raises
-        ------
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` for boundaries that do not ascend, or another number of sizes.
-
         Examples
         --------
         >>> with TFRecordWriter("names.tfrecord") as writer:
@@ -735,7 +715,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if `length` is not positive; on iteration, ``BAD_SHAPE`` for anything but sequences of numbers.
+            ``BAD_SHAPE`` on iteration, for anything but sequences of numbers.
 
         Examples
         --------
@@ -768,11 +748,6 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
             As for :meth:`shuffle`. Each epoch has an order of its own.
         stop : {"first", "all"}
             Whether to end with the first data set that ends, or with the last.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` for no data sets, another number of weights, weights below 0 or all 0, or another `stop`.
 
         Notes
         -----
@@ -842,9 +817,8 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if `num_workers` is negative, or there is no such method here.
-            ``UNSUPPORTED`` after :meth:`cache`, unless a :meth:`repeat` is between them: what
-            a process keeps ends with it, at the end of the epoch.
+            ``UNSUPPORTED`` after :meth:`cache`, unless a :meth:`repeat` is between them: a process ends
+            with the epoch.
         RuntimeError
             On iteration, if a process dies.
         FailedPreconditionError

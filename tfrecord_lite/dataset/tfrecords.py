@@ -58,7 +58,7 @@ _MOST_IN_TURN = 256
 
 @hinted
 class TFRecordDataset(Dataset[bytes]):
-    r"""The records of files, as ``tf.data.TFRecordDataset``; see :class:`Dataset` for what follows.
+    r"""The records of files, as ``tf.data.TFRecordDataset``; see :class:`Dataset` for the stages.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ class TFRecordDataset(Dataset[bytes]):
     buffer_size : int, optional
         Has no effect, as it changes no result (rule B1).
     num_parallel_reads : int, optional
-        Number of files whose records are taken in turns, one at a time; -1: a third of the number of processors
-        that the process may use, rounded up, as TensorFlow takes them.
+        Number of files whose records are taken in turns, one at a time; -1: a third of the number of processors,
+        rounded up, as in TensorFlow.
     name : str, optional
         Ignored.
     **options
@@ -78,23 +78,12 @@ class TFRecordDataset(Dataset[bytes]):
         skipped, or records are dropped, :attr:`Dataset.report` describes it; :meth:`shuffle_all` needs intact
         files. With ``on_misfit="drop"`` records have to fit what parses them next, unless a function changes them before. Each process of
         :meth:`in_processes`, and each worker of torch's ``DataLoader``, warns and counts `max_errors`
-        separately, so a file that several of them read is warned of several times, and there is no common report.
-        A function `on_error` is called in the process that meets the damage, and has to be picklable unless
-        processes are forked.
+        separately, and calls a function `on_error`, which has to be picklable unless processes are forked.
 
     Raises
     ------
-    TypeError
-        If `filenames` are not paths, or limits not numbers.
-    FileNotFoundError
-        If a pattern matches nothing. A path that does not exist is detected on iteration.
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for an unknown compression (rule C8), `buffer_size` below -1,
-        `num_parallel_reads` below 1, a limit out of range, or `storage_options` without a URL.
-
-    Notes
-    -----
-    Iteration raises what :class:`TFRecordReader` does, after all elements before it.
+    TypeError, FileNotFoundError, InvalidArgumentError
+        As :class:`TFRecordReader`, here or on iteration; for a compression that TensorFlow does not know (rule C8).
 
     Examples
     --------
@@ -135,17 +124,11 @@ class TFRecordDataset(Dataset[bytes]):
         Parameters
         ----------
         cycle_length : int, optional
-            Number of files that take turns, all open at once; None for 16, or all if there are
-            fewer.
+            Number of files that take turns, all open at once; by default up to 16.
         block_length : int, optional
             Number of records per turn.
         deterministic : bool, optional
             Has no effect: no other order would be faster.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` for a length below 1.
 
         Examples
         --------
@@ -167,15 +150,7 @@ class TFRecordDataset(Dataset[bytes]):
     ) -> TFRecordDataset:
         """Read the files in random order; for large data sets, before a :meth:`shuffle`.
 
-        Parameters
-        ----------
-        seed, reshuffle_each_iteration
-            As for :meth:`shuffle`.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` after :meth:`shard` without a seed.
+        After :meth:`shard` a seed is required.
 
         Examples
         --------
@@ -193,14 +168,7 @@ class TFRecordDataset(Dataset[bytes]):
         """Put all records of all files in random order, each order as likely as any other.
 
         Records are read one by one, through an index that is kept in memory (24 bytes per
-        record). The files must be local and uncompressed.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` after :meth:`shard` without a seed.
-        FailedPreconditionError
-            On iteration, as :class:`TFRecordFile`.
+        record); iteration raises the errors of :class:`TFRecordFile`. After :meth:`shard` a seed is required.
 
         Examples
         --------
@@ -221,15 +189,9 @@ class TFRecordDataset(Dataset[bytes]):
         return dataset_of(plan)
 
     def shard(self, num_shards: int, index: int) -> TFRecordDataset:
-        """Give every `num_shards`-th record, from number `index` on: one rank's part.
+        """Return every `num_shards`-th record, from number `index` on: one rank's part.
 
-        It gives the same before and after the methods that decide the order of the files: every
-        n-th record in the order of all.
-
-        Raises
-        ------
-        InvalidArgumentError
-            As :meth:`Dataset.shard`.
+        It returns the same before and after the methods that decide the order of the files.
 
         Examples
         --------
@@ -346,7 +308,7 @@ def read_batches(
     paths : str, PathLike, or an iterable of them
         Paths, URLs and patterns, as for :class:`TFRecordReader`.
     schema : Schema, SequenceSchema, dict of specifications, or path, optional
-        The features to read, and how (of SequenceExamples, a Schema or dict reads the context); with original dtypes and shapes where it says what they were. By
+        The features to read, and how (of SequenceExamples, a Schema or dict reads the context). By
         default as for :func:`scan`: what the files beside the data say, or what the first 10,000 records have.
         A feature whose dtype is ``str`` is text: its values are str, not bytes.
     batch_size : int, default 32
@@ -356,29 +318,27 @@ def read_batches(
         not hold two turns of each); and the next record is drawn from a buffer of this size, 10,000 records for True.
         ``"all"`` draws from all records: :meth:`TFRecordDataset.shuffle_all`.
     seed : int, optional
-        Seed of the shuffle. With `shard` and without a seed the files stay in order, as ranks have to agree on it.
+        Seed of the shuffle. With `shard` and without a seed the files stay in order.
     num_epochs : int or None, optional
         Number of rounds through all records; None for ever.
     label_key : str, optional
         A feature to take out: elements are then (features, label).
     shard : tuple of int, optional
-        (number of ranks, this rank): this rank's part of the records, equal to the others' to within one. Where it is
-        known where records begin, a rank reads runs of about 1 MiB in turn with the others, and nothing else:
-        from the first epoch on in files with an index beside them, or with records of 16 KB and more on average; from the
-        second on in other local, uncompressed files. Otherwise it reads all files, and takes every n-th record.
+        (number of ranks, this rank): this rank's part of the records, equal to the others' to within one. In files with
+        an index beside them, or with records of 16 KB and more on average, and from the second epoch on in other local,
+        uncompressed files, a rank reads only runs of about 1 MiB, in turn with the others. Otherwise it reads all
+        files, and takes every n-th record.
     even : bool or "drop", optional
         With `shard`, whether all ranks get the same number of records, and so of batches, if they have the same number
-        of workers. True pads: a rank, or a worker of one, that would get one record less than others gets one that
-        another has, too. ``"drop"`` leaves the last few records of the epoch out instead.
+        of workers. True pads: a rank, or a worker, that would get one record less than others repeats one of
+        another's. ``"drop"`` leaves the last few records of the epoch out instead.
     drop_remainder : bool, optional
         Leave out a last batch that is not full.
     num_workers : int, optional
-        Number of processes that do the work; 0 does it in this one. They share the records as ranks do, but for
-        files in order, read once: then each reads files of its own, if there are enough.
-    columns : sequence of str, optional
-        The columns to read, as for :func:`load`; by default all that the schema has.
-    text : bool or sequence of str, default False
-        The columns of byte strings that are text, as for :func:`load`.
+        Number of processes that do the work; 0 does it in this one. They share the records as ranks do; files in
+        order that are read once are divided among them, if there are enough.
+    columns, text
+        As for :func:`load`.
     **options
         How files are read: :class:`~tfrecord_lite.options.ReadOptions`.
 
@@ -390,8 +350,6 @@ def read_batches(
 
     Raises
     ------
-    TypeError
-        If `shuffle` is none of these, `shard` not a pair, or an option unknown.
     InvalidArgumentError, TypeError, FileNotFoundError
         As the methods of :class:`TFRecordDataset` that this calls.
 
