@@ -442,8 +442,7 @@ class TFRecordReader:
                 while True:
                     n_records = num_records()
                     n_wanted = None if n_records is None else n_records - n_started
-                    block = stream.next_block(n_wanted)
-                    if block is None:
+                    if (block := stream.next_block(n_wanted)) is None:
                         break
                     if len(block) == n_wanted or n_wanted is None:
                         whole, parts, n_started = Block.concat([*parts, block]), [], 0
@@ -621,8 +620,7 @@ class RecordIterator:
 
     def __del__(self) -> None:
         """Close the file: a loop that runs to its end does not."""
-        if self._stream is not None:
-            self._stream.close()
+        self.close()
 
     def __reduce__(self) -> NoReturn:
         """Raise: the file is open."""

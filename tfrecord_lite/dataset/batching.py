@@ -11,8 +11,8 @@ import numpy as np
 from tfrecord_lite.arrays import objects
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.dataset.chunks import BatchChunk, ColumnChunk, ObjectChunk
-from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State, further
+from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ColumnChunk, ObjectChunk
+from tfrecord_lite.dataset.cutting import Demand, Pair, State, further
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, companion
@@ -26,19 +26,14 @@ _MOST_CHARS = 60
 class Batch(Stage):
     """`n` elements in one."""
 
+    gives: ClassVar[Content | None] = "batches"
     words: ClassVar = {"n": "batch_size"}
     n: int
     drop_remainder: bool
 
-    @property
-    def content(self) -> Content:
-        """Which chunks it gives: batches of records remain records."""
-        return self.gives or ("batches" if self.input.content == "records" else "objects")
-
     def size(self) -> int | None:
         """Return the number of batches."""
-        size = self.input.size()
-        if size is None:
+        if (size := self.input.size()) is None:
             return None
         return (size if self.drop_remainder else size + self.n - 1) // self.n
 
@@ -115,27 +110,24 @@ class Parse(Stage):
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
         with self.feed(run, state) as feed:
-            yield from self._parse(feed)
-
-    def _parse(self, feed: Feed) -> Iterator[Pair]:
-        while True:
             before = feed.state()
-            chunk = feed.take()
-            if chunk is None:
+            while (chunk := feed.take()) is not None:
+                yield from self._parse(chunk, before, feed.state())
+                before = feed.state()
+
+    def _parse(self, chunk: Chunk, before: dict[str, Any], after: State) -> Iterator[Pair]:
+        if isinstance(chunk, BatchChunk) and len(chunk) > 1:
+            try:
+                parsed_chunk = self._parse_all(chunk)
+            except TFRecordError:
+                pass  # parse batch by batch, so that batches before the bad one are returned first
+            else:
+                yield parsed_chunk, {"feed": after}
                 return
-            if isinstance(chunk, BatchChunk) and len(chunk) > 1:
-                try:
-                    parsed_chunk = self._parse_all(chunk)
-                except TFRecordError:
-                    pass  # parse batch by batch, so that batches before the bad one are returned first
-                else:
-                    yield parsed_chunk, {"feed": feed.state()}
-                    continue
-            for i in range(len(chunk)):
-                element = self._parse_one(chunk[i : i + 1])
-                is_last = i + 1 == len(chunk)
-                after = feed.state() if is_last else further(before, i + 1)
-                yield ObjectChunk([element]), {"feed": after}
+        for i in range(len(chunk)):
+            element = self._parse_one(chunk[i : i + 1])
+            place = after if i + 1 == len(chunk) else further(before, i + 1)
+            yield ObjectChunk([element]), {"feed": place}
 
     def _parse_all(self, chunk: BatchChunk) -> ColumnChunk | ObjectChunk:
         """Parse several batches at once."""

@@ -156,8 +156,7 @@ def elements(feed: Feed) -> Iterator[tuple[Any, Chunk, int, dict[str, Any]]]:
     """Yield each element with its chunk, its number in that, and the feed's state after it."""
     while True:
         before = feed.state()
-        chunk = feed.take()
-        if chunk is None:
+        if (chunk := feed.take()) is None:
             return
         for i, element in enumerate(chunk.to_list()):
             yield element, chunk, i, further(before, i + 1)

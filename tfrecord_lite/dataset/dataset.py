@@ -159,8 +159,7 @@ class DatasetIterator(Generic[T_co]):
         if self._is_closed:
             raise StopIteration
         self._before, self._ready, self._n_taken = self._feed.state(), [], 0
-        chunk = self._feed.take()
-        if chunk is None:
+        if (chunk := self._feed.take()) is None:
             raise StopIteration
         self._ready = chunk.to_list()
 

@@ -14,7 +14,7 @@ from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.dataset.batching import stack
 from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, join
 from tfrecord_lite.dataset.cutting import Pair, State, elements
-from tfrecord_lite.dataset.plan import Content, Run, Stage
+from tfrecord_lite.dataset.plan import Run, Stage
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 
@@ -97,16 +97,12 @@ class Buckets(Stage):
     read again.
     """
 
+    gives = "batches"
     method = "bucket_by_length"
     length: Callable[[Any], int]
     boundaries: tuple[int, ...]
     batch_sizes: tuple[int, ...]
     drop_remainder: bool
-
-    @property
-    def content(self) -> Content:
-        """Which chunks it gives: batches of records remain records."""
-        return "batches" if self.input.content == "records" else "objects"
 
     def settings(self) -> dict[str, Any]:
         """Return what identifies this stage in a state."""

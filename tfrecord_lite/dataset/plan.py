@@ -25,36 +25,24 @@ _MOST_CHARS = 150
 """About the most characters of a plan's summary."""
 
 
+@dataclass(eq=False, repr=False)
 class Memory:
-    """What this process keeps for a node, as long as a plan holds it.
+    """What this process keeps for a node, as long as a plan holds it; only what `travels` is pickled."""
 
-    Unpickled, it is empty, unless what is kept `travels`.
-    """
-
-    def __init__(self, *, travels: bool = False, value: object = None) -> None:
-        self._travels = travels
-        self._value: Any = value
-
-    def recall(self) -> Any:
-        """Return the value kept, or None."""
-        return self._value
-
-    def keep(self, value: object) -> None:
-        """Keep a value; drop the one before."""
-        self._value = value
+    travels: bool = False
+    value: Any = None
 
     def __reduce__(self) -> Any:
         """Pickle without what remains in this process."""
-        value = self._value if self._travels else None
-        return functools.partial(Memory, travels=self._travels, value=value), ()
+        return Memory, (self.travels, self.value if self.travels else None)
 
 
+@dataclass(eq=False, repr=False)
 class RunDamage:
     """Damage that one run has met: the log of its latest pass over the files."""
 
-    def __init__(self, *, is_skipped: bool = False) -> None:
-        self._is_skipped = is_skipped
-        self.log: DamageLog | None = None
+    is_skipped: bool = False
+    log: DamageLog | None = None
 
     def begin(self, options: ReadSettings) -> DamageLog | None:
         """Start a log for a pass over the files; None if damage is to be raised."""
@@ -64,7 +52,7 @@ class RunDamage:
     def report(self) -> DamageReport | None:
         """Report what was read and lost so far; None if damage is raised."""
         if self.log is None:
-            return DamageReport(()) if self._is_skipped else None
+            return DamageReport(()) if self.is_skipped else None
         return self.log.report()
 
 
@@ -235,8 +223,9 @@ class Stage(PlanNode):
 
     @property
     def content(self) -> Content:
-        """Which chunks it gives: by default, its input's."""
-        return self.gives or self.input.content
+        """Which chunks it gives: by default, its input's; batches of anything but records are objects."""
+        is_other = self.gives == "batches" and self.input.content != "records"
+        return "objects" if is_other else self.gives or self.input.content
 
     def size(self) -> int | None:
         """Return the number of elements; None if it is not known."""

@@ -92,8 +92,7 @@ class _Buffer:
         """Take some elements from the feed, and note its state before them; none at the end."""
         self._marks.append((self._n_read, self._feed.state()))
         most = min(most, max(self._n_slots, _FEW))
-        first = self._feed.take(most)
-        if first is None:
+        if (first := self._feed.take(most)) is None:
             self._marks.pop()
             return []
         is_small = not isinstance(first, Block) or first.nbytes < _LARGE_RECORD_BYTES
@@ -115,8 +114,7 @@ class _Buffer:
         numbers: list[Int64Array] = []  # of the elements in `chunks`
         while self._n_read < stop:
             first = self._n_read
-            pieces = self._read(min(stop - first, _MOST_STEPS))
-            if not pieces:
+            if not (pieces := self._read(min(stop - first, _MOST_STEPS))):
                 break
             low, high = kept_numbers.searchsorted([first, self._n_read])
             if low < high:

@@ -50,7 +50,8 @@ class Files(Source):
     reshuffles: bool = True
     n_records: Memory = field(default_factory=lambda: Memory(travels=True))
     """The number of records of each file."""
-    marks: Memory = field(default_factory=lambda: Memory(travels=True))
+    marks: Memory = field(default_factory=lambda: Memory(travels=True, value={}))
+    """Where each file can be cut, by its stamp, and whether that shows before it is read."""
 
     @property
     def skips_damage(self) -> bool:
@@ -62,11 +63,11 @@ class Files(Source):
         from tfrecord_lite.index.counting import count_each  # noqa: PLC0415 - seldom needed
 
         counted = count_each(list(self.names), self.options)
-        self.n_records.keep({name_of(source): n for source, n in counted})
+        self.n_records.value = {name_of(source): n for source, n in counted}
 
     def size(self) -> int | None:
         """Return the number of records of this part, if they were counted, or local files show it unread."""
-        counts: dict[str, int] | None = self.n_records.recall()
+        counts: dict[str, int] | None = self.n_records.value
         if counts is not None:
             return self.part_size(sum(counts[name] for name in self.names))
         marks = None
@@ -153,27 +154,20 @@ class Files(Source):
 
     def _marks_of(self, names: Sequence[str], *, is_first: bool) -> list[FileMarks] | None:
         """Return where each file can be cut; None if that is not known of all."""
-        known = self.marks.recall() or {}
+        known = self.marks.value
 
         def look(name: str) -> FileMarks | None:
             """Look for what every process can find out before it has read the file, or for what this one knows."""
             stamp = _stamp(name)
             marks = known.get((stamp, True)) or (None if is_first else known.get((stamp, False)))
-            if marks is None:
-                marks = file_marks(name, self.options, is_first=is_first)
-                if marks is not None:
-                    self._note((stamp, is_first), marks)
+            if marks is None and (marks := file_marks(name, self.options, is_first=is_first)):
+                known[stamp, is_first] = marks
             return marks
 
         are_remote = any(map(is_url, names))
         looked = for_each_file(names, names, look) if are_remote else map(look, names)
         marks = list(itertools.takewhile(lambda file: file is not None, looked))
         return [file for file in marks if file is not None] if len(marks) == len(names) else None
-
-    def _note(self, key: tuple[_Stamp, bool], marks: FileMarks) -> None:
-        """Keep where a file can be cut, by its stamp, and whether that shows before it is read."""
-        self.marks.keep(known := self.marks.recall() or {})
-        known[key] = marks
 
     def _order(self, run: Run) -> list[str]:
         """Return the files in the order of this epoch."""
@@ -222,7 +216,7 @@ class Files(Source):
             detail = f"the file ends {plural(n_skip, 'record')} before the place to resume at"
             raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
         if notes is not None and notes.rows:
-            self._note((stamp, False), notes.marks(name))
+            self.marks.value[stamp, False] = notes.marks(name)
 
     @functools.cached_property
     def _numbers(self) -> dict[str, int]:
@@ -284,7 +278,7 @@ class ShuffledRecords(Source):
         """Open the files, or return them as opened before if they have not changed."""
         from tfrecord_lite.index.file import TFRecordFile  # noqa: PLC0415 - for these alone
 
-        file: TFRecordFile | None = self.key.recall()
+        file: TFRecordFile | None = self.key.value
         if file is None or file.is_stale:
             own = self.options
             file = TFRecordFile(
@@ -293,7 +287,7 @@ class ShuffledRecords(Source):
                 max_record_bytes=own.max_record_bytes,
                 storage_options=own.storage_options,
             )
-            self.key.keep(file)
+            self.key.value = file
         return file
 
 

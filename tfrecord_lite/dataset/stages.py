@@ -40,8 +40,7 @@ class Take(Stage):
             while taken < self.n:
                 left = self.n - taken
                 demand.n = run.demand.n and min(run.demand.n, left)
-                chunk = feed.take(left)
-                if chunk is None:
+                if (chunk := feed.take(left)) is None:
                     return
                 taken += len(chunk)
                 yield chunk, {"taken": taken, "feed": feed.state()}
@@ -139,9 +138,8 @@ class Map(Stage):
             todo = elements(feed)
             while True:
                 try:
-                    for element, chunk, i, after in itertools.islice(
-                        todo, 2 * self.n_threads - len(waiting)
-                    ):
+                    n_free = 2 * self.n_threads - len(waiting)
+                    for element, chunk, i, after in itertools.islice(todo, n_free):
                         future = pool.submit(_call, self.function, element, chunk, i)
                         waiting.append((future, after))
                 except Exception as raised:  # noqa: BLE001 - raised after the elements before it
@@ -223,12 +221,12 @@ class Cache(Stage):
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
         n_given, at = state["given"] if state else 0, 0
-        kept: list[Chunk] | None = self.key.recall()
+        kept = self.key.value
         for chunk in self._made(run) if kept is None else kept:
             at += len(chunk)
             if at > n_given:
                 rest: Any = chunk
-                yield _fresh(rest[max(n_given - at, -len(chunk)) :]), {"given": at}
+                yield _copy(rest[max(n_given - at, -len(chunk)) :]), {"given": at}
 
     def _made(self, run: Run) -> Iterator[Chunk]:
         """Yield the elements as they are made, and keep them at the end."""
@@ -237,7 +235,7 @@ class Cache(Stage):
             while (chunk := feed.take()) is not None:
                 chunks.append(_lean(chunk))
                 yield chunks[-1]
-        self.key.keep(chunks)
+        self.key.value = chunks
 
 
 def _lean(chunk: Chunk) -> Chunk:
@@ -249,15 +247,12 @@ def _lean(chunk: Chunk) -> Chunk:
     return chunk
 
 
-def _fresh(chunk: Any) -> Chunk:
-    """Return the elements of a chunk in copies that may be changed in place."""
-    # Other chunks make new objects each time that their elements are asked for.
-    is_made = isinstance(chunk, ObjectChunk)
-    return ObjectChunk([_copy(item) for item in chunk.items]) if is_made else chunk
-
-
 def _copy(item: Any) -> Any:
-    """Copy the containers and arrays of an element; share everything else."""
+    """Copy the containers and arrays of an element, which may be changed in place; share everything else."""
+    if isinstance(
+        item, ObjectChunk
+    ):  # others make new objects each time that their elements are asked for
+        return ObjectChunk(_copy(item.items))
     if isinstance(item, np.ndarray):
         return item.copy()
     if type(item) is dict:
@@ -268,11 +263,7 @@ def _copy(item: Any) -> Any:
 
 
 class Prefetch(Stage):
-    """The same elements, `n` of them made ahead, in a thread.
-
-    The thread ends when it has nothing left to do, and when the run is closed or forgotten. An error
-    goes through the queue like an element.
-    """
+    """The same elements, `n` of them made ahead, in a thread, which ends when the run does, or is forgotten."""
 
     is_one_to_one = True
     words: ClassVar = {"n": "buffer_size"}
@@ -280,11 +271,28 @@ class Prefetch(Stage):
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
-        feed, pairs = self.feed(run, state), queue.SimpleQueue[Any]()
-        room, is_stopped = threading.Semaphore(self.n), threading.Event()
-        arguments = feed, self.n, pairs, room, is_stopped
-        thread = threading.Thread(None, _fill, "tfrecord-prefetch", arguments, daemon=True)
-        process = os.getpid()
+        feed, pairs, most = self.feed(run, state), queue.SimpleQueue[Any](), self.n
+        room, is_stopped = threading.Semaphore(most), threading.Event()
+
+        def fill() -> None:
+            """Make chunks while there is room for their elements; then put None, or the error."""
+            try:
+                with feed:
+                    while (chunk := feed.take(most)) is not None:
+                        for _ in range(len(chunk)):
+                            room.acquire()
+                        if is_stopped.is_set():
+                            break
+                        pairs.put((chunk, {"feed": feed.state()}))
+                pairs.put(None)
+            except BaseException as error:  # noqa: BLE001 - raised again where the elements are wanted
+                pairs.put(error)
+
+        # It holds no reference to this generator, which may be forgotten before it ends.
+        thread, process = (
+            threading.Thread(None, fill, "tfrecord-prefetch", daemon=True),
+            os.getpid(),
+        )
         thread.start()
         try:
             while (pair := pairs.get()) is not None:
@@ -295,26 +303,5 @@ class Prefetch(Stage):
         finally:
             if os.getpid() == process:  # a fork has no such thread
                 is_stopped.set()
-                room.release(self.n)  # for a thread that waits
+                room.release(most)  # for a thread that waits
                 thread.join()
-
-
-def _fill(
-    feed: Feed,
-    most: int,
-    pairs: queue.SimpleQueue[Any],
-    room: threading.Semaphore,
-    is_stopped: threading.Event,
-) -> None:
-    """Make chunks while there is room for their elements; then put None, or the error."""
-    try:
-        with feed:
-            while (chunk := feed.take(most)) is not None:
-                for _ in range(len(chunk)):
-                    room.acquire()
-                if is_stopped.is_set():
-                    break
-                pairs.put((chunk, {"feed": feed.state()}))
-        pairs.put(None)
-    except BaseException as error:  # noqa: BLE001 - raised again where the elements are wanted
-        pairs.put(error)

@@ -12,7 +12,7 @@ from tfrecord_lite.columns import Column
 from tfrecord_lite.dataset.dataset import Dataset, parsed_by
 from tfrecord_lite.dataset.random_order import seed_of
 from tfrecord_lite.dataset.sources import Files, ShuffledRecords
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
+from tfrecord_lite.errors import Reason, argument_error, require_int
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
 from tfrecord_lite.options import ReadOptions, hinted, num_files_in_turns, read_settings
@@ -106,8 +106,9 @@ class TFRecordDataset(Dataset[bytes]):
         if compression_type is not None:  # by TensorFlow's names alone (rule C8)
             compression_type = TFRecordOptions.get_compression_type_string(compression_type)
         if "compression" in options:
-            detail = "the compression is given as compression_type, TensorFlow's name for it"
-            raise TypeError(detail)
+            raise TypeError(
+                "the compression is given as compression_type, TensorFlow's name for it"
+            )
         options["compression"] = compression_type
         settings = read_settings(options)
         if buffer_size is not None:
@@ -183,10 +184,9 @@ class TFRecordDataset(Dataset[bytes]):
         if files.skips_damage:
             detail = "shuffle_all needs intact files: recover the files first, or write the records that fit with "
             detail += "'tfrecord filter --drop-bad', and leave out on_error and on_misfit"
-            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-        part: dict[str, Any] = {"n_parts": files.n_parts, "number": files.number}
-        plan = ShuffledRecords(names=files.names, options=files.options, **part, **settings)
-        return dataset_of(plan)
+            raise argument_error(detail, Reason.UNSUPPORTED)
+        records = ShuffledRecords(names=files.names, options=files.options, **settings)
+        return dataset_of(replace(records, n_parts=files.n_parts, number=files.number))
 
     def shard(self, num_shards: int, index: int) -> TFRecordDataset:
         """Return every `num_shards`-th record, from number `index` on: one rank's part.
@@ -212,22 +212,18 @@ class TFRecordDataset(Dataset[bytes]):
     def _order(self, seed: int | None, reshuffles: bool) -> dict[str, Any]:
         """Return the settings of a random order, which all ranks must share."""
         if self.is_shard and seed is None:
-            detail = "a random order after shard needs a seed, the same in all ranks"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+            raise argument_error("a random order after shard needs a seed, the same in all ranks")
         return {"seed": seed_of(seed), "is_seeded": seed is not None, "reshuffles": reshuffles}
 
     def _files(self) -> Files:
         if not isinstance(self._plan, Files):
             detail = "shuffle_all has already decided the order; call this method before it"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+            raise argument_error(detail)
         return self._plan
 
 
 def files_of(
-    paths: Paths,
-    options: ReadSettings,
-    cycle_length: int = 1,
-    folders: Literal["read", "refuse"] = "read",
+    paths: Paths, options: ReadSettings, cycle: int = 1, folders: Literal["read", "refuse"] = "read"
 ) -> Files:
     """Return the node that reads files in order."""
     sources = expand(paths, options.storage_options, folders=folders)
@@ -237,7 +233,7 @@ def files_of(
         from tfrecord_lite.described.sources import dropping  # noqa: PLC0415 - loads the engine
 
         options = dropping(None, sources, options)
-    return Files(names=tuple(map(name_of, sources)), options=options, cycle_length=cycle_length)
+    return Files(names=tuple(map(name_of, sources)), options=options, cycle_length=cycle)
 
 
 def _is_str(specification: Any) -> bool:

@@ -100,13 +100,13 @@ class Processes(Stage):
 
 def _in_turns(feeds: list[Feed], turn: int) -> Iterator[Pair]:
     """Yield one element of each feed in turn, until all have ended."""
-    has_more = [True] * len(feeds)
-    while any(has_more):
+    ended: set[int] = set()
+    while len(ended) < len(feeds):
         now, turn = turn, (turn + 1) % len(feeds)
-        chunk = feeds[now].take(1) if has_more[now] else None
-        has_more[now] = chunk is not None
-        if chunk is not None:
+        if now not in ended and (chunk := feeds[now].take(1)) is not None:
             yield chunk, {"turn": turn, "workers": [feed.state() for feed in feeds]}
+        else:
+            ended.add(now)
 
 
 class _SharedMemory:
@@ -157,10 +157,8 @@ class _Worker:
         try:
             self._process.start()
         except (pickle.PicklingError, AttributeError, TypeError) as error:
-            detail = (
-                f"what worker processes run cannot be pickled: {error}; use functions and classes of a "
-                'module instead of lambdas and local ones, or in_processes(..., start_method="fork")'
-            )
+            detail = f"what worker processes run cannot be pickled: {error}; use functions and classes of a "
+            detail += 'module instead of lambdas and local ones, or in_processes(..., start_method="fork")'
             raise FailedPreconditionError(Reason.UNSUPPORTED, detail=detail) from error
         finally:
             outlet.close()  # the process has its own copy; when it ends, the pipe does
@@ -171,24 +169,21 @@ class _Worker:
         with memoryview(self._memory.buffer) as memory:
             while True:
                 kind, *message = self._next()
-                if kind == "waiting":
-                    continue
-                if kind == "sizes":
-                    self._run.sizes.update(*message)
-                    continue
                 if kind == "end":
                     return
                 if kind == "error":
                     error, text = message
                     error.add_note(f"In a worker process:\n{text}")
                     raise error
-                places, is_cut, after = message
-                if places is None:
-                    chunk = _copied(self._next(), is_cut=is_cut)
-                else:
-                    chunk = _copied([memory[a:b] for a, b in places], is_cut=is_cut)
-                    self._free.release()
-                yield chunk, after
+                if kind == "sizes":
+                    self._run.sizes.update(*message)
+                elif kind == "made":
+                    places, is_cut, after = message
+                    in_memory = places and [memory[a:b] for a, b in places]
+                    chunk = _copied(in_memory or self._next(), is_cut=is_cut)
+                    if places:
+                        self._free.release()
+                    yield chunk, after
 
     def _next(self) -> Any:
         """Wait for a message as long as the process lives; raise RuntimeError if it dies."""
@@ -225,11 +220,9 @@ def _death_error(code: int, *, has_begun: bool) -> RuntimeError:
     """Return the error of a worker process that has died, perhaps before its work had begun."""
     text = f"a worker process ended with exit code {code}"
     if code == 1 and not has_begun:
-        text += (
-            " while it imported the program, or looked there for what it runs; what starts worker processes belongs "
-            'below if __name__ == "__main__":, and functions into a module, not a shell or notebook, unless '
-            'in_processes has start_method="fork"'
-        )
+        text += " while it imported the program, or looked there for what it runs; what starts worker processes belongs "
+        text += 'below if __name__ == "__main__":, and functions into a module, not a shell or notebook, unless '
+        text += 'in_processes has start_method="fork"'
     if code < 0:
         with contextlib.suppress(ValueError):
             text += f" ({signal.Signals(-code).name})"

@@ -161,8 +161,7 @@ def resolve(data: SavedData, options: ReadSettings) -> None:
 
     That takes reading them once more; whole columns do without.
     """
-    unknown = tuple(c.name for c in data.components if not c.is_settled)
-    if unknown:
+    if unknown := tuple(c.name for c in data.components if not c.is_settled):
         # Only a run's name is its own.
         read = _shapes.__wrapped__ if data.run == CHUNKS else _shapes
         shapes = read(data.place, data.run, unknown, options)
@@ -246,10 +245,8 @@ def _tensors(
     kind, n = tensor_type(dtype), len(records)
     if shape is None:
         shape = (None,) * (parse_tensor(records[0]).ndim if n else 0)
-    if shape == () and kind.name == "string":
-        flat = _short_strings(records)
-        if flat is not None:
-            return Lists(n, _type(dtype, (), missing=missing), (), flat)
+    if shape == () and kind.name == "string" and (flat := _short_strings(records)) is not None:
+        return Lists(n, _type(dtype, (), missing=missing), (), flat)
     if None not in shape:
         array = parse_tensors(records, kind.name, shape=shape)  # type: ignore[arg-type]
         return Lists(n, _type(dtype, shape, missing=missing), shape, _flat(array))  # type: ignore[arg-type]
@@ -441,8 +438,7 @@ class ExampleFile:
             detail = "the file is closed"
             raise errors.FailedPreconditionError(Reason.CLOSED, source=self.name, detail=detail)
         while not self._ready:
-            block = next(self._blocks, None)
-            if block is None:
+            if (block := next(self._blocks, None)) is None:
                 return b""
             self._ready = memoryview(frame(block))
         data, self._ready = self._ready[:n_bytes], self._ready[n_bytes:]

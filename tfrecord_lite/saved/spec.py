@@ -105,8 +105,7 @@ def _structure(spec: bytes, name: str, components: list[Component]) -> Any:
         keyed = [(pair.get(1, b"").decode(), pair.get(2, b"")) for pair in pairs]
         keyed = sorted(keyed) if number == _DICT else keyed
         return {key: below(key, item) for key, item in keyed}
-    component = _component(number, value, name or "value")
-    if component is None:
+    if (component := _component(number, value, name or "value")) is None:
         return ()
     components.append(component)
     return component.name

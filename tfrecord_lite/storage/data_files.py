@@ -38,8 +38,7 @@ def data_names(name: str, num_shards: int | None) -> list[str]:
             return [name]
     else:
         num_shards = require_int("num_shards", num_shards, 1)
-        names = shard_names(name, num_shards)
-        if names is None:
+        if (names := shard_names(name, num_shards)) is None:
             stem, ending = os.path.splitext(name)  # noqa: PTH122 - may be a URL
             if compression_of_name(name):
                 stem, inner = os.path.splitext(stem)  # noqa: PTH122

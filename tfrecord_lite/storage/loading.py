@@ -131,8 +131,7 @@ def load(
     if order != "shards":
         detail = "order='tensorflow' is for one data set that tf.data saved, without schema, "
         raise argument_error(f"{detail}text and as_")
-    described = described_by(schema, sources, settings)
-    if described is None:
+    if (described := described_by(schema, sources, settings)) is None:
         names = described_columns.names_asked_for(columns, text)
         ahead = first_of(inference.blocks_ahead(sources, settings), num_records)
         bar = False if callable(progress) else progress

@@ -188,10 +188,8 @@ def save(
     if isinstance(resolved, SequenceSchema):
         raise argument_error("save writes Examples, and a SequenceSchema is for SequenceExamples")
     write = _writer_of(data)
-    if mode == "a":
-        appended = _append(name, write, resolved, compression, progress)
-        if appended is not None:
-            return appended
+    if mode == "a" and (own := _append(name, write, resolved, compression, progress)) is not None:
+        return own
     builder = SchemaBuilder(resolved, lossless=lossless)
     with (
         metered(progress, name, "records") as meter,

@@ -115,8 +115,7 @@ class ShardedTFRecordWriter(MessageWriter):
             detail += f"bytes_per_shard={bytes_per_shard} does not say how many shards there are; "
             detail += "expected 'name@10', or '{shard}' in the name with one of the two arguments"
             raise argument_error(detail)
-        names = shard_names(pattern, 1 if by_bytes else num_shards)
-        if not names:
+        if not (names := shard_names(pattern, 1 if by_bytes else num_shards)):
             detail = f"the pattern {pattern!r} names no shard; expected 'name@10' or '{{shard}}'"
             raise argument_error(detail)
         return names

@@ -37,9 +37,8 @@ def as_record(record: object) -> bytes:
         return record.encode()
     if isinstance(record, (bytes, bytearray)):
         return bytes(record)
-    actual = type(record).__name__
-    detail = f"write takes bytes, bytearray or str as a record, or a Block of records, not {actual}"
-    raise TypeError(detail)
+    detail = "write takes bytes, bytearray or str as a record, or a Block of records, not "
+    raise TypeError(detail + type(record).__name__)
 
 
 class MessageWriter:
@@ -100,10 +99,12 @@ class MessageWriter:
                 self._write_block(record)
                 return
             record = as_record(record)
-        if self._rows:
-            self._write_waiting(record)
-        else:
+        if not self._rows:
             self._add(record)
+            return
+        self._rows.add_record(record)
+        if self._rows.is_full:
+            self._put_rows()
 
     def write_example(
         self, row: Mapping[str, Any], schema: Mapping[str, FeatureLike] | None = None
@@ -154,8 +155,7 @@ class MessageWriter:
         if rows is None or rows.of_sequences:
             self._begin_rows(row, of_sequences=False)
             return
-        pieces = rows.add(row)
-        if pieces is not None:
+        if (pieces := rows.add(row)) is not None:
             self._put_pieces(pieces)
         elif rows.is_full:
             self._put_rows()
@@ -341,12 +341,12 @@ class MessageWriter:
         """
         self._check_open()
         if isinstance(blocks, Block) or not hasattr(blocks, "__iter__"):
-            detail = "write_blocks takes an iterable of blocks, and write a single one; "
-            raise TypeError(f"{detail}not {type(blocks).__name__}")
+            detail = "write_blocks takes an iterable of blocks, and write a single one; not "
+            raise TypeError(detail + type(blocks).__name__)
         for block in blocks:
             if not isinstance(block, Block):
-                actual = type(block).__name__
-                raise TypeError(f"write_blocks takes blocks, as blocks() yields, not {actual}")
+                detail = "write_blocks takes blocks, as blocks() yields, not "
+                raise TypeError(detail + type(block).__name__)
             self._write_block(block)
 
     # What is given to a writer is pending even if writing fails: each of these takes it in first,
@@ -368,13 +368,6 @@ class MessageWriter:
             self._put_rows()
         finally:
             self._put(records)
-
-    def _write_waiting(self, record: bytes) -> None:
-        """Write a record after the rows that wait."""
-        rows: Any = self._rows
-        rows.add_record(record)
-        if rows.is_full:
-            self._put_rows()
 
     def _begin_rows(self, row: Mapping[str, Any], *, of_sequences: bool) -> None:
         """Write the first row of a kind; rows of the other are written before it."""
@@ -672,8 +665,7 @@ def _whole_records(path: Source, options: TFRecordOptions, torn: str) -> End:
 
     Its `n_bytes` is None if it is a torn compressed file, which has to be rewritten.
     """
-    size = names.local_size(path)
-    if not size:
+    if not (size := names.local_size(path)):
         return End(0, 0, 0)
     compression = TFRecordOptions.get_compression_type_string(options)
     if compression and not codecs.CODECS[compression].joinable:
@@ -686,12 +678,9 @@ def _whole_records(path: Source, options: TFRecordOptions, torn: str) -> End:
                 pass
         except errors.DataLossError as error:
             if error.reason not in (Reason.TRUNCATED, Reason.COMPRESSED_TRUNCATED):
-                own_compression = _compression_of(path)
-                if own_compression == compression:
+                if (own := _compression_of(path)) == compression:
                     raise
-                detail = (
-                    f"by its first bytes the file's compression is {own_compression or 'none'}, "
-                )
+                detail = f"by its first bytes the file's compression is {own or 'none'}, "
                 detail += f"not {compression or 'none'}"
                 raise errors.argument_error(detail, source=name_of(path)) from None
             if torn == "raise":
