@@ -166,9 +166,7 @@ class Block:
         blocks = [block for block in blocks if len(block)]
         if len(blocks) == 1:
             return blocks[0]
-        if not blocks:
-            return cls.from_records([])
-        return cls._joined(blocks)
+        return cls._joined(blocks) if blocks else cls.from_records([])
 
     def copy(self) -> Block:
         """Return the same records in a buffer of their own, from the first to the last of them.

@@ -50,8 +50,7 @@ class Batch(Stage):
                 n_whole = len(chunk) // self.n
                 n_used = n_whole * self.n
                 if n_whole:
-                    is_all = n_used == len(chunk)
-                    after = feed.state() if is_all else further(before, n_used)
+                    after = feed.state() if n_used == len(chunk) else further(before, n_used)
                     yield self._cut(chunk[:n_used]), {"feed": after}
                 if n_used < len(chunk) and not self.drop_remainder:
                     yield self._cut(chunk[n_used:]), {"feed": feed.state()}
@@ -142,8 +141,7 @@ class Parse(Stage):
         if isinstance(chunk, ObjectChunk):
             element = chunk.items[0]
             is_single = isinstance(element, (bytes, str))
-            parse = self.parser.parse_single if is_single else self.parser
-            return self._labelled(parse(element))
+            return self._labelled((self.parser.parse_single if is_single else self.parser)(element))
         records = chunk.records if isinstance(chunk, BatchChunk) else chunk
         try:
             if isinstance(chunk, BatchChunk):
@@ -156,10 +154,7 @@ class Parse(Stage):
 
     def _labelled(self, columns: dict[str, Any]) -> Any:
         """Take the label out."""
-        if self.label_key is None:
-            return columns
-        label = columns.pop(self.label_key)
-        return columns, label
+        return columns if self.label_key is None else (columns, columns.pop(self.label_key))
 
 
 def _with_hint(error: TFRecordError) -> TFRecordError:

@@ -107,8 +107,7 @@ def _interleaved(parts: list[Block]) -> Block:
     if len(parts) == 1:
         return parts[0]
     whole = Block.concat(parts)
-    order = np.arange(len(whole)).reshape(len(parts), -1).T.reshape(-1)
-    return whole.take(order)
+    return whole.take(np.arange(len(whole)).reshape(len(parts), -1).T.reshape(-1))
 
 
 def _records(component: Component, lists: Lists | SparseLists) -> Block:

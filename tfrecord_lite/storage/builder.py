@@ -61,12 +61,11 @@ def _weight(item: Any) -> int:
         return sum(map(_weight, item.values()))
     if isinstance(item, tuple | list):
         return 8 * len(item) + sum(map(_weight, item[:1])) * len(item)
-    size = None
+    if isinstance(item, bytes | str):
+        return len(item)
     with contextlib.suppress(RuntimeError):  # of a sparse tensor
-        size = getattr(item, "nbytes", None)
-    if size is None and isinstance(item, bytes | str):
-        size = len(item)
-    return 8 if size is None else int(size)
+        return int(getattr(item, "nbytes", None) or 8)
+    return 8
 
 
 class SchemaBuilder:
@@ -191,10 +190,9 @@ class SchemaBuilder:
             self._structure, leaves = flatten(rows[0])
             type_of = self._type_of
             self._columns = {name: _Column(name, _NOTHING, type_of=type_of) for name in leaves}
-        names = list(self._columns)
-        if (flat := _values_of_flat_dicts(rows, names)) is not None:
+        if (flat := _values_of_flat_dicts(rows, list(self._columns))) is not None:
             return flat
-        columns: dict[str, list[Any]] = {name: [] for name in names}
+        columns: dict[str, list[Any]] = {name: [] for name in self._columns}
         for i, row in enumerate(rows):
             structure, leaves = flatten(row)
             if structure != self._structure:

@@ -251,9 +251,8 @@ class Loader:
             return joined_frame(self._library, tables, self._schema.originals, self._dataframe)
         if not n_rows:
             return rebuild(self._structure, self.columns_of(Block.from_records([])))
-        columns = {}
-        for name in list(parts):  # which are dropped: only one column is in memory twice, if any
-            columns[name] = self._parse.result(name, parts.pop(name).joined())
+        # Parts are dropped: only one column is in memory twice, if any.
+        columns = {n: self._parse.result(n, parts.pop(n).joined()) for n in list(parts)}
         return rebuild(self._structure, columns)
 
     def _table(self, block: Block) -> Any:
@@ -266,8 +265,7 @@ class Loader:
 
     def columns_of(self, block: Block) -> dict[str, Any]:
         """Return the columns of a block, with their original types."""
-        lists_by_name = self.lists_of(block)
-        return {name: self._parse.result(name, lists) for name, lists in lists_by_name.items()}
+        return {n: self._parse.result(n, lists) for n, lists in self.lists_of(block).items()}
 
     def lists_of(self, block: Block) -> dict[str, Lists | SparseLists]:
         """Return the values of a block as they were before they were stored."""

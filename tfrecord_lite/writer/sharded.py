@@ -106,16 +106,13 @@ class ShardedTFRecordWriter(MessageWriter):
     def _names(self, num_shards: int | None, bytes_per_shard: int | None) -> list[str]:
         """Return the names of the shards to open now: all of them, or the first."""
         pattern = self._name
-        has_field = "{shard" in pattern
-        by_bytes = bytes_per_shard is not None
-        if by_bytes == (num_shards is not None or not has_field) or (
-            num_shards is not None and not has_field
-        ):
+        n_given = (num_shards is not None) + (bytes_per_shard is not None)
+        if n_given != ("{shard" in pattern):
             detail = f"the pattern {pattern!r} with num_shards={num_shards} and "
             detail += f"bytes_per_shard={bytes_per_shard} does not say how many shards there are; "
             detail += "expected 'name@10', or '{shard}' in the name with one of the two arguments"
             raise argument_error(detail)
-        if not (names := shard_names(pattern, 1 if by_bytes else num_shards)):
+        if not (names := shard_names(pattern, num_shards if bytes_per_shard is None else 1)):
             detail = f"the pattern {pattern!r} names no shard; expected 'name@10' or '{{shard}}'"
             raise argument_error(detail)
         return names
