@@ -109,7 +109,7 @@ class ByteItems:
 
 
 ByteStrings: TypeAlias = ByteRanges | ByteItems
-"""Many byte strings, in either form: both have a length, `lengths`, `take`, `to_ranges` and `joined`."""
+"""Many byte strings, in either form."""
 
 LANE_BYTES = 8
 SHORT_LANE_BYTES = 4
@@ -131,7 +131,7 @@ def keep_freed_pages() -> None:
 
 
 def at_every_byte(buffer: Uint8Array, dtype: np.dtype[Any]) -> AnyArray:
-    """View a buffer as overlapping items of `dtype`, one starting at every byte."""
+    """View a buffer as overlapping items, one from every byte on."""
     return np.ndarray((buffer.size - dtype.itemsize + 1,), dtype, buffer, strides=(1,))
 
 

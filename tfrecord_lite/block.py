@@ -358,7 +358,7 @@ def block_of(
     places: Int64Array | None = None,
     is_framed: bool = False,  # noqa: FBT001, FBT002 - as a Block has it
 ) -> Block:
-    """Return a block of arrays that need no check, which takes longer than the rest."""
+    """Return a block of arrays that need no check."""
     block = object.__new__(Block)
     values = (data, offsets, lengths, sources, places, is_framed)
     for name, value in zip(_FIELDS, values, strict=True):

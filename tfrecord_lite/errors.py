@@ -241,7 +241,7 @@ class DamagedSpan:
     detail: str | None
     """The cause in words."""
     index: int | None
-    """Number of that record in the file; None if it is not known, as reading began at any byte."""
+    """Number of that record in the file; None if it is not known."""
     records_before: int
     """Number of intact records of the file before it."""
     records_after: int | None = None
@@ -322,7 +322,7 @@ class FileReport:
     spans: tuple[DamagedSpan, ...] = ()
     """The damaged spans; the first :data:`MAX_SPANS` of them."""
     num_damaged: int = 0
-    """Number of damaged places: of a span of several records, each of them."""
+    """Number of damaged places: each record of a span."""
     lost_bytes: int = 0
     """Bytes in all of them, of the decompressed stream; more may be lost if `breaks_off`."""
     message_errors: tuple[InvalidArgumentError, ...] = ()
@@ -379,7 +379,7 @@ class DamageReport:
 
     @property
     def num_damaged(self) -> int:
-        """Number of damaged places: of a span of several records, each of them."""
+        """Number of damaged places."""
         return sum(file.num_damaged for file in self.files)
 
     @property
@@ -399,12 +399,12 @@ class DamageReport:
 
     @property
     def breaks_off(self) -> bool:
-        """Whether one of `files` does: then an unknown number of bytes came after."""
+        """Whether one of `files` does."""
         return any(file.breaks_off for file in self.files)
 
     @property
     def is_sound(self) -> bool:
-        """Whether all files were read to their ends, without damage or wrong messages."""
+        """Whether all files are."""
         return all(file.is_sound for file in self.files)
 
     def __bool__(self) -> bool:
@@ -445,7 +445,7 @@ class DamageReport:
 
 
 def lost_of(report: FileReport | DamageReport, in_words: Callable[[int], str] | None = None) -> str:
-    """Say how many bytes were lost; if a file breaks off, that there may be more."""
+    """Return how many bytes were lost, at least."""
     n_bytes = report.lost_bytes
     lost = in_words(n_bytes) if in_words else plural(n_bytes, "byte")
     if not report.breaks_off:
@@ -468,7 +468,7 @@ def _found(files: tuple[FileReport, ...]) -> str:
 
 
 class errors_at:  # noqa: N801 - as context managers of the standard library
-    """Give a place to errors about values from inside; a function for `index` changes the number that an error has."""
+    """Give a place to errors about values from inside; a function for `index` changes an error's own."""
 
     __slots__ = ("_index", "_key", "_source")
 
@@ -497,12 +497,12 @@ class errors_at:  # noqa: N801 - as context managers of the standard library
 def argument_error(
     detail: str, reason: Reason = Reason.BAD_ARGUMENT, **place: Any
 ) -> InvalidArgumentError:
-    """Return the error about an argument or a value, with its `key` and `source` if given, for the caller to raise."""
+    """Return the error about an argument or a value."""
     return InvalidArgumentError(reason, detail=detail, **place)
 
 
 def require_int(name: str, value: Any, at_least: int | None = None) -> int:
-    """Return an integer argument as an int; raise if it is not one (a bool is none), or below `at_least`."""
+    """Return an integer argument as an int, `at_least` this; a bool is none."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
     number = operator.index(value)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _PARSED_RECORDS = 4096
 _PARSED_BYTES = 3 * 1024 * 1024
-"""About how many records, and bytes of them, are parsed at once: more do not cost less each, but memory."""
+"""About how many records, and bytes of them, are parsed at once."""
 
 
 @hinted
@@ -396,7 +396,7 @@ class TFRecordReader:
             yield from parse_messages(block, message_class)
 
     def _rows(self, *, of_sequences: bool) -> Iterator[Any]:
-        """Check and decode records a block at a time; an error follows all rows before it."""
+        """Check and decode a block at a time; an error follows all rows before it."""
         from tfrecord_lite.example.content import ContentType  # noqa: PLC0415 - loads the engine
         from tfrecord_lite.example.survey import TypeCheck  # noqa: PLC0415
         from tfrecord_lite.example.to_dicts import Decoder  # noqa: PLC0415
@@ -422,7 +422,7 @@ class TFRecordReader:
                 del rows  # frees them before the next ones are made
 
     def _batches(self, parser: Any, size: int, *, drop_remainder: bool) -> Iterator[Any]:
-        """Read whole batches, after the first as many at once as are to be parsed, and parse them."""
+        """Read whole batches, and parse many at once."""
         n_batches = 1
         with contextlib.closing(self._blocks(lambda: n_batches * size, parser)) as blocks:
             for block in blocks:
@@ -434,7 +434,7 @@ class TFRecordReader:
     def _blocks(
         self, num_records: Callable[[], int | None], check: Callable[[Block], object] | None = None
     ) -> Generator[Block, None, None]:
-        """Yield blocks of as many records as `num_records` returns, when one is to be read."""
+        """Yield blocks of as many records as `num_records` returns."""
         parts: list[Block] = []  # of the next block
         n_started = 0
         try:
@@ -462,7 +462,7 @@ class TFRecordReader:
     def _streams(
         self, check: Callable[[Block], object] | None = None
     ) -> Iterator[RecordStream | SkippingStream]:
-        """Open one file after the other, and close each; drop records that fail a check, if they are to be."""
+        """Open one file after the other; drop records that fail a check, if they are to be."""
         options = self._options
         if check is not None:
             options = options.dropping(check)
@@ -545,12 +545,12 @@ class TFRecordReader:
 
 
 def batches_at_once(size: int, n_records: int, n_bytes: int) -> int:
-    """Return how many batches of a size are to be parsed at once, if so many records have so many bytes."""
+    """Return how many batches of a size are parsed at once, of so many records and bytes."""
     return max(min(_PARSED_RECORDS, _PARSED_BYTES * n_records // max(n_bytes, 1)) // size, 1)
 
 
 def _parsed(parser: Any, block: Block, size: int) -> Iterator[list[Any]]:
-    """Parse batches of a size; if a record is wrong, the batches before its own are returned first."""
+    """Parse batches; those before a wrong record are returned first."""
     splits = [*range(0, len(block), size), len(block)]
     try:
         yield parser.parse_batches(block, splits)
@@ -560,7 +560,7 @@ def _parsed(parser: Any, block: Block, size: int) -> Iterator[list[Any]]:
 
 
 def bytes_read(reader: TFRecordReader) -> int:
-    """Return how many bytes of its files a reader has read, if it is iterated over once at a time."""
+    """Return how many bytes of its files a reader has read."""
     streams = reader._open_streams  # noqa: SLF001 - of this module
     return reader._n_bytes_before + sum(stream.file_offset for stream in streams)  # noqa: SLF001
 
@@ -571,7 +571,7 @@ def reader_with(paths: Sources, options: ReadSettings) -> TFRecordReader:
 
 
 def reader_of(sources: list[Source], options: ReadSettings) -> TFRecordReader:
-    """Return a reader of files that were listed before, with options that were checked."""
+    """Return a reader of files that were listed before."""
     reader = TFRecordReader.__new__(TFRecordReader)
     reader._start(sources, options)  # noqa: SLF001 - a second constructor
     return reader
@@ -612,7 +612,7 @@ class RecordIterator:
         return next(self._ready)
 
     def close(self) -> None:
-        """Close the file, which ends the iteration. May be called twice."""
+        """Close the file. May be called twice."""
         if self._stream is not None:
             self._stream.close()
         self._stream = None
@@ -668,7 +668,7 @@ def tf_record_iterator(
 
 
 def parse_messages(block: Block, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
-    """Parse each record of a block by a protobuf class; an error has the record's place."""
+    """Parse each record of a block by a protobuf class."""
     from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
 
     for i, record in enumerate(block):

@@ -20,7 +20,6 @@ from tfrecord_lite.reader import batches_at_once
 from tfrecord_lite.schema import FixedLenFeature, RawFeature
 
 _MOST_CHARS = 60
-"""The most characters of the names of features in a fingerprint."""
 
 
 class Batch(Stage):
@@ -64,7 +63,7 @@ class Batch(Stage):
 
 
 def stack(elements: list[Any], stack_columns: Callable[[list[Any]], Any] | None = None) -> Any:
-    """Stack elements, part by part, to arrays with one more dimension; columns by a function, if given."""
+    """Stack elements to arrays with one more dimension; columns by a function, if given."""
     first = elements[0]
     if isinstance(first, (BytesColumn, RaggedTensor, SparseTensor)):
         if stack_columns:
@@ -91,7 +90,7 @@ def stack(elements: list[Any], stack_columns: Callable[[list[Any]], Any] | None 
 
 
 class Parse(Stage):
-    """The columns of each batch; columns of single records by the parser's ``parse_single``."""
+    """The columns of each batch, or of single records."""
 
     gives = "objects"
     is_one_to_one = True
@@ -158,7 +157,7 @@ class Parse(Stage):
 
 
 def _with_hint(error: TFRecordError) -> TFRecordError:
-    """Return an error about values of another kind as one that names the sidecar, if there is one."""
+    """Name the sidecar in an error about values of another kind, if there is one."""
     sidecar = companion(str(error.source), SIDECAR_SUFFIX)
     if error.reason is not Reason.WRONG_KIND or not os.path.isfile(sidecar):  # noqa: PTH113
         return error
@@ -167,7 +166,7 @@ def _with_hint(error: TFRecordError) -> TFRecordError:
 
 
 def _fingerprint(parser: Any) -> str:
-    """Name the features of a parser, with a digest of all specifications."""
+    """Name the features of a parser, with a digest."""
     import hashlib  # noqa: PLC0415 - loads OpenSSL
 
     groups = parser.features if isinstance(parser.features, tuple) else (parser.features,)
@@ -179,7 +178,7 @@ def _fingerprint(parser: Any) -> str:
 
 
 def is_dense(features: Any) -> bool:
-    """Whether the columns of these features can be cut by rows: arrays, of whatever was saved too."""
+    """Whether the columns of these features can be cut by rows."""
     originals = getattr(features, "originals", {}).values()
     return all(
         isinstance(feature, FixedLenFeature)

@@ -129,7 +129,7 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
 
 
 def join_records(blocks: Sequence[Block]) -> Block:
-    """Put one or more blocks end to end: on the buffer that they share, or in a new one."""
+    """Put one or more blocks end to end, on the buffer that they share, or a new one."""
     first = blocks[0]
     blocks = [block for block in blocks if len(block)] or [first]
     if len(blocks) > 1 and all(block.data is first.data for block in blocks):
@@ -143,7 +143,7 @@ def join_records(blocks: Sequence[Block]) -> Block:
 
 
 def stretch(block: Block) -> tuple[int, int]:
-    """Return start and stop of the smallest part of the buffer that holds all records."""
+    """Return start and stop of the part of the buffer that holds all records."""
     return int(block.offsets.min()), int((block.offsets + block.lengths).max())
 
 

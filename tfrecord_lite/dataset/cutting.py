@@ -31,7 +31,7 @@ _MANY = 64
 
 
 class Demand:
-    """How many elements a stage wants next, for a source that can read as many at once."""
+    """How many elements a stage wants next."""
 
     n: int | None = None
 
@@ -138,7 +138,7 @@ class Feed:
         return False
 
     def close(self) -> None:
-        """End the run of the node: close its files, end its threads and processes."""
+        """End the run of the node."""
         close = getattr(self._pairs, "close", None)
         if close is not None and self._process == os.getpid():
             close()

@@ -329,7 +329,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Raise an AttributeError that says what to use instead of a method of TensorFlow."""
+            """Raise an AttributeError that says what to use instead."""
             raise _no_attribute(type(self), name, self)
 
     def _then(self, stage: str, **settings: Any) -> Dataset[Any]:
@@ -599,7 +599,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         return self._then("Shard", **settings)
 
     def _part(self, num_shards: int, index: int) -> dict[str, int]:
-        """Check the arguments of :meth:`shard`, and return them by the names of nodes."""
+        """Return the arguments of :meth:`shard`, checked, by the names of nodes."""
         n_parts = require_int("num_shards", num_shards, 1)
         number = require_int("index", index, 0)
         if number >= n_parts:
@@ -881,7 +881,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         return DatasetIterator(self, self._parts[part], epoch, salt)
 
     def _adopt(self, stages: list[dict[str, Any]]) -> None:
-        """Take the seeds that another data set, as described, has drawn."""
+        """Take the seeds that another data set has drawn."""
         self._plan = plans.with_drawn_seeds(self._plan, stages)
         parts = self._parts.items()
         self._parts = {key: plans.with_drawn_seeds(part, stages) for key, part in parts}
@@ -913,7 +913,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         return None if self._last_damage is None else self._last_damage.report()
 
     def __bool__(self) -> bool:
-        """Return True: whether there are elements is not known without reading."""
+        """Return True: the number of elements may not be known."""
         return True
 
     def count(self, num_workers: int = 0, *, read: bool = True) -> int:
@@ -1028,7 +1028,7 @@ def _check_callable(name: str, value: object) -> None:
 
 
 def _has_idle_cache(plan: PlanNode) -> bool:
-    """Whether a cache comes after the last repeat: of no use in processes that end with the epoch."""
+    """Whether a cache comes after the last repeat."""
     nodes = plans.chain(plan)
     last = max((i for i, node in enumerate(nodes) if node.stage == "repeat"), default=0)
     return any(node.stage == "cache" for node in nodes[last + 1 :])
@@ -1055,7 +1055,7 @@ def parsed_by(
 
 
 def _dropping(plan: PlanNode, check: Callable[[Block], object]) -> PlanNode:
-    """Return a plan whose files drop records that fail a check, if they drop any and no stage changes them before."""
+    """Return a plan whose files drop records that fail a check, if they drop any and no stage changes them."""
     if plan.content == "objects":
         return plan
     if isinstance(plan, Stage):

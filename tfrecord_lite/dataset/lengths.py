@@ -55,7 +55,6 @@ class Pack(Stage):
 
 
 def _sequences(element: Any, key: str | None) -> tuple[AnyArray, Int64Array]:
-    """Return the values of an element's sequences, and their lengths."""
     column = element if key is None else element[key]
     if isinstance(column, RaggedTensor) and column.ragged_rank == 1 and column.dtype.kind != "O":
         return np.asarray(column.values), np.asarray(column.row_lengths(), np.int64)
@@ -72,7 +71,7 @@ def _sequences(element: Any, key: str | None) -> tuple[AnyArray, Int64Array]:
 def _cut(
     values: list[AnyArray], lengths: list[Int64Array], length: int
 ) -> tuple[dict[str, AnyArray], list[AnyArray], list[Int64Array]]:
-    """Return a block, and the values and the lengths of sequences that are left; 0 pads a block that is not full."""
+    """Return a block, and the values and lengths of sequences that are left."""
     flat, sizes = np.concatenate(values), np.concatenate(lengths)
     splits = row_splits(sizes)
     starts = splits[:-1][splits[:-1] < length]  # of the sequences in the block

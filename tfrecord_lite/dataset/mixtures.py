@@ -19,11 +19,11 @@ from tfrecord_lite.dataset.sharding import worker_part
 from tfrecord_lite.dataset.stages import Shard
 
 _MANY, _FEW = 256, 16
-"""Elements that are drawn at a time: records, and objects, which may be slow to make."""
+"""Elements that are drawn at a time: records, and objects."""
 
 
 class Joined(Source):
-    """Elements of several plans; a shard of them is found by counting all."""
+    """Elements of several plans."""
 
     inputs: tuple[PlanNode, ...]
 
@@ -52,7 +52,7 @@ class Joined(Source):
         return replace(self, inputs=parts)
 
     def part(self, n_parts: int, number: int) -> Any:
-        """Return a node that gives every `n_parts`-th of these elements."""
+        """Return every `n_parts`-th of these elements."""
         return Shard(input=self, n_parts=n_parts, number=number)
 
     def feeds(self, stack: ExitStack, run: Run, states: list[State] | None) -> list[Feed]:
@@ -147,7 +147,7 @@ class Mixed(Joined):
     def _draw(
         self, feeds: list[Feed], draws: Int64Array, is_over: list[bool]
     ) -> tuple[Chunk | None, Exception | None]:
-        """Take elements in the order of `draws`; note inputs that end, and return the first error in that order."""
+        """Take elements in the order of `draws`; note inputs that end, and the first error in that order."""
         pieces, rows, stop, error = [], [], draws.size, None
         for i, feed in enumerate(feeds):
             places = np.flatnonzero(draws == i)  # of this input's elements among all

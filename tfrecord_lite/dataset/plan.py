@@ -39,7 +39,7 @@ class Memory:
 
 @dataclass(eq=False, repr=False)
 class RunDamage:
-    """Damage that one run has met: the log of its latest pass over the files."""
+    """Damage that one run has met, in its latest pass over the files."""
 
     is_skipped: bool = False
     log: DamageLog | None = None
@@ -61,11 +61,11 @@ class Run:
     """One iteration over a plan: what its nodes share."""
 
     epoch: tuple[int, ...] = (0,)
-    """Number of the epoch, then of the round of each ``repeat``: part of each random order's key."""
+    """Number of the epoch, then of the round of each ``repeat``."""
     sizes: dict[str, int] = field(default_factory=dict)
     """The bytes of each file that was opened, by its name."""
     salt: tuple[int, ...] = ()
-    """A number that the workers of one epoch share, if they cannot know the epoch's: part of keys too."""
+    """A number that the workers of one epoch share, if they cannot know the epoch's."""
     damage: RunDamage = field(default_factory=RunDamage)
     demand: Demand = field(default_factory=Demand)
     """What the stage after a source wants next."""
@@ -83,7 +83,7 @@ class Run:
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
 class PlanNode:
-    """Node of a plan, a dataclass; only a :class:`Stage` takes its elements from another node."""
+    """Node of a plan, a dataclass."""
 
     counts: ClassVar[bool] = False
     """Whether its result depends on an element's number among all. It then has to see all elements,
@@ -111,7 +111,7 @@ class PlanNode:
 
     @property
     def call(self) -> str:
-        """The call that makes it, with its most telling argument: a number or a function, as a rule."""
+        """The call that makes it, with a number or a function."""
         own = [value for value in vars(self).values() if type(value) is int or callable(value)]
         names = [getattr(value, "__name__", type(value).__name__) for value in own[:1]]
         shown = str(own[0]) if own and type(own[0]) is int else "".join(names)
@@ -147,18 +147,18 @@ class PlanNode:
 
 
 class Source(PlanNode):
-    """Node without input, of whose elements every `n_parts`-th is given, from `number` on."""
+    """Node without input, of which every `n_parts`-th element is given, from `number` on."""
 
     names: tuple[str, ...] = ()
     """The names of the files."""
     n_parts: int = 1
     number: int = 0
     ranks: tuple[int, int] = (1, 0)
-    """Number of ranks that share these elements, in runs where they can be, and the number of this one."""
+    """Number of ranks that share these elements, in runs where possible, and of this one."""
     share: tuple[int, int] = (1, 0)
-    """Number of workers that share these elements, each every n-th, and the number of this one."""
+    """Number of workers that share these elements, each every n-th, and of this one."""
     even: Literal["", "pad", "drop"] = ""
-    """How parts are made equal: one element more where one is missing, or none of the last; empty if they are not."""
+    """How parts are made equal: one element more where one is missing, or none of the last."""
     method = "TFRecordDataset"
     words: ClassVar[Mapping[str, str]] = {
         "n_parts": "num_shards",
@@ -180,7 +180,7 @@ class Source(PlanNode):
         return False
 
     def part(self, n_parts: int, number: int) -> Self:
-        """Return a node that gives every `n_parts`-th of these elements, from `number` on."""
+        """Return every `n_parts`-th of these elements, from `number` on."""
         step, first = self.n_parts * n_parts, self.number + self.n_parts * number
         return replace(self, n_parts=step, number=first)
 
@@ -193,7 +193,7 @@ class Source(PlanNode):
         return slice(first, None, step)
 
     def part_size(self, n: int) -> int:
-        """Return how many of `n` elements of all ranks and workers are given."""
+        """Return how many of `n` elements are given."""
         step = self.step
         n_parts: int = step.step
         if self.even:
@@ -223,7 +223,7 @@ class Stage(PlanNode):
 
     @property
     def content(self) -> Content:
-        """Which chunks it gives: by default, its input's; batches of anything but records are objects."""
+        """Which chunks it gives: by default its input's; only batches of records are batches."""
         is_other = self.gives == "batches" and self.input.content != "records"
         return "objects" if is_other else self.gives or self.input.content
 
@@ -251,7 +251,7 @@ def feed_of(node: PlanNode, run: Run, state: State) -> Feed:
 
 
 def plan_of(dataset: Any) -> PlanNode:
-    """Return the plan of a data set, for packages that add stages of their own."""
+    """Return the plan of a data set."""
     return dataset._plan  # type: ignore[no-any-return]  # noqa: SLF001 - the package's own
 
 
@@ -265,7 +265,7 @@ def chain(node: PlanNode) -> list[PlanNode]:
 
 
 def sources_of(plan: PlanNode) -> list[PlanNode]:
-    """List the nodes without input that a plan begins with: several where it joins others."""
+    """List the nodes without input that a plan begins with."""
     first = chain(plan)[0]
     inputs: tuple[PlanNode, ...] = getattr(first, "inputs", ())
     sources = [source for node_input in inputs for source in sources_of(node_input)]
@@ -280,12 +280,12 @@ def summary(plan: PlanNode) -> str:
 
 
 def describe(plan: PlanNode) -> list[dict[str, Any]]:
-    """List the nodes of a plan as plain data, each with its settings."""
+    """List the nodes of a plan, with their settings, as plain data."""
     return [{"stage": node.stage, **node.settings()} for node in chain(plan)]
 
 
 def difference(here: list[dict[str, Any]], other: list[dict[str, Any]]) -> str:
-    """Say how a plan differs from another, of a state, both as described; empty if they are alike."""
+    """Return how a plan differs from another, both as described; empty if they are alike."""
     n_here, n_other = (sum(stage.get("num_workers", 0) for stage in plan) for plan in (here, other))
     if n_here != n_other:
         return f"num_workers: {n_here} now, {n_other} in the state"
@@ -306,7 +306,7 @@ def difference(here: list[dict[str, Any]], other: list[dict[str, Any]]) -> str:
 
 
 def with_drawn_seeds(plan: PlanNode, stages: list[dict[str, Any]]) -> PlanNode:
-    """Return a plan with the seeds that another one, as described, has drawn."""
+    """Return a plan with the seeds that another one has drawn."""
     nodes: list[Any] = chain(plan)
     whole: Any = None
     for node, settings in zip(nodes, stages, strict=True):

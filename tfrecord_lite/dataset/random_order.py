@@ -27,7 +27,7 @@ from tfrecord_lite.arrays import Float64Array, Int64Array, Uint64Array
 from tfrecord_lite.errors import require_int
 
 OrderKey = tuple[int, ...]
-"""Numbers that decide about a random order: the seed, and what tells apart the orders of one seed."""
+"""Numbers that decide about a random order: the seed, and others."""
 
 _STEPS, _REST, _ALL = 0, 1, 2
 """Purpose of a generator: the last number of its key."""
@@ -103,5 +103,5 @@ def permutation(key: OrderKey, n: int, *, of_buffer: bool = False) -> Int64Array
 
 
 def order_words(key: OrderKey, first: int, n_words: int) -> Uint64Array:
-    """Return some of the words by which a shuffle of all is sorted: uint64, shape (n_words,)."""
+    """Return words by which a shuffle of all is sorted: uint64, shape (n_words,)."""
     return _words(key, _ALL, first, n_words)

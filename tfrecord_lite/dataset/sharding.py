@@ -23,7 +23,7 @@ class Worker(NamedTuple):
 
 
 def current_worker() -> Worker | None:
-    """Return which worker of a ``DataLoader`` this process is; None if it is not one."""
+    """Return which worker of a ``DataLoader`` this process is, if any."""
     data = sys.modules.get("torch.utils.data")
     info = data.get_worker_info() if data is not None else None
     if info is None:
@@ -64,18 +64,17 @@ def part_of(dataset: Any, n_workers: int, number: int) -> Any:
 
 
 def _last_that_counts(nodes: list[PlanNode]) -> int:
-    """Return the index of the last node that counts elements; 0 if there is none."""
+    """Return the index of the last node that counts elements, or 0."""
     return max((i for i, node in enumerate(nodes) if node.counts), default=0)
 
 
 def has_own_batches(plan: PlanNode) -> bool:
-    """Whether each worker batches its own part: the number of batches depends on the number of workers."""
+    """Whether each worker batches its own part."""
     nodes = chain(plan)
     return any(isinstance(node, Batch) for node in nodes[_last_that_counts(nodes) + 1 :])
 
 
 def _is_shuffle(node: PlanNode) -> bool:
-    """Whether a node has a random order of its own, or joins plans that have."""
     below = (inner for plan in getattr(node, "inputs", ()) for inner in chain(plan))
     return getattr(node, "seed", None) is not None or any(map(_is_shuffle, below))
 
@@ -90,7 +89,7 @@ def has_unseeded_shuffle(plan: PlanNode) -> bool:
 
 
 def is_rank_bound(plan: PlanNode) -> bool:
-    """Whether ranks share the order of a shuffle before a shard, which must follow from seed and epoch alone."""
+    """Whether ranks share the order of a shuffle before a shard."""
     nodes = chain(plan)
     shuffles = [i for i, node in enumerate(nodes) if _is_shuffle(node)]
     shards = [i for i, node in enumerate(nodes) if node.stage == "shard"]

@@ -24,7 +24,7 @@ from tfrecord_lite.dataset.plan import Run, Stage
 
 _MOST_STEPS = 4096
 _FEW = 64
-"""Least number of elements to take in at a time: a single one costs nearly as much."""
+"""Least number of elements to take in at a time."""
 _LEAST_ROOM_BYTES = 1024 * 1024
 _SMALL_POOL_BYTES = 64 * 1024 * 1024
 _LARGE_RECORD_BYTES = 4096
@@ -89,7 +89,7 @@ class _Buffer:
         return {"step": self._step, "drained": drained, "first": first, "feed": feed}
 
     def _read(self, most: int) -> list[Chunk]:
-        """Take some elements from the feed, and note its state before them; none at the end."""
+        """Take elements from the feed, and note its state before them."""
         self._marks.append((self._n_read, self._feed.state()))
         most = min(most, max(self._n_slots, _FEW))
         if (first := self._feed.take(most)) is None:

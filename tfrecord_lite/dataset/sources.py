@@ -31,7 +31,7 @@ _Stamp = tuple[str, FileStamp | None]
 
 _MOST_RECORDS = 4096
 _WINDOW_BYTES = 64 * 1024 * 1024
-"""About the bytes of a chunk in random order that is read from a store, where many neighbours make few requests."""
+"""About the bytes of a chunk in random order that is read from a store: many neighbours make few requests."""
 _ABOUT_BYTES = 4 * 1024 * 1024
 """About the bytes of another chunk in random order."""
 _LARGE_RECORDS = 8
@@ -39,7 +39,7 @@ _LARGE_RECORDS = 8
 
 
 class Files(Source):
-    """The records of files: one file after the other, or several in turns."""
+    """The records of files, in order or in turns."""
 
     options: ReadSettings = field(default_factory=ReadSettings)
     cycle_length: int = 1
@@ -55,7 +55,7 @@ class Files(Source):
 
     @property
     def skips_damage(self) -> bool:
-        """Whether damage is skipped, or records are dropped, rather than raised."""
+        """Whether damage is skipped, or records are dropped."""
         return self.options.leaves_out
 
     def count(self) -> None:
@@ -66,7 +66,7 @@ class Files(Source):
         self.n_records.value = {name_of(source): n for source, n in counted}
 
     def size(self) -> int | None:
-        """Return the number of records of this part, if they were counted, or local files show it unread."""
+        """Return the number of records of this part, if it is known."""
         counts: dict[str, int] | None = self.n_records.value
         if counts is not None:
             return self.part_size(sum(counts[name] for name in self.names))
@@ -90,7 +90,7 @@ class Files(Source):
         replace(self, share=(n_workers, 0)).groups(run)
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
-        """Yield the records of this part; at the end, warn of skipped damage."""
+        """Yield the records of this part; warn of skipped damage."""
         log = run.damage.begin(self.options)
         groups, are_runs = self.groups(run, state["runs"] if state else None)
         options, n_at_once = self.options, min(self.cycle_length, len(groups))
@@ -124,7 +124,7 @@ class Files(Source):
                 log.give_warning()
 
     def _rounds(self, feed: Feed) -> Iterator[Pair]:
-        """Yield records in rounds, one for each rank and worker; fill or leave out the last if it is not full."""
+        """Yield records in rounds, one for each rank and worker; fill or leave out the last."""
         n = self.step.step
         with feed:
             while (chunk := feed.gather(n, max(_MOST_RECORDS // n, 1))) is not None:
@@ -157,7 +157,7 @@ class Files(Source):
         known = self.marks.value
 
         def look(name: str) -> FileMarks | None:
-            """Look for what every process can find out before it has read the file, or for what this one knows."""
+            """Look for what every process can find out, or for what this one knows."""
             stamp = _stamp(name)
             marks = known.get((stamp, True)) or (None if is_first else known.get((stamp, False)))
             if marks is None and (marks := file_marks(name, self.options, is_first=is_first)):
@@ -179,7 +179,7 @@ class Files(Source):
     def _read(
         self, run: Run, groups: list[list[FilePart]], open_part: Any, place: int, n_skip: int
     ) -> Iterator[Block]:
-        """Yield the records, after the first `n_skip`, of the parts at a place in the order."""
+        """Yield the records after the first `n_skip` of the parts at a place."""
         name = groups[place][0].source
         if (size := local_size(name)) is not None:
             run.sizes[name] = size
@@ -191,7 +191,7 @@ class Files(Source):
             n_skip = 0
 
     def _read_part(self, run: Run, part: FilePart, open_part: Any, n_skip: int) -> Iterator[Block]:
-        """Yield the records of a part after the first `n_skip`; note where a whole file can be cut."""
+        """Yield the records of a part; note where a whole file can be cut."""
         name = part.source
         is_first = part.is_whole and not n_skip and self._can_be_dealt
         stamp = _stamp(name) if is_first else (name, None)  # before it is opened
@@ -225,7 +225,7 @@ class Files(Source):
 
 
 class ShuffledRecords(Source):
-    """All records of uncompressed files, in random order; the process keeps their index."""
+    """All records of uncompressed files, in random order."""
 
     method = "shuffle_all"
     options: ReadSettings
@@ -292,7 +292,7 @@ class ShuffledRecords(Source):
 
 
 class _Notes:
-    """Where a file can be cut, as it shows while its records are read in order."""
+    """Where a file can be cut, noted while it is read."""
 
     def __init__(self) -> None:
         self.rows: list[Int64Array] = []  # numbers and offsets of records, shape (n, 2)
@@ -312,7 +312,7 @@ class _Notes:
 
 
 def size_now(name: str, options: ReadSettings) -> int | None:
-    """Return the size of a file, of a URL too; None if it is not known, or there is no such file."""
+    """Return the size of a file or URL, if it is known."""
     if is_url(name):
         with suppress(OSError, FailedPreconditionError):
             return open_handle(name, options.storage_options).size()
@@ -320,5 +320,5 @@ def size_now(name: str, options: ReadSettings) -> int | None:
 
 
 def _stamp(name: str) -> _Stamp:
-    """Return what changes if a file does; without the stamp for one that has none, such as a pipe."""
+    """Return what changes if a file does; no stamp for a pipe."""
     return name, None if local_size(name) is None else FileStamp.of(open_handle(name))

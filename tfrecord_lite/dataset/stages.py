@@ -181,7 +181,7 @@ def _call(function: Callable[..., Any], element: Any, chunk: Chunk, number: int)
 
 
 class Repeat(Stage):
-    """All elements `n` times (None: for ever); each round is an epoch of its own."""
+    """All elements `n` times (None: for ever), each in an epoch of its own."""
 
     words: ClassVar = {"n": "count"}
     n: int | None
@@ -248,7 +248,7 @@ def _lean(chunk: Chunk) -> Chunk:
 
 
 def _copy(item: Any) -> Any:
-    """Copy the containers and arrays of an element, which may be changed in place; share everything else."""
+    """Copy containers and arrays, which may be changed in place."""
     if isinstance(
         item, ObjectChunk
     ):  # others make new objects each time that their elements are asked for
@@ -263,7 +263,7 @@ def _copy(item: Any) -> Any:
 
 
 class Prefetch(Stage):
-    """The same elements, `n` of them made ahead, in a thread, which ends when the run does, or is forgotten."""
+    """The same elements, `n` of them made ahead, in a thread that ends with the run."""
 
     is_one_to_one = True
     words: ClassVar = {"n": "buffer_size"}
@@ -275,7 +275,7 @@ class Prefetch(Stage):
         room, is_stopped = threading.Semaphore(most), threading.Event()
 
         def fill() -> None:
-            """Make chunks while there is room for their elements; then put None, or the error."""
+            """Make chunks while there is room; then put None, or the error."""
             try:
                 with feed:
                     while (chunk := feed.take(most)) is not None:

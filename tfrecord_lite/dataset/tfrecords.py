@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.options import ReadSettings
 
     class Keywords(ReadOptions, total=False):
-        """Keywords of read_batches that do not change the type of its elements."""
+        """Other keywords of read_batches."""
 
         shuffle: bool | int | Literal["all"]
         seed: int | None
@@ -210,7 +210,7 @@ class TFRecordDataset(Dataset[bytes]):
         return getattr(self._plan, "is_shared", False)
 
     def _order(self, seed: int | None, reshuffles: bool) -> dict[str, Any]:
-        """Return the settings of a random order, which all ranks must share."""
+        """Return the settings of a random order."""
         if self.is_shard and seed is None:
             raise argument_error("a random order after shard needs a seed, the same in all ranks")
         return {"seed": seed_of(seed), "is_seeded": seed is not None, "reshuffles": reshuffles}
@@ -237,7 +237,7 @@ def files_of(
 
 
 def _is_str(specification: Any) -> bool:
-    """Whether a feature is said to hold values of type str: ``str`` or ``(str, shape)``."""
+    """Whether a specification is ``str`` or ``(str, shape)``."""
     return str in (specification if isinstance(specification, tuple) else (specification,))
 
 
@@ -393,7 +393,6 @@ def read_batches(
 
 
 def _part_of(dataset: Dataset[Any], shard: Any, even: bool | Literal["drop"]) -> Dataset[Any]:
-    """Return a rank's part of the records of files, in runs of them where that is possible."""
     if not isinstance(shard, (tuple, list)) or len(shard) != 2:
         raise TypeError(f"shard must be (number of ranks, this rank), not {shard!r}")
     part: Any = dataset.shard(*shard)._plan  # noqa: SLF001 - of this module

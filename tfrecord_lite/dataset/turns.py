@@ -58,7 +58,7 @@ class _OpenFile:
         return self._n_bytes // max(self.n_ready + self._n_used, 1)
 
     def fill(self, n_wanted: int, most: int = 0, about_bytes: int = 0) -> None:
-        """Read until `n_wanted` records are ready, or up to `most` if they are small."""
+        """Read until `n_wanted` records are ready, or `most` small ones."""
         while not self._is_at_end and (
             self.n_ready < n_wanted or (self.n_ready < most and self._n_bytes < about_bytes)
         ):
@@ -132,7 +132,7 @@ def interleaved(
 
 
 def _whole_rounds(files: list[_OpenFile], block_length: int) -> int:
-    """Read ahead in each file; return the number of rounds in which no file ends, 0 if a turn is large."""
+    """Read ahead; return the number of rounds in which no file ends, 0 if a turn is large."""
     for file in files:
         file.fill(1)
     round_bytes = block_length * sum(file.mean_bytes for file in files)

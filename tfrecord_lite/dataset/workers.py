@@ -41,7 +41,7 @@ _SMALL_SLOT_BYTES = 4 * 1024 * 1024
 """Where shared memory is an array of multiprocessing, all of which is written at once."""
 _ALIGN = 64
 _PATIENCE_SECONDS = 1.0
-"""Interval at which each side, while it waits, checks that the other still runs."""
+"""Interval at which each side checks that the other still runs."""
 _inlets: weakref.WeakValueDictionary[int, Connection] = weakref.WeakValueDictionary()
 """The read ends of the pipes of all workers; forks must not keep them open."""
 
@@ -57,7 +57,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Processes(Stage):
-    """The same elements, made by `n_workers` processes, in turns from each."""
+    """The same elements, made by processes, in turns from each."""
 
     gives = "objects"
     method = "in_processes"
@@ -135,7 +135,7 @@ class _SharedMemory:
 
 
 class _Worker:
-    """One process, seen from the run. It does not refer to its feed: both end with the run."""
+    """One process, seen from the run."""
 
     def __init__(self, plan: PlanNode, run: Run, start_method: str | None) -> None:
         self._plan = plan
@@ -186,7 +186,7 @@ class _Worker:
                     yield chunk, after
 
     def _next(self) -> Any:
-        """Wait for a message as long as the process lives; raise RuntimeError if it dies."""
+        """Wait for a message; raise RuntimeError if the process dies."""
         is_alive = True
         with contextlib.suppress(EOFError, OSError):  # an OSError if it died while it wrote
             while is_alive:
@@ -199,7 +199,7 @@ class _Worker:
         raise _death_error(self._process.exitcode, has_begun=self._has_begun)
 
     def stop(self) -> None:
-        """End the process, if it was started, and release what it shared."""
+        """End the process, and release what it shared."""
         if self._inlet is not None:
             self._inlet.close()
         if self._process is not None and self._process.pid is not None:
@@ -209,7 +209,7 @@ class _Worker:
 
 
 def _copied(pieces: list[Any], *, is_cut: bool) -> Chunk:
-    """Make a chunk of a pickle and copies of its arrays; if it `is_cut` into elements, that copies them."""
+    """Make a chunk of a pickle and copies of its arrays; elements that it `is_cut` into are copies, too."""
     head, *arrays = pieces
     if is_cut:
         return ObjectChunk(pickle.loads(head, buffers=arrays).to_list())  # noqa: S301 - our own
@@ -217,7 +217,6 @@ def _copied(pieces: list[Any], *, is_cut: bool) -> Chunk:
 
 
 def _death_error(code: int, *, has_begun: bool) -> RuntimeError:
-    """Return the error of a worker process that has died, perhaps before its work had begun."""
     text = f"a worker process ended with exit code {code}"
     if code == 1 and not has_begun:
         text += " while it imported the program, or looked there for what it runs; what starts worker processes belongs "
@@ -234,7 +233,7 @@ def _death_error(code: int, *, has_begun: bool) -> RuntimeError:
 def _work(
     plan: PlanNode, run: Run, state: State, memory: _SharedMemory, free: Any, outlet: Connection
 ) -> None:
-    """Run a plan and send its elements: the main function of a worker process."""
+    """Run a plan and send its elements: the main function of a process."""
     # Ctrl-C goes to all processes of a terminal; the main process decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A handler that the parent has set must not keep this process from being stopped.
@@ -277,7 +276,6 @@ def _copy(views: list[memoryview], memory: Any, at: int) -> list[tuple[int, int]
 
 
 def _sendable(error: BaseException) -> BaseException:
-    """Return the error, or one with the same text if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
     except Exception:  # noqa: BLE001 - pickling may run any code

@@ -131,7 +131,6 @@ class SavedData:
 
 
 def _numbers(metadata: bytes) -> list[int]:
-    """Return the dtypes of the components, packed in field 5 or one by one."""
     numbers = []
     for number, value in fields(metadata):
         if number == 5 and isinstance(value, int):

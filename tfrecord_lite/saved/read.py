@@ -59,7 +59,7 @@ def columns_of(
     options: ReadSettings | None = None,
     cycle_length: int = 1,
 ) -> dict[str, Any]:
-    """Return whole columns of a saved data set, by the names of their components."""
+    """Return whole columns of a saved data set, by name."""
     parts = {component.name: Joiner() for component in data.chosen(names)}
     left = num_records
     with closing(lists_of(data, options or ReadSettings(), names, cycle_length)) as blocks:
@@ -108,7 +108,7 @@ def lists_of(
 def elements_of(
     data: SavedData, options: ReadSettings, cycle_length: int = 1, shard: int | None = None
 ) -> Generator[dict[str, Any], None, None]:
-    """Yield one element after the other, in the order of :func:`lists_of`, or those of one shard."""
+    """Yield elements in the order of :func:`lists_of`, or those of one shard."""
     resolve(data, options)
     for n, lists in lists_of(data, options, None, cycle_length, shard):
         columns = {name: column_of(own) for name, own in lists.items()}
@@ -118,7 +118,6 @@ def elements_of(
 
 
 def _blocks(data: SavedData, files: Sequence[str], options: ReadSettings) -> Iterator[Block]:
-    """Yield the records of whole elements, about a few megabytes at once."""
     k = len(data.components)
     for file in files if k else ():
         with closing(RecordStream(file, replace(options, compression="infer"))) as stream:
@@ -175,7 +174,7 @@ def resolve(data: SavedData, options: ReadSettings) -> None:
 def _shapes(
     place: str, _run: str, names: tuple[str, ...], options: ReadSettings
 ) -> dict[str, Shape]:
-    """Return the shapes of some components in all elements of a run, which never changes."""
+    """Return the shapes of components in all elements of a run."""
     shapes: dict[str, Any] = {}
     for _, lists in lists_of(SavedData(place, options.storage_options), options, names):
         for name, own in lists.items():
@@ -268,7 +267,7 @@ def _check_sizes(records: Block, sizes: Int64Array, shape: Shape) -> None:
 
 
 def _short_strings(records: Block) -> arrays.ByteRanges | None:
-    """Return where the strings of scalar tensors are, if all are short; None otherwise."""
+    """Return where the strings of scalar tensors are, if all are short."""
     offsets, lengths = records.offsets, records.lengths
     n_prefix = len(_SCALAR_STRING) + 2
     if not len(records) or lengths.min() < n_prefix or lengths.max() > n_prefix + _SHORT:
@@ -344,7 +343,7 @@ def _variants(record: bytes) -> tuple[tuple[int, ...], list[Variant]]:
 
 
 def _ragged(component: Component, records: list[tuple[tuple[int, ...], list[Variant]]]) -> Lists:
-    """Return ragged tensors: of an element, or of each row of a batch, with as many splits less."""
+    """Return ragged tensors: of an element, or of each row of a batch."""
     shape, n_splits = component.shape or (), component.ragged_rank
     n_outer = len(records[0][0]) if records else 0
     n_own = n_splits - n_outer  # splits in each variant
@@ -370,7 +369,7 @@ def _ragged(component: Component, records: list[tuple[tuple[int, ...], list[Vari
 def _sparse(
     component: Component, records: list[tuple[tuple[int, ...], list[Variant]]]
 ) -> SparseLists:
-    """Return sparse tensors: three tensors of an element, or of each row of a batch; unknown sizes are the largest."""
+    """Return sparse tensors, three tensors each; unknown sizes are the largest."""
     rank = len(component.shape or ())
     indices, values, dense = [], [], list[list[int]]()
     for number, (dims, variants) in enumerate(records):
@@ -423,7 +422,7 @@ def examples_of(data: SavedData, options: ReadSettings) -> Generator[Block, None
 
 
 class ExampleFile:
-    """The Examples of a saved data set, framed: a file that can only be read on."""
+    """The Examples of a saved data set: a file that can only be read on."""
 
     def __init__(self, place: str, storage_options: StorageOptions = None) -> None:
         self.name = place

@@ -48,13 +48,13 @@ class Component(NamedTuple):
 
 
 def refused(name: str, detail: str) -> Component:
-    """Return a component that cannot be read, which matters only if it is asked for."""
+    """Return a component that cannot be read."""
     error = InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
     return Component(name, "tensor", None, (), refused=error)
 
 
 def fields(data: bytes) -> Iterator[tuple[int, Any]]:
-    """Yield the fields of a message: their numbers and their values, bytes or integers."""
+    """Yield the numbers and values of a message's fields."""
     for number, wire_type, start, stop in walk(data, 0, len(data)):
         yield number, data[start:stop] if wire_type == LEN else read_varint(data, start, stop)[0]
 
@@ -141,7 +141,7 @@ def _component(number: int, value: bytes, name: str) -> Component | None:
 
 
 def _checked(component: Component, n_outer: int) -> Component:
-    """Refuse a component in which sizes vary that are not those of the first dimensions."""
+    """Refuse a component in which other sizes vary than the first ones."""
     shape = component.shape
     if component.form == "sparse" or (shape is not None and None not in shape[n_outer:]):
         return component
@@ -171,7 +171,7 @@ def _shape(shape: bytes) -> Shape | None:
 
 
 def spec_of(structure: Any, components: dict[str, Component]) -> bytes:
-    """Return the StructuredValue of a structure with components as its leaves."""
+    """Return the StructuredValue of a structure."""
     if isinstance(structure, dict):
         items = [(key.encode(), spec_of(value, components)) for key, value in structure.items()]
         return message((_DICT, message(*((1, message((1, k), (2, v))) for k, v in items))))

@@ -38,7 +38,7 @@ _WEIGH_EVERY = 16
 
 
 def row_batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
-    """Yield rows in lists of at most 1,024, and of about 4 MB unless a single row is larger."""
+    """Yield rows in lists of at most 1,024, and of about 4 MB."""
     batch: list[Any] = []
     weight = step = 0
     for row in rows:
@@ -94,13 +94,13 @@ class SchemaBuilder:
         self.originals: dict[str, Original] = {}
         """The frame's own, if a schema is given."""
         self.rounded: dict[str, None] = {}
-        """Columns with a float64 that was not exact in float32; filled by the encoder."""
+        """Columns with a float64 that was not exact in float32."""
         self.negative: dict[str, None] = {}
-        """Columns for others that see integers from 2**63 on as negative numbers."""
+        """Columns with integers from 2**63 on."""
 
     @property
     def schema(self) -> Schema:
-        """The schema of everything so far, with the columns in the order of the first batch."""
+        """The schema of everything so far."""
         if self.given_schema is not None:
             return self.given_schema
         if self._schema is None:
@@ -110,7 +110,7 @@ class SchemaBuilder:
 
     @property
     def structure(self) -> Structure:
-        """Structure of the rows, with all features of a schema that is given; flat without rows."""
+        """Structure of the rows; flat without rows."""
         return self.nested({} if self._structure is None else self._structure)
 
     def nested(self, structure: Structure) -> Structure:
@@ -202,7 +202,6 @@ class SchemaBuilder:
         return columns
 
     def _structure_error(self, leaves: Mapping[str, Any]) -> InvalidArgumentError:
-        """Return the error about a row of another structure than the first."""
         for name in self._columns:
             if name not in leaves:
                 detail = "the row lacks this value; give None for a missing one"
@@ -213,7 +212,6 @@ class SchemaBuilder:
         return argument_error("the row is nested differently than earlier rows")
 
     def _columns_of(self, rows: list[Any], schema: Schema) -> dict[str, list[Any]]:
-        """Return the values of each feature of the schema; None where a row lacks it."""
         values: dict[str, list[Any]] = {name: [None] * len(rows) for name in schema}
         for i, row in enumerate(rows):
             structure, leaves = flatten(row)
@@ -227,14 +225,12 @@ class SchemaBuilder:
 
 
 def _is_empty(lists: Lists | SparseLists) -> bool:
-    """Return whether the kind of the values is unknown, and there are no rows of them in a record."""
     if isinstance(lists, SparseLists) or lists.kind is not None:
         return False
     return not lists.levels or not lists.below().n
 
 
 def _values_of_flat_dicts(rows: list[Any], names: list[str]) -> dict[str, list[Any]] | None:
-    """Return the values of each column; None if a row is not a flat dict of these names."""
     if not names or {*map(type, rows)} - {dict} or {*map(len, rows)} - {len(names)}:
         return None
     try:
@@ -248,7 +244,7 @@ def _values_of_flat_dicts(rows: list[Any], names: list[str]) -> dict[str, list[A
 def first_misfit(
     values: list[Any], make: Callable[[list[Any]], object], error: Exception
 ) -> tuple[int, Any]:
-    """Return the number of the first value that `make` rejects, and its error; all raise `error`."""
+    """Return the number of the first value that `make` rejects, and its error."""
     low, high = 0, len(values)  # values[:low] fit, values[:high] do not
     while high - low > 1:
         middle = (low + high) // 2
@@ -304,7 +300,7 @@ class _Column:
         return self._as(own), lists
 
     def _as_floats(self, lists: Lists, old: Type) -> Lists:
-        """Return integers as floats if the column is one of floats, and holds them exactly."""
+        """Return integers as floats if the column is one of floats."""
         are_floats = old.kind is Kind.FLOAT or (old.is_raw and old.dtype in RAW)
         if not are_floats or lists.kind is not Kind.INT64 or lists.flat.dtype.kind not in "iu":
             return lists
@@ -313,7 +309,7 @@ class _Column:
 
 
 def _originals_of(columns: Mapping[str, object]) -> dict[str, Original]:
-    """Return the columns' own originals, without columns that have none."""
+    """Return the columns' own originals."""
     originals: dict[str, Original] = {}
     for name, column in columns.items():
         with contextlib.suppress(InvalidArgumentError):

@@ -122,12 +122,12 @@ class DataFiles(ShardSet):
             self.sinks[-1].add_all(part.views() if is_shared else part)
 
     def rows_of(self, shard: int) -> range:
-        """Return the numbers of the records in a shard, after all were written."""
+        """Return the numbers of the records in a shard."""
         first = sum(sink.n_records for sink in self.sinks[:shard])
         return range(first, first + self.sinks[shard].n_records)
 
     def finish(self) -> list[Fingerprint]:
-        """Write what is pending, close the files, and return their fingerprints."""
+        """Close the files, and return their fingerprints."""
         if self._spool is not None:
             cutter = Evenly(len(self.names), self._n_put)
             for block in self._spool.blocks():
@@ -140,7 +140,7 @@ class DataFiles(ShardSet):
         return [file.fingerprint for file in self._fingerprinting]
 
     def add_sidecar(self, place: str, described: Sidecar) -> None:
-        """Write a sidecar that appears with the files, or is removed with them."""
+        """Write a sidecar that appears with the files."""
         self.beside.append(sidecar.write(place, described, self._storage_options))
 
     def abandon(self) -> None:
@@ -198,7 +198,7 @@ def append(
     compression: Any,
     meter: Meter,
 ) -> None:
-    """Append what a function writes; the file is as before if anything fails, or does not fit the sidecar."""
+    """Append what a function writes; if anything fails, the file is as before."""
     writer = TFRecordWriter(name, mode="a", compression=compression)
     try:
         files = _AppendedFile(writer, meter)
@@ -214,7 +214,6 @@ def append(
 
 
 def _merged(described: Sidecar, written: Sidecar, *, is_first: bool) -> Sidecar:
-    """Return the sidecar for the rows of a file, and those after them."""
     if written.dataframe is not None:
         frames = merged_description(described.dataframe, written.dataframe)
         described = described._replace(dataframe=frames)

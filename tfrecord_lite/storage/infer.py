@@ -109,7 +109,7 @@ def blocks_of(
     num_records: int | None = None,
     progress: Progress = None,
 ) -> Generator[Block, None, None]:
-    """Yield the records of data as :func:`summarize` takes it, the first `num_records` only."""
+    """Yield the records of data as :func:`summarize` takes it."""
     columns, data = _opened(data, num_records)
     title = "records"
     blocks: Iterator[Block]

@@ -149,7 +149,7 @@ def load(
 
 
 def _num_turns(order: str, num_processors: int | None) -> int:
-    """Return how many shards of a saved data set are read in turns: 1 for one after the other."""
+    """Return how many shards of a saved data set are read in turns."""
     if order not in ("shards", "tensorflow"):
         raise argument_error(f"order is {order!r}, expected 'shards' or 'tensorflow'")
     num_processors = optional_int("num_processors", num_processors, 1)
@@ -165,7 +165,6 @@ def _load_saved(
     settings: ReadSettings,
     num_turns: int,
 ) -> Any:
-    """Load a folder of ``tf.data.Dataset.save``: its tensors become columns without Examples between."""
     if names is not None:
         names = known_columns(names, [component.name for component in data.components])
     Sidecar(Schema({}), refused=data.refused).check_readable(names)
@@ -179,7 +178,7 @@ def num_saved_shards(place: str) -> int:
 
 
 def saved_elements(place: str, num_turns: int, shard: int | None = None) -> Iterator[Any]:
-    """Yield the elements of such a folder, in turns of so many shards, or of one shard."""
+    """Yield the elements of such a folder, in turns of shards, or of one shard."""
     data = SavedData(place)
     Sidecar(Schema({}), refused=data.refused).check_readable(None)
     for element in elements_of(data, ReadSettings(), num_turns, shard):

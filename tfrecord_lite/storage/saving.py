@@ -213,7 +213,6 @@ def save(
 def _check_place(
     name: str, format_name: str, mode: str, num_shards: int | None, schema_path: Any
 ) -> None:
-    """Check that data can be saved at this place, or appended to it."""
     if other := _OTHER_FORMAT.search(name):
         detail = f"save writes TFRecords; {other[1]} is written by the to_{other[1]} of a data frame, or "
         detail += "by `tfrecord convert` from a TFRecord"
@@ -248,7 +247,7 @@ def _append(
     compression: CompressionType,
     progress: Progress,
 ) -> Schema | None:
-    """Append to a file, and return the schema in its sidecar; None if there is no file."""
+    """Append to a file, and return its schema; None if there is no file."""
     size = file_names.local_size(name)
     described = None if size is None else described_by_sidecar(name, size)
     if described is None:
@@ -264,7 +263,6 @@ def _append(
 
 
 def _finish(files: DataFiles, written: Sidecar, schema_paths: list[str]) -> None:
-    """Finish the files, with a sidecar for each, or one for all, which fits any data."""
     fingerprints: list[Any] = files.finish()
     if len(schema_paths) < len(fingerprints):
         fingerprints = [None]
@@ -285,7 +283,7 @@ def save_elements(
     shard_sizes: Mapping[int, int] | None = None,
     **options: Unpack[WriteOptions],
 ) -> Schema:
-    """Write columns or rows as a folder of ``tf.data.Dataset.save``, in equal shards, or shards of these numbers."""
+    """Write a folder of ``tf.data.Dataset.save``, in equal shards, or shards of these numbers."""
     folder, storage_options = name_of(path).rstrip("/"), options.get("storage_options")
     check_storage_options(storage_options, path)
     compression = TFRecordOptions.get_compression_type_string(options.get("compression") or "")
@@ -299,7 +297,7 @@ def save_elements(
 
 
 def elements_of(data: Any) -> tuple[Structure, dict[str, Any]]:
-    """Return the structure and the columns of columns, a data frame, or rows, which are held in memory."""
+    """Return the structure and the columns of data."""
     if arrow.is_frame(data) or arrow.is_stream(data):
         frame = dict(arrow.open_columns(data).columns)
         return {name: name for name in frame}, frame

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def describing(name: str) -> sidecar.Sidecar | None:
-    """Return the sidecar of a file that was written for what is in it; None if there is none, or for other data."""
+    """Return the sidecar that describes a file as it is, if there is one."""
     place = companion(name, SIDECAR_SUFFIX)
     try:
         described = sidecar.read(place)

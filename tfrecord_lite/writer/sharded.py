@@ -104,7 +104,7 @@ class ShardedTFRecordWriter(MessageWriter):
             raise
 
     def _names(self, num_shards: int | None, bytes_per_shard: int | None) -> list[str]:
-        """Return the names of the shards to open now: all of them, or the first."""
+        """Return the names of the shards to open now."""
         pattern = self._name
         n_given = (num_shards is not None) + (bytes_per_shard is not None)
         if n_given != ("{shard" in pattern):
@@ -188,7 +188,7 @@ class ShardedTFRecordWriter(MessageWriter):
             unlock_set(self._lock)
 
     def __repr__(self) -> str:
-        """Name the pattern, and count the shards and the records written so far."""
+        """Name the pattern; count shards and records."""
         n_records = sum(sink.n_records for sink in self._sinks) + len(self._rows or ())
         shards, state = plural(len(self._sinks), "shard"), "closed" if self._is_closed else "open"
         shards += " so far" if self._filling is not None and not self._is_closed else ""

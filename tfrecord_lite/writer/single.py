@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def as_record(record: object) -> bytes:
-    """Return a record as bytes that the caller cannot change (rule O4)."""
+    """Return a record as bytes (rule O4)."""
     if isinstance(record, str):
         return record.encode()
     if isinstance(record, (bytes, bytearray)):
@@ -42,7 +42,7 @@ def as_record(record: object) -> bytes:
 
 
 class MessageWriter:
-    """What all writers share: dictionaries and columns, written as messages, and blocks."""
+    """What all writers share."""
 
     _rows: RowBuffer | SequenceRowBuffer | None = None
     _kinds: KindsOfRows | None = None
@@ -627,14 +627,14 @@ class TFRecordWriter(MessageWriter):
             os.truncate(self._name, self.end.n_bytes or 0)
 
     def __repr__(self) -> str:
-        """Name the file and its compression, and count the records written so far."""
+        """Name the file and its compression, and count the records."""
         n_records = self._sink.n_records + len(self._rows or ())
         state = "closed" if self._is_closed else "open"
         parts = [plural(n_records, "record"), self._sink.compression or "uncompressed", state]
         return f"<TFRecordWriter of {short_name(self._name)}: {', '.join(parts)}>"
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Close; after an error, an atomic writer leaves the old file as it was, and a URL gets none."""
+        """Close; after an error, an atomic writer or a URL leaves no file."""
         try:
             if kind is None or not (self._atomic or names.is_url(self._name)):
                 self.close()
