@@ -92,10 +92,9 @@ class ByteItems:
 
     def take(self, indices: Int64Array | slice) -> ByteItems:
         """Pick strings by index."""
-        items = self.items
         if isinstance(indices, slice):
-            return ByteItems(items[indices], self.lengths[indices])
-        return ByteItems([items[i] for i in indices.tolist()], self.lengths[indices])
+            return ByteItems(self.items[indices], self.lengths[indices])
+        return ByteItems([self.items[i] for i in indices.tolist()], self.lengths[indices])
 
     def to_ranges(self) -> ByteRanges:
         """Copy the strings into one buffer."""

@@ -400,15 +400,12 @@ def _key_array(key: Sequence[int] | AnyArray) -> AnyArray:
         raise TypeError(detail) from None
 
 
-def _check_array(name: str, value: object, dtype: type[np.generic]) -> None:
+def _check_array(name: str, value: Any, dtype: type[np.generic]) -> None:
     """Raise if the value is not a vector of this type."""
-    if not isinstance(value, np.ndarray):
-        actual = type(value).__name__
-    elif value.dtype != dtype or value.ndim != 1:
-        actual = f"{value.dtype} of shape {value.shape}"
-    else:
-        return
-    raise argument_error(f"{name} is {actual}, expected a vector of {dtype.__name__}")
+    is_array = isinstance(value, np.ndarray)
+    if not is_array or value.dtype != dtype or value.ndim != 1:
+        actual = f"{value.dtype} of shape {value.shape}" if is_array else type(value).__name__
+        raise argument_error(f"{name} is {actual}, expected a vector of {dtype.__name__}")
 
 
 def as_bytes_like(records: Sequence[Buffer]) -> Sequence[Buffer]:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from tfrecord_lite.dataset import plan as plans
 from tfrecord_lite.dataset import sharding
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Literal, NoReturn, Self, TypeAlias, TypeVarTuple
 
     import numpy as np
-    from typing_extensions import TypeVar
+    import typing_extensions
 
     from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
     from tfrecord_lite.block import Block
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.sequence.parse import SequenceExampleParser
     from tfrecord_lite.schema import DenseLike, FeatureLike
 
-    T_co = TypeVar("T_co", covariant=True, default=Any)
+    T_co = typing_extensions.TypeVar("T_co", covariant=True, default=Any)
     U = TypeVar("U")
     Parts = TypeVarTuple("Parts")
     Arrays: TypeAlias = Literal["ndarray"]
@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     """An element that :meth:`Dataset.batch` stacks to an array."""
 
 else:  # only type checkers need the default
-    from typing import TypeVar
-
     T_co = TypeVar("T_co", covariant=True)
 
 _ALL = -(2**63)
@@ -980,9 +978,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         n_workers = max(getattr(node, "n_workers", 1) for node in plans.chain(self._plan))
         run, parts = Run((require_int("epoch", epoch, 0),)), []
         for worker in range(n_workers):
-            plan = self._plan
-            if n_workers > 1:
-                plan = sharding.worker_part(plan, n_workers, worker)
+            plan = sharding.worker_part(self._plan, n_workers, worker)
             for source in plans.sources_of(plan):
                 if not isinstance(source, Files):
                     continue

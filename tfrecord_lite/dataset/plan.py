@@ -21,6 +21,9 @@ from tfrecord_lite.texts import short_name
 Content: TypeAlias = Literal["records", "batches", "objects"]
 """The chunks that a node gives: Blocks, BatchChunks, or any."""
 
+_WORDS = {"n": "count", "n_parts": "num_shards", "number": "index", "n_workers": "num_workers"}
+_WORDS |= {"n_threads": "num_parallel_calls", "reshuffles": "reshuffle_each_iteration"}
+"""The arguments by which users know the fields of most nodes."""
 _MOST_CHARS = 150
 """About the most characters of a plan's summary."""
 
@@ -92,8 +95,7 @@ class PlanNode:
     """The chunks that it always gives; None if that depends on its input."""
     method: ClassVar[str] = ""
     """The method that makes it; empty for the name of the class."""
-    words: ClassVar[Mapping[str, str]] = {}
-    """The arguments by which users know its fields."""
+    words: ClassVar[Mapping[str, str]] = _WORDS
 
     def __init_subclass__(cls) -> None:
         """Make each kind of node a dataclass."""
@@ -160,11 +162,6 @@ class Source(PlanNode):
     even: Literal["", "pad", "drop"] = ""
     """How parts are made equal: one element more where one is missing, or none of the last."""
     method = "TFRecordDataset"
-    words: ClassVar[Mapping[str, str]] = {
-        "n_parts": "num_shards",
-        "number": "index",
-        "reshuffles": "reshuffle_each_iteration",
-    }
 
     @property
     def call(self) -> str:
@@ -173,11 +170,6 @@ class Source(PlanNode):
             return super().call
         more = f", ... ({len(self.names)} files)" if len(self.names) > 1 else ""
         return f"{self.stage}({short_name(self.names[0])!r}{more})"
-
-    @property
-    def skips_damage(self) -> bool:
-        """Whether damage in files is skipped, rather than raised."""
-        return False
 
     def part(self, n_parts: int, number: int) -> Self:
         """Return every `n_parts`-th of these elements, from `number` on."""

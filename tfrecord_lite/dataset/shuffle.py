@@ -35,7 +35,7 @@ class Shuffle(Stage):
     """Elements in random order, as far as a buffer of `buffer_size` allows."""
 
     is_one_to_one = True
-    words: ClassVar = {"reshuffles": "reshuffle_each_iteration"}
+    words: ClassVar = {**Stage.words, "number": "number"}
     buffer_size: int
     seed: int
     is_seeded: bool

@@ -24,7 +24,6 @@ class Take(Stage):
     """The first elements."""
 
     counts = True
-    words: ClassVar = {"n": "count"}
     n: int
 
     def size(self) -> int | None:
@@ -50,7 +49,6 @@ class Skip(Stage):
     """All but the first elements."""
 
     counts = True
-    words: ClassVar = {"n": "count"}
     n: int
 
     def size(self) -> int | None:
@@ -73,7 +71,6 @@ class Shard(Stage):
     """Every `n_parts`-th element, from `number` on."""
 
     counts = True
-    words: ClassVar = {"n_parts": "num_shards", "number": "index"}
     n_parts: int
     number: int
 
@@ -117,7 +114,6 @@ class Map(Stage):
 
     gives = "objects"
     is_one_to_one = True
-    words: ClassVar = {"n_threads": "num_parallel_calls"}
     function: Callable[..., Any]
     n_threads: int = 1
 
@@ -183,7 +179,6 @@ def _call(function: Callable[..., Any], element: Any, chunk: Chunk, number: int)
 class Repeat(Stage):
     """All elements `n` times (None: for ever), each in an epoch of its own."""
 
-    words: ClassVar = {"n": "count"}
     n: int | None
 
     def size(self) -> int | None:

@@ -27,7 +27,7 @@ import weakref
 from collections.abc import Iterator
 from itertools import cycle
 from multiprocessing.connection import Connection
-from typing import Any, ClassVar
+from typing import Any
 
 from tfrecord_lite.dataset.chunks import Chunk, ColumnChunk, ObjectChunk
 from tfrecord_lite.dataset.cutting import Feed, Pair, State
@@ -61,7 +61,6 @@ class Processes(Stage):
 
     gives = "objects"
     method = "in_processes"
-    words: ClassVar = {"n_workers": "num_workers"}
     n_workers: int
     start_method: str | None = None
 

@@ -47,10 +47,7 @@ class SavedData:
 
     run: str
     """The name of the folder of the run that counts."""
-    structure: Any
-    components: list[Component]
     num_elements: int | None
-    refused: dict[str, InvalidArgumentError]
 
     def __init__(self, place: str, storage_options: StorageOptions = None) -> None:
         self.place: str = place

@@ -320,6 +320,8 @@ def _of_any_shape(records: Block, dtype: str, rank: int) -> tuple[Int64Array, An
 
 Variant = tuple[bytes, bytes, list[bytes]]
 """A type name, metadata, and serialised tensors."""
+Records = list[tuple[tuple[int, ...], list[Variant]]]
+"""The shape of each variant tensor, and its elements."""
 
 
 def _variants(record: bytes) -> tuple[tuple[int, ...], list[Variant]]:
@@ -342,7 +344,7 @@ def _variants(record: bytes) -> tuple[tuple[int, ...], list[Variant]]:
     return tuple(dims), variants
 
 
-def _ragged(component: Component, records: list[tuple[tuple[int, ...], list[Variant]]]) -> Lists:
+def _ragged(component: Component, records: Records) -> Lists:
     """Return ragged tensors: of an element, or of each row of a batch."""
     shape, n_splits = component.shape or (), component.ragged_rank
     n_outer = len(records[0][0]) if records else 0
@@ -366,9 +368,7 @@ def _ragged(component: Component, records: list[tuple[tuple[int, ...], list[Vari
     return Lists(len(records), own, tuple(levels), values.flat)
 
 
-def _sparse(
-    component: Component, records: list[tuple[tuple[int, ...], list[Variant]]]
-) -> SparseLists:
+def _sparse(component: Component, records: Records) -> SparseLists:
     """Return sparse tensors, three tensors each; unknown sizes are the largest."""
     rank = len(component.shape or ())
     indices, values, dense = [], [], list[list[int]]()
@@ -392,7 +392,7 @@ def _sparse(
     return SparseLists(lists.values.with_(type=values_type), lists.coordinates, lists.sizes)
 
 
-def _optional(component: Component, records: list[tuple[tuple[int, ...], list[Variant]]]) -> Lists:
+def _optional(component: Component, records: Records) -> Lists:
     """Return values, some of which are missing."""
     tensors = [variants[0][2] for _, variants in records]
     present = np.array([bool(own) for own in tensors], np.bool_)

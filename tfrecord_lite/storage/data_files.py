@@ -135,9 +135,14 @@ class DataFiles(ShardSet):
             self._spool.close()
         self.open_through(len(self.names) - 1)
         self.finish_file(-1)
+        self.count()
+        return [file.fingerprint for file in self._fingerprinting]
+
+    def count(self) -> int:
+        """Return how many records were written, which are all."""
         self._meter.expect(self._n_put)
         self._meter.finish()
-        return [file.fingerprint for file in self._fingerprinting]
+        return self._n_put
 
     def add_sidecar(self, place: str, described: Sidecar) -> None:
         """Write a sidecar that appears with the files."""
@@ -163,12 +168,6 @@ class _AppendedFile(DataFiles):
         self._n_put += len(records)
         self._meter.update(self._n_put, self.n_records)
 
-    def count(self) -> int:
-        """Return how many records were written, which are all."""
-        self._meter.expect(self._n_put)
-        self._meter.finish()
-        return self._n_put
-
 
 def described_by_sidecar(name: str, size: int) -> Sidecar | None:
     """Return the sidecar of a file to append to; None if there is nothing in it yet.
@@ -192,11 +191,7 @@ def described_by_sidecar(name: str, size: int) -> Sidecar | None:
 
 
 def append(
-    name: str,
-    described: Sidecar,
-    write: Callable[[DataFiles], Sidecar],
-    compression: Any,
-    meter: Meter,
+    name: str, known: Sidecar, write: Callable[[DataFiles], Sidecar], compression: Any, meter: Meter
 ) -> None:
     """Append what a function writes; if anything fails, the file is as before."""
     writer = TFRecordWriter(name, mode="a", compression=compression)
@@ -204,7 +199,7 @@ def append(
         files = _AppendedFile(writer, meter)
         written = write(files)
         if files.count():
-            writer.described = _merged(described, written, is_first=not writer.end.n_records)
+            writer.described = _merged(known, written, is_first=not writer.end.n_records)
         writer.close()
     except BaseException as error:
         writer.abandon()

@@ -104,10 +104,7 @@ def summarize(
 
 
 def blocks_of(
-    data: DataLike | Any,
-    options: ReadSettings,
-    num_records: int | None = None,
-    progress: Progress = None,
+    data: Any, options: ReadSettings, num_records: int | None = None, progress: Progress = None
 ) -> Generator[Block, None, None]:
     """Yield the records of data as :func:`summarize` takes it."""
     columns, data = _opened(data, num_records)

@@ -159,16 +159,12 @@ def _num_turns(order: str, num_processors: int | None) -> int:
 
 
 def _load_saved(
-    data: SavedData,
-    names: list[str] | None,
-    num_records: int | None,
-    settings: ReadSettings,
-    num_turns: int,
+    data: SavedData, names: list[str] | None, n_rows: int | None, settings: ReadSettings, turns: int
 ) -> Any:
     if names is not None:
         names = known_columns(names, [component.name for component in data.components])
     Sidecar(Schema({}), refused=data.refused).check_readable(names)
-    columns = columns_of(data, names, num_records, settings, num_turns)
+    columns = columns_of(data, names, n_rows, settings, turns)
     return columns if names is not None else rebuild(data.structure, columns)
 
 
