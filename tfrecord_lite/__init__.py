@@ -85,8 +85,7 @@ def __getattr__(name: str) -> object:
 
 def _html_of(thing: object) -> str:
     """Return an object as notebooks show it."""
-    text: str = _import_module(f"{__name__}.apps.notebook").html_of(thing)
-    return text
+    return str(_import_module(f"{__name__}.apps.notebook").html_of(thing))
 
 
 def _content_of(value: bytes) -> str | None:

@@ -1,18 +1,14 @@
 """Arrays of bytes and integers: loads at any offset, and copies of many byte ranges.
 
-NumPy reads the items of an array at multiples of the item's size. A view that *overlaps itself*
-lifts that limit::
+NumPy reads the items of an array at multiples of the item's size; a view that *overlaps itself* lifts that limit::
 
     bytes             0  1  2  3  4  5  6  7  8  9 ..
     lanes(data)[0]    └──────────────────────┘            8 bytes as a number
     lanes(data)[1]       └──────────────────────┘
     rows(data, 3)[4]              └─────┘                 3 bytes as one item
 
-So ``lanes(data)[offsets]`` loads 8 bytes from any offsets, and ``rows(data, n)[offsets]`` copies n
-bytes from each. A load may run past the end of a message; buffers have spare bytes for that
+A load may run past the end of a message; buffers have spare bytes for that
 (:data:`tfrecord_lite.block.SPARE_BYTES`).
-
-No I/O, no knowledge of what the bytes mean.
 """
 
 from __future__ import annotations
@@ -96,10 +92,9 @@ class ByteItems:
 
     def take(self, indices: Int64Array | slice) -> ByteItems:
         """Pick strings by index."""
-        items = self.items
         if isinstance(indices, slice):
-            return ByteItems(items[indices], self.lengths[indices])
-        return ByteItems([items[i] for i in indices.tolist()], self.lengths[indices])
+            return ByteItems(self.items[indices], self.lengths[indices])
+        return ByteItems([self.items[i] for i in indices.tolist()], self.lengths[indices])
 
     def to_ranges(self) -> ByteRanges:
         """Copy the strings into one buffer."""
@@ -113,7 +108,7 @@ class ByteItems:
 
 
 ByteStrings: TypeAlias = ByteRanges | ByteItems
-"""Many byte strings, in either form: both have a length, `lengths`, `take`, `to_ranges` and `joined`."""
+"""Many byte strings, in either form."""
 
 LANE_BYTES = 8
 SHORT_LANE_BYTES = 4
@@ -135,7 +130,7 @@ def keep_freed_pages() -> None:
 
 
 def at_every_byte(buffer: Uint8Array, dtype: np.dtype[Any]) -> AnyArray:
-    """View a buffer as overlapping items of `dtype`, one starting at every byte."""
+    """View a buffer as overlapping items, one from every byte on."""
     return np.ndarray((buffer.size - dtype.itemsize + 1,), dtype, buffer, strides=(1,))
 
 

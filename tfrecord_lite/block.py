@@ -6,15 +6,8 @@
     offsets             ^                       ^                       ^
     lengths             |------|                |------|                |------|
 
-A block is one contiguous buffer and the extents of the records in it. What lies
-between the records does not matter: headers and footers if the block was read
-from a file, otherwise anything. The last record is always followed by at least
-:data:`SPARE_BYTES` bytes, so that loads of several bytes at once may run past a
-record's end without leaving the buffer.
-
-Python objects, one per record, are made only for a caller who iterates.
-
-No I/O, no knowledge of what a record holds.
+What lies between the records does not matter. The last record is always followed by at least
+:data:`SPARE_BYTES` bytes, so that loads of several bytes at once may run past a record's end.
 """
 
 from __future__ import annotations
@@ -27,13 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, Buffer, Int64Array, Uint8Array, gather, row_splits, views
-from tfrecord_lite.errors import (
-    InvalidArgumentError,
-    Reason,
-    TFRecordError,
-    argument_error,
-    require_int,
-)
+from tfrecord_lite.errors import TFRecordError, argument_error, require_int
 from tfrecord_lite.texts import plural
 
 if TYPE_CHECKING:
@@ -123,8 +110,8 @@ class Block:
         if not self.data.flags.c_contiguous:
             raise argument_error("data must be contiguous")
         if self.offsets.shape != self.lengths.shape:
-            detail = f"there are {self.offsets.size} offsets, but {self.lengths.size} lengths"
-            raise argument_error(detail)
+            n = self.offsets.size
+            raise argument_error(f"there are {n} offsets, but {self.lengths.size} lengths")
         if self.offsets.size == 0:
             return
         room = self.data.size - SPARE_BYTES
@@ -132,8 +119,7 @@ class Block:
         # Each alone first, so that their sum cannot wrap around.
         high = max(self.offsets.max(), self.lengths.max())
         if low < 0 or high > room or (self.offsets + self.lengths).max() > room:
-            detail = f"an extent is not within the {room} bytes that records may take"
-            raise argument_error(detail)
+            raise argument_error(f"an extent is not within the {room} bytes that records may take")
 
     @classmethod
     def from_records(cls, records: Sequence[Buffer]) -> Block:
@@ -144,11 +130,6 @@ class Block:
         records : sequence of bytes-like
             For example, a list or object array of ``bytes``. A buffer of larger items is one
             record of all its bytes.
-
-        Returns
-        -------
-        Block
-            Owns its memory.
 
         Raises
         ------
@@ -177,11 +158,6 @@ class Block:
         blocks : sequence of Block
             May be empty, and may hold empty blocks.
 
-        Returns
-        -------
-        Block
-            Owns its memory, and knows where each record came from.
-
         Examples
         --------
         >>> Block.concat([Block.from_records([b"Ada", b"Alan"]), Block.from_records([b"Grace"])])
@@ -190,24 +166,15 @@ class Block:
         blocks = [block for block in blocks if len(block)]
         if len(blocks) == 1:
             return blocks[0]
-        if not blocks:
-            return cls.from_records([])
-        return cls._joined(blocks)
+        return cls._joined(blocks) if blocks else cls.from_records([])
 
     def copy(self) -> Block:
-        """Return the same records in a buffer of their own.
-
-        Returns
-        -------
-        Block
-            Owns its memory, which has the bytes from the first of the records to the last; this
-            one may keep a larger buffer alive.
+        """Return the same records in a buffer of their own, from the first to the last of them.
 
         Examples
         --------
         >>> people = Block.from_records([b"Ada", b"Alan", b"Grace"])
-        >>> last = people[2:].copy()  # does not keep the buffer of all three alive
-        >>> last.to_list()
+        >>> people[2:].copy().to_list()  # without the buffer of all three
         [b'Grace']
         """
         return self._joined([self]) if len(self) else self.from_records([])
@@ -302,11 +269,6 @@ class Block:
             list of integers those with these numbers, in any order, with repetitions. Negative
             numbers count from the end.
 
-        Returns
-        -------
-        bytes or Block
-            A block shares the buffer of this one, and knows where each record came from.
-
         Raises
         ------
         IndexError
@@ -358,8 +320,7 @@ class Block:
 
     def __repr__(self) -> str:
         """Count the records and their bytes."""
-        n_bytes = plural(self.nbytes, "byte")
-        return f"<Block of {plural(len(self), 'record')}, {n_bytes}>"
+        return f"<Block of {plural(len(self), 'record')}, {plural(self.nbytes, 'byte')}>"
 
     def place(self, i: int) -> Place:
         """Return where record `i` came from.
@@ -368,11 +329,6 @@ class Block:
         ----------
         i : int
             Number of the record in this block; a negative one counts from the end.
-
-        Returns
-        -------
-        Place
-            With `source` and `offset` None if unknown.
 
         Raises
         ------
@@ -402,11 +358,10 @@ def block_of(
     places: Int64Array | None = None,
     is_framed: bool = False,  # noqa: FBT001, FBT002 - as a Block has it
 ) -> Block:
-    """Return a block of arrays that need no check, which takes longer than the rest."""
+    """Return a block of arrays that need no check."""
     block = object.__new__(Block)
-    for name, value in zip(
-        _FIELDS, (data, offsets, lengths, sources, places, is_framed), strict=True
-    ):
+    values = (data, offsets, lengths, sources, places, is_framed)
+    for name, value in zip(_FIELDS, values, strict=True):
         object.__setattr__(block, name, value)
     return block
 
@@ -434,8 +389,9 @@ def _key_array(key: Sequence[int] | AnyArray) -> AnyArray:
     """Return a list of numbers or bools, or an array, as an array."""
     if isinstance(key, np.ma.MaskedArray):
         if np.ma.is_masked(key):
-            detail = "the key has masked items; replace them, for example with filled(False)"
-            raise TypeError(detail)
+            raise TypeError(
+                "the key has masked items; replace them, for example with filled(False)"
+            )
         return np.asarray(key)
     try:
         return np.asarray(key, np.int64 if isinstance(key, list) and not key else None)
@@ -444,15 +400,12 @@ def _key_array(key: Sequence[int] | AnyArray) -> AnyArray:
         raise TypeError(detail) from None
 
 
-def _check_array(name: str, value: object, dtype: type[np.generic]) -> None:
+def _check_array(name: str, value: Any, dtype: type[np.generic]) -> None:
     """Raise if the value is not a vector of this type."""
-    if not isinstance(value, np.ndarray):
-        actual = type(value).__name__
-    elif value.dtype != dtype or value.ndim != 1:
-        actual = f"{value.dtype} of shape {value.shape}"
-    else:
-        return
-    raise argument_error(f"{name} is {actual}, expected a vector of {dtype.__name__}")
+    is_array = isinstance(value, np.ndarray)
+    if not is_array or value.dtype != dtype or value.ndim != 1:
+        actual = f"{value.dtype} of shape {value.shape}" if is_array else type(value).__name__
+        raise argument_error(f"{name} is {actual}, expected a vector of {dtype.__name__}")
 
 
 def as_bytes_like(records: Sequence[Buffer]) -> Sequence[Buffer]:
@@ -476,7 +429,7 @@ def _bytes_of(record: Buffer, index: int) -> Buffer:
         raise TypeError(detail)
     if not view.c_contiguous:
         detail = "the buffer is not contiguous; copy it, for example with numpy.ascontiguousarray"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, index=index, detail=detail)
+        raise argument_error(detail, index=index)
     try:
         return view.cast("B")
     except TypeError:  # it is empty, or its items have several fields

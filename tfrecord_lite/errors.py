@@ -1,23 +1,12 @@
 """Every exception of the package, and the reports about damage.
 
-::
-
-    TFRecordError                      the base: catch this to catch all of ours
-    ├── DataLossError                  bytes that break the format
-    ├── InvalidArgumentError           a well-formed thing that does not fit what was asked
-    └── FailedPreconditionError        use of something after its close
-
-    DataLossWarning                    a UserWarning: damage that was skipped, as asked for
-
 The names are TensorFlow's (``tf.errors``); each is also a :class:`ValueError`.
-Where Python has the word, Python's exception is used instead:
-:class:`FileNotFoundError`, :class:`IsADirectoryError`, :class:`PermissionError`,
-:class:`TypeError` for an argument of the wrong type, and :class:`ImportError`
-with the ``pip install`` line for a missing extra.
+Where Python has the word, Python's exception is used instead: :class:`FileNotFoundError`,
+:class:`IsADirectoryError`, :class:`PermissionError`, :class:`TypeError` for an argument of the wrong type, and
+:class:`ImportError` with the ``pip install`` line for a missing extra.
 
-Callers branch on :class:`Reason`, never on the text. The text is one sentence, the place
-first and the cause last: ``<source>: record 3, byte 24, feature 'x': <detail>``. It never
-holds the payload, which may be megabytes, or private.
+Callers branch on :class:`Reason`, never on the text, which is ``<source>: record 3, byte 24, feature 'x': <detail>``.
+It never holds the payload, which may be megabytes, or private.
 """
 
 from __future__ import annotations
@@ -90,10 +79,8 @@ class TFRecordError(Exception):
     reason : Reason
         The machine-readable cause.
     offset : int, optional
-        Bytes from the start of the *decompressed* stream to the first byte of
-        the unit that is broken; for a record, to its header, whichever part of
-        it is at fault (TensorFlow names the data's offset for a bad data CRC,
-        rule R5).
+        Bytes from the start of the *decompressed* stream to what is broken; for a record, to its header
+        (TensorFlow names the data's offset for a bad data CRC, rule R5).
     source : str, optional
         Path or URL the bytes came from.
     index : int, optional
@@ -101,8 +88,7 @@ class TFRecordError(Exception):
     key : str, optional
         Name of the feature.
     detail : str, optional
-        The cause as a sentence of its own: what is wrong, what was expected, how to go on.
-        Without any, the reason's words are used.
+        What is wrong, what was expected, how to go on; by default the reason's words.
 
     Examples
     --------
@@ -152,9 +138,8 @@ class TFRecordError(Exception):
         """
         _, *own = self.args
         more_exact: Any = zip((offset, source, index, key, detail), own, strict=True)
-        return type(self)(
-            self.reason, *(before if new is None else new for new, before in more_exact)
-        )
+        place = (before if new is None else new for new, before in more_exact)
+        return type(self)(self.reason, *place)
 
     def __str__(self) -> str:
         """Return the place, then the cause, in one line."""
@@ -257,8 +242,7 @@ class DamagedSpan:
     detail: str | None
     """The cause in words."""
     index: int | None
-    """Number of that record in the file; in each damaged span before it are `num_records`. None if
-    it is not known, as reading began at any byte."""
+    """Number of that record in the file; None if it is not known."""
     records_before: int
     """Number of intact records of the file before it."""
     records_after: int | None = None
@@ -268,10 +252,7 @@ class DamagedSpan:
 
     @property
     def breaks_off(self) -> bool:
-        """Whether the file or its compressed stream ends too soon.
-
-        It is not known how much followed: `length` is only what is known to be lost.
-        """
+        """Whether the file or its compressed stream ends too soon, so that more than `length` is lost."""
         return self.reason is Reason.TRUNCATED or self.reason in STREAM_DAMAGE
 
     def error(self) -> DataLossError:
@@ -342,14 +323,13 @@ class FileReport:
     spans: tuple[DamagedSpan, ...] = ()
     """The damaged spans; the first :data:`MAX_SPANS` of them."""
     num_damaged: int = 0
-    """Number of damaged places: of a span of several records, each of them."""
+    """Number of damaged places: each record of a span."""
     lost_bytes: int = 0
     """Bytes in all of them, of the decompressed stream; more may be lost if `breaks_off`."""
     message_errors: tuple[InvalidArgumentError, ...] = ()
     """Errors of intact records that are wrong messages, if that was checked; as many at most. With
     ``on_misfit="drop"`` those that were dropped, which `records` does not count."""
     num_message_errors: int = 0
-    """Number of such records."""
     failure: Exception | None = None
     """Why the file could not be read to its end, if not because of damage."""
 
@@ -400,7 +380,7 @@ class DamageReport:
 
     @property
     def num_damaged(self) -> int:
-        """Number of damaged places: of a span of several records, each of them."""
+        """Number of damaged places."""
         return sum(file.num_damaged for file in self.files)
 
     @property
@@ -420,12 +400,12 @@ class DamageReport:
 
     @property
     def breaks_off(self) -> bool:
-        """Whether one of `files` does: then an unknown number of bytes came after."""
+        """Whether one of `files` does."""
         return any(file.breaks_off for file in self.files)
 
     @property
     def is_sound(self) -> bool:
-        """Whether all files were read to their ends, without damage or wrong messages."""
+        """Whether all files are."""
         return all(file.is_sound for file in self.files)
 
     def __bool__(self) -> bool:
@@ -439,7 +419,7 @@ class DamageReport:
     _repr_html_ = repr_html
 
     def summary(self) -> str:
-        """Say in one line what was skipped.
+        """Return in one line what was skipped.
 
         Examples
         --------
@@ -466,7 +446,7 @@ class DamageReport:
 
 
 def lost_of(report: FileReport | DamageReport, in_words: Callable[[int], str] | None = None) -> str:
-    """Say how many bytes were lost; if a file breaks off, that there may be more."""
+    """Return how many bytes were lost, at least."""
     n_bytes = report.lost_bytes
     lost = in_words(n_bytes) if in_words else plural(n_bytes, "byte")
     if not report.breaks_off:
@@ -489,10 +469,7 @@ def _found(files: tuple[FileReport, ...]) -> str:
 
 
 class errors_at:  # noqa: N801 - as context managers of the standard library
-    """Give a place to errors about values from inside, which stay the same exceptions with traceback, cause and notes.
-
-    A function for `index` makes the number of the record of the number that an error has, if any.
-    """
+    """Give a place to errors about values from inside; a function for `index` changes an error's own."""
 
     __slots__ = ("_index", "_key", "_source")
 
@@ -519,31 +496,14 @@ class errors_at:  # noqa: N801 - as context managers of the standard library
 
 
 def argument_error(
-    detail: str, *, key: str | None = None, source: str | None = None
+    detail: str, reason: Reason = Reason.BAD_ARGUMENT, **place: Any
 ) -> InvalidArgumentError:
-    """Return the ``BAD_ARGUMENT`` error about an argument or a value, for the caller to raise."""
-    return InvalidArgumentError(Reason.BAD_ARGUMENT, source=source, key=key, detail=detail)
+    """Return the error about an argument or a value."""
+    return InvalidArgumentError(reason, detail=detail, **place)
 
 
 def require_int(name: str, value: Any, at_least: int | None = None) -> int:
-    """Check an integer argument, and return it as an int.
-
-    Parameters
-    ----------
-    name : str
-        The name of the argument, for errors.
-    value : int
-        Or anything with ``__index__``, except a bool.
-    at_least : int, optional
-        The smallest valid value.
-
-    Raises
-    ------
-    TypeError
-        If `value` is not an integer; floats, strings and bools are not.
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` if it is below `at_least`.
-    """
+    """Return an integer argument as an int, `at_least` this; a bool is none."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
     number = operator.index(value)
@@ -555,6 +515,11 @@ def require_int(name: str, value: Any, at_least: int | None = None) -> int:
 def warn_user(text: str) -> None:
     """Give a UserWarning at the first caller outside the package."""
     warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
+
+
+def optional_int(name: str, value: Any, at_least: int) -> int | None:
+    """Return an integer argument as :func:`require_int` does, or None."""
+    return None if value is None else require_int(name, value, at_least)
 
 
 def levels_to_caller() -> int:

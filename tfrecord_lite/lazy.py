@@ -8,7 +8,7 @@ PACKAGE = __name__.partition(".")[0]
 
 
 def names_from(module: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """Return the ``__getattr__`` of a module whose names others define: by name, the one below the package that does."""
+    """Return the ``__getattr__`` of a module whose names are defined in others, by name."""
 
     def load(name: str) -> object:
         if name not in homes:

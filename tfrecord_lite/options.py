@@ -1,10 +1,7 @@
 """How files of records are read and written: the keywords that every reader and writer shares.
 
-:class:`ReadOptions` and :class:`WriteOptions` are the keywords as users write them.
-:class:`TFRecordReader` and :class:`TFRecordWriter` document each of them; higher layers take
-``**options: Unpack[ReadOptions]`` and pass them on. :class:`ReadSettings` is the same bundle,
-checked once, as readers keep it. The limits bound memory and time on hostile input: a file claims
-any record length, and a compressed one inflates to any size.
+:class:`ReadOptions` and :class:`WriteOptions` are the keywords as users write them, :class:`ReadSettings` the
+same bundle, checked once. The limits bound memory and time on hostile input.
 """
 
 from __future__ import annotations
@@ -35,7 +32,7 @@ OnMisfit: TypeAlias = "Literal['raise', 'drop'] | Callable[[InvalidArgumentError
 
 
 class ReadOptions(TypedDict, total=False):
-    """How to read files of records: the keywords of :class:`TFRecordReader`, which explains them."""
+    """How to read files of records: the keywords of :class:`TFRecordReader`."""
 
     compression: CompressionType
     verify: bool
@@ -50,7 +47,7 @@ class ReadOptions(TypedDict, total=False):
 
 
 class WriteOptions(TypedDict, total=False):
-    """How to write files of records: keywords of :class:`TFRecordWriter`, which explains them."""
+    """How to write files of records: keywords of :class:`TFRecordWriter`."""
 
     compression: CompressionType
     storage_options: Mapping[str, Any] | None
@@ -64,7 +61,7 @@ def num_processors() -> int:
 
 
 def num_files_in_turns() -> int:
-    """Return among how many files TensorFlow takes turns if it may choose: two more are prepared for each."""
+    """Return among how many files TensorFlow takes turns if it may choose."""
     return math.ceil(num_processors() / 3)
 
 
@@ -99,7 +96,7 @@ _MEANT = {
     "map": ("transform", "transforms", "collate_fn", "map_fn", "preprocess"),
     "persistent_workers": ("pin_memory",),
 }  # fmt: skip
-"""The keywords of this package, and what other libraries call them."""
+"""What other libraries call the keywords of this package."""
 _SHUFFLED = "read_batches(paths, shuffle=True, seed=0) shuffles; shuffle_records of tfrecord_lite.apps.rearrange, files"
 _ELSEWHERE = {
     "batch_size": "read_batches(paths, schema, batch_size) gives batches",
@@ -127,13 +124,7 @@ _ELSEWHERE = {
 
 
 def check_keywords(options: Mapping[str, Any], known: type = object) -> None:
-    """Refuse keywords that a call of this package does not take, with the one that was probably meant.
-
-    Raises
-    ------
-    TypeError
-        If there is a keyword that is none of the TypedDict `known`; by default, if there is any.
-    """
+    """Raise TypeError about a keyword that is not of the TypedDict `known`."""
     known_names = getattr(known, "__annotations__", {})
     if options.keys() - known_names:
         call, parameters = _public_call()
@@ -141,7 +132,7 @@ def check_keywords(options: Mapping[str, Any], known: type = object) -> None:
 
 
 def hinted(target: _Callable) -> _Callable:
-    """Make a function, or the public methods of a class, refuse other keywords as those with `**options` do."""
+    """Make a function, or the public methods of a class, suggest other keywords in errors."""
     if not isinstance(target, type):
         return cast("_Callable", _hinted(cast("FunctionType", target)))
     for name, method in list(vars(target).items()):
@@ -174,7 +165,7 @@ def _hinted(function: FunctionType) -> Callable[..., Any]:
 
 
 def take_over(cls: type, *names: str) -> None:
-    """Give a class copies of methods that it inherits; Python's errors about arguments name this class."""
+    """Give a class copies of methods that it inherits, so that errors about arguments name it."""
     for name in names:
         method = getattr(cls, name)
         code = method.__code__.replace(co_qualname=f"{cls.__qualname__}.{name}")
@@ -184,7 +175,7 @@ def take_over(cls: type, *names: str) -> None:
 
 
 def _refuse(call: str, own: Iterable[str], name: str, options: type = object) -> NoReturn:
-    """Raise about a keyword that a call does not take, with the one that was probably meant."""
+    """Raise about a keyword that a call does not take, with the one probably meant."""
     from difflib import get_close_matches  # noqa: PLC0415 - for errors alone
 
     meant = [keyword for keyword, names in _MEANT.items() if name in (keyword, *names)]
@@ -200,7 +191,7 @@ def _refuse(call: str, own: Iterable[str], name: str, options: type = object) ->
 
 
 def _public_call() -> tuple[str, tuple[str, ...]]:
-    """Return the name of the function of this package that a program called, and its parameters."""
+    """Return the public function that a program called, and its parameters."""
     frame = sys._getframe(1)  # noqa: SLF001 - documented, and what inspect.currentframe returns
     while frame.f_back and frame.f_back.f_globals.get("__name__", "").startswith("tfrecord_lite."):
         frame = frame.f_back
@@ -218,19 +209,13 @@ def _parameters(code: CodeType) -> tuple[str, ...]:
 
 
 def read_settings(options: ReadOptions) -> ReadSettings:
-    """Return the keywords of a call that reads files, checked.
-
-    Raises
-    ------
-    TypeError, InvalidArgumentError
-        If one is unknown, or wrong.
-    """
+    """Return the keywords of a call that reads files, checked."""
     check_keywords(options, ReadOptions)
     return ReadSettings(**options)
 
 
 def _ignore(_: object) -> None:
-    """Ignore what was left out; a function that other processes can load."""
+    """Do nothing; other processes can load this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,23 +245,19 @@ class ReadSettings:
         n_bytes = require_int("max_record_bytes", self.max_record_bytes, 0)
         if n_bytes >= 2**64:
             raise argument_error(f"max_record_bytes is {n_bytes}, expected less than 2**64")
-        if self.max_inflated_bytes is not None:
-            require_int("max_inflated_bytes", self.max_inflated_bytes, 1)
         ratio = self.max_inflated_ratio
         if ratio is not None and not hasattr(ratio, "__float__"):
             raise TypeError(f"max_inflated_ratio must be a number, not {type(ratio).__name__}")
         if ratio is not None and not ratio > 0:  # NaN is not either
             raise argument_error(f"max_inflated_ratio is {ratio}, expected more than 0, or None")
-        if not callable(self.on_error) and self.on_error not in ("raise", "skip"):
-            detail = f"on_error is {self.on_error!r}, expected 'raise', 'skip' or a function"
-            raise argument_error(detail)
-        if not callable(self.on_misfit) and self.on_misfit not in ("raise", "drop"):
-            detail = f"on_misfit is {self.on_misfit!r}, expected 'raise', 'drop' or a function"
-            raise argument_error(detail)
-        if self.max_errors is not None:
-            require_int("max_errors", self.max_errors, 0)
-        if self.read_ahead is not None:
-            require_int("read_ahead", self.read_ahead, 0)
+        for name, word in (("on_error", "skip"), ("on_misfit", "drop")):
+            value = getattr(self, name)
+            if not callable(value) and value not in ("raise", word):
+                detail = f"{name} is {value!r}, expected 'raise', {word!r} or a function"
+                raise argument_error(detail)
+        for name, least in (("max_inflated_bytes", 1), ("max_errors", 0), ("read_ahead", 0)):
+            if getattr(self, name) is not None:
+                require_int(name, getattr(self, name), least)
         if self.max_errors is not None and not self.leaves_out:
             detail = f"max_errors is {self.max_errors}, but on_error='raise' skips no damage"
             raise argument_error(detail)
@@ -287,13 +268,13 @@ class ReadSettings:
         return self.on_error != "raise" or self.on_misfit != "raise"
 
     def quietly(self) -> ReadSettings:
-        """Return the settings for a look at what is read again, when it is reported what was left out."""
+        """Return the settings for reading again what was reported before."""
         words = (self.on_error, self.on_misfit)
         on_error, on_misfit = (word if word == "raise" else _ignore for word in words)
         return replace(self, on_error=on_error, on_misfit=on_misfit, max_errors=None)
 
     def dropping(self, check: Callable[[Any], object]) -> ReadSettings:
-        """Return the settings with which records that fail a check are dropped, if they are to be."""
+        """Return the settings with which records that fail a check are dropped."""
         return self if self.on_misfit == "raise" else replace(self, check=check)
 
     @property

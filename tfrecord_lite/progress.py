@@ -3,14 +3,14 @@
 ======== ===============================================================================
 None     A bar after a second of work, if standard error is a terminal or the code runs in
          a notebook with ipywidgets, tqdm is installed (the extra ``cli``), and this is the
-         main process. As text, it would stay in a notebook that is executed and saved.
+         main process.
 True     A bar, wherever that goes.
 False    Nothing.
 callable Called with what is done and the total, None while that is not known, ten times a second
          at most; once more at the end, with both equal. What it raises ends the work.
 ======== ===============================================================================
 
-A bar never ends the work: one that cannot be drawn is dropped. It is gone at the end.
+A bar never ends the work: one that cannot be drawn is dropped.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Report: TypeAlias = Callable[[int, "int | None"], object]
 Progress: TypeAlias = "bool | Report | None"
-"""What a `progress` argument may be: whether a bar is drawn, or a function that is called instead."""
+"""What a `progress` argument may be."""
 
 DELAY_SECONDS = 1.0
 """Shorter work shows no bar, unless one is asked for."""
@@ -42,7 +42,7 @@ INTERVAL_SECONDS = 0.1
 
 
 class Meter:
-    """Receives how much is done, and shows it at a bounded rate; threads may share it."""
+    """Receives how much is done, and shows it at a bounded rate."""
 
     error: BaseException | None = None
     """What the callable has raised: not about a file, whatever its class."""
@@ -101,7 +101,7 @@ SILENT = Meter()
 
 @contextmanager
 def metered(progress: Progress, name: str, noun: str) -> Iterator[Meter]:
-    """Yield what to report of the work on a file, or another thing of that name, in bytes, records, ..."""
+    """Yield what receives the progress of the work on a file."""
     if progress is False or (progress is None and not _is_seen()):
         yield SILENT
         return
@@ -131,7 +131,7 @@ def metered(progress: Progress, name: str, noun: str) -> Iterator[Meter]:
 
 
 def _bar(name: str, noun: str) -> Any:
-    """Return a bar of tqdm's for this place, without its thread, which would hinder forks."""
+    """Return a bar of tqdm's, without its thread, which would hinder forks."""
     if _has_widgets():
         from tqdm.notebook import tqdm  # noqa: PLC0415 - optional
     else:
@@ -151,7 +151,7 @@ def _bar(name: str, noun: str) -> Any:
 
 
 def check_progress(progress: object) -> None:
-    """Raise TypeError unless an argument is None, a bool or a callable; ImportError without tqdm."""
+    """Raise TypeError or ImportError about an argument that cannot be used."""
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         actual = type(progress).__name__
         raise TypeError(f"progress must be True, False, None or a callable, not {actual}")
@@ -160,7 +160,7 @@ def check_progress(progress: object) -> None:
 
 
 def reported(blocks: Any, progress: Progress, name: str) -> Iterator[Block]:
-    """Yield blocks, and show the progress in records when the next one is asked for."""
+    """Yield blocks, and show the progress in records."""
     with closing(blocks), metered(progress, name, "records") as meter:
         done = 0
         for block in blocks:
@@ -171,7 +171,7 @@ def reported(blocks: Any, progress: Progress, name: str) -> Iterator[Block]:
 
 
 def _is_seen() -> bool:
-    """Whether somebody sees a bar, and no bars of other processes beside it."""
+    """Whether somebody sees a bar, and no bars of other processes."""
     is_shown = is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
     processes: Any = sys.modules.get("multiprocessing.process")  # which every worker has loaded
     is_main = processes is None or processes.parent_process() is None
@@ -179,7 +179,7 @@ def _is_seen() -> bool:
 
 
 def is_terminal(stream: Any) -> bool:
-    """Whether a stream is a terminal; not if there is none, or it is closed."""
+    """Whether a stream is an open terminal."""
     try:
         return bool(stream.isatty())
     except (AttributeError, ValueError):
@@ -187,13 +187,13 @@ def is_terminal(stream: Any) -> bool:
 
 
 def _has_widgets() -> bool:
-    """Whether this is a notebook that can show a bar and take it away."""
+    """Whether this is a notebook that can show a bar."""
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(shell, "kernel", None) is not None and find_spec("ipywidgets") is not None
 
 
 def bars_hidden(stream: TextIO) -> AbstractContextManager[object]:
-    """Hide all bars while something is written to a stream, if both are on a terminal."""
+    """Hide all bars while something is written to a terminal."""
     tqdm: Any = getattr(sys.modules.get("tqdm"), "tqdm", None)
     if tqdm is None or not is_terminal(stream):
         return nullcontext()
@@ -207,6 +207,6 @@ def title_of(sources: Sequence[Source]) -> str:
 
 
 def total_bytes(sources: Sequence[Source]) -> int | None:
-    """Return the size of local files on disk; None if one is not a local file."""
+    """Return the size of local files; None if one is not local."""
     sizes = [local_size(source) for source in sources]
     return None if None in sizes else sum(filter(None, sizes))

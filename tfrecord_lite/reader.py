@@ -1,15 +1,7 @@
-"""Read TFRecord files: one record after the other, in blocks of thousands, or decoded.
-
-::
-
-    paths, URLs, patterns ──expand──> files, one after the other
-    file ──RecordStream──> Block ──> bytes per record, dictionaries, protobuf messages
-
-:class:`TFRecordReader` is this package's reader; :func:`tf_record_iterator` follows
-TensorFlow's rules for one file, and goes on when the file has grown (rule R8).
+"""Read TFRecord files: one record after the other, in blocks of thousands, or decoded without a schema.
 
 Every record before damage is returned, then the error is raised; or, with ``on_error``, the
-records after it too. No knowledge of schemas: Examples are decoded as they describe themselves.
+records after it too.
 """
 
 from __future__ import annotations
@@ -24,26 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
 
 from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.block import Block
-from tfrecord_lite.errors import (
-    DamageReport,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    Reason,
-    require_int,
-)
+from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason, require_int
+from tfrecord_lite.files import names as file_names
 from tfrecord_lite.files.ahead import ReadAhead
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions
-from tfrecord_lite.files.names import (
-    Source,
-    Sources,
-    StorageOptions,
-    expand,
-    is_file_object,
-    name_of,
-    position_of,
-    refuse_folder,
-    seek_to,
-)
+from tfrecord_lite.files.names import Source, Sources, StorageOptions, expand, name_of
 from tfrecord_lite.options import MAX_RECORD_BYTES, OnError, OnMisfit, ReadSettings, hinted
 from tfrecord_lite.records.damage import DamageLog, SkippingStream
 from tfrecord_lite.records.stream import RecordStream
@@ -53,6 +30,7 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
     from tfrecord_lite.described.sidecar import SchemaLike
+    from tfrecord_lite.errors import DamageReport
     from tfrecord_lite.example.parse import ExampleParser
     from tfrecord_lite.example.sequence.parse import SequenceExampleParser
     from tfrecord_lite.example.to_dicts import SequenceRow
@@ -62,7 +40,7 @@ if TYPE_CHECKING:
 
 _PARSED_RECORDS = 4096
 _PARSED_BYTES = 3 * 1024 * 1024
-"""About how many records, and bytes of them, are parsed at once: more do not cost less each, but memory."""
+"""About how many records, and bytes of them, are parsed at once."""
 
 
 @hinted
@@ -78,13 +56,11 @@ class TFRecordReader:
         matches are read in sorted order. URLs need the extra ``remote``. A file
         object is read from its current position, and is not closed.
     compression : str, int, TFRecordOptions or None, optional
-        ``"infer"``, the default, or None: by the first bytes of each file, where an
-        uncompressed one proves itself by the CRC of its first length. Otherwise ``""`` (none),
+        ``"infer"``, the default, or None: by the first bytes of each file. Otherwise ``""`` (none),
         ``"GZIP"``, ``"ZLIB"``, ``"ZSTD"`` or ``"BZ2"``, also as ``"gz"`` or ``"zst"``, or
         TensorFlow's numbers and options.
     verify : bool, optional
-        Check the CRC of every record's data. The CRCs of lengths are always
-        checked.
+        Check the CRC of every record's data. The CRCs of lengths are always checked.
     max_record_bytes : int, optional
         Reject larger records. The default, 2 GiB, is the limit of a protobuf message.
     on_error : {"raise", "skip"} or callable, optional
@@ -96,20 +72,19 @@ class TFRecordReader:
         What to do about intact records that do not fit what they are read as: a schema, which may be
         that of files beside the data, a class of messages, or else Examples and SequenceExamples.
         "drop" leaves them out before batches are made, and warns at the end of the iteration;
-        ``report.message_errors`` lists them. A callable is called with the error of each that was
-        dropped, and stops the iteration if it raises. Each record is parsed once more for it.
+        ``report.message_errors`` lists them. A callable is called with the error of each, as for
+        `on_error`. Each record is parsed once more for it.
     max_errors : int, optional
         Maximum number of damaged places to skip and records to drop; None for no limit.
     max_inflated_bytes : int, optional
         Stop reading a compressed file that inflates to more. Memory does not depend on this.
     max_inflated_ratio : float, optional
         Stop reading a compressed file that inflates to more than this many times the bytes
-        read of it; applies from a megabyte of content on. Deflate reaches 1032 for equal bytes;
+        read of it; applies from 1 MB of content on. Deflate reaches 1032 for equal bytes;
         real data rarely exceed 50.
     read_ahead : int, optional
-        How many bytes of URLs are fetched before they are read, and held, over all files of an
-        iteration; 0 for none. By default 32 MiB, where many ranges can be asked for at once: HTTP, S3,
-        GCS, Azure, Hugging Face.
+        How many bytes of URLs are fetched before they are read, over all files of an
+        iteration; 0 for none. By default 32 MiB, for HTTP, S3, GCS, Azure and Hugging Face.
     storage_options : dict, optional
         Options for fsspec, which opens URLs: credentials, an endpoint, ...
 
@@ -133,15 +108,11 @@ class TFRecordReader:
     -----
     Every iteration opens the files again and starts at the first record; a file object is
     rewound to its first position, if it can seek. Several iterations may run at once, also in
-    threads, each in its own, except over one file object. A reader of paths can be pickled.
+    threads, except over one file object. A reader of paths can be pickled.
 
-    Records before a damaged one are returned first. The error that follows names the file, and
-    the record's number and offset in it.
-
-    If a compressed stream is damaged, "skip" returns what can be inflated before that place,
-    and continues with the next file; :func:`recover` can save more. These are not damage, and
-    always raised: a missing file, a read error, a file of another compression than named, a
-    record that is not a message of the type asked for.
+    Records before a damaged one are returned first. If a compressed stream is damaged, "skip" returns what can be
+    inflated before that place, and continues with the next file; :func:`recover` can save more. A missing file,
+    a read error, or a file of another compression than named is no damage, and always raised.
 
     Examples
     --------
@@ -186,7 +157,7 @@ class TFRecordReader:
         self._options = options
         self._log: DamageLog | None = None  # of the last iteration
         # Positions of file objects. Iterations start there; only one if it cannot seek.
-        self._starts = [position_of(source) for source in self._sources]
+        self._starts = list(map(file_names.position_of, sources))
         self._begun: set[int] = set()
         self._is_closed = False
         self._open_streams: set[RecordStream] = set()
@@ -232,7 +203,7 @@ class TFRecordReader:
         ----------
         num_records : int, optional
             Records per block, also across files; the last block may be short. None for what
-            one read brings (about a megabyte, or 64 records if that is more), never from two
+            one read brings (about 1 MB, or 64 records if that is more), never from two
             files.
 
         Yields
@@ -244,8 +215,6 @@ class TFRecordReader:
         ------
         InvalidArgumentError
             ``BAD_ARGUMENT`` if `num_records` is not positive.
-        TypeError
-            If it is not an integer.
         DataLossError
             As for iteration, after a block of all records before the damage.
 
@@ -272,7 +241,7 @@ class TFRecordReader:
         """Yield the records of all files as batches of columns.
 
         Some thousand records are parsed at once, and cut into batches, so that small batches cost
-        little more than large ones; a loop that parses ``blocks(256)`` takes two to three times as long.
+        little more than large ones.
 
         Parameters
         ----------
@@ -298,14 +267,8 @@ class TFRecordReader:
         InvalidArgumentError
             For the first record that is wrong, after all batches before its own; or
             ``BAD_ARGUMENT``, if `batch_size` is not positive.
-        TypeError
-            If it is not an integer.
         DataLossError
             As for iteration, after a batch of all records before the damage.
-
-        See Also
-        --------
-        read_batches : shuffled, repeated, in several processes.
 
         Examples
         --------
@@ -352,10 +315,7 @@ class TFRecordReader:
         ------
         InvalidArgumentError
             ``MALFORMED`` for a record that is not an Example, after all before it; also if the
-            records look like another type: SequenceExamples, lists of Examples, TensorBoard
-            events, text.
-        DataLossError
-            As for iteration.
+            records look like SequenceExamples, lists of Examples, TensorBoard events, or text.
 
         Examples
         --------
@@ -379,10 +339,7 @@ class TFRecordReader:
         Raises
         ------
         InvalidArgumentError
-            ``MALFORMED`` for a record that is not a SequenceExample, after all before it; also
-            if the records look like another type: lists of Examples, TensorBoard events, text.
-        DataLossError
-            As for iteration.
+            As :meth:`examples`.
 
         Examples
         --------
@@ -404,11 +361,6 @@ class TFRecordReader:
             Any generated class: one of :mod:`tfrecord_lite.messages`, TensorFlow's, or
             your own.
 
-        Yields
-        ------
-        Message
-            One per record; it owns its memory.
-
         Raises
         ------
         InvalidArgumentError
@@ -416,8 +368,6 @@ class TFRecordReader:
             an Example, and the class is another, or the reverse.
         TypeError
             If it is not a protobuf class.
-        DataLossError
-            As for iteration.
 
         Examples
         --------
@@ -446,7 +396,7 @@ class TFRecordReader:
             yield from parse_messages(block, message_class)
 
     def _rows(self, *, of_sequences: bool) -> Iterator[Any]:
-        """Check and decode records a block at a time; an error follows all rows before it."""
+        """Check and decode a block at a time; an error follows all rows before it."""
         from tfrecord_lite.example.content import ContentType  # noqa: PLC0415 - loads the engine
         from tfrecord_lite.example.survey import TypeCheck  # noqa: PLC0415
         from tfrecord_lite.example.to_dicts import Decoder  # noqa: PLC0415
@@ -455,15 +405,14 @@ class TFRecordReader:
         check = TypeCheck(*(types if of_sequences else types[1:]))
         decode = Decoder(of_sequences=of_sequences)
 
-        def check_rows(block: Block) -> None:
+        def checked(block: Block) -> Any:
             check(block)
-            decode(block)
+            return decode(block)
 
-        for stream in self._streams(check_rows):
+        for stream in self._streams(checked):
             while (block := stream.next_block()) is not None:
                 try:
-                    check(block)
-                    rows = decode(block)
+                    rows = checked(block)
                 except InvalidArgumentError as error:
                     first = block.place(0).index
                     if error.index is not None and first is not None:
@@ -473,7 +422,7 @@ class TFRecordReader:
                 del rows  # frees them before the next ones are made
 
     def _batches(self, parser: Any, size: int, *, drop_remainder: bool) -> Iterator[Any]:
-        """Read whole batches, after the first as many at once as are to be parsed, and parse them."""
+        """Read whole batches, and parse many at once."""
         n_batches = 1
         with contextlib.closing(self._blocks(lambda: n_batches * size, parser)) as blocks:
             for block in blocks:
@@ -485,7 +434,7 @@ class TFRecordReader:
     def _blocks(
         self, num_records: Callable[[], int | None], check: Callable[[Block], object] | None = None
     ) -> Generator[Block, None, None]:
-        """Yield blocks of as many records as `num_records` returns, when one is to be read."""
+        """Yield blocks of as many records as `num_records` returns."""
         parts: list[Block] = []  # of the next block
         n_started = 0
         try:
@@ -493,8 +442,7 @@ class TFRecordReader:
                 while True:
                     n_records = num_records()
                     n_wanted = None if n_records is None else n_records - n_started
-                    block = stream.next_block(n_wanted)
-                    if block is None:
+                    if (block := stream.next_block(n_wanted)) is None:
                         break
                     if len(block) == n_wanted or n_wanted is None:
                         whole, parts, n_started = Block.concat([*parts, block]), [], 0
@@ -514,10 +462,7 @@ class TFRecordReader:
     def _streams(
         self, check: Callable[[Block], object] | None = None
     ) -> Iterator[RecordStream | SkippingStream]:
-        """Open one file after the other, and close each; records that fail the check may be dropped.
-
-        By default that are those that do not fit what describes the files.
-        """
+        """Open one file after the other; drop records that fail a check, if they are to be."""
         options = self._options
         if check is not None:
             options = options.dropping(check)
@@ -542,13 +487,11 @@ class TFRecordReader:
         try:
             for number, source in enumerate(self._sources):
                 if self._is_closed:
-                    detail = "the reader is closed; make another"
-                    raise FailedPreconditionError(
-                        Reason.CLOSED, source=name_of(source), detail=detail
-                    )
-                if is_file_object(source):
+                    detail, name = "the reader is closed; make another", name_of(source)
+                    raise FailedPreconditionError(Reason.CLOSED, source=name, detail=detail)
+                if file_names.is_file_object(source):
                     if self._starts[number] is not None or number in self._begun:
-                        seek_to(source, self._starts[number])
+                        file_names.seek_to(source, self._starts[number])
                     self._begun.add(number)
                 stream = RecordStream(source, options, ahead=ahead)
                 self._open_streams.add(stream)
@@ -570,7 +513,7 @@ class TFRecordReader:
         >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
         >>> reader = TFRecordReader("people.tfrecord")
         >>> first = next(iter(reader))
-        >>> reader.close()  # its file too, though there are more records
+        >>> reader.close()
         """
         self._is_closed = True
         for stream in list(self._open_streams):
@@ -589,15 +532,10 @@ class TFRecordReader:
     def __getstate__(self) -> dict[str, object]:
         """Return the state without open files."""
         for source in self._sources:
-            if is_file_object(source):
+            if file_names.is_file_object(source):
                 detail = f"a reader of the file object {name_of(source)} cannot be pickled; "
                 raise TypeError(f"{detail}give a path")
-        return {
-            **self.__dict__,
-            "_open_streams": set(),
-            "_open_aheads": set(),
-            "_log": None,
-        }
+        return {**self.__dict__, "_open_streams": set(), "_open_aheads": set(), "_log": None}
 
     def __repr__(self) -> str:
         """Name the first two files."""
@@ -607,12 +545,12 @@ class TFRecordReader:
 
 
 def batches_at_once(size: int, n_records: int, n_bytes: int) -> int:
-    """Return how many batches of a size are to be parsed at once, if so many records have so many bytes."""
+    """Return how many batches of a size are parsed at once, of so many records and bytes."""
     return max(min(_PARSED_RECORDS, _PARSED_BYTES * n_records // max(n_bytes, 1)) // size, 1)
 
 
 def _parsed(parser: Any, block: Block, size: int) -> Iterator[list[Any]]:
-    """Parse batches of a size; if a record is wrong, the batches before its own are returned first."""
+    """Parse batches; those before a wrong record are returned first."""
     splits = [*range(0, len(block), size), len(block)]
     try:
         yield parser.parse_batches(block, splits)
@@ -622,7 +560,7 @@ def _parsed(parser: Any, block: Block, size: int) -> Iterator[list[Any]]:
 
 
 def bytes_read(reader: TFRecordReader) -> int:
-    """Return how many bytes of its files a reader has read, if it is iterated over once at a time."""
+    """Return how many bytes of its files a reader has read."""
     streams = reader._open_streams  # noqa: SLF001 - of this module
     return reader._n_bytes_before + sum(stream.file_offset for stream in streams)  # noqa: SLF001
 
@@ -633,7 +571,7 @@ def reader_with(paths: Sources, options: ReadSettings) -> TFRecordReader:
 
 
 def reader_of(sources: list[Source], options: ReadSettings) -> TFRecordReader:
-    """Return a reader of files that were listed before, with options that were checked."""
+    """Return a reader of files that were listed before."""
     reader = TFRecordReader.__new__(TFRecordReader)
     reader._start(sources, options)  # noqa: SLF001 - a second constructor
     return reader
@@ -646,7 +584,7 @@ class RecordIterator:
 
     def __init__(self, path: str | bytes | os.PathLike[str], compression: str) -> None:
         self._name = name_of(path)
-        refuse_folder(self._name)
+        file_names.refuse_folder(self._name)
         self._stream = RecordStream(path, ReadSettings(compression))
         self._ready: Iterator[bytes] = iter(())
 
@@ -674,7 +612,7 @@ class RecordIterator:
         return next(self._ready)
 
     def close(self) -> None:
-        """Close the file, which ends the iteration. May be called twice."""
+        """Close the file. May be called twice."""
         if self._stream is not None:
             self._stream.close()
         self._stream = None
@@ -682,8 +620,7 @@ class RecordIterator:
 
     def __del__(self) -> None:
         """Close the file: a loop that runs to its end does not."""
-        if self._stream is not None:
-            self._stream.close()
+        self.close()
 
     def __reduce__(self) -> NoReturn:
         """Raise: the file is open."""
@@ -716,10 +653,6 @@ def tf_record_iterator(
     FileNotFoundError, IsADirectoryError, PermissionError
         At once, not at the first record (rule R9).
 
-    See Also
-    --------
-    TFRecordReader : many files, inferred compression, blocks.
-
     Examples
     --------
     >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
@@ -735,7 +668,7 @@ def tf_record_iterator(
 
 
 def parse_messages(block: Block, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
-    """Parse each record of a block by a protobuf class; an error has the record's place."""
+    """Parse each record of a block by a protobuf class."""
     from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
 
     for i, record in enumerate(block):

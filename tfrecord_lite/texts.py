@@ -1,8 +1,7 @@
 """Texts for people: counts, sizes, names and tables; values at prompts and in notebooks.
 
-A class that notebooks show as a table has the line ``_repr_html_ = repr_html``. Nothing in the codec knows
-HTML, or images: the package's root fills the hooks with the app for notebooks and with what recognises
-values, which are loaded when somebody looks.
+A class that notebooks show as a table has the line ``_repr_html_ = repr_html``. The codec knows neither HTML nor
+images: the package's root fills the hooks.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
 def value_text(value: object) -> str:
-    """Return a value as Python writes it; of a long byte string what it is, or how it begins."""
+    """Return a value as Python writes it, or how it begins."""
     if not isinstance(value, bytes | str):
         text = str(value)
         return text if len(text) <= 2 * _SHOWN_BYTES else f"{text[: 2 * _SHOWN_BYTES]}..."
@@ -72,7 +71,7 @@ def printable(text: str) -> str:
 
 
 def abridged(text: str, most: int = 4000) -> str:
-    """Return the text of a table as a repr shows it: without the middle of long lines, and of many."""
+    """Return the text of a table as a repr shows it: without the middle."""
     if len(text) <= most:
         return text
     lines = [
@@ -85,7 +84,7 @@ def abridged(text: str, most: int = 4000) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], alignment: str = "") -> list[str]:
-    """Return the lines of a table, with a rule after the first row; ``>`` is a column to the right."""
+    """Return the lines of a table; ``>`` aligns a column to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     ruled = [rows[0], ["-" * width for width in widths], *rows[1:]]
     sides = alignment or "<" * len(widths)
@@ -97,12 +96,12 @@ def aligned(rows: Sequence[Sequence[str]], alignment: str = "") -> list[str]:
 
 
 def shown_name(name: str) -> str:
-    """Return a feature's name as a table shows it: in quotes if it could not be seen otherwise."""
+    """Return a feature's name as a table shows it, in quotes if necessary."""
     return name if name.isprintable() and name == name.strip() != "" else repr(name)
 
 
 def nearest(name: object, names: Iterable[str]) -> str:
-    """Return the end of an error text about an unknown name: those most like it, if any."""
+    """Return the end of an error text: the names most like an unknown one."""
     from difflib import get_close_matches  # noqa: PLC0415 - for errors
 
     names = list(names)
@@ -114,7 +113,7 @@ def nearest(name: object, names: Iterable[str]) -> str:
 
 
 def choices(name: object, names: Iterable[str]) -> str:
-    """Return the end of an error text about an unknown name: those most like it, or else those there are."""
+    """Return the end of an error text: the names most like an unknown one, or the first ones."""
     names = list(names)
     shown = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
     return nearest(name, names) or (f"; there are {shown}" if names else "")

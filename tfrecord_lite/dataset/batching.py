@@ -1,14 +1,9 @@
-"""The stages Batch and Parse: batches of elements, and the columns parsed from them.
-
-Batches of records remain records until they are parsed. One chunk holds many batches; they are
-parsed at once if the resulting columns can be cut into batches again.
-"""
+"""The stages Batch and Parse; many batches of records are parsed at once."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,8 +11,8 @@ import numpy as np
 from tfrecord_lite.arrays import objects
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.dataset.chunks import BatchChunk, ColumnChunk, ObjectChunk
-from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State, further
+from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ColumnChunk, ObjectChunk
+from tfrecord_lite.dataset.cutting import Demand, Pair, State, further
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, companion
@@ -25,26 +20,19 @@ from tfrecord_lite.reader import batches_at_once
 from tfrecord_lite.schema import FixedLenFeature, RawFeature
 
 _MOST_CHARS = 60
-"""The most characters of the names of features in a fingerprint."""
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Batch(Stage):
     """`n` elements in one."""
 
-    words: ClassVar[Mapping[str, str]] = {"n": "batch_size"}
+    gives: ClassVar[Content | None] = "batches"
+    words: ClassVar = {"n": "batch_size"}
     n: int
     drop_remainder: bool
 
-    @property
-    def content(self) -> Content:
-        """Which chunks it gives: batches of records remain records."""
-        return self.gives or ("batches" if self.input.content == "records" else "objects")
-
     def size(self) -> int | None:
         """Return the number of batches."""
-        size = self.input.size()
-        if size is None:
+        if (size := self.input.size()) is None:
             return None
         return (size if self.drop_remainder else size + self.n - 1) // self.n
 
@@ -61,8 +49,7 @@ class Batch(Stage):
                 n_whole = len(chunk) // self.n
                 n_used = n_whole * self.n
                 if n_whole:
-                    is_all = n_used == len(chunk)
-                    after = feed.state() if is_all else further(before, n_used)
+                    after = feed.state() if n_used == len(chunk) else further(before, n_used)
                     yield self._cut(chunk[:n_used]), {"feed": after}
                 if n_used < len(chunk) and not self.drop_remainder:
                     yield self._cut(chunk[n_used:]), {"feed": feed.state()}
@@ -76,7 +63,7 @@ class Batch(Stage):
 
 
 def stack(elements: list[Any], stack_columns: Callable[[list[Any]], Any] | None = None) -> Any:
-    """Stack elements, part by part, to arrays with one more dimension; columns by a function, if given."""
+    """Stack elements to arrays with one more dimension; columns by a function, if given."""
     first = elements[0]
     if isinstance(first, (BytesColumn, RaggedTensor, SparseTensor)):
         if stack_columns:
@@ -102,13 +89,12 @@ def stack(elements: list[Any], stack_columns: Callable[[list[Any]], Any] | None 
         raise InvalidArgumentError(Reason.WRONG_COUNT, detail=detail) from None
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Parse(Stage):
-    """The columns of each batch; columns of single records by the parser's ``parse_single``."""
+    """The columns of each batch, or of single records."""
 
-    gives: ClassVar[Content | None] = "objects"
-    is_one_to_one: ClassVar[bool] = True
-    method: ClassVar[str] = "parse_example"
+    gives = "objects"
+    is_one_to_one = True
+    method = "parse_example"
     parser: Any
     """An ExampleParser, or a SequenceExampleParser."""
     label_key: str | None = None
@@ -122,27 +108,24 @@ class Parse(Stage):
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
         with self.feed(run, state) as feed:
-            yield from self._parse(feed)
-
-    def _parse(self, feed: Feed) -> Iterator[Pair]:
-        while True:
             before = feed.state()
-            chunk = feed.take()
-            if chunk is None:
+            while (chunk := feed.take()) is not None:
+                yield from self._parse(chunk, before, feed.state())
+                before = feed.state()
+
+    def _parse(self, chunk: Chunk, before: dict[str, Any], after: State) -> Iterator[Pair]:
+        if isinstance(chunk, BatchChunk) and len(chunk) > 1:
+            try:
+                parsed_chunk = self._parse_all(chunk)
+            except TFRecordError:
+                pass  # parse batch by batch, so that batches before the bad one are returned first
+            else:
+                yield parsed_chunk, {"feed": after}
                 return
-            if isinstance(chunk, BatchChunk) and len(chunk) > 1:
-                try:
-                    parsed_chunk = self._parse_all(chunk)
-                except TFRecordError:
-                    pass  # parse batch by batch, so that batches before the bad one are returned first
-                else:
-                    yield parsed_chunk, {"feed": feed.state()}
-                    continue
-            for i in range(len(chunk)):
-                element = self._parse_one(chunk[i : i + 1])
-                is_last = i + 1 == len(chunk)
-                after = feed.state() if is_last else further(before, i + 1)
-                yield ObjectChunk([element]), {"feed": after}
+        for i in range(len(chunk)):
+            element = self._parse_one(chunk[i : i + 1])
+            place = after if i + 1 == len(chunk) else further(before, i + 1)
+            yield ObjectChunk([element]), {"feed": place}
 
     def _parse_all(self, chunk: BatchChunk) -> ColumnChunk | ObjectChunk:
         """Parse several batches at once."""
@@ -157,8 +140,7 @@ class Parse(Stage):
         if isinstance(chunk, ObjectChunk):
             element = chunk.items[0]
             is_single = isinstance(element, (bytes, str))
-            parse = self.parser.parse_single if is_single else self.parser
-            return self._labelled(parse(element))
+            return self._labelled((self.parser.parse_single if is_single else self.parser)(element))
         records = chunk.records if isinstance(chunk, BatchChunk) else chunk
         try:
             if isinstance(chunk, BatchChunk):
@@ -171,26 +153,20 @@ class Parse(Stage):
 
     def _labelled(self, columns: dict[str, Any]) -> Any:
         """Take the label out."""
-        if self.label_key is None:
-            return columns
-        label = columns.pop(self.label_key)
-        return columns, label
+        return columns if self.label_key is None else (columns, columns.pop(self.label_key))
 
 
 def _with_hint(error: TFRecordError) -> TFRecordError:
-    """Return an error about values of another kind as one that names the sidecar, if there is one."""
+    """Name the sidecar in an error about values of another kind, if there is one."""
     sidecar = companion(str(error.source), SIDECAR_SUFFIX)
     if error.reason is not Reason.WRONG_KIND or not os.path.isfile(sidecar):  # noqa: PTH113
         return error
-    detail = (
-        f"{error.detail}; {os.path.basename(sidecar)} says how the values are stored: "  # noqa: PTH119
-        "without a schema of your own they come as they were saved"
-    )
-    return error.at(detail=detail)
+    detail = f"{error.detail}; {os.path.basename(sidecar)} says how the values are stored: "  # noqa: PTH119
+    return error.at(detail=detail + "without a schema of your own they come as they were saved")
 
 
 def _fingerprint(parser: Any) -> str:
-    """Name the features of a parser, with a digest of all specifications."""
+    """Name the features of a parser, with a digest."""
     import hashlib  # noqa: PLC0415 - loads OpenSSL
 
     groups = parser.features if isinstance(parser.features, tuple) else (parser.features,)
@@ -202,7 +178,7 @@ def _fingerprint(parser: Any) -> str:
 
 
 def is_dense(features: Any) -> bool:
-    """Whether the columns of these features can be cut by rows: arrays, of whatever was saved too."""
+    """Whether the columns of these features can be cut by rows."""
     originals = getattr(features, "originals", {}).values()
     return all(
         isinstance(feature, FixedLenFeature)

@@ -1,14 +1,6 @@
-"""Chunks: what flows between the stages of a pipeline, many elements at a time.
+"""Chunks: many elements that flow from stage to stage, until ``to_list`` makes Python objects.
 
-::
-
-    Block          serialised records, which know where they came from
-    BatchChunk     batches of those
-    ColumnChunk    batches of columns, as the parser returns them
-    ObjectChunk    anything else: columns, results of functions, ...
-
-All have ``len``, slices, ``take`` (elements by number, in any order) and ``join``, so a stage need not
-know which one it has. Python objects are made by ``to_list`` only, at the end of the pipeline.
+All have ``len``, slices, ``take`` (elements by number, in any order) and ``join``.
 """
 
 from __future__ import annotations
@@ -137,7 +129,7 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
 
 
 def join_records(blocks: Sequence[Block]) -> Block:
-    """Put one or more blocks end to end: on the buffer that they share, or in a new one."""
+    """Put one or more blocks end to end, on the buffer that they share, or a new one."""
     first = blocks[0]
     blocks = [block for block in blocks if len(block)] or [first]
     if len(blocks) > 1 and all(block.data is first.data for block in blocks):
@@ -151,7 +143,7 @@ def join_records(blocks: Sequence[Block]) -> Block:
 
 
 def stretch(block: Block) -> tuple[int, int]:
-    """Return start and stop of the smallest part of the buffer that holds all records."""
+    """Return start and stop of the part of the buffer that holds all records."""
     return int(block.offsets.min()), int((block.offsets + block.lengths).max())
 
 

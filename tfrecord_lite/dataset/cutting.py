@@ -1,16 +1,13 @@
 """Feeds: the elements of a plan's node, cut to any size, and the position of a run between any two.
 
 A node runs as a generator of pairs: a chunk, and the state after it. A *state* is plain data
-(dictionaries, lists, numbers, strings, None): started from it, the same node gives exactly what
-follows. Chunks have any number of elements; a feed cuts them to the size that its caller wants. The
-feed's own state is the node's state before the current chunk, and the number of elements to skip::
+(dictionaries, lists, numbers, strings, None); started from it, the same node gives exactly what
+follows. A feed's own state is the node's state before the current chunk, and the number of elements to skip::
 
     node     |  chunk 0     |  chunk 1     |  chunk 2 ...
     states   None           s1             s2
     taken    ------------------------->
     feed's   {"at": s1, "skip": 9}
-
-So a node makes one state per chunk, and yet there is one between any two elements.
 """
 
 from __future__ import annotations
@@ -34,7 +31,7 @@ _MANY = 64
 
 
 class Demand:
-    """How many elements a stage wants next, for a source that can read as many at once."""
+    """How many elements a stage wants next."""
 
     n: int | None = None
 
@@ -141,7 +138,7 @@ class Feed:
         return False
 
     def close(self) -> None:
-        """End the run of the node: close its files, end its threads and processes."""
+        """End the run of the node."""
         close = getattr(self._pairs, "close", None)
         if close is not None and self._process == os.getpid():
             close()
@@ -159,8 +156,7 @@ def elements(feed: Feed) -> Iterator[tuple[Any, Chunk, int, dict[str, Any]]]:
     """Yield each element with its chunk, its number in that, and the feed's state after it."""
     while True:
         before = feed.state()
-        chunk = feed.take()
-        if chunk is None:
+        if (chunk := feed.take()) is None:
             return
         for i, element in enumerate(chunk.to_list()):
             yield element, chunk, i, further(before, i + 1)

@@ -1,4 +1,4 @@
-"""Dataset: the stages that users chain, as methods; DatasetIterator: one iteration, which can be resumed."""
+"""Dataset: the stages that users chain, as methods; DatasetIterator: one iteration."""
 
 from __future__ import annotations
 
@@ -6,37 +6,20 @@ import functools
 import itertools
 import math
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from tfrecord_lite.dataset import plan as plans
 from tfrecord_lite.dataset import sharding
 from tfrecord_lite.dataset.batching import is_dense
 from tfrecord_lite.dataset.cutting import further
-from tfrecord_lite.dataset.plan import (
-    PlanNode,
-    Run,
-    RunDamage,
-    Source,
-    Stage,
-    chain,
-    describe,
-    difference,
-    feed_of,
-    sources_of,
-    summary,
-    with_drawn_seeds,
-)
+from tfrecord_lite.dataset.plan import PlanNode, Run, Stage
 from tfrecord_lite.dataset.random_order import seed_of
 from tfrecord_lite.dataset.sources import Files, size_now
-from tfrecord_lite.errors import (
-    FailedPreconditionError,
-    InvalidArgumentError,
-    Reason,
-    argument_error,
-    require_int,
-)
+from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error, require_int
 from tfrecord_lite.files.remote import for_each_file
 from tfrecord_lite.options import hinted, num_processors
 from tfrecord_lite.texts import plural
@@ -46,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Literal, NoReturn, Self, TypeAlias, TypeVarTuple
 
     import numpy as np
-    from typing_extensions import TypeVar
+    import typing_extensions
 
     from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
     from tfrecord_lite.block import Block
@@ -57,29 +40,27 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.sequence.parse import SequenceExampleParser
     from tfrecord_lite.schema import DenseLike, FeatureLike
 
-    T_co = TypeVar("T_co", covariant=True, default=Any)
+    T_co = typing_extensions.TypeVar("T_co", covariant=True, default=Any)
     U = TypeVar("U")
     Parts = TypeVarTuple("Parts")
     Arrays: TypeAlias = Literal["ndarray"]
+    Features: TypeAlias = Mapping[str, FeatureLike]
+    DenseFeatures: TypeAlias = Mapping[str, DenseLike]
     Columns: TypeAlias = dict[str, Column]
     """What an :class:`ExampleParser` returns."""
     Leaf: TypeAlias = float | np.generic | AnyArray
     """An element that :meth:`Dataset.batch` stacks to an array."""
 
 else:  # only type checkers need the default
-    from typing import TypeVar
-
     T_co = TypeVar("T_co", covariant=True)
 
-_AUTO = 2
-"""Number of elements to prefetch if none is given."""
 _ALL = -(2**63)
 """The smallest count; as any negative one, it means all elements."""
 _STATE_VERSION = 2
 _MODULES = {"Batch": "batching", "Parse": "batching", "Buckets": "lengths", "Pack": "lengths"}
 _MODULES |= dict.fromkeys(("Concatenated", "Mixed", "Zipped"), "mixtures")
 _MODULES |= {"Shuffle": "shuffle", "Processes": "workers"}
-"""Where the nodes that methods make are defined, other than in ``stages``; loaded when first used."""
+"""Modules of the nodes that methods make, if not ``stages``; loaded when first used."""
 _PADS = "rows of several lengths are ragged columns, which .map(lambda b: b | {'x': b['x'].to_tensor()}) pads"
 _FLAT = "itertools.chain.from_iterable(dataset) flattens; .map(lambda b: {k: v.values for k, v in b.items()}), ragged rows"
 _IN_MEMORY = "save writes arrays and rows to a file, which read_batches reads; tf.data of tfrecord_lite.tf has it, too"
@@ -99,13 +80,12 @@ _OF_TENSORFLOW = {
     "with_options": "leave it out; read_batches takes num_workers, and Dataset.map num_parallel_calls",
     "element_spec": "next(iter(dataset)) shows dtypes and shapes",
 }
-"""Names that ``tf.data.Dataset`` has, and what goes for them here."""
+"""Names that only ``tf.data.Dataset`` has, and what to use instead."""
 
 
 def _no_attribute(cls: type, name: str, obj: object) -> AttributeError:
     hint = f"; {_OF_TENSORFLOW[name]}" if name in _OF_TENSORFLOW else ""
-    text = f"{cls.__name__!r} has no attribute {name!r}{hint}"
-    return AttributeError(text, name=name, obj=obj)
+    return AttributeError(f"{cls.__name__!r} has no attribute {name!r}{hint}", name=name, obj=obj)
 
 
 class _DatasetType(type):
@@ -115,18 +95,15 @@ class _DatasetType(type):
             raise _no_attribute(cls, name, cls)
 
 
-def _node(name: str, **settings: Any) -> PlanNode:
-    """Make a node of a plan."""
-    module = import_module(f"tfrecord_lite.dataset.{_MODULES.get(name, 'stages')}")
-    node: PlanNode = getattr(module, name)(**settings)
-    return node
+def _made_by(node_type: str, **settings: Any) -> Dataset[Any]:
+    """Return the data set of a plan that ends with a new node."""
+    module = import_module(f"tfrecord_lite.dataset.{_MODULES.get(node_type, 'stages')}")
+    return Dataset(getattr(module, node_type)(**settings))
 
 
 class DatasetIterator(Generic[T_co]):
     """One iteration over a data set, which can be stopped and resumed.
 
-    Notes
-    -----
     It has the methods of torchdata's ``Stateful`` protocol. Only one thread at a time may use it.
     Its files, threads and processes are released when it ends, is closed or is forgotten.
 
@@ -148,13 +125,12 @@ class DatasetIterator(Generic[T_co]):
         self._begin(Run((epoch,), salt=salt), None)
 
     def _begin(self, run: Run, state: Any) -> None:
-        nodes = chain(self._plan)
         is_skipped = any(
-            getattr(source, "skips_damage", False) for source in sources_of(self._plan)
-        ) and not any(node.stage == "in_processes" for node in nodes)
-        self._run = replace(run, damage=RunDamage(is_skipped=is_skipped))
+            getattr(source, "skips_damage", False) for source in plans.sources_of(self._plan)
+        ) and not any(node.stage == "in_processes" for node in plans.chain(self._plan))
+        self._run = replace(run, damage=plans.RunDamage(is_skipped=is_skipped))
         self._dataset._begun(self._run)  # noqa: SLF001 - of this module
-        self._feed = feed_of(self._plan, self._run, state)
+        self._feed = plans.feed_of(self._plan, self._run, state)
         self._before = self._feed.state()  # before the ready elements
         self._ready: list[Any] = []
         self._n_taken = 0  # of the ready elements
@@ -174,15 +150,14 @@ class DatasetIterator(Generic[T_co]):
 
     def __repr__(self) -> str:
         """Name the stages."""
-        return f"<{type(self).__name__}: {summary(self._plan)}>"
+        return f"<{type(self).__name__}: {plans.summary(self._plan)}>"
 
     def _make_ready(self) -> None:
         """Make the elements of the next chunk."""
         if self._is_closed:
             raise StopIteration
         self._before, self._ready, self._n_taken = self._feed.state(), [], 0
-        chunk = self._feed.take()
-        if chunk is None:
+        if (chunk := self._feed.take()) is None:
             raise StopIteration
         self._ready = chunk.to_list()
 
@@ -197,8 +172,7 @@ class DatasetIterator(Generic[T_co]):
         Returns
         -------
         dict
-            Plain data, fit for JSON: numbers of files, records and steps, the seeds that shuffles have drawn,
-            a digest of the files' names, and the sizes of those read so far. Never records.
+            Plain data, fit for JSON; never records.
 
         Examples
         --------
@@ -215,22 +189,22 @@ class DatasetIterator(Generic[T_co]):
         """
         return {
             "version": _STATE_VERSION,
-            "stages": describe(self._plan),
+            "stages": plans.describe(self._plan),
             "files": self._files,
             "sizes": [self._run.sizes.get(name) for name in self._names],
             "epoch": list(self._run.epoch),
             "salt": list(self._run.salt),
-            "at": self._at(),
+            "at": further(self._before, self._n_taken),
         }
 
     @property
     def _names(self) -> tuple[str, ...]:
-        sources = sources_of(self._plan)
+        sources = plans.sources_of(self._plan)
         return tuple(name for source in sources for name in getattr(source, "names", ()))
 
     @functools.cached_property
     def _files(self) -> str | None:
-        """A digest of the files' names in order, without folders, as these may move; None without files."""
+        """A digest of the files' names in order, without folders; None without files."""
         if not self._names:
             return None
         import hashlib  # noqa: PLC0415 - loads OpenSSL
@@ -238,27 +212,20 @@ class DatasetIterator(Generic[T_co]):
         text = repr([os.path.basename(name) for name in self._names])  # noqa: PTH119 - may be URLs
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def _at(self) -> dict[str, Any]:
-        return further(self._before, self._n_taken)
-
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on from the position of another iterator, of a data set created in the same way.
+        """Continue from the position of another iterator, of a data set created in the same way.
 
         The data set's next iteration is the epoch after the state's. Shuffles without a seed take the
-        seeds that the state's have drawn.
+        seeds that the state records.
 
         Raises
         ------
         InvalidArgumentError
             ``BAD_ARGUMENT`` if this is not a state, or one of another version, or of other stages, settings,
-            seeds, features or files; only the folders of these may differ.
+            seeds, features or files; only the folders of files may differ.
         FailedPreconditionError
-            ``STALE_INDEX`` if the size of a file that was read has changed. Each remote one is asked about once.
-
-        Notes
-        -----
-        Other changes of the files' contents are not detected. If there are fewer records than there were, iteration
-        raises a FailedPreconditionError, ``STALE_INDEX``.
+            ``STALE_INDEX`` if the size of a file that was read has changed; on iteration, if there are fewer
+            records. Other changes are not detected.
 
         Examples
         --------
@@ -278,10 +245,9 @@ class DatasetIterator(Generic[T_co]):
             detail = "the state is of an earlier version of tfrecord_lite, which had other orders; "
             raise argument_error(detail + "begin the epoch anew, after set_epoch")
         if version != _STATE_VERSION or not state_dict.keys() >= keys:
-            detail = "not a state; expected what state_dict of a data set's iterator returned"
-            raise argument_error(detail)
+            raise argument_error("not a state; expected what an iterator's state_dict() returned")
         stages, sizes = state_dict["stages"], state_dict["sizes"]
-        if what := difference(describe(self._plan), stages):
+        if what := plans.difference(plans.describe(self._plan), stages):
             detail = f"the state is of another data set: {what}; make both in the same way"
             raise argument_error(detail)
         if state_dict["files"] != self._files or len(sizes) != len(self._names):
@@ -290,7 +256,7 @@ class DatasetIterator(Generic[T_co]):
             raise argument_error(detail)
         pairs = zip(self._names, sizes, strict=True)
         known = {name: size for name, size in pairs if size is not None}
-        for source in sources_of(self._plan):
+        for source in plans.sources_of(self._plan):
             read = [name for name in getattr(source, "names", ()) if name in known]
             options: Any = getattr(source, "options", None)
             look = functools.partial(size_now, options=options)
@@ -300,7 +266,7 @@ class DatasetIterator(Generic[T_co]):
                     detail += "now, so other records would follow; begin the epoch anew, or bring the file back"
                     raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
         self._feed.close()
-        self._plan = with_drawn_seeds(self._plan, stages)
+        self._plan = plans.with_drawn_seeds(self._plan, stages)
         self._dataset._adopt(stages)  # noqa: SLF001 - of this module
         run = Run(tuple(state_dict["epoch"]), known, tuple(state_dict["salt"]))
         self._begin(run, state_dict["at"])
@@ -314,11 +280,12 @@ class DatasetIterator(Generic[T_co]):
         ...     writer.write(Block.from_records([b"Ada", b"Alan", b"Grace"]))
         >>> iterator = iter(TFRecordDataset("names.tfrecord").prefetch(1))
         >>> first = next(iterator)
-        >>> iterator.close()  # the thread and the file
+        >>> iterator.close()
         >>> list(iterator)
         []
         """
-        self._before, self._ready, self._n_taken = self._at(), [], 0
+        self._before = further(self._before, self._n_taken)
+        self._ready, self._n_taken = [], 0
         self._is_closed = True
         self._feed.close()
 
@@ -327,16 +294,19 @@ class DatasetIterator(Generic[T_co]):
 class Dataset(Generic[T_co], metaclass=_DatasetType):
     """Elements that are returned one after the other, from a chain of stages.
 
-    Start with a :class:`TFRecordDataset`; each stage is a method that returns a new data set, and
-    :meth:`set_epoch` returns the same one. Nothing is read before iteration. For type checkers a ``Dataset[T]`` has elements of type ``T``.
+    Start with a :class:`TFRecordDataset`; each stage is a method that returns a new data set. Nothing is
+    read before iteration. For type checkers a ``Dataset[T]`` has elements of type ``T``.
 
     Notes
     -----
-    Each iteration is the next *epoch*, counted from 0 or from :meth:`set_epoch`. Shuffles give a
-    new order in each, which follows from their seed and the epoch's number.
+    Each iteration is the next *epoch*, counted from 0 or from :meth:`set_epoch`. The orders of shuffles
+    follow from their seeds and the epoch's number.
 
     In the workers of a torch ``DataLoader`` each element of an epoch is returned by exactly one worker
     (import torch before the data set is made). A data set can be pickled if its functions can.
+
+    Arguments out of range raise InvalidArgumentError, ``BAD_ARGUMENT``, and functions that are not callable
+    TypeError.
 
     Examples
     --------
@@ -344,26 +314,24 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
     >>> people = TFRecordDataset("people.tfrecord").shuffle(3, seed=1)
     >>> list(people.batch(2).parse_example({"age": int}))
     [{'age': array([41, 37])}, {'age': array([36])}]
-    >>> len(list(people.repeat(2)))
-    6
     """
 
     def __init__(self, plan: PlanNode) -> None:
         self._plan = plan
         self._next_epoch = 0
         self._is_epoch_set = False
-        self._last_damage: RunDamage | None = None
+        self._last_damage: plans.RunDamage | None = None
         self._parts: dict[tuple[int, int], PlanNode] = {}
         sharding.register_with_torch(Dataset)
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Raise an AttributeError; about a name of TensorFlow it says what to use instead."""
+            """Raise an AttributeError that says what to use instead."""
             raise _no_attribute(type(self), name, self)
 
     def _then(self, stage: str, **settings: Any) -> Dataset[Any]:
-        return Dataset(_node(stage, input=self._plan, **settings))
+        return _made_by(stage, input=self._plan, **settings)
 
     def shuffle(
         self, buffer_size: int, seed: int | None = None, reshuffle_each_iteration: bool = True
@@ -373,18 +341,13 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         Parameters
         ----------
         buffer_size : int
-            Number of elements from which the next one is drawn. The larger, the more random the
-            order; :meth:`TFRecordDataset.shuffle_all` makes all orders equally likely.
+            Number of elements from which the next one is drawn; :meth:`TFRecordDataset.shuffle_all`
+            makes all orders equally likely.
         seed : int, optional
             The same seed gives the same order on every machine. None draws a seed now.
         reshuffle_each_iteration : bool, optional
-            Whether each epoch has an order of its own. Then :meth:`take` and :meth:`skip` after it do not
-            divide the elements into parts, since each epoch draws others: divide first, then shuffle.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` if `buffer_size` is not positive.
+            Whether each epoch has an order of its own. Then a :meth:`take` or :meth:`skip` after it selects
+            other elements in each epoch: divide first, then shuffle.
 
         Examples
         --------
@@ -395,12 +358,12 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         ([b'Alan', b'Ada', b'Grace'], [b'Ada', b'Grace', b'Alan'])
         """
         seeds = {"seed": seed_of(seed), "is_seeded": seed is not None}
-        number = 1 + sum(node.stage == "shuffle" for node in chain(self._plan))
+        number = 1 + sum(node.stage == "shuffle" for node in plans.chain(self._plan))
         size, again = require_int("buffer_size", buffer_size, 1), reshuffle_each_iteration
         return self._then("Shuffle", buffer_size=size, reshuffles=again, number=number, **seeds)
 
     def repeat(self, count: int | None = None) -> Dataset[T_co]:
-        """Go through the elements `count` times; for ever if it is None or negative.
+        """Repeat the elements `count` times; for ever if it is None or negative.
 
         Examples
         --------
@@ -431,7 +394,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
     @overload
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset[Any]: ...
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset[Any]:
-        """Join `batch_size` elements to one: records to an object array; arrays are stacked.
+        """Join `batch_size` elements to one: records become an object array; arrays are stacked.
 
         Parameters
         ----------
@@ -442,8 +405,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if `batch_size` is not positive; on iteration, ``WRONG_COUNT``
-            for elements that cannot be stacked.
+            ``WRONG_COUNT`` on iteration, for elements that cannot be stacked.
 
         Examples
         --------
@@ -459,38 +421,28 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
 
     @overload
     def parse_example(
-        self, features: Mapping[str, DenseLike], *, strings: Arrays = ..., label_key: None = None
+        self, features: DenseFeatures, *, strings: Arrays = ..., label_key: None = None
     ) -> Dataset[dict[str, AnyArray]]: ...
     @overload
     def parse_example(
-        self, features: Mapping[str, DenseLike], *, strings: Arrays = ..., label_key: str
+        self, features: DenseFeatures, *, strings: Arrays = ..., label_key: str
     ) -> Dataset[tuple[dict[str, AnyArray], AnyArray]]: ...
     @overload
     def parse_example(
-        self,
-        features: Mapping[str, FeatureLike],
-        *,
-        strings: StringForm = ...,
-        label_key: None = None,
+        self, features: Features, *, strings: StringForm = ..., label_key: None = None
     ) -> Dataset[Columns]: ...
     @overload
     def parse_example(
-        self, features: Mapping[str, FeatureLike], *, strings: StringForm = ..., label_key: str
+        self, features: Features, *, strings: StringForm = ..., label_key: str
     ) -> Dataset[tuple[Columns, Column]]: ...
     def parse_example(
-        self,
-        features: Mapping[str, FeatureLike],
-        *,
-        strings: StringForm = "ndarray",
-        label_key: str | None = None,
+        self, features: Features, *, strings: StringForm = "ndarray", label_key: str | None = None
     ) -> Dataset[Any]:
-        """Parse Examples: batches into columns, or single ones.
+        """Parse Examples into columns: batches of them, or (slowly) single ones.
 
         Parameters
         ----------
-        features : mapping of str to feature specification
-            As for :func:`parse_example`.
-        strings : {"ndarray", "BytesColumn"}, optional
+        features, strings
             As for :class:`ExampleParser`.
         label_key : str, optional
             A feature to take out: elements are then (features, label).
@@ -498,12 +450,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         Raises
         ------
         InvalidArgumentError, TypeError
-            As :class:`ExampleParser`, here or on iteration; ``BAD_ARGUMENT`` if
-            `label_key` is not one of the features.
-
-        Notes
-        -----
-        Fast after :meth:`batch`, slow before it.
+            As :class:`ExampleParser`, here or on iteration.
 
         Examples
         --------
@@ -520,22 +467,14 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
 
     def parse_sequence_example(
         self,
-        context_features: Mapping[str, FeatureLike] | None = None,
-        sequence_features: Mapping[str, FeatureLike] | None = None,
+        context_features: Features | None = None,
+        sequence_features: Features | None = None,
         *,
         strings: StringForm = "ndarray",
     ) -> Dataset[tuple[Columns, Columns, dict[str, Int64Array]]]:
         """Parse SequenceExamples: batches into (context, sequences, lengths), or single ones.
 
-        Parameters
-        ----------
-        context_features, sequence_features, strings
-            As for :class:`SequenceExampleParser`.
-
-        Raises
-        ------
-        InvalidArgumentError, TypeError
-            As :class:`SequenceExampleParser`, here or on iteration.
+        Parameters and errors are those of :class:`SequenceExampleParser`.
 
         Examples
         --------
@@ -571,12 +510,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         ----------
         map_func : callable
         num_parallel_calls : int, optional
-            Number of threads that call it; -1 for one per processor. The order stays.
-
-        Raises
-        ------
-        TypeError
-            If `map_func` is not callable.
+            Number of threads that call it; -1 for one per processor. The order of elements stays the same.
 
         Examples
         --------
@@ -586,9 +520,8 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         [array([0.36, 0.41]), array([0.37])]
         """
         _check_callable("map_func", map_func)
-        is_open = num_parallel_calls == -1
-        n_threads = num_processors() if is_open else num_parallel_calls or 1
-        n_threads = require_int("num_parallel_calls", n_threads, 1)
+        n = num_processors() if num_parallel_calls == -1 else num_parallel_calls or 1
+        n_threads = require_int("num_parallel_calls", n, 1)
         return self._then("Map", function=map_func, n_threads=n_threads)
 
     @overload
@@ -599,11 +532,6 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
     def filter(self, predicate: Callable[[T_co], object]) -> Dataset[T_co]: ...
     def filter(self, predicate: Callable[..., object]) -> Dataset[Any]:
         """Keep only the elements for which a function returns true.
-
-        Raises
-        ------
-        TypeError
-            If `predicate` is not callable.
 
         Examples
         --------
@@ -616,9 +544,9 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         return self._then("Filter", function=predicate)
 
     def take(self, count: int) -> Dataset[T_co]:
-        """Give the first `count` elements; all if it is negative.
+        """Return the first `count` elements; all if it is negative.
 
-        After a :meth:`shuffle` these are others in each epoch: ``take(n)`` for tests and ``skip(n)`` for training
+        After a :meth:`shuffle`, each epoch has others: ``take(n)`` for tests and ``skip(n)`` for training
         would share elements. Divide first, or use :func:`~tfrecord_lite.split_records`.
 
         Examples
@@ -634,8 +562,6 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
     def skip(self, count: int) -> Dataset[T_co]:
         """Leave out the first `count` elements; all if it is negative.
 
-        After a :meth:`shuffle` these are others in each epoch, see :meth:`take`.
-
         Examples
         --------
         >>> with TFRecordWriter("names.tfrecord") as writer:
@@ -647,7 +573,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         return self.take(0) if n < 0 else self._then("Skip", n=n)
 
     def shard(self, num_shards: int, index: int) -> Dataset[T_co]:
-        """Give every `num_shards`-th element, from number `index` on: one rank's part.
+        """Return every `num_shards`-th element, from number `index` on: one rank's part.
 
         Put it first, or right after what decides the order of files, so that ranks do not do
         each other's work.
@@ -655,8 +581,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if there is no such shard, or after a shuffle without a seed: each
-            rank would shuffle in another order.
+            ``BAD_ARGUMENT`` after a shuffle without a seed, which would differ between ranks.
 
         Examples
         --------
@@ -667,24 +592,23 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         (['Ada', 'Grace'], ['Alan'])
         """
         settings = self._part(num_shards, index)
-        if isinstance(self._plan, Source):
+        if isinstance(self._plan, plans.Source):
             return Dataset(self._plan.part(**settings))
         return self._then("Shard", **settings)
 
     def _part(self, num_shards: int, index: int) -> dict[str, int]:
-        """Check the arguments of :meth:`shard`, and return them by the names of nodes."""
+        """Return the arguments of :meth:`shard`, checked, by the names of nodes."""
         n_parts = require_int("num_shards", num_shards, 1)
         number = require_int("index", index, 0)
         if number >= n_parts:
-            detail = f"index is {index}, expected less than num_shards, {num_shards}"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+            raise argument_error(f"index is {index}, expected less than num_shards, {num_shards}")
         if sharding.has_unseeded_shuffle(self._plan):
             detail = "shard after a shuffle needs the same seed for that shuffle in all ranks"
             raise argument_error(detail)
         return {"n_parts": n_parts, "number": number}
 
     def enumerate(self, start: int = 0) -> Dataset[tuple[int, T_co]]:
-        """Give pairs of a number and an element.
+        """Return pairs of a number and an element.
 
         Examples
         --------
@@ -696,10 +620,10 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         return self._then("Enumerate", start=require_int("start", start))
 
     def cache(self) -> Dataset[T_co]:
-        """Keep the elements of epoch 0 in memory once all of them were made, and give them in every epoch.
+        """Keep the elements of epoch 0 in memory, and return them in every epoch.
 
-        A shuffle after it gives new orders; one before it keeps the order of epoch 0. The elements belong
-        to the process. In torch's ``DataLoader`` each worker keeps its part, from epoch to epoch
+        A shuffle after it has new orders; one before it keeps the order of epoch 0. The elements are kept
+        once all of them were made. In torch's ``DataLoader`` each worker keeps its part, from epoch to epoch
         only with ``persistent_workers=True``.
 
         Examples
@@ -714,18 +638,18 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         return self._then("Cache")
 
     def prefetch(self, buffer_size: int | None = None) -> Dataset[T_co]:
-        """Make `buffer_size` elements ahead, in a thread; None or -1: a few.
+        """Make `buffer_size` elements ahead, in a thread; 2 if it is None or -1.
 
         Examples
         --------
         >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
         >>> people = TFRecordDataset("people.tfrecord").batch(2).parse_example({"age": int})
-        >>> for batch in people.prefetch(1):  # the next batch is made during this step
+        >>> for batch in people.prefetch(1):  # the next batch is made meanwhile
         ...     print(batch["age"])
         [36 41]
         [37]
         """
-        n = _AUTO if buffer_size in (None, -1) else buffer_size
+        n = 2 if buffer_size in (None, -1) else buffer_size
         return self._then("Prefetch", n=max(require_int("buffer_size", n, 0), 1))
 
     def bucket_by_length(
@@ -740,18 +664,13 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         Parameters
         ----------
         boundaries : sequence of int
-            Lengths at which buckets begin, ascending: a bucket more than these.
+            Lengths at which buckets begin, ascending.
         batch_sizes : sequence of int
-            The size of batches of each bucket.
+            The batch size of each bucket; one more than boundaries.
         length : callable, optional
-            Gives the length of an element; by default ``len``: the bytes of a record.
+            Returns the length of an element; by default ``len``, the bytes of a record.
         drop_remainder : bool, optional
             Leave out batches that are not full when the elements end.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` for boundaries that do not ascend, or not one size more than these.
 
         Examples
         --------
@@ -778,22 +697,22 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         Parameters
         ----------
         length : int
-            The number of values in a block. A sequence that goes beyond its end continues in the next one.
+            The number of values in a block. A longer sequence continues in the next block.
         key : str, optional
             The feature with the sequences, if elements are dictionaries: a RaggedTensor of one level, also of vectors, or the rows of an array.
         drop_remainder : bool, optional
-            Leave out a last block that is not full, which zeros pad otherwise.
+            Leave out a last block that is not full, instead of padding it with zeros.
 
         Returns
         -------
         Dataset
-            Its elements have ``values``; ``segment_ids``, which count the sequences in a block from 1 on, 0 for padding;
-            and ``positions``, which count the values of each from 0 on.
+            Its elements have ``values``; ``segment_ids``, the number of the sequence in the block, from 1, 0 for padding;
+            and ``positions``, from 0 in each sequence.
 
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if `length` is not positive; on iteration, ``BAD_SHAPE`` for what is not sequences of numbers.
+            ``BAD_SHAPE`` on iteration, for anything but sequences of numbers.
 
         Examples
         --------
@@ -819,22 +738,17 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         Parameters
         ----------
         datasets : sequence of Dataset
-            Each gives its elements in its own order. Those that are to go on for ever are repeated: ``.repeat()``.
+            Repeat those that are to go on for ever: ``.repeat()``.
         weights : sequence of float, optional
             How likely each is; equally likely by default.
         seed : int, optional
             As for :meth:`shuffle`. Each epoch has an order of its own.
         stop : {"first", "all"}
-            Whether to end where the first data set is exhausted, or to go on with the others until all are.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` for no data sets, another number of weights, weights below 0 or all 0, or another `stop`.
+            Whether to end with the first data set that ends, or with the last.
 
         Notes
         -----
-        Ranks take their parts of each data set before: ``Dataset.mix([read(path, shard=...) for path in ...])``. Workers
+        Take the parts of ranks before: ``Dataset.mix([read(path, shard=...) for path in ...])``. Workers
         mix their parts of each.
 
         Examples
@@ -846,19 +760,19 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         >>> b"".join(mixed)
         b'abaaabbb'
         """
-        plans = tuple(dataset._plan for dataset in datasets)  # noqa: SLF001 - of this class
-        values = [1.0] * len(plans) if weights is None else list(map(float, weights))
-        if not plans or len(values) != len(plans):
-            raise argument_error(f"weights are {len(values)} of {len(plans)} data sets")
+        inputs = tuple(map(plans.plan_of, datasets))
+        values = [1.0] * len(inputs) if weights is None else list(map(float, weights))
+        if not inputs or len(values) != len(inputs):
+            raise argument_error(f"weights are {len(values)} of {len(inputs)} data sets")
         if not all(0 <= value < math.inf for value in values) or not any(values):
             raise argument_error(f"weights are {values}, expected numbers from 0 on, not all 0")
         if stop not in ("first", "all"):
             raise argument_error(f"stop is {stop!r}, expected 'first' or 'all'")
         settings = {"weights": tuple(values), "seed": seed_of(seed), "is_seeded": seed is not None}
-        return Dataset(_node("Mixed", inputs=plans, stop=stop, **settings))
+        return _made_by("Mixed", inputs=inputs, stop=stop, **settings)
 
     def concatenate(self, *others: Dataset[T_co]) -> Dataset[T_co]:
-        """Give the elements of this data set, and then of others.
+        """Return the elements of this data set, and then of others.
 
         Examples
         --------
@@ -868,12 +782,11 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         >>> list(names.concatenate(names.take(1)))
         [b'Ada', b'Alan', b'Ada']
         """
-        plans = tuple(dataset._plan for dataset in (self, *others))  # noqa: SLF001 - of this class
-        return Dataset(_node("Concatenated", inputs=plans))
+        return _made_by("Concatenated", inputs=tuple(map(plans.plan_of, (self, *others))))
 
     @staticmethod
     def zip(*datasets: Dataset[Any]) -> Dataset[tuple[Any, ...]]:
-        """Give tuples of one element from each data set, up to the end of the shortest.
+        """Return tuples of one element from each data set, up to the end of the shortest.
 
         Examples
         --------
@@ -883,13 +796,12 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         >>> list(Dataset.zip(names, names.map(len)))
         [(b'Ada', 3), (b'Alan', 4)]
         """
-        plans = tuple(dataset._plan for dataset in datasets)  # noqa: SLF001 - of this class
-        return Dataset(_node("Zipped", inputs=plans))
+        return _made_by("Zipped", inputs=tuple(map(plans.plan_of, datasets)))
 
     def in_processes(self, num_workers: int, start_method: str | None = None) -> Dataset[T_co]:
         """Make the elements in `num_workers` processes, each from its part of the records.
 
-        They are returned from each process in turns; arrays are sent through shared memory. Each worker
+        Elements come from the processes in turns; arrays are sent through shared memory. Each worker
         batches its own part, so up to `num_workers` batches may be short.
 
         Parameters
@@ -897,26 +809,24 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         num_workers : int
             With 0 nothing changes.
         start_method : str, optional
-            ``"fork"``, ``"spawn"`` or ``"forkserver"``, as of :mod:`multiprocessing`; None for
-            that module's default. Unless it is ``"fork"``, functions have to be picklable.
+            As of :mod:`multiprocessing`. Unless it is ``"fork"``, functions have to be picklable.
 
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if `num_workers` is negative, or there is no such method here.
-            ``UNSUPPORTED`` after :meth:`cache`, unless a :meth:`repeat` is between them: what
-            a process keeps ends with it, at the end of the epoch.
+            ``UNSUPPORTED`` after :meth:`cache`, unless a :meth:`repeat` is between them: a process ends
+            with the epoch.
         RuntimeError
             On iteration, if a process dies.
         FailedPreconditionError
-            On iteration in a process that may not start others, as torch's workers, and
-            where a function cannot be pickled but has to be: ``UNSUPPORTED``.
+            ``UNSUPPORTED`` on iteration in a process that may not start others, such as torch's workers, or
+            if a function cannot be pickled but has to be.
 
         Examples
         --------
         >>> _ = save("people@2.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
         >>> people = TFRecordDataset("people-*.tfrecord").batch(2).parse_example({"age": int})
-        >>> [batch["age"].tolist() for batch in people.in_processes(2)]  # a file for each process
+        >>> [batch["age"].tolist() for batch in people.in_processes(2)]
         [[36], [41, 37]]
         """
         n_workers = require_int("num_workers", num_workers, 0)
@@ -931,15 +841,15 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         if _has_idle_cache(self._plan):
             detail = "cache before in_processes keeps nothing, as each epoch has its own "
             detail += "processes; put cache after in_processes, or repeat between the two"
-            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+            raise argument_error(detail, Reason.UNSUPPORTED)
         return self._then("Processes", n_workers=n_workers, start_method=start_method)
 
     def set_epoch(self, epoch: int) -> Self:
         """Set the number of the next iteration's epoch; return the data set itself.
 
         Needed only to agree with other processes, or with an earlier run. Workers that already run
-        do not learn of it. Workers of torch's that start later begin with this epoch, whenever they
-        do: after the first call, call it before each epoch, or all have the same order.
+        ignore it. Torch workers that start later always begin with this epoch: after the first call,
+        call it before each epoch, or all have the same order.
 
         Examples
         --------
@@ -969,9 +879,10 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         return DatasetIterator(self, self._parts[part], epoch, salt)
 
     def _adopt(self, stages: list[dict[str, Any]]) -> None:
-        """Take the seeds that another data set, as described, has drawn."""
-        self._plan = with_drawn_seeds(self._plan, stages)
-        self._parts = {key: with_drawn_seeds(part, stages) for key, part in self._parts.items()}
+        """Take the seeds that another data set has drawn."""
+        self._plan = plans.with_drawn_seeds(self._plan, stages)
+        parts = self._parts.items()
+        self._parts = {key: plans.with_drawn_seeds(part, stages) for key, part in parts}
 
     def _begun(self, run: Run) -> None:
         """Note a run of this data set, new or resumed."""
@@ -979,7 +890,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         self._last_damage = run.damage
 
     def as_numpy_iterator(self) -> DatasetIterator[T_co]:
-        """Start the next epoch; everything is NumPy anyway.
+        """Start the next epoch, as ``iter``.
 
         Examples
         --------
@@ -992,37 +903,36 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
 
     @property
     def report(self) -> DamageReport | None:
-        """What the latest iteration over this data set has read of files, and lost, so far.
+        """What the latest iteration has read of files, and lost, so far.
 
-        None before the first iteration, and without ``on_error=``; see :class:`TFRecordDataset`.
-        Also None with :meth:`in_processes` and in a torch ``DataLoader``, where each process warns and
-        counts separately. Each iterator has a report of its own (:attr:`DatasetIterator.report`).
+        None before the first iteration, without ``on_error=``, with :meth:`in_processes`, and in a torch
+        ``DataLoader``, where each process warns and counts separately.
         """
         return None if self._last_damage is None else self._last_damage.report()
 
     def __bool__(self) -> bool:
-        """Return True: whether there are elements is not known without reading."""
+        """Return True: the number of elements may not be known."""
         return True
 
     def count(self, num_workers: int = 0, *, read: bool = True) -> int:
-        """Count the elements of an epoch: of the records in the files, and of what the stages make of them.
+        """Count the elements of an epoch; afterwards ``len`` knows the number, too.
 
-        Indexes beside files, or the lengths of records, are read where there are any; compressed files to their ends,
-        as :func:`count_records` does. Afterwards ``len`` knows the number, too.
+        Indexes beside files, or the lengths of records, are read; compressed files to their ends,
+        as by :func:`count_records`.
 
         Parameters
         ----------
         num_workers : int, optional
             Number of workers of torch's ``DataLoader``, each of which batches its own part.
         read : bool, default True
-            Whether to read files if the number is not known otherwise. It is for local files with an index, or with
-            records of 16 KB and more.
+            Whether to read files if the number is not known otherwise. It is known for local files with an index,
+            or with records of 16 KB and more.
 
         Raises
         ------
         TypeError
-            If there is no end, or a stage such as :meth:`filter` decides; or if the number is not known, and not to
-            be read.
+            If there is no end, or a stage such as :meth:`filter` decides; or if files would have to be read, with
+            ``read=False``.
         DataLossError, OSError
             As :func:`count_records`.
 
@@ -1032,18 +942,18 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         >>> read_batches("people@2.tfrecord.gz", {"age": int}, 2).count()
         2
         """
-        n_workers, plans = require_int("num_workers", num_workers, 0), [self._plan]
+        n_workers, parts = require_int("num_workers", num_workers, 0), [self._plan]
         if n_workers:
-            plans = [sharding.worker_part(self._plan, n_workers, i) for i in range(n_workers)]
-        sizes = [plan.size() for plan in plans]
+            parts = [sharding.worker_part(self._plan, n_workers, i) for i in range(n_workers)]
+        sizes = [part.size() for part in parts]
         if None in sizes and read:
-            for source in sources_of(self._plan):
+            for source in plans.sources_of(self._plan):
                 source.count()
-            sizes = [plan.size() for plan in plans]
+            sizes = [part.size() for part in parts]
         known = [size for size in sizes if size is not None]
-        if len(known) == len(plans):
+        if len(known) == len(parts):
             return sum(known)
-        if read or all(source.size() is not None for source in sources_of(self._plan)):
+        if read or all(source.size() is not None for source in plans.sources_of(self._plan)):
             raise TypeError("the number of elements depends on what they are, or there is no end")
         detail = "the number of elements is not known without reading the files; count() of the data set "
         raise TypeError(f"{detail}finds it out, and count_records(paths) the number of records")
@@ -1054,8 +964,8 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         Returns
         -------
         list of dict
-            For each part of a file that a worker reads: ``worker``, ``file``, ``first`` (the number of the first
-            record in the file), ``records`` (None for all that follow) and ``step``: 1 if the worker gives all of
+            For each part of a file that a worker reads: ``worker``, ``file``, ``first`` (the number of its first
+            record), ``records`` (None for all that follow) and ``step``: 1 if the worker returns all of
             these records, n if every n-th record of all its files.
 
         Examples
@@ -1065,13 +975,11 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         >>> [(part["worker"], part["file"], part["step"]) for part in batches.epoch_plan()]
         [(0, 'people-00000-of-00002.tfrecord', 1), (1, 'people-00001-of-00002.tfrecord', 1)]
         """
-        n_workers = max(getattr(node, "n_workers", 1) for node in chain(self._plan))
+        n_workers = max(getattr(node, "n_workers", 1) for node in plans.chain(self._plan))
         run, parts = Run((require_int("epoch", epoch, 0),)), []
         for worker in range(n_workers):
-            plan = self._plan
-            if n_workers > 1:
-                plan = sharding.worker_part(plan, n_workers, worker)
-            for source in sources_of(plan):
+            plan = sharding.worker_part(self._plan, n_workers, worker)
+            for source in plans.sources_of(plan):
                 if not isinstance(source, Files):
                     continue
                 groups, are_runs = source.groups(run)
@@ -1088,14 +996,11 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
         ------
         TypeError
             If it is not known without reading the files, or there is no end. If torch's data
-            loaders are imported, also after :meth:`batch`: each worker batches its own part, but
-            a ``DataLoader`` reports this length, however many batches its workers make.
+            loaders are imported, also after :meth:`batch`, since it depends on the number of workers.
         """
-        if sharding.is_torch_there() and sharding.has_own_batches(self._plan):
-            detail = (
-                "the number of batches depends on how many workers torch's DataLoader has; count() "
-            )
-            detail += "returns it without one, count(num_workers) with one, len(IterableTensors(data_set)) for a loader"
+        if "torch.utils.data" in sys.modules and sharding.has_own_batches(self._plan):
+            detail = "the number of batches depends on how many workers torch's DataLoader has; count() returns "
+            detail += "it without one, count(num_workers) with one, len(IterableTensors(data_set)) for a loader"
             raise TypeError(detail)
         return self.count(read=False)
 
@@ -1110,7 +1015,7 @@ class Dataset(Generic[T_co], metaclass=_DatasetType):
 
     def __repr__(self) -> str:
         """Name the stages."""
-        return f"<{type(self).__name__}: {summary(self._plan)}>"
+        return f"<{type(self).__name__}: {plans.summary(self._plan)}>"
 
 
 def _check_callable(name: str, value: object) -> None:
@@ -1119,8 +1024,8 @@ def _check_callable(name: str, value: object) -> None:
 
 
 def _has_idle_cache(plan: PlanNode) -> bool:
-    """Whether a cache comes after the last repeat: of no use in processes that end with the epoch."""
-    nodes = chain(plan)
+    """Whether a cache comes after the last repeat."""
+    nodes = plans.chain(plan)
     last = max((i for i, node in enumerate(nodes) if node.stage == "repeat"), default=0)
     return any(node.stage == "cache" for node in nodes[last + 1 :])
 
@@ -1136,18 +1041,17 @@ def parsed_by(
     if label_key is not None and label_key not in groups[0]:
         known = ", ".join(map(repr, sorted(groups[0])))
         detail = f"label_key {label_key!r} is not a feature; expected one of {known}"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=label_key, detail=detail)
+        raise argument_error(detail, key=label_key)
     if label_key is not None and len(groups) > 1:
         detail = "label_key is for Examples; map takes a label out of SequenceExamples"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    dataset = Dataset(_dropping(dataset._plan, parser))  # noqa: SLF001 - of this module
+        raise argument_error(detail, Reason.UNSUPPORTED)
+    plan = _dropping(plans.plan_of(dataset), parser)
     is_plain = len(groups) == 1 and is_dense(features)
-    settings = {"parser": parser, "label_key": label_key, "is_dense": is_plain}
-    return dataset._then("Parse", **settings)  # noqa: SLF001 - of this module
+    return _made_by("Parse", input=plan, parser=parser, label_key=label_key, is_dense=is_plain)
 
 
 def _dropping(plan: PlanNode, check: Callable[[Block], object]) -> PlanNode:
-    """Return a plan whose files drop records that fail a check, if they drop any and nothing changes them before."""
+    """Return a plan whose files drop records that fail a check, if they drop any and no stage changes them."""
     if plan.content == "objects":
         return plan
     if isinstance(plan, Stage):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -15,15 +14,14 @@ from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.dataset.batching import stack
 from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, join
 from tfrecord_lite.dataset.cutting import Pair, State, elements
-from tfrecord_lite.dataset.plan import Content, Run, Stage
+from tfrecord_lite.dataset.plan import Run, Stage
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Pack(Stage):
     """Blocks of `length` values from sequences end to end."""
 
-    gives: ClassVar[Content | None] = "objects"
+    gives = "objects"
     length: int
     key: str | None
     drop_remainder: bool
@@ -57,7 +55,6 @@ class Pack(Stage):
 
 
 def _sequences(element: Any, key: str | None) -> tuple[AnyArray, Int64Array]:
-    """Return the values of an element's sequences, and their lengths."""
     column = element if key is None else element[key]
     if isinstance(column, RaggedTensor) and column.ragged_rank == 1 and column.dtype.kind != "O":
         return np.asarray(column.values), np.asarray(column.row_lengths(), np.int64)
@@ -74,7 +71,7 @@ def _sequences(element: Any, key: str | None) -> tuple[AnyArray, Int64Array]:
 def _cut(
     values: list[AnyArray], lengths: list[Int64Array], length: int
 ) -> tuple[dict[str, AnyArray], list[AnyArray], list[Int64Array]]:
-    """Return a block, and the values and the lengths of sequences that are left; 0 pads a block that is not full."""
+    """Return a block, and the values and lengths of sequences that are left."""
     flat, sizes = np.concatenate(values), np.concatenate(lengths)
     splits = row_splits(sizes)
     starts = splits[:-1][splits[:-1] < length]  # of the sequences in the block
@@ -92,7 +89,6 @@ def _cut(
     return packed, [flat[n:]], [rest[rest > 0]]
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Buckets(Stage):
     """Batches of elements whose lengths lie between the same boundaries.
 
@@ -100,16 +96,12 @@ class Buckets(Stage):
     read again.
     """
 
-    method: ClassVar[str] = "bucket_by_length"
+    gives = "batches"
+    method = "bucket_by_length"
     length: Callable[[Any], int]
     boundaries: tuple[int, ...]
     batch_sizes: tuple[int, ...]
     drop_remainder: bool
-
-    @property
-    def content(self) -> Content:
-        """Which chunks it gives: batches of records remain records."""
-        return "batches" if self.input.content == "records" else "objects"
 
     def settings(self) -> dict[str, Any]:
         """Return what identifies this stage in a state."""

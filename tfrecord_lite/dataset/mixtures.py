@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 
+from tfrecord_lite.arrays import Int64Array
 from tfrecord_lite.block import Block
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.chunks import Chunk, ObjectChunk, join
+from tfrecord_lite.dataset.cutting import Feed, Pair, State
 from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Source, describe, feed_of
 from tfrecord_lite.dataset.sharding import worker_part
 from tfrecord_lite.dataset.stages import Shard
 
-if TYPE_CHECKING:
-    from tfrecord_lite.arrays import Int64Array
-    from tfrecord_lite.dataset.cutting import Feed, Pair, State
-
 _MANY, _FEW = 256, 16
-"""Elements that are drawn at a time: records, and objects, which may be slow to make."""
+"""Elements that are drawn at a time: records, and objects."""
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Joined(Source):
-    """Elements of several plans; a shard of them is found by counting all."""
+    """Elements of several plans."""
 
     inputs: tuple[PlanNode, ...]
 
@@ -40,13 +37,22 @@ class Joined(Source):
         """Return its own settings, and its inputs' settings."""
         return {**super().settings(), "inputs": [describe(plan) for plan in self.inputs]}
 
-    def sizes(self) -> list[int] | None:
-        """Return the number of elements of each plan; None unless all are known."""
-        sizes = [size for plan in self.inputs if (size := plan.size()) is not None]
-        return sizes if len(sizes) == len(self.inputs) else None
+    def size(self) -> int | None:
+        """Return the number of elements of all plans; None unless all are known."""
+        sizes = [plan.size() for plan in self.inputs]
+        return None if None in sizes else self.joined_size(sizes)  # type: ignore[arg-type]
+
+    def joined_size(self, sizes: list[int]) -> int | None:
+        """Return the number of elements, of so many in each plan."""
+        return sum(sizes)
+
+    def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Any:
+        """Divide each input."""
+        parts = tuple(worker_part(plan, n_workers, worker) for plan in self.inputs)
+        return replace(self, inputs=parts)
 
     def part(self, n_parts: int, number: int) -> Any:
-        """Return a node that gives every `n_parts`-th of these elements."""
+        """Return every `n_parts`-th of these elements."""
         return Shard(input=self, n_parts=n_parts, number=number)
 
     def feeds(self, stack: ExitStack, run: Run, states: list[State] | None) -> list[Feed]:
@@ -59,20 +65,10 @@ class Joined(Source):
         return chunk if self.content == "records" else ObjectChunk(chunk.to_list())
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Concatenated(Joined):
     """The elements of one plan after the other."""
 
-    method: ClassVar[str] = "concatenate"
-
-    def size(self) -> int | None:
-        """Return the number of elements."""
-        sizes = self.sizes()
-        return None if sizes is None else sum(sizes)
-
-    def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Concatenated:
-        """Divide each input."""
-        return replace(self, inputs=_worker_parts(self.inputs, n_workers, worker))
+    method = "concatenate"
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
@@ -83,17 +79,19 @@ class Concatenated(Joined):
                     yield self._chunk(chunk), {"input": i, "feed": feed.state()}
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Zipped(Joined):
     """Tuples of one element from each plan, up to the shortest."""
 
-    method: ClassVar[str] = "zip"
-    gives: ClassVar[Content | None] = "objects"
+    method = "zip"
+    gives = "objects"
 
-    def size(self) -> int | None:
-        """Return the number of elements."""
-        sizes = self.sizes()
-        return None if sizes is None else min(sizes)
+    def joined_size(self, sizes: list[int]) -> int:
+        """Return the number of elements of the shortest."""
+        return min(sizes)
+
+    def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Any:
+        """Divide the tuples."""
+        return self.part(n_workers, worker)
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them one by one, since each may be slow to make."""
@@ -107,14 +105,13 @@ class Zipped(Joined):
                 yield ObjectChunk([item]), {"feeds": [feed.state() for feed in feeds]}
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Mixed(Joined):
     """Elements drawn from plans at random, by weights.
 
     Step t draws the plan in which the upper 53 bits of word t, as a fraction, fall.
     """
 
-    method: ClassVar[str] = "mix"
+    method = "mix"
     weights: tuple[float, ...]
     seed: int
     is_seeded: bool
@@ -124,14 +121,9 @@ class Mixed(Joined):
         """Return its own settings, and its inputs' settings."""
         return {**super().settings(), "weights": list(self.weights)}
 
-    def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> Mixed:
-        """Divide each input."""
-        return replace(self, inputs=_worker_parts(self.inputs, n_workers, worker))
-
-    def size(self) -> int | None:
+    def joined_size(self, sizes: list[int]) -> int | None:
         """Return the number of elements, if all are given."""
-        sizes = self.sizes()
-        return sum(sizes) if sizes is not None and self.stop == "all" else None
+        return sum(sizes) if self.stop == "all" else None
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
@@ -155,7 +147,7 @@ class Mixed(Joined):
     def _draw(
         self, feeds: list[Feed], draws: Int64Array, is_over: list[bool]
     ) -> tuple[Chunk | None, Exception | None]:
-        """Take elements in the order of `draws`; note inputs that end, and return the first error in that order."""
+        """Take elements in the order of `draws`; note inputs that end, and the first error in that order."""
         pieces, rows, stop, error = [], [], draws.size, None
         for i, feed in enumerate(feeds):
             places = np.flatnonzero(draws == i)  # of this input's elements among all
@@ -177,13 +169,7 @@ class Mixed(Joined):
         places = np.concatenate(rows)
         numbers = np.argsort(places, kind="stable")
         numbers = numbers[places[numbers] < stop]
-        whole: Any = join(pieces)
         if not numbers.size:
             return None, error
+        whole: Any = join(pieces)
         return (whole[numbers] if isinstance(whole, Block) else whole.take(numbers)), error
-
-
-def _worker_parts(
-    inputs: tuple[PlanNode, ...], n_workers: int, worker: int
-) -> tuple[PlanNode, ...]:
-    return tuple(worker_part(plan, n_workers, worker) for plan in inputs)

@@ -1,12 +1,8 @@
 """Plans: descriptions of data sets; and runs, the iterations over them.
 
-A plan is a chain of nodes. Each holds the node that it takes its elements from::
-
-    Parse ──input──> Batch ──input──> Shuffle ──input──> Files
-
-A plan is plain data: it can be pickled, and no run changes it. Whatever changes
-during an iteration belongs to its :class:`Run`. Whatever outlives a run, such as a cache's elements,
-is in a :class:`Memory` that the plan holds.
+A plan is a chain of nodes, each with the node that it takes its elements from. It is plain data: it can be
+pickled, and no run changes it. Whatever changes during an iteration belongs to its :class:`Run`; whatever
+outlives a run, such as a cache's elements, to a :class:`Memory` in the plan.
 """
 
 from __future__ import annotations
@@ -14,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias, dataclass_transform
 
 from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State
 from tfrecord_lite.errors import DamageReport
@@ -25,40 +21,31 @@ from tfrecord_lite.texts import short_name
 Content: TypeAlias = Literal["records", "batches", "objects"]
 """The chunks that a node gives: Blocks, BatchChunks, or any."""
 
+_WORDS = {"n": "count", "n_parts": "num_shards", "number": "index", "n_workers": "num_workers"}
+_WORDS |= {"n_threads": "num_parallel_calls", "reshuffles": "reshuffle_each_iteration"}
+"""The arguments by which users know the fields of most nodes."""
 _MOST_CHARS = 150
 """About the most characters of a plan's summary."""
 
 
+@dataclass(eq=False, repr=False)
 class Memory:
-    """What this process keeps for a node, as long as a plan holds it.
+    """What this process keeps for a node, as long as a plan holds it; only what `travels` is pickled."""
 
-    Unpickled, it is empty, unless what is kept `travels`.
-    """
-
-    def __init__(self, *, travels: bool = False, value: object = None) -> None:
-        self._travels = travels
-        self._value: Any = value
-
-    def recall(self) -> Any:
-        """Return the value kept, or None."""
-        return self._value
-
-    def keep(self, value: object) -> None:
-        """Keep a value; drop the one before."""
-        self._value = value
+    travels: bool = False
+    value: Any = None
 
     def __reduce__(self) -> Any:
         """Pickle without what remains in this process."""
-        value = self._value if self._travels else None
-        return functools.partial(Memory, travels=self._travels, value=value), ()
+        return Memory, (self.travels, self.value if self.travels else None)
 
 
+@dataclass(eq=False, repr=False)
 class RunDamage:
-    """Damage that one run has met: the log of its latest pass over the files."""
+    """Damage that one run has met, in its latest pass over the files."""
 
-    def __init__(self, *, is_skipped: bool = False) -> None:
-        self._is_skipped = is_skipped
-        self.log: DamageLog | None = None
+    is_skipped: bool = False
+    log: DamageLog | None = None
 
     def begin(self, options: ReadSettings) -> DamageLog | None:
         """Start a log for a pass over the files; None if damage is to be raised."""
@@ -68,7 +55,7 @@ class RunDamage:
     def report(self) -> DamageReport | None:
         """Report what was read and lost so far; None if damage is raised."""
         if self.log is None:
-            return DamageReport(()) if self._is_skipped else None
+            return DamageReport(()) if self.is_skipped else None
         return self.log.report()
 
 
@@ -77,11 +64,11 @@ class Run:
     """One iteration over a plan: what its nodes share."""
 
     epoch: tuple[int, ...] = (0,)
-    """Number of the epoch, then of the round of each ``repeat``: part of each random order's key."""
+    """Number of the epoch, then of the round of each ``repeat``."""
     sizes: dict[str, int] = field(default_factory=dict)
     """The bytes of each file that was opened, by its name."""
     salt: tuple[int, ...] = ()
-    """A number that the workers of one epoch share, if they cannot know the epoch's: part of keys too."""
+    """A number that the workers of one epoch share, if they cannot know the epoch's."""
     damage: RunDamage = field(default_factory=RunDamage)
     demand: Demand = field(default_factory=Demand)
     """What the stage after a source wants next."""
@@ -97,8 +84,9 @@ class Run:
         return (seed, number, *((epoch[0], *salt, *epoch[1:]) if reshuffles else ()))
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False)
 class PlanNode:
-    """Node of a plan; only a :class:`Stage` takes its elements from another node."""
+    """Node of a plan, a dataclass."""
 
     counts: ClassVar[bool] = False
     """Whether its result depends on an element's number among all. It then has to see all elements,
@@ -107,8 +95,11 @@ class PlanNode:
     """The chunks that it always gives; None if that depends on its input."""
     method: ClassVar[str] = ""
     """The method that makes it; empty for the name of the class."""
-    words: ClassVar[Mapping[str, str]] = {}
-    """The arguments by which users know its fields."""
+    words: ClassVar[Mapping[str, str]] = _WORDS
+
+    def __init_subclass__(cls) -> None:
+        """Make each kind of node a dataclass."""
+        dataclass(kw_only=True, eq=False, repr=False)(cls)
 
     @property
     def content(self) -> Content:
@@ -122,7 +113,7 @@ class PlanNode:
 
     @property
     def call(self) -> str:
-        """The call that makes it, with its most telling argument: a number or a function, as a rule."""
+        """The call that makes it, with a number or a function."""
         own = [value for value in vars(self).values() if type(value) is int or callable(value)]
         names = [getattr(value, "__name__", type(value).__name__) for value in own[:1]]
         shown = str(own[0]) if own and type(own[0]) is int else "".join(names)
@@ -157,26 +148,20 @@ class PlanNode:
         return settings
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Source(PlanNode):
-    """Node without input, of whose elements every `n_parts`-th is given, from `number` on."""
+    """Node without input, of which every `n_parts`-th element is given, from `number` on."""
 
     names: tuple[str, ...] = ()
     """The names of the files."""
     n_parts: int = 1
     number: int = 0
     ranks: tuple[int, int] = (1, 0)
-    """Number of ranks that share these elements, in runs where they can be, and the number of this one."""
+    """Number of ranks that share these elements, in runs where possible, and of this one."""
     share: tuple[int, int] = (1, 0)
-    """Number of workers that share these elements, each every n-th, and the number of this one."""
+    """Number of workers that share these elements, each every n-th, and of this one."""
     even: Literal["", "pad", "drop"] = ""
-    """How parts are made equal: one element more where one is missing, or none of the last; empty if they are not."""
-    method: ClassVar[str] = "TFRecordDataset"
-    words: ClassVar[Mapping[str, str]] = {
-        "n_parts": "num_shards",
-        "number": "index",
-        "reshuffles": "reshuffle_each_iteration",
-    }
+    """How parts are made equal: one element more where one is missing, or none of the last."""
+    method = "TFRecordDataset"
 
     @property
     def call(self) -> str:
@@ -186,13 +171,8 @@ class Source(PlanNode):
         more = f", ... ({len(self.names)} files)" if len(self.names) > 1 else ""
         return f"{self.stage}({short_name(self.names[0])!r}{more})"
 
-    @property
-    def skips_damage(self) -> bool:
-        """Whether damage in files is skipped, rather than raised."""
-        return False
-
     def part(self, n_parts: int, number: int) -> Self:
-        """Return a node that gives every `n_parts`-th of these elements, from `number` on."""
+        """Return every `n_parts`-th of these elements, from `number` on."""
         step, first = self.n_parts * n_parts, self.number + self.n_parts * number
         return replace(self, n_parts=step, number=first)
 
@@ -205,7 +185,7 @@ class Source(PlanNode):
         return slice(first, None, step)
 
     def part_size(self, n: int) -> int:
-        """Return how many of `n` elements of all ranks and workers are given."""
+        """Return how many of `n` elements are given."""
         step = self.step
         n_parts: int = step.step
         if self.even:
@@ -226,7 +206,6 @@ class Source(PlanNode):
         return self.part(n_workers, worker)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Stage(PlanNode):
     """Node that takes its elements from another."""
 
@@ -236,8 +215,9 @@ class Stage(PlanNode):
 
     @property
     def content(self) -> Content:
-        """Which chunks it gives: by default, its input's."""
-        return self.gives or self.input.content
+        """Which chunks it gives: by default its input's; only batches of records are batches."""
+        is_other = self.gives == "batches" and self.input.content != "records"
+        return "objects" if is_other else self.gives or self.input.content
 
     def size(self) -> int | None:
         """Return the number of elements; None if it is not known."""
@@ -263,7 +243,7 @@ def feed_of(node: PlanNode, run: Run, state: State) -> Feed:
 
 
 def plan_of(dataset: Any) -> PlanNode:
-    """Return the plan of a data set, for packages that add stages of their own."""
+    """Return the plan of a data set."""
     return dataset._plan  # type: ignore[no-any-return]  # noqa: SLF001 - the package's own
 
 
@@ -277,7 +257,7 @@ def chain(node: PlanNode) -> list[PlanNode]:
 
 
 def sources_of(plan: PlanNode) -> list[PlanNode]:
-    """List the nodes without input that a plan begins with: several where it joins others."""
+    """List the nodes without input that a plan begins with."""
     first = chain(plan)[0]
     inputs: tuple[PlanNode, ...] = getattr(first, "inputs", ())
     sources = [source for node_input in inputs for source in sources_of(node_input)]
@@ -292,12 +272,12 @@ def summary(plan: PlanNode) -> str:
 
 
 def describe(plan: PlanNode) -> list[dict[str, Any]]:
-    """List the nodes of a plan as plain data, each with its settings."""
+    """List the nodes of a plan, with their settings, as plain data."""
     return [{"stage": node.stage, **node.settings()} for node in chain(plan)]
 
 
 def difference(here: list[dict[str, Any]], other: list[dict[str, Any]]) -> str:
-    """Say how a plan differs from another, of a state, both as described; empty if they are alike."""
+    """Return how a plan differs from another, both as described; empty if they are alike."""
     n_here, n_other = (sum(stage.get("num_workers", 0) for stage in plan) for plan in (here, other))
     if n_here != n_other:
         return f"num_workers: {n_here} now, {n_other} in the state"
@@ -318,7 +298,7 @@ def difference(here: list[dict[str, Any]], other: list[dict[str, Any]]) -> str:
 
 
 def with_drawn_seeds(plan: PlanNode, stages: list[dict[str, Any]]) -> PlanNode:
-    """Return a plan with the seeds that another one, as described, has drawn."""
+    """Return a plan with the seeds that another one has drawn."""
     nodes: list[Any] = chain(plan)
     whole: Any = None
     for node, settings in zip(nodes, stages, strict=True):

@@ -20,17 +20,14 @@ Each element in the buffer is equally likely to be next.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfrecord_lite.arrays import Float64Array, Int64Array, Uint64Array
 from tfrecord_lite.errors import require_int
 
-if TYPE_CHECKING:
-    from tfrecord_lite.arrays import Float64Array, Int64Array, Uint64Array
-
 OrderKey = tuple[int, ...]
-"""Numbers that decide about a random order: the seed, and what tells apart the orders of one seed."""
+"""Numbers that decide about a random order: the seed, and others."""
 
 _STEPS, _REST, _ALL = 0, 1, 2
 """Purpose of a generator: the last number of its key."""
@@ -106,5 +103,5 @@ def permutation(key: OrderKey, n: int, *, of_buffer: bool = False) -> Int64Array
 
 
 def order_words(key: OrderKey, first: int, n_words: int) -> Uint64Array:
-    """Return some of the words by which a shuffle of all is sorted: uint64, shape (n_words,)."""
+    """Return words by which a shuffle of all is sorted: uint64, shape (n_words,)."""
     return _words(key, _ALL, first, n_words)

@@ -1,10 +1,7 @@
 """Divide a plan among workers, so that each record is returned exactly once.
 
-A plan is divided at its first node. If stages count elements (``take``, ``skip``, ``enumerate``,
-``shard`` after others), it is divided after the last of those, whose output is the same in every
-worker; each worker takes every n-th element.
-
-Workers of torch's ``DataLoader`` are recognised, without importing torch.
+A plan is divided at its first node; if stages count elements, after the last of those, whose output is the
+same in every worker. Workers of torch's ``DataLoader`` are recognised, without importing torch.
 """
 
 from __future__ import annotations
@@ -13,7 +10,7 @@ import sys
 from typing import Any, NamedTuple
 
 from tfrecord_lite.dataset.batching import Batch
-from tfrecord_lite.dataset.plan import PlanNode, Stage, chain
+from tfrecord_lite.dataset.plan import PlanNode, chain
 
 
 class Worker(NamedTuple):
@@ -26,7 +23,7 @@ class Worker(NamedTuple):
 
 
 def current_worker() -> Worker | None:
-    """Return which worker of a ``DataLoader`` this process is; None if it is not one."""
+    """Return which worker of a ``DataLoader`` this process is, if any."""
     data = sys.modules.get("torch.utils.data")
     info = data.get_worker_info() if data is not None else None
     if info is None:
@@ -41,28 +38,20 @@ def register_with_torch(cls: type) -> None:
         data.IterableDataset.register(cls)
 
 
-def is_torch_there() -> bool:
-    """Whether torch's data loaders are imported, so that one may get a data set."""
-    return "torch.utils.data" in sys.modules
-
-
 def worker_part(plan: PlanNode, n_workers: int, number: int) -> PlanNode:
     """Return the plan of one worker."""
-    nodes = chain(plan)
+    nodes: list[Any] = chain(plan)
     last = _last_that_counts(nodes)
-    first: Any = nodes[0]
-    part: PlanNode
     if last == 0:
         repeats = any(node.stage == "repeat" for node in nodes)
-        part = first.worker_part(n_workers, number, repeats=repeats)
+        part = nodes[0].worker_part(n_workers, number, repeats=repeats)
     else:
         from tfrecord_lite.dataset.stages import Shard  # noqa: PLC0415 - for workers alone
 
         part = Shard(input=nodes[last], n_parts=n_workers, number=number)
-    for node in nodes[last + 1 :]:
-        if isinstance(node, Stage):
-            part = node.with_input(part)
-    return part
+    for stage in nodes[last + 1 :]:
+        part = stage.with_input(part)
+    return part  # type: ignore[no-any-return]
 
 
 def part_of(dataset: Any, n_workers: int, number: int) -> Any:
@@ -75,25 +64,19 @@ def part_of(dataset: Any, n_workers: int, number: int) -> Any:
 
 
 def _last_that_counts(nodes: list[PlanNode]) -> int:
-    """Return the index of the last node that counts elements; 0 if there is none."""
+    """Return the index of the last node that counts elements, or 0."""
     return max((i for i, node in enumerate(nodes) if node.counts), default=0)
 
 
 def has_own_batches(plan: PlanNode) -> bool:
-    """Whether each worker batches its own part: the number of batches depends on the number of workers."""
+    """Whether each worker batches its own part."""
     nodes = chain(plan)
     return any(isinstance(node, Batch) for node in nodes[_last_that_counts(nodes) + 1 :])
 
 
-def is_shuffle(node: PlanNode) -> bool:
-    """Whether a node has a random order of its own, or joins plans that have."""
-    inputs = getattr(node, "inputs", ())
-    return getattr(node, "seed", None) is not None or any(map(has_shuffle, inputs))
-
-
-def has_shuffle(plan: PlanNode) -> bool:
-    """Whether any node of a plan has a random order of its own."""
-    return any(map(is_shuffle, chain(plan)))
+def _is_shuffle(node: PlanNode) -> bool:
+    below = (inner for plan in getattr(node, "inputs", ()) for inner in chain(plan))
+    return getattr(node, "seed", None) is not None or any(map(_is_shuffle, below))
 
 
 def has_unseeded_shuffle(plan: PlanNode) -> bool:
@@ -106,8 +89,8 @@ def has_unseeded_shuffle(plan: PlanNode) -> bool:
 
 
 def is_rank_bound(plan: PlanNode) -> bool:
-    """Whether ranks share the order of a shuffle before a shard, which must follow from seed and epoch alone."""
+    """Whether ranks share the order of a shuffle before a shard."""
     nodes = chain(plan)
-    shuffles = [i for i, node in enumerate(nodes) if is_shuffle(node)]
+    shuffles = [i for i, node in enumerate(nodes) if _is_shuffle(node)]
     shards = [i for i, node in enumerate(nodes) if node.stage == "shard"]
     return bool(shuffles and shards and min(shuffles) < max(shards))

@@ -1,21 +1,17 @@
 """Shuffle with a buffer, by the rule in :mod:`tfrecord_lite.dataset.random_order`.
 
-The buffer of records is one array of bytes, to which chunks are appended. When it is
-full, the records that the slots still hold are copied to a new one. So each record is copied a few
-times, thousands at once, and never becomes an object. Large records, of which there are fewer, are
-held as one object each, so that the buffer takes no more memory than they do.
+Small records are byte ranges of one buffer, to which chunks are appended; when it is full, the records in the
+slots are copied to a new one. Large records are one object each.
 
-The state has the number of steps done, from which and the key follows which elements the buffer held
-(:func:`~tfrecord_lite.dataset.random_order.buffer_at`). To resume, the input goes back to the oldest of
-them and reads them again.
+From the number of steps in the state and the key follows which elements the buffer held
+(:func:`~tfrecord_lite.dataset.random_order.buffer_at`); to resume, these are read again.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -23,26 +19,23 @@ from tfrecord_lite.arrays import Int64Array, gather, row_splits
 from tfrecord_lite.block import SPARE_BYTES, Block, block_of, origin_of
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.chunks import Chunk, ObjectChunk, join
+from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State
 from tfrecord_lite.dataset.plan import Run, Stage
-
-if TYPE_CHECKING:
-    from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State
 
 _MOST_STEPS = 4096
 _FEW = 64
-"""Least number of elements to take in at a time: a single one costs nearly as much."""
+"""Least number of elements to take in at a time."""
 _LEAST_ROOM_BYTES = 1024 * 1024
 _SMALL_POOL_BYTES = 64 * 1024 * 1024
 _LARGE_RECORD_BYTES = 4096
 """Mean length from which on records are held one by one."""
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Shuffle(Stage):
     """Elements in random order, as far as a buffer of `buffer_size` allows."""
 
-    is_one_to_one: ClassVar[bool] = True
-    words: ClassVar[Mapping[str, str]] = {"reshuffles": "reshuffle_each_iteration"}
+    is_one_to_one = True
+    words: ClassVar = {**Stage.words, "number": "number"}
     buffer_size: int
     seed: int
     is_seeded: bool
@@ -96,11 +89,10 @@ class _Buffer:
         return {"step": self._step, "drained": drained, "first": first, "feed": feed}
 
     def _read(self, most: int) -> list[Chunk]:
-        """Take some elements from the feed, and note its state before them; none at the end."""
+        """Take elements from the feed, and note its state before them."""
         self._marks.append((self._n_read, self._feed.state()))
         most = min(most, max(self._n_slots, _FEW))
-        first = self._feed.take(most)
-        if first is None:
+        if (first := self._feed.take(most)) is None:
             self._marks.pop()
             return []
         is_small = not isinstance(first, Block) or first.nbytes < _LARGE_RECORD_BYTES
@@ -122,8 +114,7 @@ class _Buffer:
         numbers: list[Int64Array] = []  # of the elements in `chunks`
         while self._n_read < stop:
             first = self._n_read
-            pieces = self._read(min(stop - first, _MOST_STEPS))
-            if not pieces:
+            if not (pieces := self._read(min(stop - first, _MOST_STEPS))):
                 break
             low, high = kept_numbers.searchsorted([first, self._n_read])
             if low < high:

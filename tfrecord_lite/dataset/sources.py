@@ -6,11 +6,12 @@ import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import field, replace
+from typing import Any
 
 import numpy as np
 
+from tfrecord_lite.arrays import Int64Array
 from tfrecord_lite.block import OVERHEAD_BYTES, Block, block_of
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, Start, State
@@ -23,23 +24,22 @@ from tfrecord_lite.files.remote import for_each_file
 from tfrecord_lite.index.handles import FileStamp, open_handle
 from tfrecord_lite.index.parts import FileMarks, FilePart, PartReader, deal, file_marks, marks_in
 from tfrecord_lite.options import ReadSettings
-from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import is_header
 from tfrecord_lite.texts import plural
 
-if TYPE_CHECKING:
-    from tfrecord_lite.arrays import Int64Array
-
-    _Stamp = tuple[str, FileStamp | None]
+_Stamp = tuple[str, FileStamp | None]
 
 _MOST_RECORDS = 4096
+_WINDOW_BYTES = 64 * 1024 * 1024
+"""About the bytes of a chunk in random order that is read from a store: many neighbours make few requests."""
+_ABOUT_BYTES = 4 * 1024 * 1024
+"""About the bytes of another chunk in random order."""
 _LARGE_RECORDS = 8
 """Number of large records to read at a time, from each open file."""
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Files(Source):
-    """The records of files: one file after the other, or several in turns."""
+    """The records of files, in order or in turns."""
 
     options: ReadSettings = field(default_factory=ReadSettings)
     cycle_length: int = 1
@@ -50,11 +50,12 @@ class Files(Source):
     reshuffles: bool = True
     n_records: Memory = field(default_factory=lambda: Memory(travels=True))
     """The number of records of each file."""
-    marks: Memory = field(default_factory=lambda: Memory(travels=True))
+    marks: Memory = field(default_factory=lambda: Memory(travels=True, value={}))
+    """Where each file can be cut, by its stamp, and whether that shows before it is read."""
 
     @property
     def skips_damage(self) -> bool:
-        """Whether damage is skipped, or records are dropped, rather than raised."""
+        """Whether damage is skipped, or records are dropped."""
         return self.options.leaves_out
 
     def count(self) -> None:
@@ -62,11 +63,11 @@ class Files(Source):
         from tfrecord_lite.index.counting import count_each  # noqa: PLC0415 - seldom needed
 
         counted = count_each(list(self.names), self.options)
-        self.n_records.keep({name_of(source): n for source, n in counted})
+        self.n_records.value = {name_of(source): n for source, n in counted}
 
     def size(self) -> int | None:
-        """Return the number of records of this part, if they were counted, or local files show it unread."""
-        counts: dict[str, int] | None = self.n_records.recall()
+        """Return the number of records of this part, if it is known."""
+        counts: dict[str, int] | None = self.n_records.value
         if counts is not None:
             return self.part_size(sum(counts[name] for name in self.names))
         marks = None
@@ -89,7 +90,7 @@ class Files(Source):
         replace(self, share=(n_workers, 0)).groups(run)
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
-        """Yield the records of this part; at the end, warn of skipped damage."""
+        """Yield the records of this part; warn of skipped damage."""
         log = run.damage.begin(self.options)
         groups, are_runs = self.groups(run, state["runs"] if state else None)
         options, n_at_once = self.options, min(self.cycle_length, len(groups))
@@ -97,7 +98,11 @@ class Files(Source):
         ahead = ReadAhead(whole, options.storage_options, options.read_ahead, max(n_at_once, 1))
         try:
             demand = run.demand if self.cycle_length == 1 else Demand()
-            read = functools.partial(self._read, run.sizes, groups, log, demand, ahead)
+            own_run = replace(run, demand=demand)
+            open_part = functools.partial(
+                PartReader, options=options, log=log, block_records=_LARGE_RECORDS, ahead=ahead
+            )
+            read = functools.partial(self._read, own_run, groups, open_part)
             start: Start = functools.partial(in_order, read, len(groups))
             if self.cycle_length > 1:
                 turns = self.cycle_length, self.block_length
@@ -119,7 +124,7 @@ class Files(Source):
                 log.give_warning()
 
     def _rounds(self, feed: Feed) -> Iterator[Pair]:
-        """Yield records in rounds, one for each rank and worker; fill or leave out the last if it is not full."""
+        """Yield records in rounds, one for each rank and worker; fill or leave out the last."""
         n = self.step.step
         with feed:
             while (chunk := feed.gather(n, max(_MOST_RECORDS // n, 1))) is not None:
@@ -149,28 +154,20 @@ class Files(Source):
 
     def _marks_of(self, names: Sequence[str], *, is_first: bool) -> list[FileMarks] | None:
         """Return where each file can be cut; None if that is not known of all."""
-        known = self.marks.recall() or {}
+        known = self.marks.value
 
         def look(name: str) -> FileMarks | None:
-            """Look for what every process can find out before it has read the file, or for what this one knows."""
+            """Look for what every process can find out, or for what this one knows."""
             stamp = _stamp(name)
             marks = known.get((stamp, True)) or (None if is_first else known.get((stamp, False)))
-            if marks is None:
-                marks = file_marks(name, self.options, is_first=is_first)
-                if marks is not None:
-                    self._note((stamp, is_first), marks)
+            if marks is None and (marks := file_marks(name, self.options, is_first=is_first)):
+                known[stamp, is_first] = marks
             return marks
 
         are_remote = any(map(is_url, names))
         looked = for_each_file(names, names, look) if are_remote else map(look, names)
         marks = list(itertools.takewhile(lambda file: file is not None, looked))
         return [file for file in marks if file is not None] if len(marks) == len(names) else None
-
-    def _note(self, key: tuple[_Stamp, bool], marks: FileMarks) -> None:
-        """Keep where a file can be cut, by its stamp, and whether that shows before it is read."""
-        if (known := self.marks.recall()) is None:
-            self.marks.keep(known := {})
-        known[key] = marks
 
     def _order(self, run: Run) -> list[str]:
         """Return the files in the order of this epoch."""
@@ -180,46 +177,31 @@ class Files(Source):
         return [self.names[i] for i in order.permutation(key, len(self.names)).tolist()]
 
     def _read(
-        self,
-        sizes: dict[str, int],
-        groups: list[list[FilePart]],
-        log: DamageLog | None,
-        demand: Demand,
-        ahead: ReadAhead,
-        place: int,
-        n_skip: int,
+        self, run: Run, groups: list[list[FilePart]], open_part: Any, place: int, n_skip: int
     ) -> Iterator[Block]:
-        """Yield the records, after the first `n_skip`, of the parts at a place in the order."""
+        """Yield the records after the first `n_skip` of the parts at a place."""
         name = groups[place][0].source
         if (size := local_size(name)) is not None:
-            sizes[name] = size
+            run.sizes[name] = size
         for part in groups[place]:
             if part.n_records is not None and n_skip >= part.n_records:
                 n_skip -= part.n_records
                 continue
-            yield from self._read_part(part, n_skip, log, demand, ahead, sizes)
+            yield from self._read_part(run, part, open_part, n_skip)
             n_skip = 0
 
-    def _read_part(
-        self,
-        part: FilePart,
-        n_skip: int,
-        log: DamageLog | None,
-        demand: Demand,
-        ahead: ReadAhead,
-        sizes: dict[str, int],
-    ) -> Iterator[Block]:
-        """Yield the records of a part after the first `n_skip`; note where a whole file can be cut."""
+    def _read_part(self, run: Run, part: FilePart, open_part: Any, n_skip: int) -> Iterator[Block]:
+        """Yield the records of a part; note where a whole file can be cut."""
         name = part.source
         is_first = part.is_whole and not n_skip and self._can_be_dealt
         stamp = _stamp(name) if is_first else (name, None)  # before it is opened
         notes = _Notes() if stamp[1] is not None and is_header(stamp[1].header) else None
-        if n_skip and log is None:  # where damage is skipped, only intact records count
+        if n_skip and not self.skips_damage:  # otherwise only intact records count
             part, n_skip = part.after(n_skip, self.options)
-        with closing(PartReader(part, self.options, log, _LARGE_RECORDS, ahead=ahead)) as reader:
-            while (block := reader.next_block(None if n_skip else demand.n)) is not None:
+        with closing(open_part(part)) as reader:
+            while (block := reader.next_block(None if n_skip else run.demand.n)) is not None:
                 if reader.remote_bytes:
-                    sizes[name] = reader.remote_bytes
+                    run.sizes[name] = reader.remote_bytes
                 places = block.places  # which nobody else has; all chunks have the same sources
                 if places is not None:
                     places[:, 0] = self._numbers[name]
@@ -234,7 +216,7 @@ class Files(Source):
             detail = f"the file ends {plural(n_skip, 'record')} before the place to resume at"
             raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
         if notes is not None and notes.rows:
-            self._note((stamp, False), notes.marks(name))
+            self.marks.value[stamp, False] = notes.marks(name)
 
     @functools.cached_property
     def _numbers(self) -> dict[str, int]:
@@ -242,8 +224,75 @@ class Files(Source):
         return {name: number for number, name in enumerate(self.names)}
 
 
+class ShuffledRecords(Source):
+    """All records of uncompressed files, in random order."""
+
+    method = "shuffle_all"
+    options: ReadSettings
+    seed: int
+    is_seeded: bool
+    reshuffles: bool = True
+    key: Memory = field(default_factory=lambda: Memory(travels=True))
+
+    def worker_part(self, n_workers: int, worker: int, *, repeats: bool) -> ShuffledRecords:
+        """Return a node that gives every `n_workers`-th of these records."""
+        return replace(self, share=(n_workers, worker))
+
+    def size(self) -> int:
+        """Return the number of records of this part."""
+        return self.part_size(len(self._opened()))
+
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
+        """Yield the records of this part."""
+        from tfrecord_lite.index.file import MAX_OPEN  # noqa: PLC0415 - for these alone
+
+        file = self._opened()
+        run.sizes.update(zip(self.names, (index.end for index in file.indexes), strict=True))
+        key = run.key(self.seed, 0, reshuffles=self.reshuffles, is_shared=self.is_shared)
+        records = order.permutation(key, len(file))
+        if self.even:
+            records = np.resize(records, self.part_size(records.size) * self.step.step)
+        records = records[self.step]
+        n_bytes = sum(int(index.sizes.sum()) for index in file.indexes)
+        # Where files are asked for anew each time, as those that cannot all stay open, more at once.
+        is_far = len(self.names) > MAX_OPEN or any(map(is_url, self.names))
+        about_bytes, most = (_WINDOW_BYTES, len(file)) if is_far else (_ABOUT_BYTES, _MOST_RECORDS)
+        most = max(min(about_bytes * len(file) // max(n_bytes, 1), most), 1)
+        at = state["taken"] if state else 0
+        if state and state["of"] != len(file):
+            detail = f"the state is of {plural(state['of'], 'record')}, but the files now have {len(file):,}"
+            raise FailedPreconditionError(Reason.STALE_INDEX, detail=detail)
+        while at < records.size:
+            numbers = records[at : at + most]
+            try:
+                block = file.block(numbers)
+            except TFRecordError:
+                if numbers.size == 1:
+                    raise
+                most = 1  # so that records before the damaged one are returned first
+                continue
+            at += numbers.size
+            yield block, {"taken": at, "of": len(file)}
+
+    def _opened(self) -> Any:
+        """Open the files, or return them as opened before if they have not changed."""
+        from tfrecord_lite.index.file import TFRecordFile  # noqa: PLC0415 - for these alone
+
+        file: TFRecordFile | None = self.key.value
+        if file is None or file.is_stale:
+            own = self.options
+            file = TFRecordFile(
+                self.names,
+                verify=own.verify,
+                max_record_bytes=own.max_record_bytes,
+                storage_options=own.storage_options,
+            )
+            self.key.value = file
+        return file
+
+
 class _Notes:
-    """Where a file can be cut, as it shows while its records are read in order."""
+    """Where a file can be cut, noted while it is read."""
 
     def __init__(self) -> None:
         self.rows: list[Int64Array] = []  # numbers and offsets of records, shape (n, 2)
@@ -263,7 +312,7 @@ class _Notes:
 
 
 def size_now(name: str, options: ReadSettings) -> int | None:
-    """Return the size of a file, of a URL too; None if it is not known, or there is no such file."""
+    """Return the size of a file or URL, if it is known."""
     if is_url(name):
         with suppress(OSError, FailedPreconditionError):
             return open_handle(name, options.storage_options).size()
@@ -271,5 +320,5 @@ def size_now(name: str, options: ReadSettings) -> int | None:
 
 
 def _stamp(name: str) -> _Stamp:
-    """Return what changes if a file does; without the stamp for one that has none, such as a pipe."""
+    """Return what changes if a file does; no stamp for a pipe."""
     return name, None if local_size(name) is None else FileStamp.of(open_handle(name))

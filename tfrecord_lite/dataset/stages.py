@@ -7,9 +7,9 @@ import os
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,15 +17,13 @@ import numpy as np
 from tfrecord_lite.block import Block
 from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, compacted
 from tfrecord_lite.dataset.cutting import Demand, Feed, Pair, State, elements
-from tfrecord_lite.dataset.plan import Content, Memory, Run, Stage, feed_of
+from tfrecord_lite.dataset.plan import Memory, Run, Stage, feed_of
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Take(Stage):
     """The first elements."""
 
-    counts: ClassVar[bool] = True
-    words: ClassVar[Mapping[str, str]] = {"n": "count"}
+    counts = True
     n: int
 
     def size(self) -> int | None:
@@ -41,19 +39,16 @@ class Take(Stage):
             while taken < self.n:
                 left = self.n - taken
                 demand.n = run.demand.n and min(run.demand.n, left)
-                chunk = feed.take(left)
-                if chunk is None:
+                if (chunk := feed.take(left)) is None:
                     return
                 taken += len(chunk)
                 yield chunk, {"taken": taken, "feed": feed.state()}
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Skip(Stage):
     """All but the first elements."""
 
-    counts: ClassVar[bool] = True
-    words: ClassVar[Mapping[str, str]] = {"n": "count"}
+    counts = True
     n: int
 
     def size(self) -> int | None:
@@ -72,12 +67,10 @@ class Skip(Stage):
                 yield chunk, {"feed": feed.state()}
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Shard(Stage):
     """Every `n_parts`-th element, from `number` on."""
 
-    counts: ClassVar[bool] = True
-    words: ClassVar[Mapping[str, str]] = {"n_parts": "num_shards", "number": "index"}
+    counts = True
     n_parts: int
     number: int
 
@@ -98,13 +91,12 @@ class Shard(Stage):
                     yield mine, {"seen": seen, "feed": feed.state()}
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Enumerate(Stage):
     """Pairs of a number and an element."""
 
-    counts: ClassVar[bool] = True
-    gives: ClassVar[Content | None] = "objects"
-    is_one_to_one: ClassVar[bool] = True
+    counts = True
+    gives = "objects"
+    is_one_to_one = True
     start: int
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
@@ -117,13 +109,11 @@ class Enumerate(Stage):
                 yield ObjectChunk(items), {"number": number, "feed": feed.state()}
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Map(Stage):
     """The results of a function called with each element, in order."""
 
-    gives: ClassVar[Content | None] = "objects"
-    is_one_to_one: ClassVar[bool] = True
-    words: ClassVar[Mapping[str, str]] = {"n_threads": "num_parallel_calls"}
+    gives = "objects"
+    is_one_to_one = True
     function: Callable[..., Any]
     n_threads: int = 1
 
@@ -144,9 +134,8 @@ class Map(Stage):
             todo = elements(feed)
             while True:
                 try:
-                    for element, chunk, i, after in itertools.islice(
-                        todo, 2 * self.n_threads - len(waiting)
-                    ):
+                    n_free = 2 * self.n_threads - len(waiting)
+                    for element, chunk, i, after in itertools.islice(todo, n_free):
                         future = pool.submit(_call, self.function, element, chunk, i)
                         waiting.append((future, after))
                 except Exception as raised:  # noqa: BLE001 - raised after the elements before it
@@ -161,7 +150,6 @@ class Map(Stage):
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Filter(Stage):
     """The elements for which a function returns true."""
 
@@ -188,11 +176,9 @@ def _call(function: Callable[..., Any], element: Any, chunk: Chunk, number: int)
         raise
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Repeat(Stage):
-    """All elements `n` times (None: for ever); each round is an epoch of its own."""
+    """All elements `n` times (None: for ever), each in an epoch of its own."""
 
-    words: ClassVar[Mapping[str, str]] = {"n": "count"}
     n: int | None
 
     def size(self) -> int | None:
@@ -214,14 +200,13 @@ class Repeat(Stage):
             epoch, state = epoch + 1, None
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Cache(Stage):
     """The elements of epoch 0 in every epoch, kept in memory once all of them were made.
 
     It gives copies of arrays and containers, so changing a batch in place does not change the next epoch.
     """
 
-    is_one_to_one: ClassVar[bool] = True
+    is_one_to_one = True
     key: Memory = field(default_factory=Memory)
 
     def with_input(self, node: Any) -> Cache:
@@ -231,12 +216,12 @@ class Cache(Stage):
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
         n_given, at = state["given"] if state else 0, 0
-        kept: list[Chunk] | None = self.key.recall()
+        kept = self.key.value
         for chunk in self._made(run) if kept is None else kept:
             at += len(chunk)
             if at > n_given:
                 rest: Any = chunk
-                yield _fresh(rest[max(n_given - at, -len(chunk)) :]), {"given": at}
+                yield _copy(rest[max(n_given - at, -len(chunk)) :]), {"given": at}
 
     def _made(self, run: Run) -> Iterator[Chunk]:
         """Yield the elements as they are made, and keep them at the end."""
@@ -245,7 +230,7 @@ class Cache(Stage):
             while (chunk := feed.take()) is not None:
                 chunks.append(_lean(chunk))
                 yield chunks[-1]
-        self.key.keep(chunks)
+        self.key.value = chunks
 
 
 def _lean(chunk: Chunk) -> Chunk:
@@ -257,15 +242,12 @@ def _lean(chunk: Chunk) -> Chunk:
     return chunk
 
 
-def _fresh(chunk: Any) -> Chunk:
-    """Return the elements of a chunk in copies that may be changed in place."""
-    # Other chunks make new objects each time that their elements are asked for.
-    is_made = isinstance(chunk, ObjectChunk)
-    return ObjectChunk([_copy(item) for item in chunk.items]) if is_made else chunk
-
-
 def _copy(item: Any) -> Any:
-    """Copy the containers and arrays of an element; share everything else."""
+    """Copy containers and arrays, which may be changed in place."""
+    if isinstance(
+        item, ObjectChunk
+    ):  # others make new objects each time that their elements are asked for
+        return ObjectChunk(_copy(item.items))
     if isinstance(item, np.ndarray):
         return item.copy()
     if type(item) is dict:
@@ -275,25 +257,37 @@ def _copy(item: Any) -> Any:
     return item
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Prefetch(Stage):
-    """The same elements, `n` of them made ahead, in a thread.
+    """The same elements, `n` of them made ahead, in a thread that ends with the run."""
 
-    The thread ends when it has nothing left to do, and when the run is closed or forgotten. An error
-    goes through the queue like an element.
-    """
-
-    is_one_to_one: ClassVar[bool] = True
-    words: ClassVar[Mapping[str, str]] = {"n": "buffer_size"}
+    is_one_to_one = True
+    words: ClassVar = {"n": "buffer_size"}
     n: int
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
-        feed, pairs = self.feed(run, state), queue.SimpleQueue[Any]()
-        room, is_stopped = threading.Semaphore(self.n), threading.Event()
-        arguments = feed, self.n, pairs, room, is_stopped
-        thread = threading.Thread(None, _fill, "tfrecord-prefetch", arguments, daemon=True)
-        process = os.getpid()
+        feed, pairs, most = self.feed(run, state), queue.SimpleQueue[Any](), self.n
+        room, is_stopped = threading.Semaphore(most), threading.Event()
+
+        def fill() -> None:
+            """Make chunks while there is room; then put None, or the error."""
+            try:
+                with feed:
+                    while (chunk := feed.take(most)) is not None:
+                        for _ in range(len(chunk)):
+                            room.acquire()
+                        if is_stopped.is_set():
+                            break
+                        pairs.put((chunk, {"feed": feed.state()}))
+                pairs.put(None)
+            except BaseException as error:  # noqa: BLE001 - raised again where the elements are wanted
+                pairs.put(error)
+
+        # It holds no reference to this generator, which may be forgotten before it ends.
+        thread, process = (
+            threading.Thread(None, fill, "tfrecord-prefetch", daemon=True),
+            os.getpid(),
+        )
         thread.start()
         try:
             while (pair := pairs.get()) is not None:
@@ -304,26 +298,5 @@ class Prefetch(Stage):
         finally:
             if os.getpid() == process:  # a fork has no such thread
                 is_stopped.set()
-                room.release(self.n)  # for a thread that waits
+                room.release(most)  # for a thread that waits
                 thread.join()
-
-
-def _fill(
-    feed: Feed,
-    most: int,
-    pairs: queue.SimpleQueue[Any],
-    room: threading.Semaphore,
-    is_stopped: threading.Event,
-) -> None:
-    """Make chunks while there is room for their elements; then put None, or the error."""
-    try:
-        with feed:
-            while (chunk := feed.take(most)) is not None:
-                for _ in range(len(chunk)):
-                    room.acquire()
-                if is_stopped.is_set():
-                    break
-                pairs.put((chunk, {"feed": feed.state()}))
-        pairs.put(None)
-    except BaseException as error:  # noqa: BLE001 - raised again where the elements are wanted
-        pairs.put(error)

@@ -11,26 +11,20 @@ from tfrecord_lite.arrays import AnyArray
 from tfrecord_lite.columns import Column
 from tfrecord_lite.dataset.dataset import Dataset, parsed_by
 from tfrecord_lite.dataset.random_order import seed_of
-from tfrecord_lite.dataset.sources import Files
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
+from tfrecord_lite.dataset.sources import Files, ShuffledRecords
+from tfrecord_lite.errors import Reason, argument_error, require_int
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
-from tfrecord_lite.options import (
-    ReadOptions,
-    ReadSettings,
-    hinted,
-    num_files_in_turns,
-    read_settings,
-)
-from tfrecord_lite.schema import DenseLike, FeatureLike
+from tfrecord_lite.options import ReadOptions, hinted, num_files_in_turns, read_settings
 
 if TYPE_CHECKING:
-    from tfrecord_lite.dataset.dataset import Columns
+    from tfrecord_lite.dataset.dataset import Columns, DenseFeatures, Features
     from tfrecord_lite.dataset.plan import PlanNode
     from tfrecord_lite.described.sidecar import SchemaLike
+    from tfrecord_lite.options import ReadSettings
 
     class Keywords(ReadOptions, total=False):
-        """Keywords of read_batches that do not change the type of its elements."""
+        """Other keywords of read_batches."""
 
         shuffle: bool | int | Literal["all"]
         seed: int | None
@@ -41,6 +35,16 @@ if TYPE_CHECKING:
         num_workers: int
         columns: Sequence[str] | None
         text: bool | Sequence[str]
+
+    class Whole(Keywords, total=False):
+        """Keywords with which elements are columns."""
+
+        label_key: None
+
+    class Labelled(Keywords):
+        """Keywords with which elements are (columns, label)."""
+
+        label_key: str
 
     Paths = str | bytes | PathLike[str] | Iterable[str | bytes | PathLike[str]]
 
@@ -54,7 +58,7 @@ _MOST_IN_TURN = 256
 
 @hinted
 class TFRecordDataset(Dataset[bytes]):
-    r"""The records of files, as ``tf.data.TFRecordDataset``; see :class:`Dataset` for what follows.
+    r"""The records of files, as ``tf.data.TFRecordDataset``; see :class:`Dataset` for the stages.
 
     Parameters
     ----------
@@ -65,8 +69,8 @@ class TFRecordDataset(Dataset[bytes]):
     buffer_size : int, optional
         Has no effect, as it changes no result (rule B1).
     num_parallel_reads : int, optional
-        Number of files whose records are taken in turns, one at a time; -1: a third of the number of processors
-        that the process may use, rounded up, as TensorFlow takes them.
+        Number of files whose records are taken in turns, one at a time; -1: a third of the number of processors,
+        rounded up, as in TensorFlow.
     name : str, optional
         Ignored.
     **options
@@ -74,23 +78,12 @@ class TFRecordDataset(Dataset[bytes]):
         skipped, or records are dropped, :attr:`Dataset.report` describes it; :meth:`shuffle_all` needs intact
         files. With ``on_misfit="drop"`` records have to fit what parses them next, unless a function changes them before. Each process of
         :meth:`in_processes`, and each worker of torch's ``DataLoader``, warns and counts `max_errors`
-        separately, so a file that several of them read is warned of several times, and there is no common report.
-        A function `on_error` is called in the process that meets the damage, and has to be picklable unless
-        processes are forked.
+        separately, and calls a function `on_error`, which has to be picklable unless processes are forked.
 
     Raises
     ------
-    TypeError
-        If `filenames` are not paths, or limits not numbers.
-    FileNotFoundError
-        If a pattern matches nothing. A path that does not exist is detected on iteration.
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for an unknown compression (rule C8), `buffer_size` below -1,
-        `num_parallel_reads` below 1, a limit out of range, or `storage_options` without a URL.
-
-    Notes
-    -----
-    Iteration raises what :class:`TFRecordReader` does, after all elements before it.
+    TypeError, FileNotFoundError, InvalidArgumentError
+        As :class:`TFRecordReader`, here or on iteration; for a compression that TensorFlow does not know (rule C8).
 
     Examples
     --------
@@ -113,8 +106,9 @@ class TFRecordDataset(Dataset[bytes]):
         if compression_type is not None:  # by TensorFlow's names alone (rule C8)
             compression_type = TFRecordOptions.get_compression_type_string(compression_type)
         if "compression" in options:
-            detail = "the compression is given as compression_type, TensorFlow's name for it"
-            raise TypeError(detail)
+            raise TypeError(
+                "the compression is given as compression_type, TensorFlow's name for it"
+            )
         options["compression"] = compression_type
         settings = read_settings(options)
         if buffer_size is not None:
@@ -131,17 +125,11 @@ class TFRecordDataset(Dataset[bytes]):
         Parameters
         ----------
         cycle_length : int, optional
-            Number of files that take turns, all open at once; None for 16, or all if there are
-            fewer.
+            Number of files that take turns, all open at once; by default up to 16.
         block_length : int, optional
             Number of records per turn.
         deterministic : bool, optional
             Has no effect: no other order would be faster.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` for a length below 1.
 
         Examples
         --------
@@ -163,15 +151,7 @@ class TFRecordDataset(Dataset[bytes]):
     ) -> TFRecordDataset:
         """Read the files in random order; for large data sets, before a :meth:`shuffle`.
 
-        Parameters
-        ----------
-        seed, reshuffle_each_iteration
-            As for :meth:`shuffle`.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` after :meth:`shard` without a seed.
+        After :meth:`shard` a seed is required.
 
         Examples
         --------
@@ -189,14 +169,7 @@ class TFRecordDataset(Dataset[bytes]):
         """Put all records of all files in random order, each order as likely as any other.
 
         Records are read one by one, through an index that is kept in memory (24 bytes per
-        record). The files must be local and uncompressed.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` after :meth:`shard` without a seed.
-        FailedPreconditionError
-            On iteration, as :class:`TFRecordFile`.
+        record); iteration raises the errors of :class:`TFRecordFile`. After :meth:`shard` a seed is required.
 
         Examples
         --------
@@ -211,23 +184,14 @@ class TFRecordDataset(Dataset[bytes]):
         if files.skips_damage:
             detail = "shuffle_all needs intact files: recover the files first, or write the records that fit with "
             detail += "'tfrecord filter --drop-bad', and leave out on_error and on_misfit"
-            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-        from tfrecord_lite.dataset.shuffled import ShuffledRecords  # noqa: PLC0415 - for it alone
-
-        part: dict[str, Any] = {"n_parts": files.n_parts, "number": files.number}
-        plan = ShuffledRecords(names=files.names, options=files.options, **part, **settings)
-        return dataset_of(plan)
+            raise argument_error(detail, Reason.UNSUPPORTED)
+        records = ShuffledRecords(names=files.names, options=files.options, **settings)
+        return dataset_of(replace(records, n_parts=files.n_parts, number=files.number))
 
     def shard(self, num_shards: int, index: int) -> TFRecordDataset:
-        """Give every `num_shards`-th record, from number `index` on: one rank's part.
+        """Return every `num_shards`-th record, from number `index` on: one rank's part.
 
-        It gives the same before and after the methods that decide the order of the files: every
-        n-th record in the order of all.
-
-        Raises
-        ------
-        InvalidArgumentError
-            As :meth:`Dataset.shard`.
+        It returns the same before and after the methods that decide the order of the files.
 
         Examples
         --------
@@ -246,24 +210,20 @@ class TFRecordDataset(Dataset[bytes]):
         return getattr(self._plan, "is_shared", False)
 
     def _order(self, seed: int | None, reshuffles: bool) -> dict[str, Any]:
-        """Return the settings of a random order, which all ranks must share."""
+        """Return the settings of a random order."""
         if self.is_shard and seed is None:
-            detail = "a random order after shard needs a seed, the same in all ranks"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+            raise argument_error("a random order after shard needs a seed, the same in all ranks")
         return {"seed": seed_of(seed), "is_seeded": seed is not None, "reshuffles": reshuffles}
 
     def _files(self) -> Files:
         if not isinstance(self._plan, Files):
             detail = "shuffle_all has already decided the order; call this method before it"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+            raise argument_error(detail)
         return self._plan
 
 
 def files_of(
-    paths: Paths,
-    options: ReadSettings,
-    cycle_length: int = 1,
-    folders: Literal["read", "refuse"] = "read",
+    paths: Paths, options: ReadSettings, cycle: int = 1, folders: Literal["read", "refuse"] = "read"
 ) -> Files:
     """Return the node that reads files in order."""
     sources = expand(paths, options.storage_options, folders=folders)
@@ -273,11 +233,11 @@ def files_of(
         from tfrecord_lite.described.sources import dropping  # noqa: PLC0415 - loads the engine
 
         options = dropping(None, sources, options)
-    return Files(names=tuple(map(name_of, sources)), options=options, cycle_length=cycle_length)
+    return Files(names=tuple(map(name_of, sources)), options=options, cycle_length=cycle)
 
 
 def _is_str(specification: Any) -> bool:
-    """Whether a feature is said to hold values of type str: ``str`` or ``(str, shape)``."""
+    """Whether a specification is ``str`` or ``(str, shape)``."""
     return str in (specification if isinstance(specification, tuple) else (specification,))
 
 
@@ -297,39 +257,19 @@ def dataset_of(plan: PlanNode) -> TFRecordDataset:
 
 @overload
 def read_batches(
-    paths: Paths,
-    schema: Mapping[str, DenseLike],
-    batch_size: int = ...,
-    *,
-    label_key: None = None,
-    **keywords: Unpack[Keywords],
+    paths: Paths, schema: DenseFeatures, batch_size: int = ..., **keywords: Unpack[Whole]
 ) -> Dataset[dict[str, AnyArray]]: ...
 @overload
 def read_batches(
-    paths: Paths,
-    schema: Mapping[str, DenseLike],
-    batch_size: int = ...,
-    *,
-    label_key: str,
-    **keywords: Unpack[Keywords],
+    paths: Paths, schema: DenseFeatures, batch_size: int = ..., **keywords: Unpack[Labelled]
 ) -> Dataset[tuple[dict[str, AnyArray], AnyArray]]: ...
 @overload
 def read_batches(
-    paths: Paths,
-    schema: Mapping[str, FeatureLike],
-    batch_size: int = ...,
-    *,
-    label_key: None = None,
-    **keywords: Unpack[Keywords],
+    paths: Paths, schema: Features, batch_size: int = ..., **keywords: Unpack[Whole]
 ) -> Dataset[Columns]: ...
 @overload
 def read_batches(
-    paths: Paths,
-    schema: Mapping[str, FeatureLike],
-    batch_size: int = ...,
-    *,
-    label_key: str,
-    **keywords: Unpack[Keywords],
+    paths: Paths, schema: Features, batch_size: int = ..., **keywords: Unpack[Labelled]
 ) -> Dataset[tuple[Columns, Column]]: ...
 @overload
 def read_batches(
@@ -364,7 +304,7 @@ def read_batches(
     paths : str, PathLike, or an iterable of them
         Paths, URLs and patterns, as for :class:`TFRecordReader`.
     schema : Schema, SequenceSchema, dict of specifications, or path, optional
-        The features to read, and how (of SequenceExamples, a Schema or dict reads the context); with original dtypes and shapes where it says what they were. By
+        The features to read, and how (of SequenceExamples, a Schema or dict reads the context). By
         default as for :func:`scan`: what the files beside the data say, or what the first 10,000 records have.
         A feature whose dtype is ``str`` is text: its values are str, not bytes.
     batch_size : int, default 32
@@ -374,29 +314,27 @@ def read_batches(
         not hold two turns of each); and the next record is drawn from a buffer of this size, 10,000 records for True.
         ``"all"`` draws from all records: :meth:`TFRecordDataset.shuffle_all`.
     seed : int, optional
-        Seed of the shuffle. With `shard` and without a seed the files stay in order, as ranks have to agree on it.
+        Seed of the shuffle. With `shard` and without a seed the files stay in order.
     num_epochs : int or None, optional
         Number of rounds through all records; None for ever.
     label_key : str, optional
         A feature to take out: elements are then (features, label).
     shard : tuple of int, optional
-        (number of ranks, this rank): this rank's part of the records, equal to the others' to within one. Where it is
-        known where records begin, a rank reads runs of about 1 MiB in turn with the others, and nothing else:
-        from the first epoch on in files with an index beside them, or with records of 16 KB and more on average; from the
-        second on in other local, uncompressed files. Otherwise it reads all files, and takes every n-th record.
+        (number of ranks, this rank): this rank's part of the records, equal to the others' to within one. In files with
+        an index beside them, or with records of 16 KB and more on average, and from the second epoch on in other local,
+        uncompressed files, a rank reads only runs of about 1 MiB, in turn with the others. Otherwise it reads all
+        files, and takes every n-th record.
     even : bool or "drop", optional
         With `shard`, whether all ranks get the same number of records, and so of batches, if they have the same number
-        of workers. True pads: a rank, or a worker of one, that would get one record less than others gets one that
-        another has, too. ``"drop"`` leaves the last few records of the epoch out instead.
+        of workers. True pads: a rank, or a worker, that would get one record less than others repeats one of
+        another's. ``"drop"`` leaves the last few records of the epoch out instead.
     drop_remainder : bool, optional
         Leave out a last batch that is not full.
     num_workers : int, optional
-        Number of processes that do the work; 0 does it in this one. They share the records as ranks do, but for
-        files in order, read once: then each reads files of its own, if there are enough.
-    columns : sequence of str, optional
-        The columns to read, as for :func:`load`; by default all that the schema has.
-    text : bool or sequence of str, default False
-        The columns of byte strings that are text, as for :func:`load`.
+        Number of processes that do the work; 0 does it in this one. They share the records as ranks do; files in
+        order that are read once are divided among them, if there are enough.
+    columns, text
+        As for :func:`load`.
     **options
         How files are read: :class:`~tfrecord_lite.options.ReadOptions`.
 
@@ -408,8 +346,6 @@ def read_batches(
 
     Raises
     ------
-    TypeError
-        If `shuffle` is none of these, `shard` not a pair, or an option unknown.
     InvalidArgumentError, TypeError, FileNotFoundError
         As the methods of :class:`TFRecordDataset` that this calls.
 
@@ -457,7 +393,6 @@ def read_batches(
 
 
 def _part_of(dataset: Dataset[Any], shard: Any, even: bool | Literal["drop"]) -> Dataset[Any]:
-    """Return a rank's part of the records of files, in runs of them where that is possible."""
     if not isinstance(shard, (tuple, list)) or len(shard) != 2:
         raise TypeError(f"shard must be (number of ranks, this rank), not {shard!r}")
     part: Any = dataset.shard(*shard)._plan  # noqa: SLF001 - of this module

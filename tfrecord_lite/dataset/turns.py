@@ -1,28 +1,25 @@
 """The order of the files' records: one file after the other, or several in turns.
 
-Several files take turns as in TensorFlow's ``interleave`` and ``num_parallel_reads``:
-`cycle_length` slots take turns; each holds an open file, or is empty. In its turn a slot gives the
-next `block_length` records of its file; if the file has fewer, it gives those and becomes empty. An
-empty slot first opens the next file, if there is one. As long as no file ends, many rounds are done
-at once, by permuting record numbers.
+As in TensorFlow's ``interleave`` and ``num_parallel_reads``, `cycle_length` slots take turns. In its turn a slot
+gives the next `block_length` records of its file; if the file has fewer, it gives those and becomes empty. An
+empty slot first opens the next file. As long as no file ends, many rounds are done at once, by permuting
+record numbers.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.dataset.chunks import join_records
+from tfrecord_lite.dataset.cutting import State
 
-if TYPE_CHECKING:
-    from tfrecord_lite.dataset.cutting import State
-
-    Read = Callable[[int, int], Iterator[Block]]
-    """Reads the file at a place, after its first `n` records."""
+Read = Callable[[int, int], Iterator[Block]]
+"""Reads the file at a place, after its first `n` records."""
 
 _MOST_RECORDS = 4096
 _LONG_TURN = 16
@@ -61,7 +58,7 @@ class _OpenFile:
         return self._n_bytes // max(self.n_ready + self._n_used, 1)
 
     def fill(self, n_wanted: int, most: int = 0, about_bytes: int = 0) -> None:
-        """Read until `n_wanted` records are ready, or up to `most` if they are small."""
+        """Read until `n_wanted` records are ready, or `most` small ones."""
         while not self._is_at_end and (
             self.n_ready < n_wanted or (self.n_ready < most and self._n_bytes < about_bytes)
         ):
@@ -135,7 +132,7 @@ def interleaved(
 
 
 def _whole_rounds(files: list[_OpenFile], block_length: int) -> int:
-    """Read ahead in each file; return the number of rounds in which no file ends, 0 if a turn is large."""
+    """Read ahead; return the number of rounds in which no file ends, 0 if a turn is large."""
     for file in files:
         file.fill(1)
     round_bytes = block_length * sum(file.mean_bytes for file in files)

@@ -1,21 +1,17 @@
 """Processes that run a plan together, and send arrays back through shared memory.
 
-Each worker runs the plan on its part of the records and sends the elements::
+::
 
     worker   elements ─pickle, protocol 5─> a pickle, and the bytes of arrays
                             └─> its shared memory, a ring of slots; their places, through a pipe
     main     pickle + a copy of the arrays' bytes ─> elements, in turns from each worker
 
-The bytes of arrays are never pickled. They are copied out of the shared memory at once, which frees
-the slot, so users get ordinary memory; columns of several batches are copied as they are cut. What
-does not fit a slot goes through the pipe. The shared memory has no name that could be left behind: it is
-released when the last of the processes ends, in whatever way. On Linux it is not in /dev/shm, which
-containers often bound to 64 MB, and its slots are large: only written pages take memory.
+The copy frees the slot at once. What does not fit a slot goes through the pipe. The shared memory has no name
+that could be left behind, and is not in /dev/shm on Linux, which containers often bound to 64 MB; of its slots
+only written pages take memory.
 
 A worker's pipe breaks when its elements are not wanted any more: only the process that began the run
-keeps the read end. Forks of that process, such as the other workers, close their copies.
-
-Each worker warns of the damage that it skips, and counts it, separately.
+keeps the read end; forks of it close their copies.
 """
 
 from __future__ import annotations
@@ -28,15 +24,14 @@ import pickle
 import signal
 import traceback
 import weakref
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import cycle
 from multiprocessing.connection import Connection
-from typing import Any, ClassVar
+from typing import Any
 
 from tfrecord_lite.dataset.chunks import Chunk, ColumnChunk, ObjectChunk
 from tfrecord_lite.dataset.cutting import Feed, Pair, State
-from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Stage, sources_of
+from tfrecord_lite.dataset.plan import PlanNode, Run, Stage, sources_of
 from tfrecord_lite.dataset.sharding import worker_part
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 
@@ -46,7 +41,7 @@ _SMALL_SLOT_BYTES = 4 * 1024 * 1024
 """Where shared memory is an array of multiprocessing, all of which is written at once."""
 _ALIGN = 64
 _PATIENCE_SECONDS = 1.0
-"""Interval at which each side, while it waits, checks that the other still runs."""
+"""Interval at which each side checks that the other still runs."""
 _inlets: weakref.WeakValueDictionary[int, Connection] = weakref.WeakValueDictionary()
 """The read ends of the pipes of all workers; forks must not keep them open."""
 
@@ -61,13 +56,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_close_inlets)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Processes(Stage):
-    """The same elements, made by `n_workers` processes, in turns from each."""
+    """The same elements, made by processes, in turns from each."""
 
-    gives: ClassVar[Content | None] = "objects"
-    method: ClassVar[str] = "in_processes"
-    words: ClassVar[Mapping[str, str]] = {"n_workers": "num_workers"}
+    gives = "objects"
+    method = "in_processes"
     n_workers: int
     start_method: str | None = None
 
@@ -106,13 +99,13 @@ class Processes(Stage):
 
 def _in_turns(feeds: list[Feed], turn: int) -> Iterator[Pair]:
     """Yield one element of each feed in turn, until all have ended."""
-    has_more = [True] * len(feeds)
-    while any(has_more):
+    ended: set[int] = set()
+    while len(ended) < len(feeds):
         now, turn = turn, (turn + 1) % len(feeds)
-        chunk = feeds[now].take(1) if has_more[now] else None
-        has_more[now] = chunk is not None
-        if chunk is not None:
+        if now not in ended and (chunk := feeds[now].take(1)) is not None:
             yield chunk, {"turn": turn, "workers": [feed.state() for feed in feeds]}
+        else:
+            ended.add(now)
 
 
 class _SharedMemory:
@@ -141,7 +134,7 @@ class _SharedMemory:
 
 
 class _Worker:
-    """One process, seen from the run. It does not refer to its feed: both end with the run."""
+    """One process, seen from the run."""
 
     def __init__(self, plan: PlanNode, run: Run, start_method: str | None) -> None:
         self._plan = plan
@@ -163,10 +156,8 @@ class _Worker:
         try:
             self._process.start()
         except (pickle.PicklingError, AttributeError, TypeError) as error:
-            detail = (
-                f"what worker processes run cannot be pickled: {error}; use functions and classes of a "
-                'module instead of lambdas and local ones, or in_processes(..., start_method="fork")'
-            )
+            detail = f"what worker processes run cannot be pickled: {error}; use functions and classes of a "
+            detail += 'module instead of lambdas and local ones, or in_processes(..., start_method="fork")'
             raise FailedPreconditionError(Reason.UNSUPPORTED, detail=detail) from error
         finally:
             outlet.close()  # the process has its own copy; when it ends, the pipe does
@@ -177,27 +168,24 @@ class _Worker:
         with memoryview(self._memory.buffer) as memory:
             while True:
                 kind, *message = self._next()
-                if kind == "waiting":
-                    continue
-                if kind == "sizes":
-                    self._run.sizes.update(*message)
-                    continue
                 if kind == "end":
                     return
                 if kind == "error":
                     error, text = message
                     error.add_note(f"In a worker process:\n{text}")
                     raise error
-                places, is_cut, after = message
-                if places is None:
-                    chunk = _copied(self._next(), is_cut=is_cut)
-                else:
-                    chunk = _copied([memory[a:b] for a, b in places], is_cut=is_cut)
-                    self._free.release()
-                yield chunk, after
+                if kind == "sizes":
+                    self._run.sizes.update(*message)
+                elif kind == "made":
+                    places, is_cut, after = message
+                    in_memory = places and [memory[a:b] for a, b in places]
+                    chunk = _copied(in_memory or self._next(), is_cut=is_cut)
+                    if places:
+                        self._free.release()
+                    yield chunk, after
 
     def _next(self) -> Any:
-        """Wait for a message as long as the process lives; raise RuntimeError if it dies."""
+        """Wait for a message; raise RuntimeError if the process dies."""
         is_alive = True
         with contextlib.suppress(EOFError, OSError):  # an OSError if it died while it wrote
             while is_alive:
@@ -210,7 +198,7 @@ class _Worker:
         raise _death_error(self._process.exitcode, has_begun=self._has_begun)
 
     def stop(self) -> None:
-        """End the process, if it was started, and release what it shared."""
+        """End the process, and release what it shared."""
         if self._inlet is not None:
             self._inlet.close()
         if self._process is not None and self._process.pid is not None:
@@ -220,7 +208,7 @@ class _Worker:
 
 
 def _copied(pieces: list[Any], *, is_cut: bool) -> Chunk:
-    """Make a chunk of a pickle and copies of its arrays; if it `is_cut` into elements, that copies them."""
+    """Make a chunk of a pickle and copies of its arrays; elements that it `is_cut` into are copies, too."""
     head, *arrays = pieces
     if is_cut:
         return ObjectChunk(pickle.loads(head, buffers=arrays).to_list())  # noqa: S301 - our own
@@ -228,14 +216,11 @@ def _copied(pieces: list[Any], *, is_cut: bool) -> Chunk:
 
 
 def _death_error(code: int, *, has_begun: bool) -> RuntimeError:
-    """Return the error of a worker process that has died, perhaps before its work had begun."""
     text = f"a worker process ended with exit code {code}"
     if code == 1 and not has_begun:
-        text += (
-            " while it imported the program, or looked there for what it runs; what starts worker processes belongs "
-            'below if __name__ == "__main__":, and functions into a module, not a shell or notebook, unless '
-            'in_processes has start_method="fork"'
-        )
+        text += " while it imported the program, or looked there for what it runs; what starts worker processes belongs "
+        text += 'below if __name__ == "__main__":, and functions into a module, not a shell or notebook, unless '
+        text += 'in_processes has start_method="fork"'
     if code < 0:
         with contextlib.suppress(ValueError):
             text += f" ({signal.Signals(-code).name})"
@@ -247,7 +232,7 @@ def _death_error(code: int, *, has_begun: bool) -> RuntimeError:
 def _work(
     plan: PlanNode, run: Run, state: State, memory: _SharedMemory, free: Any, outlet: Connection
 ) -> None:
-    """Run a plan and send its elements: the main function of a worker process."""
+    """Run a plan and send its elements: the main function of a process."""
     # Ctrl-C goes to all processes of a terminal; the main process decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A handler that the parent has set must not keep this process from being stopped.
@@ -290,7 +275,6 @@ def _copy(views: list[memoryview], memory: Any, at: int) -> list[tuple[int, int]
 
 
 def _sendable(error: BaseException) -> BaseException:
-    """Return the error, or one with the same text if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
     except Exception:  # noqa: BLE001 - pickling may run any code

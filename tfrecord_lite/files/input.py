@@ -199,7 +199,7 @@ def open_input(
         return _ObjectInput(name, source, owned=False)
     if is_saved(name):
         # Imported by name: what makes Examples of tensors is in a higher layer.
-        file = import_module("tfrecord_lite.saved.stream").ExampleFile(name, storage_options)
+        file = import_module("tfrecord_lite.saved.read").ExampleFile(name, storage_options)
         return _ObjectInput(name, file, owned=True)
     if is_url(name):
         is_owner = ahead is None

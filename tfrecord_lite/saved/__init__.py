@@ -4,15 +4,13 @@
 
     dataset_spec.pb   ── spec ───> one Component per leaf: its name, dtype and shape
     snapshot.metadata ── folder ─> the files of the run that counts, in order
-    RUN/*/*.snapshot  ── read ───> Lists per component; write makes such a folder
-                         stream ─> the same data as a file of Examples, for whatever reads TFRecords
+    RUN/*/*.snapshot  ── read ───> Lists per component, or a file of Examples; write makes such a folder
 """
 
 from __future__ import annotations
 
 from tfrecord_lite.saved.folder import SavedData
-from tfrecord_lite.saved.read import columns_of, elements_of
-from tfrecord_lite.saved.stream import schema_of_saved
+from tfrecord_lite.saved.read import columns_of, elements_of, schema_of_saved
 from tfrecord_lite.saved.write import write_columns
 
 __all__ = ["SavedData", "columns_of", "elements_of", "schema_of_saved", "write_columns"]

@@ -47,10 +47,7 @@ class SavedData:
 
     run: str
     """The name of the folder of the run that counts."""
-    structure: Any
-    components: list[Component]
     num_elements: int | None
-    refused: dict[str, InvalidArgumentError]
 
     def __init__(self, place: str, storage_options: StorageOptions = None) -> None:
         self.place: str = place
@@ -131,7 +128,6 @@ class SavedData:
 
 
 def _numbers(metadata: bytes) -> list[int]:
-    """Return the dtypes of the components, packed in field 5 or one by one."""
     numbers = []
     for number, value in fields(metadata):
         if number == 5 and isinstance(value, int):

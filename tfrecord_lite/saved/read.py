@@ -1,7 +1,6 @@
 """The records of a saved data set as Lists, one per component.
 
-A block of ``n`` elements has ``n x k`` records; the records of component ``c`` are ``block[c::k]``, TensorProtos.
-Numbers of one shape are copied at once (:func:`~tfrecord_lite.parse_tensors`). Ragged, sparse and optional
+Of ``k`` components, ``block[c::k]`` are the TensorProtos of component ``c``. Ragged, sparse and optional
 components are variants: messages of a type name, metadata and tensors, inside a string tensor's content.
 """
 
@@ -17,26 +16,24 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import (
-    AnyArray,
-    ByteItems,
-    ByteRanges,
-    Int64Array,
-    first_true,
-    gather,
-    row_splits,
-)
+from tfrecord_lite import arrays, errors
+from tfrecord_lite.arrays import AnyArray, Int64Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import SparseTensor
 from tfrecord_lite.convert.lists import Joiner, Lists, SparseLists, row_of, scattered
+from tfrecord_lite.convert.lossless import item_of
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.restore import result, sparse_result
-from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
+from tfrecord_lite.convert.store import stored
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.example.encode.columns import encode_lists
+from tfrecord_lite.files.names import StorageOptions
 from tfrecord_lite.options import ReadSettings
+from tfrecord_lite.records.framing import frame
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.saved.folder import CHUNKS, SavedData
 from tfrecord_lite.saved.spec import VARIANT, Component, Shape, fields
-from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema import Kind, Schema
 from tfrecord_lite.schema.types import Type
 from tfrecord_lite.tensors.dtypes import tensor_type
 from tfrecord_lite.tensors.parse import parse_tensor, parse_tensors
@@ -47,6 +44,7 @@ _BLOCK_BYTES = 4 * 1024 * 1024
 """About the bytes of records that are parsed at once."""
 _SCALAR_STRING = b"\x08\x07\x12\x00\x22"
 """How the TensorProto of one string begins, before the lengths of its content."""
+_NO_FEATURES = b"\n\0"
 _SHORT = 126
 """The longest string whose own length, and the length of the content with it, take a byte each."""
 
@@ -61,7 +59,7 @@ def columns_of(
     options: ReadSettings | None = None,
     cycle_length: int = 1,
 ) -> dict[str, Any]:
-    """Return whole columns of a saved data set, by the names of their components."""
+    """Return whole columns of a saved data set, by name."""
     parts = {component.name: Joiner() for component in data.chosen(names)}
     left = num_records
     with closing(lists_of(data, options or ReadSettings(), names, cycle_length)) as blocks:
@@ -101,9 +99,8 @@ def lists_of(
     k = len(data.components)
     blocks = _blocks(data, data.files if shard is None else data.shards[shard], options)
     if cycle_length > 1:
-        blocks = _in_turns(
-            [_blocks(data, files, options) for files in data.shards], cycle_length, k
-        )
+        shards = [_blocks(data, files, options) for files in data.shards]
+        blocks = _in_turns(shards, cycle_length, k)
     for block in blocks:
         yield len(block) // k, {c.name: parsed(c, block[place::k]) for c, place in places}
 
@@ -111,7 +108,7 @@ def lists_of(
 def elements_of(
     data: SavedData, options: ReadSettings, cycle_length: int = 1, shard: int | None = None
 ) -> Generator[dict[str, Any], None, None]:
-    """Yield one element after the other, in the order of :func:`lists_of`, or those of one shard."""
+    """Yield elements in the order of :func:`lists_of`, or those of one shard."""
     resolve(data, options)
     for n, lists in lists_of(data, options, None, cycle_length, shard):
         columns = {name: column_of(own) for name, own in lists.items()}
@@ -121,7 +118,6 @@ def elements_of(
 
 
 def _blocks(data: SavedData, files: Sequence[str], options: ReadSettings) -> Iterator[Block]:
-    """Yield the records of whole elements, about a few megabytes at once."""
     k = len(data.components)
     for file in files if k else ():
         with closing(RecordStream(file, replace(options, compression="infer"))) as stream:
@@ -129,7 +125,7 @@ def _blocks(data: SavedData, files: Sequence[str], options: ReadSettings) -> Ite
             while (block := stream.next_block(n * k)) is not None:
                 if len(block) % k:
                     detail = f"the file ends after {plural(len(block) % k, 'record')} of an element, which has {k}"
-                    raise DataLossError(Reason.TRUNCATED, source=file, detail=detail)
+                    raise errors.DataLossError(Reason.TRUNCATED, source=file, detail=detail)
                 yield block
                 n = max(_BLOCK_BYTES * len(block) // k // max(block.nbytes, 1), 1)
 
@@ -164,8 +160,7 @@ def resolve(data: SavedData, options: ReadSettings) -> None:
 
     That takes reading them once more; whole columns do without.
     """
-    unknown = tuple(c.name for c in data.components if not c.is_settled)
-    if unknown:
+    if unknown := tuple(c.name for c in data.components if not c.is_settled):
         # Only a run's name is its own.
         read = _shapes.__wrapped__ if data.run == CHUNKS else _shapes
         shapes = read(data.place, data.run, unknown, options)
@@ -179,7 +174,7 @@ def resolve(data: SavedData, options: ReadSettings) -> None:
 def _shapes(
     place: str, _run: str, names: tuple[str, ...], options: ReadSettings
 ) -> dict[str, Shape]:
-    """Return the shapes of some components in all elements of a run, which never changes."""
+    """Return the shapes of components in all elements of a run."""
     shapes: dict[str, Any] = {}
     for _, lists in lists_of(SavedData(place, options.storage_options), options, names):
         for name, own in lists.items():
@@ -223,7 +218,7 @@ def parsed(component: Component, records: Block) -> Values:
     except (WireError, IndexError, StopIteration, ValueError, KeyError) as error:
         place = records.place(0) if len(records) else ""
         detail = f"a record is not the {component.form} that the spec says ({type(error).__name__}, after {place})"
-        raise InvalidArgumentError(Reason.MALFORMED, key=component.name, detail=detail) from None
+        raise argument_error(detail, Reason.MALFORMED, key=component.name) from None
 
 
 def _type(dtype: str | None, shape: Shape | None, *, missing: bool = False) -> Type:
@@ -249,10 +244,8 @@ def _tensors(
     kind, n = tensor_type(dtype), len(records)
     if shape is None:
         shape = (None,) * (parse_tensor(records[0]).ndim if n else 0)
-    if shape == () and kind.name == "string":
-        flat = _short_strings(records)
-        if flat is not None:
-            return Lists(n, _type(dtype, (), missing=missing), (), flat)
+    if shape == () and kind.name == "string" and (flat := _short_strings(records)) is not None:
+        return Lists(n, _type(dtype, (), missing=missing), (), flat)
     if None not in shape:
         array = parse_tensors(records, kind.name, shape=shape)  # type: ignore[arg-type]
         return Lists(n, _type(dtype, shape, missing=missing), shape, _flat(array))  # type: ignore[arg-type]
@@ -266,17 +259,15 @@ def _tensors(
 
 
 def _check_sizes(records: Block, sizes: Int64Array, shape: Shape) -> None:
-    for dim, size in enumerate(shape):
-        first = first_true(sizes[:, dim] != size) if size is not None else None
-        if first is not None:
-            found = sizes[first].tolist()
-            expected = [-1 if s is None else s for s in shape]
-            detail = f"the tensor has shape {found}, expected {expected}"
-            raise records.place(first).locate(InvalidArgumentError(Reason.BAD_SHAPE, detail=detail))
+    expected = np.array([-1 if size is None else size for size in shape], np.int64)
+    first = arrays.first_true(((sizes != expected) & (expected >= 0)).any(axis=1))
+    if first is not None:
+        detail = f"the tensor has shape {sizes[first].tolist()}, expected {expected.tolist()}"
+        raise records.place(first).locate(argument_error(detail, Reason.BAD_SHAPE))
 
 
-def _short_strings(records: Block) -> ByteRanges | None:
-    """Return where the strings of scalar tensors are, if all are short; None otherwise."""
+def _short_strings(records: Block) -> arrays.ByteRanges | None:
+    """Return where the strings of scalar tensors are, if all are short."""
     offsets, lengths = records.offsets, records.lengths
     n_prefix = len(_SCALAR_STRING) + 2
     if not len(records) or lengths.min() < n_prefix or lengths.max() > n_prefix + _SHORT:
@@ -286,13 +277,14 @@ def _short_strings(records: Block) -> ByteRanges | None:
     is_plain = (heads[:, :-2] == np.frombuffer(_SCALAR_STRING, np.uint8)).all()
     if is_plain and (heads[:, -2] == size + 1).all() and (heads[:, -1] == size).all():
         splits = row_splits(size)
-        return ByteRanges(gather(records.data, offsets + n_prefix, size, splits), splits[:-1], size)
+        data = arrays.gather(records.data, offsets + n_prefix, size, splits)
+        return arrays.ByteRanges(data, splits[:-1], size)
     return None
 
 
 def _flat(array: AnyArray) -> Any:
     flat = array.reshape(-1)
-    return ByteItems.of(flat.tolist()) if flat.dtype.hasobject else flat
+    return arrays.ByteItems.of(flat.tolist()) if flat.dtype.hasobject else flat
 
 
 def _of_any_shape(records: Block, dtype: str, rank: int) -> tuple[Int64Array, Any]:
@@ -314,8 +306,7 @@ def _of_any_shape(records: Block, dtype: str, rank: int) -> tuple[Int64Array, An
     for numbers, array in groups:
         if array.ndim - 1 != rank:
             detail = f"the tensor has {plural(array.ndim - 1, 'dimension')}, expected {rank}"
-            misfit = InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
-            raise records.place(int(numbers[0])).locate(misfit)
+            raise records.place(int(numbers[0])).locate(argument_error(detail, Reason.BAD_SHAPE))
         sizes[numbers] = array.shape[1:]
     splits = row_splits(np.prod(sizes, axis=1, dtype=np.int64))
     flat = np.empty(splits[-1], tensor_type(dtype).dtype)
@@ -329,6 +320,8 @@ def _of_any_shape(records: Block, dtype: str, rank: int) -> tuple[Int64Array, An
 
 Variant = tuple[bytes, bytes, list[bytes]]
 """A type name, metadata, and serialised tensors."""
+Records = list[tuple[tuple[int, ...], list[Variant]]]
+"""The shape of each variant tensor, and its elements."""
 
 
 def _variants(record: bytes) -> tuple[tuple[int, ...], list[Variant]]:
@@ -351,8 +344,8 @@ def _variants(record: bytes) -> tuple[tuple[int, ...], list[Variant]]:
     return tuple(dims), variants
 
 
-def _ragged(component: Component, records: list[tuple[tuple[int, ...], list[Variant]]]) -> Lists:
-    """Return ragged tensors: of an element, or of each row of a batch, with as many splits less."""
+def _ragged(component: Component, records: Records) -> Lists:
+    """Return ragged tensors: of an element, or of each row of a batch."""
     shape, n_splits = component.shape or (), component.ragged_rank
     n_outer = len(records[0][0]) if records else 0
     n_own = n_splits - n_outer  # splits in each variant
@@ -375,10 +368,8 @@ def _ragged(component: Component, records: list[tuple[tuple[int, ...], list[Vari
     return Lists(len(records), own, tuple(levels), values.flat)
 
 
-def _sparse(
-    component: Component, records: list[tuple[tuple[int, ...], list[Variant]]]
-) -> SparseLists:
-    """Return sparse tensors: three tensors of an element, or of each row of a batch; unknown sizes are the largest."""
+def _sparse(component: Component, records: Records) -> SparseLists:
+    """Return sparse tensors, three tensors each; unknown sizes are the largest."""
     rank = len(component.shape or ())
     indices, values, dense = [], [], list[list[int]]()
     for number, (dims, variants) in enumerate(records):
@@ -401,7 +392,7 @@ def _sparse(
     return SparseLists(lists.values.with_(type=values_type), lists.coordinates, lists.sizes)
 
 
-def _optional(component: Component, records: list[tuple[tuple[int, ...], list[Variant]]]) -> Lists:
+def _optional(component: Component, records: Records) -> Lists:
     """Return values, some of which are missing."""
     tensors = [variants[0][2] for _, variants in records]
     present = np.array([bool(own) for own in tensors], np.bool_)
@@ -410,3 +401,49 @@ def _optional(component: Component, records: list[tuple[tuple[int, ...], list[Va
 
 
 _FORMS: dict[str, Any] = {"ragged": _ragged, "sparse": _sparse, "optional": _optional}
+
+
+# ------------------------------------------------------------------- a file of Examples
+
+
+def schema_of_saved(data: SavedData, options: ReadSettings) -> Schema:
+    """Return how the Examples of a saved data set are parsed."""
+    resolve(data, options)
+    items = {c.name: item_of(c.name, empty(c), lossless=True) for c in data.chosen(None)}
+    return Schema.of_items(items)
+
+
+def examples_of(data: SavedData, options: ReadSettings) -> Generator[Block, None, None]:
+    """Yield the elements as Examples."""
+    schema = schema_of_saved(data, options)
+    for n, lists in lists_of(data, options):
+        none = [_NO_FEATURES] * n
+        yield encode_lists(stored(lists, schema), n) if schema else Block.from_records(none)
+
+
+class ExampleFile:
+    """The Examples of a saved data set: a file that can only be read on."""
+
+    def __init__(self, place: str, storage_options: StorageOptions = None) -> None:
+        self.name = place
+        settings = ReadSettings(storage_options=storage_options)
+        self._blocks = examples_of(SavedData(place, storage_options), settings)
+        self._ready = memoryview(b"")
+        self._is_closed = False
+
+    def read(self, n_bytes: int) -> bytes:
+        """Return the next bytes, none at the end."""
+        if self._is_closed:
+            detail = "the file is closed"
+            raise errors.FailedPreconditionError(Reason.CLOSED, source=self.name, detail=detail)
+        while not self._ready:
+            if (block := next(self._blocks, None)) is None:
+                return b""
+            self._ready = memoryview(frame(block))
+        data, self._ready = self._ready[:n_bytes], self._ready[n_bytes:]
+        return data.tobytes()
+
+    def close(self) -> None:
+        """Close the file that is being read."""
+        self._is_closed = True
+        self._blocks.close()

@@ -1,7 +1,7 @@
 """The element spec of a saved data set: a StructuredValue, read to components, and written.
 
-A *component* is a leaf of the nested spec. Each has one record per element. They are in the order of
-TensorFlow's ``nest``: the keys of a dict sorted, everything else by place.
+A *component* is a leaf of the nested spec, in the order of TensorFlow's ``nest``: the keys of a dict sorted,
+everything else by place.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class Component(NamedTuple):
 
 
 def refused(name: str, detail: str) -> Component:
-    """Return a component that cannot be read, which matters only if it is asked for."""
+    """Return a component that cannot be read."""
     error = InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
     return Component(name, "tensor", None, (), refused=error)
 
 
 def fields(data: bytes) -> Iterator[tuple[int, Any]]:
-    """Yield the fields of a message: their numbers and their values, bytes or integers."""
+    """Yield the numbers and values of a message's fields."""
     for number, wire_type, start, stop in walk(data, 0, len(data)):
         yield number, data[start:stop] if wire_type == LEN else read_varint(data, start, stop)[0]
 
@@ -105,8 +105,7 @@ def _structure(spec: bytes, name: str, components: list[Component]) -> Any:
         keyed = [(pair.get(1, b"").decode(), pair.get(2, b"")) for pair in pairs]
         keyed = sorted(keyed) if number == _DICT else keyed
         return {key: below(key, item) for key, item in keyed}
-    component = _component(number, value, name or "value")
-    if component is None:
+    if (component := _component(number, value, name or "value")) is None:
         return ()
     components.append(component)
     return component.name
@@ -118,7 +117,8 @@ def _component(number: int, value: bytes, name: str) -> Component | None:
     class_name = f"type number {number}"
     try:
         if number in (_TENSOR, _BOUNDED):
-            return Component(name, "tensor", _dtype(spec.get(3, 0)), _shape(spec.get(2, b"")))
+            dtype = type_of_number(spec.get(3, 0)).name
+            return Component(name, "tensor", dtype, _shape(spec.get(2, b"")))
         if number == _TYPE:
             class_name = spec.get(3, b"").decode() or "an unknown type"
             if "NoneTensorSpec" in class_name:
@@ -133,7 +133,7 @@ def _component(number: int, value: bytes, name: str) -> Component | None:
                 state = [dict(fields(item)) for item in items]
                 rank = state[2].get(_INT, 0) >> 1 if form == "ragged" else 0
                 shape = _shape(state[0].get(_SHAPE, b""))
-                dtype = _dtype(state[1].get(_DTYPE, 0))
+                dtype = type_of_number(state[1].get(_DTYPE, 0)).name
                 return _checked(Component(name, form, dtype, shape, rank), rank + 1)
     except InvalidArgumentError as error:  # of a dtype
         return refused(name, error.detail or "")
@@ -141,25 +141,19 @@ def _component(number: int, value: bytes, name: str) -> Component | None:
 
 
 def _checked(component: Component, n_outer: int) -> Component:
-    """Refuse a component in which sizes vary that are not those of the first dimensions."""
+    """Refuse a component in which other sizes vary than the first ones."""
     shape = component.shape
     if component.form == "sparse" or (shape is not None and None not in shape[n_outer:]):
         return component
-    detail = "ragged tensors whose inner dimensions vary, or are not known, cannot be read"
-    if component.form == "optional":
-        detail = (
-            "optional values whose shape varies cannot be read: a missing one is not an empty one"
-        )
+    detail = "optional values whose shape varies cannot be read: a missing one is not an empty one"
+    if component.form != "optional":
+        detail = "ragged tensors whose inner dimensions vary, or are not known, cannot be read"
     return refused(component.name, detail)
 
 
 def _items(state: bytes) -> list[bytes]:
     """Return the items of a tuple."""
     return [item for n, items in fields(state) if n in (_LIST, _TUPLE) for _, item in fields(items)]
-
-
-def _dtype(number: int) -> str:
-    return type_of_number(number).name
 
 
 def _shape(shape: bytes) -> Shape | None:
@@ -177,12 +171,10 @@ def _shape(shape: bytes) -> Shape | None:
 
 
 def spec_of(structure: Any, components: dict[str, Component]) -> bytes:
-    """Return the StructuredValue of a structure with components as its leaves."""
+    """Return the StructuredValue of a structure."""
     if isinstance(structure, dict):
-        pairs = [
-            (1, message((1, k.encode()), (2, spec_of(v, components)))) for k, v in structure.items()
-        ]
-        return message((_DICT, message(*pairs)))
+        items = [(key.encode(), spec_of(value, components)) for key, value in structure.items()]
+        return message((_DICT, message(*((1, message((1, k), (2, v))) for k, v in items))))
     if isinstance(structure, tuple):
         return message((_TUPLE, message(*((1, spec_of(item, components)) for item in structure))))
     return _leaf(components[structure])

@@ -67,10 +67,8 @@ def write_columns(
             stack.callback(sink.abandon)
             for first in range(start, start + size, _ROWS_AT_ONCE):
                 last = min(first + _ROWS_AT_ONCE, start + size)
-                parts = [
-                    _records(components[name], values[name].copies([first, last])[0])
-                    for name in order
-                ]
+                rows = {name: values[name].copies([first, last])[0] for name in order}
+                parts = [_records(components[name], lists) for name, lists in rows.items()]
                 sink.add_all(_interleaved(parts))
                 wrote(last - first)
             sink.finish()
@@ -109,8 +107,7 @@ def _interleaved(parts: list[Block]) -> Block:
     if len(parts) == 1:
         return parts[0]
     whole = Block.concat(parts)
-    order = np.arange(len(whole)).reshape(len(parts), -1).T.reshape(-1)
-    return whole.take(order)
+    return whole.take(np.arange(len(whole)).reshape(len(parts), -1).T.reshape(-1))
 
 
 def _records(component: Component, lists: Lists | SparseLists) -> Block:
@@ -127,11 +124,8 @@ def _records(component: Component, lists: Lists | SparseLists) -> Block:
     if component.form == "optional":
         rows = zip(np.ma.getdata(column), lists.mask, strict=True)
         name = b"tensorflow::data::Optional"
-        own = [
-            [(name, b"\x01", [_tensor(row, kind)]) if there else (name, b"\0", [])]
-            for row, there in rows
-        ]
-        return Block.from_records([_variant((), variants) for variants in own])
+        own = [(b"\x01", [_tensor(row, kind)]) if is_set else (b"\0", []) for row, is_set in rows]
+        return Block.from_records([_variant((), [(name, *each)]) for each in own])
     return Block.from_records([_tensor(row, kind) for row in column])
 
 

@@ -2,17 +2,11 @@
 
 ::
 
-    columns, rows ── flatten, schema_of ──> Examples ──> data.tfrecord
-                          │
-                          ╰── Schema, structure ──────> data.tfrecord.schema.json
-
-=================  ==========================================================================
-``saving``         :func:`save`
-``data_files``     the files that ``saving`` writes: one, or the shards of a set
-``loading``        :func:`load`
-``infer``          :func:`summarize` and :func:`infer_schema`, for data without a schema
-``builder``        rows or frames, as batches of columns, and the one schema that fits all of them
-=================  ==========================================================================
+    saving         save: columns, rows ──> Examples, schema, structure
+    data_files     the files that saving writes: one, new or appended to, or the shards of a set
+    builder        batches as columns, and the one schema that fits all of them
+    loading        load
+    infer          summarize and infer_schema, for data without a schema
 
 Nothing is pickled, and nothing in a sidecar can name code.
 """

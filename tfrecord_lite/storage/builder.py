@@ -1,9 +1,7 @@
 """Batches as columns, and the one schema that fits all of them.
 
-The first batch decides how each column is stored; later batches may widen that, see
-:meth:`.Type.widened`. A table's schema depends on its types, and on whether anything
-is null: of a stream each batch has one, and they are widened to the schema of the whole table. With a
-schema that is given, batches are brought into its form, see :mod:`~tfrecord_lite.convert.store`.
+The first batch decides how each column is stored; later batches may widen that (:meth:`.Type.widened`). With a
+given schema, batches are brought into its form (:mod:`~tfrecord_lite.convert.store`).
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ _WEIGH_EVERY = 16
 
 
 def row_batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
-    """Yield rows in lists of at most 1,024, and of about 4 MB unless a single row is larger."""
+    """Yield rows in lists of at most 1,024, and of about 4 MB."""
     batch: list[Any] = []
     weight = step = 0
     for row in rows:
@@ -62,12 +60,11 @@ def _weight(item: Any) -> int:
         return sum(map(_weight, item.values()))
     if isinstance(item, tuple | list):
         return 8 * len(item) + sum(map(_weight, item[:1])) * len(item)
-    size = None
+    if isinstance(item, bytes | str):
+        return len(item)
     with contextlib.suppress(RuntimeError):  # of a sparse tensor
-        size = getattr(item, "nbytes", None)
-    if size is None and isinstance(item, bytes | str):
-        size = len(item)
-    return 8 if size is None else int(size)
+        return int(getattr(item, "nbytes", None) or 8)
+    return 8
 
 
 class SchemaBuilder:
@@ -91,19 +88,18 @@ class SchemaBuilder:
         self._item_of = partial(item_of, lossless=lossless, raw_images=raw_images)
         self._structure: Structure | None = None
         self._columns: dict[str, _Column] = {}
-        self._schema: Schema | None = None
-        """The schema of the columns, if none has become wider since it was made."""
+        self._schema: Schema | None = None  # of the columns, if none has become wider since
         self._n_rows = 0
         self.originals: dict[str, Original] = {}
         """The frame's own, if a schema is given."""
         self.rounded: dict[str, None] = {}
-        """Columns with a float64 that was not exact in float32; filled by the encoder."""
+        """Columns with a float64 that was not exact in float32."""
         self.negative: dict[str, None] = {}
-        """Columns for others that see integers from 2**63 on as negative numbers."""
+        """Columns with integers from 2**63 on."""
 
     @property
     def schema(self) -> Schema:
-        """The schema of everything so far, with the columns in the order of the first batch."""
+        """The schema of everything so far."""
         if self.given_schema is not None:
             return self.given_schema
         if self._schema is None:
@@ -113,7 +109,7 @@ class SchemaBuilder:
 
     @property
     def structure(self) -> Structure:
-        """Structure of the rows, with all features of a schema that is given; flat without rows."""
+        """Structure of the rows; flat without rows."""
         return self.nested({} if self._structure is None else self._structure)
 
     def nested(self, structure: Structure) -> Structure:
@@ -138,7 +134,7 @@ class SchemaBuilder:
             except (IncompatibleError, InvalidArgumentError) as error:
                 number, cause = first_misfit(values, add, error)
                 if isinstance(cause, IncompatibleError):
-                    cause = InvalidArgumentError(Reason.WRONG_KIND, detail=str(cause))
+                    cause = argument_error(str(cause), Reason.WRONG_KIND)
                 raise cause.at(index=self._n_rows + number, key=name) from None
             if column is not self._columns[name]:
                 self._columns[name], self._schema = column, None
@@ -174,16 +170,11 @@ class SchemaBuilder:
                     both = widened(name, old, item)
             except IncompatibleError as error:
                 detail = f"this batch differs from those before it: {error}"
-                reason = Reason.WRONG_KIND
-                raise InvalidArgumentError(reason, index=0, key=name, detail=detail) from None
+                raise argument_error(detail, Reason.WRONG_KIND, index=0, key=name) from None
             self._columns[name], self._schema = _Column(name, both), None
         self._n_rows += frame.n_rows
         self._note_negative({name: lists for name, lists in columns.items() if name not in carried})
-        filled = {
-            name: lists
-            for name, lists in columns.items()
-            if isinstance(lists, SparseLists) or not is_empty(lists)
-        }
+        filled = {name: lists for name, lists in columns.items() if not _is_empty(lists)}
         return filled, schema.select(filled)
 
     def _note_negative(self, columns: Mapping[str, Lists | SparseLists]) -> None:
@@ -198,10 +189,9 @@ class SchemaBuilder:
             self._structure, leaves = flatten(rows[0])
             type_of = self._type_of
             self._columns = {name: _Column(name, _NOTHING, type_of=type_of) for name in leaves}
-        names = list(self._columns)
-        if (flat := _values_of_flat_dicts(rows, names)) is not None:
+        if (flat := _values_of_flat_dicts(rows, list(self._columns))) is not None:
             return flat
-        columns: dict[str, list[Any]] = {name: [] for name in names}
+        columns: dict[str, list[Any]] = {name: [] for name in self._columns}
         for i, row in enumerate(rows):
             structure, leaves = flatten(row)
             if structure != self._structure:
@@ -211,19 +201,16 @@ class SchemaBuilder:
         return columns
 
     def _structure_error(self, leaves: Mapping[str, Any]) -> InvalidArgumentError:
-        """Return the error about a row of another structure than the first."""
         for name in self._columns:
             if name not in leaves:
                 detail = "the row lacks this value; give None for a missing one"
-                return InvalidArgumentError(Reason.MISSING, key=name, detail=detail)
-        added = next((name for name in leaves if name not in self._columns), None)
-        detail = "the row has this value, but earlier rows do not"
-        if added is None:
-            detail = "the row is nested differently than earlier rows"
-        return InvalidArgumentError(Reason.BAD_ARGUMENT, key=added, detail=detail)
+                return argument_error(detail, Reason.MISSING, key=name)
+        for name in leaves:
+            if name not in self._columns:
+                return argument_error("the row has this value, but earlier rows do not", key=name)
+        return argument_error("the row is nested differently than earlier rows")
 
     def _columns_of(self, rows: list[Any], schema: Schema) -> dict[str, list[Any]]:
-        """Return the values of each feature of the schema; None where a row lacks it."""
         values: dict[str, list[Any]] = {name: [None] * len(rows) for name in schema}
         for i, row in enumerate(rows):
             structure, leaves = flatten(row)
@@ -236,13 +223,13 @@ class SchemaBuilder:
         return values
 
 
-def is_empty(lists: Lists) -> bool:
-    """Return whether the kind of the values is unknown, and there are no rows of them in a record."""
-    return lists.kind is None and (not lists.levels or not lists.below().n)
+def _is_empty(lists: Lists | SparseLists) -> bool:
+    if isinstance(lists, SparseLists) or lists.kind is not None:
+        return False
+    return not lists.levels or not lists.below().n
 
 
 def _values_of_flat_dicts(rows: list[Any], names: list[str]) -> dict[str, list[Any]] | None:
-    """Return the values of each column; None if a row is not a flat dict of these names."""
     if not names or {*map(type, rows)} - {dict} or {*map(len, rows)} - {len(names)}:
         return None
     try:
@@ -256,7 +243,7 @@ def _values_of_flat_dicts(rows: list[Any], names: list[str]) -> dict[str, list[A
 def first_misfit(
     values: list[Any], make: Callable[[list[Any]], object], error: Exception
 ) -> tuple[int, Any]:
-    """Return the number of the first value that `make` rejects, and its error; all raise `error`."""
+    """Return the number of the first value that `make` rejects, and its error."""
     low, high = 0, len(values)  # values[:low] fit, values[:high] do not
     while high - low > 1:
         middle = (low + high) // 2
@@ -293,15 +280,14 @@ class _Column:
         Raises IncompatibleError or InvalidArgumentError if some row does not fit.
         """
         lists, old = opened(self.name, values, "strict"), self.type
-        if is_empty(lists):
+        if _is_empty(lists):
             own = lists.type if old is None else old.widened(lists.type)
             is_told = own.kind is not None and lists.levels
             return self._as(own), lists if is_told else None
         if lists.kind is None:  # empty lists in lists
-            known = old or Type(Kind.BYTES, "string")
-            lists.type = known._replace(
-                kind=known.kind or Kind.BYTES, shape=lists.type.shape, missing=False
-            )
+            known, shape = old or Type(Kind.BYTES, "string"), lists.type.shape
+            kind = known.kind or Kind.BYTES
+            lists.type = known._replace(kind=kind, shape=shape, missing=False)
         elif old is not None:
             lists = self._as_floats(lists, old)
         own = self.type_of(self.name, lists)
@@ -313,7 +299,7 @@ class _Column:
         return self._as(own), lists
 
     def _as_floats(self, lists: Lists, old: Type) -> Lists:
-        """Return integers as floats if the column is one of floats, and holds them exactly."""
+        """Return integers as floats if the column is one of floats."""
         are_floats = old.kind is Kind.FLOAT or (old.is_raw and old.dtype in RAW)
         if not are_floats or lists.kind is not Kind.INT64 or lists.flat.dtype.kind not in "iu":
             return lists
@@ -322,7 +308,7 @@ class _Column:
 
 
 def _originals_of(columns: Mapping[str, object]) -> dict[str, Original]:
-    """Return the columns' own originals, without columns that have none."""
+    """Return the columns' own originals."""
     originals: dict[str, Original] = {}
     for name, column in columns.items():
         with contextlib.suppress(InvalidArgumentError):

@@ -1,14 +1,15 @@
-"""The data files of one ``save``: one file, or the shards of a set, which appear with their sidecars."""
+"""The data files of one ``save``: one file, new or appended to, or shards, which appear with their sidecars."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.described import sidecar
+from tfrecord_lite.described.frames import merged_description
 from tfrecord_lite.described.sidecar import Fingerprint, FingerprintingFile, Sidecar
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
 from tfrecord_lite.files.compression import TFRecordOptions, compression_of_name
@@ -16,6 +17,9 @@ from tfrecord_lite.files.names import Source, StorageOptions, shard_names
 from tfrecord_lite.files.output import OutputFile
 from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.records.shard_set import Evenly, Filling, ShardSet, Spool
+from tfrecord_lite.schema import Schema
+from tfrecord_lite.writer import TFRecordWriter
+from tfrecord_lite.writer.beside import describing
 
 
 def data_names(name: str, num_shards: int | None) -> list[str]:
@@ -34,8 +38,7 @@ def data_names(name: str, num_shards: int | None) -> list[str]:
             return [name]
     else:
         num_shards = require_int("num_shards", num_shards, 1)
-        names = shard_names(name, num_shards)
-        if names is None:
+        if (names := shard_names(name, num_shards)) is None:
             stem, ending = os.path.splitext(name)  # noqa: PTH122 - may be a URL
             if compression_of_name(name):
                 stem, inner = os.path.splitext(stem)  # noqa: PTH122
@@ -114,20 +117,17 @@ class DataFiles(ShardSet):
     def _divide(self, records: Block | Sequence[bytes], cutter: Evenly | Filling) -> None:
         for shard, part in cutter.cut(records):
             self.open_through(shard)
-            self._write(part, is_whole=part is records)
-
-    def _write(self, part: Any, *, is_whole: bool) -> None:
-        # One by one if they are a part of a block; as views, as others share its memory.
-        is_shared = isinstance(part, Block) and not is_whole
-        self.sinks[-1].add_all(part.views() if is_shared else part)
+            # One by one if they are a part of a block; as views, as others share its memory.
+            is_shared = isinstance(part, Block) and part is not records
+            self.sinks[-1].add_all(part.views() if is_shared else part)
 
     def rows_of(self, shard: int) -> range:
-        """Return the numbers of the records in a shard, after all were written."""
+        """Return the numbers of the records in a shard."""
         first = sum(sink.n_records for sink in self.sinks[:shard])
         return range(first, first + self.sinks[shard].n_records)
 
     def finish(self) -> list[Fingerprint]:
-        """Write what is pending, close the files, and return their fingerprints."""
+        """Close the files, and return their fingerprints."""
         if self._spool is not None:
             cutter = Evenly(len(self.names), self._n_put)
             for block in self._spool.blocks():
@@ -135,12 +135,17 @@ class DataFiles(ShardSet):
             self._spool.close()
         self.open_through(len(self.names) - 1)
         self.finish_file(-1)
-        self._meter.expect(self._n_put)
-        self._meter.finish()
+        self.count()
         return [file.fingerprint for file in self._fingerprinting]
 
+    def count(self) -> int:
+        """Return how many records were written, which are all."""
+        self._meter.expect(self._n_put)
+        self._meter.finish()
+        return self._n_put
+
     def add_sidecar(self, place: str, described: Sidecar) -> None:
-        """Write a sidecar that appears with the files, or is removed with them."""
+        """Write a sidecar that appears with the files."""
         self.beside.append(sidecar.write(place, described, self._storage_options))
 
     def abandon(self) -> None:
@@ -148,3 +153,67 @@ class DataFiles(ShardSet):
         if self._spool is not None:
             self._spool.close()
         super().abandon()
+
+
+class _AppendedFile(DataFiles):
+    """The file of a writer that appends."""
+
+    def __init__(self, writer: TFRecordWriter, meter: Meter) -> None:
+        super().__init__([], TFRecordOptions(), None, meter)
+        self._writer = writer
+
+    def put(self, records: Block | Sequence[bytes]) -> None:
+        """Write records."""
+        self._writer.write(records if isinstance(records, Block) else Block.from_records(records))
+        self._n_put += len(records)
+        self._meter.update(self._n_put, self.n_records)
+
+
+def described_by_sidecar(name: str, size: int) -> Sidecar | None:
+    """Return the sidecar of a file to append to; None if there is nothing in it yet.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` if no sidecar describes the file, or it is of SequenceExamples.
+    """
+    described = describing(name)
+    if not size and (described is None or not described.schema):
+        return None
+    if described is None:
+        detail = "no sidecar describes this file, so it was not written by save, or changed since; "
+        detail += "TFRecordWriter(path, mode='a') appends to any file"
+        raise argument_error(detail, source=name)
+    if not isinstance(described.schema, Schema):
+        detail = "the file has SequenceExamples; TFRecordWriter(path, mode='a') appends them"
+        raise argument_error(detail, source=name)
+    return described
+
+
+def append(
+    name: str, known: Sidecar, write: Callable[[DataFiles], Sidecar], compression: Any, meter: Meter
+) -> None:
+    """Append what a function writes; if anything fails, the file is as before."""
+    writer = TFRecordWriter(name, mode="a", compression=compression)
+    try:
+        files = _AppendedFile(writer, meter)
+        written = write(files)
+        if files.count():
+            writer.described = _merged(known, written, is_first=not writer.end.n_records)
+        writer.close()
+    except BaseException as error:
+        writer.abandon()
+        if isinstance(error, InvalidArgumentError):
+            raise error.at(source=name) from None
+        raise
+
+
+def _merged(described: Sidecar, written: Sidecar, *, is_first: bool) -> Sidecar:
+    if written.dataframe is not None:
+        frames = merged_description(described.dataframe, written.dataframe)
+        described = described._replace(dataframe=frames)
+    if is_first:  # without rows, nothing showed how they are nested
+        return described._replace(structure=written.structure)
+    if written.structure is not None and written.nesting != described.nesting:
+        raise argument_error("the data are nested differently from those in the file")
+    return described

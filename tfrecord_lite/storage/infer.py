@@ -1,14 +1,4 @@
-"""summarize and infer_schema, for data without a schema.
-
-::
-
-    path, pattern, TFRecordReader ─┐
-    Block, list of bytes ──────────┼─> blocks ── Survey ──> Summary ──> Schema
-    columns, rows, a dataframe ────┘  (encoded)
-
-Values are examined, many records at a time, but no columns are built; this takes as long as
-parsing all features.
-"""
+"""summarize and infer_schema, for data without a schema."""
 
 from __future__ import annotations
 
@@ -27,7 +17,7 @@ from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import opened
 from tfrecord_lite.convert.types import rows_of
 from tfrecord_lite.described.inferred import first_of
-from tfrecord_lite.errors import errors_at, require_int
+from tfrecord_lite.errors import errors_at, optional_int
 from tfrecord_lite.example.encode.columns import encode_column_batches, is_columns
 from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.files.names import Sources, is_file_object, name_of
@@ -54,8 +44,7 @@ def summarize(
     Parameters
     ----------
     data : path, TFRecordReader, Block, list of bytes, columns, rows, or dataframe
-        Files as :class:`TFRecordReader` takes them (a str or PathLike, a pattern, a file
-        object, a list of these), read one after the other and never held in memory; or a
+        Files as :class:`TFRecordReader` takes them, never held in memory; or a
         reader; or serialised Examples or SequenceExamples. Or data to be encoded: a dict of columns, an iterable
         of dicts, a DataFrame of pandas or polars, Arrow data of any library; these are held in
         memory, and summarised as the Examples that they would become.
@@ -71,8 +60,7 @@ def summarize(
     Summary, or SequenceSummary
         For every feature its kinds, the number of records with it, its lengths, and its
         smallest and largest values, sorted by name. Print it as a table, add the summaries of
-        several shards, or call :meth:`Summary.schema` for a schema. Of SequenceExamples a
-        SequenceSummary, which has the same for the context, and the feature lists.
+        several shards, or call :meth:`Summary.schema`.
 
     Raises
     ------
@@ -87,8 +75,7 @@ def summarize(
 
     Notes
     -----
-    Takes as long as parsing all features into columns, and the memory of one read: about a
-    megabyte.
+    Takes as long as parsing all features into columns, and about 1 MB.
 
     If any record has feature lists, all are SequenceExamples: one without lists has the bytes of an
     Example, whose features are its context.
@@ -106,8 +93,7 @@ def summarize(
     >>> summary["age"].n_records
     2
     """
-    if num_records is not None:
-        num_records = require_int("num_records", num_records, 1)
+    num_records = optional_int("num_records", num_records, 1)
     check_progress(progress)
     survey = Survey()
     # Otherwise the file would stay open for as long as an error's traceback is referenced.
@@ -118,12 +104,9 @@ def summarize(
 
 
 def blocks_of(
-    data: DataLike | Any,
-    options: ReadSettings,
-    num_records: int | None = None,
-    progress: Progress = None,
+    data: Any, options: ReadSettings, num_records: int | None = None, progress: Progress = None
 ) -> Generator[Block, None, None]:
-    """Yield the records of data as :func:`summarize` takes it, the first `num_records` only."""
+    """Yield the records of data as :func:`summarize` takes it."""
     columns, data = _opened(data, num_records)
     title = "records"
     blocks: Iterator[Block]
@@ -236,8 +219,7 @@ def infer_schema(
     """
     if isinstance(data, Summary | SequenceSummary):
         return data.schema(variable=variable, defaults=defaults)
-    if num_records is not None:
-        num_records = require_int("num_records", num_records, 1)
+    num_records = optional_int("num_records", num_records, 1)
     columns, data = _opened(data, num_records)
     source = data if columns is None else columns
     summary = summarize(source, num_records=num_records, progress=progress, **options)

@@ -1,13 +1,6 @@
 """load: TFRecord files as the columns they were saved from.
 
-::
-
-    described.sources, or inferred ──> Schema, structure
-                                         │
-    TFRecordReader ── blocks ── ListsParser ── join ── result ── rebuild ──> data
-
-SequenceExamples go the same way, with a SequenceSchema and a SequenceExampleParser. Their columns
-are named by part: ``context/label``, ``feature_lists/frames``.
+The columns of SequenceExamples are named by part: ``context/label``, ``feature_lists/frames``.
 """
 
 from __future__ import annotations
@@ -21,27 +14,15 @@ from typing import Any, Literal, Unpack
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.arrow import Library, check_library, joined_frame, table_for
 from tfrecord_lite.convert.lists import Joiner, Lists, SparseLists
-from tfrecord_lite.described.columns import (
-    items_of,
-    known_columns,
-    names_asked_for,
-    names_of,
-    schema_like,
-    with_text,
-)
+from tfrecord_lite.described import columns as described_columns
+from tfrecord_lite.described import inferred as inference
+from tfrecord_lite.described.columns import known_columns, with_text
 from tfrecord_lite.described.frames import index_names
-from tfrecord_lite.described.inferred import (
-    SAMPLE,
-    WHOLE,
-    blocks_ahead,
-    first_blocks,
-    first_of,
-    inferred,
-)
+from tfrecord_lite.described.inferred import SAMPLE, first_of
 from tfrecord_lite.described.sidecar import SchemaLike, Sidecar
 from tfrecord_lite.described.sources import described_by
 from tfrecord_lite.described.structure import rebuild
-from tfrecord_lite.errors import argument_error, require_int
+from tfrecord_lite.errors import argument_error, optional_int
 from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import ListsParser, SequenceExampleParser
 from tfrecord_lite.example.survey import check_of_either, reject_sequences
@@ -74,9 +55,8 @@ def load(
     paths : str, PathLike, file object, or a list of them
         One file or many, patterns included, as for :class:`TFRecordReader`.
     columns : sequence of str, optional
-        The names of the features to load; the others are not parsed. Of nested data these
-        are paths, such as ``"box/x"``, and so they are of SequenceExamples, such as
-        ``"context/label"``; the result is a flat dict with these names as keys.
+        The names of the features to load; the others are not parsed. Of nested data and SequenceExamples these
+        are paths, such as ``"box/x"`` and ``"context/label"``; the result is a flat dict with these names as keys.
     schema : Schema, SequenceSchema, dict of specifications, or path, optional
         How to parse the records, or a schema file as for :func:`load_schema`. By default the
         ``.schema.json`` beside each file, or the files of TensorFlow Datasets in the same folder;
@@ -95,8 +75,7 @@ def load(
     num_processors : int, optional
         The number of processors of the machine whose order that is; by default, this machine's.
     progress : bool or callable, optional
-        As for :func:`save`; the total is not known before the end. Inferring a schema has a bar
-        of its own, and calls nothing.
+        As for :func:`save`; the total is not known before the end.
     **options
         How files are read, see :class:`ReadOptions`. A record that does not fit the schema is
         not damage.
@@ -119,18 +98,16 @@ def load(
         If a file is damaged.
     InvalidArgumentError
         For a record that does not fit the schema: ``MISSING``, ``WRONG_KIND``, ``WRONG_COUNT``,
-        ``MALFORMED``, with its file, number and key; ``BAD_ARGUMENT`` for files with incompatible
+        ``MALFORMED``; ``BAD_ARGUMENT`` for files with incompatible
         sidecars, for a sidecar beside other data than it was written for, unless it is given as
         `schema`, and for an unknown name in `columns`; ``UNSUPPORTED`` for SequenceExamples with a
-        Schema, and a column that the library of `as_` has no type for. For schema files, as
-        :func:`load_schema`.
+        Schema, and a column that the library of `as_` has no type for.
     ImportError
         If the library of `as_` is not installed.
 
     Notes
     -----
-    Needs memory for the columns, twice for a column of strings while it is joined, and for a megabyte
-    of records. For batches see :func:`read_batches` and :meth:`TFRecordReader.batches`.
+    Needs memory for the columns, twice for a column of strings while it is joined, and for 1 MB of records.
 
     Examples
     --------
@@ -142,10 +119,9 @@ def load(
     if as_ is not None:
         check_library(as_)
     check_progress(progress)
-    if num_records is not None:
-        num_records = require_int("num_records", num_records, 1)
+    num_records = optional_int("num_records", num_records, 1)
     num_turns = _num_turns(order, num_processors)
-    columns = None if columns is None else names_of(columns)
+    columns = None if columns is None else described_columns.names_of(columns)
     settings = read_settings(options)
     sources = expand(paths, settings.storage_options)
     is_plain = (schema, as_, text) == (None, None, False) and len(sources) == 1
@@ -155,17 +131,17 @@ def load(
     if order != "shards":
         detail = "order='tensorflow' is for one data set that tf.data saved, without schema, "
         raise argument_error(f"{detail}text and as_")
-    described = described_by(schema, sources, settings)
-    if described is None:
-        names = names_asked_for(columns, text)
-        ahead = first_of(blocks_ahead(sources, settings), num_records)
+    if (described := described_by(schema, sources, settings)) is None:
+        names = described_columns.names_asked_for(columns, text)
+        ahead = first_of(inference.blocks_ahead(sources, settings), num_records)
         bar = False if callable(progress) else progress
         blocks = reported(ahead, bar, title_of(sources))
-        described = Sidecar(inferred(blocks, WHOLE, sources, names))
+        described = Sidecar(inference.inferred(blocks, inference.WHOLE, sources, names))
     if as_ is not None:
         described = with_text(described, described.texts, list)
     if text is not False:
-        sample = partial(first_blocks, sources, settings, min(num_records or SAMPLE, SAMPLE))
+        n_sampled = min(num_records or SAMPLE, SAMPLE)
+        sample = partial(inference.first_blocks, sources, settings, n_sampled)
         described = with_text(described, text, sample, columns)
     loader = Loader(described, columns, as_)
     blocks = first_of(reader_of(sources, settings.dropping(loader.part_of)).blocks(), num_records)
@@ -173,28 +149,22 @@ def load(
 
 
 def _num_turns(order: str, num_processors: int | None) -> int:
-    """Return how many shards of a saved data set are read in turns: 1 for one after the other."""
+    """Return how many shards of a saved data set are read in turns."""
     if order not in ("shards", "tensorflow"):
         raise argument_error(f"order is {order!r}, expected 'shards' or 'tensorflow'")
-    if num_processors is not None:
-        num_processors = require_int("num_processors", num_processors, 1)
-        if order == "shards":
-            raise argument_error("num_processors= belongs to order='tensorflow'")
+    num_processors = optional_int("num_processors", num_processors, 1)
+    if num_processors is not None and order == "shards":
+        raise argument_error("num_processors= belongs to order='tensorflow'")
     return 1 if order == "shards" else num_processors or os.cpu_count() or 1
 
 
 def _load_saved(
-    data: SavedData,
-    names: list[str] | None,
-    num_records: int | None,
-    settings: ReadSettings,
-    num_turns: int,
+    data: SavedData, names: list[str] | None, n_rows: int | None, settings: ReadSettings, turns: int
 ) -> Any:
-    """Load a folder of ``tf.data.Dataset.save``: its tensors become columns without Examples between."""
     if names is not None:
         names = known_columns(names, [component.name for component in data.components])
     Sidecar(Schema({}), refused=data.refused).check_readable(names)
-    columns = columns_of(data, names, num_records, settings, num_turns)
+    columns = columns_of(data, names, n_rows, settings, turns)
     return columns if names is not None else rebuild(data.structure, columns)
 
 
@@ -204,7 +174,7 @@ def num_saved_shards(place: str) -> int:
 
 
 def saved_elements(place: str, num_turns: int, shard: int | None = None) -> Iterator[Any]:
-    """Yield the elements of such a folder, in turns of so many shards, or of one shard."""
+    """Yield the elements of such a folder, in turns of shards, or of one shard."""
     data = SavedData(place)
     Sidecar(Schema({}), refused=data.refused).check_readable(None)
     for element in elements_of(data, ReadSettings(), num_turns, shard):
@@ -231,7 +201,11 @@ class Loader:
     ) -> None:
         described.check_readable(columns)
         whole = described.schema
-        schema = whole if isinstance(whole, Schema) else Schema.of_items(items_of(whole))
+        schema = (
+            whole
+            if isinstance(whole, Schema)
+            else Schema.of_items(described_columns.items_of(whole))
+        )
         self._library, self._dataframe = library, described.dataframe
         self._is_sequence = isinstance(whole, SequenceSchema)
         self._structure = described.nesting
@@ -247,7 +221,7 @@ class Loader:
         self._schema: Schema = schema
         self._parse: Any = None
         if schema and self._is_sequence:
-            chosen: Any = schema_like(whole, schema.to_items())
+            chosen: Any = described_columns.schema_like(whole, schema.to_items())
             self._parse = ListsParser(SequenceExampleParser(*chosen, pad=False))
         elif schema:
             make = parser_of_all if rejects_others else ExampleParser
@@ -272,9 +246,8 @@ class Loader:
             return joined_frame(self._library, tables, self._schema.originals, self._dataframe)
         if not n_rows:
             return rebuild(self._structure, self.columns_of(Block.from_records([])))
-        columns = {}
-        for name in list(parts):  # which are dropped: only one column is in memory twice, if any
-            columns[name] = self._parse.result(name, parts.pop(name).joined())
+        # Parts are dropped: only one column is in memory twice, if any.
+        columns = {n: self._parse.result(n, parts.pop(n).joined()) for n in list(parts)}
         return rebuild(self._structure, columns)
 
     def _table(self, block: Block) -> Any:
@@ -287,8 +260,7 @@ class Loader:
 
     def columns_of(self, block: Block) -> dict[str, Any]:
         """Return the columns of a block, with their original types."""
-        lists_by_name = self.lists_of(block)
-        return {name: self._parse.result(name, lists) for name, lists in lists_by_name.items()}
+        return {n: self._parse.result(n, lists) for n, lists in self.lists_of(block).items()}
 
     def lists_of(self, block: Block) -> dict[str, Lists | SparseLists]:
         """Return the values of a block as they were before they were stored."""

@@ -12,16 +12,9 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from tfrecord_lite import errors
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.arrow import (
-    Description,
-    Frame,
-    is_frame,
-    is_series,
-    is_stream,
-    open_columns,
-    open_frames,
-)
+from tfrecord_lite.convert import arrow
 from tfrecord_lite.convert.store import stored, warn_of_rounding
 from tfrecord_lite.convert.types import rows_of
 from tfrecord_lite.described import sidecar
@@ -33,29 +26,20 @@ from tfrecord_lite.errors import (
     Reason,
     argument_error,
     errors_at,
-    levels_to_caller,
     require_int,
 )
 from tfrecord_lite.example.encode.columns import count_records, encode_column_batches
+from tfrecord_lite.files import names as file_names
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions, compression_to_write
 from tfrecord_lite.files.folders import SAVED
-from tfrecord_lite.files.names import (
-    SIDECAR_SUFFIX,
-    check_storage_options,
-    companion,
-    is_same_file,
-    is_url,
-    local_size,
-    name_of,
-)
+from tfrecord_lite.files.names import check_storage_options, is_same_file, name_of
 from tfrecord_lite.files.output import remove
 from tfrecord_lite.options import ReadSettings, WriteOptions, check_keywords
 from tfrecord_lite.progress import Progress, check_progress, metered
 from tfrecord_lite.saved import SavedData, schema_of_saved, write_columns
 from tfrecord_lite.schema import Schema, SequenceSchema
-from tfrecord_lite.storage.appending import append, described_by_sidecar
 from tfrecord_lite.storage.builder import SchemaBuilder, first_misfit, row_batches
-from tfrecord_lite.storage.data_files import DataFiles, data_names
+from tfrecord_lite.storage.data_files import DataFiles, append, data_names, described_by_sidecar
 
 _OTHER_FORMAT = re.compile(r"\.(parquet|feather|csv|json)l?(\.(gz|zst|bz2))?$")
 """Endings of files that nobody takes for TFRecords."""
@@ -80,52 +64,50 @@ def save(
     r"""Save columns or rows to a TFRecord file, with a sidecar from which they are restored.
 
     Numbers are stored as every reader of Examples has them, float64 as float32; dtypes and shapes come back from the
-    sidecar. With ``lossless=True`` every bit comes back, too.
+    sidecar.
 
     Parameters
     ----------
     path : str or PathLike
-        The file for the Examples. It appears complete or not at all.
+        The file, which appears complete or not at all.
     data : dict, tuple, array, dataframe, or iterable of rows
         *Columns*: a dict of columns, each with one value per record, as for
         :func:`~tfrecord_lite.encode_examples`; a tuple of columns; or a single ndarray,
         RaggedTensor, SparseTensor or BytesColumn. Dicts and tuples may be nested. Or a
         DataFrame of pandas or Polars, a Table or RecordBatch of pyarrow, which
-        ``load(path, as_=...)`` returns as it was; and a Series of these libraries is a column. Or
-        whatever has ``__arrow_c_stream__`` or ``__arrow_c_array__``: a RecordBatchReader, a relation
-        of DuckDB, a table of :func:`scan`. What is not in memory is written batch by batch. The fields
+        ``load(path, as_=...)`` returns as it was; a Series of these libraries is a column. Or
+        anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: a RecordBatchReader, a relation
+        of DuckDB, a table of :func:`scan`; if it is not in memory, it is written batch by batch. The fields
         of structs are features such as ``point/x``.
 
         *Rows*: any other iterable (a list, a generator), or a map-style data set such as torch's, with
         one dict, tuple or value per record, possibly nested. It is read once, and never held in memory. A value may be a
         number, a string, an array or a list; None is a missing value.
     schema_path : str or PathLike, optional
-        The file for the sidecar; by default `path` + ``.schema.json``. If it is another, a
-        sidecar that older data left under the default name is removed. Shards share it.
+        The file for the sidecar, also of shards; by default `path` + ``.schema.json``. With another,
+        a sidecar that older data left under the default name is removed.
     schema : Schema, dict of specifications, or path, optional
-        How to store the data, or a schema file as for :func:`load_schema`; such as what an earlier ``save``, :func:`schema_of` or
-        :func:`load_schema` returned. Files that are saved with one schema load as the same types,
+        How to store the data: what an earlier ``save``, :func:`schema_of` or :func:`load_schema` returned, or a
+        file for the latter. Files that are saved with one schema load as the same types,
         whatever each of them holds. By default the data decide, and for columns of Arrow data the
-        schema that came along in their metadata, if they still have its types.
+        schema in their metadata, if they still have its types.
     lossless : bool, default False
         True: keep every bit. float64 is stored as its bytes, and so are arrays of 16 or more bools, int8 or uint8, which only this library
         understands. By default float64 is rounded to float32, and a warning names the columns in which that changed a number, and columns of
         uint64 that others see as negative; a finite number beyond float32 is an error. A `schema` alone decides.
     num_shards : int, optional
         Write this many files, named as by :class:`ShardedTFRecordWriter`: `path` is
-        ``"train@8.tfrecord"``, which needs no `num_shards`, a name with ``{shard}``, or a plain name, in
-        which the number goes before the ending: ``"train-00000-of-00008.tfrecord"``. Each has a sidecar of its own,
-        with the one schema of all. Columns and rows are divided evenly, in their order; rows whose number
-        ``len`` does not give wait in a temporary file until it is known.
+        ``"train@8.tfrecord"``, which needs no `num_shards`, a name with ``{shard}``, or a plain name:
+        ``"train-00000-of-00008.tfrecord"``. Each has a sidecar with the one schema of all. Columns and rows
+        are divided evenly, in their order; rows without ``len`` wait in a temporary file until their number is known.
     format : {"tfrecord", "tf.data"}, default "tfrecord"
         ``"tf.data"``: make `path` a folder that ``tf.data.Dataset.load`` of TensorFlow reads, and :func:`load`. Its
         elements are the rows, their spec has the dtypes and shapes, and there is no sidecar, nor a `schema`; `compression` is
         none, or GZIP or ZLIB, which TensorFlow must be given. Rows are all held in memory. Existing data are
-        replaced by the data of this call, though their files stay.
+        replaced, though their files stay.
     mode : {"w", "a"}, default "w"
         ``"a"``: append to a local file of ``save``, which is read through first; or write it, if there is none. The schema of its sidecar
-        decides how the data are stored, whatever `lossless` says, and a `schema` must be equal to it. What does not fit is an error, and the file is as before; otherwise the sidecar is brought up
-        to date. A file each day, saved with one `schema`, needs no reading: see the guide.
+        decides how the data are stored, and a `schema` must be equal to it. Data that do not fit are an error, and leave the file as before.
     progress : bool or callable, optional
         Show a progress bar; by default for work of more than a second, on a terminal or in a
         notebook, if tqdm is installed (the extra ``cli``). A callable is called with the number of
@@ -144,10 +126,9 @@ def save(
     InvalidArgumentError
         For a value that cannot be stored (``UNREPRESENTABLE``, ``UNSUPPORTED``) or does not
         fit the rows before it, or the `schema` (``WRONG_KIND``, ``WRONG_COUNT``, ``MISSING``,
-        ``BAD_ARGUMENT``), with the column
-        in `key` and the number of the record in `index`; ``BAD_ARGUMENT`` if `schema_path` is
-        the data file, `path` does not go with `num_shards`, or a file has the very name ``train@8`` that
-        stands for shards. No file has appeared then.
+        ``BAD_ARGUMENT``), with its `key` and `index`; ``BAD_ARGUMENT`` if `schema_path` is
+        the data file, `path` does not go with `num_shards`, or a file has the very name ``train@8``.
+        No file has appeared then.
     OSError
         As Python's ``open`` and ``write``.
     TypeError
@@ -155,12 +136,10 @@ def save(
 
     Notes
     -----
-    How each dtype is stored, :func:`~tfrecord_lite.schema_of` says: integers, bools and times as lists of int64,
-    images, which are arrays of uint8 with two dimensions or more, as their bytes. An empty list is a feature without values, None no feature.
+    See :func:`~tfrecord_lite.schema_of` for how each dtype is stored. An empty list is a feature without values, None no feature.
 
-    The sidecar appears first, with a fingerprint of its data: their size, and a checksum of the
-    first 64 KiB. If a crash in between leaves older data beside it, :func:`load` raises an error
-    instead of reading them by the wrong schema.
+    The sidecar has a fingerprint of its data: their size, and a checksum of the
+    first 64 KiB. If a crash leaves older data beside it, :func:`load` raises an error.
 
     The first 1,024 rows (or 4 MB of them) decide how a column is stored; integers may come
     after floats, not before. The first dimension of an array may vary from row to row. A column
@@ -193,7 +172,7 @@ def save(
         check_keywords(options, WriteOptions)
         return save_elements(path, data, progress, num_shards=num_shards or 1, **options)
     names = data_names(name, num_shards)
-    beside = [companion(name, SIDECAR_SUFFIX) for name in names]
+    beside = [file_names.companion(name, file_names.SIDECAR_SUFFIX) for name in names]
     if schema_path is not None:
         sidecar.check_path("schema_path", schema_path)
     schema_paths = beside if schema_path is None else [name_of(schema_path)]
@@ -209,10 +188,8 @@ def save(
     if isinstance(resolved, SequenceSchema):
         raise argument_error("save writes Examples, and a SequenceSchema is for SequenceExamples")
     write = _writer_of(data)
-    if mode == "a":
-        appended = _append(name, write, resolved, compression, progress)
-        if appended is not None:
-            return appended
+    if mode == "a" and (own := _append(name, write, resolved, compression, progress)) is not None:
+        return own
     builder = SchemaBuilder(resolved, lossless=lossless)
     with (
         metered(progress, name, "records") as meter,
@@ -226,7 +203,7 @@ def save(
     if builder.negative:
         negative = ", ".join(map(repr, builder.negative))
         text = f"{name}: uint64 from 2**63 on is stored as negative numbers in {negative}"
-        warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
+        warnings.warn(text, UserWarning, stacklevel=errors.levels_to_caller())
     for place in beside:
         if not any(is_same_file(place, own, storage_options) for own in schema_paths):
             remove(place, storage_options)
@@ -236,25 +213,24 @@ def save(
 def _check_place(
     name: str, format_name: str, mode: str, num_shards: int | None, schema_path: Any
 ) -> None:
-    """Check that data can be saved at this place, or appended to it."""
     if other := _OTHER_FORMAT.search(name):
         detail = f"save writes TFRecords; {other[1]} is written by the to_{other[1]} of a data frame, or "
         detail += "by `tfrecord convert` from a TFRecord"
         raise argument_error(detail, source=name)
     if mode not in ("w", "a"):
         raise argument_error(f"mode is {mode!r}, expected 'w' or 'a'")
-    is_beside = schema_path is None and not is_url(name)
+    is_beside = schema_path is None and not file_names.is_url(name)
     is_one = is_beside and data_names(name, num_shards) == [name]
     if mode == "a" and (format_name != "tfrecord" or not is_one):
         detail = "mode 'a' is for one local file with its sidecar beside it; give each part a file of its own"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, source=name, detail=detail)
+        raise argument_error(detail, Reason.UNSUPPORTED, source=name)
     if format_name not in ("tfrecord", "tf.data"):
         raise argument_error(f"unknown format {format_name!r}, expected 'tfrecord' or 'tf.data'")
 
 
 def _writer_of(data: Any) -> Callable[[DataFiles, SchemaBuilder], Sidecar]:
     """Return what writes columns, or rows."""
-    if isinstance(data, _COLUMNS) or is_frame(data) or is_series(data):
+    if isinstance(data, _COLUMNS) or arrow.is_frame(data) or arrow.is_series(data):
         return partial(_write_columns, data)
     rows = rows_of(data)
     if isinstance(rows, Iterable) and not isinstance(rows, str | bytes | np.generic):
@@ -271,8 +247,8 @@ def _append(
     compression: CompressionType,
     progress: Progress,
 ) -> Schema | None:
-    """Append to a file, and return the schema in its sidecar; None if there is no file."""
-    size = local_size(name)
+    """Append to a file, and return its schema; None if there is no file."""
+    size = file_names.local_size(name)
     described = None if size is None else described_by_sidecar(name, size)
     if described is None:
         return None
@@ -287,7 +263,6 @@ def _append(
 
 
 def _finish(files: DataFiles, written: Sidecar, schema_paths: list[str]) -> None:
-    """Finish the files, with a sidecar for each, or one for all, which fits any data."""
     fingerprints: list[Any] = files.finish()
     if len(schema_paths) < len(fingerprints):
         fingerprints = [None]
@@ -308,7 +283,7 @@ def save_elements(
     shard_sizes: Mapping[int, int] | None = None,
     **options: Unpack[WriteOptions],
 ) -> Schema:
-    """Write columns or rows as a folder of ``tf.data.Dataset.save``, in equal shards, or shards of these numbers."""
+    """Write a folder of ``tf.data.Dataset.save``, in equal shards, or shards of these numbers."""
     folder, storage_options = name_of(path).rstrip("/"), options.get("storage_options")
     check_storage_options(storage_options, path)
     compression = TFRecordOptions.get_compression_type_string(options.get("compression") or "")
@@ -322,11 +297,11 @@ def save_elements(
 
 
 def elements_of(data: Any) -> tuple[Structure, dict[str, Any]]:
-    """Return the structure and the columns of columns, a data frame, or rows, which are held in memory."""
-    if is_frame(data) or is_stream(data):
-        frame = dict(open_columns(data).columns)
+    """Return the structure and the columns of data."""
+    if arrow.is_frame(data) or arrow.is_stream(data):
+        frame = dict(arrow.open_columns(data).columns)
         return {name: name for name in frame}, frame
-    if isinstance(data, _COLUMNS) or is_series(data):
+    if isinstance(data, _COLUMNS) or arrow.is_series(data):
         return flatten(data)
     structure: Structure = {}
     rows: dict[str, list[Any]] = {}
@@ -341,17 +316,19 @@ def elements_of(data: Any) -> tuple[Structure, dict[str, Any]]:
 
 
 def _write_columns(data: Any, files: DataFiles, builder: SchemaBuilder) -> Sidecar:
-    if is_stream(data):
-        with contextlib.closing(open_frames(data)) as frames:
+    if arrow.is_stream(data):
+        with contextlib.closing(arrow.open_frames(data)) as frames:
             return _write_frames(files, frames, builder)
-    structure, columns = (None, data) if is_frame(data) else flatten(data)
-    written = _write_frames(files, [open_columns(columns)], builder)
+    structure, columns = (None, data) if arrow.is_frame(data) else flatten(data)
+    written = _write_frames(files, [arrow.open_columns(columns)], builder)
     return written if structure is None else written._replace(structure=builder.nested(structure))
 
 
-def _write_frames(files: DataFiles, frames: Iterable[Frame], builder: SchemaBuilder) -> Sidecar:
+def _write_frames(
+    files: DataFiles, frames: Iterable[arrow.Frame], builder: SchemaBuilder
+) -> Sidecar:
     """Write columns batch by batch; the columns of a list are one frame."""
-    described: Description | None = None
+    described: arrow.Description | None = None
     first = 0
     for frame in frames:
         described = None if frame.described is None else frame.described()
@@ -374,7 +351,7 @@ def _write_rows(rows: Iterable[Any], files: DataFiles, builder: SchemaBuilder) -
             files.n_records = len(rows)
     first = 0
     for batch in row_batches(rows):
-        if is_frame(batch[0]):
+        if arrow.is_frame(batch[0]):
             detail = f"a {type(batch[0]).__name__} in place of a row; give the tables as one stream"
             detail += ": pyarrow.RecordBatchReader.from_batches(schema, batches)"
             raise argument_error(detail).at(index=first)
@@ -398,15 +375,9 @@ def _encode_alone(name: str, schema: Schema, values: list[Any]) -> None:
 
 
 def _put_columns(
-    files: DataFiles,
-    columns: Mapping[str, Any],
-    schema: Schema,
-    n_rows: int,
-    rounded: dict[str, None],
+    files: DataFiles, columns: Mapping[str, Any], schema: Schema, n_rows: int, rounded: Any
 ) -> None:
     """Write columns; without any, records without features."""
-    if not columns:
-        files.put([_NO_FEATURES] * n_rows)
-        return
-    for block in encode_column_batches(columns, schema, rounded):
+    none: list[Any] = [[_NO_FEATURES] * n_rows]
+    for block in encode_column_batches(columns, schema, rounded) if columns else none:
         files.put(block)

@@ -1,10 +1,4 @@
-"""Files of records that are written: one, or the shards of a data set.
-
-::
-
-    single     TFRecordWriter: one file, new, replaced or appended to; MessageWriter: Examples from columns and rows
-    sharded    ShardedTFRecordWriter: files that appear when all are complete
-"""
+"""Files of records that are written: one (``single``), or the shards of a data set (``sharded``)."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def describing(name: str) -> sidecar.Sidecar | None:
-    """Return the sidecar of a file that was written for what is in it; None if there is none, or for other data."""
+    """Return the sidecar that describes a file as it is, if there is one."""
     place = companion(name, SIDECAR_SUFFIX)
     try:
         described = sidecar.read(place)
@@ -55,5 +55,4 @@ def extend(name: str, described: sidecar.Sidecar, end: End, compression: str) ->
         detail = f"{error.detail}; nothing was appended, since {place} describes the file: remove it, or use another file"
         raise error.at(source=name, detail=detail) from None
     fingerprint, frame = sidecar.fingerprint_of(name), without_numbers(described.dataframe)
-    described = described._replace(fingerprint=fingerprint, dataframe=frame)
-    sidecar.write(place, described).commit()
+    sidecar.write(place, described._replace(fingerprint=fingerprint, dataframe=frame)).commit()

@@ -1,9 +1,4 @@
-"""Write the shards of a data set, which appear when all are complete.
-
-The size of shards: for N hosts that read in parallel, 10 x N files of 100 MB or more each
-(10 MB at least), so that every host has several files to interleave, and no file is too small
-to be read at full speed.
-"""
+"""Write the shards of a data set, which appear when all are complete."""
 
 from __future__ import annotations
 
@@ -14,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from tfrecord_lite.arrays import Buffer
 from tfrecord_lite.block import Block
-from tfrecord_lite.errors import argument_error, require_int
+from tfrecord_lite.errors import argument_error, optional_int
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions, compression_to_write
 from tfrecord_lite.files.names import StorageOptions, check_storage_options, is_url, shard_names
 from tfrecord_lite.files.output import lock_set, unlock_set
@@ -35,14 +30,12 @@ class ShardedTFRecordWriter(MessageWriter):
         ``"train-{shard:05d}-of-{num_shards:05d}.tfrecord"``. A path or a URL.
     num_shards : int, optional
         Number of files; records go to them in turn (round robin). Not with ``@``.
-    compression : str, int, TFRecordOptions or None, optional
-        As for :class:`TFRecordWriter`; ``"infer"`` goes by the ending of the pattern.
+    compression, storage_options
+        As for :class:`TFRecordWriter`.
     bytes_per_shard : int, optional
         Instead of `num_shards`: fill one file after the other, and begin the next when one
         holds that many bytes before compression, headers and footers included. At least one
         file is written.
-    storage_options : dict, optional
-        As for :class:`TFRecordWriter`.
 
     Attributes
     ----------
@@ -65,8 +58,7 @@ class ShardedTFRecordWriter(MessageWriter):
     All files are written under hidden names, and renamed by :meth:`close` when every one is on
     the disk; at most 128 are open at a time. An error in the ``with`` block removes them. If a rename fails, those before it are
     undone, and :meth:`close` can be called again; but a file that replaced an older one stays.
-    A machine that stops during the renames leaves some of the files. The module's head says
-    how large shards should be.
+    A machine that stops during the renames leaves some of the files.
 
     Examples
     --------
@@ -93,10 +85,8 @@ class ShardedTFRecordWriter(MessageWriter):
         self._name = os.fspath(pattern)
         self._options = compression_to_write(self._name, compression)
         check_storage_options(storage_options, self._name)
-        if num_shards is not None:
-            num_shards = require_int("num_shards", num_shards, 1)
-        if bytes_per_shard is not None:
-            bytes_per_shard = require_int("bytes_per_shard", bytes_per_shard, 1)
+        num_shards = optional_int("num_shards", num_shards, 1)
+        bytes_per_shard = optional_int("bytes_per_shard", bytes_per_shard, 1)
         self._filling = None if bytes_per_shard is None else Filling(None, bytes_per_shard)
         self._next = 0  # shard in turn
         # Shards and records for them that wait after a failure, such as a full disk.
@@ -114,19 +104,15 @@ class ShardedTFRecordWriter(MessageWriter):
             raise
 
     def _names(self, num_shards: int | None, bytes_per_shard: int | None) -> list[str]:
-        """Return the names of the shards to open now: all of them, or the first."""
+        """Return the names of the shards to open now."""
         pattern = self._name
-        has_field = "{shard" in pattern
-        by_bytes = bytes_per_shard is not None
-        if by_bytes == (num_shards is not None or not has_field) or (
-            num_shards is not None and not has_field
-        ):
+        n_given = (num_shards is not None) + (bytes_per_shard is not None)
+        if n_given != ("{shard" in pattern):
             detail = f"the pattern {pattern!r} with num_shards={num_shards} and "
             detail += f"bytes_per_shard={bytes_per_shard} does not say how many shards there are; "
             detail += "expected 'name@10', or '{shard}' in the name with one of the two arguments"
             raise argument_error(detail)
-        names = shard_names(pattern, 1 if by_bytes else num_shards)
-        if not names:
+        if not (names := shard_names(pattern, num_shards if bytes_per_shard is None else 1)):
             detail = f"the pattern {pattern!r} names no shard; expected 'name@10' or '{{shard}}'"
             raise argument_error(detail)
         return names
@@ -169,8 +155,7 @@ class ShardedTFRecordWriter(MessageWriter):
             self._parts.popleft()
             self._sinks[shard].add_shared(part)  # what it cannot write waits in the sink
 
-    def _put_block(self, block: Block) -> None:
-        self._put(block)
+    _put_block = _put
 
     def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
         self._add(b"".join(pieces))
@@ -183,8 +168,6 @@ class ShardedTFRecordWriter(MessageWriter):
         >>> import glob
         >>> writer = ShardedTFRecordWriter("names@2.tfrecord")
         >>> writer.write(b"Ada")
-        >>> glob.glob("names*")  # the files appear when all are complete
-        []
         >>> writer.close()
         >>> sorted(glob.glob("names*"))
         ['names-00000-of-00002.tfrecord', 'names-00001-of-00002.tfrecord']
@@ -205,7 +188,7 @@ class ShardedTFRecordWriter(MessageWriter):
             unlock_set(self._lock)
 
     def __repr__(self) -> str:
-        """Name the pattern, and count the shards and the records written so far."""
+        """Name the pattern; count shards and records."""
         n_records = sum(sink.n_records for sink in self._sinks) + len(self._rows or ())
         shards, state = plural(len(self._sinks), "shard"), "closed" if self._is_closed else "open"
         shards += " so far" if self._filling is not None and not self._is_closed else ""
@@ -218,11 +201,10 @@ class ShardedTFRecordWriter(MessageWriter):
 
         Examples
         --------
-        >>> import glob
         >>> writer = ShardedTFRecordWriter("names@2.tfrecord")
         >>> writer.write(b"Ada")
         >>> writer.abandon()
-        >>> glob.glob("names*")
+        >>> writer.paths
         []
         """
         self._is_closed = self._is_done = True

@@ -1,9 +1,4 @@
-"""Write a TFRecord file, or append to one.
-
-:class:`TFRecordWriter` has TensorFlow's signature and rules (O3 to O8). It also appends,
-infers the compression, and replaces a file only when the new one is complete.
-:mod:`tfrecord_lite.writer.sharded` writes many files at once; both are :class:`MessageWriter`.
-"""
+"""Write a TFRecord file, or append to one, by TensorFlow's rules (O3 to O8)."""
 
 from __future__ import annotations
 
@@ -13,34 +8,14 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Self
 
+from tfrecord_lite import errors
 from tfrecord_lite.arrays import Buffer
 from tfrecord_lite.block import Block
-from tfrecord_lite.errors import (
-    DataLossError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    Reason,
-    argument_error,
-)
-from tfrecord_lite.files.compression import (
-    CODECS,
-    INFER,
-    CompressionType,
-    TFRecordOptions,
-    compression_to_write,
-    is_infer,
-)
-from tfrecord_lite.files.names import (
-    SIDECAR_SUFFIX,
-    Source,
-    StorageOptions,
-    check_storage_options,
-    companion,
-    is_file_object,
-    is_url,
-    local_size,
-    name_of,
-)
+from tfrecord_lite.errors import Reason
+from tfrecord_lite.files import compression as codecs
+from tfrecord_lite.files import names
+from tfrecord_lite.files.compression import INFER, CompressionType, TFRecordOptions
+from tfrecord_lite.files.names import Source, StorageOptions, name_of
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.options import ReadSettings, hinted, take_over
 from tfrecord_lite.records.framing import checked
@@ -57,21 +32,17 @@ if TYPE_CHECKING:
 
 
 def as_record(record: object) -> bytes:
-    """Return a record as bytes that the caller cannot change (rule O4)."""
+    """Return a record as bytes (rule O4)."""
     if isinstance(record, str):
         return record.encode()
     if isinstance(record, (bytes, bytearray)):
         return bytes(record)
-    actual = type(record).__name__
-    detail = f"write takes bytes, bytearray or str as a record, or a Block of records, not {actual}"
-    raise TypeError(detail)
+    detail = "write takes bytes, bytearray or str as a record, or a Block of records, not "
+    raise TypeError(detail + type(record).__name__)
 
 
 class MessageWriter:
-    """What all writers share: dictionaries and columns, written as messages, and blocks.
-
-    A writer has a buffer of rows, which are encoded many at a time.
-    """
+    """What all writers share."""
 
     _rows: RowBuffer | SequenceRowBuffer | None = None
     _kinds: KindsOfRows | None = None
@@ -100,8 +71,7 @@ class MessageWriter:
         ----------
         record : bytes, bytearray, numpy.bytes_, str or Block
             The record's data; str is written as UTF-8 (rule O4). A block is written without a
-            Python object per record; :meth:`write_blocks` takes many. With several shards each record
-            goes to the next in turn, or to the one that is being filled.
+            Python object per record.
 
         Raises
         ------
@@ -110,9 +80,9 @@ class MessageWriter:
         DataLossError
             ``DATA_CRC`` for a block with a damaged record, as :meth:`write_blocks`.
         FailedPreconditionError
-            ``CLOSED`` after :meth:`close` (rule O5).
+            ``CLOSED`` after :meth:`close` (rule O5), as from all methods that write.
         OSError
-            If the records collected so far cannot be written.
+            If the records collected so far cannot be written; they, and this one, stay pending.
 
         Examples
         --------
@@ -129,10 +99,12 @@ class MessageWriter:
                 self._write_block(record)
                 return
             record = as_record(record)
-        if self._rows:
-            self._write_waiting(record)
-        else:
+        if not self._rows:
             self._add(record)
+            return
+        self._rows.add_record(record)
+        if self._rows.is_full:
+            self._put_rows()
 
     def write_example(
         self, row: Mapping[str, Any], schema: Mapping[str, FeatureLike] | None = None
@@ -145,28 +117,24 @@ class MessageWriter:
             As :func:`~tfrecord_lite.encode_example` takes it.
         schema : Schema, or mapping of str to feature specification, optional
             The features that the row is to be read with. Rows are then encoded one by one,
-            which is slower; :meth:`write_examples` encodes many.
+            which is slower.
 
         Raises
         ------
         InvalidArgumentError, TypeError
-            If the row cannot be encoded: from this call, with the feature's name in `key`.
-            Nothing of the row is written, and the writer continues as if there had been no
-            call. `index` is 0, the only record of this call.
-        FailedPreconditionError
-            ``CLOSED`` after :meth:`close`.
-        OSError
-            If the records collected so far cannot be written; the row stays pending, too.
+            If the row cannot be encoded, with the feature in `key`, and `index` 0. Nothing of the row is written,
+            and the writer can go on.
+        FailedPreconditionError, OSError
+            As :meth:`write`.
 
         Warns
         -----
         UserWarning
-            Once for a feature that has values of several kinds, such as int64 and float32, in rows of
-            this writer.
+            Once for a feature with values of several kinds, such as int64 and float32, in rows of this writer.
 
         Notes
         -----
-        Up to 1,024 rows, or two megabytes, wait to be encoded together. They are copies: the
+        Up to 1,024 rows, or 2 MB, wait to be encoded together. They are copies: the
         dictionary and its arrays may be reused at once. Floats of any type are rounded to the
         nearest float32, as by :func:`~tfrecord_lite.encode_examples`.
 
@@ -187,8 +155,7 @@ class MessageWriter:
         if rows is None or rows.of_sequences:
             self._begin_rows(row, of_sequences=False)
             return
-        pieces = rows.add(row)
-        if pieces is not None:
+        if (pieces := rows.add(row)) is not None:
             self._put_pieces(pieces)
         elif rows.is_full:
             self._put_rows()
@@ -214,13 +181,10 @@ class MessageWriter:
         Raises
         ------
         InvalidArgumentError, TypeError
-            `index` is the number of the record among `rows`. Then nothing of columns is written,
+            With the number of the record among `rows` in `index`. Nothing of columns is written then,
             all rows before that one of an iterable, and the batches before of a stream.
-        FailedPreconditionError
-            ``CLOSED`` after :meth:`close`.
-        OSError
-            If the records collected so far cannot be written. They stay pending; the records of
-            `rows` that had not been added yet are not among them.
+        FailedPreconditionError, OSError
+            As :meth:`write`.
 
         Examples
         --------
@@ -244,7 +208,7 @@ class MessageWriter:
             warn_of_rounding("write_examples", rounded, way)
             return
         if not isinstance(rows, list | tuple):
-            self._write_each(rows_of(rows), 0)
+            self._write_each(self.write_example, rows_of(rows))
             return
         from tfrecord_lite.example.encode.rows import encode_rows, rows_at_once  # noqa: PLC0415
 
@@ -253,17 +217,19 @@ class MessageWriter:
             part = rows[first : first + max(rows_at_once(rows[first]), 1)]
             block = encode_rows(part, self._kinds_of_rows())
             if block is None:
-                self._write_each(part, first)
+                self._write_each(self.write_example, part, first)
             else:
                 self._write_encoded(block)
             first += len(part)
 
-    def _write_each(self, rows: Iterable[Mapping[str, Any]], first: int) -> None:
+    def _write_each(
+        self, write: Callable[[Any], None], rows: Iterable[Mapping[str, Any]], first: int = 0
+    ) -> None:
         """Write rows one by one; the first is number `first`."""
         for index, row in enumerate(rows, first):
             try:
-                self.write_example(row)
-            except InvalidArgumentError as error:
+                write(row)
+            except errors.InvalidArgumentError as error:
                 raise error.at(index=index) from None
 
     def write_sequence_example(self, row: Mapping[str, Mapping[str, Any]]) -> None:
@@ -278,14 +244,12 @@ class MessageWriter:
         ------
         InvalidArgumentError, TypeError
             If the row cannot be encoded; nothing of it is written.
-        FailedPreconditionError
-            ``CLOSED`` after :meth:`close`.
-        OSError
-            If the records collected so far cannot be written; this one is pending too.
+        FailedPreconditionError, OSError
+            As :meth:`write`.
 
         Notes
         -----
-        Rows wait to be encoded together, copied, as for :meth:`write_example`.
+        Rows wait to be encoded together, as for :meth:`write_example`.
 
         Examples
         --------
@@ -323,12 +287,10 @@ class MessageWriter:
         Raises
         ------
         InvalidArgumentError, TypeError
-            `index` is the number of the record. Then nothing of columns is written,
+            With the number of the record in `index`. Nothing of columns is written then,
             and all dictionaries before that one.
-        FailedPreconditionError
-            ``CLOSED`` after :meth:`close`.
-        OSError
-            If the records collected so far cannot be written.
+        FailedPreconditionError, OSError
+            As :meth:`write`.
 
         Examples
         --------
@@ -345,12 +307,8 @@ class MessageWriter:
         is_lone = feature_lists is None and lengths is None
         if context is None or isinstance(context, Mapping) or not is_lone:
             self._write_encoded(encode_sequence_examples(context, feature_lists, lengths))
-            return
-        for index, row in enumerate(rows_of(context)):
-            try:
-                self.write_sequence_example(row)
-            except InvalidArgumentError as error:
-                raise error.at(index=index) from None
+        else:
+            self._write_each(self.write_sequence_example, rows_of(context))
 
     def write_blocks(self, blocks: Iterable[Block]) -> None:
         """Write the records of many blocks, without a Python object per record.
@@ -358,8 +316,7 @@ class MessageWriter:
         Parameters
         ----------
         blocks : iterable of Block
-            For example, the blocks of :meth:`TFRecordReader.blocks`, or what is left of them after
-            ``block[mask]``. The method ``write`` takes one block.
+            For example, the blocks of :meth:`TFRecordReader.blocks`, or ``block[mask]`` of each.
 
         Raises
         ------
@@ -367,12 +324,10 @@ class MessageWriter:
             For anything that is not a block; the blocks before it are written.
         DataLossError
             ``DATA_CRC`` for a block that was read with ``verify=False``, if one of its records is
-            damaged. Nothing of the block is written: damage gets no CRC that looks right. What
-            ``block.to_list()`` returns can be written one by one.
-        FailedPreconditionError
-            ``CLOSED`` after :meth:`close`.
-        OSError
-            If a block cannot be written. Its records stay pending.
+            damaged. Nothing of the block is written: damage gets no CRC that looks right. The records of
+            ``block.to_list()`` can be written one by one.
+        FailedPreconditionError, OSError
+            As :meth:`write`.
 
         Examples
         --------
@@ -386,13 +341,12 @@ class MessageWriter:
         """
         self._check_open()
         if isinstance(blocks, Block) or not hasattr(blocks, "__iter__"):
-            actual = type(blocks).__name__
-            detail = "write_blocks takes an iterable of blocks, and write a single one; "
-            raise TypeError(f"{detail}not {actual}")
+            detail = "write_blocks takes an iterable of blocks, and write a single one; not "
+            raise TypeError(detail + type(blocks).__name__)
         for block in blocks:
             if not isinstance(block, Block):
-                actual = type(block).__name__
-                raise TypeError(f"write_blocks takes blocks, as blocks() yields, not {actual}")
+                detail = "write_blocks takes blocks, as blocks() yields, not "
+                raise TypeError(detail + type(block).__name__)
             self._write_block(block)
 
     # What is given to a writer is pending even if writing fails: each of these takes it in first,
@@ -414,13 +368,6 @@ class MessageWriter:
             self._put_rows()
         finally:
             self._put(records)
-
-    def _write_waiting(self, record: bytes) -> None:
-        """Write a record after the rows that wait."""
-        rows: Any = self._rows
-        rows.add_record(record)
-        if rows.is_full:
-            self._put_rows()
 
     def _begin_rows(self, row: Mapping[str, Any], *, of_sequences: bool) -> None:
         """Write the first row of a kind; rows of the other are written before it."""
@@ -451,7 +398,7 @@ class MessageWriter:
         """Raise if the writer is closed."""
         if self._is_closed:
             detail = "the writer is closed; open another"
-            raise FailedPreconditionError(Reason.CLOSED, source=self._name, detail=detail)
+            raise errors.FailedPreconditionError(Reason.CLOSED, source=self._name, detail=detail)
 
     def __enter__(self) -> Self:
         """Return the writer itself."""
@@ -492,10 +439,9 @@ class TFRecordWriter(MessageWriter):
         A local path or a URL (extra ``remote``); created or emptied at once. A
         file object is written from its current position, and is not closed.
     options : TFRecordOptions, str, int or None, optional
-        The compression, as for TensorFlow's writer; None means not given, so that `compression`
-        applies. Both together are an error.
+        The compression, as for TensorFlow's writer; only one of `options` and `compression` can be given.
     compression : str, int, TFRecordOptions or None, optional
-        ``"infer"``, the default: by the ending of the name, ``.gz`` or ``.gzip``, ``.zlib`` or
+        ``"infer"``: by the ending of the name, ``.gz`` or ``.gzip``, ``.zlib`` or
         ``.zz``, ``.zst`` or ``.zstd``, ``.bz2``; none for any other, and for a file object.
         ``""`` or None for none, ``"GZIP"``, ``"ZLIB"``, ``"ZSTD"`` or ``"BZ2"`` in any letter
         case; or TensorFlow's numbers and options. TensorFlow cannot read ZSTD and BZ2.
@@ -503,9 +449,8 @@ class TFRecordWriter(MessageWriter):
         "a" appends to an existing local file, after reading it through: it must be intact, and
         no other writer may have it open. ``"infer"`` then goes by its content. A GZIP, ZSTD or
         BZ2 file gets a further stream; a ZLIB file cannot. A sidecar that describes the file is
-        written anew when the writer is closed, if the new records are as it says; otherwise
-        they are taken back, and closing is an error. A file that is written anew loses a sidecar
-        of what it had.
+        brought up to date when the writer is closed; records that do not fit it are taken back, and closing
+        raises an error. A file that is written anew loses its old sidecar.
     torn : {"raise", "cut"}, optional
         What mode "a" does about a file that ends inside a record, because its writer was
         killed: raise, or cut off the incomplete record. A compressed file is then replaced by
@@ -514,7 +459,8 @@ class TFRecordWriter(MessageWriter):
         Write to a hidden file in the same folder, and rename it when it is closed: the file
         appears complete or not at all, also after a crash, with the permissions of the file it
         replaces. An error in the ``with`` block leaves the old file as it was. The next atomic write in the folder
-        removes what a process of this machine has left that was killed. A file in a store does not appear after such an error, atomic or not.
+        removes what a killed process of this machine has left. In a store, no file appears after an error,
+        atomic or not.
     storage_options : dict, optional
         Options for fsspec, which opens URLs: credentials, an endpoint, ...
 
@@ -525,22 +471,21 @@ class TFRecordWriter(MessageWriter):
     DataLossError
         In mode "a", if the file is damaged, or torn and `torn` is "raise".
     InvalidArgumentError
-        When closed in mode "a": records are not as the sidecar says; with their number in the file.
         ``BAD_ARGUMENT`` for an unknown compression, options that the compressor rejects, both
         `options` and `compression`, a file of another compression to append to, or
         `storage_options` without a URL; ``UNSUPPORTED`` for appending to a ZLIB file, a
         URL or a file object, and for `atomic` with mode "a" or a device, pipe or file object.
+        When closed in mode "a": records that do not fit the sidecar.
     FailedPreconditionError
         ``IN_USE`` in mode "a", if another writer has the file open.
 
     Notes
     -----
-    Records are collected up to about a megabyte, then framed and written together;
+    Up to about 1 MB of records is collected, then framed and written together;
     :meth:`flush` writes them now. If a write fails (a full disk), the :class:`OSError` names the
     file, which ends after the last complete write; the other records stay pending, and
-    :meth:`flush` or :meth:`close` tries again. A non-blocking file object that takes no more at
-    the moment is such a failure, a :class:`BlockingIOError`. The end of a ``with`` block tries
-    once.
+    :meth:`flush` or :meth:`close` tries again, the end of a ``with`` block once. A non-blocking file object
+    that takes no more at the moment is such a failure, a :class:`BlockingIOError`.
 
     A writer belongs to one thread of one process: several threads need a lock around all calls, or
     a writer each. After an interrupt (Ctrl-C) inside a call the writer may be unusable; the file has
@@ -548,7 +493,7 @@ class TFRecordWriter(MessageWriter):
 
     Examples
     --------
-    >>> with TFRecordWriter("names.tfrecord.gz") as writer:  # GZIP, by the ending of the name
+    >>> with TFRecordWriter("names.tfrecord.gz") as writer:
     ...     writer.write(b"Ada")
     >>> with TFRecordWriter("names.tfrecord.gz", mode="a") as writer:
     ...     writer.write("text is written as UTF-8")
@@ -574,35 +519,36 @@ class TFRecordWriter(MessageWriter):
         storage_options: StorageOptions = None,
     ) -> None:
         self._atomic = atomic
-        self._name, self._is_named = name_of(path), not is_file_object(path)
+        self._name, self._is_named = name_of(path), not names.is_file_object(path)
         self._storage_options = storage_options
         self._appends = append = mode == "a"
         # Arguments are checked before the file is emptied.
         for name, value, choices in (("mode", mode, ("w", "a")), ("torn", torn, ("raise", "cut"))):
             if value not in choices:
-                raise argument_error(f"{name} is {value!r}, expected one of {choices}")
+                raise errors.argument_error(f"{name} is {value!r}, expected one of {choices}")
         if options is not None:
-            if not is_infer(compression):
-                raise argument_error("both options and compression were given; give one of them")
+            if not codecs.is_infer(compression):
+                detail = "both options and compression were given; give one of them"
+                raise errors.argument_error(detail)
             TFRecordOptions.get_compression_type_string(options)
             compression = options
-        settings = compression_to_write(path, compression)
-        check_storage_options(storage_options, path)
-        if append and os.path.exists(companion(self._name, SIDECAR_SUFFIX)):  # noqa: PTH110
+        settings = codecs.compression_to_write(path, compression)
+        names.check_storage_options(storage_options, path)
+        if append and self._has_sidecar():
             from tfrecord_lite.writer import beside  # noqa: PLC0415 - loads the engine
 
             self.described = beside.describing(self._name)
         file = open_output(path, atomic=atomic, append=append, storage_options=storage_options)
         try:
             if append:
-                if is_infer(compression) and local_size(path):
+                if codecs.is_infer(compression) and names.local_size(path):
                     settings = TFRecordOptions(_compression_of(path))
                 end = _whole_records(path, settings, torn)
                 if end.n_bytes is None:
                     _rewrite_whole_records(path, settings)
                     file.abandon()
                     file = open_output(path, append=True)
-                    end = end._replace(n_bytes=local_size(path) or 0)
+                    end = end._replace(n_bytes=names.local_size(path) or 0)
                 file.keep(end.n_bytes or 0)
                 self.end = end
             self._sink = RecordSink(file, settings)
@@ -612,6 +558,9 @@ class TFRecordWriter(MessageWriter):
         self._is_closed = False
         self._add, self._put = self._sink.add, self._sink.add_all
         self._put_block, self._put_pieces = self._sink.add_shared, self._sink.add_pieces
+
+    def _has_sidecar(self) -> bool:
+        return os.path.exists(names.companion(self._name, names.SIDECAR_SUFFIX))  # noqa: PTH110
 
     def flush(self) -> None:
         """Make everything written so far readable by others (rule O6).
@@ -645,9 +594,7 @@ class TFRecordWriter(MessageWriter):
         self._sink.finish()
         self._sink.commit()
         self._is_closed = True
-        if not self._is_named or not (
-            is_url(self._name) or os.path.exists(companion(self._name, SIDECAR_SUFFIX))  # noqa: PTH110
-        ):
+        if not self._is_named or not (names.is_url(self._name) or self._has_sidecar()):
             return
         from tfrecord_lite.described.sidecar import remove_stale  # noqa: PLC0415 - loads the engine
 
@@ -680,16 +627,16 @@ class TFRecordWriter(MessageWriter):
             os.truncate(self._name, self.end.n_bytes or 0)
 
     def __repr__(self) -> str:
-        """Name the file and its compression, and count the records written so far."""
+        """Name the file and its compression, and count the records."""
         n_records = self._sink.n_records + len(self._rows or ())
         state = "closed" if self._is_closed else "open"
         parts = [plural(n_records, "record"), self._sink.compression or "uncompressed", state]
         return f"<TFRecordWriter of {short_name(self._name)}: {', '.join(parts)}>"
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Close; after an error, an atomic writer leaves the old file as it was, and a URL gets none."""
+        """Close; after an error, an atomic writer or a URL leaves no file."""
         try:
-            if kind is None or not (self._atomic or is_url(self._name)):
+            if kind is None or not (self._atomic or names.is_url(self._name)):
                 self.close()
         finally:
             if not self._is_closed:  # nobody can try again
@@ -718,33 +665,29 @@ def _whole_records(path: Source, options: TFRecordOptions, torn: str) -> End:
 
     Its `n_bytes` is None if it is a torn compressed file, which has to be rewritten.
     """
-    size = local_size(path)
-    if not size:
+    if not (size := names.local_size(path)):
         return End(0, 0, 0)
     compression = TFRecordOptions.get_compression_type_string(options)
-    if compression and not CODECS[compression].joinable:
+    if compression and not codecs.CODECS[compression].joinable:
         detail = f"a {compression} file cannot be appended to, since TensorFlow reads only its "
         detail += "first stream; use GZIP, or no compression"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, source=name_of(path), detail=detail)
-    stream = RecordStream(path, ReadSettings(compression))
-    try:
-        while stream.next_block() is not None:
-            pass
-    except DataLossError as error:
-        if error.reason not in (Reason.TRUNCATED, Reason.COMPRESSED_TRUNCATED):
-            own_compression = _compression_of(path)
-            if own_compression == compression:
-                raise
-            detail = f"by its first bytes the file's compression is {own_compression or 'none'}, "
-            detail += f"not {compression or 'none'}"
-            raise argument_error(detail, source=name_of(path)) from None
-        if torn == "raise":
-            detail = f"{error.detail}; pass torn='cut' to cut off the torn end and append"
-            raise error.at(detail=detail) from None
-        size = None if compression else error.offset or 0
-    finally:
-        stream.close()
-    return End(size, stream.offset, stream.n_records)
+        raise errors.argument_error(detail, Reason.UNSUPPORTED, source=name_of(path))
+    with contextlib.closing(RecordStream(path, ReadSettings(compression))) as stream:
+        try:
+            while stream.next_block() is not None:
+                pass
+        except errors.DataLossError as error:
+            if error.reason not in (Reason.TRUNCATED, Reason.COMPRESSED_TRUNCATED):
+                if (own := _compression_of(path)) == compression:
+                    raise
+                detail = f"by its first bytes the file's compression is {own or 'none'}, "
+                detail += f"not {compression or 'none'}"
+                raise errors.argument_error(detail, source=name_of(path)) from None
+            if torn == "raise":
+                detail = f"{error.detail}; pass torn='cut' to cut off the torn end and append"
+                raise error.at(detail=detail) from None
+            size = None if compression else error.offset or 0
+        return End(size, stream.offset, stream.n_records)
 
 
 def _compression_of(path: Source) -> str:
@@ -755,17 +698,16 @@ def _compression_of(path: Source) -> str:
 
 def _rewrite_whole_records(path: Source, options: TFRecordOptions) -> None:
     """Replace a torn compressed file by one with its whole records."""
-    stream = RecordStream(path, ReadSettings(options))
     sink = RecordSink(open_output(path, atomic=True), options)
     try:
-        with contextlib.suppress(DataLossError):  # the torn end, which was met before
+        with (
+            contextlib.closing(RecordStream(path, ReadSettings(options))) as stream,
+            contextlib.suppress(errors.DataLossError),  # the torn end, which was met before
+        ):
             while (records := stream.next_records()) is not None:
-                for record in records:
-                    sink.add(record)
+                sink.add_all(records)
         sink.finish()
     except BaseException:
         sink.abandon()
         raise
-    finally:
-        stream.close()
     sink.commit()
