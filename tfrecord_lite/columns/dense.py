@@ -23,23 +23,18 @@ def to_dense(column: Column, default_value: Any = None) -> AnyArray:
     column : ndarray, BytesColumn, RaggedTensor or SparseTensor
         As parsing and loading return them.
     default_value : optional
-        Fills the places without a value: the ends of shorter rows, missing coordinates,
-        masked elements. None for 0 or ``b""``.
+        Fills the ends of shorter rows, missing coordinates and masked elements. By default 0 or
+        ``b""``.
 
     Returns
     -------
     ndarray
-        The column itself if it is a plain array; otherwise a new array. Byte strings
-        are an object array of ``bytes``.
+        A plain array itself, otherwise a new array; of objects for byte strings.
 
     Raises
     ------
     InvalidArgumentError, TypeError
         If `default_value` does not fit the column's dtype and shape.
-
-    See Also
-    --------
-    RaggedTensor.to_tensor : pads to a given shape, too.
 
     Examples
     --------
