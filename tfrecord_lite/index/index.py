@@ -1,16 +1,9 @@
 """RecordIndex: where each record of one file is, from a scan or from an index file.
 
-The scan hops from header to header as every reader does, and checks the lengths' CRCs; it
-does not look at the data. Index files have DALI's text form (``tfrecord2idx``)::
-
-    0 309
-    309 311
-    620 304
-
-One line per record: its offset in the data file and its size with header and footer, in bytes.
-The form does not say what the data file looked like, so a loaded index is checked against it:
-the index must not be older, its records must follow each other to the file's end, and it must
-have the first record's length. The ages of remote files are not compared.
+Index files have DALI's text form (``tfrecord2idx``): one line per record, its offset in the data
+file and its size with header and footer, in bytes. The form does not say what the data file looked
+like, so a loaded index is checked against it: it must not be older (remote files are not compared),
+its records must follow each other to the file's end, and it must have the first record's length.
 """
 
 from __future__ import annotations
@@ -97,10 +90,7 @@ class RecordIndex:
 
 
 def scan(stream: RecordStream, meter: Meter = SILENT) -> RecordIndex:
-    """Index an open file by reading it to its end; raises ``UNSUPPORTED`` for a compressed one.
-
-    The bytes read are added to a meter.
-    """
+    """Index an open file by reading it to its end; raises ``UNSUPPORTED`` for a compressed one."""
     if stream.compression:
         stream.next_block(1)  # raises if there is more to say of the file
         detail = f"random access needs an uncompressed file, this one is {stream.compression}; "
@@ -138,6 +128,7 @@ def load_index(name: str, storage_options: StorageOptions = None) -> RecordIndex
     with closing(open_seekable(name, storage_options)) as file:
         text = file.read().strip()
     is_text = not text.translate(None, b"0123456789 \t\r\n")
+    is_text = not text.translate(None, b"0123456789 \t\r\n")
     numbers = np.fromstring(text, np.int64, sep=" ") if is_text else np.empty(1, np.int64)
     n_lines = text.count(b"\n") + bool(text)
     if numbers.size != 2 * n_lines or numbers.max(initial=0) == np.iinfo(np.int64).max:
@@ -162,11 +153,7 @@ def beside(
 def load_checked(
     name: str, stamp: FileStamp, source: str, storage_options: StorageOptions = None
 ) -> RecordIndex:
-    """Read the index file `name` of the data file `source`, which looks like `stamp` now.
-
-    Raises ``STALE_INDEX`` if it does not fit or, of local files, is older; otherwise as
-    :func:`load_index`.
-    """
+    """Read the index file `name` of the data file `source`; ``STALE_INDEX`` if it does not fit `stamp`."""
     index = load_index(name, storage_options)
     starts = np.cumsum(index.sizes) - index.sizes
     fits = index.end == stamp.file_bytes and (index.offsets == starts).all()
