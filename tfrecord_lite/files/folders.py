@@ -10,13 +10,8 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from tfrecord_lite.files.remote import (
-    as_os_errors,
-    for_each_file,
-    forget_listings,
-    remote_place,
-)
-from tfrecord_lite.files.urls import is_companion, is_http, is_pattern, is_url, split_name
+from tfrecord_lite.files import remote
+from tfrecord_lite.files.urls import base_of, is_companion, is_http, is_pattern, is_url, split_name
 from tfrecord_lite.texts import plural
 
 _OTHER_FORMATS = r"(?i)\.(json|jsonl|txt|md|pbtxt|pb|csv|tsv|parquet|arrow|html|yaml|yml|npz|npy|log)(\.gz|\.zst)?$"
@@ -37,18 +32,15 @@ class Folder(NamedTuple):
 def listing(folder: str, storage_options: Mapping[str, Any] | None = None) -> Folder:
     """List a folder; the names are whole paths or URLs."""
     if is_url(folder):
-        filesystem, path = remote_place(folder, storage_options, keeps_listings=True)
-        with as_os_errors(folder, ValueError):
+        filesystem, path = remote.remote_place(folder, storage_options, keeps_listings=True)
+        with remote.as_os_errors(folder, ValueError):
             entries = filesystem.ls(path, detail=True)
         kinds = named_kinds(folder, path, {entry["name"]: entry for entry in entries})
         kinds.pop(folder.rstrip("/"), None)  # an object in the place of the folder
     else:
-        with os.scandir(folder) as places:
-            kinds = {
-                os.path.join(folder, place.name): place.is_dir()
-                for place in places
-                if place.is_dir() or place.is_file() or place.is_symlink()  # not a pipe
-            }
+        with os.scandir(folder) as entries:
+            places = [e for e in entries if e.is_dir() or e.is_file() or e.is_symlink()]  # no pipe
+        kinds = {os.path.join(folder, place.name): place.is_dir() for place in places}
     files = sorted(name for name, is_folder in kinds.items() if not is_folder)
     return Folder(files, sorted(name for name, is_folder in kinds.items() if is_folder))
 
@@ -75,21 +67,19 @@ def kinds_of(
     """Ask what one or more URLs are, several at a time: "file" or "directory", "" if that is not known.
 
     On a web server only a name that ends in a slash can be a folder; a plain name is not requested.
-
-    Raises
-    ------
-    ImportError, InvalidArgumentError
-        For a URL that no installed file system is for.
+    Raises for a URL that no installed file system is for.
     """
-    places = [(url, *remote_place(url, storage_options, keeps_listings=True)) for url in urls]
-    return dict(zip(urls, for_each_file([*urls], places, _kind), strict=True))
+    places = [
+        (url, *remote.remote_place(url, storage_options, keeps_listings=True)) for url in urls
+    ]
+    return dict(zip(urls, remote.for_each_file([*urls], places, _kind), strict=True))
 
 
 def _kind(place: tuple[str, Any, str]) -> str:
     url, filesystem, path = place
     is_bucket = re.fullmatch(r"[^/:]+://[^/:*?\[]+/?", url)
     try:
-        with as_os_errors(url, ValueError):
+        with remote.as_os_errors(url, ValueError):
             if is_http(url) and url.endswith("/"):
                 return "directory" if filesystem.isdir(path) else ""
             if not is_http(url) or is_pattern(url) or "@" in url:
@@ -104,31 +94,26 @@ def is_folder(name: str, storage_options: Mapping[str, Any] | None = None) -> bo
     """Whether a path or URL is a folder."""
     if not is_url(name):
         return os.path.isdir(name)
-    forget_listings([name], storage_options)
+    remote.forget_listings([name], storage_options)
     return kinds_of([name], storage_options)[name] == "directory"
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file is none that its folder is read for: its name begins with a dot or an underscore."""
-    return _base(name).startswith((".", "_"))
+    """Whether a folder is not read for a file: its name begins with a dot or an underscore."""
+    return base_of(name).startswith((".", "_"))
 
 
 def is_saved(name: str) -> bool:
     """Whether a file represents a folder of ``tf.data.Dataset.save``."""
-    return SAVED in name and _base(name) == SAVED
+    return SAVED in name and base_of(name) == SAVED
 
 
 def data_files(folder: str, storage_options: Mapping[str, Any] | None = None) -> list[str]:
     """List the data files that are directly in a folder, sorted.
 
-    A folder that ``tf.data.Dataset.save`` wrote is its one description. Left out are hidden names, sidecars and indexes, markers, and files of other formats by their endings.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none; it lists the contents.
-    IsADirectoryError
-        For a data set of TensorFlow Datasets, which has a reader of its own.
+    A folder that ``tf.data.Dataset.save`` wrote is its one description. Left out are hidden names, sidecars
+    and indexes, markers, and files of other formats by their endings. Raises FileNotFoundError if there is
+    none, with the contents; IsADirectoryError for a data set of TensorFlow Datasets.
     """
     files, folders = listing(folder, storage_options)
     data = [name for name in files if is_data(name)]
@@ -136,14 +121,12 @@ def data_files(folder: str, storage_options: Mapping[str, Any] | None = None) ->
         files = [*files, *filter(is_saved, listing(folders[0], storage_options).files)]
     if saved := [name for name in files if is_saved(name)]:
         return saved
-    special = _special(folder, map(_base, files), looks_below=not data)
+    special = _special(folder, map(base_of, files), looks_below=not data)
     if special:
         raise IsADirectoryError(errno.EISDIR, f"{os.strerror(errno.EISDIR)}{special}", folder)
     if not data:
-        parts = [
-            (names, what) for names, what in ((folders, "folder"), (files, "other file")) if names
-        ]
-        counts = [f"{plural(len(names), what)} ({_some(names)})" for names, what in parts]
+        others = ((folders, "folder"), (files, "other file"))
+        counts = [f"{plural(len(names), what)} ({_some(names)})" for names, what in others if names]
         text = f"no data files are in this folder, only {' and '.join(counts)}"
         detail = text if counts else "the folder is empty"
         raise FileNotFoundError(errno.ENOENT, detail, folder)
@@ -162,18 +145,13 @@ def inside(folder: str) -> str:
 
 
 def _some(names: Iterable[str]) -> str:
-    """Return the last parts of some of the names."""
-    bases = [_base(name) for name in names]
+    bases = [base_of(name) for name in names]
     return ", ".join(bases[:_MAX_NAMES]) + (", ..." if len(bases) > _MAX_NAMES else "")
-
-
-def _base(name: str) -> str:
-    return split_name(name)[0].rpartition("/")[2]
 
 
 def is_data(name: str) -> bool:
     """Whether a file is one that its folder is read for."""
-    base = _base(name)
+    base = base_of(name)
     is_other = is_hidden(base) or is_companion(base) or base in _MARKERS
     return not is_other and not re.search(_OTHER_FORMATS, base)
 

@@ -1,15 +1,8 @@
 """The content of a compressed file, piece by piece, in constant memory.
 
-:class:`Inflated` is strict about how a stream ends:
-
-- a stream that stops before its trailer is an error; TensorFlow treats the end of the file
-  as the end of the stream (rule C3);
-- bytes after the last stream that are not a further one are an error; TensorFlow ignores
-  anything after a zlib stream (rule C5).
-
-Both are raised after everything that could be inflated was returned.
-
-A stream made to inflate without end takes time, not memory; :class:`InflationLimits` stop it.
+Strict about how a stream ends, after everything that could be inflated was returned: it is an error if
+the file ends before the trailer (TensorFlow takes that for the end, rule C3), or if bytes follow that are
+not a further stream (TensorFlow ignores them after zlib streams, rule C5).
 """
 
 from __future__ import annotations
@@ -21,25 +14,22 @@ from tfrecord_lite.files.compression import Codec, detect
 
 PIECE_BYTES = 64 * 1024
 """Bytes of the file read at once."""
-
+MAGIC_BYTES = 4
 MAGIC_BYTES = 4
 """By which the start of a stream is known."""
-
 _CAREFUL_BYTES = 256
 """Bytes read at once near damage, before it is located byte by byte."""
-
 _RATIO_FROM_BYTES = 1024 * 1024
 """Content from which on the ratio counts; less is not a bomb, and may be very even."""
 
 
 class InflationLimits(NamedTuple):
-    """How much a compressed file may inflate to; a user's limits are checked in `ReadSettings`."""
+    """How much a compressed file may inflate to; checked in `ReadSettings`."""
 
     max_bytes: int | None = None
     """Of content in all."""
     max_ratio: float | None = None
-    """Bytes of content per byte of the file that was read, 64 KB at a time; counts from a
-    megabyte of content on."""
+    """Bytes of content per byte of the file that was read."""
     ahead_bytes: int = 0
     """Bytes of the file that count as read before they are."""
 
@@ -50,22 +40,17 @@ class InflationLimits(NamedTuple):
             return f"more than {most} bytes; raise max_inflated_bytes to read more"
         n_read += self.ahead_bytes
         if ratio is not None and n_bytes > max(ratio * n_read, _RATIO_FROM_BYTES):
-            inflated = (
-                f"{n_read} bytes of the file inflate to {n_bytes} or more, over {ratio:g} times"
-            )
-            return f"{inflated} as many; raise max_inflated_ratio to read more"
+            inflated = f"{n_read} bytes of the file inflate to {n_bytes} or more, over {ratio:g}"
+            return f"{inflated} times as many; raise max_inflated_ratio to read more"
         return None
 
 
 class Inflated:
-    """The content of a compressed stream, read piece by piece.
-
-    `raw`, a :data:`tfrecord_lite.files.input.InputFile`, is not closed here.
+    """The content of a compressed stream `raw`, an InputFile, read piece by piece.
 
     Memory is constant whatever the ratio: no call inflates more than it was asked for. A
     decompressor that meets corrupt data drops what it had inflated in that call. If `raw` can be
-    rewound, it starts again, and reads small pieces and then single bytes near the damage, so
-    that everything before it is returned.
+    rewound, it starts again, and reads small pieces and then single bytes near the damage.
     """
 
     def __init__(
@@ -95,7 +80,7 @@ class Inflated:
 
     @property
     def position(self) -> int:
-        """Bytes inflated from what was read of `raw`, if more of that is needed."""
+        """Bytes inflated from what was read of `raw`."""
         return self._offset - self._skip
 
     @property
@@ -114,16 +99,9 @@ class Inflated:
         return self._decompressor.eof and not self._piece
 
     def readinto(self, view: memoryview) -> int:
-        """Inflate the next bytes into `view`; return how many, 0 at the end of the stream.
+        """Inflate the next bytes into `view`; return how many, 0 at the end of a stream, which may grow.
 
-        A stream that grows later can be read on.
-
-        Raises
-        ------
-        DataLossError
-            ``COMPRESSION`` if the stream does not start as its codec says,
-            ``COMPRESSED_CORRUPT``, ``COMPRESSED_TRUNCATED``, ``TRAILING_DATA``,
-            ``INFLATED_TOO_LARGE``. `offset` is the number of inflated bytes before the damage.
+        `offset` of errors is the number of inflated bytes before the damage.
         """
         while True:
             if self._error is not None:

@@ -1,8 +1,7 @@
 """Open a path, URL or file object to read its bytes in order.
 
 Local files are read with ``pread``: the offset belongs to the reader, not to the file
-descriptor, so a reader that is forked reads correctly in each process. Nothing here knows
-what the bytes mean.
+descriptor, so a reader that is forked reads correctly in each process.
 """
 
 from __future__ import annotations
@@ -15,24 +14,16 @@ from importlib import import_module
 from typing import IO, TypeAlias, cast
 
 from tfrecord_lite.errors import DataLossError, Reason
+from tfrecord_lite.files import names
 from tfrecord_lite.files.ahead import AheadInput, ReadAhead
 from tfrecord_lite.files.folders import is_saved
-from tfrecord_lite.files.names import (
-    Source,
-    StorageOptions,
-    check_binary,
-    is_url,
-    name_of,
-    position_of,
-    seek_to,
-)
 from tfrecord_lite.files.remote import RemoteFile
 
 _PIECE_BYTES = 1024 * 1024
 
 
 class _LocalInput:
-    """A regular file, read at an offset of our own; the methods are as for any InputFile."""
+    """A regular file, read at an offset of our own."""
 
     rewindable = True
 
@@ -100,7 +91,7 @@ class _ObjectInput:
         self._file = file
         self._owned = owned
         self._ahead = b""  # peeked at, but not taken
-        self._start = position_of(file)
+        self._start = names.position_of(file)
         self.rewindable: bool = self._start is not None
 
     def readinto(self, view: memoryview) -> int:
@@ -120,9 +111,8 @@ class _ObjectInput:
             detail = "the file object is non-blocking and has no data yet"
             raise BlockingIOError(errno.EAGAIN, detail, self.name)
         if not isinstance(data, bytes):
-            actual = type(data).__name__
-            detail = f'{self.name} must return bytes, not {actual}; open it in binary mode, "rb"'
-            raise TypeError(detail)
+            detail = f"{self.name} must return bytes, not {type(data).__name__}"
+            raise TypeError(f'{detail}; open it in binary mode, "rb"')
         return data
 
     def peek(self, n_bytes: int) -> bytes:
@@ -145,7 +135,7 @@ class _ObjectInput:
 
     def rewind(self) -> None:
         self._ahead = b""
-        seek_to(self._file, self._start)
+        names.seek_to(self._file, self._start)
 
     def close(self) -> None:
         if self._owned:
@@ -153,55 +143,46 @@ class _ObjectInput:
 
 
 InputFile: TypeAlias = "_LocalInput | _ObjectInput | AheadInput"
-"""The bytes of one file, in order."""
 
 
 def open_seekable(
     name: str,
-    storage_options: StorageOptions = None,
+    storage_options: names.StorageOptions = None,
     block_bytes: int | None = None,
     *,
     is_fresh: bool = False,
 ) -> IO[bytes]:
     """Open a path or URL to read at any offset: ``read``, ``seek``, ``tell`` and ``close``.
 
-    What is fetched of a URL beyond what is read is `block_bytes`, or what its client finds right; what the
-    client keeps of folders is good enough, unless `is_fresh`. Raises, also when it is read, as :func:`open_input`.
+    Of a URL, `block_bytes` beyond what is read are fetched, or what its client finds right; what the client
+    keeps of folders is good enough, unless `is_fresh`. Raises, also when it is read, as :func:`open_input`.
     """
-    if not is_url(name):
+    if not names.is_url(name):
         return cast("IO[bytes]", io.FileIO(name, "rb"))
     return cast("IO[bytes]", RemoteFile(name, storage_options, block_bytes, is_fresh=is_fresh))
 
 
 def open_input(
-    source: Source,
-    storage_options: StorageOptions = None,
+    source: names.Source,
+    storage_options: names.StorageOptions = None,
     ahead: ReadAhead | None = None,
     read_ahead: int | None = None,
 ) -> InputFile:
     """Open one source of :func:`expand` at its first byte; a file object at its position.
 
     A URL belongs to the files that `ahead` fetches; without one it is fetched alone, `read_ahead` bytes ahead.
-
-    Raises
-    ------
-    OSError
-        As Python's ``open``. For a remote file whatever its client raises, then and later, with
-        the URL as `filename`.
-    ImportError
-        For a URL, if fsspec, or what it needs for this one, is not installed.
-    ValueError
-        For a URL that no file system takes.
+    Raises as Python's ``open``; for a URL what its client raises, with the URL as `filename`, ImportError if what
+    it needs is not installed, and ValueError if no file system takes it.
     """
-    name = name_of(source)
+    name = names.name_of(source)
     if not isinstance(source, (str, bytes, os.PathLike)):
-        check_binary(source, "rb")
+        names.check_binary(source, "rb")
         return _ObjectInput(name, source, owned=False)
     if is_saved(name):
         # Imported by name: what makes Examples of tensors is in a higher layer.
         file = import_module("tfrecord_lite.saved.stream").ExampleFile(name, storage_options)
         return _ObjectInput(name, file, owned=True)
-    if is_url(name):
+    if names.is_url(name):
         is_owner = ahead is None
         ahead = ahead or ReadAhead(storage_options=storage_options, max_bytes=read_ahead)
         block_bytes = None if read_ahead == 0 else 0

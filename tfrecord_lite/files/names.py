@@ -1,8 +1,7 @@
 """Names of files: paths, URLs, patterns, shards and folders become lists of files here.
 
-A *source* is a local path, a URL (``scheme://``, opened by fsspec, the extra ``remote``) or an
-open binary file object. A path or URL may be a pattern, the short form of a sharded name, or a folder;
-a file that has exactly this name takes precedence.
+A *source* is a local path, a URL (``scheme://``, opened by fsspec) or an open binary file object. A path or
+URL may be a pattern, the short form of a sharded name, or a folder; a file of exactly this name takes precedence.
 """
 
 from __future__ import annotations
@@ -54,7 +53,6 @@ Source: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes] | IO[by
 Sources: TypeAlias = "Source | Iterable[Source]"
 """What a `paths` argument may be: a file or several; paths may be patterns."""
 StorageOptions: TypeAlias = "Mapping[str, Any] | None"
-"""Options for fsspec, which opens URLs: credentials, an endpoint, ..."""
 
 _MAX_NAME, _MAX_NAME_OF_LINES = 4096, 1024
 
@@ -74,8 +72,7 @@ def check_storage_options(storage_options: StorageOptions, *sources: object) -> 
 def is_same_file(one: str, other: str, storage_options: StorageOptions = None) -> bool:
     """Whether two names, one of them maybe a URL, are of one file; it need not exist yet.
 
-    Two remote files are one if their file systems and their paths there are equal. Raises
-    ImportError or ValueError for a URL without a file system.
+    Raises ImportError or ValueError for a URL without a file system.
     """
     if one == other:
         return True
@@ -162,10 +159,8 @@ def expand(
     patterns were given; a name that exists is not a pattern. Sidecars, indexes and hidden names are left out,
     unless they are named themselves (:func:`without_companions`), and so are folders beside files.
 
-    Parameters
-    ----------
     may_mix
-        For names of TensorFlow's: a pattern may match shards of two sets, or miss some, or hidden names.
+        A pattern may match shards of two sets, or miss some, or hidden names, as for TensorFlow.
     folders
         ``"keep"`` lists folders as they are; ``"refuse"`` leaves local ones to whoever opens them, and raises for others.
 
@@ -223,10 +218,7 @@ def refuse_folder(name: str) -> None:
 
 
 def without_companions(sources: list[Source]) -> list[Source]:
-    """Leave out each sidecar and index that is listed together with its data file.
-
-    So a list that a shell or ``glob`` made of ``train-*`` is the data files, as that pattern is.
-    """
+    """Leave out each sidecar and index that is listed together with its data file, as by a shell."""
     names = [name_of(source) for source in sources if not is_file_object(source)]
     companions = {companion(name, end) for name in names for end in (SIDECAR_SUFFIX, INDEX_SUFFIX)}
     return [s for s in sources if is_file_object(s) or name_of(s) not in companions]
@@ -257,10 +249,7 @@ def _in_archives(source: Source, storage_options: StorageOptions) -> list[Source
 def _named(
     name: str, kind: str | None, storage_options: StorageOptions, *, may_mix: bool
 ) -> list[tuple[str, bool]]:
-    """Return the files and folders of a name, each with whether it is a folder.
-
-    `kind` is what a URL is; empty if that is not known.
-    """
+    """Return the files and folders of a name, each with whether it is a folder; `kind` as `kinds_of` has it."""
     if kind is None and os.path.lexists(name):
         return [(name, os.path.isdir(name))]
     if kind:
@@ -330,7 +319,7 @@ def _with_literal_folders(pattern: str, exists: Callable[[str], bool]) -> str:
 
 
 def opening_error(error: OSError, name: str) -> OSError:
-    """Return the error about a file that could not be opened; one that says how to go on."""
+    """Return the error about a file that could not be opened, with advice."""
     if isinstance(error, FileNotFoundError):
         detail = shards_instead(name) or hint(name)
     elif isinstance(error, IsADirectoryError) and not is_url(name):
@@ -345,7 +334,6 @@ def opening_error(error: OSError, name: str) -> OSError:
 
 
 def _open_files_limit() -> str:
-    """Say how many files this process may have open."""
     try:
         import resource  # noqa: PLC0415 - not everywhere
     except ImportError:
@@ -355,9 +343,7 @@ def _open_files_limit() -> str:
 
 
 def local_size(source: Source) -> int | None:
-    """Return the size of a local file in bytes; None if there is none, or its records are made while they are read."""
+    """Return the size of a local file in bytes; None if it is none, or a saved data set."""
     if not isinstance(source, (str, bytes, os.PathLike)) or not os.path.isfile(source):
         return None
-    if is_saved(os.fsdecode(source)):
-        return None
-    return os.path.getsize(source)
+    return None if is_saved(os.fsdecode(source)) else os.path.getsize(source)

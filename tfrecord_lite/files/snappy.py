@@ -1,11 +1,7 @@
 """Snappy as TensorFlow and the package tfrecords frame it; only to read.
 
-::
-
-    [ 4 bytes, big-endian: n | n bytes: one raw Snappy block ] ...
-
-A block begins with the length of what it holds, a varint. It has no checksum, and nothing ends the file. So
-each block is a stream of its own here, and streams follow each other.
+Each raw block follows its size, 4 bytes in big-endian order, and begins with the length of what it holds, a
+varint. It has no checksum, and nothing ends the file. So each block is a stream of its own here.
 """
 
 from __future__ import annotations
