@@ -175,7 +175,7 @@ class TestArguments:
 
 
 def test_a_report_keeps_first_spans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(damage, "MAX_SPANS", 2)
+    monkeypatch.setattr(damage.errors, "MAX_SPANS", 2)
     reader = TFRecordReader(damaged(tmp_path, "a", 1, 3, 5, 7), on_error=str)
     list(reader)
     assert reader.report is not None

@@ -127,6 +127,7 @@ class Ranges:
         return {**options, "headers": headers}
 
     async def fetch(self, start: int, stop: int) -> bytes:
+        """Return the bytes from one offset to another."""
         data: bytes
         fetch = functools.partial(self._call, "cat_file", self._path, start=start, end=stop)
         if remote.is_http(self._filesystem):

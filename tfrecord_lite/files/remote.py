@@ -254,6 +254,7 @@ def for_each_file(
 
 
 def short_error(url: str, n_bytes: int, size: int) -> OSError:
+    """Return the error about an answer that ends too early."""
     detail = f"the answers of the server end at byte {n_bytes:,} of {size:,}; read it again"
     return OSError(errno.EIO, detail, url)
 

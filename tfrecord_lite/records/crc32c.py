@@ -7,15 +7,10 @@ CRCs is weak::
 
     masked = ((crc >> 15) | (crc << 17)) + 0xA282EAD8    (mod 2**32)
 
-The data's CRC comes from the ``crc32c`` package (one call per record, in
-hardware). The lengths' CRCs are computed here for a whole block at once: the
-CRC of a fixed number of bytes is linear over xor, so it is eight table look-ups
-per length, xored together, each look-up one NumPy pass over all lengths.
+The lengths' CRCs are computed here for a whole block at once: the CRC of a fixed number of bytes is
+linear over xor, so it is eight table look-ups per length, each of them one NumPy pass over all lengths.
 
-No I/O, no state.
-
-Source of the algorithm: RFC 3720, appendix B.4 (CRC-32C); for the mask,
-TensorFlow's ``tensorflow/core/lib/hash/crc32c.h``.
+Sources: RFC 3720, appendix B.4; TensorFlow's ``tensorflow/core/lib/hash/crc32c.h``.
 """
 
 from __future__ import annotations
@@ -34,10 +29,7 @@ _LENGTH_BYTES = 8
 
 
 def _loaded() -> Callable[..., int]:
-    """Return the function of the crc32c package, from its extension alone.
-
-    What else the package imports, such as argparse, takes a third as long as NumPy.
-    """
+    """Return the function of the crc32c package, from its extension alone: the rest is slow to import."""
     package = PathFinder.find_spec("crc32c")
     places = package and package.submodule_search_locations
     spec = PathFinder.find_spec("crc32c._crc32c", places) if places else None
@@ -55,13 +47,7 @@ crc32c: Callable[..., int] = _loaded()
 
 
 def masked_crc32c(data: Buffer) -> int:
-    """Return the masked CRC-32C of a contiguous buffer, as the format stores it.
-
-    Examples
-    --------
-    >>> hex(masked_crc32c(b""))
-    '0xa282ead8'
-    """
+    """Return the masked CRC-32C of a contiguous buffer, as the format stores it."""
     crc = crc32c(data)
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
 
@@ -84,13 +70,7 @@ def crcs_of(records: Iterable[Buffer], n_records: SupportsIndex) -> Uint32Array:
 
 
 def length_crcs(lengths: Uint64Array) -> Uint32Array:
-    """Return the CRC that each header must hold after its length; shape (n_records,).
-
-    Examples
-    --------
-    >>> hex(length_crcs(np.zeros(1, np.uint64))[0])
-    '0x7980329'
-    """
+    """Return the CRC that each header must hold after its length; shape (n_records,)."""
     # The eight columns of a little-endian view are the bytes in stream order. A zero byte
     # after the first adds nothing, so the high bytes that no length uses are left out.
     columns = np.ascontiguousarray(lengths, "<u8").view(np.uint8).reshape(-1, _LENGTH_BYTES)
@@ -102,10 +82,7 @@ def length_crcs(lengths: Uint64Array) -> Uint32Array:
 
 
 def _length_tables() -> Uint32Array:
-    """Build the tables: entry [place, byte] is what that byte adds to the CRC; (8, 256).
-
-    The CRC of zeros is part of the first table, so xoring the look-ups gives the whole CRC.
-    """
+    """Build the tables; the CRC of zeros is part of the first, so xoring the look-ups gives the whole CRC."""
     of_zeros = crc32c(bytes(_LENGTH_BYTES))
     crcs = [crc32c((1 << bit).to_bytes(_LENGTH_BYTES, "little")) for bit in range(64)]
     of_bits = np.array(crcs, np.uint32).reshape(_LENGTH_BYTES, 8) ^ np.uint32(of_zeros)

@@ -20,9 +20,7 @@ by b bytes, and the appended bytes add their own CRC,
     crc(A + B) = shift(crc(A), len(B)) ^ crc(B)
 
 where ``shift(c, n)`` is c times x**(8n) modulo the CRC's polynomial, a linear map, looked up for each
-base-256 digit of n.
-
-No I/O. The tables of shifts (1 MB per digit) are made when first needed.
+base-256 digit of n, in tables (1 MB per digit) that are made when first needed.
 """
 
 from __future__ import annotations
@@ -56,16 +54,8 @@ _FORCE = np.uint32(_ALL_ONES ^ _back(_ALL_ONES, 8 * OVERHEAD_BYTES))
 def run_matches(data: Uint8Array, starts: Int64Array, stops: Int64Array, crcs: Uint32Array) -> bool:
     """Whether all pieces of a buffer, which are `OVERHEAD_BYTES` apart, have the expected CRCs.
 
-    `starts` and `stops` (int64) and the expected plain `crcs` (uint32) have the shape (n,), n at
-    least 1. The gaps are overwritten meanwhile, and hold what they held when this returns: nobody else
-    may read `data` at the same time.
-
-    Examples
-    --------
-    >>> data = np.frombuffer(bytearray(b"one" + bytes(16) + b"two"), np.uint8)
-    >>> crcs = np.array([crc32c(b"one"), crc32c(b"two")], np.uint32)
-    >>> run_matches(data, np.array([0, 19]), np.array([3, 22]), crcs)
-    True
+    `starts`, `stops` and the plain `crcs` have the shape (n,), n at least 1. The gaps are overwritten
+    meanwhile: nobody else may read `data` at the same time.
     """
     run = memoryview(data)[int(starts[0]) : int(stops[-1])]  # type: ignore[arg-type]
     if starts.size == 1:
@@ -85,14 +75,7 @@ def crcs_between(before: Uint32Array, until: Uint32Array, n_bytes: Int64Array) -
     """Return the CRCs of stretches of a stream, from the CRCs of the stream up to their edges.
 
     `before` and `until` are plain CRCs of the stream, from one common start to the start and to
-    the end of each stretch; `n_bytes` is its length; shapes (n,). The stream is read once, even
-    if stretches overlap.
-
-    Examples
-    --------
-    >>> before, until = np.array([[crc32c(b"one")], [crc32c(b"onetwo")]], np.uint32)
-    >>> crcs_between(before, until, np.array([3])) == crc32c(b"two")
-    array([ True])
+    the end of each stretch; `n_bytes` is its length; shapes (n,).
     """
     digit = 0
     while n_bytes.any():

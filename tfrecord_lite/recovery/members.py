@@ -1,20 +1,12 @@
 """Read what can be inflated of a damaged compressed file.
 
-::
-
-    [member 1   ][member 2 # ? ? ? ? ? ? ? ][member 3   ]
-     inflates      up to #    cannot be       found by its first bytes
-
 A deflate stream cannot be entered in its middle, so nothing of it can be inflated after damage.
 A further member (rule C5: appending writes one, and ``cat a.gz b.gz`` joins them) is looked for
 by its magic bytes. An offset with these is a *candidate*; those in a record that is itself a
 compressed file, stored unchanged, are inside bytes that inflated to an intact record, and are skipped.
 
 A member whose end is missing may take the next one for its data, and the records stored there come
-out of it as well. So the first candidate in damage that gives a record takes over::
-
-    reading       [records . . . torn][records, once more]
-    the next one                      [records, all of them . . .
+out of it as well. So the first candidate in damage that gives a record takes over.
 
 To know where a candidate is in the content, the file is read in pieces that end at
 candidates: the number of bytes inflated up to there is the offset in the content.
@@ -40,18 +32,14 @@ from tfrecord_lite.records.stream import RecordStream
 
 _MIN_PIECE_BYTES, _PIECE_BYTES = 512, 64 * 1024
 """How many bytes are searched at once for a candidate: twice as many each time, up to the second."""
-
 _LATE_BYTES = 8
 """A decompressor may keep back this many bytes that it could give."""
-
 _MAX_TIMES, _FREE_COST, _PIECE_COST = 8, 64 * 1024 * 1024, 4096
 """What is read twice, or in vain, costs the bytes read and inflated, and some more per piece. It may
 cost a multiple of the file's size plus a constant; after that nothing is read twice, so the work is
 linear for any file."""
-
 _GZIP_START = b"\x1f\x8b\x08\0"
 """The only four bytes with which writers of records begin a GZIP stream; six more are of no matter."""
-
 _MAX_CANDIDATES = 100_000
 """How many candidates in one damaged place are tried: the last ones."""
 
@@ -71,21 +59,17 @@ class _MemberFile:
         self._ahead = b""  # bytes of the file from _ahead_at on, to look for candidates in
         self._ahead_at = 0
         self._is_end = False  # they reach to the end of the file
-        self.cost: int = 0
-        """Of what was read so far, repetitions included."""
+        self.cost: int = 0  # of what was read so far, repetitions included
+        # Called with the offset of each candidate, before more is read.
         self.on_candidate: Callable[[int], object] = lambda _: None
-        """Called with the offset of each candidate, before more is read."""
 
     def seekable(self) -> bool:
-        """Return that it can seek."""
         return True
 
     def tell(self) -> int:
-        """Return the offset in the file."""
         return self._at
 
     def seek(self, offset: int) -> int:
-        """Go to an offset in the file."""
         self._at = offset
         return offset
 
@@ -113,10 +97,7 @@ class _MemberFile:
 
 
 class MemberReader:
-    """Read the records of a compressed file, past damage.
-
-    `file` can seek; `show` is called with the offset that is reached.
-    """
+    """Read the records of a compressed file, past damage; `show` is called with the offset that is reached."""
 
     def __init__(
         self, file: IO[bytes], name: str, settings: ReadSettings, show: Callable[[int], object]
@@ -131,17 +112,13 @@ class MemberReader:
         self._head = b""  # to be read in place of damaged first bytes
 
     def _open(self, start: int) -> tuple[_MemberFile, RecordStream]:
-        """Open the file from an offset on."""
         part = _MemberFile(self._file, self._name, start, self._codec.magic, self._head)
         # It is read in smaller pieces than those for which a ratio is computed.
         limits = self._settings.inflation._replace(ahead_bytes=PIECE_BYTES)
         return part, RecordStream(cast("IO[bytes]", part), self._settings, limits=limits)
 
     def parts(self) -> Iterator[Block | DamagedSpan]:
-        """Yield intact records and damage, in the order of the file.
-
-        A span has the reason, the detail and the length; its place is relative to its stream.
-        """
+        """Yield intact records and damage, in the order of the file; the place of a span is relative to its stream."""
         self._file.seek(0)
         head = self._file.read(MAGIC_BYTES)
         # The first member may be one without content, as ZSTD has them, with another magic.
@@ -241,7 +218,6 @@ class MemberReader:
         return None
 
     def _candidates(self, at: int) -> Iterator[int]:
-        """Yield the candidates from an offset on."""
         n_bytes = _MIN_PIECE_BYTES
         n_magic = len(self._codec.magic)
         while True:
