@@ -7,6 +7,7 @@ not a further stream (TensorFlow ignores them after zlib streams, rule C5).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tfrecord_lite.errors import DataLossError, Reason
@@ -45,6 +46,7 @@ class InflationLimits(NamedTuple):
         return None
 
 
+@dataclass(eq=False)
 class Inflated:
     """The content of a compressed stream `raw`, an InputFile, read piece by piece.
 
@@ -53,21 +55,18 @@ class Inflated:
     rewound, it starts again, and reads small pieces and then single bytes near the damage.
     """
 
-    def __init__(
-        self,
-        raw: Any,
-        codec: Codec,
-        source: str | None = None,
-        limits: InflationLimits | None = None,
-    ) -> None:
-        self._raw = raw
-        self._codec = codec
-        self._source = source
-        self._limits = limits
-        self._furthest = 0  # raw bytes read, counted once even if read again
-        self._offset = 0  # bytes returned
-        self._error: DataLossError | None = None
-        self._careful_from, self._step = 0, PIECE_BYTES  # a raw offset, and the step from there
+    _raw: Any
+    _codec: Codec
+    _source: str | None = None
+    _limits: InflationLimits | None = None
+    _furthest: int = 0  # raw bytes read, counted once even if read again
+    _offset: int = 0  # bytes returned
+    _error: DataLossError | None = None
+    _careful_from: int = 0  # a raw offset
+    _step: int = PIECE_BYTES  # from there
+
+    def __post_init__(self) -> None:
+        """Begin with a decompressor."""
         self._begin()
 
     def _begin(self) -> None:
@@ -147,11 +146,10 @@ class Inflated:
             if not self._piece:
                 return False
             if not (self._codec.joinable and self._codec.is_start(self._piece)):
-                detail = (
-                    f"the {self._codec.name} stream is followed by {len(self._piece)} or more bytes"
-                )
-                only = f"; a {self._codec.name} file holds one stream only"
-                detail += " that are not another stream" if self._codec.joinable else only
+                name, joinable = self._codec.name, self._codec.joinable
+                only = f"; a {name} file holds one stream only"
+                detail = f"the {name} stream is followed by {len(self._piece)} or more bytes"
+                detail += " that are not another stream" if joinable else only
                 self._error = self._loss(Reason.TRAILING_DATA, detail)
                 raise self._error
             self._decompressor, self._is_fresh = self._codec.decompressor(), True

@@ -16,7 +16,6 @@ from typing import IO, TypeAlias, cast
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.files import names
 from tfrecord_lite.files.ahead import AheadInput, ReadAhead
-from tfrecord_lite.files.folders import is_saved
 from tfrecord_lite.files.remote import RemoteFile
 
 _PIECE_BYTES = 1024 * 1024
@@ -54,9 +53,8 @@ class _LocalInput:
         """Raise if the file was longer before."""
         size = os.fstat(self._file.fileno()).st_size
         if size < self._offset and self._begin < self._offset:
-            detail = (
-                f"the file was cut while it was read: it now has {size} bytes, fewer than before"
-            )
+            now = f"it now has {size} bytes, fewer than before"
+            detail = f"the file was cut while it was read: {now}"
             raise DataLossError(Reason.TRUNCATED, source=self.name, detail=detail)
 
     def peek(self, n_bytes: int) -> bytes:
@@ -178,7 +176,7 @@ def open_input(
     if not isinstance(source, (str, bytes, os.PathLike)):
         names.check_binary(source, "rb")
         return _ObjectInput(name, source, owned=False)
-    if is_saved(name):
+    if names.is_saved(name):
         # Imported by name: what makes Examples of tensors is in a higher layer.
         file = import_module("tfrecord_lite.saved.stream").ExampleFile(name, storage_options)
         return _ObjectInput(name, file, owned=True)

@@ -20,6 +20,7 @@ import stat
 import time
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import IO, Any, cast
 
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
@@ -96,35 +97,29 @@ class OpenFiles:
             oldest.rest()
 
 
+@dataclass(eq=False)
 class OutputFile:
     """A file being written, under the name `temporary` until :meth:`commit` if it is to appear complete.
 
     For a remote one `filesystem` is fsspec's, and `place_of` returns the place of a URL in it.
     """
 
-    def __init__(
-        self,
-        name: str,
-        file: IO[bytes],
-        *,
-        owned: bool = True,
-        temporary: str | None = None,
-        filesystem: Any = _LocalFiles,
-        place_of: Callable[[str], str] = os.path.realpath,
-        open_files: OpenFiles | None = None,
-    ) -> None:
-        self.name = name  # path or URL, for errors
-        self._file = file
-        self._owned = owned  # to be closed here
-        self._temporary = temporary
-        self._filesystem = filesystem
-        self._place_of = place_of
-        self._place: str | None = None  # where commit has moved it
-        self._open_files = open_files
-        self._is_resting = False  # its descriptor is closed
-        self._final_error: Exception | None = None
+    name: str  # path or URL, for errors
+    _file: IO[bytes]
+    owned: bool = True  # to be closed here
+    temporary: str | None = None
+    filesystem: Any = _LocalFiles
+    place_of: Callable[[str], str] = os.path.realpath
+    open_files: OpenFiles | None = None
+    _place: str | None = None  # where commit has moved it
+    _is_resting: bool = False  # its descriptor is closed
+    _final_error: Exception | None = None
+
+    def __post_init__(self) -> None:
+        """Count it as open."""
+        is_local = self.owned and isinstance(self._file, io.FileIO)
         # Where the next write goes in a local file; None for others.
-        self._offset = names.position_of(file) if owned and isinstance(file, io.FileIO) else None
+        self._offset = names.position_of(self._file) if is_local else None
         self._wake()
 
     def rest(self) -> None:
@@ -136,11 +131,11 @@ class OutputFile:
     def _wake(self) -> None:
         """Open the descriptor again if it rests, and count the file as used."""
         if self._is_resting:
-            file = io.FileIO(cast("str", self._temporary), "r+b")
+            file = io.FileIO(cast("str", self.temporary), "r+b")
             file.seek(cast("int", self._offset))
             self._file, self._is_resting = cast("IO[bytes]", file), False
-        if self._open_files is not None and not self._file.closed:
-            self._open_files.use(self)
+        if self.open_files is not None and not self._file.closed:
+            self.open_files.use(self)
 
     def keep(self, n_bytes: int) -> None:
         """Keep the first `n_bytes` of a file to append to, and write after them."""
@@ -211,12 +206,12 @@ class OutputFile:
         """
         if self._final_error is not None:
             raise self._final_error
-        if self._owned and self._file.closed and not self._is_resting:
+        if self.owned and self._file.closed and not self._is_resting:
             return
         self._wake()
         self.flush()
         try:
-            if self._temporary is not None and isinstance(self._file, io.FileIO):
+            if self.temporary is not None and isinstance(self._file, io.FileIO):
                 try:
                     os.fsync(self._file.fileno())
                 except OSError as error:
@@ -228,7 +223,7 @@ class OutputFile:
 
     def _close(self) -> None:
         self._is_resting = False
-        if self._owned and not self._file.closed:
+        if self.owned and not self._file.closed:
             if fcntl is not None and isinstance(self._file, io.FileIO):
                 with contextlib.suppress(OSError):  # at once, whoever else has the open file
                     fcntl.flock(self._file.fileno(), fcntl.LOCK_UN)
@@ -236,15 +231,15 @@ class OutputFile:
 
     def commit(self) -> None:
         """Move a finished atomic file to its place. May be called twice."""
-        if self._temporary is not None and self._place is None:
-            place = self._place_of(self.name)
+        if self.temporary is not None and self._place is None:
+            place = self.place_of(self.name)
             with as_os_errors(self.name) if names.is_url(self.name) else contextlib.nullcontext():
-                self._filesystem.mv(self._temporary, place)
+                self.filesystem.mv(self.temporary, place)
             self._place = place
 
     def replaces(self, name: str) -> bool:
         """Whether :meth:`commit` would replace a file of this name."""
-        return self._temporary is not None and self._filesystem.exists(self._place_of(name))
+        return self.temporary is not None and self.filesystem.exists(self.place_of(name))
 
     @property
     def is_placed(self) -> bool:
@@ -254,7 +249,7 @@ class OutputFile:
     def take_back(self) -> None:
         """Undo :meth:`commit`."""
         if self._place is not None:
-            self._filesystem.mv(self._place, self._temporary)
+            self.filesystem.mv(self._place, self.temporary)
             self._place = None
 
     def abandon(self) -> None:
@@ -265,9 +260,9 @@ class OutputFile:
                     self._close_incomplete()
                 self._close()
         finally:
-            if self._temporary is not None and self._place is None:
+            if self.temporary is not None and self._place is None:
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                    self._filesystem.rm(self._temporary)
+                    self.filesystem.rm(self.temporary)
 
     def _close_incomplete(self) -> None:
         """Close the file of a store so that nothing of it appears there."""
@@ -279,9 +274,9 @@ class OutputFile:
             if not file.closed:
                 file.closed = True
                 file.discard()
-        elif self._temporary is None:
+        elif self.temporary is None:
             self._close()
-            self._filesystem.rm(self._place_of(self.name))
+            self.filesystem.rm(self.place_of(self.name))
 
 
 def open_output(

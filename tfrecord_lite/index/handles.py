@@ -22,9 +22,8 @@ from tfrecord_lite.arrays import ByteRanges, Int64Array, Uint8Array, scatter
 from tfrecord_lite.block import HEADER_BYTES
 from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError
 from tfrecord_lite.files import remote
-from tfrecord_lite.files.folders import is_saved
 from tfrecord_lite.files.input import open_input
-from tfrecord_lite.files.names import StorageOptions, is_url, opening_error
+from tfrecord_lite.files.names import StorageOptions, is_saved, is_url, opening_error
 
 AnyError = TypeVar("AnyError", OSError, TFRecordError)
 
@@ -278,7 +277,7 @@ def _fetch(requests: list[tuple[RemoteHandle, int, int]]) -> list[bytes]:
 def _cat_ranges(
     filesystem: Any, paths: list[str], starts: list[int], stops: list[int]
 ) -> list[bytes | Exception]:
-    """Fetch ranges of bytes, or errors; what fails for a passing reason is requested remote.again."""
+    """Fetch ranges of bytes, or errors; what fails for a passing reason is requested again."""
     answers: list[bytes | Exception]
     answers = filesystem.cat_ranges(paths, starts, stops, on_error="return")
     for pause in remote.PAUSES:

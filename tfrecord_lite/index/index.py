@@ -16,15 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfrecord_lite import errors
 from tfrecord_lite.arrays import Int64Array
 from tfrecord_lite.block import OVERHEAD_BYTES
-from tfrecord_lite.errors import (
-    FailedPreconditionError,
-    InvalidArgumentError,
-    Reason,
-    TFRecordError,
-    argument_error,
-)
 from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.files.names import INDEX_SUFFIX, StorageOptions, companion, is_url
 from tfrecord_lite.files.output import open_output
@@ -72,7 +66,7 @@ class RecordIndex:
         # So that their sum cannot wrap around.
         if not fits or max(self.offsets.max(initial=0), self.sizes.max(initial=0)) >= 2**62:
             detail = "expected two vectors of one length: "
-            raise argument_error(f"{detail}offsets from 0, sizes from {OVERHEAD_BYTES}")
+            raise errors.argument_error(f"{detail}offsets from 0, sizes from {OVERHEAD_BYTES}")
 
     def __len__(self) -> int:
         """Return the number of records."""
@@ -96,7 +90,9 @@ def scan(stream: RecordStream, meter: Meter = SILENT) -> RecordIndex:
         detail = f"random access needs an uncompressed file, this one is {stream.compression}; "
         detail += "read it in order (TFRecordReader, TFRecordDataset), or write its records to an "
         detail += "uncompressed file (TFRecordWriter)"
-        raise FailedPreconditionError(Reason.UNSUPPORTED, source=stream.name, detail=detail)
+        raise errors.FailedPreconditionError(
+            errors.Reason.UNSUPPORTED, source=stream.name, detail=detail
+        )
     # These grow in place, so the scan takes no more than 16 bytes of memory per record.
     offsets, sizes = array.array("q"), array.array("q")
     while (block := stream.next_block()) is not None:
@@ -133,7 +129,7 @@ def load_index(name: str, storage_options: StorageOptions = None) -> RecordIndex
     n_lines = text.count(b"\n") + bool(text)
     if numbers.size != 2 * n_lines or numbers.max(initial=0) == np.iinfo(np.int64).max:
         detail = "not an index; expected lines of two numbers: 'offset size'"
-        raise InvalidArgumentError(Reason.MALFORMED, source=name, detail=detail)
+        raise errors.InvalidArgumentError(errors.Reason.MALFORMED, source=name, detail=detail)
     return RecordIndex(numbers[::2].copy(), numbers[1::2].copy())
 
 
@@ -146,7 +142,7 @@ def beside(
         return None
     try:
         return load_checked(place, stamp, name, storage_options)
-    except (OSError, TFRecordError):
+    except (OSError, errors.TFRecordError):
         return None
 
 
@@ -163,5 +159,7 @@ def load_checked(
     is_local = isinstance(stamp.version, int) and not is_url(name)
     if not fits or (is_local and os.stat(name).st_mtime_ns < stamp.version):  # type: ignore[operator]  # noqa: PTH116
         detail = f"index {name} is not of the file as it is now; write a new index"
-        raise FailedPreconditionError(Reason.STALE_INDEX, source=source, detail=detail)
+        raise errors.FailedPreconditionError(
+            errors.Reason.STALE_INDEX, source=source, detail=detail
+        )
     return index

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -225,19 +226,17 @@ def _cut(
     end = int(borders[-1])
     n_parts = max(-(-end // max_bytes), 1)
     targets = np.arange(1, n_parts, dtype=np.float64) * (end / n_parts)
-    edges = np.unique(np.searchsorted(borders, targets))
-    edges = np.unique(np.append(edges, (0, borders.size - 1)))
+    edges = np.unique(np.append(np.searchsorted(borders, targets), (0, borders.size - 1)))
     if not is_whole and edges.size > 1:  # what follows the last border is damaged
         edges = edges[:-1]
-    parts = []
-    for i, edge in enumerate(edges.tolist()):
-        start = int(borders[edge])
-        if i + 1 < edges.size:
-            after = int(edges[i + 1])
-            stop = int(borders[after])
-            parts.append(FilePart(name, start, stop, edge, after - edge, stop - start))
-        elif not is_whole:
-            parts.append(FilePart(name, start, None, edge, None, file_bytes - start))
+    places = list(zip(edges.tolist(), borders[edges].tolist(), strict=True))
+    parts = [
+        FilePart(name, start, stop, first, after - first, stop - start)
+        for (first, start), (after, stop) in pairwise(places)
+    ]
+    if not is_whole:
+        first, start = places[-1]
+        parts.append(FilePart(name, start, None, first, None, file_bytes - start))
     return parts
 
 

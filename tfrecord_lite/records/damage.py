@@ -298,13 +298,12 @@ class SkippingStream:
             through = start + n_bytes  # the length was chance or forged: search as far as it goes
         is_end = False
         while True:
-            place = finder.find(
-                decoder.pending, decoder.offset, start + 1, is_end=is_end, through=through
-            )
+            pending, at = decoder.pending, decoder.offset
+            place = finder.find(pending, at, start + 1, is_end=is_end, through=through)
             if place is not None:
                 return place
-            if finder.wanted_from > decoder.offset:
-                decoder.go_to(min(finder.wanted_from, decoder.offset + decoder.pending_bytes))
+            if finder.wanted_from > at:
+                decoder.go_to(min(finder.wanted_from, at + decoder.pending_bytes))
             is_end = not self._fill()
 
     def _fill(self) -> bool:
@@ -386,6 +385,5 @@ def warn_of_damage(report: errors.DamageReport) -> None:
         from tfrecord_lite.progress import bars_hidden  # noqa: PLC0415 - for damage alone
 
         with bars_hidden(sys.stderr):
-            warnings.warn(
-                report.summary(), errors.DataLossWarning, stacklevel=errors.levels_to_caller()
-            )
+            text = report.summary()
+            warnings.warn(text, errors.DataLossWarning, stacklevel=errors.levels_to_caller())

@@ -43,11 +43,10 @@ class RecordStream:
         self.name: str = name_of(source)
         self._block_records = block_records
         try:
-            self._file: InputFile = open_input(
-                source, options.storage_options, ahead, options.read_ahead
-            )
+            file = open_input(source, options.storage_options, ahead, options.read_ahead)
         except OSError as error:
             raise opening_error(error, self.name) from None
+        self._file: InputFile = file
         try:
             self._limits = limits or options.inflation
             self._short_head: int | None = None  # bytes of a file too short to see its compression

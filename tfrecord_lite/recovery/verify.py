@@ -181,7 +181,7 @@ def _in_threads(
 
 
 Check: TypeAlias = "Callable[[Block], object]"
-"""Raises an errors.InvalidArgumentError about the first wrong record of a block."""
+"""Raises an InvalidArgumentError about the first wrong record of a block."""
 
 
 def _new_check(messages: type[Message] | bool, schema: AnySchema | None) -> Check | None:  # noqa: FBT001

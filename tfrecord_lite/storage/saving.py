@@ -38,8 +38,8 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.example.encode.columns import count_records, encode_column_batches
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions, compression_to_write
-from tfrecord_lite.files.folders import SAVED
 from tfrecord_lite.files.names import (
+    SAVED,
     SIDECAR_SUFFIX,
     check_storage_options,
     companion,
