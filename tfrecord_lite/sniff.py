@@ -130,7 +130,6 @@ def _jpeg(data: bytes) -> _Details:
 
 
 def _bmp(data: bytes) -> _Details:
-    """Read either header; rows stored from the top down have a negative height."""
     if data[14] == 12:
         return _size(*unpack_from("<HH", data, 18))
     width, height = unpack_from("<ii", data, 18)
@@ -179,8 +178,6 @@ _compiled = cache(partial(re.compile, flags=re.DOTALL))
 
 
 class _Format(NamedTuple):
-    """How the bytes of a format begin, and what they are."""
-
     begins: bytes
     name: str
     """The name of the format, with its article."""
@@ -207,7 +204,6 @@ def _medium(pattern: bytes, name: str, mime: str, ending: str, read: Any = lambd
 
 
 def _tar(data: bytes) -> _Details:
-    """Check the checksum of the first header."""
     stored = data[148:156].strip(b"\0 ")
     if len(data) < 512 or not re.fullmatch(rb"[0-7]+", stored) or not data[0]:
         return None
@@ -216,7 +212,6 @@ def _tar(data: bytes) -> _Details:
 
 
 def _arrow_stream(data: bytes) -> _Details:
-    """Check the length of a schema, and the flatbuffer of that length."""
     n_bytes, root = unpack_from("<II", data, 4)
     is_one = 0 < n_bytes < 2**28 and n_bytes % 8 == 0 and 4 <= root < min(n_bytes, 256)
     return {} if is_one else None

@@ -475,7 +475,6 @@ class RaggedTensor:
         return splits[:-1], np.maximum(splits[1:], splits[:-1])
 
     def _row(self, i: int) -> Any:
-        """Return one row."""
         count = self.nrows()
         if not -count <= i < count:
             raise IndexError(f"row {i} of a tensor of {plural(count, 'row')}")
@@ -501,7 +500,6 @@ class RaggedTensor:
         return RaggedTensor(values, splits.astype(self.row_splits.dtype, copy=False), uniform)
 
     def _index_each(self, keys: list[int | slice]) -> Any:
-        """Apply indices to every row."""
         first, *rest = keys
         if isinstance(first, slice):
             part = self._slice_each(first)
@@ -521,7 +519,6 @@ class RaggedTensor:
         return chosen[(slice(None), *rest)] if rest else chosen
 
     def _slice_each(self, key: slice) -> RaggedTensor:
-        """Return the same slice of every row."""
         starts, limits = self._bounds()
         starts, lengths, step = _slice_ranges(starts, limits - starts, key)
         length = self.uniform_row_length
@@ -602,7 +599,6 @@ class RaggedTensor:
         return self._padded(fill_value(default_value, flat.dtype, below), sizes)
 
     def _target_sizes(self, shape: Any) -> list[int | None]:
-        """Check the shape asked for; None for dimensions that are as large as needed."""
         rank = len(self.shape)
         if shape is None or getattr(shape, "rank", rank) is None:  # TensorFlow's unknown shape
             return [None] * rank
@@ -671,7 +667,6 @@ RaggedValues: TypeAlias = FlatValues | RaggedTensor
 
 
 def _take(values: RaggedValues, indices: Int64Array) -> RaggedValues:
-    """Copy chosen values or rows."""
     if isinstance(values, BytesColumn):
         return values.take(indices)
     if isinstance(values, np.ndarray):
@@ -746,7 +741,6 @@ def _slice_ranges(
 
 
 def _from_front(number: int, sizes: Int64Array) -> Int64Array:
-    """Count one end of a slice from the start of each range."""
     bounded = max(min(operator.index(number), 2**62), -(2**62))
     return sizes + bounded if bounded < 0 else np.full_like(sizes, bounded)
 

@@ -155,7 +155,6 @@ class SparseTensor:
 
 
 def _int64(name: str, values: Any) -> Int64Array:
-    """Convert integers to an int64 array, without a copy if they are one."""
     array = np.asarray(values)
     if array.dtype.kind not in "iu" and (array.size or isinstance(values, np.ndarray)):
         raise TypeError(f"{name} must be integers, not {array.dtype}")

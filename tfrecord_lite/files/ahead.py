@@ -179,8 +179,6 @@ class ReadAhead:
 
 
 class _File:
-    """One file: what was asked for of it, and not yet read."""
-
     def __init__(self, ahead: ReadAhead, name: str) -> None:
         self.name = name
         self._ahead = ahead
@@ -198,7 +196,6 @@ class _File:
         return self._ranges is not None
 
     def ask_state(self) -> None:
-        """Ask for its size and version, once."""
         if self._state is None:
             self._state = self._start("state")
 
@@ -227,12 +224,10 @@ class _File:
 
     @property
     def n_bytes(self) -> int:
-        """Bytes that are held, or under way."""
         return self.n_held + sum(stop - start for start, stop, _ in self._pieces)
 
     @property
     def n_requests(self) -> int:
-        """Number of pieces that are under way."""
         return sum(not answer.done() for _, _, answer in self._pieces)
 
     @property
@@ -241,7 +236,6 @@ class _File:
         return not self.is_known or self._asked < self._end
 
     def ask_piece(self) -> int:
-        """Ask for the next piece; return its number of bytes."""
         start, end = self._asked, self._end
         self._asked = stop = min(start + self._ahead.piece_bytes, end)
         self._pieces.append((start, stop, self._start("fetch", start, stop)))
@@ -289,7 +283,6 @@ class _File:
         self._stop = offset
 
     def begin_anew(self) -> None:
-        """Ask again for what was not read."""
         self._ranges = self._last_state = None
         if self._state is not None and not self._state.done():
             self._state = None

@@ -114,8 +114,6 @@ def _checking(library: str, options: TFRecordOptions) -> Iterator[None]:
 
 
 class _FlushedCompressor(NamedTuple):
-    """A compressor of zlib or zstd, with the modes to flush and to end its stream."""
-
     inner: Any
     flush_mode: int
     end_mode: int
@@ -204,7 +202,6 @@ def _is_zstd_start(head: bytes) -> bool:
 
 
 def _is_zlib_start(head: bytes) -> bool:
-    """Check RFC 1950's header: method 8, a window it allows, a multiple of 31."""
     return head[0] & 0x8F == 0x08 and (len(head) < 2 or int.from_bytes(head[:2], "big") % 31 == 0)
 
 

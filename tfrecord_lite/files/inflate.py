@@ -138,7 +138,6 @@ class Inflated:
             raise self._error
 
     def _has_work(self) -> bool:
-        """Read the next piece if one is needed; return whether the stream continues."""
         decompressor = self._decompressor
         if decompressor.eof:
             self._piece = decompressor.unused_data

@@ -22,8 +22,6 @@ _PIECE_BYTES = 1024 * 1024
 
 
 class _LocalInput:
-    """A regular file, read at an offset of our own."""
-
     rewindable = True
 
     def __init__(self, name: str, file: io.FileIO) -> None:
@@ -34,7 +32,6 @@ class _LocalInput:
         self._begin = 0  # the first offset read
 
     def readinto(self, view: memoryview) -> int:
-        """Read the next bytes into `view`; return how many, 0 at the end of the file."""
         n_bytes = os.preadv(self._file.fileno(), [view], self._offset)
         if n_bytes == 0:
             self._check_end()
@@ -42,7 +39,6 @@ class _LocalInput:
         return n_bytes
 
     def read(self, n_bytes: int) -> bytes:
-        """Return the next bytes, at most `n_bytes`, none at the end of the file."""
         data = os.pread(self._file.fileno(), n_bytes, self._offset)
         if not data:
             self._check_end()
@@ -50,7 +46,6 @@ class _LocalInput:
         return data
 
     def _check_end(self) -> None:
-        """Raise if the file was longer before."""
         size = os.fstat(self._file.fileno()).st_size
         if size < self._offset and self._begin < self._offset:
             now = f"it now has {size} bytes, fewer than before"
@@ -58,11 +53,9 @@ class _LocalInput:
             raise DataLossError(Reason.TRUNCATED, source=self.name, detail=detail)
 
     def peek(self, n_bytes: int) -> bytes:
-        """Return the next bytes without taking them, fewer only at the end of the file."""
         return os.pread(self._file.fileno(), n_bytes, self._offset)
 
     def skip(self, n_bytes: int) -> None:
-        """Skip the next bytes, also beyond the end of the file."""
         self._offset += n_bytes
         self._begin = self._offset
 
@@ -73,11 +66,9 @@ class _LocalInput:
         return max(self._size - self._offset, 0)
 
     def rewind(self) -> None:
-        """Go back to the first byte."""
         self._offset = self._begin = 0
 
     def close(self) -> None:
-        """Close the file, but not a file object of the user's."""
         self._file.close()
 
 

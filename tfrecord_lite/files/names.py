@@ -257,7 +257,6 @@ def _named(
 
 
 def _has_one(shards: list[str], storage_options: StorageOptions) -> bool:
-    """Whether the first or the last shard exists."""
     ends = {shards[0], shards[-1]}
     if is_url(shards[0]):
         return any(kinds_of(ends, storage_options).values())

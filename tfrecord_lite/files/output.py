@@ -35,8 +35,6 @@ except ImportError:  # not POSIX
 
 
 class _LocalFiles:
-    """The file system of local files, as fsspec's are."""
-
     exists = staticmethod(os.path.lexists)
     rm = staticmethod(os.remove)
 
@@ -62,7 +60,6 @@ class _StoreFiles:
         self.exists: Callable[[str], bool] = filesystem.exists
 
     def rm(self, path: str) -> None:
-        """Remove a file."""
         try:
             self._filesystem.rm_file(path)
         except NotImplementedError:
@@ -174,7 +171,6 @@ class OutputFile:
             del pending[0]
 
     def _put(self, data: memoryview) -> int:
-        """Hand bytes to the file; return how many it took."""
         n_bytes = self._file.write(data)
         if n_bytes is None and isinstance(self._file, io.RawIOBase):
             raise BlockingIOError(errno.EAGAIN, "non-blocking, and takes no more now")
@@ -324,7 +320,6 @@ def open_output(
 
 
 def _with_hint(error: FileNotFoundError, name: str) -> OSError:
-    """Return the error about a folder that a file should be written to."""
     return OSError(error.errno, f"{error.strerror}{hint(name)}", name)
 
 
@@ -391,7 +386,6 @@ def _open_or_create(name: str, flags: int) -> int:
 
 
 def _atomic_output(name: str, open_files: OpenFiles | None) -> OutputFile:
-    """Open a new local file that replaces `name` when it is committed."""
     place = os.path.realpath(name)
     mode = os.stat(place).st_mode if os.path.exists(place) else None
     if mode is not None and stat.S_ISDIR(mode):
@@ -428,7 +422,6 @@ _next_look: dict[str, float] = {}
 
 
 def _remove_leftovers(directory: str) -> None:
-    """Remove the temporary files of processes of this machine that have ended."""
     start = time.monotonic()
     if fcntl is None or start < _next_look.get(directory, 0):
         return

@@ -152,7 +152,6 @@ _PACKAGES = {"http": "aiohttp", "https": "aiohttp", "sftp": "paramiko", "ssh": "
 
 
 def _missing_package(url: str) -> str | None:
-    """Name the package that a URL needs, if it is not installed."""
     from importlib.util import find_spec  # noqa: PLC0415 - for an error
 
     from fsspec.registry import known_implementations as known  # noqa: PLC0415 - optional

@@ -148,7 +148,6 @@ class TFRecordFile:
                 self._remote[os.getpid(), number] = handle
 
     def _renew(self) -> None:
-        """Start without open files."""
         opened = partial(_opened_again, self._names, self._stamps)
         self._local = lru_cache(MAX_OPEN)(opened)  # these take descriptors
         # By process too: a client of a remote store does not survive a fork.
@@ -491,7 +490,6 @@ def _opened(name: str, storage_options: names.StorageOptions) -> handles.AnyHand
 
 
 def _opened_again(names: list[str], stamps: list[handles.FileStamp], number: int) -> handles.Handle:
-    """Open a local file, which must look like its stamp."""
     handle = handles.local_handle(names[number])
     stamps[number].check(handle)
     return handle

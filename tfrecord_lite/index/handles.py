@@ -256,7 +256,6 @@ def _requests(part: RemoteFrames) -> list[tuple[Int64Array, int, int]]:
 
 
 def _fetch(requests: list[tuple[RemoteHandle, int, int]]) -> list[bytes]:
-    """Fetch ranges of bytes, all at once; empty ranges are not requested."""
     answers = [b""] * len(requests)
     by_filesystem: dict[int, list[int]] = {}
     for i, (handle, start, stop) in enumerate(requests):

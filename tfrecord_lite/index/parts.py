@@ -222,7 +222,6 @@ def _hop(
 def _cut(
     name: str, borders: Int64Array, file_bytes: int, max_bytes: int, *, is_whole: bool
 ) -> list[FilePart]:
-    """Return parts of about the same size; the last reaches the end of the file."""
     end = int(borders[-1])
     n_parts = max(-(-end // max_bytes), 1)
     targets = np.arange(1, n_parts, dtype=np.float64) * (end / n_parts)

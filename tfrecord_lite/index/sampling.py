@@ -72,8 +72,6 @@ class Sample:
 
 
 class _Part(NamedTuple):
-    """What was taken of one file."""
-
     report: errors.FileReport
     blocks: list[Block]
     way: str  # "whole", "first", or "places"
@@ -83,8 +81,6 @@ class _Part(NamedTuple):
 
 
 class _Share(NamedTuple):
-    """What to take of one file."""
-
     options: ReadSettings
     n_records: int
     n_bytes: int
@@ -173,7 +169,6 @@ def _take(source: names.Source, share: _Share) -> _Part:
 
 
 def _first(source: names.Source, share: _Share) -> _Part:
-    """Take all records of a file, or the first ones if they have too many bytes."""
     blocks: list[Block] = []
     n_bytes, block, failure = 0, None, None
     with closing(RecordStream(source, share.options, block_records=_FEW)) as stream:
@@ -194,7 +189,6 @@ def _first(source: names.Source, share: _Share) -> _Part:
 
 
 def _piece(name: str, data: bytes) -> Any:
-    """Return bytes of a file as a file of its name."""
     file = io.BytesIO(data)
     file.name = name
     return file
@@ -257,7 +251,6 @@ def _from_record(handle: AnyHandle, start: int, width: int, most: int) -> tuple[
 
 
 def _only(blocks: list[Block], numbers: AnyArray) -> list[Block]:
-    """Return the records with these numbers, in ascending order, from all blocks."""
     sizes = list(map(len, blocks))
     ends = np.cumsum(sizes)
     chosen = np.split(numbers, np.searchsorted(numbers, ends)[:-1]) if blocks else []

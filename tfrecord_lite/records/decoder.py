@@ -326,7 +326,6 @@ class FrameDecoder:
         self._error = DataLossError(reason, offset, self.source, index, detail=detail)
 
     def _check_data(self, n_known: int) -> None:
-        """Check new data; the first record that is damaged ends the records before it."""
         edges = self._edges[n_known:]
         if edges.size == 1:
             return
@@ -338,7 +337,6 @@ class FrameDecoder:
             self._error = self._damage(int(edges[bad + 1] - edges[bad]))
 
     def _damage(self, n_bytes: int) -> DataLossError:
-        """Return the error about the frame at `_next`, which takes `n_bytes`."""
         frame = self._view[self._next : min(self._next + n_bytes, self._stop)]
         index = self.n_records + self._edges.size - 1
         error = frame_error(frame, n_bytes, self._base + self._next, self.source, index)

@@ -129,7 +129,6 @@ def _has_lengths(block: Block) -> bool:
 
 
 def _frames_in(block: Block) -> tuple[Uint8Array, Int64Array, Int64Array]:
-    """Return the frames in a block's memory, end to end, where they start, and their sizes."""
     starts, sizes = block.offsets - HEADER_BYTES, block.lengths + OVERHEAD_BYTES
     if (starts[1:] == starts[:-1] + sizes[:-1]).all():
         frames = block.data[starts[0] : starts[-1] + sizes[-1]]

@@ -146,7 +146,6 @@ class RecordFinder:
         return int(starts[runs[0]]) if runs.size else stop
 
     def _forget_before(self, first: int) -> None:
-        """Drop the candidates before an offset."""
         if first > self.scanned:
             self.scanned, self._crc, self._candidates = first, 0, self._candidates[:0]
         n_before = np.searchsorted(self._candidates["start"], first + HEADER_BYTES)

@@ -116,13 +116,11 @@ class RecordSink:
             self._large = buffer
 
     def _write_frames(self, frames: bytearray | memoryview, n_records: int) -> None:
-        """Write what is pending, then these frames."""
         self._take_pending()
         self._take(frames, n_records)
         self._file.write(self._unwritten)
 
     def _drain(self) -> None:
-        """Frame, compress and write what is pending."""
         self._take_pending()
         self._file.write(self._unwritten)
 

@@ -249,7 +249,6 @@ def _compression_inside(head: bytes) -> str | None:
 
 
 def _begins_with_record(head: bytes, decompressor: Callable[[], Any]) -> bool:
-    """Whether these bytes inflate to the header of a record."""
     with suppress(Exception):  # what decompressors raise, or that one is not installed
         return is_header(decompressor().decompress(head, HEADER_BYTES))
     return False

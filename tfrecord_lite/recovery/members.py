@@ -74,7 +74,6 @@ class _MemberFile:
         return offset
 
     def read(self, n_bytes: int) -> bytes:
-        """Return the next bytes, at most that many, and at most up to the next candidate."""
         begin, n_magic = self._at - self._ahead_at, len(self._magic)
         if not 0 <= begin <= len(self._ahead) - n_magic:
             self._file.seek(self._at)

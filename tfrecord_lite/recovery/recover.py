@@ -147,7 +147,6 @@ def recover(
 
 
 def _source_of(path: str | bytes | os.PathLike[str], storage_options: names.StorageOptions) -> str:
-    """Return the name of the one file, which is not a pipe."""
     files = names.expand(path, storage_options if names.is_url(names.name_of(path)) else None)
     source = names.name_of(files[0])
     if len(files) > 1:
@@ -177,7 +176,6 @@ def _described(source: str, storage_options: names.StorageOptions) -> sidecar.Si
 def _parts(
     source: str, settings: ReadSettings, meter: Meter
 ) -> Iterator[Block | errors.DamagedSpan]:
-    """Yield the intact records of a file and the damage, in order."""
     size = total_bytes([source])
     codec = compression.codec_named(settings.codec_name or "")
     if codec is not None and codec.joinable:

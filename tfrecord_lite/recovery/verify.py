@@ -171,7 +171,6 @@ def verify_each(
 def _in_threads(
     report: Callable[[Source], errors.FileReport], sources: list[Source], n: int, is_over: Event
 ) -> Iterator[errors.FileReport]:
-    """Yield the reports of files, which are read some at a time until the caller stops."""
     with ThreadPoolExecutor(n, "tfrecord-verify") as threads:
         try:
             yield from threads.map(report, sources)
