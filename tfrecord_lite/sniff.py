@@ -80,17 +80,14 @@ class Media(NamedTuple):
     @property
     def details(self) -> str:
         """Size, sample rate and length, as far as they are known; may be empty."""
-        parts = []
-        if self.width is not None and self.height is not None:
-            parts.append(f"{self.width} x {self.height}")
-        if self.sample_rate is not None:
-            parts.append(f"{self.sample_rate} Hz")
-        if self.n_channels is not None:
-            usual = {1: "mono", 2: "stereo"}
-            parts.append(usual.get(self.n_channels, f"{self.n_channels} channels"))
-        if self.seconds is not None:
-            parts.append(f"{self.seconds:.1f} s")
-        return ", ".join(parts)
+        usual = {None: "", 1: "mono", 2: "stereo"}
+        parts = (
+            f"{self.width} x {self.height}" if self.width and self.height else "",
+            f"{self.sample_rate} Hz" if self.sample_rate else "",
+            usual.get(self.n_channels, f"{self.n_channels} channels"),
+            "" if self.seconds is None else f"{self.seconds:.1f} s",
+        )
+        return ", ".join(filter(None, parts))
 
     def __str__(self) -> str:
         """Name the format, with size, sample rate and length: ``JPEG 640 x 480``."""

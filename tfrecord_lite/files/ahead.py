@@ -187,7 +187,7 @@ class _File:
         self._last_state: Future[remote.FileState] | None = None  # asked for with the last piece
         self._pieces: deque[tuple[int, int, Future[bytes]]] = deque()  # from, to, the bytes
         self._asked = 0  # where the next piece begins
-        self._stop: int | None = None  # what follows is not read
+        self.stop: int | None = None  # what follows is not read
         self.n_held: int = 0  # bytes of the piece that is read now
 
     @property
@@ -220,7 +220,7 @@ class _File:
 
     @property
     def _end(self) -> int:
-        return self.size if self._stop is None else min(self._stop, self.size)
+        return self.size if self.stop is None else min(self.stop, self.size)
 
     @property
     def n_bytes(self) -> int:
@@ -277,10 +277,6 @@ class _File:
             answer.cancel()
         self._pieces.clear()
         self._asked, self.n_held = offset, 0
-
-    def end_at(self, offset: int | None) -> None:
-        """Ask for nothing behind an offset; None for the end of the file."""
-        self._stop = offset
 
     def begin_anew(self) -> None:
         self._ranges = self._last_state = None
@@ -357,7 +353,7 @@ class AheadInput:
 
     def end_at(self, offset: int | None) -> None:
         """Fetch nothing behind an offset; None for the end of the file."""
-        self._file.end_at(offset)
+        self._file.stop = offset
 
     def check(self) -> None:
         """Raise if the file is another by now, which may look like damage."""

@@ -71,9 +71,9 @@ class Inflated:
 
     def _begin(self) -> None:
         self._decompressor = self._codec.decompressor()
-        self._piece = b""  # raw bytes not passed to the decompressor
+        self.ahead = b""  # raw bytes not passed to the decompressor
         self._is_fresh = True  # nothing was passed to this decompressor
-        self._raw_offset = 0  # after _piece
+        self._raw_offset = 0  # after `ahead`
         self._handed = range(0)  # raw offsets of the last bytes passed to the decompressor
         self._skip = 0  # bytes to inflate and drop, since they were returned before
 
@@ -85,17 +85,12 @@ class Inflated:
     @property
     def raw_position(self) -> int:
         """Offset in `raw` of the first byte that was read, but not taken by the decompressor."""
-        return self._raw_offset - len(self._piece)
-
-    @property
-    def ahead(self) -> bytes:
-        """The bytes that were read of `raw`, but not taken by the decompressor."""
-        return self._piece
+        return self._raw_offset - len(self.ahead)
 
     @property
     def is_between(self) -> bool:
         """Whether a stream ended with the last byte that was read."""
-        return self._decompressor.eof and not self._piece
+        return self._decompressor.eof and not self.ahead
 
     def readinto(self, view: memoryview) -> int:
         """Inflate the next bytes into `view`; return how many, 0 at the end of a stream, which may grow.
@@ -107,15 +102,15 @@ class Inflated:
                 raise self._error
             if not self._has_work():
                 return 0
-            if self._piece:
-                self._handed = range(self._raw_offset - len(self._piece), self._raw_offset)
+            if self.ahead:
+                self._handed = range(self._raw_offset - len(self.ahead), self._raw_offset)
             try:
-                data = self._decompressor.decompress(self._piece, self._room(len(view)))
+                data = self._decompressor.decompress(self.ahead, self._room(len(view)))
             except self._codec.errors():
                 self._redo_or_fail()
                 continue
-            self._is_fresh = self._is_fresh and not self._piece
-            self._piece = b""
+            self._is_fresh = self._is_fresh and not self.ahead
+            self.ahead = b""
             dropped = min(self._skip, len(data))
             self._skip -= dropped
             if len(data) > dropped:
@@ -140,14 +135,14 @@ class Inflated:
     def _has_work(self) -> bool:
         decompressor = self._decompressor
         if decompressor.eof:
-            self._piece = decompressor.unused_data
+            self.ahead = decompressor.unused_data
             self._read_piece(MAGIC_BYTES)
-            if not self._piece:
+            if not self.ahead:
                 return False
-            if not (self._codec.joinable and self._codec.is_start(self._piece)):
+            if not (self._codec.joinable and self._codec.is_start(self.ahead)):
                 name, joinable = self._codec.name, self._codec.joinable
                 only = f"; a {name} file holds one stream only"
-                detail = f"the {name} stream is followed by {len(self._piece)} or more bytes"
+                detail = f"the {name} stream is followed by {len(self.ahead)} or more bytes"
                 detail += " that are not another stream" if joinable else only
                 self._error = self._loss(Reason.TRAILING_DATA, detail)
                 raise self._error
@@ -156,23 +151,23 @@ class Inflated:
         if not decompressor.needs_input:
             return True
         self._read_piece(1 if self._offset or not self._is_fresh else MAGIC_BYTES)
-        if not self._piece and not self._is_fresh:
+        if not self.ahead and not self._is_fresh:
             detail = "the file ends before its compressed stream does"
             raise self._loss(Reason.COMPRESSED_TRUNCATED, detail)
-        if self._is_fresh and self._piece and not self._codec.is_start(self._piece):
-            actual = detect(self._piece) or "uncompressed, or not a TFRecord file"
+        if self._is_fresh and self.ahead and not self._codec.is_start(self.ahead):
+            actual = detect(self.ahead) or "uncompressed, or not a TFRecord file"
             detail = f"not a {self._codec.name} stream; by its first bytes it is {actual}"
             raise self._loss(Reason.COMPRESSION, detail)
-        return bool(self._piece)
+        return bool(self.ahead)
 
     def _read_piece(self, n_bytes: int) -> None:
         """Add raw bytes to the piece until it has `n_bytes` or the raw stream ends."""
-        while len(self._piece) < n_bytes:
+        while len(self.ahead) < n_bytes:
             n_before = self._careful_from - self._raw_offset
             more = self._raw.read(min(n_before, PIECE_BYTES) if n_before > 0 else self._step)
             if not more:
                 return
-            self._piece += more
+            self.ahead += more
             self._raw_offset += len(more)
             self._furthest = max(self._furthest, self._raw_offset)
 

@@ -60,9 +60,7 @@ def is_same_file(one: str, other: str, storage_options: StorageOptions = None) -
         return True
     paths = [re.sub("^(file|local)://", "", name) for name in (one, other)]
     if any(map(is_url, paths)):
-        places = [
-            remote.remote_place(path, storage_options) for path in (one, other) if is_url(path)
-        ]
+        places = [remote.remote_place(n, storage_options) for n in (one, other) if is_url(n)]
         return all(map(is_url, paths)) and places[0] == places[1]
     if os.path.realpath(paths[0]) == os.path.realpath(paths[1]):
         return True
@@ -378,9 +376,7 @@ def kinds_of(names: Collection[str], storage_options: StorageOptions = None) -> 
     On a web server only a name that ends in a slash can be a folder; a plain name is not requested.
     Raises for a URL that no installed file system is for.
     """
-    places = [
-        (url, *remote.remote_place(url, storage_options, keeps_listings=True)) for url in names
-    ]
+    places = [(n, *remote.remote_place(n, storage_options, keeps_listings=True)) for n in names]
     return dict(zip(names, remote.for_each_file([*names], places, _kind), strict=True))
 
 

@@ -108,7 +108,7 @@ class OutputFile:
     filesystem: Any = _LocalFiles
     place_of: Callable[[str], str] = os.path.realpath
     open_files: OpenFiles | None = None
-    _place: str | None = None  # where commit has moved it
+    place: str | None = None  # where commit has moved it
     _is_resting: bool = False  # its descriptor is closed
     _final_error: Exception | None = None
 
@@ -227,26 +227,21 @@ class OutputFile:
 
     def commit(self) -> None:
         """Move a finished atomic file to its place. May be called twice."""
-        if self.temporary is not None and self._place is None:
+        if self.temporary is not None and self.place is None:
             place = self.place_of(self.name)
             with as_os_errors(self.name) if names.is_url(self.name) else contextlib.nullcontext():
                 self.filesystem.mv(self.temporary, place)
-            self._place = place
+            self.place = place
 
     def replaces(self, name: str) -> bool:
         """Whether :meth:`commit` would replace a file of this name."""
         return self.temporary is not None and self.filesystem.exists(self.place_of(name))
 
-    @property
-    def is_placed(self) -> bool:
-        """Whether it was moved to its place."""
-        return self._place is not None
-
     def take_back(self) -> None:
         """Undo :meth:`commit`."""
-        if self._place is not None:
-            self.filesystem.mv(self._place, self.temporary)
-            self._place = None
+        if self.place is not None:
+            self.filesystem.mv(self.place, self.temporary)
+            self.place = None
 
     def abandon(self) -> None:
         """Close the file; remove what was not committed, also from a store."""
@@ -256,7 +251,7 @@ class OutputFile:
                     self._close_incomplete()
                 self._close()
         finally:
-            if self.temporary is not None and self._place is None:
+            if self.temporary is not None and self.place is None:
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                     self.filesystem.rm(self.temporary)
 

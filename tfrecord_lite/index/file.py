@@ -111,9 +111,8 @@ class TFRecordFile:
         sources = names.expand(paths, settings.storage_options)
         for source in filter(names.is_file_object, sources):
             detail = "random access needs a path, not a file object, whose position is shared"
-            raise errors.FailedPreconditionError(
-                errors.Reason.UNSUPPORTED, source=names.name_of(source), detail=detail
-            )
+            reason, name = errors.Reason.UNSUPPORTED, names.name_of(source)
+            raise errors.FailedPreconditionError(reason, source=name, detail=detail)
         self._names = list(map(names.name_of, sources))
         self._verify = settings.verify
         self._storage_options = settings.storage_options
@@ -194,7 +193,12 @@ class TFRecordFile:
         """
         if isinstance(key, slice):
             return self.block(np.arange(*key.indices(len(self)))).to_list()
-        number, place = self._locate_one(errors.require_int("index", key))
+        position, n_records = errors.require_int("index", key), len(self)
+        if not -n_records <= position < n_records:
+            raise IndexError(_out_of_range(position, n_records))
+        position %= n_records
+        number = bisect_right(self._end_list, position)
+        place = position - (self._end_list[number - 1] if number else 0)
         index = self._indexes[number]
         offset, size = int(index.offsets[place]), int(index.sizes[place])
         handle = self._handle(number)
@@ -251,9 +255,8 @@ class TFRecordFile:
             handle = self._handle(number)
             if isinstance(handle, handles.RemoteHandle):
                 starts[rows] = at + np.cumsum(sizes[rows]) - sizes[rows]
-                remote.append(
-                    handles.RemoteFrames(handle, offsets[rows], sizes[rows], starts[rows])
-                )
+                extents = offsets[rows], sizes[rows], starts[rows]
+                remote.append(handles.RemoteFrames(handle, *extents))
             else:
                 starts[rows] = handles.read_frames(handle, offsets[rows], sizes[rows], data, at)
             at += int(sizes[rows].sum())
@@ -400,15 +403,6 @@ class TFRecordFile:
         for_each_file(paths, list(zip(self._indexes, paths, strict=True)), save)
         return paths
 
-    def _locate_one(self, index: int) -> tuple[int, int]:
-        """Return the number of the file that a record is in, and its number there."""
-        n_records = len(self)
-        if not -n_records <= index < n_records:
-            raise IndexError(_out_of_range(index, n_records))
-        index %= n_records
-        number = bisect_right(self._end_list, index)
-        return number, index - (self._end_list[number - 1] if number else 0)
-
     def _locate(self, indices: Indices) -> tuple[Int64Array, Int64Array]:
         """Return the places of records, as :meth:`places`, and their sizes in the files."""
         record_numbers = np.asarray(indices)
@@ -482,11 +476,9 @@ class TFRecordFile:
 
 
 def _opened(name: str, storage_options: names.StorageOptions) -> handles.AnyHandle:
-    return (
-        handles.open_handle(name, storage_options)
-        if names.is_url(name)
-        else handles.local_handle(name)
-    )
+    if names.is_url(name):
+        return handles.open_handle(name, storage_options)
+    return handles.local_handle(name)
 
 
 def _opened_again(names: list[str], stamps: list[handles.FileStamp], number: int) -> handles.Handle:
@@ -523,13 +515,11 @@ def _open_once(
 
 def _out_of_range(index: int, n_records: int) -> str:
     return f"there is no record {index}; there are {n_records} (0 to {n_records - 1})"
-    return f"there is no record {index}; there are {n_records} (0 to {n_records - 1})"
 
 
 def _closed_error(source: str) -> errors.FailedPreconditionError:
-    return errors.FailedPreconditionError(
-        errors.Reason.CLOSED, source=source, detail="the file is closed"
-    )
+    detail = "the file is closed"
+    return errors.FailedPreconditionError(errors.Reason.CLOSED, source=source, detail=detail)
 
 
 class RandomReader:

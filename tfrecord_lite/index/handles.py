@@ -228,18 +228,13 @@ class RemoteFrames(NamedTuple):
 
 def read_remote_frames(parts: Sequence[RemoteFrames], out: Uint8Array) -> None:
     """Read frames of several files to their places in `out`; bytes after a file's end are zero."""
-    plans = [_requests(part) for part in parts]
-    pairs = zip(parts, plans, strict=True)
-    spans = [(part.handle, start, stop) for part, plan in pairs for _, start, stop in plan]
-    requests = [(handle, start, min(stop, handle.size())) for handle, start, stop in spans]
-    answers = iter(_fetch(requests))
-    for part, plan in zip(parts, plans, strict=True):
-        for frames, start, stop in plan:
-            data = np.zeros(stop - start, np.uint8)
-            answer = np.frombuffer(next(answers), np.uint8)
-            data[: answer.size] = answer
-            frame_bytes = ByteRanges(data, part.offsets[frames] - start, part.sizes[frames])
-            scatter(out, part.places[frames], frame_bytes)
+    plan = [(part, *request) for part in parts for request in _requests(part)]
+    ranges = [(part.handle, start, min(stop, part.handle.size())) for part, _, start, stop in plan]
+    for (part, frames, start, stop), answer in zip(plan, _fetch(ranges), strict=True):
+        data = np.zeros(stop - start, np.uint8)
+        data[: len(answer)] = np.frombuffer(answer, np.uint8)
+        frame_bytes = ByteRanges(data, part.offsets[frames] - start, part.sizes[frames])
+        scatter(out, part.places[frames], frame_bytes)
 
 
 def _requests(part: RemoteFrames) -> list[tuple[Int64Array, int, int]]:

@@ -12,7 +12,6 @@ import array
 import os
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,13 +21,11 @@ from tfrecord_lite.block import OVERHEAD_BYTES
 from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.files.names import INDEX_SUFFIX, StorageOptions, companion, is_url
 from tfrecord_lite.files.output import open_output
+from tfrecord_lite.index.handles import FileStamp
 from tfrecord_lite.progress import SILENT, Meter
 from tfrecord_lite.records.framing import is_header
+from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.texts import plural
-
-if TYPE_CHECKING:
-    from tfrecord_lite.index.handles import FileStamp
-    from tfrecord_lite.records.stream import RecordStream
 
 _LINES_AT_ONCE = 65_536
 

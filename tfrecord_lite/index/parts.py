@@ -111,10 +111,9 @@ def file_parts(
     -----
     Damage is left to those who read: a file is cut up to it, and the rest is one part.
     """
-    if max_bytes is not None:
-        errors.require_int("max_bytes", max_bytes, 1)
-    if num_parts is not None:
-        errors.require_int("num_parts", num_parts, 1)
+    for name, number in (("max_bytes", max_bytes), ("num_parts", num_parts)):
+        if number is not None:
+            errors.require_int(name, number, 1)
     sources = expand(paths, options.storage_options)
     for source in sources:
         if not isinstance(source, (str, bytes, os.PathLike)):
@@ -405,11 +404,8 @@ class PartReader:
             return None
         report = self._log.report()
         # Without a file it is not opened yet.
-        return (
-            report
-            if report.files
-            else errors.DamageReport((errors.FileReport(self._part.source, 0, 0),))
-        )
+        empty = errors.FileReport(self._part.source, 0, 0)
+        return report if report.files else errors.DamageReport((empty,))
 
     @property
     def remote_bytes(self) -> int:
@@ -428,9 +424,8 @@ class PartReader:
         """
         part = self._part
         if self._stream is None:
-            self._stream = RecordStream(
-                part.source, self._options, block_records=self._block_records, ahead=self._ahead
-            )
+            own: Any = {"block_records": self._block_records, "ahead": self._ahead}
+            self._stream = RecordStream(part.source, self._options, **own)
             if not part.is_whole:
                 self._stream.begin_at(part.start, part.first)
                 self._stream.end_at(part.stop)

@@ -17,12 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from importlib.machinery import PathFinder
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from tfrecord_lite.arrays import Buffer, Uint32Array, Uint64Array
+from tfrecord_lite.arrays import Buffer, Uint32Array, Uint64Array
 
 _MASK_DELTA = 0xA282EAD8
 _LENGTH_BYTES = 8

@@ -12,18 +12,16 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tfrecord_lite import errors
 from tfrecord_lite.block import HEADER_BYTES, OVERHEAD_BYTES, Block
+from tfrecord_lite.options import OnError, OnMisfit, ReadSettings
 from tfrecord_lite.records.framing import is_header
+from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.texts import plural
-
-if TYPE_CHECKING:
-    from tfrecord_lite.options import OnError, OnMisfit, ReadSettings
-    from tfrecord_lite.records.stream import RecordStream
 
 _FEW_RECORDS, _MANY_RECORDS = 16, 4096
 """Records decoded at a time right after damage; four times as many each time, up to the second."""
@@ -263,7 +261,7 @@ class SkippingStream:
         after = self._next_place(error)
         length = after - offset
         decoder.go_to(after)
-        decoder.count_damage()
+        decoder.n_records += 1  # a damaged span counts as one
         if is_torn:
             if not decoder.pending_bytes:
                 self.torn_bytes = length
@@ -322,16 +320,6 @@ class SkippingStream:
     def is_closed(self) -> bool:
         """Whether the file is closed."""
         return self._stream.is_closed
-
-    @property
-    def offset(self) -> int:
-        """Bytes from the start of the decompressed stream to the next record."""
-        return self._stream.offset
-
-    @property
-    def file_offset(self) -> int:
-        """Bytes of the file that were read for the records given out so far."""
-        return self._stream.file_offset
 
     @property
     def n_records(self) -> int:

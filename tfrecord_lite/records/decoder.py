@@ -73,7 +73,7 @@ class FrameDecoder:
         self._stop = 0  # in the buffer: the end of what came in
         # In the buffer: where whole records that are not given out start, and where the last ends.
         self._edges = _START
-        self._next_length: int | None = None  # of the record at `_next`, once it is checked
+        self.next_length: int | None = None  # of the record at `_next`, once it is checked
         self._base = 0  # offset in the stream of the buffer's first byte
         self.n_records: int = 0  # given out so far
         self._mean_bytes = 0  # per record of the last block, frame included
@@ -91,7 +91,7 @@ class FrameDecoder:
 
     def _continue_at_place(self, start: int) -> None:
         self._edges = np.array([start], np.int64)
-        self._next_length, self._error = None, None
+        self.next_length, self._error = None, None
 
     @property
     def offset(self) -> int:
@@ -107,11 +107,6 @@ class FrameDecoder:
     def pending(self) -> Uint8Array:
         """The bytes from `offset` on; a view, valid until the next call."""
         return self._buffer[self._start : self._stop]
-
-    @property
-    def next_length(self) -> int:
-        """Bytes of data of the record that was read in part; 0 if unknown."""
-        return self._next_length or 0
 
     @property
     def next_frame_bytes(self) -> int:
@@ -136,9 +131,9 @@ class FrameDecoder:
             expected = n_records * mean
             expected += expected >> 5  # a little short would cost a second buffer, and a copy
             size = max(size, min(expected - self.pending_bytes, _MAX_AHEAD_BYTES))
-        if self._next_length is not None:
+        if self.next_length is not None:
             # A record that outgrows the buffer at most doubles it, whatever its length says.
-            missing = self._next + self._next_length + OVERHEAD_BYTES - self._stop
+            missing = self._next + self.next_length + OVERHEAD_BYTES - self._stop
             size = max(size, min(missing, self.pending_bytes))
         elif n_records is None:  # after damage much may be pending, and more and more is wanted
             size = max(size, self.pending_bytes)
@@ -198,7 +193,7 @@ class FrameDecoder:
         `read(n)` returns the next bytes of the stream, at most n, out of the `n_left` bytes of the source.
         Returns about a megabyte of records; None if the next one cannot be read this way.
         """
-        length = self._next_length or 0
+        length = self.next_length or 0
         came = self.pending_bytes - HEADER_BYTES  # bytes of its data
         if self._edges.size > 1 or not LARGE_BYTES <= length <= n_left + came or came > length:
             return None
@@ -246,7 +241,7 @@ class FrameDecoder:
         self._stop = len(pending)
         if is_header(pending):
             length = _read_length(pending)[0]
-            self._next_length = length if length <= self.max_record_bytes else None
+            self.next_length = length if length <= self.max_record_bytes else None
 
     def retract(self) -> None:
         """Forget the bytes that were read and not returned: they will be read again."""
@@ -255,10 +250,6 @@ class FrameDecoder:
     def go_to(self, offset: int) -> None:
         """Continue at a later offset of what came in, where a record starts: after damage."""
         self._continue_at_place(offset - self._base)
-
-    def count_damage(self) -> None:
-        """Count a damaged span as one record in the numbers of those after it."""
-        self.n_records += 1
 
     def rest(self) -> Block:
         """Give out all whole records, maybe none; raises as :meth:`next_block`."""
@@ -273,7 +264,7 @@ class FrameDecoder:
         if self._error is not None:
             raise self._error
         if self._next < self._stop:
-            length = self._next_length
+            length = self.next_length
             raise self._damage(HEADER_BYTES if length is None else length + OVERHEAD_BYTES)
 
     def _scan(self, n_records: int | None) -> None:
@@ -293,12 +284,12 @@ class FrameDecoder:
             at += _read_length(view, at)[0] + OVERHEAD_BYTES
         if at > self._stop:  # the last one is not whole
             at = offsets.pop()
-        if not offsets and self._next_length is not None:
+        if not offsets and self.next_length is not None:
             return
         offsets.append(at)
         more = np.fromiter(offsets, np.int64, len(offsets))
         self._edges = np.concatenate([self._edges[:-1], more])
-        self._next_length = None
+        self.next_length = None
         self._check_headers(n_known, has_next=self._stop - at >= HEADER_BYTES)
         if self.verify:
             self._check_data(n_known)
@@ -312,7 +303,7 @@ class FrameDecoder:
         bad = np.flatnonzero(is_wrong | (lengths > self.max_record_bytes))
         if bad.size == 0:
             if has_next:
-                self._next_length = int(lengths[-1])
+                self.next_length = int(lengths[-1])
             return
         first = int(bad[0])
         self._edges = self._edges[: n_known + first + 1]
@@ -333,7 +324,7 @@ class FrameDecoder:
         bad = first_bad_data(self._buffer, starts, stops, is_owned=True)
         if bad is not None:
             self._edges = self._edges[: n_known + bad + 1]
-            self._next_length = None
+            self.next_length = None
             self._error = self._damage(int(edges[bad + 1] - edges[bad]))
 
     def _damage(self, n_bytes: int) -> DataLossError:

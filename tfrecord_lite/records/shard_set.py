@@ -79,7 +79,7 @@ class ShardSet:
                 file.take_back()
         for i, file in enumerate(self.beside):
             described = self.files if len(self.beside) == 1 else [self.files[i]]
-            if file in self._new and not any(data.is_placed for data in described):
+            if file in self._new and not any(data.place for data in described):
                 with contextlib.suppress(OSError):
                     file.take_back()
 

@@ -106,7 +106,7 @@ class RecordStream:
             while (records := decoder.next_block()) is None:
                 # Nobody has set an end, and the file's own is known.
                 is_raw = self._content is self._file and not self.is_closed and self._end is None
-                if is_raw and decoder.next_length >= LARGE_BYTES:
+                if is_raw and (decoder.next_length or 0) >= LARGE_BYTES:
                     records = decoder.next_large(self._file.read, self._file.remaining())
                     if records is not None:
                         break
@@ -225,8 +225,9 @@ class RecordStream:
         head = (decoder.pending if is_whole else decoder.pending[:_LOOK_BYTES]).tobytes()
         content = looks_like(head, is_whole=is_whole)
         inside = f", compressed with {self.compression}" if self.compression else ""
-        if self.compression and (inner := _compression_inside(head)) is not None:
-            content = f"records compressed twice, with {inner}, then with {self.compression}"
+        inner = (name for name in CODECS if _begins_with_record(head, CODECS[name].decompressor))
+        if self.compression and (name := next(inner, None)) is not None:
+            content = f"records compressed twice, with {name}, then with {self.compression}"
             inside = "; inflate the file once"
         elif _begins_with_record(head, lambda: zlib.decompressobj(-zlib.MAX_WBITS)):
             content = "records compressed with DEFLATE, without a header (zlib.decompress(data, -15) inflates them)"
@@ -241,11 +242,6 @@ class RecordStream:
         """Close the file; records that were read from it already can still be given out."""
         self.is_closed = True
         self._file.close()
-
-
-def _compression_inside(head: bytes) -> str | None:
-    names = (name for name in CODECS if _begins_with_record(head, CODECS[name].decompressor))
-    return next(names, None)
 
 
 def _begins_with_record(head: bytes, decompressor: Callable[[], Any]) -> bool:
