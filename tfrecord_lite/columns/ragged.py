@@ -508,9 +508,8 @@ class RaggedTensor:
             values: Any = part.values
             return replace(part, values=values[(slice(None), *rest)])
         if self.uniform_row_length is None:
-            detail = (
-                f"rows may have no value {first}; take a slice of each, [:, {first}:{first + 1}]"
-            )
+            cut = f"[:, {first}:{first + 1}]"
+            detail = f"rows may have no value {first}; take a slice of each, {cut}"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         length = self.uniform_row_length
         if not -length <= first < length:

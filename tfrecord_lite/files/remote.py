@@ -26,15 +26,6 @@ MAX_OPENING = 16
 """How many remote files are asked about, or opened, at a time."""
 
 
-def fsspec_module() -> Any:
-    """Return the package fsspec; ImportError says how to install it."""
-    try:
-        import fsspec  # noqa: PLC0415 - optional
-    except ImportError:
-        raise ImportError("URLs need fsspec: pip install fsspec aiohttp") from None
-    return fsspec
-
-
 PAUSES = (0.1, 0.3, 1.0, 3.0)
 """Seconds to wait before a request over HTTP is repeated; clients of stores do that themselves."""
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -47,8 +38,24 @@ def remote_place(
 
     What its client keeps of folders is forgotten, as others may have written there, but for one call.
     """
-    with _choosing_file_system(url):
-        filesystem, path = fsspec_module().core.url_to_fs(url, **(storage_options or {}))
+    try:
+        import fsspec  # noqa: PLC0415 - optional
+    except ImportError:
+        raise ImportError("URLs need fsspec: pip install fsspec aiohttp") from None
+    try:
+        filesystem, path = fsspec.core.url_to_fs(url, **(storage_options or {}))
+    except ValueError as error:
+        if not str(error).startswith("Protocol not known"):
+            raise
+        scheme = str(error).partition(": ")[2] or url.partition("://")[0]
+        detail = f"no file system for {scheme}:// is known"
+        if scheme == "abfss":  # which adlfs makes known
+            detail += "; pip install adlfs"
+        raise argument_error(detail, source=url) from None
+    except ImportError as error:
+        cause = error.__cause__ or error
+        detail = _missing_package(url) or f"its file system cannot be loaded: {cause}"
+        raise ImportError(f"{url}: {detail}", name=getattr(cause, "name", None)) from None
     if "::" in url and not (hasattr(filesystem, "fs") or hasattr(filesystem, "fo")):
         scheme = url.partition("://")[0]
         detail = "'::' begins the URL of what holds the file, "
@@ -127,24 +134,6 @@ def is_passing(error: Exception) -> bool:
             return False
         kinds += (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError)
     return isinstance(error, kinds) and not isinstance(error, ConnectionRefusedError)
-
-
-@contextlib.contextmanager
-def _choosing_file_system(url: str) -> Iterator[None]:
-    try:
-        yield
-    except ValueError as error:
-        if not str(error).startswith("Protocol not known"):
-            raise
-        scheme = str(error).partition(": ")[2] or url.partition("://")[0]
-        detail = f"no file system for {scheme}:// is known"
-        if scheme == "abfss":  # which adlfs makes known
-            detail += "; pip install adlfs"
-        raise argument_error(detail, source=url) from None
-    except ImportError as error:
-        cause = error.__cause__ or error
-        detail = _missing_package(url) or f"its file system cannot be loaded: {cause}"
-        raise ImportError(f"{url}: {detail}", name=getattr(cause, "name", None)) from None
 
 
 _PACKAGES = {"http": "aiohttp", "https": "aiohttp", "sftp": "paramiko", "ssh": "paramiko"}

@@ -151,9 +151,8 @@ def _method(parts: list[_Part], n_files: int) -> str:
 
 def _take(source: names.Source, share: _Share) -> _Part:
     name, options = names.name_of(source), share.options
-    if names.is_file_object(source) or (
-        names.local_size(source) is None and not names.is_url(name)
-    ):  # or a pipe
+    is_pipe = names.local_size(source) is None and not names.is_url(name)
+    if names.is_file_object(source) or is_pipe:
         return _first(source, share)
     try:
         handle = open_handle(name, options.storage_options)
