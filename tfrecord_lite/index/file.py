@@ -241,6 +241,7 @@ class TFRecordFile:
         >>> _ = save("people.tfrecord", {"name": ["Ada", "Alan", "Grace"], "age": [36, 41, 37]})
         >>> with TFRecordFile("people.tfrecord") as people:
         ...     people.block([2, 0])
+        <Block of 2 records, 68 bytes>
         """
         origin, sizes = self._locate(indices)
         numbers, places, offsets = origin.T
