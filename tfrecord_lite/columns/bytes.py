@@ -245,10 +245,8 @@ class BytesColumn:
         """Compare all values; their places in `data` do not matter."""
         if not isinstance(other, BytesColumn):
             return NotImplemented
-        return np.array_equal(self.lengths, other.lengths) and np.array_equal(
-            self.data[self.offsets[0] : self.offsets[-1]],
-            other.data[other.offsets[0] : other.offsets[-1]],
-        )
+        ours, theirs = (c.data[c.offsets[0] : c.offsets[-1]] for c in (self, other))
+        return np.array_equal(self.lengths, other.lengths) and np.array_equal(ours, theirs)
 
     def __repr__(self) -> str:
         """Show the first values; of long ones what they are, or how they begin."""

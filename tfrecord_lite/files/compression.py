@@ -17,26 +17,12 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
-from tfrecord_lite.errors import InvalidArgumentError, argument_error
-from tfrecord_lite.files import snappy
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 
 MEM_LEVEL = 9
 """TensorFlow's default, and zlib's highest; zlib's own default is 8 (rule O7)."""
-
-
-class Compressor(Protocol):
-    """A running compression of one stream."""
-
-    def compress(self, data: bytes | bytearray | memoryview) -> bytes:
-        """Take `data` in; return the bytes of the stream that are ready, often none."""
-
-    def flush(self) -> bytes:
-        """Return what makes all data so far readable (rule O6)."""
-
-    def finish(self) -> bytes:
-        """Return the end of the stream."""
 
 
 class Codec(NamedTuple):
@@ -114,6 +100,8 @@ def _checking(library: str, options: TFRecordOptions) -> Iterator[None]:
 
 
 class _FlushedCompressor(NamedTuple):
+    """Takes data and returns what is ready of the stream, often nothing; `flush` makes all readable (rule O6)."""
+
     inner: Any
     flush_mode: int
     end_mode: int
@@ -175,6 +163,9 @@ class _Bz2Compressor:
 
     def finish(self) -> bytes:
         return bytes(self._inner.flush())
+
+
+Compressor: TypeAlias = _FlushedCompressor | _Bz2Compressor
 
 
 def _zstd_module() -> Any:
@@ -254,17 +245,6 @@ CODECS: dict[str, Codec] = {
     ]
 }
 """Every compression by its name, except ""."""
-
-SNAPPY = Codec(
-    name="SNAPPY",
-    is_start=snappy.is_start,
-    decompressor=snappy.Decompressor,
-    compressor=snappy.compressor,
-    errors=snappy.errors,
-    endings=(".snappy",),
-    words=("snappy",),
-)
-"""Read where a :class:`~tfrecord_lite.records.stream.RecordStream` recognises it; never named, nor written."""
 
 COMPRESSION_WORDS: dict[str, str] = {
     "none": "",
@@ -444,3 +424,94 @@ def ending_not_written(path: str) -> str:
 def compression_of_name(name: str) -> str:
     """Return the compression that the ending of a name means; "" if it is not one of these."""
     return next((c.name for c in CODECS.values() if name.lower().endswith(c.endings)), "")
+
+
+# ----------------------------------------------------------------------------------- Snappy
+#
+# As TensorFlow and the package tfrecords frame it, only to read: each raw block follows its size, 4 bytes in
+# big-endian order, and begins with the length of what it holds, a varint. It has no checksum, and nothing
+# ends the file. So each block is a stream of its own here.
+
+_SNAPPY_HEADER_BYTES = 4
+_MOST_HEADER_BYTES = 9
+_MOST_EXPANSION = 32
+"""More than a block can expand: 3 bytes copy 64 at most."""
+
+
+def _cramjam() -> Any:
+    import cramjam  # noqa: PLC0415 - optional; without it no file is taken for such a one
+
+    return cramjam
+
+
+def _plain_size(block: bytes) -> tuple[int, int]:
+    """Return how many bytes a block says that it holds, a varint, and where its first part begins."""
+    size = 0
+    for at, byte in enumerate(block[:5]):
+        size |= (byte & 0x7F) << 7 * at
+        if byte < 0x80:
+            return size, at + 1
+    return 0, 0
+
+
+def _is_snappy_start(head: bytes) -> bool:
+    """Check the lengths of a block below 16 MiB; its first part is a literal, as there is nothing to copy yet."""
+    if len(head) < _MOST_HEADER_BYTES:
+        return head[:1] in (b"", b"\0")
+    size = int.from_bytes(head[:_SNAPPY_HEADER_BYTES], "big")
+    plain, at = _plain_size(head[_SNAPPY_HEADER_BYTES:])
+    is_size = 0 < plain <= size * _MOST_EXPANSION < 2**24 * _MOST_EXPANSION
+    at += _SNAPPY_HEADER_BYTES
+    is_size = is_size and size <= plain + plain // 6 + 37
+    return is_size and at < len(head) and head[at] & 3 == 0
+
+
+class _Snappy:
+    """Inflates one block, with the interface of :class:`bz2.BZ2Decompressor`."""
+
+    def __init__(self) -> None:
+        self._piece = b""
+        self._ready: memoryview | None = None
+        self.unused_data: bytes = b""
+
+    @property
+    def eof(self) -> bool:
+        return self._ready is not None and not self._ready
+
+    @property
+    def needs_input(self) -> bool:
+        return self._ready is None
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        if self._ready is None:
+            self._piece += data
+            stop = _SNAPPY_HEADER_BYTES + int.from_bytes(self._piece[:_SNAPPY_HEADER_BYTES], "big")
+            if len(self._piece) < max(stop, _SNAPPY_HEADER_BYTES + 1):
+                return b""
+            block, self.unused_data = self._piece[_SNAPPY_HEADER_BYTES:stop], self._piece[stop:]
+            if _plain_size(block)[0] > len(block) * _MOST_EXPANSION:
+                raise ValueError("a block of Snappy says that it holds more than it can")
+            self._ready = memoryview(bytes(_cramjam().snappy.decompress_raw(block)))
+        out, self._ready = self._ready[:max_length], self._ready[max_length:]
+        return out.tobytes()
+
+
+def _snappy_errors() -> tuple[type[Exception], ...]:
+    return (ValueError, _cramjam().DecompressionError)
+
+
+def _no_snappy_compressor(_: TFRecordOptions) -> Compressor:
+    detail = "SNAPPY is only read; write GZIP, ZLIB or ZSTD"
+    raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+
+
+SNAPPY = Codec(
+    name="SNAPPY",
+    is_start=_is_snappy_start,
+    decompressor=_Snappy,
+    compressor=_no_snappy_compressor,
+    errors=_snappy_errors,
+    endings=(".snappy",),
+    words=("snappy",),
+)
+"""Read where a :class:`~tfrecord_lite.records.stream.RecordStream` recognises it; never named, nor written."""

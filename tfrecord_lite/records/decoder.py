@@ -125,9 +125,7 @@ class FrameDecoder:
         size = CHUNK_BYTES
         if n_records is not None:
             n_whole = self._edges.size - 1
-            mean = self._mean_bytes
-            if not mean and n_whole:
-                mean = (self._next - self._start) // n_whole
+            mean = self._mean_bytes or (self._next - self._start) // max(n_whole, 1)
             expected = n_records * mean
             expected += expected >> 5  # a little short would cost a second buffer, and a copy
             size = max(size, min(expected - self.pending_bytes, _MAX_AHEAD_BYTES))

@@ -40,7 +40,6 @@ from tfrecord_lite.block import (
 )
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.records import crc32c
-from tfrecord_lite.records.crc_runs import run_matches
 
 HEADER = np.dtype([("length", "<u8"), ("crc", "<u4")])
 FOOTER = np.dtype("<u4")
@@ -224,7 +223,7 @@ def _run_is_intact(
         if not is_owned:
             data = buffer[begin[0] : end[-1]].copy()
             begin, end = begin - starts[first], end - starts[first]
-        if not run_matches(data, begin, end, plain[run]):
+        if not crc32c.run_matches(data, begin, end, plain[run]):
             return False
     return True
 

@@ -7,7 +7,7 @@ rules it out.
    whose upper half is within the limit (zero for records below 4 GiB); for these, the CRC
    of the 8 length bytes is a handful of table look-ups.
 2. *Data*: the CRC of any stretch follows from the CRCs of the stream up to the stretch's
-   start and end (:func:`tfrecord_lite.records.crc_runs.crcs_between`). So reading the
+   start and end (:func:`~tfrecord_lite.records.crc32c.crcs_between`). So reading the
    bytes once checks all candidates, even long ones that overlap.
 
 Results are kept for the next damage. So the work is linear in the bytes of the stream, whatever they hold.
@@ -22,8 +22,7 @@ import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, Int64Array, Uint8Array, Uint32Array, at_every_byte
 from tfrecord_lite.block import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES
-from tfrecord_lite.records.crc32c import crc32c, length_crcs, unmask
-from tfrecord_lite.records.crc_runs import crcs_between
+from tfrecord_lite.records.crc32c import crc32c, crcs_between, length_crcs, unmask
 from tfrecord_lite.records.framing import FOOTER
 
 _PIECE_BYTES = 64 * 1024

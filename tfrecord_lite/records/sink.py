@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from tfrecord_lite.arrays import Buffer
 from tfrecord_lite.block import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, Block
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 from tfrecord_lite.files.compression import CompressionType, TFRecordOptions, codec_named
+from tfrecord_lite.files.output import OutputFile
 from tfrecord_lite.records.framing import frame, frame_in_place, frame_pieces, frames_of
-
-if TYPE_CHECKING:
-    from tfrecord_lite.files.output import OutputFile
 
 BUFFER_BYTES = 1024 * 1024
 """How many bytes of records a sink collects before it frames and writes them."""

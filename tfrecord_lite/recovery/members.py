@@ -19,6 +19,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import IO, cast
 
@@ -44,24 +45,22 @@ _MAX_CANDIDATES = 100_000
 """How many candidates in one damaged place are tried: the last ones."""
 
 
+@dataclass(eq=False)
 class _MemberFile:
     """A file from an offset on, as a file object whose reads end where a member may begin."""
 
-    def __init__(
-        self, file: IO[bytes], name: str, start: int, magic: bytes, head: bytes = b""
-    ) -> None:
-        self.name = name
-        self._file = file
-        self._head = head  # in place of the first bytes of the file
-        self._at = start
-        self._magic = magic
-        self._n_ahead = _MIN_PIECE_BYTES
-        self._ahead = b""  # bytes of the file from _ahead_at on, to look for candidates in
-        self._ahead_at = 0
-        self._is_end = False  # they reach to the end of the file
-        self.cost: int = 0  # of what was read so far, repetitions included
-        # Called with the offset of each candidate, before more is read.
-        self.on_candidate: Callable[[int], object] = lambda _: None
+    _file: IO[bytes]
+    name: str
+    _at: int
+    _magic: bytes
+    _head: bytes  # in place of the first bytes of the file
+    _n_ahead: int = _MIN_PIECE_BYTES
+    _ahead: bytes = b""  # bytes of the file from _ahead_at on, to look for candidates in
+    _ahead_at: int = 0
+    _is_end: bool = False  # they reach to the end of the file
+    cost: int = 0  # of what was read so far, repetitions included
+    # Called with the offset of each candidate, before more is read.
+    on_candidate: Callable[[int], object] = lambda _: None
 
     def seekable(self) -> bool:
         return True
